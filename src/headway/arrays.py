@@ -1,0 +1,154 @@
+"""What NumPy, PyTorch, JAX and MLX arrays have in common, and the little they do not.
+
+No library is imported here unless the caller's arrays come from it, or its name is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import lru_cache
+from types import ModuleType
+from typing import Any, TypeAlias
+
+import array_api_compat
+
+from headway.errors import DtypeError, OptionError
+
+Array: TypeAlias = Any
+"""An array of NumPy, PyTorch, JAX or MLX."""
+
+ARRAY_LIBRARIES = ("numpy", "torch", "jax", "mlx")
+
+_NAMESPACES = {
+    "numpy": "array_api_compat.numpy",
+    "torch": "array_api_compat.torch",
+    "jax": "jax.numpy",
+    "mlx": "mlx.core",
+}
+
+
+def array_namespace(*arrays: Array | None) -> ModuleType:
+    """The array-API namespace that all given arrays share (None is passed over).
+
+    Errors   DtypeError where something is no array, or two libraries are mixed.
+    """
+    try:
+        return array_api_compat.array_namespace(*arrays)
+    except TypeError:
+        came = " and ".join(sorted({f"{type(array).__module__}.{type(array).__qualname__}" for array in arrays if array is not None}))
+        raise DtypeError(
+            f"came: {came}; expected: arrays of one library (NumPy, PyTorch, JAX or MLX); "
+            "convert them all to the same library first, a list with numpy.asarray(...)"
+        ) from None
+
+
+def array_library(name: str) -> ModuleType:
+    """The namespace of an array library by its name, imported now.
+
+    Errors   OptionError for an unknown name, or a library that is not installed.
+    """
+    if name not in _NAMESPACES:
+        raise OptionError(f"came: array library {name!r}; expected one of {', '.join(ARRAY_LIBRARIES)}")
+    try:
+        return importlib.import_module(_NAMESPACES[name])
+    except ImportError as error:
+        raise OptionError(f"the array library {name!r} is not installed ({error}); run: pip install 'headway[{name}]'") from error
+
+
+@lru_cache(maxsize=256)
+def dtype_name(dtype: Any) -> str:
+    """The name that all libraries share: 'float32', 'bfloat16', 'int64', 'bool', …"""
+    name = str(dtype).rpartition(".")[2]
+    return "bool" if name == "bool_" else name
+
+
+def is_floating(x: Array) -> bool:
+    """Whether the array holds floating-point numbers, bfloat16 included."""
+    return dtype_name(x.dtype) in ("float16", "bfloat16", "float32", "float64")
+
+
+def is_boolean(x: Array) -> bool:
+    """Whether the array holds booleans."""
+    return dtype_name(x.dtype) == "bool"
+
+
+def is_integer(x: Array) -> bool:
+    """Whether the array holds whole numbers (booleans are not)."""
+    return not is_floating(x) and dtype_name(x.dtype).startswith(("int", "uint"))
+
+
+def as_dtype(name: str, namespace: ModuleType) -> Any:
+    """The dtype of that name in that namespace; NumPy's bfloat16 comes from ml_dtypes."""
+    if name == "bfloat16" and namespace.__name__.endswith("numpy") and not namespace.__name__.startswith("jax"):
+        import ml_dtypes
+
+        return ml_dtypes.bfloat16
+    return getattr(namespace, name)
+
+
+def cast(x: Array, dtype: Any) -> Array:
+    """The array in another dtype; itself where it has that dtype already."""
+    if x.dtype == dtype:
+        return x
+    return x.to(dtype) if hasattr(x, "to") and not hasattr(x, "astype") else x.astype(dtype)
+
+
+def as_floating(x: Array) -> Array:
+    """Whole numbers and booleans become float32; floating-point numbers stay as they are."""
+    return x if is_floating(x) else cast(x, array_namespace(x).float32)
+
+
+def widen(x: Array) -> Array:
+    """At least float32: half precision and whole numbers become float32, float64 stays."""
+    return x if dtype_name(x.dtype) in ("float32", "float64") else cast(x, array_namespace(x).float32)
+
+
+def asarray_like(values: Any, like: Array | None) -> Array:
+    """NumPy values as an array of the library, and on the device, of `like`; NumPy itself for None."""
+    import numpy
+
+    values = numpy.asarray(values)
+    if like is None:
+        return values
+    namespace = array_namespace(like)
+    if array_api_compat.is_torch_namespace(namespace):
+        return namespace.asarray(values, device=like.device)
+    return namespace.asarray(values)
+
+
+def from_numpy(values: Any, library: str, device: str | None = None) -> Array:
+    """A NumPy array as an array of another library; torch shares the memory, the others copy.
+
+    Errors   OptionError for an unknown or missing library.
+    """
+    namespace = array_library(library)
+    if library == "numpy":
+        return values
+    if library == "torch":
+        import torch
+
+        shared = torch.from_numpy(values.view("int16")).view(torch.bfloat16) if dtype_name(values.dtype) == "bfloat16" else torch.from_numpy(values)
+        return shared.to(device) if device else shared
+    return namespace.array(values)
+
+
+def to_numpy(x: Array) -> Any:
+    """Any library's array as a NumPy array, in at least float32 where it is floating."""
+    import numpy
+
+    if is_floating(x):
+        x = widen(x)
+    return x.detach().cpu().numpy() if hasattr(x, "detach") else numpy.asarray(x)
+
+
+def is_traced(x: Array) -> bool:
+    """Whether a compiler is tracing, so that the values cannot be looked at (jax.jit, torch.compile)."""
+    if array_api_compat.is_jax_array(x):
+        import jax
+
+        return isinstance(x, jax.core.Tracer)
+    if array_api_compat.is_torch_array(x):
+        import torch
+
+        return torch.compiler.is_compiling()
+    return False

@@ -1,0 +1,115 @@
+"""The definitions: arrays in, arrays out, no state. Each file is one concept."""
+
+from headway.functions.activations import gelu, gelu_tanh, relu, sigmoid, silu
+from headway.functions.attention import attention_weights, scaled_dot_product_attention
+from headway.functions.decoder import DecoderLayerWeights, DecoderWeights, TransformerWeights, decoder, decoder_layer, transformer
+from headway.functions.embedding import embed, unembed
+from headway.functions.encoder import EncoderLayerWeights, EncoderWeights, encoder, encoder_layer, residual
+from headway.functions.feed_forward import FeedForwardWeights, GatedFeedForwardWeights, feed_forward, gated_feed_forward
+from headway.functions.kv_cache import KVCache
+from headway.functions.linear import LinearWeights, linear
+from headway.functions.losses import cross_entropy
+from headway.functions.masks import apply_mask, causal_mask, padding_mask, sliding_window_mask
+from headway.functions.multi_head_attention import (
+    HeadWeights,
+    MultiHeadAttentionWeights,
+    merge_heads,
+    multi_head_attention,
+    split_heads,
+    stack_heads,
+    stacked_heads_attention,
+    unstack_heads,
+)
+from headway.functions.norms import NormWeights, layer_norm, rms_norm
+from headway.functions.optimize import GradientDescentResult, gradient_descent
+from headway.functions.positions import (
+    learned_positions,
+    rotary,
+    rotary_cos_sin,
+    rotary_frequencies,
+    scale_rotary_linear,
+    scale_rotary_llama3,
+    scale_rotary_yarn,
+    sinusoidal_positions,
+    yarn_magnitude,
+)
+from headway.functions.sampling import (
+    add_logit_bias,
+    keep_min_p,
+    keep_top_k,
+    keep_top_p,
+    keep_typical,
+    penalize_occurrence,
+    penalize_repetition,
+    sample,
+    scale_by_temperature,
+)
+from headway.functions.softmax import log_softmax, softmax
+
+__all__ = [
+    "DecoderLayerWeights",
+    "DecoderWeights",
+    "EncoderLayerWeights",
+    "EncoderWeights",
+    "FeedForwardWeights",
+    "GatedFeedForwardWeights",
+    "GradientDescentResult",
+    "HeadWeights",
+    "KVCache",
+    "LinearWeights",
+    "MultiHeadAttentionWeights",
+    "NormWeights",
+    "TransformerWeights",
+    "add_logit_bias",
+    "apply_mask",
+    "attention_weights",
+    "causal_mask",
+    "cross_entropy",
+    "decoder",
+    "decoder_layer",
+    "embed",
+    "encoder",
+    "encoder_layer",
+    "feed_forward",
+    "gated_feed_forward",
+    "gelu",
+    "gelu_tanh",
+    "gradient_descent",
+    "keep_min_p",
+    "keep_top_k",
+    "keep_top_p",
+    "keep_typical",
+    "layer_norm",
+    "learned_positions",
+    "linear",
+    "log_softmax",
+    "merge_heads",
+    "multi_head_attention",
+    "padding_mask",
+    "penalize_occurrence",
+    "penalize_repetition",
+    "relu",
+    "residual",
+    "rms_norm",
+    "rotary",
+    "rotary_cos_sin",
+    "rotary_frequencies",
+    "sample",
+    "scale_by_temperature",
+    "scale_rotary_linear",
+    "scale_rotary_llama3",
+    "scale_rotary_yarn",
+    "scaled_dot_product_attention",
+    "sigmoid",
+    "silu",
+    "sinusoidal_positions",
+    "sliding_window_mask",
+    "softmax",
+    "split_heads",
+    "stack_heads",
+    "stacked_heads_attention",
+    "transformer",
+    "unembed",
+    "unstack_heads",
+    "yarn_magnitude",
+]

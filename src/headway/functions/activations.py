@@ -1,0 +1,123 @@
+"""The non-linearities between two linear maps."""
+
+from __future__ import annotations
+
+import math
+
+import array_api_compat
+
+from headway.arrays import Array, array_namespace, as_floating, cast, widen
+
+
+def relu(x: Array) -> Array:
+    """Keep what is positive.
+
+        max(x, 0)
+
+    Shapes
+        x       (..., size)
+        return  (..., size)
+
+    >>> import numpy as np
+    >>> relu(np.array([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+
+    Source   Nair and Hinton 2010
+    """
+    xp = array_namespace(x)
+    x = as_floating(x)
+    return xp.where(x > 0, x, xp.zeros_like(x))
+
+
+def sigmoid(x: Array) -> Array:
+    """Squash onto (0, 1), without overflow on either side.
+
+        1 / (1 + exp(-x)) = (1 + tanh(x / 2)) / 2
+
+    Shapes
+        x       (..., size)
+        return  (..., size)
+
+    >>> import numpy as np
+    >>> sigmoid(np.array([0.0, -1000.0])).tolist()
+    [0.5, 0.0]
+    """
+    xp = array_namespace(x)
+    return cast(0.5 + 0.5 * xp.tanh(0.5 * widen(x)), as_floating(x).dtype)
+
+
+def silu(x: Array) -> Array:
+    """The input, let through as far as its own sigmoid opens (also called swish).
+
+        x · sigmoid(x)
+
+    Shapes
+        x       (..., size)
+        return  (..., size)
+
+    >>> import numpy as np
+    >>> silu(np.array([0.0, 1.0])).round(4).tolist()
+    [0.0, 0.7311]
+
+    Source   Elfwing et al. 2018; Ramachandran et al. 2017
+    """
+    wide = widen(x)
+    return cast(wide * sigmoid(wide), as_floating(x).dtype)
+
+
+def gelu(x: Array) -> Array:
+    """The input, times the chance that a standard normal draw lies below it.
+
+        x · Φ(x) = x/2 · (1 + erf(x / √2))
+
+    Shapes
+        x       (..., size)
+        return  (..., size)
+
+    >>> import numpy as np
+    >>> gelu(np.array([0.0, 1.0])).round(4).tolist()
+    [0.0, 0.8413]
+
+    Source   Hendrycks and Gimpel 2016, equation 1
+    """
+    wide = widen(x)
+    return cast(0.5 * wide * (1 + _erf(wide / math.sqrt(2))), as_floating(x).dtype)
+
+
+def gelu_tanh(x: Array) -> Array:
+    """The approximation of gelu that GPT-2 was trained with.
+
+        x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))
+
+    Shapes
+        x       (..., size)
+        return  (..., size)
+
+    >>> import numpy as np
+    >>> gelu_tanh(np.array([0.0, 1.0])).round(4).tolist()
+    [0.0, 0.8412]
+
+    Source   Hendrycks and Gimpel 2016, section 2
+    """
+    xp = array_namespace(x)
+    wide = widen(x)
+    inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
+    return cast(0.5 * wide * (1 + xp.tanh(inner)), as_floating(x).dtype)
+
+
+def _erf(x: Array) -> Array:
+    """The error function. The array API has none, and NumPy neither, so there each value goes through math.erf."""
+    if array_api_compat.is_torch_array(x):
+        import torch
+
+        return torch.erf(x)
+    if array_api_compat.is_jax_array(x):
+        import jax
+
+        return jax.lax.erf(x)
+    xp = array_namespace(x)
+    if xp.__name__ == "mlx.core":
+        return xp.erf(x)
+    import numpy
+
+    return numpy.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x

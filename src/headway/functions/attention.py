@@ -1,0 +1,122 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+
+from einops import rearrange
+
+from headway.arrays import Array, array_namespace, as_floating, cast, widen
+from headway.errors import ShapeError
+from headway.functions.masks import apply_mask, causal_mask
+from headway.functions.softmax import softmax
+
+
+def attention_weights(
+    query: Array,
+    key: Array,
+    mask: Array | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    soft_cap: float | None = None,
+) -> Array:
+    """How much of each value every query takes: positive weights that sum to one.
+
+        softmax(query @ keyᵀ · scale, where the mask allows)
+
+    Shapes
+        query   (..., num_heads, query_len, head_dim)
+        key     (..., num_kv_heads, key_len, head_dim)
+        mask    (query_len, key_len) boolean optional
+        return  (..., num_heads, query_len, key_len)
+        where   num_heads = num_kv_heads * group_size
+
+    mask       boolean (True = may attend) or floating (added), anything that broadcasts to the scores; none by default
+    is_causal  also hide later positions; the newest query sits at the newest key
+    scale      multiplies the scores; 1/√head_dim by default
+    soft_cap   squeeze the scores into ±soft_cap by soft_cap · tanh(scores / soft_cap), before the mask; off by default
+
+    A query that may attend to nothing gets zeros. Query head h reads key head h // group_size; where the head
+    counts agree, or there is no head axis at all, that is ordinary attention.
+    Computed in float32 for half precision.
+
+    Errors   ShapeError where head_dim differs or the heads do not divide; DtypeError for a mask of whole numbers.
+
+    >>> import numpy as np
+    >>> attention_weights(np.zeros((2, 4)), np.ones((2, 4)), is_causal=True).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+
+    Source   Vaswani et al. 2017, equation 1 (their d_k is head_dim here); grouped heads: Ainslie et al. 2023;
+             soft cap: Gemma Team 2024, section 2
+    """
+    xp = array_namespace(query, key, mask)
+    _check_operands(query, key)
+    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = _grouped_matmul(widen(query) * scale, xp.matrix_transpose(widen(key)))
+    if soft_cap is not None:
+        scores = soft_cap * xp.tanh(scores / soft_cap)
+    if mask is not None:
+        scores = apply_mask(scores, mask)
+    if is_causal and query.shape[-2] > 1:  # a single newest query may see every key
+        scores = apply_mask(scores, causal_mask(query.shape[-2], key.shape[-2], like=query))
+    return cast(softmax(scores), as_floating(query).dtype)
+
+
+def scaled_dot_product_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    soft_cap: float | None = None,
+) -> Array:
+    """Average the values, weighting each by how well its key matches the query.
+
+        softmax(query @ keyᵀ · scale, where the mask allows) @ value
+
+    Shapes
+        query   (..., num_heads, query_len, head_dim)
+        key     (..., num_kv_heads, key_len, head_dim)
+        value   (..., num_kv_heads, key_len, value_dim)
+        mask    (query_len, key_len) boolean optional
+        return  (..., num_heads, query_len, value_dim)
+        where   num_heads = num_kv_heads * group_size
+
+    mask, is_causal, scale, soft_cap     as in attention_weights
+
+    A query that may attend to nothing gets zeros, never NaN.
+
+    Errors   ShapeError where head_dim or key_len differ or the heads do not divide; DtypeError for a mask of whole numbers.
+
+    >>> import numpy as np
+    >>> scaled_dot_product_attention(np.zeros((1, 2)), np.ones((2, 2)), np.array([[2.0], [4.0]])).tolist()
+    [[3.0]]
+
+    Source   Vaswani et al. 2017, equation 1 (their d_k is head_dim here)
+    """
+    array_namespace(query, key, value)
+    if key.shape[:-1] != value.shape[:-1]:
+        raise ShapeError(f"came: key {tuple(key.shape)} and value {tuple(value.shape)}; expected: the same heads and key_len, one value per key")
+    weights = attention_weights(widen(query), widen(key), mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
+    return cast(_grouped_matmul(weights, widen(value)), as_floating(query).dtype)
+
+
+def _grouped_matmul(left: Array, right: Array) -> Array:
+    """left (..., num_heads, n, k) @ right (..., num_kv_heads, k, m): a group of heads becomes more rows of one product."""
+    if left.ndim < 3 or right.ndim < 3 or left.shape[-3] == right.shape[-3]:
+        return left @ right
+    groups = rearrange(left, "... (kv group) n k -> ... kv (group n) k", kv=right.shape[-3])
+    return rearrange(groups @ right, "... kv (group n) m -> ... (kv group) n m", n=left.shape[-2])
+
+
+def _check_operands(query: Array, key: Array) -> None:
+    if query.ndim < 2 or key.ndim < 2 or query.shape[-1] != key.shape[-1]:
+        raise ShapeError(f"came: query {tuple(query.shape)} and key {tuple(key.shape)}; expected: (..., seq_len, head_dim) with the same head_dim")
+    if query.ndim > 2 and key.ndim > 2 and query.shape[-3] % key.shape[-3]:
+        raise ShapeError(
+            f"came: query {tuple(query.shape)} with {query.shape[-3]} heads and key {tuple(key.shape)} with {key.shape[-3]}; "
+            "expected: num_heads a multiple of num_kv_heads, heads before positions"
+        )

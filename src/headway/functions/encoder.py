@@ -1,0 +1,135 @@
+"""The encoder of the original Transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+
+from headway import functions
+from headway.arrays import Array
+from headway.functions.activations import relu
+from headway.functions.feed_forward import FeedForwardWeights
+from headway.functions.multi_head_attention import MultiHeadAttentionWeights
+from headway.functions.norms import NormWeights
+
+
+@dataclass(frozen=True)
+class EncoderLayerWeights:
+    """The weights of one encoder layer.
+
+    Shapes
+        attention          MultiHeadAttentionWeights(query_width=hidden_size, key_width=hidden_size, value_width=hidden_size, output_width=hidden_size)
+        attention_norm     NormWeights
+        feed_forward       FeedForwardWeights
+        feed_forward_norm  NormWeights
+    """
+
+    attention: MultiHeadAttentionWeights
+    attention_norm: NormWeights
+    feed_forward: FeedForwardWeights
+    feed_forward_norm: NormWeights
+
+
+@dataclass(frozen=True)
+class EncoderWeights:
+    """The weights of a stack of encoder layers, with the last norm that pre-norm stacks need.
+
+    Shapes
+        layers  num_layers * EncoderLayerWeights
+        norm    NormWeights optional
+    """
+
+    layers: tuple[EncoderLayerWeights, ...]
+    norm: NormWeights | None = None
+
+
+def encoder_layer(
+    x: Array,
+    weights: EncoderLayerWeights,
+    *,
+    num_heads: int,
+    mask: Array | None = None,
+    is_pre_norm: bool = False,
+    activation: Callable[[Array], Array] = relu,
+    eps: float = 1e-5,
+    ops: ModuleType = functions,
+) -> Array:
+    """Let every position look at all others, then think alone; a norm and a way around for each.
+
+        post-norm   x ← norm(x + attention(x)),   x ← norm(x + feed_forward(x))
+        pre-norm    x ← x + attention(norm(x)),   x ← x + feed_forward(norm(x))
+
+    Shapes
+        x        (..., seq_len, hidden_size)
+        weights  EncoderLayerWeights
+        mask     (seq_len, seq_len) boolean optional
+        return   (..., seq_len, hidden_size)
+        where    num_heads = num_kv_heads * group_size
+
+    mask         as in scaled_dot_product_attention: padding_mask hides padding
+    is_pre_norm  the norm before each part; after it by default, as in the paper
+    activation   of the feed-forward; relu by default
+    eps          of the layer norms; 1e-5 by default
+    ops          the namespace whose parts are called; these definitions by default
+
+    Source   Vaswani et al. 2017, section 3.1; pre-norm: Xiong et al. 2020
+    """
+
+    def attend(x: Array) -> Array:
+        return ops.multi_head_attention(x, x, x, weights.attention, num_heads=num_heads, mask=mask, ops=ops)
+
+    def think(x: Array) -> Array:
+        return ops.feed_forward(x, weights.feed_forward, activation=activation, ops=ops)
+
+    x = residual(x, attend, weights.attention_norm, is_pre_norm=is_pre_norm, eps=eps, ops=ops)
+    return residual(x, think, weights.feed_forward_norm, is_pre_norm=is_pre_norm, eps=eps, ops=ops)
+
+
+def encoder(
+    x: Array,
+    weights: EncoderWeights,
+    *,
+    num_heads: int,
+    mask: Array | None = None,
+    is_pre_norm: bool = False,
+    activation: Callable[[Array], Array] = relu,
+    eps: float = 1e-5,
+    ops: ModuleType = functions,
+) -> Array:
+    """A stack of encoder layers, each fed by the one below, and a last norm where the weights have one.
+
+    Shapes
+        x        (..., seq_len, hidden_size)
+        weights  EncoderWeights
+        mask     (seq_len, seq_len) boolean optional
+        return   (..., seq_len, hidden_size)
+        where    num_heads = num_kv_heads * group_size
+
+    mask, is_pre_norm, activation, eps, ops     as in encoder_layer
+
+    Source   Vaswani et al. 2017, section 3.1
+    """
+    for layer in weights.layers:
+        x = ops.encoder_layer(x, layer, num_heads=num_heads, mask=mask, is_pre_norm=is_pre_norm, activation=activation, eps=eps, ops=ops)
+    return x if weights.norm is None else ops.layer_norm(x, weights.norm.weight, weights.norm.bias, eps=eps)
+
+
+def residual(
+    x: Array, part: Callable[[Array], Array], norm: NormWeights, *, is_pre_norm: bool, eps: float = 1e-5, ops: ModuleType = functions
+) -> Array:
+    """A part with a way around it, and a layer norm before the part or after the sum.
+
+        post-norm   norm(x + part(x))
+        pre-norm    x + part(norm(x))
+
+    Shapes
+        x       (..., hidden_size)
+        norm    NormWeights
+        return  (..., hidden_size)
+
+    Source   He et al. 2016; Vaswani et al. 2017, section 3.1; pre-norm: Xiong et al. 2020
+    """
+    if is_pre_norm:
+        return x + part(ops.layer_norm(x, norm.weight, norm.bias, eps=eps))
+    return ops.layer_norm(x + part(x), norm.weight, norm.bias, eps=eps)

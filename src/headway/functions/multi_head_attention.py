@@ -1,0 +1,256 @@
+"""Multi-head attention, and the older formulation as a list of single heads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+
+from einops import rearrange
+
+from headway import functions
+from headway.arrays import Array, array_namespace
+from headway.errors import OptionError, ShapeError
+from headway.functions.kv_cache import KVCache
+from headway.functions.linear import LinearWeights
+from headway.functions.norms import NormWeights
+
+
+@dataclass(frozen=True)
+class MultiHeadAttentionWeights:
+    """The weights of one multi-head attention; value heads are as wide as key heads.
+
+    Shapes
+        query       LinearWeights(out_features=num_heads * head_dim, in_features=query_width)
+        key         LinearWeights(out_features=num_kv_heads * head_dim, in_features=key_width)
+        value       LinearWeights(out_features=num_kv_heads * head_dim, in_features=value_width)
+        output      LinearWeights(out_features=output_width, in_features=num_heads * head_dim)
+        query_norm  NormWeights(hidden_size=head_dim) optional
+        key_norm    NormWeights(hidden_size=head_dim) optional
+    """
+
+    query: LinearWeights
+    key: LinearWeights
+    value: LinearWeights
+    output: LinearWeights
+    query_norm: NormWeights | None = None
+    key_norm: NormWeights | None = None
+
+
+@dataclass(frozen=True)
+class HeadWeights:
+    """The three projections of one single head.
+
+    Shapes
+        query  LinearWeights(out_features=head_dim, in_features=query_width)
+        key    LinearWeights(out_features=head_dim, in_features=key_width)
+        value  LinearWeights(out_features=head_dim, in_features=value_width)
+    """
+
+    query: LinearWeights
+    key: LinearWeights
+    value: LinearWeights
+
+
+def split_heads(x: Array, num_heads: int) -> Array:
+    """Cut the last axis into heads, and put the heads before the positions.
+
+        x[..., position, head · head_dim + i] → out[..., head, position, i]
+
+    Shapes
+        x       (..., seq_len, num_heads * head_dim)
+        return  (..., num_heads, seq_len, head_dim)
+
+    Errors   ShapeError where the width does not divide by num_heads.
+
+    >>> import numpy as np
+    >>> split_heads(np.array([[1, 2, 3, 4]]), 2).tolist()
+    [[[1, 2]], [[3, 4]]]
+
+    Source   Vaswani et al. 2017, section 3.2.2
+    """
+    if num_heads < 1 or x.shape[-1] % num_heads:
+        raise ShapeError(f"came: x {tuple(x.shape)} and num_heads={num_heads}; expected: a width that is a multiple of num_heads")
+    return rearrange(x, "... seq (heads dim) -> ... heads seq dim", heads=num_heads)
+
+
+def merge_heads(x: Array) -> Array:
+    """Put the heads side by side again: the inverse of split_heads.
+
+        x[..., head, position, i] → out[..., position, head · head_dim + i]
+
+    Shapes
+        x       (..., num_heads, seq_len, head_dim)
+        return  (..., seq_len, num_heads * head_dim)
+
+    >>> import numpy as np
+    >>> merge_heads(np.array([[[1, 2]], [[3, 4]]])).tolist()
+    [[1, 2, 3, 4]]
+
+    Source   Vaswani et al. 2017, section 3.2.2 (their Concat)
+    """
+    return rearrange(x, "... heads seq dim -> ... seq (heads dim)")
+
+
+def multi_head_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    weights: MultiHeadAttentionWeights,
+    *,
+    num_heads: int,
+    mask: Array | None = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    soft_cap: float | None = None,
+    rotary: tuple[Array, Array] | None = None,
+    kv_cache: KVCache | None = None,
+    eps: float = 1e-6,
+    ops: ModuleType = functions,
+) -> Array:
+    """Attend several times at once, each head in its own projection, and mix the results.
+
+        split(query @ Wqᵀ), split(key @ Wkᵀ), split(value @ Wvᵀ) → attention → merge → @ Woᵀ
+
+    Shapes
+        query    (..., query_len, query_width)
+        key      (..., key_len, key_width)
+        value    (..., key_len, value_width)
+        weights  MultiHeadAttentionWeights
+        mask     (query_len, key_len) boolean optional
+        return   (..., query_len, output_width)
+        where    num_heads = num_kv_heads * group_size
+
+    Self-attention is query = key = value; cross-attention takes key and value from another sequence.
+    head_dim is the query projection's height over num_heads, and num_kv_heads the key projection's over head_dim.
+
+    mask, is_causal, scale, soft_cap     as in scaled_dot_product_attention
+    rotary    (cos, sin) from rotary_cos_sin: turns queries and keys by their positions; off by default
+    kv_cache  earlier keys and values of this layer, put before the given ones and extended by them; off by default
+    eps       of query_norm and key_norm (RMS norms per head, where the weights have them); 1e-6 by default
+    ops       the namespace whose linear, rms_norm, rotary and attention are called; these definitions by default
+
+    Errors   ShapeError where widths or heads do not fit.
+
+    Source   Vaswani et al. 2017, section 3.2.2; query and key norm: Henry et al. 2020, Dehghani et al. 2023
+    """
+    q = ops.split_heads(ops.linear(query, weights.query.weight, weights.query.bias), num_heads)
+    num_kv_heads = _num_kv_heads(weights, head_dim=q.shape[-1])
+    k = ops.split_heads(ops.linear(key, weights.key.weight, weights.key.bias), num_kv_heads)
+    v = ops.split_heads(ops.linear(value, weights.value.weight, weights.value.bias), num_kv_heads)
+    if weights.query_norm is not None:
+        q = ops.rms_norm(q, weights.query_norm.weight, eps=eps)
+    if weights.key_norm is not None:
+        k = ops.rms_norm(k, weights.key_norm.weight, eps=eps)
+    if rotary is not None:
+        q, k = ops.rotary(q, *rotary), ops.rotary(k, *rotary)
+    if kv_cache is not None:
+        k, v = kv_cache.append(k, v)
+    attended = ops.scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
+    return ops.linear(ops.merge_heads(attended), weights.output.weight, weights.output.bias)
+
+
+def stacked_heads_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    heads: tuple[HeadWeights, ...],
+    output: LinearWeights,
+    *,
+    mask: Array | None = None,
+    is_causal: bool = False,
+) -> Array:
+    """Multi-head attention as it is first told: a list of single heads, concatenated, then mixed.
+
+        concat(head_1, …, head_n) @ Woᵀ,   head_i = attention(query @ Wq_iᵀ, key @ Wk_iᵀ, value @ Wv_iᵀ)
+
+    Shapes
+        query   (..., query_len, query_width)
+        key     (..., key_len, key_width)
+        value   (..., key_len, value_width)
+        heads   num_heads * HeadWeights
+        output  LinearWeights(out_features=output_width, in_features=num_heads * head_dim)
+        mask    (query_len, key_len) boolean optional
+        return  (..., query_len, output_width)
+
+    mask, is_causal     as in scaled_dot_product_attention
+
+    Equal to multi_head_attention with the weights that stack_heads makes of these.
+
+    Source   Vaswani et al. 2017, section 3.2.2, as written there
+    """
+    xp = array_namespace(query, key, value)
+    attended = [
+        functions.scaled_dot_product_attention(
+            functions.linear(query, head.query.weight, head.query.bias),
+            functions.linear(key, head.key.weight, head.key.bias),
+            functions.linear(value, head.value.weight, head.value.bias),
+            mask,
+            is_causal=is_causal,
+        )
+        for head in heads
+    ]
+    return functions.linear(xp.concat(attended, axis=-1), output.weight, output.bias)
+
+
+def stack_heads(heads: tuple[HeadWeights, ...], output: LinearWeights) -> MultiHeadAttentionWeights:
+    """The weights of one multi-head attention from a list of single heads: their rows, one head below the other.
+
+    Shapes
+        heads   num_heads * HeadWeights
+        output  LinearWeights(out_features=output_width, in_features=num_heads * head_dim)
+    """
+    return MultiHeadAttentionWeights(
+        *(_stack(tuple(getattr(head, name) for head in heads)) for name in ("query", "key", "value")),
+        output=output,
+    )
+
+
+def unstack_heads(weights: MultiHeadAttentionWeights, num_heads: int) -> tuple[HeadWeights, ...]:
+    """The list of single heads from the weights of one multi-head attention: the inverse of stack_heads.
+
+    Grouped heads share a key and a value; each single head gets them all the same.
+
+    Shapes
+        weights  MultiHeadAttentionWeights
+        where    num_heads = num_kv_heads * group_size
+
+    Errors   ShapeError where the weights do not divide into num_heads heads; OptionError where they hold a query or key
+             norm, which a list of plain heads cannot say.
+    """
+    if weights.query_norm is not None or weights.key_norm is not None:
+        raise OptionError("came: weights with query_norm or key_norm; expected: none; a list of single heads has no place for them")
+    if weights.query.weight.shape[0] % num_heads:
+        raise ShapeError(f"came: query weight {tuple(weights.query.weight.shape)} and num_heads={num_heads}; expected: rows that divide by num_heads")
+    head_dim = weights.query.weight.shape[0] // num_heads
+    group_size = num_heads // _num_kv_heads(weights, head_dim)
+    return tuple(
+        HeadWeights(
+            _rows(weights.query, head, head_dim),
+            _rows(weights.key, head // group_size, head_dim),
+            _rows(weights.value, head // group_size, head_dim),
+        )
+        for head in range(num_heads)
+    )
+
+
+def _num_kv_heads(weights: MultiHeadAttentionWeights, head_dim: int) -> int:
+    height = weights.key.weight.shape[0]
+    if height % head_dim:
+        raise ShapeError(
+            f"came: key weight {tuple(weights.key.weight.shape)} with head_dim {head_dim} (query rows / num_heads); "
+            "expected: key rows that are a multiple of head_dim; check num_heads"
+        )
+    return height // head_dim
+
+
+def _rows(weights: LinearWeights, head: int, head_dim: int) -> LinearWeights:
+    rows = slice(head * head_dim, (head + 1) * head_dim)
+    return LinearWeights(weights.weight[rows], None if weights.bias is None else weights.bias[rows])
+
+
+def _stack(parts: tuple[LinearWeights, ...]) -> LinearWeights:
+    xp = array_namespace(parts[0].weight)
+    biases = [part.bias for part in parts if part.bias is not None]
+    if biases and len(biases) < len(parts):
+        raise ShapeError(f"came: {len(biases)} of {len(parts)} heads with a bias; expected: all or none")
+    return LinearWeights(xp.concat([part.weight for part in parts], axis=0), xp.concat(biases, axis=0) if biases else None)

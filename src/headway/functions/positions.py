@@ -1,0 +1,235 @@
+"""Where a token stands: sinusoidal, learned and rotary positions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+
+from headway.arrays import Array, array_namespace, as_floating, asarray_like, cast, widen
+from headway.errors import OptionError, ShapeError
+from headway.functions.embedding import embed
+
+
+def sinusoidal_positions(seq_len: int, hidden_size: int, *, base: float = 10000.0, offset: int = 0, like: Array | None = None) -> Array:
+    """A fixed vector per position: sines and cosines from fast to slow.
+
+        out[p, 2i] = sin(p / base^(2i / hidden_size))          out[p, 2i+1] = cos(p / base^(2i / hidden_size))
+
+    Shapes
+        return  (seq_len, hidden_size)
+
+    base     the slowest wavelength is almost 2π · base positions; 10000 by default
+    offset   the first position; 0 by default
+    like     an array whose library and device the result takes, in float32; NumPy by default
+
+    An odd width ends on a sine.
+
+    >>> sinusoidal_positions(2, 3).round(3).tolist()
+    [[0.0, 1.0, 0.0], [0.8410000205039978, 0.5400000214576721, 0.0020000000949949026]]
+
+    Source   Vaswani et al. 2017, section 3.5
+    """
+    positions = numpy.arange(offset, offset + seq_len)[:, None]
+    angles = positions / base ** (numpy.arange(0, hidden_size, 2) / hidden_size)
+    table = numpy.zeros((seq_len, hidden_size), numpy.float32)
+    table[:, 0::2] = numpy.sin(angles)
+    table[:, 1::2] = numpy.cos(angles[:, : hidden_size // 2])
+    return asarray_like(table, like)
+
+
+def learned_positions(positions: Array, table: Array) -> Array:
+    """A trained vector per position: one row of the table each.
+
+        table[positions]
+
+    Shapes
+        positions  (..., seq_len) integer
+        table      (max_seq_len, hidden_size)
+        return     (..., seq_len, hidden_size)
+
+    Errors   ShapeError for more positions than the table has rows; TokenIdError for a position outside it.
+
+    >>> import numpy as np
+    >>> learned_positions(np.array([1]), np.array([[0.0], [10.0]])).tolist()
+    [[10.0]]
+
+    Source   Gehring et al. 2017, section 3.1
+    """
+    if positions.shape[-1] > table.shape[0]:
+        raise ShapeError(f"came: {positions.shape[-1]} positions; expected: at most {table.shape[0]}, the rows of the table; shorten the sequence")
+    return embed(positions, table)
+
+
+def rotary_frequencies(head_dim: int, *, theta: float = 10000.0, like: Array | None = None) -> Array:
+    """How far each pair of coordinates turns per position, in radians.
+
+        theta^(-2i / head_dim)
+
+    Shapes
+        return  (head_dim // 2,)
+
+    theta    the base of the wavelengths; 10000 by default
+    like     an array whose library and device the result takes, in float32; NumPy by default
+
+    Errors   ShapeError for an odd head_dim.
+
+    >>> rotary_frequencies(4).tolist()
+    [1.0, 0.009999999776482582]
+
+    Source   Su et al. 2021, equation 15
+    """
+    if head_dim % 2:
+        raise ShapeError(f"came: head_dim={head_dim}; expected: an even number, coordinates turn in pairs")
+    return asarray_like((theta ** (-numpy.arange(0, head_dim, 2) / head_dim)).astype(numpy.float32), like)
+
+
+def scale_rotary_linear(frequencies: Array, *, factor: float) -> Array:
+    """Stretch all positions alike, so that factor times as many fit.
+
+        frequencies / factor
+
+    Shapes
+        frequencies  (pairs,)
+        return       (pairs,)
+
+    Source   Chen et al. 2023 (position interpolation)
+    """
+    return frequencies / factor
+
+
+def scale_rotary_llama3(
+    frequencies: Array, *, factor: float, low_freq_factor: float, high_freq_factor: float, original_max_seq_len: int
+) -> Array:
+    """Stretch the slow pairs, keep the fast ones, and blend in between.
+
+        smooth = (original_max_seq_len / wavelength - low) / (high - low), within 0 … 1
+        (1 - smooth) · frequencies / factor + smooth · frequencies
+
+    Shapes
+        frequencies  (pairs,)
+        return       (pairs,)
+
+    low_freq_factor, high_freq_factor     turns within the original context below which a pair is stretched, above which it is kept
+
+    Source   Llama 3.1's reference code (apply_scaling)
+    """
+    turns = frequencies * (original_max_seq_len / (2 * math.pi))
+    smooth = _clamp((turns - low_freq_factor) / (high_freq_factor - low_freq_factor))
+    return (1 - smooth) * frequencies / factor + smooth * frequencies
+
+
+def scale_rotary_yarn(
+    frequencies: Array, *, factor: float, original_max_seq_len: int, theta: float = 10000.0, beta_fast: float = 32.0, beta_slow: float = 1.0
+) -> Array:
+    """Stretch the slow pairs, keep the fast ones, and blend linearly over the pairs in between.
+
+        pair(turns) = pairs · ln(original_max_seq_len / (2π · turns)) / ln theta
+        keep = 1 - (i - ⌊pair(beta_fast)⌋) / (⌈pair(beta_slow)⌉ - ⌊pair(beta_fast)⌋), within 0 … 1
+        (1 - keep) · frequencies / factor + keep · frequencies
+
+    Shapes
+        frequencies  (pairs,)
+        return       (pairs,)
+
+    beta_fast, beta_slow     turns within the original context from which a pair is kept, up to which it is stretched
+
+    Source   Peng et al. 2023 (YaRN), section 3.2; the companion factor on cos and sin is yarn_magnitude
+    """
+    pairs = frequencies.shape[0]
+
+    def pair_with(turns: float) -> float:
+        return pairs * math.log(original_max_seq_len / (turns * 2 * math.pi)) / math.log(theta)
+
+    low = max(math.floor(pair_with(beta_fast)), 0)
+    high = min(math.ceil(pair_with(beta_slow)), 2 * pairs - 1)
+    ramp = (numpy.arange(pairs) - low) / (high - low if high != low else 0.001)
+    keep = asarray_like((1 - numpy.clip(ramp, 0, 1)).astype(numpy.float32), frequencies)
+    return (1 - keep) * frequencies / factor + keep * frequencies
+
+
+def yarn_magnitude(factor: float) -> float:
+    """What YaRN multiplies cos and sin by, so that stretched scores keep their spread.
+
+        0.1 · ln factor + 1
+
+    >>> yarn_magnitude(1.0)
+    1.0
+
+    Source   Peng et al. 2023 (YaRN), equation 22
+    """
+    return 0.1 * math.log(factor) + 1.0 if factor > 1 else 1.0
+
+
+def rotary_cos_sin(positions: Array, frequencies: Array, *, magnitude: float = 1.0) -> tuple[Array, Array]:
+    """The cosines and sines that rotary turns by, in float32.
+
+        cos(position · frequency) · magnitude,   sin(position · frequency) · magnitude
+
+    Shapes
+        positions    (..., seq_len) integer
+        frequencies  (pairs,)
+        return       (..., seq_len, pairs), (..., seq_len, pairs)
+
+    magnitude    multiplies both; 1 by default (YaRN's is yarn_magnitude)
+
+    Positions per sequence, (batch, seq_len), need an axis for the heads: pass positions[:, None].
+    """
+    xp = array_namespace(positions, frequencies)
+    angles = cast(positions, xp.float32)[..., None] * frequencies
+    return xp.cos(angles) * magnitude, xp.sin(angles) * magnitude
+
+
+def rotary(x: Array, cos: Array, sin: Array, *, interleaved: bool = False) -> Array:
+    """Turn each pair of coordinates by an angle that grows with the position, so that scores depend on distances only.
+
+        (a, b) → (a · cos - b · sin, b · cos + a · sin)
+
+    Shapes
+        x       (..., seq_len, 2 * pairs)
+        cos     (seq_len, pairs)
+        sin     (seq_len, pairs)
+        return  (..., seq_len, 2 * pairs)
+
+    interleaved   pair coordinate 2i with 2i + 1; by default i with i + pairs ("halves", as Hugging Face stores Llama)
+
+    cos and sin may have any leading axes that broadcast to those of x. Coordinates beyond 2 · pairs stay as they are.
+    Computed in float32.
+
+    Errors   ShapeError where cos and sin differ, are wider than half of x, or have another seq_len;
+             OptionError where the positions are per sequence without an axis for the heads.
+
+    >>> import numpy as np
+    >>> rotary(np.array([[1.0, 2.0]]), np.array([[0.0]]), np.array([[1.0]])).tolist()
+    [[-2.0, 1.0]]
+
+    Source   Su et al. 2021, equation 34
+    """
+    xp = array_namespace(x, cos, sin)
+    _check_angles(x, cos, sin)
+    size = 2 * cos.shape[-1]
+    wide = widen(x)
+    if interleaved:
+        a, b = wide[..., 0:size:2], wide[..., 1:size:2]
+        turned = xp.reshape(xp.stack([a * cos - b * sin, b * cos + a * sin], axis=-1), (*x.shape[:-1], size))
+    else:
+        a, b = wide[..., : size // 2], wide[..., size // 2 : size]
+        turned = xp.concat([a * cos - b * sin, b * cos + a * sin], axis=-1)
+    if size < x.shape[-1]:
+        turned = xp.concat([turned, wide[..., size:]], axis=-1)
+    return cast(turned, as_floating(x).dtype)
+
+
+def _clamp(x: Array) -> Array:
+    xp = array_namespace(x)
+    return xp.where(x < 0, xp.zeros_like(x), xp.where(x > 1, xp.ones_like(x), x))
+
+
+def _check_angles(x: Array, cos: Array, sin: Array) -> None:
+    if tuple(cos.shape) != tuple(sin.shape) or 2 * cos.shape[-1] > x.shape[-1] or cos.shape[-2] not in (1, x.shape[-2]):
+        raise ShapeError(
+            f"came: x {tuple(x.shape)}, cos {tuple(cos.shape)}, sin {tuple(sin.shape)}; expected: x (..., seq_len, head_dim), "
+            "cos and sin (..., seq_len, head_dim // 2), from rotary_cos_sin at the positions of x"
+        )
+    if cos.ndim > 2 and cos.ndim < x.ndim:
+        raise OptionError(f"came: x {tuple(x.shape)} and cos {tuple(cos.shape)}; expected: an axis for the heads in cos and sin; pass positions[:, None]")

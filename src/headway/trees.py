@@ -1,0 +1,63 @@
+"""Weight trees: frozen dataclasses and tuples whose leaves are arrays or None.
+
+A leaf's path is its field names and positions joined by dots, such as `layers.3.attention.query.weight`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+Tree = TypeVar("Tree")
+
+
+def map_tree(function: Callable[..., Any], tree: Tree, *others: Any) -> Tree:
+    """The same tree with `function(leaf, *other_leaves)` in place of every leaf; None stays None."""
+    if tree is None:
+        return tree
+    if isinstance(tree, tuple):
+        return tuple(map_tree(function, *nodes) for nodes in zip(tree, *others, strict=True))  # type: ignore[return-value]
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        names = [field.name for field in dataclasses.fields(tree)]
+        return type(tree)(**{n: map_tree(function, getattr(tree, n), *(getattr(other, n) for other in others)) for n in names})
+    return function(tree, *others)
+
+
+def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every (path, leaf) of the tree, in order; None is passed over."""
+    if tree is None:
+        return
+    if isinstance(tree, tuple):
+        for position, node in enumerate(tree):
+            yield from leaves(node, f"{path}.{position}" if path else str(position))
+    elif dataclasses.is_dataclass(tree):
+        for field in dataclasses.fields(tree):
+            yield from leaves(getattr(tree, field.name), f"{path}.{field.name}" if path else field.name)
+    else:
+        yield path, tree
+
+
+def tree_from_leaves(kind: Any, arrays: Mapping[str, Any]) -> Any:
+    """Build a tree of the dataclass `kind` from its leaves by path; fields without a leaf get their default."""
+    nested: dict[str, Any] = {}
+    for path, array in arrays.items():
+        *parents, last = path.split(".")
+        node = nested
+        for parent in parents:
+            node = node.setdefault(parent, {})
+        node[last] = array
+    return _build(kind, nested)
+
+
+def _build(kind: Any, node: Any) -> Any:
+    options = [option for option in typing.get_args(kind) if option is not type(None)]
+    if typing.get_origin(kind) is tuple:
+        return tuple(_build(options[0], node[position]) for position in sorted(node, key=int))
+    if options:  # X | None
+        return _build(options[0], node)
+    if not dataclasses.is_dataclass(kind):
+        return node
+    hints = typing.get_type_hints(kind)
+    return kind(**{name: _build(hints[name], child) for name, child in node.items()})
