@@ -148,17 +148,20 @@ def scale_rotary_yarn(
     return (1 - keep) * frequencies / factor + keep * frequencies
 
 
-def yarn_magnitude(factor: float) -> float:
+def yarn_magnitude(factor: float, *, mscale: float = 1.0) -> float:
     """What YaRN multiplies cos and sin by, so that stretched scores keep their spread.
 
-        0.1 · ln factor + 1
+        0.1 · mscale · ln factor + 1
+
+    factor   how many times as many positions
+    mscale   how much of the correction; all of it by default
 
     >>> yarn_magnitude(1.0)
     1.0
 
     Source   Peng et al. 2023 (YaRN), equation 22
     """
-    return 0.1 * math.log(factor) + 1.0 if factor > 1 else 1.0
+    return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1 else 1.0
 
 
 def rotary_cos_sin(positions: Array, frequencies: Array, *, magnitude: float = 1.0) -> tuple[Array, Array]:

@@ -1,0 +1,1 @@
+"""Files to weight trees, and back."""

@@ -1,0 +1,162 @@
+"""A Hugging Face folder as an architecture, its config and its weight tree."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy
+
+from headway.arrays import array_library, as_dtype, cast, dtype_name, from_numpy
+from headway.checkpoints.safetensors_file import SafetensorsFile
+from headway.errors import CheckpointError, ModelNotFoundError, OptionError
+from headway.models import architecture
+from headway.models.config import config_from
+from headway.models.rope import rope_parameters
+from headway.trees import tree_from_leaves
+
+DTYPES = ("float32", "bfloat16", "float16", "float64")
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a folder holds: the architecture's module, its config and weights, and the folder's generation_config.json."""
+
+    architecture: ModuleType
+    config: Any
+    weights: Any
+    generation_config: dict[str, Any]
+
+
+def load_checkpoint(
+    folder: Path, *, array: str = "numpy", dtype: str = "float32", device: str | None = None, ignored_config_keys: Collection[str] = ()
+) -> Checkpoint:
+    """Load a folder as it is: config.json, generation_config.json, model.safetensors or its sharded index.
+
+    array     the array library of the weights
+    dtype     of the weights: where the file has it already, NumPy and torch arrays lie over the mapped file itself
+
+    Errors   ModelNotFoundError for no such folder; CheckpointError where a file is missing or broken, or tensors are missing,
+             left over or of another shape; UnsupportedError for what is not built here.
+    """
+    if dtype not in DTYPES:
+        raise OptionError(f"came: dtype {dtype!r}; expected one of {', '.join(DTYPES)}")
+    keys = _read_json(folder, "config.json")
+    if "model_type" not in keys:
+        raise CheckpointError(f"came: {folder / 'config.json'} without model_type; expected: the config.json of a Hugging Face model")
+    module = architecture(keys["model_type"])
+    config = _config(module, keys, ignored_config_keys)
+    generation_config = _read_json(folder, "generation_config.json") if (folder / "generation_config.json").exists() else {}
+    generation_config = {**{name: keys[name] for name in ("bos_token_id", "eos_token_id") if keys.get(name) is not None}, **generation_config}
+    tensors = _open_tensors(folder)
+    return Checkpoint(module, config, _weights(module, config, tensors, array, dtype, device), generation_config)
+
+
+def _config(module: ModuleType, keys: dict[str, Any], ignored: Collection[str]) -> Any:
+    if "rope_parameters" in module.Config.__dataclass_fields__:
+        keys = {**keys, "rope_parameters": rope_parameters(keys)}
+    return config_from(module.Config, keys, without_effect=module.WITHOUT_EFFECT, ignored=ignored)
+
+
+def _weights(module: ModuleType, config: Any, tensors: dict[str, SafetensorsFile], array: str, dtype: str, device: str | None) -> Any:
+    table = module.stored_weights(config)
+    named = {_stored_name(place.name, module.PREFIX, tensors): place for place in table.values()}
+    _check_names(module, named, tensors)
+    for name, place in named.items():
+        if tensors[name].shape(name) != place.shape:
+            raise CheckpointError(f"came: tensor {name} {tensors[name].shape(name)}; expected: {place.shape}, by config.json; the two files do not belong together")
+    whole = {place.name: _converted(name, tensors[name], array, dtype, device) for name, place in named.items()}
+    leaves = {}
+    for path, place in table.items():
+        leaf = whole[place.name]
+        leaf = leaf if place.columns is None else leaf[..., slice(*place.columns)]
+        leaves[path] = leaf.T if place.is_transposed else leaf
+    return tree_from_leaves(module.Weights, leaves)
+
+
+def _converted(name: str, file: SafetensorsFile, array: str, dtype: str, device: str | None) -> Any:
+    stored = file.tensor(name)
+    if dtype_name(stored.dtype) == dtype and array in ("numpy", "torch"):
+        return from_numpy(stored, array, device)
+    if array == "numpy":
+        converted = _widened(stored) if dtype == "float32" and dtype_name(stored.dtype) == "bfloat16" else stored.astype(as_dtype(dtype, numpy))
+    else:
+        namespace = array_library(array)
+        converted = cast(from_numpy(stored, array, device), as_dtype(dtype, namespace))
+        if array == "mlx":
+            namespace.eval(converted)
+    del stored
+    file.release(name)
+    return converted
+
+
+def _widened(stored: numpy.ndarray) -> numpy.ndarray:
+    """bfloat16 is the upper half of float32: shifting is several times faster than converting."""
+    wide = stored.view(numpy.uint16).astype(numpy.uint32)
+    wide <<= 16
+    return wide.view(numpy.float32)
+
+
+def _stored_name(name: str, prefix: str, tensors: dict[str, SafetensorsFile]) -> str:
+    """Checkpoints name a tensor with or without the prefix of the model that its head sits on."""
+    return name if name in tensors and prefix + name not in tensors else prefix + name
+
+
+def _check_names(module: ModuleType, named: dict[str, Any], tensors: dict[str, SafetensorsFile]) -> None:
+    missing = sorted(set(named) - set(tensors))
+    if missing:
+        raise CheckpointError(f"came: a checkpoint without {_some(missing)}; expected: every tensor of {module.__name__.rpartition('.')[2]}; download it again")
+    ignored = re.compile(f"({re.escape(module.PREFIX)})?({module.IGNORED_TENSORS})|lm_head.weight")
+    left_over = sorted(name for name in set(tensors) - set(named) if not ignored.fullmatch(name))
+    if left_over:
+        raise CheckpointError(
+            f"came: a checkpoint with {_some(left_over)} besides; expected: only the tensors that config.json asks for; "
+            "this model has a part that is not built here, or config.json belongs to another"
+        )
+
+
+def _open_tensors(folder: Path) -> dict[str, SafetensorsFile]:
+    """The file of every tensor by the tensor's name."""
+    index = folder / "model.safetensors.index.json"
+    if (folder / "model.safetensors").exists():
+        paths = [folder / "model.safetensors"]
+    elif index.exists():
+        shards = _read_json(folder, index.name).get("weight_map", {})
+        paths = [folder / name for name in sorted(set(shards.values()))]
+        missing = [path.name for path in paths if not path.exists()]
+        if missing:
+            raise CheckpointError(f"came: {folder} without {_some(missing)}; expected: every shard that {index.name} names; download them")
+    else:
+        raise CheckpointError(f"came: {folder} {_instead(folder)}; expected: model.safetensors, or model.safetensors.index.json and its shards")
+    return {name: file for file in map(SafetensorsFile, paths) for name in file.names()}
+
+
+def _instead(folder: Path) -> str:
+    pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
+    if pickles:
+        return f"with {_some(pickles)}, a pickle, which can run code when it is opened and never is here; convert it with transformers' save_pretrained"
+    return "without weights"
+
+
+def _read_json(folder: Path, name: str) -> dict[str, Any]:
+    if not folder.is_dir():
+        raise ModelNotFoundError(f"came: {folder}; expected: a folder with config.json and model.safetensors")
+    try:
+        content = json.loads((folder / name).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise CheckpointError(f"came: {folder} without {name}; expected: a Hugging Face model folder") from error
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"came: {folder / name}, which cannot be read ({error}); expected: JSON; download it again") from error
+    if not isinstance(content, dict):
+        raise CheckpointError(f"came: {folder / name} holding a {type(content).__name__}; expected: a JSON object")
+    return content
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

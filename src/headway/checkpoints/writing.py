@@ -1,0 +1,59 @@
+"""A weight tree as a Hugging Face folder."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy
+
+from headway.arrays import to_numpy
+from headway.files import replacing, write_text
+from headway.models.stored import Stored
+from headway.trees import leaves
+
+ARCHITECTURE_CLASSES = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
+
+
+def save_checkpoint(
+    folder: Path, architecture: ModuleType, config: Any, weights: Any, *, dtype: str = "float32", generation_config: dict[str, Any] | None = None
+) -> None:
+    """Write config.json, generation_config.json and model.safetensors, as Hugging Face lays them out.
+
+    dtype   float32, float16 or bfloat16, in which the weights are stored
+
+    Errors   OSError where the folder cannot be written; each file is whole or as it was.
+    """
+    from safetensors.numpy import save_file
+
+    model_type = architecture.__name__.rpartition(".")[2]
+    tensors = {architecture.PREFIX * (not name.startswith("lm_head")) + name: t for name, t in _tensors(architecture.stored_weights(config), weights).items()}
+    with replacing(folder / "model.safetensors") as temporary:
+        save_file({name: _stored_as(tensor, dtype) for name, tensor in tensors.items()}, temporary, metadata={"format": "pt"})
+    keys = {"architectures": [ARCHITECTURE_CLASSES[model_type]], "model_type": model_type, "dtype": dtype, **dataclasses.asdict(config)}
+    generation_config = generation_config or {}
+    keys |= {name: generation_config[name] for name in ("bos_token_id", "eos_token_id") if name in generation_config}
+    write_text(folder / "generation_config.json", json.dumps(generation_config, indent=2) + "\n")
+    write_text(folder / "config.json", json.dumps(keys, indent=2) + "\n")
+
+
+def _tensors(table: dict[str, Stored], weights: Any) -> dict[str, numpy.ndarray]:
+    tensors: dict[str, numpy.ndarray] = {}
+    for path, leaf in leaves(weights):
+        place = table[path]
+        array = to_numpy(leaf)
+        array = array.T if place.is_transposed else array
+        whole = tensors.setdefault(place.name, numpy.empty(place.shape, array.dtype))
+        whole[..., slice(*(place.columns or (None,)))] = array
+    return tensors
+
+
+def _stored_as(tensor: numpy.ndarray, dtype: str) -> numpy.ndarray:
+    if dtype == "bfloat16":
+        import ml_dtypes
+
+        return tensor.astype(ml_dtypes.bfloat16)
+    return tensor.astype(dtype)

@@ -1,0 +1,96 @@
+"""PyTorch's own fused operations, under the definitions' names and signatures.
+
+Their errors are torch's. Where a call asks for what the fused operation cannot do, the definition answers.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F  # noqa: N812 - the field's name for it
+
+from headway import functions
+from headway.arrays import Array
+
+__all__ = ["cross_entropy", "embed", "gelu", "gelu_tanh", "layer_norm", "linear", "rms_norm", "scaled_dot_product_attention", "silu", "softmax", "unembed"]
+
+
+def softmax(x: Array, *, axis: int = -1) -> Array:
+    """Twin of functions.softmax."""
+    return functions.softmax(x, axis=axis) if not x.is_floating_point() else F.softmax(x, dim=axis)
+
+
+def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
+    """Twin of functions.linear."""
+    return F.linear(x, weight, bias)
+
+
+def embed(token_ids: Array, table: Array) -> Array:
+    """Twin of functions.embed; on a GPU the ids are not looked at, because that would wait for the device."""
+    if token_ids.device.type == "cpu":
+        functions.embedding.check_token_ids(token_ids, table.shape[0])  # type: ignore[attr-defined]
+    return F.embedding(token_ids, table)
+
+
+def unembed(x: Array, table: Array) -> Array:
+    """Twin of functions.unembed."""
+    return F.linear(x, table)
+
+
+def silu(x: Array) -> Array:
+    """Twin of functions.silu."""
+    return F.silu(x)
+
+
+def gelu(x: Array) -> Array:
+    """Twin of functions.gelu."""
+    return F.gelu(x)
+
+
+def gelu_tanh(x: Array) -> Array:
+    """Twin of functions.gelu_tanh."""
+    return F.gelu(x, approximate="tanh")
+
+
+def layer_norm(x: Array, weight: Array | None = None, bias: Array | None = None, *, eps: float = 1e-5) -> Array:
+    """Twin of functions.layer_norm."""
+    return F.layer_norm(x, x.shape[-1:], weight, bias, eps)
+
+
+def rms_norm(x: Array, weight: Array | None = None, *, eps: float = 1e-6) -> Array:
+    """Twin of functions.rms_norm."""
+    return F.rms_norm(x, x.shape[-1:], weight, eps)
+
+
+def scaled_dot_product_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    soft_cap: float | None = None,
+) -> Array:
+    """Twin of functions.scaled_dot_product_attention; a soft cap or fewer than three axes run the definition."""
+    if soft_cap is not None or query.ndim < 3:
+        return functions.scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
+    query_len, key_len = query.shape[-2], key.shape[-2]
+    if is_causal and query_len > 1 and (mask is not None or query_len != key_len):  # torch's own is top-left, and takes no mask beside
+        causal = functions.causal_mask(query_len, key_len, like=query)
+        mask = causal if mask is None else functions.apply_mask(_additive(mask, query), causal)
+        is_causal = False
+    grouped = query.shape[-3] != key.shape[-3]
+    is_causal = is_causal and query_len > 1
+    return F.scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=grouped)
+
+
+def cross_entropy(logits: Array, targets: Array, *, ignored: int | None = None) -> Array:
+    """Twin of functions.cross_entropy."""
+    loss = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=-100 if ignored is None else ignored)
+    return torch.where(torch.isnan(loss) & (targets == ignored).all(), torch.zeros_like(loss), loss) if ignored is not None else loss
+
+
+def _additive(mask: Array, like: Array) -> Array:
+    if mask.dtype != torch.bool:
+        return mask
+    return torch.zeros(mask.shape, dtype=like.dtype, device=mask.device).masked_fill(~mask, -torch.inf)

@@ -1,0 +1,86 @@
+"""Reading config.json: every key is either used, known to change nothing, or an error."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping
+from typing import Any, TypeVar
+
+from headway.errors import CheckpointError, UnsupportedError
+
+Config = TypeVar("Config")
+
+WITHOUT_EFFECT = frozenset(
+    # about the file, the training, the caller's output format, or the token ids that generation_config.json and the tokenizer settle
+    "_name_or_path _attn_implementation_autoset architectures attention_dropout attn_pdrop auto_map bad_words_ids begin_suppress_tokens "
+    "bos_token_id chunk_size_feed_forward decoder_start_token_id diversity_penalty do_sample dtype early_stopping embd_pdrop "
+    "encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty finetuning_task forced_bos_token_id forced_eos_token_id "
+    "gradient_checkpointing id2label initializer_range label2id length_penalty max_length min_length model_type "
+    "no_repeat_ngram_size num_beam_groups num_beams num_return_sequences output_attentions output_hidden_states output_scores "
+    "pad_token_id prefix pretraining_tp problem_type remove_invalid_values repetition_penalty resid_pdrop return_dict "
+    "return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature tokenizer_class top_k top_p torch_dtype "
+    "torchscript transformers_version transformers.js_config typical_p unsloth_fixed unsloth_version use_bfloat16 use_cache "
+    "use_return_dict".split()
+)
+
+REFUSED_UNLESS_OFF = frozenset(("add_cross_attention", "is_decoder", "is_encoder_decoder", "tf_legacy_loss", "pruned_heads", "quantization_config", "cross_attention_hidden_size"))
+"""Keys that would change the result, and that are no error while they are null, false or empty."""
+
+
+def config_from(kind: type[Config], keys: Mapping[str, Any], *, without_effect: Collection[str] = (), ignored: Collection[str] = ()) -> Config:
+    """Fill a config dataclass from the keys of config.json.
+
+    kind            a dataclass whose fields are the keys that are used
+    without_effect  keys that change nothing for this architecture
+    ignored         keys that the caller takes the responsibility for
+
+    Errors   UnsupportedError for any other key, unless its value is null, false or empty and it is known; CheckpointError
+             for a missing key or one of another type.
+    """
+    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    unknown = [
+        key
+        for key, value in keys.items()
+        if key not in fields
+        and key not in WITHOUT_EFFECT
+        and key not in without_effect
+        and key not in ignored
+        and not (key in REFUSED_UNLESS_OFF and not value)
+    ]
+    if unknown:
+        raise UnsupportedError(
+            f"came: config.json with {', '.join(f'{key}={keys[key]!r}' for key in unknown)}; expected: keys that are built here; "
+            "where you know that a key changes nothing, name it in ignored_config_keys (--ignore-config-key)"
+        )
+    required = [n for n, f in fields.items() if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
+    missing = [name for name in required if keys.get(name) is None]
+    if missing:
+        raise CheckpointError(f"came: config.json without {', '.join(missing)}; expected: all of {', '.join(required)}")
+    given = {name: value for name, value in keys.items() if name in fields}
+    for name, value in given.items():
+        expected = {"int": int, "float": (int, float), "bool": bool, "str": str}.get(str(fields[name].type).removesuffix(" | None"))
+        if expected and value is not None and (not isinstance(value, expected) or (expected is int and isinstance(value, bool))):
+            raise CheckpointError(f"came: config.json with {name}={value!r}; expected: {fields[name].type}")
+    return kind(**given)
+
+
+def expect_positive(config: Any, *names: str) -> None:
+    """Raise CheckpointError unless each of these sizes is at least 1."""
+    for name in names:
+        if getattr(config, name) < 1:
+            raise CheckpointError(f"came: config.json with {name}={getattr(config, name)}; expected: at least 1")
+
+
+def expect_multiple(config: Any, larger: str, smaller: str) -> None:
+    """Raise CheckpointError unless one size divides by the other."""
+    if getattr(config, larger) % getattr(config, smaller):
+        raise CheckpointError(
+            f"came: config.json with {larger}={getattr(config, larger)} and {smaller}={getattr(config, smaller)}; "
+            f"expected: {larger} a multiple of {smaller}"
+        )
+
+
+def expect_one_of(name: str, value: Any, choices: Collection[Any]) -> None:
+    """Raise UnsupportedError unless the value of a key is one of those built here."""
+    if value not in choices:
+        raise UnsupportedError(f"came: config.json with {name}={value!r}; expected one of {', '.join(map(repr, choices))}")

@@ -1,0 +1,158 @@
+"""GPT-2: learned positions, pre-norm, a GELU feed-forward, and a head tied to the embedding.
+
+Source   Radford et al. 2019; the keys and tensor names are those of Hugging Face's GPT2LMHeadModel
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from types import ModuleType
+
+from headway import functions
+from headway.arrays import Array
+from headway.functions import FeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
+from headway.models.config import expect_multiple, expect_one_of, expect_positive
+from headway.models.past import KVCaches, positions, visible
+from headway.models.stored import Stored, stored_norm
+
+PREFIX = "transformer."
+IGNORED_TENSORS = r"h\.\d+\.attn\.(bias|masked_bias)"
+WITHOUT_EFFECT = ("n_ctx", "reorder_and_upcast_attn", *(f"summary_{key}" for key in "activation first_dropout proj_to_labels type use_proj".split()))
+ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu", "silu": "silu", "swish": "silu"}
+
+
+@dataclass(frozen=True)
+class Config:
+    """The keys of config.json that change the result."""
+
+    vocab_size: int
+    n_positions: int
+    n_embd: int
+    n_layer: int
+    n_head: int
+    n_inner: int | None = None
+    activation_function: str = "gelu_new"
+    layer_norm_epsilon: float = 1e-5
+    scale_attn_weights: bool = True
+    scale_attn_by_inverse_layer_idx: bool = False
+    tie_word_embeddings: bool = True
+
+    def __post_init__(self) -> None:
+        expect_positive(self, "vocab_size", "n_positions", "n_embd", "n_layer", "n_head")
+        expect_multiple(self, "n_embd", "n_head")
+        expect_one_of("activation_function", self.activation_function, ACTIVATIONS)
+
+    @property
+    def max_seq_len(self) -> int:
+        """The longest sequence the position table has rows for."""
+        return self.n_positions
+
+
+@dataclass(frozen=True)
+class LayerWeights:
+    """The weights of one layer."""
+
+    attention_norm: NormWeights
+    attention: MultiHeadAttentionWeights
+    feed_forward_norm: NormWeights
+    feed_forward: FeedForwardWeights
+
+
+@dataclass(frozen=True)
+class Weights:
+    """token_embedding and output_head (vocab_size, hidden_size), position_embedding (max_seq_len, hidden_size)."""
+
+    token_embedding: Array
+    position_embedding: Array
+    layers: tuple[LayerWeights, ...]
+    norm: NormWeights
+    output_head: Array
+
+
+def stored_weights(config: Config) -> dict[str, Stored]:
+    """Where each leaf lies: this architecture stores every matrix as (in, out), and query, key and value side by side."""
+    width, inner = config.n_embd, config.n_inner or 4 * config.n_embd
+
+    def conv1d(path: str, name: str, out_features: int, in_features: int, columns: tuple[int, int] | None = None, *, of: int = 1) -> dict[str, Stored]:
+        return {
+            f"{path}.weight": Stored(f"{name}.weight", (in_features, of * out_features), columns, is_transposed=True),
+            f"{path}.bias": Stored(f"{name}.bias", (of * out_features,), columns),
+        }
+
+    table = {
+        "token_embedding": Stored("wte.weight", (config.vocab_size, width)),
+        "position_embedding": Stored("wpe.weight", (config.n_positions, width)),
+    }
+    for index in range(config.n_layer):
+        path, name = f"layers.{index}", f"h.{index}"
+        table |= stored_norm(f"{path}.attention_norm", f"{name}.ln_1", width, has_bias=True)
+        for part, projection in enumerate(("query", "key", "value")):
+            table |= conv1d(f"{path}.attention.{projection}", f"{name}.attn.c_attn", width, width, (part * width, (part + 1) * width), of=3)
+        table |= conv1d(f"{path}.attention.output", f"{name}.attn.c_proj", width, width)
+        table |= stored_norm(f"{path}.feed_forward_norm", f"{name}.ln_2", width, has_bias=True)
+        table |= conv1d(f"{path}.feed_forward.up", f"{name}.mlp.c_fc", inner, width)
+        table |= conv1d(f"{path}.feed_forward.down", f"{name}.mlp.c_proj", width, inner)
+    table |= stored_norm("norm", "ln_f", width, has_bias=True)
+    head = "wte.weight" if config.tie_word_embeddings else "lm_head.weight"
+    return table | {"output_head": Stored(head, (config.vocab_size, width))}
+
+
+def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array) -> list[KVCache]:
+    """An empty cache for batch_size sequences of up to max_seq_len tokens, one entry per layer."""
+    shape = (batch_size, config.n_head, max_seq_len, config.n_embd // config.n_head)
+    return [KVCache.empty(shape, like) for _ in range(config.n_layer)]
+
+
+def hidden_states(
+    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: ModuleType = functions
+) -> Array:
+    """Token ids to the vectors below the output head.
+
+    Shapes
+        token_ids  (batch_size, seq_len) integer
+        padding    (batch_size,) integer optional
+        return     (batch_size, seq_len, hidden_size)
+
+    kv_cache   the layers' caches: token_ids follow what they hold; none by default
+    padding    how many tokens on the left of each sequence are padding; none by default
+    ops        the namespace whose parts are called; the definitions by default
+    """
+    mask = visible(token_ids, kv_cache, padding)
+    places = positions(token_ids, kv_cache, padding)
+    x = ops.embed(token_ids, weights.token_embedding) + ops.learned_positions(places, weights.position_embedding)
+    activation = getattr(ops, ACTIVATIONS[config.activation_function])
+    for index, layer in enumerate(weights.layers):
+        normed = ops.layer_norm(x, layer.attention_norm.weight, layer.attention_norm.bias, eps=config.layer_norm_epsilon)
+        x = x + ops.multi_head_attention(
+            normed,
+            normed,
+            normed,
+            layer.attention,
+            num_heads=config.n_head,
+            mask=mask,
+            is_causal=mask is None,
+            scale=_scale(config, index),
+            kv_cache=kv_cache[index] if kv_cache else None,
+            ops=ops,
+        )
+        normed = ops.layer_norm(x, layer.feed_forward_norm.weight, layer.feed_forward_norm.bias, eps=config.layer_norm_epsilon)
+        x = x + ops.feed_forward(normed, layer.feed_forward, activation=activation, ops=ops)
+    return ops.layer_norm(x, weights.norm.weight, weights.norm.bias, eps=config.layer_norm_epsilon)
+
+
+def logits(hidden: Array, weights: Weights, config: Config, *, ops: ModuleType = functions) -> Array:
+    """A score for every token: (..., hidden_size) to (..., vocab_size)."""
+    return ops.unembed(hidden, weights.output_head)
+
+
+def forward(
+    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: ModuleType = functions
+) -> Array:
+    """Token ids (batch_size, seq_len) to logits (batch_size, seq_len, vocab_size); arguments as in hidden_states."""
+    return logits(hidden_states(token_ids, weights, config, kv_cache=kv_cache, padding=padding, ops=ops), weights, config, ops=ops)
+
+
+def _scale(config: Config, layer_index: int) -> float:
+    scale = 1 / math.sqrt(config.n_embd // config.n_head) if config.scale_attn_weights else 1.0
+    return scale / (layer_index + 1) if config.scale_attn_by_inverse_layer_idx else scale

@@ -1,0 +1,51 @@
+"""Where the tokens of one pass stand, and what they may see of the past: shared by all decoder-only architectures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headway import functions
+from headway.arrays import Array, array_namespace, asarray_like
+from headway.functions import KVCache
+
+KVCaches = Sequence[KVCache] | None
+
+
+def positions(token_ids: Array, kv_caches: KVCaches, padding: Array | None) -> Array:
+    """The position of every token: behind those cached, counted from each sequence's first real token.
+
+    Shapes
+        token_ids  (batch_size, seq_len) integer
+        padding    (batch_size,) integer optional
+        return     (batch_size or 1, seq_len) integer
+    """
+    xp = array_namespace(token_ids)
+    offset = kv_caches[0].length if kv_caches else 0
+    slots = asarray_like(range(offset, offset + token_ids.shape[-1]), token_ids)[None, :]
+    if padding is None:
+        return slots
+    return xp.maximum(slots - padding[:, None], xp.zeros_like(slots))
+
+
+def visible(token_ids: Array, kv_caches: KVCaches, padding: Array | None, *, window: int | None = None) -> Array | None:
+    """What each token may attend to, or None where that is simply everything up to itself.
+
+    Shapes
+        token_ids  (batch_size, seq_len) integer
+        padding    (batch_size,) integer optional
+        return     (batch_size or 1, 1, seq_len, key_len) boolean
+
+    window   how many positions a token sees, its own included; all by default
+    """
+    query_len = token_ids.shape[-1]
+    offset = kv_caches[0].length if kv_caches else 0
+    key_len = kv_caches[0].key_len(query_len) if kv_caches else query_len
+    is_bounded = window is not None and key_len > window
+    if padding is None and not is_bounded and key_len == offset + query_len:
+        return None
+    if is_bounded:
+        mask = functions.sliding_window_mask(query_len, key_len, window=window, offset=offset, like=token_ids)
+    else:
+        mask = functions.causal_mask(query_len, key_len, offset=offset, like=token_ids)
+    mask = mask[None, None]
+    return mask if padding is None else mask & ~functions.padding_mask(padding, key_len)

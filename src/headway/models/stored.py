@@ -1,0 +1,35 @@
+"""Where a leaf of a weight tree lies in a checkpoint, in a form that serves reading and writing alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One leaf's place: a tensor of a checkpoint, or some columns of one, or its transpose.
+
+    name           the tensor's name in the checkpoint
+    shape          the whole tensor's shape in the checkpoint
+    columns        the first and the last-but-one column that belong to the leaf; all by default
+    is_transposed  whether the leaf is the transpose of what is stored
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    columns: tuple[int, int] | None = None
+    is_transposed: bool = False
+
+
+def stored_linear(path: str, name: str, out_features: int, in_features: int, *, has_bias: bool) -> dict[str, Stored]:
+    """An affine map stored as (out, in)."""
+    stored = {f"{path}.weight": Stored(f"{name}.weight", (out_features, in_features))}
+    return stored | ({f"{path}.bias": Stored(f"{name}.bias", (out_features,))} if has_bias else {})
+
+
+def stored_norm(path: str, name: str, size: int, *, has_bias: bool = False) -> dict[str, Stored]:
+    """A norm's weight, and its bias where it has one."""
+    stored = {f"{path}.weight": Stored(f"{name}.weight", (size,))}
+    return stored | ({f"{path}.bias": Stored(f"{name}.bias", (size,))} if has_bias else {})
+
+
