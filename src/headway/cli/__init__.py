@@ -1,0 +1,52 @@
+"""The command `headway`: one file per subcommand."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from headway.cli import chat, generate, models, train
+from headway.errors import HeadwayError
+
+app = typer.Typer(
+    name="headway",
+    help="The transformer, from softmax to generated text. Exit codes: 0 done, 2 bad input, 130 interrupted.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+for module in (generate, chat, models, train):
+    app.command(module.__name__.rpartition(".")[2])(module.command)
+
+
+def main() -> None:
+    """Run the command line; errors made on purpose are one sentence on stderr."""
+    try:
+        app(standalone_mode=False)
+    except HeadwayError as error:
+        _leave(f"headway: {error}", 2)
+    except KeyboardInterrupt:
+        _leave("", 130)
+    except BrokenPipeError:  # the reader of our output has gone, as in `headway generate … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        _leave(f"headway: {error.strerror or error}: {error.filename or ''}".rstrip(": "), 2)
+    except Exception as error:
+        if not hasattr(error, "exit_code"):  # click's own errors carry one
+            raise
+        show = getattr(error, "show", None)
+        if show:
+            show()
+        sys.exit(error.exit_code)
+
+
+def _leave(message: str, code: int) -> None:
+    sys.stdout.flush()
+    if message:
+        print(message, file=sys.stderr)
+    sys.exit(code)
