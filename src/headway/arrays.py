@@ -26,14 +26,21 @@ _NAMESPACES = {
     "mlx": "mlx.core",
 }
 
+_NAMESPACE_OF_TYPES: dict[tuple[type, ...], ModuleType] = {}
+"""What array_namespace found, by the types it was given: asking costs microseconds, and a token asks hundreds of times."""
+
 
 def array_namespace(*arrays: Array | None) -> ModuleType:
     """The array-API namespace that all given arrays share (None is passed over).
 
     Errors   DtypeError where something is no array, or two libraries are mixed.
     """
+    types = tuple(map(type, arrays))
+    known = _NAMESPACE_OF_TYPES.get(types)
+    if known is not None:
+        return known
     try:
-        return array_api_compat.array_namespace(*arrays)
+        return _NAMESPACE_OF_TYPES.setdefault(types, array_api_compat.array_namespace(*arrays))
     except TypeError:
         came = " and ".join(sorted({f"{type(array).__module__}.{type(array).__qualname__}" for array in arrays if array is not None}))
         raise DtypeError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from headway import functions
-from headway.arrays import Array
+from headway.arrays import Array, as_floating
 from headway.functions.activations import relu
 from headway.functions.feed_forward import FeedForwardWeights
 from headway.functions.multi_head_attention import MultiHeadAttentionWeights
@@ -130,6 +130,7 @@ def residual(
 
     Source   He et al. 2016; Vaswani et al. 2017, section 3.1; pre-norm: Xiong et al. 2020
     """
+    x = as_floating(x)
     if is_pre_norm:
         return x + part(ops.layer_norm(x, norm.weight, norm.bias, eps=eps))
     return ops.layer_norm(x + part(x), norm.weight, norm.bias, eps=eps)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.arrays import Array, array_namespace, as_floating
+from headway.arrays import Array, array_namespace, as_floating, cast
 from headway.errors import ShapeError
 
 
@@ -44,8 +44,9 @@ def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
         raise ShapeError(_mismatch(x, weight))
     if bias is not None and tuple(bias.shape) != (weight.shape[0],):
         raise ShapeError(f"came: bias {tuple(bias.shape)}; expected: {(weight.shape[0],)}, one number per row of weight {tuple(weight.shape)}")
-    product = as_floating(x) @ array_namespace(weight).matrix_transpose(weight)
-    return product if bias is None else product + bias
+    x = as_floating(x)
+    product = x @ array_namespace(x, weight, bias).matrix_transpose(weight)
+    return cast(product if bias is None else product + bias, x.dtype)  # NumPy multiplies bfloat16 into float32
 
 
 def _mismatch(x: Array, weight: Array) -> str:

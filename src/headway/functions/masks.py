@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, asarray_like, cast, is_boolean, is_floating
+from headway.arrays import Array, array_namespace, as_floating, asarray_like, cast, is_boolean, is_floating
 from headway.errors import DtypeError, OptionError, ShapeError
 
 
@@ -91,6 +91,7 @@ def apply_mask(scores: Array, mask: Array) -> Array:
     [[1.0, -inf]]
     """
     xp = array_namespace(scores, mask)
+    scores = as_floating(scores)
     _check_broadcast(scores, mask)
     if is_boolean(mask):
         return xp.where(mask, scores, xp.full_like(scores, -float("inf")))

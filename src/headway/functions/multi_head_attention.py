@@ -198,6 +198,9 @@ def stack_heads(heads: tuple[HeadWeights, ...], output: LinearWeights) -> MultiH
     Shapes
         heads   num_heads * HeadWeights
         output  LinearWeights(out_features=output_width, in_features=num_heads * head_dim)
+        return  MultiHeadAttentionWeights(num_kv_heads=num_heads, query_norm=None, key_norm=None)
+
+    Errors   ShapeError where only some of the heads have a bias.
     """
     return MultiHeadAttentionWeights(
         *(_stack(tuple(getattr(head, name) for head in heads)) for name in ("query", "key", "value")),
@@ -211,7 +214,8 @@ def unstack_heads(weights: MultiHeadAttentionWeights, num_heads: int) -> tuple[H
     Grouped heads share a key and a value; each single head gets them all the same.
 
     Shapes
-        weights  MultiHeadAttentionWeights
+        weights  MultiHeadAttentionWeights(query_norm=None, key_norm=None)
+        return   num_heads * HeadWeights
         where    num_heads = num_kv_heads * group_size
 
     Errors   ShapeError where the weights do not divide into num_heads heads; OptionError where they hold a query or key

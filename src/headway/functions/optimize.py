@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from headway.arrays import Array, array_namespace, as_floating
+from headway.arrays import Array, array_namespace, as_floating, cast, widen
 from headway.errors import DivergenceError, OptionError
 
 
@@ -64,11 +64,11 @@ def gradient_descent(
             raise DivergenceError(f"came: a gradient of length {norm} after {step} steps; expected: a finite one; use a learning_rate below {learning_rate}")
         if norm <= tolerance or step == max_steps:
             return GradientDescentResult(point, norm, step, norm <= tolerance)
-        point = point - learning_rate * slope
+        point = cast(point - learning_rate * slope, point.dtype)
     raise AssertionError("the loop returns at max_steps")
 
 
 def _norm(x: Array) -> float:
-    xp = array_namespace(x)
+    xp, x = array_namespace(x), widen(x)
     largest = float(xp.max(xp.abs(x)))  # scaled, so that a long but finite gradient does not overflow when squared
     return largest * math.sqrt(float(xp.sum((x / largest) ** 2))) if 0 < largest < math.inf else largest

@@ -179,7 +179,7 @@ def rotary_cos_sin(positions: Array, frequencies: Array, *, magnitude: float = 1
     Positions per sequence, (batch, seq_len), need an axis for the heads: pass positions[:, None].
     """
     xp = array_namespace(positions, frequencies)
-    angles = cast(positions, xp.float32)[..., None] * frequencies
+    angles = cast(positions, xp.float32)[..., None] * cast(frequencies, xp.float32)
     return xp.cos(angles) * magnitude, xp.sin(angles) * magnitude
 
 

@@ -26,7 +26,7 @@ def scale_by_temperature(logits: Array, temperature: float) -> Array:
     """
     if not 0 < temperature < float("inf"):
         raise OptionError(f"came: temperature={temperature}; expected: above 0; for the most likely token take the argmax (generate does so at 0)")
-    return as_floating(logits) / temperature
+    return cast(widen(logits) / temperature, as_floating(logits).dtype)
 
 
 def keep_top_k(logits: Array, top_k: int) -> Array:
@@ -162,10 +162,10 @@ def penalize_repetition(logits: Array, counts: Array, penalty: float) -> Array:
     """
     if not 0 < penalty < float("inf"):
         raise OptionError(f"came: repetition_penalty={penalty}; expected: above 0; 1 changes nothing")
-    logits = as_floating(logits)
     xp = array_namespace(logits, counts)
-    penalized = xp.where(logits > 0, logits / penalty, logits * penalty)
-    return xp.where(counts > 0, penalized, logits)
+    wide = widen(logits)
+    penalized = xp.where(wide > 0, wide / penalty, wide * penalty)
+    return cast(xp.where(counts > 0, penalized, wide), as_floating(logits).dtype)
 
 
 def penalize_occurrence(logits: Array, counts: Array, *, presence_penalty: float = 0.0, frequency_penalty: float = 0.0) -> Array:
@@ -186,9 +186,9 @@ def penalize_occurrence(logits: Array, counts: Array, *, presence_penalty: float
 
     Source   OpenAI's API reference, "presence_penalty" and "frequency_penalty"
     """
-    logits = as_floating(logits)
-    occurred = cast(counts > 0, logits.dtype)
-    return logits - presence_penalty * occurred - frequency_penalty * cast(counts, logits.dtype)
+    wide = widen(logits)
+    occurred, counts = cast(counts > 0, wide.dtype), cast(counts, wide.dtype)
+    return cast(wide - presence_penalty * occurred - frequency_penalty * counts, as_floating(logits).dtype)
 
 
 def add_logit_bias(logits: Array, bias: dict[int, float]) -> Array:
@@ -242,8 +242,8 @@ def sample(logits: Array, random: Array) -> Array:
     xp = array_namespace(logits, random)
     cumulative = xp.cumulative_sum(softmax(widen(logits)), axis=-1)
     total = cumulative[..., -1:]
-    passed = xp.sum(cast(cumulative <= random[..., None] * total, xp.int64), axis=-1)
-    last = xp.sum(cast(cumulative < total, xp.int64), axis=-1)
+    passed = xp.sum(cumulative <= random[..., None] * total, axis=-1)
+    last = xp.sum(cumulative < total, axis=-1)
     return xp.minimum(passed, last)
 
 

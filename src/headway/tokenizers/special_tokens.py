@@ -1,0 +1,84 @@
+"""The tokens that a model folder names or adds beside its vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+from tokenizers import AddedToken
+
+from headway.errors import TokenizerError
+from headway.tokenizers.reading import read_json_if_there
+
+END_OF_TEXT = "<|endoftext|>"
+
+
+def tokenizer_class(config: Mapping[str, Any]) -> str | None:
+    """The class that tokenizer_config.json names, without "Fast"; None where it names none, as GPT-2's does not."""
+    name = config.get("tokenizer_class")
+    return name.removesuffix("Fast") if isinstance(name, str) else None
+
+
+def named_tokens(folder: Path, config: Mapping[str, Any]) -> dict[str, str]:
+    """The special tokens by name, such as "eos_token"; from tokenizer_config.json, else special_tokens_map.json, else GPT-2's own."""
+    listed = {**read_json_if_there(folder / "special_tokens_map.json"), **config}
+    named = {name: content for name, value in listed.items() if name.endswith("_token") and (content := _content(value)) is not None}
+    missing = [name for name in ("bos_token", "eos_token") if name not in listed]
+    defaults = {None: missing, "GPT2Tokenizer": missing, "Qwen2Tokenizer": [name for name in missing if name == "eos_token"]}
+    return {**dict.fromkeys(defaults.get(tokenizer_class(config), []), END_OF_TEXT), **named}
+
+
+def _content(value: Any) -> str | None:
+    if isinstance(value, Mapping):
+        value = value.get("content")
+    return value if isinstance(value, str) and value else None
+
+
+def declared_tokens(folder: Path, config: Mapping[str, Any], named: Iterable[str]) -> dict[int, AddedToken]:
+    """The added tokens by id: those of tokenizer_config.json, then those of added_tokens.json.
+
+    Errors   TokenizerError where an entry is no token, or the two give an id or a token twice, and differently.
+    """
+    path, legacy = folder / "tokenizer_config.json", folder / "added_tokens.json"
+    extra = [*(config.get("additional_special_tokens") or []), *(config.get("extra_special_tokens") or [])]
+    special = {*named, *filter(None, map(_content, extra))}
+    tokens: dict[int, AddedToken] = {}
+    for key, value in (config.get("added_tokens_decoder") or {}).items():
+        try:
+            tokens[int(key)] = AddedToken(**{"special": False, **value})
+        except (TypeError, ValueError) as error:
+            raise TokenizerError(f"came: {path} with the added token {key}: {value!r:.60}; expected: an id and content, special, lstrip … ({error})") from error
+    contents = {token.content: token_id for token_id, token in tokens.items()}
+    for content, token_id in read_json_if_there(legacy).items():
+        is_known = token_id in tokens
+        if type(token_id) is not int or token_id < 0 or contents.get(content, token_id) != token_id or (is_known and tokens[token_id].content != content):
+            raise TokenizerError(f"came: {legacy} with {content!r}: {token_id!r}; expected: each token with an id of its own, the same as in {path.name}")
+        if not is_known:
+            tokens[token_id] = AddedToken(content, special=content in special, normalized=content not in special)
+            contents[content] = token_id
+    return tokens
+
+
+def add_tokens(backend: tokenizers.Tokenizer, declared: Mapping[int, AddedToken], named: Mapping[str, str], folder: Path) -> None:
+    """Make the tokenizer cut the declared and the named tokens out of the text.
+
+    Errors   TokenizerError where one has another id in the vocabulary, or the beginning or end token is not in it.
+    """
+    backend.add_tokens([token for _, token in sorted(declared.items())])
+    for token_id, token in declared.items():
+        if (there := backend.token_to_id(token.content)) != token_id:
+            raise TokenizerError(
+                f"came: {folder}, where the token {token.content!r} has id {token_id} in tokenizer_config.json or added_tokens.json and {there} "
+                "in the vocabulary; expected: one id; the files are not of one model: download them again"
+            )
+    for name in ("bos_token", "eos_token"):
+        if name in named and backend.token_to_id(named[name]) is None:
+            raise TokenizerError(
+                f"came: {folder}, whose {name} is {named[name]!r}; expected: a token of its vocabulary; the files are not of one model, "
+                "or are incomplete: download them again"
+            )
+    contents = {token.content for token in declared.values()}
+    present = [content for content in named.values() if content not in contents and backend.token_to_id(content) is not None]
+    backend.add_special_tokens([AddedToken(content, special=True, normalized=False) for content in present])

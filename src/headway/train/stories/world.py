@@ -1,0 +1,293 @@
+"""The state of one story: who is in it, what they have, where they are, what the day is like, and what has been said."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+from headway.train.stories import names
+from headway.train.stories.animals import BY_SKILL, HEROES, Animal
+from headway.train.stories.grammar import finish, parse, possessive, realise
+from headway.train.stories.places import HOMES, OUTDOORS, Site
+from headway.train.stories.things import COLOURS, LOOKS, Make
+
+T = TypeVar("T")
+
+PRONOUNS = {"f": ("she", "her", "her", "herself", "hers"), "m": ("he", "him", "his", "himself", "his")}
+SPEECH = {
+    "said": ("said", "said", "said", "said", "explained", "said gently", "said quietly"),
+    "asked": ("asked", "asked", "asked", "wanted to know", "asked kindly"),
+    "replied": ("answered", "replied", "said", "said at once"),
+    "cried": ("cried", "shouted", "called", "exclaimed"),
+    "whispered": ("whispered", "murmured", "said softly", "said in a small voice", "mumbled"),
+    "laughed": ("laughed", "chuckled", "giggled", "said with a grin", "said happily"),
+    "sighed": ("sighed", "sniffed", "groaned", "said sadly", "said with a long face", "moaned"),
+    "snapped": ("snapped", "grumbled", "said crossly", "growled", "shouted", "huffed"),
+}
+WEATHER = {
+    "sunny": ("sunny", "bright", "fine", "warm", "golden", "cloudless"),
+    "windy": ("windy", "breezy", "blustery", "gusty"),
+    "rainy": ("rainy", "wet", "drizzly", "soggy"),
+    "snowy": ("snowy", "frosty", "freezing", "icy"),
+    "foggy": ("foggy", "misty", "hazy"),
+    "cloudy": ("grey", "cloudy", "cool", "dull"),
+}
+
+
+class Person:
+    """Somebody in the story: a child, a grown-up, or an animal that talks."""
+
+    def __init__(self, name: str, kind: str, gender: str, adjective: str, *, animal: Animal | None = None, relation: str = "", trait: str = "") -> None:
+        self.name, self.kind, self.gender, self.animal, self.relation, self.trait = name, kind, gender, animal, relation, trait
+        self.adjective = adjective
+        he, him, his, self_, own = PRONOUNS[gender]
+        the = f"the {adjective} {kind}".replace("  ", " ")
+        call = name or f"{adjective} {kind}".strip()
+        self.forms: dict[str, str | tuple[str, ...]] = {
+            "": name or (the, f"the {kind}"),
+            "he": he,
+            "him": him,
+            "his": his,
+            "self": self_,
+            "own": own,
+            "s": possessive(name or f"the {kind}"),
+            "the": the,
+            "kind": kind,
+            "an": f"a {adjective} {kind}".replace("  ", " "),
+            "intro": tuple(f"a {adjective} {kind} {named} {name}".replace("  ", " ") for named in ("named", "called")) if name else f"a {adjective} {kind}",
+            "call": call,
+        }
+
+    def form(self, form: str, world: World) -> str:
+        """The words for this person, or for this person speaking (`said`, `asked` and so on)."""
+        words = self.forms.get(form)
+        if words is None:
+            verb = world.fresh(SPEECH[form])
+            name = self.form("", world)
+            return f"{name} {verb}" if " " in verb or world.random() < 0.2 else f"{verb} {name}"
+        return words if words.__class__ is str else world.pick(words)  # type: ignore[return-value]
+
+
+class Thing:
+    """Something with an owner, a holder, and perhaps a spot where it lies."""
+
+    def __init__(self, make: Make, adjective: str, owner: Person | None = None) -> None:
+        self.make, self.owner, self.holder, self.broken = make, owner, owner, False
+        noun = make.noun
+        some = f"some {adjective} {noun}" if make.plural else f"a {adjective} {noun}"
+        self.forms: dict[str, str | tuple[str, ...]] = {
+            "": (f"the {noun}", f"the {noun}", f"the {adjective} {noun}"),
+            "a": some,
+            "full": f"{some} {make.detail}",
+            "n": noun,
+            "an": f"{adjective} {noun}",
+            "it": "them" if make.plural else "it",
+            "they": "they" if make.plural else "it",
+            "was": "were" if make.plural else "was",
+            "is": "are" if make.plural else "is",
+            "has": "have" if make.plural else "has",
+            "that": "those" if make.plural else "that",
+        }
+
+    def form(self, form: str, world: World) -> str:
+        """The words for this thing."""
+        words = self.forms[form]
+        return words if words.__class__ is str else world.pick(words)  # type: ignore[return-value]
+
+
+class Place:
+    """One place, with the adjective that it keeps all through the story."""
+
+    def __init__(self, site: Site, adjective: str, sights: Sequence[str]) -> None:
+        self.site = site
+        noun = site.noun
+        self.forms = {
+            "": f"the {noun}",
+            "in": f"{site.preposition} the {noun}",
+            "ina": f"{site.preposition} a {adjective} {noun}",
+            "a": f"a {adjective} {noun}",
+            "to": f"to the {noun}",
+            "n": noun,
+            "sight": sights[0],
+            "sight2": sights[1],
+            "sound": site.sounds[0],
+        }
+
+    def form(self, form: str, world: World) -> str:
+        """The words for this place."""
+        return self.forms[form]
+
+
+class World:
+    """Everything that is true in one story, and the text so far."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed).random
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget everything but the generator's state."""
+        self.cast: dict[str, Person | Thing | Place | str] = {}
+        self.used: set[object] = set()
+        self.paragraphs: list[str] = []
+        self.lines: list[str] = []
+        self.day_told = False
+        self.set_day()
+
+    def pick(self, options: Sequence[T]) -> T:
+        """One of the options."""
+        return options[int(self.random() * len(options))]
+
+    def fresh(self, options: Sequence[T]) -> T:
+        """One of the options, and not one picked before in this story unless all were."""
+        for _ in range(8):
+            option = options[int(self.random() * len(options))]
+            if option not in self.used:
+                break
+        self.used.add(option)
+        return option
+
+    def chance(self, probability: float) -> bool:
+        """True so often."""
+        return self.random() < probability
+
+    def text(self, line: str) -> str:
+        """The line in words, as a part of a sentence."""
+        out: list[str] = []
+        realise(parse(line), self, out)
+        return "".join(out)
+
+    def say(self, *variants: str) -> None:
+        """Add one of the variants to the paragraph."""
+        self.lines.append(finish(self.text(self.fresh(variants))))
+
+    def maybe(self, probability: float, *variants: str) -> None:
+        """Add one of the variants, or none."""
+        if self.random() < probability:
+            self.say(*variants)
+
+    def paragraph(self) -> None:
+        """End the paragraph."""
+        if self.lines:
+            self.paragraphs.append(" ".join(self.lines))
+            self.lines = []
+
+    def set_day(self, weather: str = "", time: str = "") -> None:
+        """Choose the weather and the time of day; both stay."""
+        self.weather = weather or self.pick(("sunny", "sunny", "sunny", "windy", "rainy", "snowy", "foggy", "cloudy"))
+        self.time = time or self.pick(("morning", "morning", "afternoon", "day", "evening"))
+        self.cast["weather"] = self.pick(WEATHER[self.weather])
+        self.cast["time"] = self.time
+        self.cast["day"] = Day()
+
+    def hero(self) -> Person:
+        """The main character, as `h`."""
+        if self.chance(0.5):
+            hero = self.child()
+        else:
+            hero = self.beast(HEROES, named=self.chance(0.7))
+        hero.trait = self.pick(tuple(names.TRAITS))
+        self.cast["h"] = hero
+        return hero
+
+    def child(self, *, gender: str = "", relation: str = "") -> Person:
+        """A girl or a boy."""
+        gender = gender or self.pick("fm")
+        name = self.fresh(names.GIRLS if gender == "f" else names.BOYS)
+        return Person(name, "girl" if gender == "f" else "boy", gender, self.pick(names.PLAIN_ADJECTIVES), relation=relation)
+
+    def beast(self, animals: Sequence[Animal], *, named: bool = True, adjective: str | None = None, gender: str = "") -> Person:
+        """An animal of a kind that is not in the story yet."""
+        animal = self.fresh(animals)
+        gender = "f" if animal.kind in ("hen", "cow") else "m" if animal.kind == "rooster" else gender or self.pick("fm")
+        name = self.fresh(names.ANIMAL_GIRLS if gender == "f" else names.ANIMAL_BOYS) if named else ""
+        adjective = self.pick(names.PLAIN_ADJECTIVES) if adjective is None else adjective
+        return Person(name, animal.kind, gender, adjective, animal=animal)
+
+    def sibling(self, hero: Person) -> Person:
+        """A brother or sister of the hero, as `f`."""
+        gender = self.pick("fm")
+        relation = "sister" if gender == "f" else "brother"
+        if hero.animal:
+            name = self.fresh(names.ANIMAL_GIRLS if gender == "f" else names.ANIMAL_BOYS)
+            other = Person(name, hero.kind, gender, "", animal=hero.animal, relation=relation)
+        else:
+            other = self.child(gender=gender, relation=relation)
+        self.cast["f"] = other
+        return other
+
+    def friend(self, hero: Person) -> Person:
+        """A friend of the hero, as `f`: another child or an animal of another kind."""
+        other = self.beast(HEROES) if hero.animal or self.chance(0.25) else self.child()
+        other.relation = "friend"
+        self.cast["f"] = other
+        return other
+
+    def elder(self, hero: Person, *relations: str) -> Person:
+        """A grown-up of the hero's family, as `g`."""
+        relation = self.pick(relations or tuple(names.ELDERS))
+        gender, call = names.ELDERS[relation]
+        elder = Person("", relation, gender, "", relation=relation, animal=hero.animal)
+        whose = f"{hero.forms['his']} {relation}"
+        elder.forms.update({"": whose, "the": whose, "an": whose, "s": possessive(whose), "call": call})
+        self.cast["g"] = elder
+        return elder
+
+    def neighbour(self, key: str = "n") -> Person:
+        """A grown-up with a name or a trade."""
+        gender = self.pick("fm")
+        if self.chance(0.5):
+            name = f"{'Mrs.' if gender == 'f' else 'Mr.'} {self.fresh(names.SURNAMES)}"
+            person = Person(name, "neighbour", gender, "")
+            person.forms["an"] = f"{self.pick(('old', 'kind old', 'grumpy old'))} {name}"
+        else:
+            job = self.pick([job for job in names.JOBS if gender == "m" or not job.endswith("man")])
+            person = Person("", job, gender, "")
+            person.forms.update({"": f"the {job}", "call": "dear friend", "an": f"the {self.pick(('old', 'kind', 'busy', 'village'))} {job}"})
+        self.cast[key] = person
+        return person
+
+    def helper(self, skill: str, key: str = "x") -> Person:
+        """A passing animal that can fly, swim, dig, climb, or is strong, as `x`."""
+        kinds = {entry.kind for entry in self.cast.values() if isinstance(entry, Person)}
+        animals = [animal for animal in BY_SKILL[skill] if animal.kind not in kinds]
+        adjective = self.fresh(("", "friendly", "passing", "wise old", "large", "lean", "kindly", "grey", "cheerful"))
+        self.cast[key] = person = self.beast(animals, named=False, adjective=adjective)
+        person.forms["call"] = person.kind
+        person.forms[""] = f"the {person.kind}"
+        return person
+
+    def thing(self, makes: Sequence[Make], key: str = "t", *, owner: Person | None = None) -> Thing:
+        """Something of a sort."""
+        make = self.fresh(makes)
+        adjective = self.pick(COLOURS) if self.chance(0.65) else self.pick(LOOKS)
+        thing = Thing(make, "old" if adjective in f"{make.noun} {make.detail}" else adjective, owner)
+        self.cast[key] = thing
+        return thing
+
+    def place(self, key: str = "p", sites: Sequence[Site] = OUTDOORS) -> Place:
+        """A place, not one that is in the story yet."""
+        site = self.fresh(sites)
+        first = int(self.random() * 3)
+        place = Place(site, self.pick(site.adjectives), (site.sights[first], site.sights[(first + 1) % 3]))
+        place.forms["sound"] = self.pick(site.sounds)
+        self.cast[key] = place
+        return place
+
+    def home(self) -> Place:
+        """Where the hero lives, as `p`."""
+        return self.place("p", HOMES)
+
+
+class Day:
+    """The day of the story: `one windy morning` when first told, `that morning` afterwards."""
+
+    def form(self, form: str, world: World) -> str:
+        """The words for the day."""
+        if world.day_told:
+            return world.pick((f"that {world.time}", f"that same {world.time}")) if world.time != "day" else "that day"
+        world.day_told = True
+        if world.random() < 0.6:
+            return f"one {world.cast['weather']} {world.time}"
+        return f"one {world.time}"

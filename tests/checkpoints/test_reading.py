@@ -1,0 +1,270 @@
+"""Folders as they are, and what is said of folders as they should not be."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from pathlib import Path
+
+import numpy
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from headway.checkpoints import load_checkpoint, save_checkpoint
+from headway.errors import CheckpointError, ModelNotFoundError, OptionError, UnsupportedError
+from headway.models import gpt2, llama
+from headway.trees import leaves, tree_from_leaves
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A small sound GPT-2."""
+    return write_gpt2(tmp_path / "model")
+
+
+def write_gpt2(folder: Path, **keys: object) -> Path:
+    config = gpt2.Config(**({"vocab_size": 13, "n_positions": 11, "n_embd": 6, "n_layer": 2, "n_head": 3} | keys))
+    random = numpy.random.default_rng(0)
+    arrays = {}
+    for path, place in gpt2.stored_weights(config).items():
+        columns = place.columns or (0, place.shape[-1])
+        shape = (*place.shape[:-1], columns[1] - columns[0])
+        arrays[path] = random.standard_normal(shape[::-1] if place.is_transposed else shape).astype(numpy.float32)
+    if config.tie_word_embeddings:
+        arrays["output_head"] = arrays["token_embedding"]
+    save_checkpoint(folder, gpt2, config, tree_from_leaves(gpt2.Weights, arrays))
+    return folder
+
+
+def edit(folder: Path, **keys: object) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | keys))
+
+
+def rewrite(folder: Path, change) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    change(tensors)
+    save_file(tensors, folder / "model.safetensors")
+
+
+def rewrite_header(path: Path, change) -> None:
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + size])
+    change(header)
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + content[8 + size :])
+
+
+def test_what_is_saved_is_loaded(folder):
+    loaded = load_checkpoint(folder)
+    again = folder.parent / "again"
+    save_checkpoint(again, gpt2, loaded.config, loaded.weights)
+    assert load_file(folder / "model.safetensors").keys() == load_file(again / "model.safetensors").keys()
+    for (path, first), (_, second) in zip(leaves(loaded.weights), leaves(load_checkpoint(again).weights), strict=True):
+        numpy.testing.assert_array_equal(first, second, err_msg=path)
+
+
+def test_float32_weights_lie_over_the_mapped_file_and_changing_them_leaves_the_file_alone(folder):
+    before = (folder / "model.safetensors").read_bytes()
+    weights = load_checkpoint(folder).weights
+    assert not weights.token_embedding.flags.owndata
+    assert weights.output_head is weights.token_embedding
+    weights.token_embedding[...] = 7.0
+    assert (folder / "model.safetensors").read_bytes() == before
+
+
+def test_names_without_the_prefix_are_found(folder):
+    rewrite(folder, lambda tensors: [tensors.__setitem__(n.removeprefix("transformer."), tensors.pop(n)) for n in list(tensors)])
+    assert load_checkpoint(folder).config.n_layer == 2
+
+
+def test_buffers_that_old_files_carry_are_passed_over(folder):
+    rewrite(folder, lambda tensors: tensors.update({"transformer.h.0.attn.bias": numpy.ones((1, 1, 11, 11), numpy.float32)}))
+    assert load_checkpoint(folder).config.n_layer == 2
+
+
+def test_no_such_folder(tmp_path):
+    with pytest.raises(ModelNotFoundError, match=r"came: .*nowhere; expected: a folder"):
+        load_checkpoint(tmp_path / "nowhere")
+
+
+def test_no_config(folder):
+    (folder / "config.json").unlink()
+    with pytest.raises(CheckpointError, match=r"without config\.json"):
+        load_checkpoint(folder)
+
+
+def test_a_config_that_is_no_json(folder):
+    (folder / "config.json").write_text("{")
+    with pytest.raises(CheckpointError, match=r"config\.json, which cannot be read"):
+        load_checkpoint(folder)
+
+
+def test_a_truncated_file(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(CheckpointError, match=r"no sound safetensors file .*download it again"):
+        load_checkpoint(folder)
+
+
+def test_an_empty_file(folder):
+    (folder / "model.safetensors").write_bytes(b"")
+    with pytest.raises(CheckpointError, match="no sound safetensors file"):
+        load_checkpoint(folder)
+
+
+def test_a_header_longer_than_the_file(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes(struct.pack("<Q", 10**9) + path.read_bytes()[8:])
+    with pytest.raises(CheckpointError, match="no sound safetensors file"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        pytest.param(lambda entry: entry.update(data_offsets=[entry["data_offsets"][0], entry["data_offsets"][1] + 4]), id="span of the wrong size"),
+        pytest.param(lambda entry: entry.update(data_offsets=[10**9, 10**9 + 24]), id="span outside the file"),
+        pytest.param(lambda entry: entry.update(data_offsets=[0, entry["data_offsets"][1] - entry["data_offsets"][0]]), id="overlapping spans"),
+        pytest.param(lambda entry: entry.update(dtype="F64"), id="dtype of another size"),
+        pytest.param(lambda entry: entry.update(dtype="NONSENSE"), id="dtype that does not exist"),
+        pytest.param(lambda entry: entry.update(shape=[-6]), id="negative shape"),
+    ],
+)
+def test_a_lying_header(folder, lie):
+    rewrite_header(folder / "model.safetensors", lambda header: lie(header["transformer.ln_f.weight"]))
+    with pytest.raises(CheckpointError, match="no sound safetensors file"):
+        load_checkpoint(folder)
+
+
+def test_a_missing_shard(folder):
+    tensors = load_file(folder / "model.safetensors")
+    names = sorted(tensors)
+    shards = {"model-00001-of-00002.safetensors": names[:9], "model-00002-of-00002.safetensors": names[9:]}
+    for shard, part in shards.items():
+        save_file({name: tensors[name] for name in part}, folder / shard)
+    index = {"weight_map": {name: shard for shard, part in shards.items() for name in part}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    (folder / "model.safetensors").unlink()
+    assert load_checkpoint(folder).config.n_layer == 2
+    (folder / "model-00002-of-00002.safetensors").unlink()
+    with pytest.raises(CheckpointError, match=r"without model-00002-of-00002\.safetensors; expected: every shard"):
+        load_checkpoint(folder)
+
+
+def test_a_missing_tensor(folder):
+    rewrite(folder, lambda tensors: tensors.pop("transformer.h.1.mlp.c_fc.weight"))
+    with pytest.raises(CheckpointError, match=r"without transformer\.h\.1\.mlp\.c_fc\.weight"):
+        load_checkpoint(folder)
+
+
+def test_a_tensor_left_over(folder):
+    rewrite(folder, lambda tensors: tensors.update({"transformer.h.2.ln_1.weight": numpy.ones(6, numpy.float32)}))
+    with pytest.raises(CheckpointError, match=r"with transformer\.h\.2\.ln_1\.weight besides"):
+        load_checkpoint(folder)
+
+
+def test_a_tensor_of_another_shape(folder):
+    edit(folder, n_positions=12)
+    with pytest.raises(CheckpointError, match=r"tensor transformer\.wpe\.weight \(11, 6\); expected: \(12, 6\)"):
+        load_checkpoint(folder)
+
+
+def test_a_pickle_is_named_and_never_opened(folder):
+    (folder / "model.safetensors").unlink()
+    (folder / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'false'\ntR.")
+    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin, a pickle, which can run code"):
+        load_checkpoint(folder)
+
+
+def test_an_architecture_that_is_not_built(folder):
+    edit(folder, model_type="mamba")
+    with pytest.raises(UnsupportedError, match=r"came: model_type 'mamba'; expected one of gpt2, llama"):
+        load_checkpoint(folder)
+
+
+def test_a_config_key_that_is_not_built(folder):
+    edit(folder, attention_sinks=4)
+    with pytest.raises(UnsupportedError, match=r"attention_sinks=4.*ignored_config_keys"):
+        load_checkpoint(folder)
+    assert load_checkpoint(folder, ignored_config_keys=["attention_sinks"]).config.n_layer == 2
+
+
+@pytest.mark.parametrize(("key", "value"), [("quantization_config", {"bits": 4}), ("add_cross_attention", True)])
+def test_a_known_key_that_would_change_the_result(folder, key, value):
+    edit(folder, **{key: value})
+    with pytest.raises(UnsupportedError, match=key):
+        load_checkpoint(folder)
+
+
+def test_an_activation_that_is_not_built(folder):
+    edit(folder, activation_function="mish")
+    with pytest.raises(UnsupportedError, match=r"activation_function='mish'; expected one of 'gelu_new'"):
+        load_checkpoint(folder)
+
+
+def test_heads_that_do_not_divide(folder):
+    edit(folder, n_head=4)
+    with pytest.raises(CheckpointError, match="n_embd=6 and n_head=4; expected: n_embd a multiple of n_head"):
+        load_checkpoint(folder)
+
+
+def test_a_config_without_a_size(folder):
+    keys = json.loads((folder / "config.json").read_text())
+    del keys["n_layer"]
+    (folder / "config.json").write_text(json.dumps(keys))
+    with pytest.raises(CheckpointError, match="without n_layer"):
+        load_checkpoint(folder)
+
+
+def test_a_size_of_another_type(folder):
+    edit(folder, n_layer="two")
+    with pytest.raises(CheckpointError, match="n_layer='two'; expected: int"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    ("rope", "message"),
+    [
+        ({"rope_type": "longrope", "factor": 2.0}, "came: rope_type 'longrope'; expected one of"),
+        ({"rope_type": "llama3", "factor": 2.0}, "without low_freq_factor, high_freq_factor"),
+        ({"rope_type": "linear", "factor": 2.0, "warp": 3}, "rope_type 'linear' with warp"),
+        ({"rope_type": "yarn", "factor": 2.0, "truncate": False}, "truncate=false"),
+    ],
+)
+def test_a_rope_that_is_not_built(tmp_path, rope, message):
+    from headway.models.rope import rope_parameters
+
+    with pytest.raises(CheckpointError, match=message):
+        rope_parameters({"rope_scaling": rope, "max_position_embeddings": 32})
+
+
+def test_kv_heads_that_do_not_divide():
+    sizes = {"vocab_size": 7, "hidden_size": 12, "intermediate_size": 5, "num_hidden_layers": 1, "num_attention_heads": 6}
+    with pytest.raises(CheckpointError, match="num_attention_heads a multiple of num_key_value_heads"):
+        llama.Config(**sizes, rope_parameters={}, num_key_value_heads=4)
+
+
+def test_an_unknown_dtype(folder):
+    with pytest.raises(OptionError, match="came: dtype 'int3'"):
+        load_checkpoint(folder, dtype="int3")
+
+
+def test_an_unknown_array_library(folder):
+    with pytest.raises(OptionError, match="came: array library 'tensorflow'; expected one of numpy, torch, jax, mlx"):
+        load_checkpoint(folder, array="tensorflow")
+
+
+def test_a_folder_that_cannot_be_written_keeps_what_it_had(folder, monkeypatch):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    loaded = load_checkpoint(shutil.copytree(folder, folder.parent / "copy"))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("safetensors.numpy.save_file", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_checkpoint(folder, gpt2, loaded.config, loaded.weights)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

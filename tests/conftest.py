@@ -1,0 +1,24 @@
+"""What tests of every package share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def data_directory() -> Path:
+    """Where the test data lies that is not part of the project: $HEADWAY_TEST_DATA, or ../shared/data beside the repository."""
+    return Path(os.environ.get("HEADWAY_TEST_DATA") or ROOT.parent / "shared" / "data")
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The test data; where it is absent the test is skipped, and says so."""
+    directory = data_directory()
+    if not directory.is_dir():
+        pytest.skip(f"no test data at {directory}; set HEADWAY_TEST_DATA")
+    return directory

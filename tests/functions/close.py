@@ -1,0 +1,26 @@
+"""How near is equal: one table, by the dtype that the answer has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headway.arrays import dtype_name, to_numpy
+
+# Relative to the number, and relative to the largest number of the array (at least 1): sums cancel, products of matrices most of all.
+TOLERANCE = {
+    "float64": (1e-10, 1e-12),
+    "float32": (2e-5, 2e-6),
+    "float16": (4e-3, 2e-3),
+    "bfloat16": (3e-2, 1.5e-2),
+}
+
+
+def assert_close(came: Any, expected: Any, dtype: str | None = None) -> None:
+    """Same shape, and values as near as the dtype (that of what came, by default) allows."""
+    relative, absolute = TOLERANCE[dtype or dtype_name(came.dtype)]
+    came, expected = to_numpy(came), expected if isinstance(expected, (float, int, list)) else to_numpy(expected)
+    assert np.shape(came) == np.shape(expected), f"{np.shape(came)} is not {np.shape(expected)}"
+    largest = np.max(np.abs(expected), where=np.isfinite(expected), initial=1.0)
+    np.testing.assert_allclose(came, expected, rtol=relative, atol=absolute * largest)

@@ -1,0 +1,275 @@
+"""Docstrings are data: what they say about shapes is tried, and a docstring that lies fails here."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+import re
+import typing
+
+import numpy as np
+import pytest
+
+from headway import functions
+from headway.arrays import Array
+from tests.functions import shapes
+
+PUBLIC = {name: getattr(functions, name) for name in functions.__all__}
+FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
+CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
+WEIGHTS = {name: value for name, value in CLASSES.items() if name.endswith("Weights")}
+DOCUMENTED = {name: value for name, value in FUNCTIONS.items() if shapes.parse(value)}
+
+# Public by name in its own file, because two files need it, but no part of the transformer.
+SHARED_CHECKS = {"check_token_ids"}
+
+
+@pytest.mark.parametrize("leading", [(), shapes.LEADING[:1], shapes.LEADING], ids=["no_leading_axis", "one_leading_axis", "two_leading_axes"])
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_a_function_returns_the_shapes_its_docstring_promises(name, leading):
+    function = DOCUMENTED[name]
+    has_trees = "Weights" in inspect.getdoc(function)
+    for seed, absent in enumerate(shapes.optional_names(function)):
+        for has_optional in (True, False) if has_trees else (True,):
+            shapes.call_by_docstring(function, leading=leading, absent=absent, has_optional=has_optional, seed=seed).check()
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_a_weight_tree_documents_exactly_its_fields_and_which_are_optional(name):
+    fields = {field.name: field.default is None for field in dataclasses.fields(WEIGHTS[name])}
+    assert {line.name: line.is_optional for line in shapes.parse(WEIGHTS[name]).arguments} == fields
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_a_weight_tree_is_made_of_the_classes_its_docstring_names(name):
+    block = shapes.parse(WEIGHTS[name])
+    builder = shapes.Builder(shapes.draw_dimensions(block, seed=1), (), np.random.default_rng(1))
+    hints = typing.get_type_hints(WEIGHTS[name])
+    for line in block.arguments:
+        built = builder.build(line)
+        kinds = [kind for kind in (typing.get_args(hints[line.name]) or (hints[line.name],)) if kind is not type(None) and kind is not ...]
+        assert kinds == ([Array] if hasattr(built, "shape") else [type(built[0] if isinstance(built, tuple) else built)]), line.name
+
+
+@pytest.mark.parametrize("leading", [(), shapes.LEADING[:1], shapes.LEADING], ids=["no_leading_axis", "one_leading_axis", "two_leading_axes"])
+def test_a_kv_cache_takes_and_gives_the_shapes_its_docstrings_promise(leading):
+    sizes = {"query_len": 7, "key_len": 7, "max_seq_len": 37, "num_kv_heads": 3, "head_dim": 11, "value_dim": 13}
+    block = shapes.parse(functions.KVCache)
+    builder = shapes.Builder(shapes.draw_dimensions(block, 0, sizes), leading, np.random.default_rng(0))
+    cache = functions.KVCache(**{line.name: builder.build(line) for line in block.arguments})
+    shapes.call_by_docstring(cache.append, leading=leading, given=sizes).check()
+    assert cache.length == sizes["query_len"]
+    shapes.call_by_docstring(cache.append, leading=leading, given=sizes | {"key_len": 2 * sizes["query_len"]}).check()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_documents_every_array_it_takes_and_returns(name):
+    function = FUNCTIONS[name]
+    signature = inspect.signature(function)
+    annotations = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
+    in_library_of = {"like"}  # says only which library the result belongs to
+    arrays = {n for n, kind in annotations.items() if re.search(r"^Array\b|Weights\b", kind) and n not in in_library_of}
+    block = shapes.parse(function)
+    documented = {line.name for line in block.arguments} if block else set()
+    assert arrays == documented
+    returns_arrays = bool(re.search(r"\bArray\b|Weights\b", signature.return_annotation))
+    assert returns_arrays == (block is not None and block.returned is not None)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_optional_arrays_are_those_with_a_default_of_none(name):
+    parameters = inspect.signature(DOCUMENTED[name]).parameters
+    for line in shapes.parse(DOCUMENTED[name]).arguments:
+        assert line.is_optional == (parameters[line.name].default is None), line.name
+
+
+@pytest.mark.parametrize("name", [name for name, function in DOCUMENTED.items() if shapes.parse(function).equations])
+def test_a_where_line_binds_sizes_that_stand_in_a_shape(name):
+    block = shapes.parse(DOCUMENTED[name])
+    builder = shapes.Builder(shapes.draw_dimensions(block, seed=0), (), np.random.default_rng(0))
+    for line in block.arguments:
+        builder.build(line)
+    used = builder.dimensions.keys() | inspect.signature(DOCUMENTED[name]).parameters.keys()
+    assert block.equations.keys() <= used
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_docstring_begins_with_one_sentence_on_one_line(name):
+    first, *rest = inspect.getdoc(PUBLIC[name]).splitlines()
+    assert first.endswith("."), first
+    assert not re.search(r"[.!?] [A-Z]", first), f"two sentences: {first}"
+    assert not rest or rest[0] == ""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_docstring_names_every_scalar_it_takes_unless_a_shape_does(name):
+    function = FUNCTIONS[name]
+    text = inspect.getdoc(function).replace("Shapes", "")
+    explained = {"ops"} | ({"is_pre_norm", "eps", "part"} if name == "residual" else set())  # its two equations are their meaning
+    for parameter in inspect.signature(function).parameters:
+        assert parameter in explained or re.search(rf"\b{parameter}\b", text), parameter
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTED))
+def test_documented_errors_exist(name):
+    for error in re.findall(r"\b\w+Error\b", inspect.getdoc(DOCUMENTED[name])):
+        assert hasattr(importlib.import_module("headway.errors"), error)
+
+
+def test_all_names_are_what_the_files_define_publicly():
+    defined = set()
+    for module in pkgutil.iter_modules(functions.__path__, "headway.functions."):
+        contents = vars(importlib.import_module(module.name))
+        defined |= {n for n, v in contents.items() if not n.startswith("_") and getattr(v, "__module__", None) == module.name}
+    assert defined - SHARED_CHECKS == set(functions.__all__)
+    assert defined >= SHARED_CHECKS
+    assert functions.__all__ == sorted(functions.__all__)
+
+
+def wrong_axis_order(x):
+    """Say that the axes stay.
+
+    Shapes
+        x       (..., seq_len, hidden_size)
+        return  (..., seq_len, hidden_size)
+    """
+    return np.swapaxes(x, -1, -2)
+
+
+def lost_axis(x):
+    """Say that the last axis stays.
+
+    Shapes
+        x       (..., size)
+        return  (..., size)
+    """
+    return x.sum(axis=-1)
+
+
+def hidden_leading_axes(x):
+    """Say that any leading axes may come.
+
+    Shapes
+        x       (..., size)
+        return  (..., size)
+    """
+    return np.zeros(x.shape[-2:])
+
+
+def weight_the_other_way_around(x, weight):
+    """Say (out, in) and mean (in, out).
+
+    Shapes
+        x       (..., in_features)
+        weight  (out_features, in_features)
+        return  (..., out_features)
+    """
+    return x @ weight
+
+
+def wrong_kind(x):
+    """Say that numbers come back.
+
+    Shapes
+        x       (..., size)
+        return  (..., size)
+    """
+    return x > 0
+
+
+def not_optional(x, mask=None):
+    """Say that the mask may be left out.
+
+    Shapes
+        x       (..., size)
+        mask    (size,) boolean optional
+        return  (..., size)
+    """
+    return np.where(mask, x, 0.0)[..., : len(mask)]
+
+
+def wrong_relation(x, num_heads):
+    """Say that heads divide the width, and double them.
+
+    Shapes
+        x       (..., num_heads * head_dim)
+        return  (..., num_heads, head_dim)
+        where   num_heads = num_kv_heads * group_size
+    """
+    return x.reshape(*x.shape[:-1], -1, 2 * num_heads)
+
+
+def made_up_argument(x):
+    """Document what is not taken.
+
+    Shapes
+        x       (..., size)
+        y       (..., size)
+        return  (..., size)
+    """
+    return x
+
+
+def one_array_of_two(x):
+    """Say that two arrays come back.
+
+    Shapes
+        x       (..., size)
+        return  (..., size), (..., size)
+    """
+    return (x,)
+
+
+def wrong_tree(heads):
+    """Say that the heads come back as they are.
+
+    Shapes
+        heads   num_heads * HeadWeights
+        return  num_heads * HeadWeights
+    """
+    return heads[1:]
+
+
+LIARS = (
+    wrong_axis_order,
+    lost_axis,
+    hidden_leading_axes,
+    weight_the_other_way_around,
+    wrong_kind,
+    not_optional,
+    wrong_relation,
+    made_up_argument,
+    one_array_of_two,
+    wrong_tree,
+)
+
+
+@pytest.mark.parametrize("liar", LIARS, ids=lambda liar: liar.__name__)
+def test_a_docstring_that_lies_is_caught(liar):
+    with pytest.raises((AssertionError, ValueError, TypeError)):
+        for absent in shapes.optional_names(liar):
+            shapes.call_by_docstring(liar, leading=shapes.LEADING, absent=absent).check()
+
+
+def test_a_docstring_that_tells_the_truth_passes():
+    def truth(x):
+        """Drop every other number.
+
+        Shapes
+            x       (..., 2 * half)
+            return  (..., half), (...)
+        """
+        return x[..., ::2], x[..., 0]
+
+    for leading in ((), shapes.LEADING[:1], shapes.LEADING):
+        shapes.call_by_docstring(truth, leading=leading).check()
+
+
+def test_different_names_never_draw_the_same_size():
+    for function in DOCUMENTED.values():
+        call = shapes.call_by_docstring(function, leading=shapes.LEADING)
+        free = [size for name, size in call.builder.dimensions.items() if name not in call.block.equations]
+        assert len(set(free)) == len(free)
+        assert not set(free) & set(shapes.LEADING)

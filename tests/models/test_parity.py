@@ -1,0 +1,95 @@
+"""Every architecture against transformers, which saved the folder that is loaded here."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from headway import functions
+from headway.arrays import ARRAY_LIBRARIES, from_numpy, to_numpy
+from headway.checkpoints import load_checkpoint
+from headway.engine import Engine, Request
+from headway.kernels import operations
+from tests.models.saved_by_transformers import CASES
+
+LOGITS = 1e-4
+ONE_PER_ARCHITECTURE = ("gpt2", "llama with llama3 rope", "mistral with a window", "qwen2", "qwen3")
+every_case = pytest.mark.parametrize("name", [case.name for case in CASES])
+one_per_architecture = pytest.mark.parametrize("name", ONE_PER_ARCHITECTURE)
+every_library = pytest.mark.parametrize("array", ARRAY_LIBRARIES)
+
+
+@every_case
+def test_logits_equal_those_of_transformers(saved_model, name):
+    saved = saved_model(name)
+    loaded = load_checkpoint(saved.folder)
+    logits = loaded.architecture.forward(saved.token_ids, loaded.weights, loaded.config)
+    numpy.testing.assert_allclose(logits, saved.logits, atol=LOGITS, rtol=0)
+
+
+@every_library
+@one_per_architecture
+def test_logits_equal_those_of_transformers_in_every_library_with_its_fastest_operations(saved_model, name, array):
+    saved = saved_model(name)
+    loaded = load_checkpoint(saved.folder, array=array)
+    logits = loaded.architecture.forward(from_numpy(saved.token_ids, array), loaded.weights, loaded.config, ops=operations(array))
+    numpy.testing.assert_allclose(to_numpy(logits), saved.logits, atol=LOGITS, rtol=0)
+
+
+@every_case
+def test_greedy_tokens_equal_those_of_transformers(saved_model, name):
+    saved = saved_model(name)
+    assert _greedy(load_checkpoint(saved.folder), saved.token_ids[0], "numpy") == saved.greedy
+
+
+@every_library
+@one_per_architecture
+def test_greedy_tokens_equal_those_of_transformers_in_every_library(saved_model, name, array):
+    saved = saved_model(name)
+    assert _greedy(load_checkpoint(saved.folder, array=array), saved.token_ids[0], array) == saved.greedy
+
+
+@every_library
+@one_per_architecture
+def test_decoding_one_by_one_equals_one_pass(saved_model, name, array):
+    saved = saved_model(name)
+    loaded = load_checkpoint(saved.folder, array=array)
+    cache = loaded.architecture.new_kv_cache(loaded.config, 2, 17, loaded.weights.token_embedding)
+    parts = [saved.token_ids[:, :5], *(saved.token_ids[:, i : i + 1] for i in range(5, 13))]
+    passes = [loaded.architecture.forward(from_numpy(part.copy(), array), loaded.weights, loaded.config, kv_cache=cache) for part in parts]
+    numpy.testing.assert_allclose(numpy.concatenate([to_numpy(each) for each in passes], axis=1), saved.logits, atol=LOGITS, rtol=0)
+
+
+@one_per_architecture
+def test_a_prefix_of_padding_changes_nothing(saved_model, name):
+    saved = saved_model(name)
+    loaded = load_checkpoint(saved.folder)
+    padded = numpy.concatenate([numpy.zeros((2, 3), numpy.int64), saved.token_ids], axis=1)
+    logits = loaded.architecture.forward(padded, loaded.weights, loaded.config, padding=numpy.array([3, 3]))
+    numpy.testing.assert_allclose(logits[:, 3:], saved.logits, atol=LOGITS, rtol=0)
+
+
+@one_per_architecture
+def test_a_later_token_never_changes_an_earlier_logit(saved_model, name):
+    saved = saved_model(name)
+    loaded = load_checkpoint(saved.folder)
+    changed = saved.token_ids.copy()
+    changed[:, 8] = (changed[:, 8] + 1) % 97
+    before, after = (loaded.architecture.forward(ids, loaded.weights, loaded.config) for ids in (saved.token_ids, changed))
+    numpy.testing.assert_array_equal(before[:, :8], after[:, :8])
+    assert abs(before[:, 8:] - after[:, 8:]).max() > 1e-3
+
+
+@one_per_architecture
+def test_half_precision_stays_half_precision(saved_model, name):
+    saved = saved_model(name)
+    loaded = load_checkpoint(saved.folder, dtype="float16")
+    logits = loaded.architecture.forward(saved.token_ids, loaded.weights, loaded.config, ops=functions)
+    assert logits.dtype == numpy.float16
+    numpy.testing.assert_allclose(logits.astype(numpy.float32), saved.logits, atol=0.05, rtol=0.05)
+
+
+def _greedy(loaded, prompt, array) -> list[int]:
+    engine = Engine(loaded.architecture, loaded.config, loaded.weights, array, ops=operations(array))
+    request = Request(prompt.tolist(), max_new_tokens=20, end_token_ids=(2,))
+    return [token.token_id for token in engine.start([request])]

@@ -1,0 +1,40 @@
+"""Small random models made here, for tests that need no oracle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.arrays import from_numpy
+from headway.engine import Engine
+from headway.kernels import operations
+from headway.models import gpt2, llama
+from headway.trees import map_tree, tree_from_leaves
+
+GPT2 = gpt2.Config(vocab_size=37, n_positions=29, n_embd=12, n_layer=2, n_head=3)
+LLAMA = llama.Config(
+    vocab_size=37,
+    hidden_size=12,
+    intermediate_size=17,
+    num_hidden_layers=2,
+    num_attention_heads=6,
+    num_key_value_heads=2,
+    max_position_embeddings=29,
+    rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+)
+
+
+def random_weights(architecture: Any, config: Any, *, seed: int = 0, deviation: float = 0.5) -> Any:
+    random = numpy.random.default_rng(seed)
+    arrays: dict[str, numpy.ndarray] = {}
+    for path, place in architecture.stored_weights(config).items():
+        columns = place.columns or (0, place.shape[-1])
+        shape = (*place.shape[:-1], columns[1] - columns[0])
+        arrays[path] = (random.standard_normal(shape[::-1] if place.is_transposed else shape) * deviation).astype(numpy.float32)
+    return tree_from_leaves(architecture.Weights, arrays)
+
+
+def engine(architecture: Any = gpt2, config: Any = GPT2, array: str = "numpy") -> Engine:
+    weights = map_tree(lambda leaf: from_numpy(leaf, array), random_weights(architecture, config))
+    return Engine(architecture, config, weights, array, None, operations(array))
