@@ -14,6 +14,8 @@ from headway.errors import OptionError, UnsupportedError
 from headway.kernels import operations
 from headway.tokenizers import Tokenizer, load_tokenizer
 
+PROMPT_TOKENS_REPLAYED = 16
+
 Prompt = str | Sequence[int]
 """Text, or token ids."""
 
@@ -153,7 +155,7 @@ class LanguageModel:
             raise OptionError("came: an empty stop string; expected: text to stop at; leave stop out for none")
         end_token_ids = () if ignore_end else self.end_token_ids
         generation = self.engine.start([Request(prompt, max_new_tokens, end_token_ids, options) for prompt in prompts])
-        texts = [TextStream(self.tokenizer, stops, end_token_ids) for _ in prompts]
+        texts = [TextStream(self.tokenizer, prompt, stops, end_token_ids) for prompt in prompts]
 
         def pieces() -> Iterator[tuple[int, Piece]]:
             for token in generation:
@@ -178,9 +180,11 @@ class LanguageModel:
 class TextStream:
     """One completion's tokens to text: whole characters only, and cut at the first stop string."""
 
-    def __init__(self, tokenizer: Tokenizer, stops: Sequence[str], end_token_ids: Collection[int]) -> None:
-        """Start with no text."""
+    def __init__(self, tokenizer: Tokenizer, prompt: Sequence[int], stops: Sequence[str], end_token_ids: Collection[int]) -> None:
+        """Start with no text, behind the prompt: some tokenizers drop the space of a first token, and only of that."""
         self.decoder = tokenizer.stream_decoder()
+        for token_id in prompt[-PROMPT_TOKENS_REPLAYED:]:
+            self.decoder.add(token_id)
         self.stops, self.end_token_ids = list(stops), set(end_token_ids)
         self.waiting = ""
 

@@ -32,11 +32,14 @@ def read_chat_templates(folder: Path, config: Mapping[str, Any]) -> dict[str, st
 
 def _named(value: Any, path: Path) -> dict[str, str]:
     try:
-        named = {"default": value} if isinstance(value, str) else dict(value) if isinstance(value, dict) else {each["name"]: each["template"] for each in value}
+        value = {"default": value} if isinstance(value, str) else value
+        named = value if isinstance(value, dict) else {each["name"]: each["template"] for each in value}
         if not all(isinstance(part, str) for item in named.items() for part in item):
             raise TypeError
     except (TypeError, KeyError, ValueError) as error:
-        raise TokenizerError(f"came: {path} with chat_template {value!r:.60}; expected: a Jinja template, or a list of name and template") from error
+        raise TokenizerError(
+            f"came: {path} with chat_template {value!s:.60}; expected: a Jinja template, or a list of name and template"
+        ) from error
     return named
 
 
@@ -66,7 +69,10 @@ def render(template: str, variables: Mapping[str, Any]) -> str:
         return compile_template(template).render(variables)
     # The template's author decides what it raises.
     except Exception as error:
-        raise TokenizerError(f"came: a conversation that the chat template does not take: {error} ({type(error).__name__}); expected: what it asks for; or {REMEDY}") from error
+        raise TokenizerError(
+            f"came: a conversation that the chat template does not take: {error} ({type(error).__name__}); expected: what it asks for; "
+            f"change the conversation, or {REMEDY}"
+        ) from error
 
 
 def _plain(value: Any, name: str) -> Any:

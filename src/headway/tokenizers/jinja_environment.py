@@ -43,7 +43,7 @@ class GenerationBlock(Extension):
 class PublicNamespace(Namespace):
     """Jinja's namespace without names that begin with "_": through them a template could get at Python itself."""
 
-    def __init__(*args: Any, **kwargs: Any) -> None:  # noqa: N805
+    def __init__(*args: Any, **kwargs: Any) -> None:
         self, *rest = args
         attributes = dict(*rest, **kwargs)
         for name in attributes:

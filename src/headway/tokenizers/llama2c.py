@@ -17,6 +17,7 @@ from headway.tokenizers.tokenizer import StreamDecoder, Tokenizer, check_text, c
 
 BOS, EOS, FIRST_BYTE = 1, 2, 3
 WORST_SCORE = -1e10
+MERGED_AWAY = -1
 BYTE_PIECE = re.compile(rb"<0x([0-9A-F]{2})>")
 
 
@@ -92,19 +93,17 @@ class Llama2cTokenizer(Tokenizer):
 
         run.c goes through the whole text for each merge; a heap finds the same pairs in the same order.
         """
-        current: list[int | None] = list(token_ids)
+        current = list(token_ids)
         left = list(range(-1, len(current) - 1))
         right = list(range(1, len(current) + 1))
         heap: list[tuple[float, int, int, int, int]] = []
 
         def offer(first: int, second: int) -> None:
-            if first < 0 or second >= len(current):
-                return
-            a, b = current[first], current[second]
-            assert a is not None and b is not None, "links lead to tokens that were not merged away"
-            merged = self.ids.get(self.pieces[a] + self.pieces[b])
-            if merged is not None and self.scores[merged] > WORST_SCORE:
-                heappush(heap, (-self.scores[merged], first, a, b, merged))
+            if first >= 0 and second < len(current):
+                a, b = current[first], current[second]
+                merged = self.ids.get(self.pieces[a] + self.pieces[b])
+                if merged is not None and self.scores[merged] > WORST_SCORE:
+                    heappush(heap, (-self.scores[merged], first, a, b, merged))
 
         for place in range(len(current) - 1):
             offer(place, place + 1)
@@ -113,13 +112,13 @@ class Llama2cTokenizer(Tokenizer):
             second = right[first]
             if current[first] != a or second >= len(current) or current[second] != b:
                 continue
-            current[first], current[second] = merged, None
+            current[first], current[second] = merged, MERGED_AWAY
             right[first] = right[second]
             if right[first] < len(current):
                 left[right[first]] = first
             offer(left[first], first)
             offer(first, right[first])
-        return [token_id for token_id in current if token_id is not None]
+        return [token_id for token_id in current if token_id != MERGED_AWAY]
 
     def decode(self, token_ids: Sequence[int], *, skip_special_tokens: bool = True) -> str:
         """See Tokenizer."""

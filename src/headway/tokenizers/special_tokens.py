@@ -13,6 +13,8 @@ from headway.errors import TokenizerError
 from headway.tokenizers.reading import read_json_if_there
 
 END_OF_TEXT = "<|endoftext|>"
+DEFAULTS = {None: ("bos_token", "eos_token"), "GPT2Tokenizer": ("bos_token", "eos_token"), "Qwen2Tokenizer": ("eos_token",)}
+"""Which special tokens are <|endoftext|> where the files do not say, by tokenizer_class: GPT-2's files on the hub do not."""
 
 
 def tokenizer_class(config: Mapping[str, Any]) -> str | None:
@@ -21,13 +23,10 @@ def tokenizer_class(config: Mapping[str, Any]) -> str | None:
     return name.removesuffix("Fast") if isinstance(name, str) else None
 
 
-def named_tokens(folder: Path, config: Mapping[str, Any]) -> dict[str, str]:
-    """The special tokens by name, such as "eos_token"; from tokenizer_config.json, else special_tokens_map.json, else GPT-2's own."""
+def named_tokens(folder: Path, config: Mapping[str, Any]) -> dict[str, str | None]:
+    """The special tokens by name, such as "eos_token"; None where a file says null. tokenizer_config.json comes first."""
     listed = {**read_json_if_there(folder / "special_tokens_map.json"), **config}
-    named = {name: content for name, value in listed.items() if name.endswith("_token") and (content := _content(value)) is not None}
-    missing = [name for name in ("bos_token", "eos_token") if name not in listed]
-    defaults = {None: missing, "GPT2Tokenizer": missing, "Qwen2Tokenizer": [name for name in missing if name == "eos_token"]}
-    return {**dict.fromkeys(defaults.get(tokenizer_class(config), []), END_OF_TEXT), **named}
+    return {name: _content(value) for name, value in listed.items() if name.endswith("_token")}
 
 
 def _content(value: Any) -> str | None:
@@ -36,33 +35,43 @@ def _content(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def declared_tokens(folder: Path, config: Mapping[str, Any], named: Iterable[str]) -> dict[int, AddedToken]:
+def declared_tokens(folder: Path, config: Mapping[str, Any], named: Iterable[str | None]) -> dict[int, AddedToken]:
     """The added tokens by id: those of tokenizer_config.json, then those of added_tokens.json.
 
     Errors   TokenizerError where an entry is no token, or the two give an id or a token twice, and differently.
     """
     path, legacy = folder / "tokenizer_config.json", folder / "added_tokens.json"
     extra = [*(config.get("additional_special_tokens") or []), *(config.get("extra_special_tokens") or [])]
-    special = {*named, *filter(None, map(_content, extra))}
+    special = {*named, *map(_content, extra)}
     tokens: dict[int, AddedToken] = {}
     for key, value in (config.get("added_tokens_decoder") or {}).items():
         try:
             tokens[int(key)] = AddedToken(**{"special": False, **value})
         except (TypeError, ValueError) as error:
-            raise TokenizerError(f"came: {path} with the added token {key}: {value!r:.60}; expected: an id and content, special, lstrip … ({error})") from error
+            raise TokenizerError(
+                f"came: {path} with the added token {key}: {value!s:.60}; expected: an id, and content, special, lstrip … ({error})"
+            ) from error
     contents = {token.content: token_id for token_id, token in tokens.items()}
     for content, token_id in read_json_if_there(legacy).items():
-        is_known = token_id in tokens
-        if type(token_id) is not int or token_id < 0 or contents.get(content, token_id) != token_id or (is_known and tokens[token_id].content != content):
-            raise TokenizerError(f"came: {legacy} with {content!r}: {token_id!r}; expected: each token with an id of its own, the same as in {path.name}")
-        if not is_known:
+        is_id = type(token_id) is int and token_id >= 0
+        if not is_id or contents.get(content, token_id) != token_id or (token_id in tokens and tokens[token_id].content != content):
+            raise TokenizerError(
+                f"came: {legacy} with {content!r}: {token_id!r}; expected: each token with an id of its own, the same as in {path.name}"
+            )
+        if token_id not in tokens:
             tokens[token_id] = AddedToken(content, special=content in special, normalized=content not in special)
             contents[content] = token_id
     return tokens
 
 
-def add_tokens(backend: tokenizers.Tokenizer, declared: Mapping[int, AddedToken], named: Mapping[str, str], folder: Path) -> None:
-    """Make the tokenizer cut the declared and the named tokens out of the text.
+def add_tokens(
+    backend: tokenizers.Tokenizer,
+    folder: Path,
+    config: Mapping[str, Any],
+    declared: Mapping[int, AddedToken],
+    named: Mapping[str, str | None],
+) -> dict[str, str]:
+    """Make the tokenizer cut the declared and the named tokens out of the text; returns the named ones, with GPT-2's own where none are.
 
     Errors   TokenizerError where one has another id in the vocabulary, or the beginning or end token is not in it.
     """
@@ -70,15 +79,19 @@ def add_tokens(backend: tokenizers.Tokenizer, declared: Mapping[int, AddedToken]
     for token_id, token in declared.items():
         if (there := backend.token_to_id(token.content)) != token_id:
             raise TokenizerError(
-                f"came: {folder}, where the token {token.content!r} has id {token_id} in tokenizer_config.json or added_tokens.json and {there} "
-                "in the vocabulary; expected: one id; the files are not of one model: download them again"
+                f"came: {folder}, where the token {token.content!r} has id {token_id} in tokenizer_config.json or added_tokens.json "
+                f"and {there} in the vocabulary; expected: one id; the files are not of one model: download them again"
             )
     for name in ("bos_token", "eos_token"):
-        if name in named and backend.token_to_id(named[name]) is None:
+        if (content := named.get(name)) is not None and backend.token_to_id(content) is None:
             raise TokenizerError(
-                f"came: {folder}, whose {name} is {named[name]!r}; expected: a token of its vocabulary; the files are not of one model, "
+                f"came: {folder}, whose {name} is {content!r}; expected: a token of its vocabulary; the files are not of one model, "
                 "or are incomplete: download them again"
             )
-    contents = {token.content for token in declared.values()}
-    present = [content for content in named.values() if content not in contents and backend.token_to_id(content) is not None]
-    backend.add_special_tokens([AddedToken(content, special=True, normalized=False) for content in present])
+    if backend.token_to_id(END_OF_TEXT) is not None:
+        named = {**dict.fromkeys(DEFAULTS.get(tokenizer_class(config), ()), END_OF_TEXT), **named}
+    found = {name: content for name, content in named.items() if content is not None}
+    special = {token.content for token in declared.values() if token.special}
+    new = [content for content in found.values() if content not in special and backend.token_to_id(content) is not None]
+    backend.add_special_tokens([AddedToken(content, special=True, normalized=False) for content in new])
+    return found

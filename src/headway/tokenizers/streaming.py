@@ -52,8 +52,8 @@ class WindowStreamDecoder(StreamDecoder):
     def __init__(self, backend: tokenizers.Tokenizer, decoder: Mapping[str, Any] | None, skipped: Collection[str]) -> None:
         """Take the tokenizer, its decoder as tokenizer.json writes it, and the tokens that have no text."""
         self.backend, self.skipped = backend, skipped
-        self.letter = _plain_letter(backend)
-        self.is_per_token = self.letter is not None and is_per_token(decoder_steps(decoder))
+        self.behind = _plain_letter(backend)
+        self.is_per_token = bool(self.behind) and is_per_token(decoder_steps(decoder))
         self.waiting: list[int] = []
         self.has_begun = False
 
@@ -74,7 +74,7 @@ class WindowStreamDecoder(StreamDecoder):
 
     def _release(self) -> str:
         if self.has_begun:
-            text = self._decode([self.letter, *self.waiting])[1:]
+            text = self._decode([*self.behind, *self.waiting])[1:]
         else:
             text = self._decode(self.waiting)
             # A first token without text may be a space that the decoder takes off the beginning: it keeps its place.
@@ -83,7 +83,7 @@ class WindowStreamDecoder(StreamDecoder):
         self.waiting, self.has_begun = [], True
         return text
 
-    def _decode(self, token_ids: Sequence[int | None]) -> str:
+    def _decode(self, token_ids: Sequence[int]) -> str:
         return self.backend.decode(token_ids, skip_special_tokens=False)
 
 
@@ -102,7 +102,10 @@ def is_per_token(steps: Sequence[Mapping[str, Any]]) -> bool:
     return set(kinds) <= PER_TOKEN and set(behind_fuse) <= {"Fuse", "Strip"} and not has_end_strip
 
 
-def _plain_letter(backend: tokenizers.Tokenizer) -> int | None:
-    """The id of a letter that decodes to itself."""
-    ids = (backend.token_to_id(letter) for letter in string.ascii_letters)
-    return next((each for each in ids if each is not None and backend.decode([each], skip_special_tokens=False) == backend.id_to_token(each)), None)
+def _plain_letter(backend: tokenizers.Tokenizer) -> list[int]:
+    """The id of a letter that decodes to itself, or none where there is no such letter."""
+    for letter in string.ascii_letters:
+        token_id = backend.token_to_id(letter)
+        if token_id is not None and backend.decode([token_id], skip_special_tokens=False) == letter:
+            return [token_id]
+    return []

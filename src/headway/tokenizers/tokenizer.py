@@ -128,4 +128,4 @@ def check_token_ids(token_ids: Sequence[int]) -> None:
     """Refuse ids that no vocabulary can have."""
     wrong = next((token_id for token_id in token_ids if not 0 <= token_id < 2**32), None)
     if wrong is not None:
-        raise TokenIdError(f"came: token id {wrong}; expected: 0 or more, below 2**32; -1 and -100 often stand for padding: take them out first")
+        raise TokenIdError(f"came: token id {wrong}; expected: 0 or more, below 2**32; take out -1 and -100 where they stand for padding")

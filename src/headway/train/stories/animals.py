@@ -25,9 +25,9 @@ squirrel|walk small climb|a hole in an old elm|hazelnuts|a tail like a feather
 mouse|walk small dig|a matchbox behind the wall|cheese rinds|whiskers as fine as thread
 badger|walk strong dig|a deep sett with seven rooms|mushrooms|a striped face
 bear|walk strong climb|a cave lined with moss|honey|paws as big as plates
-bear cub|walk climb|a cave with a view of the valley|wild honey|a round furry belly
+bear cub|walk climb|a cave with a view|wild honey|a round furry belly
 mole|walk small dig|a long tunnel under the meadow|juicy roots|velvet fur
-otter|walk swim small|a riverbank holt|shiny fish|a sleek brown coat
+otter|walk swim small|a snug holt|shiny fish|a sleek brown coat
 beaver|walk swim strong|a lodge of sticks and mud|willow bark|a broad flat tail
 duckling|walk swim small|a nest among the reeds|pondweed|fluffy yellow down
 duck|fly swim|a nest among the rushes|water snails|orange feet
@@ -41,9 +41,9 @@ dog|walk dig fast strong|a kennel by the gate|bones|a wagging tail
 pony|walk fast strong|a stable with a red door|apples|a tangled mane
 donkey|walk strong|a small stone barn|thistles|ears like two spoons
 lamb|walk small|a fold on the hillside|sweet grass|curly wool
-goat|walk climb strong|a hut above the cliffs|anything at all|a pointed beard
+goat|walk climb strong|a stone hut|turnip tops|a pointed beard
 piglet|walk small dig|a sty full of clean straw|turnips|a curly tail
-cow|walk strong|a byre behind the mill|buttercups|long eyelashes
+cow|walk strong|a low warm byre|buttercups|long eyelashes
 owl|fly|a hollow tree|midnight snacks|round golden eyes
 crow|fly|a messy nest of twigs|cherries|glossy black wings
 magpie|fly|a thorny hedge|crusts|a long shining tail
@@ -64,19 +64,19 @@ beetle|walk small dig|a crack in the bark|sap|a coat of shining green
 raccoon|walk climb small|a hollow log|sweetcorn|a black mask
 wolf cub|walk fast|a den between two boulders|stew|pointed ears
 deer|walk fast|a thicket of birches|tender leaves|slender legs
-moose|walk strong swim|a clearing by the lake|water lilies|antlers like branches
-reindeer|walk strong fast|a windy plateau|lichen|velvet antlers
+moose|walk strong swim|a mossy clearing|water lilies|antlers like branches
+reindeer|walk strong fast|a ring of birches|lichen|velvet antlers
 seal|swim|a rock in the bay|mackerel|a whiskery smile
 penguin|walk swim small|an igloo of pebbles|krill|a smart black coat
 whale|swim strong|the deep blue water|plankton|a back like an island
 dolphin|swim fast|the waves beyond the reef|squid|a cheerful grin
-elephant|walk strong|a grove of tall palms|bananas|a long grey trunk
+elephant|walk strong|a ring of tall trees|bananas|a long grey trunk
 monkey|walk climb small|a swaying treetop|mangoes|clever fingers
-giraffe|walk strong|the edge of the savanna|acacia leaves|a neck like a ladder
-lion cub|walk fast|a sunny rock|leftovers|a tufted tail
-camel|walk strong|a tent at the edge of the dunes|dates|two wobbly humps
+giraffe|walk strong|a very tall barn|acacia leaves|a neck like a ladder
+lion cub|walk fast|a sunny nook|leftovers|a tufted tail
+camel|walk strong|a patched tent|dates|two wobbly humps
 parrot|fly climb|a branch in the jungle|pistachios|rainbow feathers
-llama|walk strong|a pen high in the hills|hay|a proud woolly neck
+llama|walk strong|a pen with a squeaky gate|hay|a proud woolly neck
 bat|fly small|an upside-down corner of the attic|moths|leathery wings
 chipmunk|walk small climb dig|a tunnel with a pantry|sunflower seeds|striped fur
 panda|walk climb strong|a bamboo thicket|bamboo shoots|two black eye patches
@@ -91,5 +91,8 @@ def _animals() -> list[Animal]:
 
 
 ANIMALS = _animals()
-HEROES = [animal for animal in ANIMALS if "walk" in animal.skills and animal.kind not in ("snail", "beetle", "whale")]
-BY_SKILL = {skill: [a for a in ANIMALS if skill in a.skills] for skill in ("fly", "swim", "dig", "climb", "strong", "fast", "small", "walk")}
+HEROES = [animal for animal in ANIMALS if "walk" in animal.skills and animal.kind not in ("snail", "beetle")]
+AT_SEA = {"whale", "dolphin", "seal", "penguin", "pelican", "seagull"}
+BY_SKILL = {
+    skill: [a for a in ANIMALS if skill in a.skills] for skill in ("fly", "swim", "dig", "climb", "strong", "fast", "small", "walk")
+}

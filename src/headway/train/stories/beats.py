@@ -2,42 +2,45 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from headway.train.stories.names import TRAITS, VILLAGES
+from headway.train.stories.pastimes import CALLINGS, COLLECTED, GAMES, PASSERS, SMELLS
 from headway.train.stories.world import Person, World
 
 _SKIES = {
     "sunny": (
-        "The sun [shone|sparkled|lay warm] on {p.sight}.",
+        "The sun [shone|sparkled|lay warm] on {p.sight3}.",
         "There was not a cloud in the sky.",
         "The air smelled of [warm grass|clover|summer].",
         "[Everything glittered|Even the shadows looked friendly] in the light.",
     ),
     "windy": (
-        "The wind [tugged at|shook|danced around] {p.sight}.",
+        "The wind [tugged at|shook|danced around] {p.sight3}.",
         "Clouds [raced|tumbled|galloped] across the sky.",
-        "The breeze smelled of [salt|rain far away|leaves].",
+        "The breeze smelled of [rain far away|leaves|adventure].",
         "Every door that could bang was banging.",
     ),
     "rainy": (
-        "Rain [drummed|pattered|dripped] on {p.sight}.",
+        "Rain [drummed|pattered|dripped] on {p.sight3}.",
         "The puddles [were as big as tablecloths|grew and grew|shivered with raindrops].",
         "Water ran down [everything|every path] and [into everyone's shoes|gurgled in the ditches].",
         "The sky was as grey as [a pigeon|an old kettle|slate].",
     ),
     "snowy": (
-        "Snow lay on {p.sight}, [thick and soft|as white as flour|without a single footprint].",
+        "Snow lay on {p.sight3}, [thick and soft|as white as flour|without a single footprint].",
         "Every breath made a small white cloud.",
         "Flakes [drifted|whirled|floated] down and [settled without a sound|melted on warm noses].",
         "The cold [nipped|bit] at noses and toes.",
     ),
     "foggy": (
-        "Mist [curled|crept|hung] around {p.sight}.",
+        "Mist [curled|crept|hung] around {p.sight3}.",
         "It was hard to see farther than [ten steps|the next corner].",
         "Everything looked [pale and strange|half asleep|like a drawing rubbed out].",
         "The fog [swallowed every sound|tasted of metal|lay on the ground like wool].",
     ),
     "cloudy": (
-        "Low clouds [hung|rested|waited] over {p.sight}.",
+        "Low clouds [hung|rested|waited] over {p.sight3}.",
         "It was [neither warm nor cold|the sort of day that cannot decide].",
         "The light was [soft and even|as mild as milk].",
         "A single sunbeam [came and went|slipped through and was gone].",
@@ -78,7 +81,7 @@ _MORALS = {
     "help": (
         "{h} learned that asking for help is [not a weakness at all|sometimes the cleverest thing to do].",
         "What one cannot do alone, [two can often do together|many can do before lunch].",
-        "From then on, {h} was not [too proud|ashamed] to say, \"Please help me.\"",
+        'From then on, {h} was not [too proud|ashamed] to say, "Please help me."',
     ),
     "care": (
         "From then on, {h} took better care of [{h.his} things and of other people's|everything {h.he} was trusted with].",
@@ -99,32 +102,32 @@ _LAST = (
 )
 
 
-def opening(w: World, place_line: bool = True) -> None:
+def opening(w: World) -> None:
     """Introduce the hero, the companion if there is one, and the home, in one of many orders."""
     hero = w.cast["h"]
-    other = w.cast.get("f")
+    other: Any = w.cast.get("f")
     assert isinstance(hero, Person)
     w.cast["village"] = w.pick(VILLAGES)
-    w.cast["with"] = ""
-    companion = isinstance(other, Person) and other.relation
+    companion = other is not None and bool(other.relation)
     paired = False
     roll = w.random()
     if companion and hero.name and roll < 0.16:
         paired = True
         of = "{h} the {h.kind}" if hero.animal else "{h}"
-        relation = other.relation  # type: ignore[union-attr]
+        relation = other.relation
         if relation == "friend":
-            friend = "{h.his} friend {f} the {f.kind}" if other.animal else "{h.his} friend {f}"  # type: ignore[union-attr]
+            friend = "{h.his} friend {f} the {f.kind}" if other.animal else "{h.his} friend {f}"
         else:
             friend = "{h.his} " + relation + " {f}"
         start = w.pick(("", "", "once upon a time, ", "long ago, ", "not so long ago, "))
         w.say(start + of + " and " + friend + " lived {p.ina}.")
     elif roll < 0.58:
         w.say(
-            "Once upon a time, there [was|lived] {h.intro} who [lived|had {h.his} home|had grown up] {p.ina}.",
+            "Once upon a time, there was {h.intro} who [lived|had {h.his} home|had grown up] {p.ina}.",
             "Once upon a time, {p.ina}, there lived {h.intro}.",
             "Once upon a time there was {h.intro}. {h.he} lived {p.ina}, [near|close to|not far from] {p.sight}.",
-            "Once upon a time, {p.ina} called {village}, there was {h.intro}." if w.cast["p"].forms["n"] in ("village", "town", "fishing village")
+            "Once upon a time, {p.ina} called {village}, there was {h.intro}."
+            if w.cast["p"].forms["n"] in ("village", "town", "fishing village")
             else "Once upon a time, {h.intro} lived {p.ina}, among {p.sight} and {p.sight2}.",
         )
     elif roll < 0.66:
@@ -132,7 +135,8 @@ def opening(w: World, place_line: bool = True) -> None:
         w.say(
             "One {weather} {time}, {h.intro} was [sitting|playing|walking about|looking around] {p.ina}.",
             "One {weather} {time}, {h.intro} [woke up|opened one eye and then the other|stretched and yawned] {p.ina}."
-            if w.time == "morning" else "One {time}, {h.intro} was on the way home, {p.ina}. It was {weather} weather.",
+            if w.time == "morning"
+            else "One {time}, {h.intro} was on the way home, {p.ina}. It was {weather} weather.",
             "It was a {weather} {time} when {h.intro} [set out|came out|sat down] to look at {p.sight} {p.ina}.",
         )
         _sky(w)
@@ -144,15 +148,17 @@ def opening(w: World, place_line: bool = True) -> None:
         )
     elif roll < 0.8:
         w.say(
-            "\"[Good morning, world|Hello, world|What a day]!\" {h.said}. {h.he} was {h.intro}, and {h.he} lived {p.ina}.",
-            "\"[Wait for me|Look at me|Here I come]!\" {h.cried}. {h.he} was {h.intro}, and everyone {p.in} knew {h.him}.",
-            "\"[I wonder|I do wonder] what will happen today,\" {h.said}. {h.he} was {h.intro}, and {h.his} home was {p.ina}.",
+            '"[Good morning, world|Hello, world|What a day]!" {h.said}. {h.he} was {h.an}, and {h.he} lived {p.ina}.',
+            '"[Wait for me|Look at me|Here I come]!" {h.cried}. {h.he} was {h.an}, and everyone {p.in} knew {h.him}.',
+            '"[I wonder|I do wonder] what will happen today," {h.said}. {h.he} was {h.an}, and {h.his} home was {p.ina}.',
         )
     elif roll < 0.92:
         if hero.name:
             w.say(
                 "{h} was {h.an} who [lived|had always lived|had {h.his} home] {p.ina}.",
-                "{h} was the [smallest|youngest|merriest|most {trait}] {h.kind} {p.in}." if "trait" in w.cast else "{h} was {h.an} from {p.a}.",
+                "{h} was the [smallest|youngest|merriest|most {trait}] {h.kind} {p.in}."
+                if "trait" in w.cast
+                else "{h} was {h.an} from {p.a}.",
                 "Everyone {p.in} knew {h}, the {h.kind} who [always came last|laughed the loudest|never wore shoes|asked why].",
             )
         else:
@@ -168,10 +174,18 @@ def opening(w: World, place_line: bool = True) -> None:
             "[Not very long ago|Once, not far from here|Far, far away], {h.intro} lived {p.ina}.",
             "Have you ever heard of {h.intro} who lived {p.ina}?",
         )
-    _portrait(w, hero)
+    if paired:
+        w.cast["trait"] = hero.trait
+        w.say(
+            "{h} was {trait}, and {f} was [always hungry|the merry one|the louder of the two|a great talker|usually late].",
+            "{h} was the {trait} one, and {f} was [the strong one|the one with the ideas|the one who laughed about it].",
+            "They did everything together, though {h} was [rather|very] {trait} and {f} was not.",
+        )
+    else:
+        _portrait(w, hero)
     if companion and not paired:
-        _companion(w, other)  # type: ignore[arg-type]
-    if hero.animal and hero.name and not (companion and other.kind == hero.kind):  # type: ignore[union-attr]
+        _companion(w, other)
+    if hero.animal and hero.name and not (companion and other.kind == hero.kind):
         hero.forms[""] = (hero.name, hero.name, hero.name, f"the {hero.kind}")
     w.paragraph()
 
@@ -183,20 +197,30 @@ def _portrait(w: World, hero: Person) -> None:
             "{h.he} had {looks} and [a great liking for|a great love of] {food}.",
             "{h.his} home was {den}.",
             "{h.he} slept in {den} and liked {food} [best of all|more than anything].",
-            "{h.he} had {looks}, and {h.he} was very proud of it." if not hero.animal.looks.endswith("s") else "{h.he} had {looks}.",
+            "{h.he} had {looks}.",
         )
     if w.chance(0.75):
         w.cast["trait"] = hero.trait
         if w.chance(0.5):
             w.say(
-                "{h.he} was [a|such a|always a] {trait} {h.kind}." if w.chance(0.3) else "{h.he} was [very|rather|always|quite] {trait}.",
+                "{h.he} was [a|such a] {trait} {h.kind}." if w.chance(0.3) else "{h.he} was [very|rather|always|quite] {trait}.",
                 "[All the neighbours|Everybody] said that {h} was {trait}.",
             )
         w.say(*TRAITS[hero.trait])
-    elif w.chance(0.6):
+    elif w.chance(0.4):
         _sky(w)
     else:
-        w.say("All day long, {p.sound}.", "In the mornings, {p.sound}.", "There were {p.sight} and {p.sight2} [everywhere|all around|to look at].")
+        w.say("All day long, {p.sound}.", "In the mornings, {p.sound}.")
+
+    if w.chance(0.5):
+        w.cast["collected"], w.cast["calling"], w.cast["game"] = w.pick(COLLECTED), w.pick(CALLINGS), w.pick(GAMES)
+        w.say(
+            "{h} [collected|had a whole shelf of|knew all about] {collected}.",
+            "[One day|Some day], {h} wanted to be {calling}.",
+            "When {h} grew up, {h.he} was going to be {calling}.",
+            "The game {h.he} liked best was {game}.",
+            "{h} was [very good|not at all good] at {game}.",
+        )
 
 
 def _companion(w: World, other: Person) -> None:
@@ -221,8 +245,18 @@ def _sky(w: World) -> None:
 
 def scene(w: World) -> None:
     """A line about the day, now and then."""
-    if w.chance(0.4):
+    roll = w.random()
+    if roll < 0.4:
         _sky(w)
+    elif roll < 0.65:
+        w.cast["passer"], w.cast["smell"] = w.pick(PASSERS), w.pick(SMELLS)
+        w.say(
+            "[Just then|At that moment], {passer} went by.",
+            "In the distance one could see {passer}.",
+            "{passer} [passed|went past], and then all was quiet again.",
+            "The air smelled [faintly|strongly] of {smell}.",
+            "From somewhere came a smell of {smell}.",
+        )
 
 
 def sad(w: World, key: str = "h") -> None:
@@ -232,7 +266,7 @@ def sad(w: World, key: str = "h") -> None:
         "{a.s} eyes filled with tears.",
         "{a} [felt|had] a lump in {a.his} throat.",
         "{a} sat down [on a stone|on the ground|in the grass] and [wept|cried a little|hid {a.his} face].",
-        "{a} felt [as small as a pea|heavy as a stone|cold inside].",
+        "{a} felt [as small as a pea|as heavy as a stone|cold inside].",
         "A tear [rolled down {a.s} nose|dripped from {a.s} chin].",
         "{a} did not know what to do. {a.his} heart was as heavy as [a bucket of sand|lead|a wet blanket].",
         "{a.s} lip [trembled|wobbled|began to shake].",
@@ -259,11 +293,12 @@ def thanks(w: World, giver: str, receiver: str = "h") -> None:
     """The receiver thanks the giver."""
     w.cast["a"], w.cast["b"] = w.cast[receiver], w.cast[giver]
     w.say(
-        "\"Thank you, {b.call}!\" {a.cried}. \"[I will never forget this|I could not have done it alone|You are the best]!\"",
-        "\"Oh, thank you,\" {a.said}. \"[How can I ever repay you|What can I do for you]?\" \"[Just be kind to the next one|A smile will do],\" {b.replied}.",
+        '"Thank you, {b.call}!" {a.cried}. "[I will never forget this|I could not have done it alone|You are the best]!"',
+        '"Oh, thank you," {a.said}. "[How can I ever repay you|What can I do for you]?" "[Just be kind to the next one|A '
+        'smile will do]," {b.replied}.',
         "{a} thanked {b} [again and again|with all {a.his} heart|three times over].",
-        "\"You [helped me|were so good to me], {b.call},\" {a.said}. \"Now [come and have supper with us|you must let me share my lunch].\"",
-        "{a} [hugged|put both arms around|squeezed] {b} so hard that {b.he} [squeaked|gasped|laughed].",
+        '"You [helped me|were so good to me], {b.call}," {a.said}. "Now [come and have supper with us|you must let me share my lunch]."',
+        "{a} [hugged|squeezed] {b} so hard that {b.he} [squeaked|gasped|laughed].",
     )
 
 

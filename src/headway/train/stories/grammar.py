@@ -66,7 +66,7 @@ def realise(nodes: list[Any], world: World, out: list[str]) -> None:
 def finish(text: str) -> str:
     """Set capitals at the starts of sentences, and `an` before vowels."""
     text = _CAPITAL.sub(_capital, text)
-    return _ARTICLE.sub(r"\1n ", text)
+    return _ARTICLE.sub(r"\1n ", text.replace("^", ""))
 
 
 def _capital(match: re.Match[str]) -> str:

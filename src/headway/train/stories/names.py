@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
-GIRLS = """Mia Anna Lily Emma Nora Ella Ruby Clara Rosa Ivy Hazel Maya Zoe Lucy Grace Alice Molly Sophie Eva Nina Tessa Amy Wren Leila Priya
-Hana Yuki Mei Ines Lena Greta Freya Astrid Sara Amina Zara Layla Fatima Asha Nia Imani Olive Daisy Poppy Violet Iris June May Pearl Stella Luna
-Cora Dora Flora Thea Bea Edith Ada Martha Hannah Ruth Naomi Esther Miriam Kate Jane Meg Peggy Polly Betty Tilly Millie Elsie Annie Sally Wendy
-Carmen Lola Paloma Bianca Gia Sofia Elena Irina Katya Anya Noor Salma Rania Kiri Moana Ayla Sunniva Ingrid Linnea Saoirse Niamh Maeve Orla""".split()
+from headway.train.stories.words import words
 
-BOYS = """Tom Ben Sam Leo Max Jack Finn Noah Owen Eli Hugo Felix Oscar Theo Luke Adam Peter Paul Simon David Daniel Henry Arthur Albert Walter
-Ravi Arjun Kofi Kwame Jamal Omar Ali Hassan Yusuf Karim Kenji Hiro Taro Wei Jin Mateo Diego Pablo Marco Luca Enzo Nico Ivan Boris Anton Emil Axel
-Lars Sven Erik Nils Otto Fritz Karl Jonah Caleb Silas Levi Asher Rowan Robin Toby Freddie Alfie Archie Charlie George Harry Billy Bobby Teddy Danny
-Joey Timmy Colin Duncan Angus Callum Rory Declan Cormac Liam Kieran Milo Hamish Bruno Jasper Rufus Wilfred Edmund Basil Cyril Ezra Tariq Samir""".split()
+GIRLS = words("""
+Mia Anna Lily Emma Nora Ella Ruby Clara Rosa Ivy Hazel Maya Zoe Lucy Grace Alice Molly Sophie Eva Nina Tessa Amy Wren Leila Priya
+Hana Yuki Mei Ines Lena Greta Freya Astrid Sara Amina Zara Layla Fatima Asha Nia Imani Olive Daisy Poppy Violet Iris June May
+Pearl Stella Luna Cora Dora Flora Thea Bea Edith Ada Martha Hannah Ruth Naomi Esther Miriam Kate Jane Meg Peggy Polly Betty Tilly
+Millie Elsie Annie Sally Wendy Carmen Lola Paloma Bianca Gia Sofia Elena Irina Katya Anya Noor Salma Rania Kiri Moana Ayla Sunniva
+Ingrid Linnea Saoirse Niamh Maeve Orla
+""")
 
-ANIMAL_GIRLS = """Pip Clover Willow Bramble Maple Juniper Pepper Honey Nutmeg Tansy Fern Dewdrop Pebble Snowdrop Cinnamon Marigold Bluebell Thistle
-Velvet Ginger Biscuit Peaches Mitten Pumpkin Tulip Sorrel Saffron Berry Misty Button""".split()
+BOYS = words("""
+Tom Ben Sam Leo Max Jack Finn Noah Owen Eli Hugo Felix Oscar Theo Luke Adam Peter Paul Simon David Daniel Henry Arthur Albert
+Walter Ravi Arjun Kofi Kwame Jamal Omar Ali Hassan Yusuf Karim Kenji Hiro Taro Wei Jin Mateo Diego Pablo Marco Luca Enzo Nico Ivan
+Boris Anton Emil Axel Lars Sven Erik Nils Otto Fritz Karl Jonah Caleb Silas Levi Asher Rowan Robin Toby Freddie Alfie Archie
+Charlie George Harry Billy Bobby Teddy Danny Joey Timmy Colin Duncan Angus Callum Rory Declan Cormac Liam Kieran Milo Hamish Bruno
+Jasper Rufus Wilfred Edmund Basil Cyril Ezra Tariq Samir
+""")
 
-ANIMAL_BOYS = """Rusty Bristle Barnaby Acorn Chestnut Whiskers Patch Dusty Smudge Rocky Flint Burdock Bracken Moss Copper Twig Nibbles Scamper
-Sooty Hopper Tumble Pickle Waffles Crumb Bumble Fidget Murdo Quill Hobnob Wellington""".split()
+ANIMAL_GIRLS = words("""
+Pip Clover Willow Bramble Maple Juniper Pepper Honey Nutmeg Tansy Fern Dewdrop Pebble Snowdrop Cinnamon Marigold Bluebell Thistle
+Velvet Ginger Biscuit Peaches Mitten Pumpkin Tulip Sorrel Saffron Berry Misty Button
+""")
 
-SURNAMES = """Potter Finch Brown Applegate Marsh Pennywhistle Green Wood Hill Partridge Butterworth Plum Thimble Barley Flint Larkin Moss Crabtree
-Tanner Winter Bell Quigley Rosen Okafor Silva Tanaka Novak Petrov Haddad Rao""".split()
+ANIMAL_BOYS = words("""
+Rusty Bristle Barnaby Acorn Chestnut Whiskers Patch Dusty Smudge Rocky Flint Burdock Bracken Moss Copper Twig Nibbles Scamper
+Sooty Hopper Tumble Pickle Waffles Crumb Bumble Fidget Murdo Quill Hobnob Wellington
+""")
 
-VILLAGES = """Applewick Thornby Millbrook Seaholm Windle Foxley Oldbridge Marlow Pennick Greenhollow Whitcombe Little-Marsh Dunmore Saltby Hollin
-Brackenford Elmsworth Stonehaven Tidewell Larkfield Nettleton Robinsdale""".replace("-", " ").splitlines()
-VILLAGES = [name for line in VILLAGES for name in line.replace("Little Marsh", "Littlemarsh").split()]
+SURNAMES = words("""
+Potter Finch Brown Applegate Marsh Pennywhistle Green Wood Hill Partridge Butterworth Plum Thimble Barley Flint Larkin Moss
+Crabtree Tanner Winter Bell Quigley Rosen Okafor Silva Tanaka Novak Petrov Haddad Rao
+""")
+
+VILLAGES = words("""
+Applewick Thornby Millbrook Seaholm Windle Foxley Oldbridge Marlow Pennick Greenhollow Whitcombe Littlemarsh Dunmore Saltby Hollin
+Brackenford Elmsworth Stonehaven Tidewell Larkfield Nettleton Robinsdale
+""")
 
 # relation: (gender, what one calls them)
 ELDERS = {
@@ -35,10 +50,11 @@ ELDERS = {
     "uncle": ("m", "Uncle"),
 }
 
-JOBS = """baker miller blacksmith gardener fisherman shepherd beekeeper librarian teacher tailor carpenter postman shopkeeper cobbler
-clockmaker weaver farmer potter lighthouse-keeper innkeeper doctor woodcutter ferryman painter musician cheesemaker basketmaker candlemaker
-nurse toymaker""".replace("lighthouse-keeper", "lighthouse_keeper").split()
-JOBS = [job.replace("_", " ") for job in JOBS]
+JOBS = words("""
+baker miller blacksmith gardener fisherman shepherd beekeeper librarian teacher tailor carpenter postman shopkeeper cobbler
+clockmaker weaver farmer potter gamekeeper innkeeper doctor woodcutter ferryman painter musician cheesemaker basketmaker
+candlemaker nurse toymaker
+""")
 
 # trait: sentences about somebody who has it; {h} is that somebody
 TRAITS: dict[str, tuple[str, ...]] = {
@@ -140,4 +156,6 @@ TRAITS: dict[str, tuple[str, ...]] = {
     ),
 }
 
-PLAIN_ADJECTIVES = "little small young tiny lively merry bright friendly cheeky plump skinny nimble scruffy".split()
+PLAIN_ADJECTIVES = words("""
+little small young tiny lively merry bright friendly cheeky plump skinny nimble scruffy
+""")

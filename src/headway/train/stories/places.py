@@ -25,8 +25,8 @@ village|in|town|y|small sleepy|crooked chimneys,a stone well,washing on the line
 harbour|by|shore|y|busy little|fishing boats,lobster pots,heaps of rope|gulls screamed over the masts,waves slapped against the wall
 farm|on|farm|y|big muddy|haystacks,a rusty tractor,rows of beans|pigs grunted in the yard,hens clucked by the gate
 mountain|on|wild|y|high snowy|sharp rocks,goat tracks,patches of snow|the wind whistled between the stones,a far bell tinkled
-market|at|town|n|noisy colourful|barrels of herring,piles of cabbages,striped awnings|sellers shouted their prices,coins clinked in tin boxes
-school|at|town|n|friendly little|rows of coats,a cracked blackboard,chalky windowsills|children chattered in the yard,chalk squeaked somewhere
+market|at|town|n|noisy colourful|barrels of herring,cabbages,striped awnings|sellers shouted their prices,coins clinked in tin boxes
+school|at|town|n|friendly little|rows of coats,a cracked blackboard,chalky sills|children chattered in the yard,chalk squeaked somewhere
 meadow|in|wild|y|wide sunny|buttercups,thistles,nodding poppies|bees hummed in the clover,grasshoppers chirped
 valley|in|wild|y|green narrow|stone walls,grazing sheep,a winding road|a stream murmured,sheep bleated on the slopes
 beach|on|shore|n|long windy|driftwood,ribbons of seaweed,broken shells|the waves hissed on the sand,pebbles clattered in the surf
@@ -66,7 +66,7 @@ lagoon|by|shore|y|warm turquoise|corals,outrigger canoes,bright crabs|palms ratt
 bay|by|shore|y|quiet curved|anchors,salt grass,a row of beach huts|buoys clanged,the tide sighed
 bridge|by|water|n|long wooden|mossy planks,rope rails,swirling water|boards thumped,the river chattered below
 lighthouse|in|shore|y|tall lonely|spiral stairs,oily lamps,round windows|the foghorn moaned,waves thudded on the rocks
-square|in|town|n|sunny cobbled|pigeons,café tables,a marble fountain|an accordion wheezed,pigeons cooed
+square|in|town|n|sunny cobbled|pigeons,coffee tables,a marble fountain|an accordion wheezed,pigeons cooed
 playground|at|town|n|crowded sunny|climbing frames,a sandpit,a seesaw|chains jingled,somebody counted to twenty
 quarry|at|wild|n|dusty abandoned|boulders,rusted rails,pools of rainwater|pebbles slid,an echo answered
 windmill|by|farm|y|white creaking|canvas sails,wheat fields,sacks of grain|the sails swished,gears clunked
@@ -82,7 +82,7 @@ caravan park|in|town|y|jolly windy|painted wagons,bunting,folding steps|kettles 
 savanna|on|wild|y|hot yellow|acacias,anthills,zebra tracks|lions coughed far away,dry grass crackled
 street market|at|town|n|lively crowded|paper lanterns,spice heaps,baskets of limes|drums thumped,pans sizzled
 fishing village|in|shore|y|salty cheerful|nets,whitewashed cottages,barrels|masts creaked,men sang on the pier
-""".replace("café", "coffee").strip().splitlines()
+""".strip().splitlines()
 
 
 def _sites() -> list[Site]:
@@ -103,7 +103,11 @@ SPOTS: dict[str, dict[str, tuple[str, ...]]] = {
         "wild": ("at the top of a tall beech", "in the highest fork of a pine", "on a ledge far above the path"),
         "town": ("on the roof of the old chapel", "on top of a chimney", "at the top of a lamppost"),
         "shore": ("at the top of a mast", "on a ledge of the cliff", "on the roof of a boathouse"),
-        "farm": ("on the roof of the cowshed", "at the top of the tallest pear tree", "on the arm of the scarecrow, behind the angry geese"),
+        "farm": (
+            "on the roof of the cowshed",
+            "at the top of the tallest pear tree",
+            "on the arm of the scarecrow, behind the angry geese",
+        ),
         "water": ("in a branch that leaned far over the water", "in the crown of a willow", "on the roof of the boat shed"),
     },
     "wet": {

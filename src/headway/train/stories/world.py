@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from headway.train.stories import names
-from headway.train.stories.animals import BY_SKILL, HEROES, Animal
+from headway.train.stories.animals import AT_SEA, BY_SKILL, HEROES, Animal
 from headway.train.stories.grammar import finish, parse, possessive, realise
 from headway.train.stories.places import HOMES, OUTDOORS, Site
 from headway.train.stories.things import COLOURS, LOOKS, Make
@@ -16,8 +16,8 @@ T = TypeVar("T")
 
 PRONOUNS = {"f": ("she", "her", "her", "herself", "hers"), "m": ("he", "him", "his", "himself", "his")}
 SPEECH = {
-    "said": ("said", "said", "said", "said", "explained", "said gently", "said quietly"),
-    "asked": ("asked", "asked", "asked", "wanted to know", "asked kindly"),
+    "said": ("said", "said", "said", "said"),
+    "asked": ("asked", "asked", "asked", "asked", "wanted to know"),
     "replied": ("answered", "replied", "said", "said at once"),
     "cried": ("cried", "shouted", "called", "exclaimed"),
     "whispered": ("whispered", "murmured", "said softly", "said in a small voice", "mumbled"),
@@ -38,14 +38,17 @@ WEATHER = {
 class Person:
     """Somebody in the story: a child, a grown-up, or an animal that talks."""
 
-    def __init__(self, name: str, kind: str, gender: str, adjective: str, *, animal: Animal | None = None, relation: str = "", trait: str = "") -> None:
+    def __init__(
+        self, name: str, kind: str, gender: str, adjective: str, *, animal: Animal | None = None, relation: str = "", trait: str = ""
+    ) -> None:
         self.name, self.kind, self.gender, self.animal, self.relation, self.trait = name, kind, gender, animal, relation, trait
         self.adjective = adjective
         he, him, his, self_, own = PRONOUNS[gender]
         the = f"the {adjective} {kind}".replace("  ", " ")
+        an = f"a {adjective} {kind}".replace("  ", " ")
         call = name or f"{adjective} {kind}".strip()
         self.forms: dict[str, str | tuple[str, ...]] = {
-            "": name or (the, f"the {kind}"),
+            "": name or (the, f"the {kind}", f"the {kind}", f"the {kind}"),
             "he": he,
             "him": him,
             "his": his,
@@ -54,8 +57,8 @@ class Person:
             "s": possessive(name or f"the {kind}"),
             "the": the,
             "kind": kind,
-            "an": f"a {adjective} {kind}".replace("  ", " "),
-            "intro": tuple(f"a {adjective} {kind} {named} {name}".replace("  ", " ") for named in ("named", "called")) if name else f"a {adjective} {kind}",
+            "an": an,
+            "intro": (f"{an} named {name}", f"{an} called {name}") if name else an,
             "call": call,
         }
 
@@ -63,10 +66,10 @@ class Person:
         """The words for this person, or for this person speaking (`said`, `asked` and so on)."""
         words = self.forms.get(form)
         if words is None:
-            verb = world.fresh(SPEECH[form])
+            verb = world.speech(SPEECH[form])
             name = self.form("", world)
             return f"{name} {verb}" if " " in verb or world.random() < 0.2 else f"{verb} {name}"
-        return words if words.__class__ is str else world.pick(words)  # type: ignore[return-value]
+        return words if isinstance(words, str) else world.pick(words)
 
 
 class Thing:
@@ -93,7 +96,7 @@ class Thing:
     def form(self, form: str, world: World) -> str:
         """The words for this thing."""
         words = self.forms[form]
-        return words if words.__class__ is str else world.pick(words)  # type: ignore[return-value]
+        return words if isinstance(words, str) else world.pick(words)
 
 
 class Place:
@@ -111,6 +114,7 @@ class Place:
             "n": noun,
             "sight": sights[0],
             "sight2": sights[1],
+            "sight3": sights[2],
             "sound": site.sounds[0],
         }
 
@@ -128,10 +132,11 @@ class World:
 
     def begin(self) -> None:
         """Forget everything but the generator's state."""
-        self.cast: dict[str, Person | Thing | Place | str] = {}
+        self.cast: dict[str, Any] = {}
         self.used: set[object] = set()
         self.paragraphs: list[str] = []
         self.lines: list[str] = []
+        self.last_verb = ""
         self.day_told = False
         self.set_day()
 
@@ -147,6 +152,15 @@ class World:
                 break
         self.used.add(option)
         return option
+
+    def speech(self, verbs: Sequence[str]) -> str:
+        """One of the verbs, and not the one used last, unless that is plain `said`."""
+        for _ in range(4):
+            verb = self.pick(verbs)
+            if verb != self.last_verb or verb in ("said", "asked"):
+                break
+        self.last_verb = verb
+        return verb
 
     def chance(self, probability: float) -> bool:
         """True so often."""
@@ -183,10 +197,7 @@ class World:
 
     def hero(self) -> Person:
         """The main character, as `h`."""
-        if self.chance(0.5):
-            hero = self.child()
-        else:
-            hero = self.beast(HEROES, named=self.chance(0.7))
+        hero = self.child() if self.chance(0.5) else self.beast(HEROES, named=self.chance(0.7))
         hero.trait = self.pick(tuple(names.TRAITS))
         self.cast["h"] = hero
         return hero
@@ -244,13 +255,18 @@ class World:
         else:
             job = self.pick([job for job in names.JOBS if gender == "m" or not job.endswith("man")])
             person = Person("", job, gender, "")
-            person.forms.update({"": f"the {job}", "call": "dear friend", "an": f"the {self.pick(('old', 'kind', 'busy', 'village'))} {job}"})
+            person.forms.update(
+                {"": f"the {job}", "call": "dear friend", "an": f"the {self.pick(('old', 'kind', 'busy', 'village'))} {job}"}
+            )
         self.cast[key] = person
         return person
 
     def helper(self, skill: str, key: str = "x") -> Person:
         """A passing animal that can fly, swim, dig, climb, or is strong, as `x`."""
         kinds = {entry.kind for entry in self.cast.values() if isinstance(entry, Person)}
+        home = self.cast["p"]
+        if not (isinstance(home, Place) and home.site.ground == "shore"):
+            kinds |= AT_SEA
         animals = [animal for animal in BY_SKILL[skill] if animal.kind not in kinds]
         adjective = self.fresh(("", "friendly", "passing", "wise old", "large", "lean", "kindly", "grey", "cheerful"))
         self.cast[key] = person = self.beast(animals, named=False, adjective=adjective)
@@ -270,7 +286,7 @@ class World:
         """A place, not one that is in the story yet."""
         site = self.fresh(sites)
         first = int(self.random() * 3)
-        place = Place(site, self.pick(site.adjectives), (site.sights[first], site.sights[(first + 1) % 3]))
+        place = Place(site, self.pick(site.adjectives), tuple(site.sights[(first + turn) % 3] for turn in range(3)))
         place.forms["sound"] = self.pick(site.sounds)
         self.cast[key] = place
         return place
@@ -278,6 +294,21 @@ class World:
     def home(self) -> Place:
         """Where the hero lives, as `p`."""
         return self.place("p", HOMES)
+
+
+class Dish:
+    """Something counted or measured out, such as food: `a cherry tart` when first told, `the cherry tart` afterwards."""
+
+    def __init__(self, words: str) -> None:
+        self.first, self.told = words, False
+        self.later = "the " + words.split(" ", 1)[1]
+
+    def form(self, form: str, world: World) -> str:
+        """The words for this dish."""
+        if self.told:
+            return self.later
+        self.told = True
+        return self.first
 
 
 class Day:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headway.train.stories.beats import ending, glad, opening, sad, scene, thanks
 from headway.train.stories.places import SPOTS
-from headway.train.stories.things import BREAKABLES, CLOTHES, FOODS, PRESENTS, TOOLS, TOYS, TREASURES
+from headway.train.stories.things import BREAKABLES, CLOTHES, TOOLS, TOYS, TREASURES
 from headway.train.stories.world import World
 
 # what it takes to fetch something from each sort of spot
@@ -13,7 +13,8 @@ FAILED = {
     "high": (
         "{h} jumped as high as {h.he} could, but {t} [hung far above {h.him}|did not come any nearer].",
         "{h} threw [a stick|a pine cone|an old shoe] at {t}. It missed and [came down on {h.his} own head|was gone too].",
-        "{h} tried to climb up, but [halfway there {h.his} foot slipped|the higher {h.he} went, the more {h.his} knees shook], and down {h.he} came.",
+        "{h} tried to climb up, but [halfway there {h.his} foot slipped|the higher {h.he} went, the more {h.his} knees "
+        "shook], and down {h.he} came.",
     ),
     "wet": (
         "{h} reached out with a stick, but the stick was [much too short|not half long enough].",
@@ -34,7 +35,8 @@ FAILED = {
 FETCHED = {
     "fly": (
         "{x} spread {x.his} wings, flew up in a circle and [came back with {t}|carried {t} down].",
-        "With three beats of {x.his} wings {x} was there. {x.he} picked up {t} in {x.his} beak and [glided back|dropped {t.it} gently at {h.s} feet].",
+        "With three beats of {x.his} wings {x} was there. {x.he} picked up {t} in {x.his} beak and [glided back|dropped "
+        "{t.it} gently at {h.s} feet].",
     ),
     "climb": (
         "{x} went up, quick and sure, as if it were a staircase, and came down with {t}.",
@@ -42,14 +44,16 @@ FETCHED = {
     ),
     "swim": (
         "{x} slid into the water with hardly a splash. A moment later {x.he} came back, pushing {t} in front of {x.him}.",
-        "{x} took a deep breath and dived. [Bubbles rose|The water grew still]. Then {x} came up with {t}, [dripping|shaking water from {x.his} head].",
+        "{x} took a deep breath and dived. [Bubbles rose|The water grew still]. Then {x} came up with {t}, [dripping|shaking "
+        "water from {x.his} head].",
     ),
     "dig": (
         "{x} began to dig. Earth flew [left and right|in every direction], and soon {x} backed out with {t}.",
         "{x} scratched and scraped and burrowed until only {x.his} back end could be seen. Then {x.he} [wriggled|crept] out, holding {t}.",
     ),
     "strong": (
-        "{x} set {x.his} shoulder against it and [gave one mighty push|pushed]. It rolled aside, and there was what {h} had been looking for.",
+        "{x} set {x.his} shoulder against it and [gave one mighty push|pushed]. It rolled aside, and there was what {h} had "
+        "been looking for.",
         "{x} lifted it as if it weighed no more than [a pancake|a pillow], and {h} [crawled under|reached in] and pulled {t} out.",
     ),
 }
@@ -60,9 +64,11 @@ def lost(w: World) -> None:
     h = w.hero()
     w.home()
     g = w.elder(h) if w.chance(0.7) else None
-    t = w.thing(w.pick((TOYS, TOYS, TREASURES, CLOTHES)), owner=h)
+    w.thing(w.pick((TOYS, TOYS, TREASURES, CLOTHES)), owner=h)
     opening(w)
-    w.cast["where"] = w.pick(("in the grass", "under the bed", "behind the stove", "in every pocket", "along the whole path", "under the bench"))
+    w.cast["where"] = w.pick(
+        ("in the grass", "under the bed", "behind the stove", "in every pocket", "along the whole path", "under the bench")
+    )
     if g:
         w.say(
             "{h.s} greatest treasure was {t.full}. {g} had made {t.it} for {h.him}.",
@@ -88,11 +94,11 @@ def lost(w: World) -> None:
     sad(w)
     if g and w.chance(0.7):
         w.say(
-            "\"Where did you last have {t.it}?\" {g.asked}. \"[Think back|Go back], step by step.\"",
-            "\"Crying finds nothing,\" {g.said}. \"[Walking back the way you came|Looking] often does.\"",
+            '"Where did you last have {t.it}?" {g.asked}. "[Think back|Go back], step by step."',
+            '"Crying finds nothing," {g.said}. "[Walking back the way you came|Looking] often does."',
         )
     kind = w.pick(tuple(SPOTS))
-    ground = w.cast["p"].site.ground  # type: ignore[union-attr]
+    ground = w.cast["p"].site.ground
     w.cast["spot"] = w.pick(SPOTS[kind][ground])
     w.say(
         "So {h} went back the way {h.he} had come. And there, {spot}, [{t.was} {t}|{h.he} saw {t}]!",
@@ -102,7 +108,8 @@ def lost(w: World) -> None:
     w.paragraph()
     _fetch(w, kind)
     ending(
-        w, w.pick(("help", "care")),
+        w,
+        w.pick(("help", "care")),
         "{h} carried {t} home and [put {t.it} beside {h.his} pillow|found {t.it} a safe new place|told {t.it} the whole story].",
         "That [night|evening], {h} found a special box for {t.it} so that {t} would never get lost again.",
     )
@@ -115,10 +122,11 @@ def _fetch(w: World, kind: str) -> None:
     skill = w.pick(SKILL[kind])
     w.helper(skill)
     w.say(
-        "Just then {x.an} came along. \"Why [so sad|the long face]?\" {x.asked}. \"My {t.n} {t.is} {spot},\" {h.sighed}.",
-        "\"[What are you doing|Do you need some help]?\" asked a voice. It was {x.an}. {h} [explained everything|pointed without a word].",
-        "{x.an} had been watching [all the time|from the shade]. \"May I try?\" {x.asked}. \"Oh, please,\" {h.replied}.",
-        "{h} looked around and saw {x.an}. \"[Excuse me|Please], [can you help me|could you lend me a hand]?\" {h.asked}. \"[Of course|Gladly],\" {x.replied}.",
+        'Just then {x.an} came along. "Why [so sad|the long face]?" {x.asked}. "My {t.n} {t.is} {spot}," {h.sighed}.',
+        '"[What are you doing|Do you need some help]?" asked a voice. It was {x.an}. {h} [explained everything|pointed without a word].',
+        '{x.an} had been watching [all the time|from the shade]. "May I try?" {x.asked}. "Oh, please," {h.replied}.',
+        '{h} looked around and saw {x.an}. "[Excuse me|Please], [can you help me|could you lend me a hand]?" {h.asked}. '
+        '"[Of course|Gladly]," {x.replied}.',
     )
     w.say(*FETCHED[skill])
     w.paragraph()
@@ -132,8 +140,8 @@ def stuck(w: World) -> None:
     w.home()
     w.set_day(weather="windy")
     w.friend(h) if w.chance(0.5) else w.sibling(h)
-    t = w.thing(tuple(make for make in TOYS if make.noun in ("kite", "balloon", "paper windmill", "glider", "ball", "hoop")))
-    tool = w.thing(TOOLS[:5], "tool")
+    w.thing(tuple(make for make in TOYS if make.noun in ("kite", "balloon", "paper windmill", "glider", "ball", "hoop")))
+    w.thing(TOOLS[:5], "tool")
     opening(w)
     w.say(
         "{day}, {h} and {f} [ran outside|went out] with {t.full}.",
@@ -141,40 +149,44 @@ def stuck(w: World) -> None:
     )
     scene(w)
     w.say(
-        "\"[Higher|Faster|Once more]!\" {f.cried}. {h} ran and ran.",
-        "\"My turn!\" {f.said}. \"Not yet!\" {h.replied}, and ran faster.",
+        '"[Higher|Faster|Once more]!" {f.cried}. {h} ran and ran.',
+        '"My turn!" {f.said}. "Not yet!" {h.replied}, and ran faster.',
         "They took turns, and {t} [whirled|sailed|skipped] through the air.",
     )
     w.say(
         "Suddenly a gust [snatched|grabbed] {t} and carried {t.it} away.",
         "Then the wind [gave a great puff|turned around], and off went {t}.",
     )
-    ground = w.cast["p"].site.ground  # type: ignore[union-attr]
+    ground = w.cast["p"].site.ground
     w.cast["spot"] = w.pick(SPOTS["high"][ground])
     w.say("When they caught up, {t} {t.was} {spot}.", "{t} [came to rest|got stuck|stopped at last] {spot}.")
     w.paragraph()
     w.say(*FAILED["high"])
     w.say(
-        "\"[That is your fault|You let go]!\" {f.snapped}. \"[It is the wind's fault|It was the wind],\" {h.replied}. Neither of them laughed.",
-        "\"We will never get {t.it} back,\" {f.sighed}.",
-        "\"We must wait for another gust,\" {f.sighed}, and they waited, but the wind had gone to sleep.",
+        '"[That is your fault|You let go]!" {f.snapped}. "[It is the wind\'s fault|It was the wind]," {h.replied}. Neither '
+        "of them laughed.",
+        '"We will never get {t.it} back," {f.sighed}.',
+        '"We must wait for another gust," {f.sighed}, and they waited, but the wind had gone to sleep.',
     )
     w.paragraph()
     w.say(
         "Then {h} had an idea. {h.he} fetched {tool.full} from [the shed|home|a neighbour].",
-        "\"I know!\" {h.cried}. {h.he} dashed off and came back with {tool.full}.",
+        '"I know!" {h.cried}. {h.he} dashed off and came back with {tool.full}.',
     )
-    assert tool and t
     w.say(
-        "{f} [stood on {h.s} shoulders|climbed on a barrel], and {h} held tight. With {tool}, {f} could just reach. One tug, and {t} came loose!",
-        "It took [three tries|a long stretch and a little luck], and some help from {f}, but with {tool} they [freed|loosened] {t} at last.",
+        "{f} [stood on {h.s} shoulders|climbed on a barrel], and {h} held tight. With {tool}, {f} could just reach. One tug, "
+        "and {t} came loose!",
+        "It took [three tries|a long stretch and a little luck], and some help from {f}, but with {tool} they "
+        "[freed|loosened] {t} at last.",
     )
     w.say("{t} [floated|dropped|sank] right into {f.s} arms.", "Down came {t}, with [a leaf on top|hardly a scratch].")
     glad(w)
     ending(
-        w, "help",
-        "They played until [the light faded|their cheeks were red|they were called in], and this time they [held on tight|stayed well away from anything tall].",
-        "\"[Your turn now|You first],\" {h.said}, and {f} [laughed|took {t} and ran].",
+        w,
+        "help",
+        "They played until [the light faded|their cheeks were red|they were called in], and this time they [held on "
+        "tight|stayed well away from anything tall].",
+        '"[Your turn now|You first]," {h.said}, and {f} [laughed|took {t} and ran].',
         together=True,
     )
 
@@ -187,13 +199,14 @@ def borrowed(w: World) -> None:
     t = w.thing(BREAKABLES, owner=n)
     opening(w)
     w.say(
-        "{day}, {h} went to see {n.an}. \"May I borrow your {t.n}?\" {h.asked}. \"[Yes, but be careful with|Certainly. Take good care of] {t.it},\" {n.replied}.",
+        '{day}, {h} went to see {n.an}. "May I borrow your {t.n}?" {h.asked}. "[Yes, but be careful with|Certainly. Take '
+        'good care of] {t.it}," {n.replied}.',
         "Not far away lived {n.an}, who owned {t.full}. {day}, {h} asked to borrow {t.it}, and {n} said [yes|that {h.he} might].",
     )
     t.holder = h
     w.say(
-        "{h} promised. {h.he} [carried|took] {t} home as if {t.they} {t.was} made of [eggshells|sugar|snow].",
-        "\"I will bring {t.it} back before [dark|supper|the bells ring],\" {h} promised.",
+        "{h} promised. {h.he} [carried|took] {t} home as if {t.they} were made of [eggshells|sugar|snow].",
+        '"I will bring {t.it} back before [dark|supper|the bells ring]," {h} promised.',
         "{h} was so proud that {h.he} showed {t} to everyone {p.in}.",
     )
     w.paragraph()
@@ -205,25 +218,30 @@ def borrowed(w: World) -> None:
     t.broken = True
     sad(w)
     w.say(
-        "\"[Perhaps nobody will notice|I could say it was the cat|I will hide {t.it}],\" {h.whispered}. {h.he} pushed {t} under [the bed|a bush|a heap of leaves].",
+        '"[Perhaps nobody will notice|I could say it was the cat|I will hide {t.it}]," {h.whispered}. {h.he} pushed {t} '
+        "under [the bed|a bush|a heap of leaves].",
         "{h} tried to [tie|stick] the pieces together with [string|porridge|jam], but they fell apart again.",
-        "At first {h} hid {t} in [the woodshed|a sack|the hay]. But {h.he} could not [eat|sleep|sit still], and [the soup tasted of nothing|every knock at the door made {h.him} jump].",
+        "At first {h} hid {t} in [the woodshed|a sack|the hay]. But {h.he} could not [eat|sleep|sit still], and [the soup "
+        "tasted of nothing|every knock at the door made {h.him} jump].",
     )
     if w.chance(0.5):
         w.elder(h)
         w.say(
-            "\"You have not touched your [soup|supper],\" {g.said}. Then the whole story came out. \"[You know what to do|Go and tell],\" {g.said}.",
-            "{g} saw {h.his} face and asked what was wrong. {h} told everything. \"[It will be hard for a minute|Tell the truth],\" {g.said}. \"[Then it will be better|The rest will follow].\"",
+            '"You have not touched your [soup|supper]," {g.said}. Then the whole story came out. "[You know what to do|Go '
+            'and tell]," {g.said}.',
+            '{g} saw {h.his} face and asked what was wrong. {h} told everything. "[It will be hard for a minute|Tell the '
+            'truth]," {g.said}. "[Then it will be better|The rest will follow]."',
         )
     w.paragraph()
     w.say(
-        "So {h} [walked|went] back, very slowly, with {t} in {h.his} arms. \"I broke {t.it},\" {h.whispered}. \"I am so sorry.\"",
-        "At {n.s} door {h} took a deep breath. \"I have to tell you something,\" {h.said}. \"Your {t.n} broke, and it was my fault.\"",
+        'So {h} [walked|went] back, very slowly, with {t} in {h.his} arms. "I broke {t.it}," {h.whispered}. "I am so sorry."',
+        'At {n.s} door {h} took a deep breath. "I have to tell you something," {h.said}. "Your {t.n} broke, and it was my fault."',
     )
     w.say(
-        "{n} was quiet for a [long moment|while]. \"[I am sad about it|That was dear to me],\" {n.said}. \"But [I am glad you told me|you came yourself, and that counts for a lot].\"",
-        "\"[Things break|I once broke a window with a turnip],\" {n.said}. \"What matters is that you came. Shall we mend {t.it} together?\"",
-        "{n} frowned, and then {n.his} face grew soft. \"Thank you for being honest,\" {n.said}.",
+        '{n} was quiet for a [long moment|while]. "[I am sad about it|That was dear to me]," {n.said}. "But [I am glad you '
+        'told me|you came yourself, and that counts for a lot]."',
+        '"[Things break|I once broke a window with a turnip]," {n.said}. "What matters is that you came. Shall we mend {t.it} together?"',
+        '{n} frowned, and then {n.his} face grew soft. "Thank you for being honest," {n.said}.',
     )
     w.say(
         "They worked with [glue and wire|a needle and thread|a hammer and tiny nails] until {t} {t.was} nearly as good as before.",
@@ -231,186 +249,12 @@ def borrowed(w: World) -> None:
     )
     t.broken, t.holder = False, n
     ending(
-        w, "honesty",
-        "Only a thin [line|crack|scar] could still be seen. \"Now {t.they} {t.has} a story,\" {n.said}.",
+        w,
+        "honesty",
+        'Only a thin [line|crack|scar] could still be seen. "Now {t.they} {t.has} a story," {n.said}.',
         "And the next time {h} wanted to borrow something, {n} [smiled and|did not hesitate and] said yes.",
         "{h} went home with [an empty hand and a light heart|a heart as light as a leaf].",
     )
 
 
-def gift(w: World) -> None:
-    """A present made in secret goes wrong, is saved, and gives joy."""
-    h = w.hero()
-    w.home()
-    g = w.elder(h)
-    t = w.thing(PRESENTS, owner=g)
-    w.friend(h) if w.chance(0.4) else None
-    opening(w)
-    w.cast["occasion"] = w.pick(("birthday", "birthday", "name day", "homecoming"))
-    w.cast["hiding"] = w.pick(("under the stairs", "in the hayloft", "behind the woodpile", "in the old trunk", "under a loose floorboard"))
-    w.say(
-        "Soon it would be the day of {g.s} {occasion}. {h} wanted to give {g.him} something [special|wonderful], but {h.his} money box held only [two coins|a button|a dead beetle].",
-        "{day}, {h} remembered that {g.s} {occasion} was [near|only three days away]. \"I will make {t.a},\" {h} decided. \"It will be a secret!\"",
-    )
-    w.say(
-        "So {h} began to make {t.full}, and [hid it|worked on it in secret] {hiding}.",
-        "Every day, when nobody was looking, {h} crept off to work on {t.a} {hiding}.",
-    ) if not t.make.plural else w.say("So {h} began to make {t.full}, and hid them {hiding}.")
-    w.say(
-        "\"What are you doing?\" {g.asked}. \"Nothing!\" {h.replied}, [with paint on {h.his} nose|and hid both hands|and turned red].",
-        "{g} noticed the [paint on {h.his} ear|glue on {h.his} elbow|bits of thread on the floor], but asked no questions.",
-    )
-    w.paragraph()
-    w.say(
-        "On the last evening, [{h} stumbled|the cat jumped up|the roof began to drip], and [half the work was spoiled|the best part was ruined].",
-        "But when {h} looked at {t} the next day, [the colours had run|the mice had nibbled one corner|a piece had come off]. Everything looked [crooked|lopsided|all wrong].",
-    )
-    sad(w)
-    if "f" in w.cast:
-        w.say(
-            "{f} came by and looked. \"[Do not throw {t.it} away|Give me the brush],\" {f.said}. \"We will turn the [spot|hole|mistake] into [a flower|a star|a bird].\"",
-            "\"I will help you,\" {f.said}, and they worked [by candlelight|until their eyes stung|all evening long].",
-        )
-    else:
-        w.say(
-            "{h} wanted to give up. Then {h.he} [turned the stain into a bird|covered the hole with a star|painted a sun over the worst part], and it looked almost planned.",
-            "{h} [wiped {h.his} nose|took a deep breath] and began again. {h.he} worked [by candlelight|until {h.his} eyes stung].",
-        )
-    w.maybe(0.5, "It was not perfect, but [it had been made with love|every stitch was {h.s} own|it was done].")
-    w.paragraph()
-    w.say(
-        "At last the day came. {h} held out {t}, [wrapped in a cabbage leaf|wrapped in newspaper|hidden behind {h.his} back]. \"[For you|I made {t.it} myself],\" {h.whispered}.",
-        "On the great day {g} found a lumpy parcel on {g.his} chair. {h} [held {h.his} breath|peeped through the door].",
-    )
-    w.say(
-        "{g} looked for a long time. \"[Nobody has ever made me anything so lovely|This is the best present of my life],\" {g.said}, and [wiped {g.his} eyes|blew {g.his} nose].",
-        "\"You made this?\" {g.asked}. \"With your own work? I shall [keep {t.it} always|treasure {t.it}].\"",
-        "{g} laughed and cried, both at once. \"So that was the [glue|paint|secret]!\" {g.said}.",
-    )
-    glad(w)
-    ending(
-        w, "kindness",
-        "{t} got the best place in the house, [right by the window|where everyone could see {t.it}].",
-        "And {g} pointed at the crooked corner and said, \"I like that part most of all.\"",
-        together=True,
-    )
-
-
-def promise(w: World) -> None:
-    """A promise is forgotten for something more fun, and then kept, late but fully."""
-    h = w.hero()
-    w.home()
-    n = w.neighbour() if w.chance(0.4) else w.elder(h)
-    w.cast["n"] = n
-    opening(w)
-    w.cast["task"], w.cast["trouble"], w.cast["done"] = w.pick((
-        ("water the seedlings", "the seedlings hung their heads", "carried water, can after can, until every leaf stood up"),
-        ("shut the gate behind the sheep", "the gate stood open and the sheep were gone", "ran over three fields and brought the sheep back, one by one"),
-        ("feed the hens", "the hens were cackling with hunger", "filled the trough to the brim and scratched every hen behind the neck"),
-        ("bring in the washing", "the washing lay in the mud", "washed every shirt again and hung them in a row"),
-        ("light the lamp by the path", "the path was as dark as a pocket", "lit the lamp and stood beside it until the last traveller was home"),
-        ("pick the ripe plums", "the wasps had found the plums", "climbed to the very top, where the last good plums were, and filled a basket"),
-        ("sweep the snow from the steps", "the steps were one long slide", "chopped and swept until the stone was dry"),
-        ("mind the soup", "black smoke came from the pot", "scrubbed the pot and cooked a new soup, with twice as many carrots"),
-    ) if w.weather == "snowy" else (
-        ("water the seedlings", "the seedlings hung their heads", "carried water, can after can, until every leaf stood up"),
-        ("shut the gate behind the sheep", "the gate stood open and the sheep were gone", "ran over three fields and brought the sheep back, one by one"),
-        ("feed the hens", "the hens were cackling with hunger", "filled the trough to the brim and asked every hen to forgive {h.him}"),
-        ("light the lamp by the path", "the path was as dark as a pocket", "lit the lamp and stood beside it until the last traveller was home"),
-        ("pick the ripe plums", "the wasps had found the plums", "climbed to the very top, where the last good plums were, and filled a basket"),
-        ("mind the soup", "black smoke came from the pot", "scrubbed the pot and cooked a new soup, with twice as many carrots"),
-        ("bring the letter to the post", "the letter was still in the pocket, crumpled and warm", "ran all the way to the post and got there as the shutter was coming down"),
-    ))
-    w.cast["done"] = w.text(w.cast["done"])  # type: ignore[arg-type]
-    w.say(
-        "{day}, {n} had to go out. \"Will you {task}?\" {n.asked}. \"I promise,\" {h.replied}.",
-        "\"I have one job for you,\" {n.said} {day}. \"Please {task}.\" \"You can count on me,\" {h.replied}.",
-    )
-    w.maybe(0.5, "It was [a small job|not much to ask].", "{h} meant it, too.")
-    w.paragraph()
-    w.friend(h)
-    w.say(
-        "But then {f.intro} came [skipping|strolling|racing] by. \"[Come and play|We are building a dam|There is a puppet show]!\" {f.cried}.",
-        "But just then {f.an} [knocked|whistled] outside. \"[Hurry|Come quickly], the circus is here!\" {f.cried}.",
-    )
-    w.say(
-        "\"Only for a minute,\" {h.said}. But a minute became an hour, and [the hour became an afternoon|the promise slipped right out of {h.his} head].",
-        "{h} [looked at the job|thought of the promise], then at the fun. \"Later,\" {h.said}, and ran off.",
-    )
-    w.say("They [laughed|played|splashed about] until [the shadows were long|the light turned gold].", "What fun they had! They [rolled down slopes|climbed fences|caught falling leaves] and forgot the time.")
-    w.paragraph()
-    w.say(
-        "Suddenly {h} stood still. \"My promise!\" {h.cried}. {h.he} raced home, but {trouble}.",
-        "When {h} came back, {trouble}. \"Oh no,\" {h.whispered}. \"I promised to {task}.\"",
-    )
-    sad(w)
-    w.say(
-        "\"You could say you were ill,\" {f.said}. \"No,\" {h.replied}. \"I will [put it right|keep my word].\"",
-        "{h} set {h.his} teeth. It was late, but late was better than never.",
-    )
-    w.say("Then {h} {done}.", "And so, tired as {h.he} was, {h} {done}.")
-    w.paragraph()
-    w.say(
-        "When {n} came home, {h} told {n.him} everything. \"You forgot,\" {n.said}, \"and then you [did twice the work|made it right]. That is [a promise kept the long way round|good enough for me].\"",
-        "\"I was late,\" {h.whispered}. {n} looked at {h.him} for a while. \"But you came,\" {n.said}, \"and you told me yourself.\"",
-    )
-    ending(w, w.pick(("honesty", "care")), "The next time {h} made a promise, {h.he} [tied a knot in a string to remember it|kept it before doing anything else].",
-           "{h} went to bed [with sore arms and a quiet heart|tired, but glad].")
-
-
-def blame(w: World) -> None:
-    """Something is missing, the wrong one is blamed, and the truth turns up."""
-    h = w.hero()
-    w.home()
-    f = w.friend(h)
-    t = w.thing(w.pick((TREASURES, TOYS)), owner=h)
-    w.cast["meal"] = w.fresh(FOODS)
-    opening(w)
-    w.say("{h} had {t.full}, and [{h.he} was very proud of {t.it}|everyone admired {t.it}].", "For {h.his} last birthday, {h} had got {t.full}.")
-    w.say(
-        "{day}, {f} [asked to hold {t.it}|came to look at {t.it}], and {h} [let {f.him}|said yes].",
-        "{day}, {h} and {f} played with {t} until [lunch|the bell rang|it was time to go].",
-    )
-    w.say("A little later, {t} {t.was} gone.", "But when {h} looked again, {t} had vanished.")
-    w.paragraph()
-    w.say(
-        "\"You took {t.it}!\" {h.snapped}. \"I did not,\" {f.replied}. \"Then who did? [You were the only one here|Nobody else was near]!\"",
-        "{h} [stamped {h.his} foot|pointed at {f}]. \"Give {t.it} back,\" {h.snapped}. \"But I do not have {t.it}!\" {f.cried}.",
-    )
-    sad(w, "f")
-    w.say("{f} turned around and went home without [another word|looking back].", "\"I thought you were my friend,\" {f.whispered}, and walked away.")
-    w.maybe(0.7, "{h} [followed the footprints|looked for clues with a magnifying glass|questioned two ants], but found nothing.",
-            "All {time}, {h} [kicked pebbles|sat alone and scowled]. Being angry was [lonely work|no fun at all].")
-    w.paragraph()
-    w.cast["thief"] = ""
-    if w.chance(0.5):
-        x = w.beast([a for a in HEROES_AND_BIRDS if a.kind not in (h.kind, f.kind)], named=False, adjective="")
-        w.cast["x"] = x
-        x.forms[""] = f"the {x.kind}"
-        w.say(
-            "Then {h} heard a rustling. {x.an} was [hopping|trotting|creeping] off with {t}! \"Oh, do you need this?\" {x.asked}. \"I needed something for my nest.\"",
-            "Towards evening {h} passed a [nest|heap of twigs|hollow log]. In it sat {x.an}, and in front of {x.him} lay {t}. \"I found this,\" {x.said}. \"Finders keepers?\"",
-        )
-        w.say("\"It was you!\" {h.cried}. Then {h.he} went hot all over. \"And I blamed {f}.\"", "{h} took {t} back, but {h.he} was not glad. {h.he} thought of {f}.")
-    else:
-        w.cast["spot"] = w.pick(("in {h.his} own other pocket", "under {h.his} own hat", "behind the cushion where {h.he} had been sitting", "in the pan beside {meal}", "at the bottom of {h.his} own bag"))
-        w.cast["spot"] = w.text(w.cast["spot"])  # type: ignore[arg-type]
-        w.say("At bedtime {h} found {t} {spot}. {h.he} had put {t.it} there {h.self}!", "Then {h} looked {spot}. There {t.was} {t}! {h} wished that the floor would swallow {h.him}.")
-    w.say("\"Oh, what have I done?\" {h.whispered}.", "{h} had never felt so [ashamed|foolish].")
-    w.paragraph()
-    w.say(
-        "{h} ran to {f.s} home. \"I was wrong,\" {h.said}. \"You did not take {t.it}, and I [should have believed|should have trusted] you. I am sorry.\"",
-        "The way to {f} had never seemed so long. {h} knocked. \"I found {t.it},\" {h.whispered}. \"I blamed you, and I am sorry.\"",
-    )
-    w.say(
-        "{f} [thought about it|scratched {f.his} ear|looked at the sky]. \"That hurt,\" {f.said}. \"But [I forgive you|it is good that you came].\"",
-        "\"Will you ask me first, next time?\" {f.asked}. \"Always,\" {h.replied}, and they shook on it.",
-    )
-    ending(w, "friendship", "Then they shared {meal}.", "{h} gave {f} the bigger part of {meal}.", together=True)
-
-
-from headway.train.stories.animals import ANIMALS  # noqa: E402
-
-HEROES_AND_BIRDS = [animal for animal in ANIMALS if animal.kind in ("magpie", "crow", "squirrel", "mouse", "raccoon", "chipmunk", "robin", "sparrow")]
-
-PLOTS = (lost, stuck, borrowed, gift, promise, blame)
+PLOTS = (lost, stuck, borrowed)

@@ -1,0 +1,153 @@
+"""The command as people type it, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import headway as package
+
+COMMAND = [sys.executable, "-c", "from headway.cli import main; main()"]
+
+
+def headway(*arguments: str, stdin: str | None = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=120, env=os.environ | {"NO_COLOR": "1"})
+
+
+def test_generate_prints_the_prompt_and_a_story_and_says_the_pace_on_stderr():
+    result = headway("generate", "Once upon a time", "--seed", "1")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("Once upon a time")
+    assert len(result.stdout.split()) > 60
+    assert re.fullmatch(r"\d+ tokens \(.*\): the first after [\d.]+ s, then [\d,]+ tokens/s\n", result.stderr)
+
+
+def test_the_same_seed_gives_the_same_text_and_python_gives_it_too():
+    first, second = (headway("generate", "The little fox", "--seed", "5", "-n", "40", "--no-echo").stdout for _ in range(2))
+    completion = package.load("stories").generate("The little fox", max_new_tokens=40, seed=5)
+    assert first == second == completion.text + "\n"
+
+
+@pytest.mark.parametrize("array", ["torch", "jax", "mlx"])
+def test_every_array_library_writes_the_same_text(array):
+    arguments = ("generate", "One rainy day", "--seed", "3", "-n", "60")
+    assert headway(*arguments, "--array", array).stdout == headway(*arguments).stdout
+
+
+def test_a_prompt_from_stdin_and_json_out():
+    result = headway("generate", "--json", "--seed", "2", "-n", "12", stdin="The little fox\n")
+    answer = json.loads(result.stdout)
+    assert answer["prompt"] == "The little fox"
+    assert answer["num_new_tokens"] == 12
+    assert answer["finish_reason"] == "length"
+    assert {"model", "text", "seconds_to_first_token", "tokens_per_second"} <= answer.keys()
+
+
+def test_a_stop_string_ends_the_text():
+    answer = json.loads(headway("generate", "Once upon a time", "--seed", "1", "--stop", ".", "--json").stdout)
+    assert answer["finish_reason"] == "stop"
+    assert "." not in answer["text"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("generate", ""), "came: an empty prompt"),
+        (("generate", "word " * 2000), "expected: at most 511"),
+        (("generate", "a", "--temperature", "-1"), "came: temperature=-1.0"),
+        (("generate", "a", "--top-p", "1.5"), "came: top_p=1.5"),
+        (("generate", "a", "--model", "./nowhere"), "came: ./nowhere; expected: `stories`"),
+        (("generate", "a", "--array", "tensorflow"), "numpy"),
+        (("generate", "a", "--dtype", "int3"), "came: dtype 'int3'"),
+        (("generate", "a", "--nonsense"), "No such option"),
+        (("chat", "--model", "stories", "hello"), "no chat template"),
+        (("train",), "neither files nor --stories"),
+        (("train", "nowhere.txt", "--out", "/tmp/never"), "nowhere.txt"),
+    ],
+)
+def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(arguments, message, tmp_path):
+    result = headway(*(argument.replace("/tmp/never", str(tmp_path / "out")) for argument in arguments))
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("subcommand", ["generate", "chat", "models", "train"])
+def test_help_begins_with_three_examples_and_names_the_exit_codes(subcommand):
+    text = headway(subcommand, "--help").stdout
+    assert len(re.findall(rf"^ +(?:echo .*)?headway (?:{subcommand}|generate)", text, re.MULTILINE)) >= 3
+    assert "Exit codes: 0 done" in text
+
+
+def test_models_lists_the_embedded_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    (row,) = json.loads(headway("models", "--json").stdout)
+    assert (row["name"], row["architecture"], row["can_run"]) == ("stories", "gpt2", True)
+    assert row["bytes"] < 10e6
+    assert "stories" in headway("models").stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX has them")
+def test_ctrl_c_keeps_what_was_printed_and_exits_130():
+    process = subprocess.Popen([*COMMAND, "generate", "Once upon a time", "--array", "jax"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
+    printed = process.stdout.read(40)
+    process.send_signal(signal.SIGINT)
+    rest, errors = process.communicate(timeout=60)
+    assert printed.startswith("Once upon a time")
+    assert rest.endswith("\n")
+    assert process.returncode == 130
+    assert "interrupted" in errors
+    assert "Traceback" not in errors
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    process = subprocess.Popen([*COMMAND, "generate", "Once upon a time"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.read(5)
+    process.stdout.close()
+    errors = process.stderr.read()
+    process.stderr.close()
+    assert process.wait(timeout=60) == 0
+    assert "Traceback" not in errors
+
+
+def test_the_first_token_comes_soon_after_the_process_starts():
+    """Not a time limit, which benchmarks measure: text is there long before the story ends."""
+    process = subprocess.Popen([*COMMAND, "generate", "Once upon a time", "--array", "jax", "-n", "400"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process.stdout.read(len("Once upon a time") + 1)
+    first = time.monotonic()
+    process.stdout.read()
+    process.wait(timeout=60)
+    assert time.monotonic() > first
+    process.stdout.close()
+
+
+def test_chat_answers_each_line_and_remembers_the_conversation(tmp_path):
+    folder = chat_model(tmp_path)
+    result = headway("chat", "--model", str(folder), "-n", "4", "--temperature", "0", stdin="hello\nagain\n\n")
+    assert result.returncode == 0, result.stderr
+    model = package.load(folder)
+    messages = [{"role": "user", "content": "hello"}]
+    first = "".join(piece.text for piece in model.chat(messages, max_new_tokens=4, temperature=0))
+    messages += [{"role": "assistant", "content": first}, {"role": "user", "content": "again"}]
+    second = "".join(piece.text for piece in model.chat(messages, max_new_tokens=4, temperature=0))
+    assert result.stdout == f"{first}\n{second}\n"
+
+
+def chat_model(folder: Path) -> Path:
+    """The embedded model with a chat template."""
+    stories = Path(package.__file__).parent / "assets" / "stories"
+    for path in stories.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+    keys = json.loads((folder / "tokenizer_config.json").read_text())
+    (folder / "tokenizer_config.json").write_text(json.dumps(keys | {"chat_template": template}))
+    return folder

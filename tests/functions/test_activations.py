@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from headway import functions
+from headway.functions import gelu, gelu_tanh, relu, sigmoid, silu
+from tests.functions.close import assert_close
+
+ORACLES = {
+    "relu": torch.nn.functional.relu,
+    "sigmoid": torch.sigmoid,
+    "silu": torch.nn.functional.silu,
+    "gelu": torch.nn.functional.gelu,
+    "gelu_tanh": lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("name", ORACLES)
+def test_torch_computes_the_same(name, dtype):
+    x = torch.linspace(-30, 30, 1009, dtype=torch.float64).to(dtype)
+    assert_close(getattr(functions, name)(x), ORACLES[name](x))
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_numpy_computes_the_same_as_torch(name):
+    x = np.linspace(-9, 9, 509)
+    assert_close(getattr(functions, name)(x), ORACLES[name](torch.from_numpy(x)).numpy())
+
+
+@pytest.mark.parametrize("name", ORACLES)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_the_largest_numbers_give_no_warning_and_no_nan(name, dtype):
+    largest = np.finfo(dtype).max
+    came = getattr(functions, name)(np.array([-largest, 0, largest], dtype) / 10 if name == "gelu_tanh" and dtype == np.float64 else
+                                    np.array([-1e4, 0, 1e4], dtype))  # fmt: skip
+    assert np.isfinite(came).all() or name == "gelu_tanh"
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_nan_is_never_hidden(name):
+    assert np.isnan(getattr(functions, name)(np.array([np.nan, 1.0]))).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_an_empty_array_stays_empty(name):
+    assert getattr(functions, name)(np.zeros((3, 0))).shape == (3, 0)
+
+
+@pytest.mark.parametrize("name", ["silu", "gelu", "gelu_tanh", "relu"])
+def test_zero_stays_zero_and_large_numbers_pass(name):
+    assert_close(getattr(functions, name)(np.array([0.0, 20.0, -40.0])), [0.0, 20.0, 0.0])
+
+
+def test_relu_keeps_the_positive_and_drops_the_rest():
+    assert relu(np.array([-2.0, -0.0, 0.0, 3.0])).tolist() == [0.0, 0.0, 0.0, 3.0]
+
+
+def test_relu_has_no_slope_at_zero():
+    x = torch.zeros(1, requires_grad=True)
+    relu(x).backward()
+    assert x.grad.item() == 0
+
+
+def test_sigmoid_of_minus_x_is_one_minus_sigmoid_of_x():
+    x = np.linspace(-11, 11, 101)
+    assert_close(sigmoid(-x), 1 - sigmoid(x))
+
+
+def test_sigmoid_of_log_three_is_three_quarters():
+    assert_close(sigmoid(np.array([math.log(3)])), [0.75])  # odds of 3 to 1
+
+
+def test_sigmoid_of_ten_thousand_does_not_overflow_half_precision():
+    assert sigmoid(np.array([-1e4, 1e4], np.float16)).tolist() == [0.0, 1.0]
+
+
+def test_silu_of_log_three():
+    assert_close(silu(np.array([math.log(3)])), [0.75 * math.log(3)])
+
+
+def test_gelu_is_x_times_the_normal_distribution_function():
+    assert_close(gelu(np.array([1.959963984540054])), [1.959963984540054 * 0.975])  # 97.5 % of draws lie below 1.96
+
+
+@pytest.mark.parametrize("function", [gelu, silu])
+def test_x_minus_its_mirror_image_is_x(function):
+    """f(x) - f(-x) = x, because Φ and sigmoid satisfy s(x) + s(-x) = 1."""
+    x = np.linspace(-5, 5, 103)
+    assert_close(function(x) - function(-x), x)
+
+
+def test_the_tanh_approximation_is_near_gelu_but_not_gelu():
+    x = np.linspace(-5, 5, 1009)
+    distance = np.abs(gelu_tanh(x) - gelu(x)).max()
+    assert 1e-4 < distance < 1e-3

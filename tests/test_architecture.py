@@ -1,0 +1,106 @@
+"""The house's own rules: who may import whom, what is public, what importing costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import headway
+
+SOURCE = Path(headway.__file__).parent
+
+LEAVES = {"errors", "arrays", "trees", "files"}
+ARROWS = {
+    "errors": set(),
+    "arrays": {"errors"},
+    "trees": set(),
+    "files": set(),
+    "functions": set(),
+    "models": {"functions"},
+    "checkpoints": {"models"},
+    "tokenizers": set(),
+    "kernels": {"functions"},
+    "engine": {"functions"},
+    "train": {"models", "kernels", "checkpoints", "tokenizers"},
+    "language_model": {"engine", "kernels", "checkpoints", "tokenizers"},
+    "cli": {"language_model", "checkpoints", "models", "train"},
+    "__init__": {"language_model", "functions"},
+}
+"""Part to the parts it may import, beside the leaves, which every part may."""
+
+
+def imports() -> list[tuple[str, str, str]]:
+    """(part, imported part, file) for every import of one part by another, those inside functions included."""
+    found = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        relative = path.relative_to(SOURCE)
+        part = relative.parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{relative}: a relative import; write the whole name"
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            else:
+                continue
+            for name in names:
+                if name.startswith("headway."):
+                    imported = name.split(".")[1]
+                    if imported != part:
+                        found.append((part, imported, str(relative)))
+    return found
+
+
+def test_every_part_is_on_the_map():
+    parts = {path.name.removesuffix(".py") for path in SOURCE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert parts == set(ARROWS)
+
+
+def test_imports_follow_the_arrows():
+    wrong = {(part, imported, file) for part, imported, file in imports() if imported not in ARROWS[part] | (LEAVES if part not in LEAVES else set())}
+    assert not wrong, f"not on the map: {sorted(wrong)}"
+
+
+def test_no_arrow_is_drawn_for_nothing():
+    used = {(part, imported) for part, imported, _ in imports()}
+    unused = {(part, imported) for part, allowed in ARROWS.items() for imported in allowed} - used
+    assert not unused
+
+
+def test_the_arrows_have_no_circle():
+    remaining = {part: allowed | (LEAVES - {part} if part not in LEAVES else set()) for part, allowed in ARROWS.items()}
+    while remaining:
+        free = {part for part, allowed in remaining.items() if not allowed & remaining.keys()}
+        assert free, f"a circle among {sorted(remaining)}"
+        remaining = {part: allowed for part, allowed in remaining.items() if part not in free}
+
+
+def test_the_public_names_are_these():
+    assert headway.__all__ == ["Completion", "LanguageModel", "Piece", "__version__", "errors", "functions", "load"]
+    assert all(hasattr(headway, name) for name in headway.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = headway.nothing
+
+
+def test_importing_headway_imports_no_array_library():
+    program = "import sys, headway; print([m for m in ('numpy', 'torch', 'jax', 'mlx', 'transformers', 'rich', 'typer') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["headway.functions", "headway.models.llama", "headway.engine", "headway.language_model", "headway.cli"])
+def test_no_framework_is_imported_until_its_arrays_come(name):
+    program = f"import sys, {name}; print([m for m in ('torch', 'jax', 'mlx', 'transformers') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_every_error_is_in_the_drawn_tree():
+    from headway import errors
+
+    defined = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
+    assert defined == {word for word in errors.__doc__.replace("─", " ").split() if word.endswith("Error")} - {
+        "ValueError", "TypeError", "IndexError", "ArithmeticError", "FileNotFoundError", "RuntimeError",
+    }

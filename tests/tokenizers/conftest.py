@@ -1,0 +1,109 @@
+"""Real files from the data folder, and made-up tokenizers of each kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+import tokenizers
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
+
+from headway.tokenizers import LibraryTokenizer, Llama2cTokenizer, load_tokenizer, train_bpe
+
+TEXTS = ["The cat sat on the mat. The dog sat on the log.", "naïve café 中文 😀 tokens, tokens! <tag> 12 345", "  two  spaces\n\tand tabs"]
+WORDS = ["▁", "▁the", "▁cat", "th", "e", "a", "b", "c", "t", "s", "o", "n", "▁s", "at", ".", ",", "é", "中", "▁▁"]
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+SPECIAL = ["<unk>", "<s>", "</s>"]
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    folder = Path(os.environ.get("HEADWAY_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
+    if not folder.is_dir():
+        pytest.skip(f"needs the data folder {folder}; set HEADWAY_TEST_DATA to it")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def gpt2(data_folder: Path) -> LibraryTokenizer:
+    return load_tokenizer(data_folder / "tokenizers" / "gpt2")
+
+
+@pytest.fixture(scope="session")
+def qwen2(data_folder: Path) -> LibraryTokenizer:
+    return load_tokenizer(data_folder / "tokenizers" / "qwen2")
+
+
+@pytest.fixture(scope="session")
+def tok512(data_folder: Path) -> Llama2cTokenizer:
+    return load_tokenizer(data_folder / "weights" / "stories260K")
+
+
+@pytest.fixture(scope="session")
+def write_llama2c() -> Callable[[Path, Sequence[bytes], Sequence[float]], Path]:
+    """Writes a file as llama2.c's tokenizer.py does."""
+
+    def write(path: Path, pieces: Sequence[bytes], scores: Sequence[float]) -> Path:
+        tokens = b"".join(struct.pack("<fi", score, len(piece)) + piece for piece, score in zip(pieces, scores, strict=True))
+        path.write_bytes(struct.pack("<i", max(map(len, pieces))) + tokens)
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def small_llama2c() -> Llama2cTokenizer:
+    """Few pieces that overlap, with scores that tie."""
+    words = [word.encode() for word in (" ", "a", "b", "ab", "ba", "aa", "aba", " a", " ab", "é", "中", "é中")] + [b"\xe4", b"\xb8\xad"]
+    scores = [-1.0, -2.0, -2.0, -3.0, -3.0, -3.0, -2.5, -4.0, -3.5, -5.0, -6.0, -1.5, -7.0, -8.0]
+    return Llama2cTokenizer([b"<unk>", b"\n<s>\n", b"\n</s>\n", *(token.encode() for token in BYTES), *words], [0.0] * 259 + scores)
+
+
+@pytest.fixture(scope="session")
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A folder of each kind, with tokenizer.json and tokenizer_config.json."""
+    root = tmp_path_factory.mktemp("made_up")
+    folders = {name: root / name for name in ("byte_level", "llama", "gemma", "metaspace", "wordpiece", "no_decoder", "bpe_decoder")}
+    train_bpe(TEXTS, 300).save(folders["byte_level"])
+    to_space = decoders.Replace("▁", " ")
+    pieces = [*SPECIAL, *BYTES, *WORDS]
+    unigram = models.Unigram([(piece, -float(place)) for place, piece in enumerate(pieces)], unk_id=0, byte_fallback=True)
+    metaspace = pre_tokenizers.Metaspace(prepend_scheme="first")
+    llama = _backend(unigram, metaspace, decoders.Sequence([to_space, decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]))
+    llama.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    _write(llama, folders["llama"])
+    bpe = models.BPE({piece: place for place, piece in enumerate(pieces)}, [("a", "t"), ("▁", "s")], unk_token="<unk>", byte_fallback=True)
+    gemma = _backend(bpe, None, decoders.Sequence([to_space, decoders.ByteFallback(), decoders.Fuse()]))
+    gemma.normalizer = normalizers.Replace(" ", "▁")
+    _write(gemma, folders["gemma"])
+    _write(_backend(unigram, pre_tokenizers.Metaspace(), decoders.Metaspace()), folders["metaspace"])
+    words = {word: place for place, word in enumerate([*SPECIAL, "the", "cat", "a", "b", "##a", "##b", "##s", ".", "'", "中"])}
+    wordpiece = models.WordPiece(words, unk_token="<unk>")
+    _write(_backend(wordpiece, pre_tokenizers.BertPreTokenizer(), decoders.WordPiece()), folders["wordpiece"])
+    _write(_backend(models.WordLevel(words, unk_token="<unk>"), pre_tokenizers.Whitespace(), None), folders["no_decoder"])
+    suffixed = {word: place for place, word in enumerate([*SPECIAL, "a", "b", "a</w>", "b</w>", "ab</w>"])}
+    ending = models.BPE(suffixed, [("a", "b</w>")], unk_token="<unk>", end_of_word_suffix="</w>")
+    _write(_backend(ending, pre_tokenizers.Whitespace(), decoders.BPEDecoder()), folders["bpe_decoder"])
+    return folders
+
+
+def _backend(model: models.Model, cut: pre_tokenizers.PreTokenizer | None, decoder: decoders.Decoder | None) -> tokenizers.Tokenizer:
+    backend = tokenizers.Tokenizer(model)
+    if cut is not None:
+        backend.pre_tokenizer = cut
+    if decoder is not None:
+        backend.decoder = decoder
+    backend.add_special_tokens([AddedToken(content, special=True, normalized=False) for content in SPECIAL])
+    backend.add_tokens([AddedToken("<tag>", normalized=False)])
+    return backend
+
+
+def _write(backend: tokenizers.Tokenizer, folder: Path) -> None:
+    folder.mkdir()
+    backend.save(str(folder / "tokenizer.json"))
+    config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))

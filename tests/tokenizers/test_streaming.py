@@ -1,0 +1,123 @@
+"""Streaming: the pieces are whole characters, and together what decode makes of all ids."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headway.errors import TokenIdError
+from headway.tokenizers import Llama2cTokenizer, Tokenizer, byte_tokenizer, load_tokenizer
+from headway.tokenizers.streaming import is_per_token
+
+KINDS = ["byte_level", "llama", "gemma", "metaspace", "wordpiece", "no_decoder", "bpe_decoder", "llama2c"]
+TEXT = st.text(st.one_of(st.sampled_from(" a▁théc中at.,'😀\n<>"), st.characters(codec="utf-8")), max_size=40)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def tokenizer(request: pytest.FixtureRequest, made_up: dict[str, Path], small_llama2c: Llama2cTokenizer) -> Tokenizer:
+    return small_llama2c if request.param == "llama2c" else load_tokenizer(made_up[request.param])
+
+
+def stream(tokenizer: Tokenizer, token_ids: list[int], **options: object) -> list[str]:
+    decoder = tokenizer.stream_decoder(**options)
+    return [*map(decoder.add, token_ids), decoder.flush()]
+
+
+@given(text=TEXT, skips=st.booleans())
+def test_pieces_of_an_encoded_text_make_its_decoding(tokenizer: Tokenizer, text: str, skips: bool) -> None:
+    token_ids = tokenizer.encode(text)
+    assert "".join(stream(tokenizer, token_ids, skip_special_tokens=skips)) == tokenizer.decode(token_ids, skip_special_tokens=skips)
+
+
+@given(data=st.data(), skips=st.booleans())
+def test_pieces_of_any_token_ids_make_their_decoding(tokenizer: Tokenizer, data: st.DataObject, skips: bool) -> None:
+    token_ids = data.draw(st.lists(st.integers(0, tokenizer.vocab_size + 2), max_size=30))
+    assert "".join(stream(tokenizer, token_ids, skip_special_tokens=skips)) == tokenizer.decode(token_ids, skip_special_tokens=skips)
+
+
+@given(data=st.data())
+def test_pieces_after_a_prompt_make_what_decode_adds_to_it(tokenizer: Tokenizer, data: st.DataObject) -> None:
+    prompt = tokenizer.encode(data.draw(TEXT))
+    token_ids = data.draw(st.lists(st.integers(0, tokenizer.vocab_size - 1), max_size=20))
+    shown = "".join(stream(tokenizer, prompt)[:-1])
+    assert shown + "".join(stream(tokenizer, token_ids, after=prompt)) == tokenizer.decode([*prompt, *token_ids])
+
+
+@given(text=st.text(st.characters(codec="utf-8"), max_size=20))
+def test_no_piece_of_a_text_has_half_a_character(text: str) -> None:
+    tokenizer = byte_tokenizer()
+    assert [piece for piece in stream(tokenizer, tokenizer.encode(text)) if piece] == list(text)
+
+
+@given(data=st.lists(st.integers(0, 255), max_size=20))
+def test_broken_utf8_is_replaced_as_python_replaces_it(data: list[int]) -> None:
+    pieces = stream(byte_tokenizer(), data)
+    assert "".join(pieces) == bytes(data).decode(errors="replace")
+
+
+@pytest.mark.parametrize(
+    ("data", "pieces"),
+    [
+        pytest.param([0xF0, 0x9F, 0x98, 0x80], ["", "", "", "😀", ""], id="a character waits for its last byte"),
+        pytest.param([0xF0, 0x9F, 0x41], ["", "", "\ufffdA", ""], id="replaced once it cannot become valid"),
+        pytest.param([0xE4, 0xB8], ["", "", "\ufffd"], id="replaced at the end"),
+        pytest.param([0xFF, 0x41], ["\ufffd", "A", ""], id="a byte that begins nothing is replaced at once"),
+        pytest.param([0xE0, 0x80], ["", "\ufffd\ufffd", ""], id="too long a form"),
+    ],
+)
+def test_when_bytes_become_text(data: list[int], pieces: list[str]) -> None:
+    assert stream(byte_tokenizer(), data) == pieces
+
+
+def test_sentencepiece_words_arrive_one_by_one(made_up: dict[str, Path]) -> None:
+    tokenizer = load_tokenizer(made_up["llama"])
+    token_ids = [tokenizer.backend.token_to_id(token) for token in ("<s>", "▁the", "▁cat", "<0xC3>", "<0xA9>", "s", "</s>")]
+    assert stream(tokenizer, token_ids) == ["", "the", " cat", "", "", "és", "", ""]
+
+
+def test_a_prompt_decides_whether_the_first_word_keeps_its_space(made_up: dict[str, Path]) -> None:
+    tokenizer = load_tokenizer(made_up["llama"])
+    (cat,) = [tokenizer.backend.token_to_id("▁cat")]
+    assert stream(tokenizer, [cat]) == ["cat", ""]
+    assert stream(tokenizer, [cat], after=tokenizer.encode("the")) == [" cat", ""]
+
+
+def test_a_decoder_starts_anew_after_flush(tokenizer: Tokenizer) -> None:
+    token_ids = tokenizer.encode("the cat a")
+    decoder = tokenizer.stream_decoder()
+    first = "".join([*map(decoder.add, token_ids), decoder.flush()])
+    assert "".join([*map(decoder.add, token_ids), decoder.flush()]) == first == tokenizer.decode(token_ids)
+
+
+def test_a_negative_id_is_an_error(tokenizer: Tokenizer) -> None:
+    with pytest.raises(TokenIdError, match="came: token id -1; expected: 0 or more"):
+        tokenizer.stream_decoder().add(-1)
+
+
+@pytest.mark.parametrize("kind", ["byte_level", "llama"])
+def test_a_token_costs_the_same_early_and_late(made_up: dict[str, Path], kind: str) -> None:
+    tokenizer = load_tokenizer(made_up[kind])
+    token_ids = tokenizer.encode("the cat sat, ", add_special_tokens=False) * 500
+    decoder = tokenizer.stream_decoder()
+
+    def seconds() -> float:
+        start = time.perf_counter()
+        for token_id in token_ids:
+            decoder.add(token_id)
+        return time.perf_counter() - start
+
+    first, *later = (seconds() for _ in range(5))
+    # Decoding the whole text at each token would make the last round nine times the first.
+    assert min(later[-2:]) < 4 * first
+
+
+def test_decoders_that_look_further_are_known() -> None:
+    fuse, replace = {"type": "Fuse"}, {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}
+    assert is_per_token([replace, {"type": "ByteFallback"}, fuse, {"type": "Strip", "content": " ", "start": 1, "stop": 0}])
+    assert not is_per_token([fuse, {"type": "Strip", "content": " ", "start": 0, "stop": 1}])
+    assert not is_per_token([fuse, replace])
+    assert not is_per_token([{"type": "CTC"}])
