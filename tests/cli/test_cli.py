@@ -109,13 +109,13 @@ def test_ctrl_c_keeps_what_was_printed_and_exits_130():
     assert "Traceback" not in errors
 
 
-def test_a_reader_that_leaves_early_is_no_error():
+def test_a_reader_that_leaves_early_ends_it_quietly():
     process = subprocess.Popen([*COMMAND, "generate", "Once upon a time"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.read(5)
     process.stdout.close()
     errors = process.stderr.read()
     process.stderr.close()
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=60) == 1
     assert "Traceback" not in errors
 
 

@@ -34,11 +34,10 @@ def test_numpy_computes_the_same_as_torch(name):
 
 @pytest.mark.parametrize("name", ORACLES)
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_the_largest_numbers_give_no_warning_and_no_nan(name, dtype):
-    largest = np.finfo(dtype).max
-    came = getattr(functions, name)(np.array([-largest, 0, largest], dtype) / 10 if name == "gelu_tanh" and dtype == np.float64 else
-                                    np.array([-1e4, 0, 1e4], dtype))  # fmt: skip
-    assert np.isfinite(came).all() or name == "gelu_tanh"
+def test_the_largest_half_precision_numbers_do_not_overflow(name, dtype):
+    largest = float(np.finfo(np.float16).max)
+    expected = [0.0, 1.0] if name == "sigmoid" else [0.0, largest]
+    assert getattr(functions, name)(np.array([-largest, largest], dtype)).tolist() == expected
 
 
 @pytest.mark.parametrize("name", ORACLES)
@@ -53,7 +52,7 @@ def test_an_empty_array_stays_empty(name):
 
 @pytest.mark.parametrize("name", ["silu", "gelu", "gelu_tanh", "relu"])
 def test_zero_stays_zero_and_large_numbers_pass(name):
-    assert_close(getattr(functions, name)(np.array([0.0, 20.0, -40.0])), [0.0, 20.0, 0.0])
+    assert_close(getattr(functions, name)(np.array([0.0, 40.0, -40.0])), [0.0, 40.0, 0.0])
 
 
 def test_relu_keeps_the_positive_and_drops_the_rest():

@@ -38,7 +38,7 @@ def test_transformers_llama_mlp_computes_the_same():
     from transformers import LlamaConfig
     from transformers.models.llama.modeling_llama import LlamaMLP
 
-    module = LlamaMLP(LlamaConfig(hidden_size=7, intermediate_size=13, mlp_bias=True, num_attention_heads=1)).double()
+    module = LlamaMLP(LlamaConfig(hidden_size=7, intermediate_size=13, mlp_bias=True, num_attention_heads=1, head_dim=2)).double()
     for name, weights in (("gate_proj", GATE), ("up_proj", UP), ("down_proj", DOWN)):
         getattr(module, name).load_state_dict({"weight": torch.from_numpy(weights.weight), "bias": torch.from_numpy(weights.bias)})
     expected = module(torch.from_numpy(X)).detach().numpy()

@@ -67,8 +67,12 @@ def small_llama2c() -> Llama2cTokenizer:
 def made_up(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A folder of each kind, with tokenizer.json and tokenizer_config.json."""
     root = tmp_path_factory.mktemp("made_up")
-    folders = {name: root / name for name in ("byte_level", "llama", "gemma", "metaspace", "wordpiece", "no_decoder", "bpe_decoder")}
-    train_bpe(TEXTS, 300).save(folders["byte_level"])
+    kinds = ("byte_level", "llama", "gemma", "metaspace", "wordpiece", "no_decoder", "bpe_decoder", "two_spaces")
+    folders = {name: root / name for name in kinds}
+    byte_level = train_bpe(TEXTS, 300)
+    # The library's decoder reads "éa" as bytes, and "中 é", which has other characters, as text.
+    byte_level.backend.add_tokens([AddedToken(content, normalized=False) for content in ("中 é", "éa")])
+    byte_level.save(folders["byte_level"])
     to_space = decoders.Replace("▁", " ")
     pieces = [*SPECIAL, *BYTES, *WORDS]
     unigram = models.Unigram([(piece, -float(place)) for place, piece in enumerate(pieces)], unk_id=0, byte_fallback=True)
@@ -76,6 +80,8 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     llama = _backend(unigram, metaspace, decoders.Sequence([to_space, decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]))
     llama.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
     _write(llama, folders["llama"])
+    two_spaces = decoders.Sequence([to_space, decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 2, 0)])
+    _write(_backend(unigram, metaspace, two_spaces), folders["two_spaces"])
     bpe = models.BPE({piece: place for place, piece in enumerate(pieces)}, [("a", "t"), ("▁", "s")], unk_token="<unk>", byte_fallback=True)
     gemma = _backend(bpe, None, decoders.Sequence([to_space, decoders.ByteFallback(), decoders.Fuse()]))
     gemma.normalizer = normalizers.Replace(" ", "▁")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ def encode_as_run_c(tokenizer: Llama2cTokenizer, text: str) -> list[int]:
         tokens += [tokenizer.pieces.index(data)] if data in tokenizer.pieces else [byte + 3 for byte in data]
     while True:
         best_score, best_id, best_index = -1e10, -1, -1
-        for index, (first, second) in enumerate(zip(tokens, tokens[1:], strict=False)):
+        for index, (first, second) in enumerate(pairwise(tokens)):
             merged = tokenizer.pieces[first] + tokenizer.pieces[second]
             if merged in tokenizer.pieces and tokenizer.scores[tokenizer.pieces.index(merged)] > best_score:
                 best_id, best_index = tokenizer.pieces.index(merged), index

@@ -57,6 +57,12 @@ def test_added_tokens_of_the_config_keep_their_ids_and_flags(folder: Path) -> No
     assert tokenizer.eos_token_ids == (258,)
 
 
+def test_the_end_token_is_special_whatever_its_flag_says(folder: Path) -> None:
+    added = {"257": {"content": "<end>", "special": False}}
+    tokenizer = load(folder, tokenizer_config={"added_tokens_decoder": added, "eos_token": "<end>"})
+    assert tokenizer.decode(tokenizer.encode("a<end>")) == "a"
+
+
 def test_added_tokens_json_is_special_where_something_names_the_token(folder: Path) -> None:
     tokenizer = load(
         folder,
@@ -75,7 +81,7 @@ def test_a_gap_in_the_ids_stays_in_a_vocabulary_of_two_files(folder: Path) -> No
         assert tokenizer.vocab_size == 301
         assert tokenizer.decode([300, 280]) == "<x>"
     else:
-        with pytest.raises(TokenizerError, match="the token '<x>' has id 300 in .* and 257 in the vocabulary"):
+        with pytest.raises(TokenizerError, match=r"the token '<x>' has id 300 in .* and 257 in the vocabulary"):
             load(folder, added_tokens=added)
 
 
@@ -91,7 +97,9 @@ def test_a_gap_in_the_ids_stays_in_a_vocabulary_of_two_files(folder: Path) -> No
             "added_tokens.json with '<x>': 257; expected: each token with an id of its own, the same as in tokenizer_config.json",
         ),
         ({"tokenizer_config": {"added_tokens_decoder": {"x": {"content": "<x>"}}}}, "with the added token x"),
+        ({"tokenizer_config": {"added_tokens_decoder": {"-1": {"content": "<x>"}}}}, "with the added token -1"),
         ({"tokenizer_config": {"added_tokens_decoder": {"257": {"words": 1}}}}, "with the added token 257"),
+        ({"tokenizer_config": {"added_tokens_decoder": {"257": "<x>"}}}, "with the added token 257"),
         ({"tokenizer_config": {"eos_token": "<none>"}}, "whose eos_token is '<none>'"),
     ],
 )

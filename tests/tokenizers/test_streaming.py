@@ -13,7 +13,7 @@ from headway.errors import TokenIdError
 from headway.tokenizers import Llama2cTokenizer, Tokenizer, byte_tokenizer, load_tokenizer
 from headway.tokenizers.streaming import is_per_token
 
-KINDS = ["byte_level", "llama", "gemma", "metaspace", "wordpiece", "no_decoder", "bpe_decoder", "llama2c"]
+KINDS = ["byte_level", "llama", "gemma", "metaspace", "wordpiece", "no_decoder", "bpe_decoder", "two_spaces", "llama2c"]
 TEXT = st.text(st.one_of(st.sampled_from(" a▁théc中at.,'😀\n<>"), st.characters(codec="utf-8")), max_size=40)
 
 
@@ -84,6 +84,12 @@ def test_a_prompt_decides_whether_the_first_word_keeps_its_space(made_up: dict[s
     (cat,) = [tokenizer.backend.token_to_id("▁cat")]
     assert stream(tokenizer, [cat]) == ["cat", ""]
     assert stream(tokenizer, [cat], after=tokenizer.encode("the")) == [" cat", ""]
+
+
+def test_spaces_taken_off_the_beginning_may_be_two_tokens(made_up: dict[str, Path]) -> None:
+    tokenizer = load_tokenizer(made_up["two_spaces"])
+    space, cat = (tokenizer.backend.token_to_id(token) for token in ("▁", "▁cat"))
+    assert stream(tokenizer, [space, cat, cat]) == ["", "cat", " cat", ""]
 
 
 def test_a_decoder_starts_anew_after_flush(tokenizer: Tokenizer) -> None:

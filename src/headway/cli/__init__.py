@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import typer
@@ -12,7 +11,7 @@ from headway.errors import HeadwayError
 
 app = typer.Typer(
     name="headway",
-    help="The transformer, from softmax to generated text. Exit codes: 0 done, 2 bad input, 130 interrupted.",
+    help="The transformer, from softmax to generated text. Exit codes: 0 done, 1 whoever read the output left, 2 bad input, 130 interrupted.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -26,14 +25,9 @@ for module in (generate, chat, models, train):
 def main() -> None:
     """Run the command line; errors made on purpose are one sentence on stderr."""
     try:
-        app(standalone_mode=False)
+        sys.exit(app(standalone_mode=False) or 0)  # click returns 130 for Ctrl-C instead of raising it
     except HeadwayError as error:
         _leave(f"headway: {error}", 2)
-    except KeyboardInterrupt:
-        _leave("", 130)
-    except BrokenPipeError:  # the reader of our output has gone, as in `headway generate … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:
         _leave(f"headway: {error.strerror or error}: {error.filename or ''}".rstrip(": "), 2)
     except Exception as error:

@@ -33,6 +33,7 @@ def command(
     device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
     validation_share: Annotated[float, typer.Option(help="How much of the text is held back to validate on.")] = 0.05,
     eval_every: Annotated[int, typer.Option(help="Steps between two validation losses.")] = 250,
+    save_every_seconds: Annotated[float, typer.Option(help="Between two writings of the state that --resume starts from.")] = 60.0,
     seed: Annotated[int, typer.Option(help="Of the weights, the batches and the stories.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out; its own options hold.")] = False,
 ) -> None:
@@ -78,6 +79,7 @@ def command(
             device=device,
             seed=seed,
             eval_every=eval_every,
+            save_every_seconds=save_every_seconds,
         )
         run = start(
             out,

@@ -26,7 +26,7 @@ def relu(x: Array) -> Array:
     """
     xp = array_namespace(x)
     x = as_floating(x)
-    return xp.where(x > 0, x, xp.zeros_like(x))
+    return xp.where(x <= 0, xp.zeros_like(x), x)  # in this order NaN stays NaN
 
 
 def sigmoid(x: Array) -> Array:

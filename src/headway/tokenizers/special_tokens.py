@@ -13,6 +13,7 @@ from headway.errors import TokenizerError
 from headway.tokenizers.reading import read_json_if_there
 
 END_OF_TEXT = "<|endoftext|>"
+FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
 DEFAULTS = {None: ("bos_token", "eos_token"), "GPT2Tokenizer": ("bos_token", "eos_token"), "Qwen2Tokenizer": ("eos_token",)}
 """Which special tokens are <|endoftext|> where the files do not say, by tokenizer_class: GPT-2's files on the hub do not."""
 
@@ -35,6 +36,12 @@ def _content(value: Any) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
+def _id(key: str) -> int:
+    if not key.isdecimal() or int(key) >= 2**32:
+        raise ValueError(key)
+    return int(key)
+
+
 def declared_tokens(folder: Path, config: Mapping[str, Any], named: Iterable[str | None]) -> dict[int, AddedToken]:
     """The added tokens by id: those of tokenizer_config.json, then those of added_tokens.json.
 
@@ -46,14 +53,14 @@ def declared_tokens(folder: Path, config: Mapping[str, Any], named: Iterable[str
     tokens: dict[int, AddedToken] = {}
     for key, value in (config.get("added_tokens_decoder") or {}).items():
         try:
-            tokens[int(key)] = AddedToken(**{"special": False, **value})
-        except (TypeError, ValueError) as error:
+            tokens[_id(key)] = AddedToken(value["content"], **{flag: bool(value[flag]) for flag in FLAGS if flag in value})
+        except (TypeError, KeyError, ValueError) as error:
             raise TokenizerError(
-                f"came: {path} with the added token {key}: {value!s:.60}; expected: an id, and content, special, lstrip … ({error})"
+                f"came: {path} with the added token {key}: {value!s:.60}; expected: an id, and content, special, lstrip …"
             ) from error
     contents = {token.content: token_id for token_id, token in tokens.items()}
     for content, token_id in read_json_if_there(legacy).items():
-        is_id = type(token_id) is int and token_id >= 0
+        is_id = type(token_id) is int and 0 <= token_id < 2**32
         if not is_id or contents.get(content, token_id) != token_id or (token_id in tokens and tokens[token_id].content != content):
             raise TokenizerError(
                 f"came: {legacy} with {content!r}: {token_id!r}; expected: each token with an id of its own, the same as in {path.name}"

@@ -77,7 +77,7 @@ class WindowStreamDecoder(StreamDecoder):
             text = self._decode([*self.behind, *self.waiting])[1:]
         else:
             text = self._decode(self.waiting)
-            # A first token without text may be a space that the decoder takes off the beginning: it keeps its place.
+            # Tokens whose text is taken off the beginning decide how much is taken off the next one.
             if not text:
                 return ""
         self.waiting, self.has_begun = [], True

@@ -1,0 +1,257 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.errors import OptionError, ShapeError, TokenIdError
+from headway.functions import (
+    attention_weights,
+    learned_positions,
+    rotary,
+    rotary_cos_sin,
+    rotary_frequencies,
+    scale_rotary_linear,
+    scale_rotary_llama3,
+    scale_rotary_yarn,
+    sinusoidal_positions,
+    yarn_magnitude,
+)
+from tests.functions.close import assert_close
+
+HEAD_DIM, SEQ_LEN, NUM_HEADS, BATCH = 14, 5, 3, 2
+X = np.random.default_rng(0).standard_normal((BATCH, NUM_HEADS, SEQ_LEN, HEAD_DIM))
+
+
+def angles(positions, **options):
+    return rotary_cos_sin(np.asarray(positions), rotary_frequencies(HEAD_DIM), **options)
+
+
+# sinusoidal and learned
+
+
+def test_sinusoids_alternate_sine_and_cosine_from_fast_to_slow():
+    table = sinusoidal_positions(3, 4, base=100.0)  # frequencies 1 and 1/10
+    assert_close(table[2], [math.sin(2), math.cos(2), math.sin(0.2), math.cos(0.2)])
+    assert table[0].tolist() == [0.0, 1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("hidden_size", [1, 2, 7, 16])
+def test_an_odd_width_ends_on_a_sine(hidden_size):
+    table = sinusoidal_positions(5, hidden_size)
+    np.testing.assert_array_equal(table[0], np.arange(hidden_size) % 2)  # sin 0 = 0, cos 0 = 1
+
+
+@settings(deadline=None, derandomize=True, max_examples=30)
+@given(st.integers(0, 1000), st.integers(1, 11), st.integers(1, 17))
+def test_an_offset_begins_the_same_table_later(offset, seq_len, hidden_size):
+    whole = sinusoidal_positions(offset + seq_len, hidden_size)
+    np.testing.assert_array_equal(sinusoidal_positions(seq_len, hidden_size, offset=offset), whole[offset:])
+
+
+def test_the_dot_product_of_two_sinusoids_depends_on_their_distance_only():
+    table = sinusoidal_positions(50, 16).astype(np.float64)
+    products = table @ table.T
+    for distance in (0, 1, 7):
+        assert_close(np.diagonal(products, distance), np.full(50 - distance, products[0, distance]), dtype="float32")
+
+
+def test_sinusoids_are_those_of_the_paper_in_torch():
+    positions, hidden_size = torch.arange(11, dtype=torch.float64)[:, None], 14
+    rates = torch.exp(torch.arange(0, hidden_size, 2, dtype=torch.float64) * (-math.log(10000.0) / hidden_size))
+    expected = torch.stack([torch.sin(positions * rates), torch.cos(positions * rates)], dim=-1).flatten(1)
+    assert_close(sinusoidal_positions(11, hidden_size), expected.numpy())
+
+
+def test_learned_positions_are_rows_of_the_table():
+    table = np.arange(14.0).reshape(7, 2)
+    np.testing.assert_array_equal(learned_positions(np.array([[0, 6], [3, 3]]), table), table[[[0, 6], [3, 3]]])
+
+
+def test_more_positions_than_rows_are_an_error():
+    with pytest.raises(ShapeError, match="came: 5 positions; expected: at most 3, the rows of the table; shorten"):
+        learned_positions(np.arange(5), np.zeros((3, 2)))
+
+
+def test_a_position_outside_the_table_is_named():
+    with pytest.raises(TokenIdError, match="came: token id 3; expected: 0 to 2"):
+        learned_positions(np.array([1, 3]), np.zeros((3, 2)))
+
+
+# rotary
+
+
+def test_a_quarter_turn_moves_the_first_half_onto_the_second():
+    cos, sin = np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]])  # pair 0 turns by 90°, pair 1 stays
+    x = np.array([[1.0, 2.0, 3.0, 4.0]])
+    assert rotary(x, cos, sin).tolist() == [[-3.0, 2.0, 1.0, 4.0]]  # halves: (1, 3) → (-3, 1)
+    assert rotary(x, cos, sin, interleaved=True).tolist() == [[-2.0, 1.0, 3.0, 4.0]]  # neighbours: (1, 2) → (-2, 1)
+
+
+def test_frequencies_fall_from_one_to_almost_one_over_theta():
+    assert_close(rotary_frequencies(4, theta=100.0), [1.0, 0.1])
+    assert_close(rotary_frequencies(6, theta=1000.0), [1.0, 0.1, 0.01])
+
+
+def test_angles_are_position_times_frequency_times_nothing_else():
+    cos, sin = rotary_cos_sin(np.array([0, 3]), np.array([1.0, 0.5], np.float32), magnitude=2.0)
+    assert_close(cos, [[2.0, 2.0], [2 * math.cos(3), 2 * math.cos(1.5)]])
+    assert_close(sin, [[0.0, 0.0], [2 * math.sin(3), 2 * math.sin(1.5)]])
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_turning_keeps_lengths_and_position_zero(interleaved):
+    turned = rotary(X, *angles(range(SEQ_LEN)), interleaved=interleaved)
+    assert_close(np.linalg.norm(turned, axis=-1), np.linalg.norm(X, axis=-1), dtype="float32")
+    np.testing.assert_array_equal(turned[..., 0, :], X[..., 0, :])
+
+
+@settings(deadline=None, derandomize=True, max_examples=30)
+@given(st.integers(0, 500), st.booleans())
+def test_scores_depend_on_distances_only(shift, interleaved):
+    def weights(first):
+        cos_sin = angles(range(first, first + SEQ_LEN))
+        return attention_weights(rotary(X, *cos_sin, interleaved=interleaved), rotary(X[::-1], *cos_sin, interleaved=interleaved))
+
+    np.testing.assert_allclose(weights(shift), weights(0), atol=1e-4)  # angles in float32, up to 500 radians
+
+
+def test_turning_twice_is_turning_by_the_sum():
+    once = rotary(rotary(X, *angles([2, 3, 5, 7, 11])), *angles([1, 1, 1, 1, 1]))
+    assert_close(once, rotary(X, *angles([3, 4, 6, 8, 12])), dtype="float32")
+
+
+def test_interleaved_is_halves_after_reordering_the_coordinates():
+    order = np.concatenate([np.arange(0, HEAD_DIM, 2), np.arange(1, HEAD_DIM, 2)])
+    cos_sin = angles(range(SEQ_LEN))
+    assert_close(rotary(X, *cos_sin, interleaved=True)[..., order], rotary(X[..., order], *cos_sin))
+
+
+@pytest.mark.parametrize("interleaved", [False, True])
+def test_coordinates_beyond_the_angles_stay_as_they_are(interleaved):
+    cos, sin = rotary_cos_sin(np.arange(SEQ_LEN), rotary_frequencies(6))
+    turned = rotary(X, cos, sin, interleaved=interleaved)
+    np.testing.assert_array_equal(turned[..., 6:], X[..., 6:])
+    assert_close(turned[..., :6], rotary(X[..., :6], cos, sin, interleaved=interleaved))
+
+
+def test_positions_per_sequence_need_an_axis_for_the_heads():
+    positions = np.array([[0, 1, 2, 3, 4], [7, 8, 9, 10, 11]])
+    turned = rotary(X, *angles(positions[:, None]))
+    for row in range(BATCH):
+        assert_close(turned[row], rotary(X[row], *angles(positions[row])))
+    with pytest.raises(OptionError, match=r"x \(2, 3, 5, 14\) and cos \(2, 5, 7\); expected: an axis for the heads.*pass positions\[:, None\]"):
+        rotary(X, *angles(positions))
+
+
+def test_transformers_llama_computes_the_same():
+    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+    cos, sin = angles(range(SEQ_LEN))
+    doubled = [torch.from_numpy(np.concatenate([part, part], axis=-1))[None] for part in (cos, sin)]
+    expected, _ = apply_rotary_pos_emb(torch.from_numpy(X), torch.from_numpy(X), *doubled)
+    assert_close(rotary(X, cos, sin), expected.numpy())
+
+
+def test_interleaved_is_multiplication_by_a_complex_number():
+    cos, sin = angles(range(SEQ_LEN))
+    turned = (X[..., 0::2] + 1j * X[..., 1::2]) * (cos + 1j * sin)
+    came = rotary(X, cos, sin, interleaved=True)
+    assert_close(came[..., 0::2], turned.real)
+    assert_close(came[..., 1::2], turned.imag)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_turning_keeps_the_dtype_and_turns_in_float32(dtype):
+    x = X.astype(dtype)
+    came = rotary(x, *angles(range(1000, 1000 + SEQ_LEN)))
+    assert came.dtype == dtype
+    assert_close(came, rotary(x.astype(np.float64), *angles(range(1000, 1000 + SEQ_LEN))))
+
+
+def test_an_odd_head_dim_is_an_error():
+    with pytest.raises(ShapeError, match="came: head_dim=7; expected: an even number"):
+        rotary_frequencies(7)
+
+
+@pytest.mark.parametrize(
+    ("cos_shape", "sin_shape"),
+    [((5, 7), (5, 6)), ((5, 8), (5, 8)), ((4, 7), (4, 7)), ((6, 7), (6, 7)), ((7,), (7,)), ((), ())],
+    ids=["they_differ", "wider_than_half", "too_few_positions", "too_many_positions", "no_positions", "no_axes"],
+)
+def test_angles_that_do_not_fit_are_an_error(cos_shape, sin_shape):
+    with pytest.raises(ShapeError, match=r"came: x \(2, 3, 5, 14\), cos \(.*\), sin \(.*\); expected: .*from rotary_cos_sin at the positions of x"):
+        rotary(X, np.ones(cos_shape), np.ones(sin_shape))
+
+
+def test_a_vector_without_positions_is_an_error():
+    with pytest.raises(ShapeError, match=r"came: x \(14,\), cos \(1, 7\)"):
+        rotary(X[0, 0, 0], np.ones((1, 7)), np.ones((1, 7)))
+
+
+# longer contexts
+
+
+def transformers_frequencies(rope_type, head_dim, theta, **parameters):
+    """What transformers makes of config.json's rope_parameters, and its factor on cos and sin."""
+    from transformers import LlamaConfig
+    from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
+
+    config = LlamaConfig(
+        hidden_size=4 * head_dim,
+        num_attention_heads=4,
+        head_dim=head_dim,
+        max_position_embeddings=parameters.pop("max_position_embeddings", 8192),
+        rope_parameters={"rope_type": rope_type, "rope_theta": theta, **parameters},
+    )
+    frequencies, magnitude = ROPE_INIT_FUNCTIONS[rope_type](config, torch.device("cpu"))
+    return frequencies.numpy(), magnitude
+
+
+@pytest.mark.parametrize("head_dim", [64, 128, 26])
+@pytest.mark.parametrize("theta", [10000.0, 500000.0])
+def test_linear_frequencies_are_those_of_transformers(head_dim, theta):
+    expected, _ = transformers_frequencies("linear", head_dim, theta, factor=4.0)
+    assert_close(scale_rotary_linear(rotary_frequencies(head_dim, theta=theta), factor=4.0), expected)
+
+
+@pytest.mark.parametrize("head_dim", [64, 128, 26])
+@pytest.mark.parametrize(("factor", "low", "high"), [(8.0, 1.0, 4.0), (32.0, 1.0, 4.0), (4.0, 2.0, 3.0)])
+def test_llama3_frequencies_are_those_of_transformers(head_dim, factor, low, high):
+    parameters = {"factor": factor, "low_freq_factor": low, "high_freq_factor": high}
+    expected, _ = transformers_frequencies("llama3", head_dim, 500000.0, original_max_position_embeddings=8192, **parameters)
+    came = scale_rotary_llama3(rotary_frequencies(head_dim, theta=500000.0), original_max_seq_len=8192, **parameters)
+    assert_close(came, expected)
+    assert (came / rotary_frequencies(head_dim, theta=500000.0)).max() == pytest.approx(1)  # the fastest pair is kept
+    assert (came / rotary_frequencies(head_dim, theta=500000.0)).min() == pytest.approx(1 / factor)  # the slowest is stretched
+
+
+@pytest.mark.parametrize("head_dim", [64, 128, 26])
+@pytest.mark.parametrize(("factor", "theta", "original"), [(4.0, 10000.0, 4096), (16.0, 10000.0, 2048), (4.0, 1000000.0, 32768), (2.0, 10.0, 4096)])
+def test_yarn_frequencies_and_magnitude_are_those_of_transformers(head_dim, factor, theta, original):
+    expected, magnitude = transformers_frequencies("yarn", head_dim, theta, factor=factor, original_max_position_embeddings=original)
+    came = scale_rotary_yarn(rotary_frequencies(head_dim, theta=theta), factor=factor, original_max_seq_len=original, theta=theta)
+    assert_close(came, expected)
+    assert yarn_magnitude(factor) == pytest.approx(magnitude, rel=1e-7)
+
+
+def test_yarn_with_other_betas_is_that_of_transformers():
+    betas = {"beta_fast": 16.0, "beta_slow": 2.0}
+    expected, _ = transformers_frequencies("yarn", 64, 10000.0, factor=4.0, original_max_position_embeddings=4096, **betas)
+    assert_close(scale_rotary_yarn(rotary_frequencies(64), factor=4.0, original_max_seq_len=4096, **betas), expected)
+
+
+def test_linear_scaling_is_dividing_the_positions():
+    frequencies = rotary_frequencies(HEAD_DIM)
+    stretched = rotary_cos_sin(np.arange(0, 12, 4), scale_rotary_linear(frequencies, factor=4.0))
+    for came, expected in zip(stretched, rotary_cos_sin(np.arange(3), frequencies), strict=True):
+        assert_close(came, expected)
+
+
+@pytest.mark.parametrize(("factor", "mscale", "expected"), [(1.0, 1.0, 1.0), (0.5, 1.0, 1.0), (math.e, 1.0, 1.1), (math.e, 0.5, 1.05), (math.e**2, 0.0, 1.0)])
+def test_yarn_magnitude_is_one_plus_a_tenth_of_the_logarithm(factor, mscale, expected):
+    assert yarn_magnitude(factor, mscale=mscale) == pytest.approx(expected)

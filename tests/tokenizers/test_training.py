@@ -1,0 +1,191 @@
+"""BPE training against the plain algorithm and CS336's reference; saving, as transformers opens it."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import pre_tokenizers
+
+from headway.errors import OptionError, TokenizerError
+from headway.tokenizers import LibraryTokenizer, byte_tokenizer, load_tokenizer, train_bpe
+from headway.tokenizers.byte_level import byte_characters
+
+Pair = tuple[str, str]
+
+
+def merges_of(tokenizer: LibraryTokenizer) -> list[Pair]:
+    return [(first, second) for first, second in json.loads(tokenizer.backend.to_str())["model"]["merges"]]
+
+
+def merges_by_counting(texts: Iterable[str], num_merges: int, preference: Callable[[Pair, dict[str, int]], object]) -> list[Pair]:
+    """The algorithm as it is taught: the most frequent pair of neighbours, and of equals the one with the highest preference."""
+    cut = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    counts = Counter(word for text in texts for word, _ in cut.pre_tokenize_str(text))
+    words = {word: list(word) for word in counts}
+    ids = {character: place for place, character in enumerate(sorted(byte_characters()))}
+    pairs: Counter[Pair] = Counter()
+    holders: dict[Pair, set[str]] = {}
+    merges: list[Pair] = []
+
+    def count(word: str, sign: int) -> None:
+        for pair in pairwise(words[word]):
+            pairs[pair] += sign * counts[word]
+            holders.setdefault(pair, set()).add(word)
+
+    for word in words:
+        count(word, 1)
+    while len(merges) < num_merges and pairs and max(pairs.values()) > 0:
+        most = max(pairs.values())
+        best = max((pair for pair, number in pairs.items() if number == most), key=lambda pair: preference(pair, ids))
+        merges.append(best)
+        ids.setdefault("".join(best), len(ids))
+        for word in list(holders[best]):
+            count(word, -1)
+            words[word] = merged(words[word], best)
+            count(word, 1)
+    return merges
+
+
+def merged(tokens: list[str], pair: Pair) -> list[str]:
+    result: list[str] = []
+    place = 0
+    while place < len(tokens):
+        is_pair = tuple(tokens[place : place + 2]) == pair
+        result.append("".join(pair) if is_pair else tokens[place])
+        place += 1 + is_pair
+    return result
+
+
+def lowest_ids(pair: Pair, ids: dict[str, int]) -> object:
+    return (-ids[pair[0]], -ids[pair[1]])
+
+
+def greatest_bytes(pair: Pair, ids: dict[str, int]) -> object:
+    return tuple(bytes(byte_characters()[character] for character in token) for token in pair)
+
+
+@pytest.fixture(scope="module")
+def corpus(data_folder: Path) -> Path:
+    return data_folder / "tokenizers" / "bpe_training" / "corpus.en"
+
+
+def test_merges_are_those_of_the_plain_algorithm(corpus: Path) -> None:
+    text = corpus.read_text(encoding="utf-8")
+    assert merges_of(train_bpe([corpus], 500)) == merges_by_counting([text], 243, lowest_ids)
+
+
+def test_the_reference_differs_in_which_of_equally_frequent_pairs_is_merged(corpus: Path) -> None:
+    """CS336 merges the greatest bytes of equals, the library the lowest ids: over this corpus the same tokens but four."""
+    lines = (corpus.parent / "train-bpe-reference-merges.txt").read_text(encoding="utf-8").splitlines()
+    reference = [(first, second) for first, second in (line.split(" ") for line in lines)]
+    assert merges_by_counting([corpus.read_text(encoding="utf-8")], 243, greatest_bytes) == reference
+    ours = merges_of(train_bpe([corpus], 500))
+    assert ours[:31] == reference[:31]
+    assert set(reference) - set(ours) == {("Ġ", "ver"), ("1", "24"), ("2", "4"), ("o", "g")}
+    assert set(ours) - set(reference) == {("1", "2"), ("12", "4"), ("Ġ", "k"), ("Ġpr", "o")}
+
+
+def test_bytes_and_special_tokens_have_the_ids_of_the_reference(corpus: Path) -> None:
+    reference = json.loads((corpus.parent / "train-bpe-reference-vocab.json").read_text(encoding="utf-8"))
+    tokenizer = train_bpe([corpus], 500)
+    assert tokenizer.vocab_size == len(reference) == 500
+    first = {token: token_id for token, token_id in reference.items() if token_id < 257}
+    assert {tokenizer.token(token_id): token_id for token_id in range(257)} == first
+
+
+@settings(max_examples=25)
+@given(texts=st.lists(st.text(st.sampled_from("ab c'sé\n"), max_size=30), max_size=5), more=st.integers(0, 12))
+def test_small_texts_are_merged_as_the_plain_algorithm_does(texts: list[str], more: int) -> None:
+    tokenizer = train_bpe(iter(texts), 257 + more)
+    assert merges_of(tokenizer) == merges_by_counting(texts, more, lowest_ids)
+    assert all(tokenizer.decode(tokenizer.encode(text)) == text for text in texts)
+
+
+def test_the_same_texts_give_the_same_tokenizer(corpus: Path) -> None:
+    texts = corpus.read_text(encoding="utf-8").splitlines()
+    assert train_bpe(texts, 400).backend.to_str() == train_bpe(iter(texts), 400).backend.to_str()
+
+
+def test_special_tokens_take_no_part_in_merges() -> None:
+    texts = ["one<|endoftext|>two<|end|>"] * 50
+    tokenizer = train_bpe(texts, 270, special_tokens=("<|end", "<|endoftext|>", "<|end|>"))
+    assert not any("<" in first + second or "|" in first + second for first, second in merges_of(tokenizer))
+    assert [tokenizer.token(token_id) for token_id in tokenizer.encode(texts[0])] == ["one", "<|endoftext|>", "two", "<|end|>"]
+    assert (tokenizer.bos_token_id, tokenizer.eos_token_ids) == (0, (0,))
+
+
+def test_no_special_tokens_at_all() -> None:
+    tokenizer = train_bpe(["abab"], 258, special_tokens=())
+    assert (tokenizer.bos_token_id, tokenizer.eos_token_ids, tokenizer.vocab_size) == (None, (), 258)
+
+
+def test_texts_that_run_out_give_fewer_tokens() -> None:
+    assert train_bpe(["ab"], 5000).vocab_size == 258
+    assert train_bpe([], 5000).vocab_size == 257
+
+
+@pytest.mark.parametrize(
+    ("vocab_size", "special_tokens", "message"),
+    [
+        (256, ("<|endoftext|>",), "vocab_size=256; expected: at least 257"),
+        (300, ("",), "expected: texts that are not empty"),
+        (300, ("<a>", "<a>"), "expected: texts that are not empty, each once"),
+    ],
+)
+def test_options_that_cannot_be(vocab_size: int, special_tokens: tuple[str, ...], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        train_bpe(["a"], vocab_size, special_tokens=special_tokens)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(TokenizerError, match="none, which cannot be read"):
+        train_bpe([tmp_path / "none"], 300)
+
+
+def test_a_byte_is_its_id() -> None:
+    tokenizer = byte_tokenizer()
+    assert tokenizer.encode("é\n<|endoftext|>") == [0xC3, 0xA9, 0x0A, 256]
+    assert (tokenizer.vocab_size, tokenizer.bos_token_id, tokenizer.eos_token_ids) == (257, 256, (256,))
+
+
+@pytest.mark.parametrize("model_type", [None, "gpt2", "llama"])
+@pytest.mark.parametrize("kind", ["bytes", "bpe"])
+def test_transformers_opens_what_save_wrote_and_encodes_the_same(tmp_path: Path, kind: str, model_type: str | None) -> None:
+    transformers = pytest.importorskip("transformers")
+    texts = ["The cat sat on the mat.", "naïve 😀\n\n  it's <|endoftext|> 123", ""]
+    tokenizer = byte_tokenizer() if kind == "bytes" else train_bpe(texts * 3, 280)
+    tokenizer.save(tmp_path, model_max_length=64)
+    if model_type:
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}))
+    theirs, ours = transformers.AutoTokenizer.from_pretrained(tmp_path), load_tokenizer(tmp_path)
+    for text in texts:
+        assert theirs(text)["input_ids"] == ours.encode(text) == tokenizer.encode(text)
+        assert theirs.decode(ours.encode(text)) == ours.decode(ours.encode(text), skip_special_tokens=False) == text
+    assert (theirs.bos_token_id, theirs.eos_token_id) == (ours.bos_token_id, *ours.eos_token_ids)
+    assert (theirs.model_max_length, len(theirs)) == (64, ours.vocab_size)
+
+
+def test_saving_leaves_the_old_files_whole_where_it_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    byte_tokenizer().save(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def fail(*paths: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("os.replace", fail)
+    with pytest.raises(OSError, match="no space left"):
+        train_bpe(["abab"], 258).save(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_chat_templates_are_saved_too(tmp_path: Path) -> None:
+    for templates in ({"default": "a"}, {"default": "a", "tool_use": "b"}):
+        LibraryTokenizer(byte_tokenizer().backend, chat_templates=templates).save(tmp_path)
+        assert load_tokenizer(tmp_path).chat_templates == templates
