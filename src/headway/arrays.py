@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from functools import lru_cache
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
 
 import array_api_compat
@@ -16,6 +16,9 @@ from headway.errors import DtypeError, OptionError
 
 Array: TypeAlias = Any
 """An array of NumPy, PyTorch, JAX or MLX."""
+
+Operations: TypeAlias = ModuleType | SimpleNamespace
+"""What a composite function takes as `ops`: the module headway.functions, or a namespace with the same names."""
 
 ARRAY_LIBRARIES = ("numpy", "torch", "jax", "mlx")
 
@@ -108,6 +111,12 @@ def as_floating(x: Array) -> Array:
 def widen(x: Array) -> Array:
     """At least float32: half precision and whole numbers become float32, float64 stays."""
     return x if dtype_name(x.dtype) in ("float32", "float64") else cast(x, array_namespace(x).float32)
+
+
+def as_index(x: Array) -> Array:
+    """Whole numbers in the dtype that the library indexes with: int32 for JAX, where int64 is a switch, int64 for the others."""
+    xp = array_namespace(x)
+    return cast(x, xp.int32 if array_api_compat.is_jax_array(x) else xp.int64)
 
 
 def asarray_like(values: Any, like: Array | None) -> Array:

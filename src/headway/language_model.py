@@ -14,8 +14,6 @@ from headway.errors import OptionError, UnsupportedError
 from headway.kernels import operations
 from headway.tokenizers import Tokenizer, load_tokenizer
 
-PROMPT_TOKENS_REPLAYED = 16
-
 Prompt = str | Sequence[int]
 """Text, or token ids."""
 
@@ -182,9 +180,7 @@ class TextStream:
 
     def __init__(self, tokenizer: Tokenizer, prompt: Sequence[int], stops: Sequence[str], end_token_ids: Collection[int]) -> None:
         """Start with no text, behind the prompt: some tokenizers drop the space of a first token, and only of that."""
-        self.decoder = tokenizer.stream_decoder()
-        for token_id in prompt[-PROMPT_TOKENS_REPLAYED:]:
-            self.decoder.add(token_id)
+        self.decoder = tokenizer.stream_decoder(after=prompt)
         self.stops, self.end_token_ids = list(stops), set(end_token_ids)
         self.waiting = ""
 

@@ -60,4 +60,5 @@ def _build(kind: Any, node: Any) -> Any:
     if not dataclasses.is_dataclass(kind):
         return node
     hints = typing.get_type_hints(kind)
-    return kind(**{name: _build(hints[name], child) for name, child in node.items()})
+    fields = {name: _build(hints[name], child) for name, child in node.items()}
+    return kind(**fields)  # type: ignore[operator]

@@ -25,11 +25,16 @@ from headway import functions
 from headway.arrays import is_boolean, is_floating, is_integer
 from headway.trees import leaves, map_tree
 
-# Pools that do not overlap, so that no two names ever draw the same number. Counts stay small, capacities are large enough to fit.
-LEADING = (2, 5)
-COUNTS = (3, 7, 11)
-SIZES = (13, 17, 19, 23, 29, 31, 37)
-CAPACITIES = (41, 43, 47)
+# The sizes a name may draw, by the first prefix it has. Pools do not overlap, so that no two names ever draw the same number;
+# counts multiply each other and stay small, capacities are large enough to fit what they must hold.
+POOLS = {
+    "num_layers": (5,),
+    "num_": (2, 13),
+    "group_": (3,),
+    "max_": (43, 47),
+    "": (17, 19, 23, 29, 31, 37, 41),
+}
+LEADING = (7, 11)
 MARKS = ("integer", "boolean", "optional")
 
 # What a required parameter gets that is neither an array nor a dimension.
@@ -136,22 +141,26 @@ class Dimensions(dict):
 def draw_dimensions(block: Block, seed: int, given: Mapping[str, int] | None = None) -> Dimensions:
     """A different prime for every free name; a multiple of it where the block divides the name by something."""
     random = np.random.default_rng(seed)
-    pools = {name: iter(random.permutation(pool).tolist()) for name, pool in (("count", COUNTS), ("size", SIZES), ("capacity", CAPACITIES))}
+    pools = {prefix: iter(pool if prefix else random.permutation(pool).tolist()) for prefix, pool in POOLS.items()}
     divisors = _divisors(block)
 
     def draw(name: str) -> int:
         if name in block.equations:
             return dimensions.value(block.equations[name])
-        pool = "count" if name.startswith(("num_", "group_")) else "capacity" if name.startswith("max_") else "size"
-        return next(pools[pool]) * divisors.get(name, 1)
+        prefix = next(prefix for prefix in POOLS if name.startswith(prefix))
+        return next(pools[prefix]) * divisors.get(name, 1)
 
     dimensions = Dimensions(given or {}, draw)
     return dimensions
 
 
 def _divisors(block: Block) -> dict[str, int]:
-    divisions = [node for text in block.texts for node in ast.walk(text) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)]
-    return {node.left.id: node.right.value for node in divisions if isinstance(node.left, ast.Name) and isinstance(node.right, ast.Constant)}
+    divisions = [
+        node for text in block.texts for node in ast.walk(text) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)
+    ]
+    return {
+        node.left.id: node.right.value for node in divisions if isinstance(node.left, ast.Name) and isinstance(node.right, ast.Constant)
+    }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -238,7 +247,11 @@ def _keywords(what: ast.expr) -> dict[str, ast.expr]:
 
 
 def _is_several_arrays(what: ast.expr) -> bool:
-    return isinstance(what, ast.Tuple) and len(what.elts) > 1 and (all(map(_is_ellipsis, what.elts)) or any(isinstance(e, ast.Tuple) for e in what.elts))
+    return (
+        isinstance(what, ast.Tuple)
+        and len(what.elts) > 1
+        and (all(map(_is_ellipsis, what.elts)) or any(isinstance(e, ast.Tuple) for e in what.elts))
+    )
 
 
 def _is_array(what: ast.expr) -> bool:

@@ -53,8 +53,14 @@ def cases():
 @pytest.mark.parametrize(("name", "library", "dtype"), list(cases()))
 def test_a_function_gives_the_same_in_every_library_and_keeps_the_dtype(name, library, dtype):
     call = example(name)
-    rounded = {argument: map_arrays(lambda leaf: cast(leaf, as_dtype(dtype, np)) if is_floating(leaf) else leaf, value) for argument, value in call.items()}
-    wide = {argument: map_arrays(lambda leaf: cast(leaf, np.float64) if is_floating(leaf) else leaf, value) for argument, value in rounded.items()}
+    rounded = {
+        argument: map_arrays(lambda leaf: cast(leaf, as_dtype(dtype, np)) if is_floating(leaf) else leaf, value)
+        for argument, value in call.items()
+    }
+    wide = {
+        argument: map_arrays(lambda leaf: cast(leaf, np.float64) if is_floating(leaf) else leaf, value)
+        for argument, value in rounded.items()
+    }
     expected = results(FUNCTIONS[name](**wide))
     converted = {argument: map_arrays(lambda leaf: to_library(leaf, library, dtype), value) for argument, value in rounded.items()}
     came = results(FUNCTIONS[name](**converted))
@@ -73,9 +79,14 @@ def test_whole_numbers_are_numbers_in_float32(name, library):
     call = example(name)
     first = next(iter(call))
     whole = np.rint(3 * call[first]).astype(np.int32)
-    call = {argument: map_arrays(lambda leaf: cast(leaf, np.float32) if is_floating(leaf) else leaf, value) for argument, value in call.items()}
+    call = {
+        argument: map_arrays(lambda leaf: cast(leaf, np.float32) if is_floating(leaf) else leaf, value) for argument, value in call.items()
+    }
     expected = FUNCTIONS[name](**call | {first: whole.astype(np.float32)})
-    converted = {argument: map_arrays(lambda leaf: to_library(leaf, library, "float32"), value) for argument, value in (call | {first: whole}).items()}
+    converted = {
+        argument: map_arrays(lambda leaf: to_library(leaf, library, "float32"), value)
+        for argument, value in (call | {first: whole}).items()
+    }
     came = FUNCTIONS[name](**converted)
     assert dtype_name(came.dtype) == "float32"
     assert_close(came, expected)
@@ -121,7 +132,9 @@ def map_arrays(function, value):
 def to_library(array, library, dtype):
     if not is_floating(array) or library == "numpy":
         return from_numpy(array, library)
-    return cast(from_numpy(array.astype(np.float64 if dtype == "float64" else np.float32), library), as_dtype(dtype, array_library(library)))
+    return cast(
+        from_numpy(array.astype(np.float64 if dtype == "float64" else np.float32), library), as_dtype(dtype, array_library(library))
+    )
 
 
 def results(value):

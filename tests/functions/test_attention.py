@@ -99,7 +99,9 @@ def test_the_newest_queries_of_a_causal_pass_need_not_the_others(query_len):
 def test_is_causal_is_the_causal_mask_and_comes_on_top_of_a_mask():
     query, key, value = operands()
     mask = np.random.default_rng(2).random((QUERY_LEN, KEY_LEN)) < 0.7
-    assert_close(scaled_dot_product_attention(query, key, value, is_causal=True), scaled_dot_product_attention(query, key, value, causal_mask(5, 7)))
+    assert_close(
+        scaled_dot_product_attention(query, key, value, is_causal=True), scaled_dot_product_attention(query, key, value, causal_mask(5, 7))
+    )
     assert_close(
         scaled_dot_product_attention(query, key, value, mask, is_causal=True),
         scaled_dot_product_attention(query, key, value, mask & causal_mask(5, 7)),
@@ -213,7 +215,9 @@ def test_another_number_of_values_than_keys_is_an_error():
 @pytest.mark.parametrize(("num_heads", "num_kv_heads"), [(5, 3), (3, 5)])
 def test_heads_that_do_not_divide_are_an_error(num_heads, num_kv_heads):
     query, key, value = operands(num_heads=num_heads, num_kv_heads=num_kv_heads)
-    with pytest.raises(ShapeError, match=f"with {num_heads} heads and key .* with {num_kv_heads}; expected: num_heads a multiple of num_kv_heads"):
+    with pytest.raises(
+        ShapeError, match=f"with {num_heads} heads and key .* with {num_kv_heads}; expected: num_heads a multiple of num_kv_heads"
+    ):
         scaled_dot_product_attention(query, key, value)
 
 

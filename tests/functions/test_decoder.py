@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 import torch
 
-from headway.functions import DecoderWeights, TransformerWeights, causal_mask, decoder, decoder_layer, encoder, gelu, padding_mask, relu, transformer
+from headway.functions import (
+    DecoderWeights,
+    TransformerWeights,
+    causal_mask,
+    decoder,
+    decoder_layer,
+    encoder,
+    gelu,
+    padding_mask,
+    relu,
+    transformer,
+)
 from tests.functions import oracles
 from tests.functions.close import assert_close
 

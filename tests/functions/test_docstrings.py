@@ -26,7 +26,9 @@ DOCUMENTED = {name: value for name, value in FUNCTIONS.items() if shapes.parse(v
 SHARED_CHECKS = {"check_token_ids"}
 
 
-@pytest.mark.parametrize("leading", [(), shapes.LEADING[:1], shapes.LEADING], ids=["no_leading_axis", "one_leading_axis", "two_leading_axes"])
+@pytest.mark.parametrize(
+    "leading", [(), shapes.LEADING[:1], shapes.LEADING], ids=["no_leading_axis", "one_leading_axis", "two_leading_axes"]
+)
 @pytest.mark.parametrize("name", DOCUMENTED)
 def test_a_function_returns_the_shapes_its_docstring_promises(name, leading):
     function = DOCUMENTED[name]
@@ -53,7 +55,9 @@ def test_a_weight_tree_is_made_of_the_classes_its_docstring_names(name):
         assert kinds == ([Array] if hasattr(built, "shape") else [type(built[0] if isinstance(built, tuple) else built)]), line.name
 
 
-@pytest.mark.parametrize("leading", [(), shapes.LEADING[:1], shapes.LEADING], ids=["no_leading_axis", "one_leading_axis", "two_leading_axes"])
+@pytest.mark.parametrize(
+    "leading", [(), shapes.LEADING[:1], shapes.LEADING], ids=["no_leading_axis", "one_leading_axis", "two_leading_axes"]
+)
 def test_a_kv_cache_takes_and_gives_the_shapes_its_docstrings_promise(leading):
     sizes = {"query_len": 7, "key_len": 7, "max_seq_len": 37, "num_kv_heads": 3, "head_dim": 11, "value_dim": 13}
     block = shapes.parse(functions.KVCache)

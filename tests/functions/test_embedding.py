@@ -55,6 +55,12 @@ def test_embedding_can_be_compiled_by_jax():
     np.testing.assert_array_equal(came, TABLE[[2, 3]])
 
 
+@pytest.mark.filterwarnings("ignore:Dynamo detected a call to a `functools.lru_cache`")
+def test_embedding_can_be_compiled_by_torch():
+    came = torch.compile(embed, backend="eager", fullgraph=True)(torch.tensor([2, 3]), torch.from_numpy(TABLE))
+    np.testing.assert_array_equal(came, TABLE[[2, 3]])
+
+
 def test_unembedding_an_orthonormal_table_finds_the_token_again():
     table = np.eye(7)
     token_ids = np.array([3, 0, 6])

@@ -69,7 +69,9 @@ def test_without_positions_an_encoder_does_not_see_the_order():
 def test_every_position_depends_on_every_other():
     weights, changed = oracles.encoder_layer_weights(torch_layer()), X.copy()
     changed[:, 3] += 1
-    assert (np.abs(encoder_layer(changed, weights, num_heads=NUM_HEADS) - encoder_layer(X, weights, num_heads=NUM_HEADS)).max(axis=-1) > 1e-9).all()
+    assert (
+        np.abs(encoder_layer(changed, weights, num_heads=NUM_HEADS) - encoder_layer(X, weights, num_heads=NUM_HEADS)).max(axis=-1) > 1e-9
+    ).all()
 
 
 def test_no_layers_and_no_norm_is_the_identity():
@@ -79,7 +81,9 @@ def test_no_layers_and_no_norm_is_the_identity():
 def test_a_residual_goes_around_the_part_and_the_norm_stands_where_it_is_asked_for():
     norm = NormWeights(np.array([2.0, 3.0]), np.array([10.0, 20.0]))
     x = np.array([1.0, 5.0])
-    assert_close(residual(x, lambda x: 10 * x, norm, is_pre_norm=True, eps=0.0), x + 10 * np.array([8.0, 23.0]))  # norm(x) = (-1, 1)·weight + bias
+    assert_close(
+        residual(x, lambda x: 10 * x, norm, is_pre_norm=True, eps=0.0), x + 10 * np.array([8.0, 23.0])
+    )  # norm(x) = (-1, 1)·weight + bias
     assert_close(residual(x, lambda x: 10 * x, norm, is_pre_norm=False, eps=0.0), layer_norm(11 * x, norm.weight, norm.bias, eps=0.0))
 
 

@@ -21,7 +21,9 @@ def test_a_hidden_unit_below_zero_is_shut():
 
 def test_the_gate_decides_how_much_of_the_other_passes():
     one = LinearWeights(np.array([[1.0]]))
-    came = gated_feed_forward(np.array([[3.0]]), GatedFeedForwardWeights(gate=one, up=LinearWeights(np.array([[10.0]])), down=one), activation=relu)
+    came = gated_feed_forward(
+        np.array([[3.0]]), GatedFeedForwardWeights(gate=one, up=LinearWeights(np.array([[10.0]])), down=one), activation=relu
+    )
     assert came.tolist() == [[90.0]]  # relu(3) · 30
 
 

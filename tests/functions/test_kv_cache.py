@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headway.arrays import as_dtype, array_library, dtype_name, from_numpy, to_numpy
+from headway.arrays import array_library, as_dtype, dtype_name, from_numpy, to_numpy
 from headway.errors import ShapeError
 from headway.functions import KVCache, causal_mask, scaled_dot_product_attention
 from tests.functions.close import assert_close

@@ -56,7 +56,10 @@ def attention_weights(num_heads=6, num_kv_heads=3, *, widths=(QUERY_WIDTH, KEY_W
 
 def single_heads(num_heads=3, *, has_bias=True):
     widths = (QUERY_WIDTH, KEY_WIDTH, VALUE_WIDTH)
-    return tuple(HeadWeights(*(linear_weights(HEAD_DIM, w, has_bias=has_bias, seed=10 * head + i) for i, w in enumerate(widths))) for head in range(num_heads))
+    return tuple(
+        HeadWeights(*(linear_weights(HEAD_DIM, w, has_bias=has_bias, seed=10 * head + i) for i, w in enumerate(widths)))
+        for head in range(num_heads)
+    )
 
 
 def test_heads_are_neighbouring_columns():

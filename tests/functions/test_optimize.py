@@ -71,7 +71,10 @@ def test_a_long_but_finite_gradient_is_no_divergence():
 
 
 def test_too_long_steps_diverge_and_the_message_says_what_to_do():
-    with pytest.raises(DivergenceError, match=r"came: a gradient of length inf .*after \d+ steps; expected: .*learning_rate below 3"), np.errstate(all="ignore"):
+    with (
+        pytest.raises(DivergenceError, match=r"came: a gradient of length inf .*after \d+ steps; expected: .*learning_rate below 3"),
+        np.errstate(all="ignore"),
+    ):
         gradient_descent(lambda x: 2 * x, np.array([1.0]), learning_rate=3.0, max_steps=2000)
 
 

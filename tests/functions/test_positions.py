@@ -144,7 +144,9 @@ def test_positions_per_sequence_need_an_axis_for_the_heads():
     turned = rotary(X, *angles(positions[:, None]))
     for row in range(BATCH):
         assert_close(turned[row], rotary(X[row], *angles(positions[row])))
-    with pytest.raises(OptionError, match=r"x \(2, 3, 5, 14\) and cos \(2, 5, 7\); expected: an axis for the heads.*pass positions\[:, None\]"):
+    with pytest.raises(
+        OptionError, match=r"x \(2, 3, 5, 14\) and cos \(2, 5, 7\); expected: an axis for the heads.*pass positions\[:, None\]"
+    ):
         rotary(X, *angles(positions))
 
 
@@ -184,7 +186,9 @@ def test_an_odd_head_dim_is_an_error():
     ids=["they_differ", "wider_than_half", "too_few_positions", "too_many_positions", "no_positions", "no_axes"],
 )
 def test_angles_that_do_not_fit_are_an_error(cos_shape, sin_shape):
-    with pytest.raises(ShapeError, match=r"came: x \(2, 3, 5, 14\), cos \(.*\), sin \(.*\); expected: .*from rotary_cos_sin at the positions of x"):
+    with pytest.raises(
+        ShapeError, match=r"came: x \(2, 3, 5, 14\), cos \(.*\), sin \(.*\); expected: .*from rotary_cos_sin at the positions of x"
+    ):
         rotary(X, np.ones(cos_shape), np.ones(sin_shape))
 
 
@@ -231,7 +235,9 @@ def test_llama3_frequencies_are_those_of_transformers(head_dim, factor, low, hig
 
 
 @pytest.mark.parametrize("head_dim", [64, 128, 26])
-@pytest.mark.parametrize(("factor", "theta", "original"), [(4.0, 10000.0, 4096), (16.0, 10000.0, 2048), (4.0, 1000000.0, 32768), (2.0, 10.0, 4096)])
+@pytest.mark.parametrize(
+    ("factor", "theta", "original"), [(4.0, 10000.0, 4096), (16.0, 10000.0, 2048), (4.0, 1000000.0, 32768), (2.0, 10.0, 4096)]
+)
 def test_yarn_frequencies_and_magnitude_are_those_of_transformers(head_dim, factor, theta, original):
     expected, magnitude = transformers_frequencies("yarn", head_dim, theta, factor=factor, original_max_position_embeddings=original)
     came = scale_rotary_yarn(rotary_frequencies(head_dim, theta=theta), factor=factor, original_max_seq_len=original, theta=theta)
@@ -252,6 +258,8 @@ def test_linear_scaling_is_dividing_the_positions():
         assert_close(came, expected)
 
 
-@pytest.mark.parametrize(("factor", "mscale", "expected"), [(1.0, 1.0, 1.0), (0.5, 1.0, 1.0), (math.e, 1.0, 1.1), (math.e, 0.5, 1.05), (math.e**2, 0.0, 1.0)])
+@pytest.mark.parametrize(
+    ("factor", "mscale", "expected"), [(1.0, 1.0, 1.0), (0.5, 1.0, 1.0), (math.e, 1.0, 1.1), (math.e, 0.5, 1.05), (math.e**2, 0.0, 1.0)]
+)
 def test_yarn_magnitude_is_one_plus_a_tenth_of_the_logarithm(factor, mscale, expected):
     assert yarn_magnitude(factor, mscale=mscale) == pytest.approx(expected)

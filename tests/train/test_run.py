@@ -17,12 +17,12 @@ import torch
 
 import headway
 from headway.errors import OptionError, TrainingError
+from headway.tokenizers import byte_tokenizer
 from headway.train.corpus import encode_corpus, read_documents
 from headway.train.loop import Progress, scheduled_learning_rate
 from headway.train.options import TrainingOptions
 from headway.train.run import finish, resume, start, train
 from headway.train.state import parameters
-from headway.tokenizers import byte_tokenizer
 from headway.trees import leaves
 
 OPTIONS = TrainingOptions(
@@ -71,7 +71,7 @@ def test_a_stopped_run_resumes_to_the_very_numbers_of_one_that_was_not(tmp_path,
 def test_a_killed_run_resumes_and_its_folder_generates(tmp_path, text, sent):
     out = tmp_path / "out"
     command = [sys.executable, "-c", "from headway.cli import main; main()", "train", "--out", str(out)]
-    options = "--tokenizer bytes --context 24 --num-layers 1 --num-heads 2 --hidden-size 16 --batch-size 4 --eval-every 5000".split()
+    options = ["--tokenizer", "bytes", "--context", "24", "--num-layers", "1", "--num-heads", "2", "--hidden-size", "16", "--batch-size", "4", "--eval-every", "5000"]
     process = subprocess.Popen([*command, *options, "--num-steps", "100000", "--save-every-seconds", "0.1", str(text)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     state, options_path = out / "training" / "state.safetensors", out / "training" / "options.json"
     while not state.exists():

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import as_dtype, array_library, cast, from_numpy
+from headway.arrays import array_library, as_dtype, cast, from_numpy
 from headway.checkpoints.reading import Checkpoint
 from headway.errors import CheckpointError
 from headway.models import llama

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any
 
 import numpy
 
 from headway import functions
-from headway.arrays import Array, from_numpy, to_numpy
+from headway.arrays import Array, Operations, from_numpy, to_numpy
 from headway.engine.request import FinishReason, Request, SampledToken
 from headway.engine.sampler import Sampler
 from headway.errors import PromptError, TokenIdError
@@ -33,7 +33,7 @@ class Engine:
     weights: Any
     array: str = "numpy"
     device: str | None = None
-    ops: ModuleType | SimpleNamespace = functions
+    ops: Operations = functions
 
     def start(self, requests: Sequence[Request]) -> Generation:
         """Begin to continue some prompts together; iterate over the result for the tokens.

@@ -29,14 +29,14 @@ class Sampler:
             token_id = int(logits.argmax())
         else:
             logits = functions.scale_by_temperature(logits, options.temperature)
-            for keep, share in (
-                (functions.keep_top_k, options.top_k),
-                (functions.keep_top_p, options.top_p),
-                (functions.keep_min_p, options.min_p),
-                (functions.keep_typical, options.typical_p),
-            ):
-                if share is not None:
-                    logits = keep(logits, share)  # type: ignore[operator]
+            if options.top_k is not None:
+                logits = functions.keep_top_k(logits, options.top_k)
+            if options.top_p is not None:
+                logits = functions.keep_top_p(logits, options.top_p)
+            if options.min_p is not None:
+                logits = functions.keep_min_p(logits, options.min_p)
+            if options.typical_p is not None:
+                logits = functions.keep_typical(logits, options.typical_p)
             token_id = int(functions.sample(logits, numpy.asarray(self.random.random())))
         self.counts[token_id] += 1
         return token_id

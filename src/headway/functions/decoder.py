@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 
 from headway import functions
-from headway.arrays import Array
+from headway.arrays import Array, Operations
 from headway.functions.activations import relu
 from headway.functions.encoder import EncoderWeights, residual
 from headway.functions.feed_forward import FeedForwardWeights
@@ -73,7 +72,7 @@ def decoder_layer(
     is_pre_norm: bool = False,
     activation: Callable[[Array], Array] = relu,
     eps: float = 1e-5,
-    ops: ModuleType = functions,
+    ops: Operations = functions,
 ) -> Array:
     """Look at what was written so far, then at what the encoder read, then think alone.
 
@@ -123,7 +122,7 @@ def decoder(
     is_pre_norm: bool = False,
     activation: Callable[[Array], Array] = relu,
     eps: float = 1e-5,
-    ops: ModuleType = functions,
+    ops: Operations = functions,
 ) -> Array:
     """A stack of decoder layers, each fed by the one below and all by the encoder, and a last norm where there is one.
 
@@ -167,7 +166,7 @@ def transformer(
     is_pre_norm: bool = False,
     activation: Callable[[Array], Array] = relu,
     eps: float = 1e-5,
-    ops: ModuleType = functions,
+    ops: Operations = functions,
 ) -> Array:
     """Read the source once, and from it turn every target position into what should come next.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, cast, is_integer, is_traced
+from headway.arrays import Array, array_namespace, as_index, is_integer, is_traced
 from headway.errors import DtypeError, TokenIdError
 from headway.functions.linear import linear
 
@@ -28,7 +28,7 @@ def embed(token_ids: Array, table: Array) -> Array:
     """
     check_token_ids(token_ids, table.shape[0])
     xp = array_namespace(token_ids, table)
-    rows = xp.take(table, cast(xp.reshape(token_ids, (-1,)), xp.int32), axis=0)  # PyTorch takes no narrower index
+    rows = xp.take(table, as_index(xp.reshape(token_ids, (-1,))), axis=0)
     return xp.reshape(rows, (*token_ids.shape, table.shape[1]))
 
 

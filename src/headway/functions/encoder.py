@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 
 from headway import functions
-from headway.arrays import Array, as_floating
+from headway.arrays import Array, Operations, as_floating
 from headway.functions.activations import relu
 from headway.functions.feed_forward import FeedForwardWeights
 from headway.functions.multi_head_attention import MultiHeadAttentionWeights
@@ -53,7 +52,7 @@ def encoder_layer(
     is_pre_norm: bool = False,
     activation: Callable[[Array], Array] = relu,
     eps: float = 1e-5,
-    ops: ModuleType = functions,
+    ops: Operations = functions,
 ) -> Array:
     """Let every position look at all others, then think alone; a norm and a way around for each.
 
@@ -95,7 +94,7 @@ def encoder(
     is_pre_norm: bool = False,
     activation: Callable[[Array], Array] = relu,
     eps: float = 1e-5,
-    ops: ModuleType = functions,
+    ops: Operations = functions,
 ) -> Array:
     """A stack of encoder layers, each fed by the one below, and a last norm where the weights have one.
 
@@ -116,7 +115,7 @@ def encoder(
 
 
 def residual(
-    x: Array, part: Callable[[Array], Array], norm: NormWeights, *, is_pre_norm: bool, eps: float = 1e-5, ops: ModuleType = functions
+    x: Array, part: Callable[[Array], Array], norm: NormWeights, *, is_pre_norm: bool, eps: float = 1e-5, ops: Operations = functions
 ) -> Array:
     """A part with a way around it, and a layer norm before the part or after the sum.
 

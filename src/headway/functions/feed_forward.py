@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import ModuleType
 
 from headway import functions
-from headway.arrays import Array
+from headway.arrays import Array, Operations
 from headway.functions.activations import relu, silu
 from headway.functions.linear import LinearWeights
 
@@ -41,7 +40,7 @@ class GatedFeedForwardWeights:
 
 
 def feed_forward(
-    x: Array, weights: FeedForwardWeights, *, activation: Callable[[Array], Array] = relu, ops: ModuleType = functions
+    x: Array, weights: FeedForwardWeights, *, activation: Callable[[Array], Array] = relu, ops: Operations = functions
 ) -> Array:
     """Widen, bend, and narrow again.
 
@@ -62,7 +61,7 @@ def feed_forward(
 
 
 def gated_feed_forward(
-    x: Array, weights: GatedFeedForwardWeights, *, activation: Callable[[Array], Array] = silu, ops: ModuleType = functions
+    x: Array, weights: GatedFeedForwardWeights, *, activation: Callable[[Array], Array] = silu, ops: Operations = functions
 ) -> Array:
     """Widen twice, let one decide how much of the other passes, and narrow again.
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import ModuleType
 
 from einops import rearrange
 
 from headway import functions
-from headway.arrays import Array, array_namespace
+from headway.arrays import Array, Operations, array_namespace
 from headway.errors import OptionError, ShapeError
 from headway.functions.kv_cache import KVCache
 from headway.functions.linear import LinearWeights
@@ -105,7 +104,7 @@ def multi_head_attention(
     rotary: tuple[Array, Array] | None = None,
     kv_cache: KVCache | None = None,
     eps: float = 1e-6,
-    ops: ModuleType = functions,
+    ops: Operations = functions,
 ) -> Array:
     """Attend several times at once, each head in its own projection, and mix the results.
 
@@ -203,7 +202,9 @@ def stack_heads(heads: tuple[HeadWeights, ...], output: LinearWeights) -> MultiH
     Errors   ShapeError where only some of the heads have a bias.
     """
     return MultiHeadAttentionWeights(
-        *(_stack(tuple(getattr(head, name) for head in heads)) for name in ("query", "key", "value")),
+        query=_stack([head.query for head in heads]),
+        key=_stack([head.key for head in heads]),
+        value=_stack([head.value for head in heads]),
         output=output,
     )
 
@@ -255,7 +256,7 @@ def _rows(weights: LinearWeights, head: int, head_dim: int) -> LinearWeights:
     return LinearWeights(weights.weight[rows], None if weights.bias is None else weights.bias[rows])
 
 
-def _stack(parts: tuple[LinearWeights, ...]) -> LinearWeights:
+def _stack(parts: list[LinearWeights]) -> LinearWeights:
     xp = array_namespace(parts[0].weight)
     biases = [part.bias for part in parts if part.bias is not None]
     if biases and len(biases) < len(parts):

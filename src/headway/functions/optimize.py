@@ -59,9 +59,12 @@ def gradient_descent(
     point = as_floating(start)
     for step in range(max_steps + 1):
         slope = gradient(point)
-        norm = _norm(slope)
-        if not math.isfinite(norm):
-            raise DivergenceError(f"came: a gradient of length {norm} after {step} steps; expected: a finite one; use a learning_rate below {learning_rate}")
+        norm, distance = _norm(slope), _norm(point)
+        if not math.isfinite(norm) or not math.isfinite(distance):
+            raise DivergenceError(
+                f"came: a gradient of length {norm} at a point of length {distance} after {step} steps; expected: finite ones; "
+                f"use a learning_rate below {learning_rate}"
+            )
         if norm <= tolerance or step == max_steps:
             return GradientDescentResult(point, norm, step, norm <= tolerance)
         point = cast(point - learning_rate * slope, point.dtype)

@@ -229,7 +229,8 @@ def _clamp(x: Array) -> Array:
 
 
 def _check_angles(x: Array, cos: Array, sin: Array) -> None:
-    if tuple(cos.shape) != tuple(sin.shape) or 2 * cos.shape[-1] > x.shape[-1] or cos.shape[-2] not in (1, x.shape[-2]):
+    has_positions = min(x.ndim, cos.ndim) > 1
+    if not has_positions or tuple(cos.shape) != tuple(sin.shape) or 2 * cos.shape[-1] > x.shape[-1] or cos.shape[-2] not in (1, x.shape[-2]):
         raise ShapeError(
             f"came: x {tuple(x.shape)}, cos {tuple(cos.shape)}, sin {tuple(sin.shape)}; expected: x (..., seq_len, head_dim), "
             "cos and sin (..., seq_len, head_dim // 2), from rotary_cos_sin at the positions of x"

@@ -125,6 +125,8 @@ def keep_typical(logits: Array, typical_p: float) -> Array:
     """
     _check_share("typical_p", typical_p)
     logits = as_floating(logits)
+    if typical_p == 1:
+        return logits
     xp = array_namespace(logits)
     log_probs = log_softmax(widen(logits))
     probabilities = xp.exp(log_probs)

@@ -6,10 +6,11 @@ Their errors are torch's. Where a call asks for what the fused operation cannot 
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F  # noqa: N812 - the field's name for it
+import torch.nn.functional as F
 
 from headway import functions
 from headway.arrays import Array
+from headway.functions.embedding import check_token_ids
 
 __all__ = ["cross_entropy", "embed", "gelu", "gelu_tanh", "layer_norm", "linear", "rms_norm", "scaled_dot_product_attention", "silu", "softmax", "unembed"]
 
@@ -27,7 +28,7 @@ def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
 def embed(token_ids: Array, table: Array) -> Array:
     """Twin of functions.embed; on a GPU the ids are not looked at, because that would wait for the device."""
     if token_ids.device.type == "cpu":
-        functions.embedding.check_token_ids(token_ids, table.shape[0])  # type: ignore[attr-defined]
+        check_token_ids(token_ids, table.shape[0])
     return F.embedding(token_ids, table)
 
 

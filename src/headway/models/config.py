@@ -11,20 +11,27 @@ from headway.errors import CheckpointError, UnsupportedError
 Config = TypeVar("Config")
 
 WITHOUT_EFFECT = frozenset(
-    # about the file, the training, the caller's output format, or the token ids that generation_config.json and the tokenizer settle
-    "_name_or_path _attn_implementation_autoset architectures attention_dropout attn_pdrop auto_map bad_words_ids begin_suppress_tokens "
-    "bos_token_id chunk_size_feed_forward decoder_start_token_id diversity_penalty do_sample dtype early_stopping embd_pdrop "
-    "encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty finetuning_task forced_bos_token_id forced_eos_token_id "
-    "gradient_checkpointing id2label initializer_range label2id length_penalty max_length min_length model_type "
-    "no_repeat_ngram_size num_beam_groups num_beams num_return_sequences output_attentions output_hidden_states output_scores "
-    "pad_token_id prefix pretraining_tp problem_type remove_invalid_values repetition_penalty resid_pdrop return_dict "
-    "return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature tokenizer_class top_k top_p torch_dtype "
-    "torchscript transformers_version transformers.js_config typical_p unsloth_fixed unsloth_version use_bfloat16 use_cache "
-    "use_return_dict".split()
+    """
+    _attn_implementation_autoset _name_or_path architectures attention_dropout attn_pdrop auto_map bad_words_ids
+    begin_suppress_tokens bos_token_id chunk_size_feed_forward decoder_start_token_id diversity_penalty do_sample dtype
+    early_stopping embd_pdrop encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty finetuning_task
+    forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label initializer_range label2id length_penalty max_length
+    min_length model_type no_repeat_ngram_size num_beam_groups num_beams num_return_sequences output_attentions
+    output_hidden_states output_scores pad_token_id prefix pretraining_tp problem_type remove_invalid_values repetition_penalty
+    resid_pdrop return_dict return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature tokenizer_class
+    top_k top_p torch_dtype torchscript transformers.js_config transformers_version typical_p unsloth_fixed unsloth_version
+    use_bfloat16 use_cache use_return_dict
+    """.split()
 )
+"""Keys about the file, the training, the form of the output, or token ids that generation_config.json and the tokenizer settle."""
 
-REFUSED_UNLESS_OFF = frozenset(("add_cross_attention", "is_decoder", "is_encoder_decoder", "tf_legacy_loss", "pruned_heads", "quantization_config", "cross_attention_hidden_size"))
+REFUSED_UNLESS_OFF = frozenset(
+    "add_cross_attention cross_attention_hidden_size is_decoder is_encoder_decoder pruned_heads quantization_config tf_legacy_loss".split()
+)
 """Keys that would change the result, and that are no error while they are null, false or empty."""
+
+
+_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 
 
 def config_from(kind: type[Config], keys: Mapping[str, Any], *, without_effect: Collection[str] = (), ignored: Collection[str] = ()) -> Config:
@@ -58,8 +65,8 @@ def config_from(kind: type[Config], keys: Mapping[str, Any], *, without_effect: 
         raise CheckpointError(f"came: config.json without {', '.join(missing)}; expected: all of {', '.join(required)}")
     given = {name: value for name, value in keys.items() if name in fields}
     for name, value in given.items():
-        expected = {"int": int, "float": (int, float), "bool": bool, "str": str}.get(str(fields[name].type).removesuffix(" | None"))
-        if expected and value is not None and (not isinstance(value, expected) or (expected is int and isinstance(value, bool))):
+        expected = _TYPES.get(str(fields[name].type).removesuffix(" | None"))
+        if expected and value is not None and (not isinstance(value, expected) or (int in expected and isinstance(value, bool))):
             raise CheckpointError(f"came: config.json with {name}={value!r}; expected: {fields[name].type}")
     return kind(**given)
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from types import ModuleType
 
 from headway import functions
-from headway.arrays import Array
+from headway.arrays import Array, Operations
 from headway.functions import FeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
 from headway.models.config import expect_multiple, expect_one_of, expect_positive
 from headway.models.past import KVCaches, positions, visible
@@ -18,7 +17,7 @@ from headway.models.stored import Stored, stored_norm
 
 PREFIX = "transformer."
 IGNORED_TENSORS = r"h\.\d+\.attn\.(bias|masked_bias)"
-WITHOUT_EFFECT = ("n_ctx", "reorder_and_upcast_attn", *(f"summary_{key}" for key in "activation first_dropout proj_to_labels type use_proj".split()))
+WITHOUT_EFFECT = ("n_ctx", "reorder_and_upcast_attn", *(f"summary_{key}" for key in ["activation", "first_dropout", "proj_to_labels", "type", "use_proj"]))
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu", "silu": "silu", "swish": "silu"}
 
 
@@ -105,7 +104,7 @@ def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array)
 
 
 def hidden_states(
-    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: ModuleType = functions
+    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: Operations = functions
 ) -> Array:
     """Token ids to the vectors below the output head.
 
@@ -141,13 +140,13 @@ def hidden_states(
     return ops.layer_norm(x, weights.norm.weight, weights.norm.bias, eps=config.layer_norm_epsilon)
 
 
-def logits(hidden: Array, weights: Weights, config: Config, *, ops: ModuleType = functions) -> Array:
+def logits(hidden: Array, weights: Weights, config: Config, *, ops: Operations = functions) -> Array:
     """A score for every token: (..., hidden_size) to (..., vocab_size)."""
     return ops.unembed(hidden, weights.output_head)
 
 
 def forward(
-    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: ModuleType = functions
+    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: Operations = functions
 ) -> Array:
     """Token ids (batch_size, seq_len) to logits (batch_size, seq_len, vocab_size); arguments as in hidden_states."""
     return logits(hidden_states(token_ids, weights, config, kv_cache=kv_cache, padding=padding, ops=ops), weights, config, ops=ops)

@@ -40,10 +40,11 @@ def visible(token_ids: Array, kv_caches: KVCaches, padding: Array | None, *, win
     query_len = token_ids.shape[-1]
     offset = kv_caches[0].length if kv_caches else 0
     key_len = kv_caches[0].key_len(query_len) if kv_caches else query_len
-    is_bounded = window is not None and key_len > window
-    if padding is None and not is_bounded and key_len == offset + query_len:
+    if window is not None and key_len <= window:
+        window = None
+    if padding is None and window is None and key_len == offset + query_len:
         return None
-    if is_bounded:
+    if window is not None:
         mask = functions.sliding_window_mask(query_len, key_len, window=window, offset=offset, like=token_ids)
     else:
         mask = functions.causal_mask(query_len, key_len, offset=offset, like=token_ids)

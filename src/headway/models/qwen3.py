@@ -6,11 +6,10 @@ Source   Yang et al. 2025 (Qwen3); the keys and tensor names are those of Huggin
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 from headway import functions
-from headway.arrays import Array
+from headway.arrays import Array, Operations
 from headway.functions import GatedFeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
 from headway.models.config import expect_multiple, expect_one_of, expect_positive
 from headway.models.past import KVCaches, positions, visible
@@ -33,8 +32,8 @@ class Config:
     num_hidden_layers: int
     num_attention_heads: int
     rope_parameters: dict[str, Any]
-    num_key_value_heads: int | None = None
-    head_dim: int | None = None
+    num_key_value_heads: int = None  # type: ignore[assignment]  # num_attention_heads
+    head_dim: int = None  # type: ignore[assignment]  # hidden_size // num_attention_heads
     hidden_act: str = "silu"
     max_position_embeddings: int = 32768
     rms_norm_eps: float = 1e-6
@@ -120,7 +119,7 @@ def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array)
 
 
 def hidden_states(
-    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: ModuleType = functions
+    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: Operations = functions
 ) -> Array:
     """Token ids to the vectors below the output head.
 
@@ -158,13 +157,13 @@ def hidden_states(
     return ops.rms_norm(x, weights.norm.weight, eps=config.rms_norm_eps)
 
 
-def logits(hidden: Array, weights: Weights, config: Config, *, ops: ModuleType = functions) -> Array:
+def logits(hidden: Array, weights: Weights, config: Config, *, ops: Operations = functions) -> Array:
     """A score for every token: (..., hidden_size) to (..., vocab_size)."""
     return ops.unembed(hidden, weights.output_head)
 
 
 def forward(
-    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: ModuleType = functions
+    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: Operations = functions
 ) -> Array:
     """Token ids (batch_size, seq_len) to logits (batch_size, seq_len, vocab_size); arguments as in hidden_states."""
     return logits(hidden_states(token_ids, weights, config, kv_cache=kv_cache, padding=padding, ops=ops), weights, config, ops=ops)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import tokenizers
 
 from headway.errors import TokenIdError
+from headway.files import write_text
 from headway.tokenizers.byte_level import byte_characters
 from headway.tokenizers.streaming import BytesStreamDecoder, WindowStreamDecoder, decoder_steps
 from headway.tokenizers.tokenizer import StreamDecoder, Tokenizer, check_text, check_token_ids
@@ -98,7 +98,6 @@ class LibraryTokenizer(Tokenizer):
         Errors   OSError where the folder cannot be written; each file is whole or as it was.
         """
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
         config |= self.special_tokens
         if model_max_length is not None:
@@ -109,14 +108,5 @@ class LibraryTokenizer(Tokenizer):
                 if list(self.chat_templates) == ["default"]
                 else [{"name": name, "template": template} for name, template in self.chat_templates.items()]
             )
-        _replace(folder / "tokenizer.json", self.backend.to_str(pretty=True))
-        _replace(folder / "tokenizer_config.json", json.dumps(config, indent=2, ensure_ascii=False) + "\n")
-
-
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        write_text(folder / "tokenizer.json", self.backend.to_str(pretty=True))
+        write_text(folder / "tokenizer_config.json", json.dumps(config, indent=2, ensure_ascii=False) + "\n")
