@@ -36,8 +36,6 @@ $(VENV)/ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
-# torch first and alone: asked for by its exact version it is the CPU build, which has no CUDA to pull in.
 $(VENV)/ready-to-test: $(VENV)/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	touch $@

@@ -43,7 +43,7 @@ def _decoding(folder: Path) -> None:
     print(f"| Headway, tokens/s | {pace:.2f} | {_all(ours, 'tokens_per_second')} |")
     print(f"| transformers, float32, tokens/s | {peer:.2f} | {_all(theirs, 'tokens_per_second')} |")
     print(f"| ratio | {pace / peer:.2f} | asked for: at least 2 |")
-    print(f"| reading memory, {THREADS} threads, GB/s | {limit / 1e9:.1f} | {', '.join(f'{run['bytes_per_second'] / 1e9:.1f}' for run in limits)} |")
+    print(f"| reading memory, {THREADS} threads, GB/s | {limit / 1e9:.1f} | {_all(limits, 'bytes_per_second', 1e9)} |")
     print(f"| tokens/s that this reading allows ({weights / 1e9:.3f} GB per token) | {limit / weights:.2f} | ratio {limit / weights / peer:.2f} |")
     print(f"| Headway's share of it | {pace * weights / limit:.2f} | |")
     print(f"| peak memory over weights and cache | {peak / expected:.3f} | {peak / 1e6:,.0f} MB over {expected / 1e6:,.0f} MB; asked for: at most 1.2 |")
@@ -85,8 +85,8 @@ def _median(runs: list[dict[str, float]], key: str) -> float:
     return statistics.median(run[key] for run in runs)
 
 
-def _all(runs: list[dict[str, float]], key: str) -> str:
-    return ", ".join(f"{run[key]:.2f}" for run in runs)
+def _all(runs: list[dict[str, float]], key: str, unit: float = 1.0) -> str:
+    return ", ".join(f"{run[key] / unit:.2f}" for run in runs)
 
 
 def _cpu() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import resource
 import statistics
@@ -107,7 +108,7 @@ def _seconds(way: object) -> float:
 
 
 def _pace(times: list[float]) -> float:
-    return 1 / statistics.median(later - earlier for earlier, later in zip(times, times[1:], strict=False))
+    return 1 / statistics.median(later - earlier for earlier, later in itertools.pairwise(times))
 
 
 if __name__ == "__main__":

@@ -27,11 +27,11 @@ LLAMA = llama.Config(
 
 def random_weights(architecture: Any, config: Any, *, seed: int = 0, deviation: float = 0.5) -> Any:
     random = numpy.random.default_rng(seed)
-    arrays: dict[str, numpy.ndarray] = {}
+    arrays, by_place = {}, {}
     for path, place in architecture.stored_weights(config).items():
-        columns = place.columns or (0, place.shape[-1])
-        shape = (*place.shape[:-1], columns[1] - columns[0])
-        arrays[path] = (random.standard_normal(shape[::-1] if place.is_transposed else shape) * deviation).astype(numpy.float32)
+        if place not in by_place:  # a tied head is the embedding itself
+            by_place[place] = (random.standard_normal(place.leaf_shape) * deviation).astype(numpy.float32)
+        arrays[path] = by_place[place]
     return tree_from_leaves(architecture.Weights, arrays)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,15 @@ def test_no_arrow_is_drawn_for_nothing():
     used = {(part, imported) for part, imported, _ in imports()}
     unused = {(part, imported) for part, allowed in ARROWS.items() for imported in allowed} - used
     assert not unused
+
+
+def test_the_map_in_the_docs_shows_the_same_arrows():
+    text = (SOURCE.parents[1] / "docs" / "architecture.md").read_text()
+    drawn = {}
+    for name, arrows in re.findall(r"^  (\w+)(?:\.py|/) .*?(?:  -> (.*))?$", text, re.MULTILINE):
+        drawn[name] = set() if arrows in ("", "leaves only") else set(arrows.split(", "))
+    shown = {part: allowed - LEAVES for part, allowed in ARROWS.items() if part != "__init__"}
+    assert drawn == shown
 
 
 def test_the_arrows_have_no_circle():

@@ -14,7 +14,8 @@ from safetensors.numpy import load_file, save_file
 from headway.checkpoints import load_checkpoint, save_checkpoint
 from headway.errors import CheckpointError, ModelNotFoundError, OptionError, UnsupportedError
 from headway.models import gpt2, llama
-from headway.trees import leaves, tree_from_leaves
+from headway.trees import leaves
+from tests.small_models import random_weights
 
 
 @pytest.fixture
@@ -25,15 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 def write_gpt2(folder: Path, **keys: object) -> Path:
     config = gpt2.Config(**({"vocab_size": 13, "n_positions": 11, "n_embd": 6, "n_layer": 2, "n_head": 3} | keys))
-    random = numpy.random.default_rng(0)
-    arrays = {}
-    for path, place in gpt2.stored_weights(config).items():
-        columns = place.columns or (0, place.shape[-1])
-        shape = (*place.shape[:-1], columns[1] - columns[0])
-        arrays[path] = random.standard_normal(shape[::-1] if place.is_transposed else shape).astype(numpy.float32)
-    if config.tie_word_embeddings:
-        arrays["output_head"] = arrays["token_embedding"]
-    save_checkpoint(folder, gpt2, config, tree_from_leaves(gpt2.Weights, arrays))
+    save_checkpoint(folder, gpt2, config, random_weights(gpt2, config))
     return folder
 
 

@@ -37,6 +37,10 @@ def test_at_the_lowest_point_no_step_is_taken():
     assert (result.num_steps, result.has_converged, result.gradient_norm) == (0, True, 0.0)
 
 
+def test_a_tolerance_of_zero_is_met_where_the_gradient_is_zero():
+    assert gradient_descent(lambda x: 0 * x, np.ones(3), learning_rate=0.1, tolerance=0.0).has_converged
+
+
 def test_no_steps_allowed_says_where_it_stands():
     result = gradient_descent(lambda x: x, np.array([3.0, 4.0]), learning_rate=0.1, max_steps=0)
     assert (result.num_steps, result.has_converged, result.gradient_norm) == (0, False, 5.0)

@@ -266,6 +266,12 @@ def test_a_token_of_probability_zero_is_never_drawn(library):
     assert set(drawn.tolist()) == {1, 4}
 
 
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_draw_that_float32_rounds_up_to_one_is_the_last_token_that_is_possible(library):
+    logits, draw = np.array([0.0, 0.0, -np.inf], np.float32), np.array(1 - 2**-53, np.float32)
+    assert int(sample(from_numpy(logits, library), from_numpy(draw, library))) == 1
+
+
 def test_draws_come_as_often_as_they_are_likely():
     probabilities, number = np.array([0.1, 0.2, 0.3, 0.4]), 20_011
     drawn = sample(np.broadcast_to(np.log(probabilities), (number, 4)), (np.arange(number) + 0.5) / number)

@@ -38,7 +38,7 @@ def model(data_dir) -> tuple[gpt2.Config, gpt2.Weights]:
     )
     leaves = {}
     for path, place in gpt2.stored_weights(config).items():
-        tensor = array(stored[place.name if place.name.startswith("lm_head") else gpt2.PREFIX + place.name])
+        tensor = array(stored[place.name])
         rows = slice(*(place.columns or (None,)))  # these weights are stored (out, in): the columns of ours are their rows
         leaves[path] = tensor[rows] if place.is_transposed or tensor.ndim == 1 else tensor
     return config, tree_from_leaves(gpt2.Weights, leaves)

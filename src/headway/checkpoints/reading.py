@@ -104,8 +104,8 @@ def _widened(stored: numpy.ndarray) -> numpy.ndarray:
 
 
 def _stored_name(name: str, prefix: str, tensors: dict[str, SafetensorsFile]) -> str:
-    """Checkpoints name a tensor with or without the prefix of the model that its head sits on."""
-    return name if name in tensors and prefix + name not in tensors else prefix + name
+    """A tensor's name in these files: some checkpoints leave out the prefix of the model that the head sits on."""
+    return name.removeprefix(prefix) if name not in tensors and name.removeprefix(prefix) in tensors else name
 
 
 def _check_names(module: ModuleType, named: dict[str, Any], tensors: dict[str, SafetensorsFile]) -> None:

@@ -30,7 +30,7 @@ def save_checkpoint(
     from safetensors.numpy import save_file
 
     model_type = architecture.__name__.rpartition(".")[2]
-    tensors = {architecture.PREFIX * (not name.startswith("lm_head")) + name: t for name, t in _tensors(architecture.stored_weights(config), weights).items()}
+    tensors = _tensors(architecture.stored_weights(config), weights)
     with replacing(folder / "model.safetensors") as temporary:
         save_file({name: _stored_as(tensor, dtype) for name, tensor in tensors.items()}, temporary, metadata={"format": "pt"})
     keys = {"architectures": [ARCHITECTURE_CLASSES[model_type]], "model_type": model_type, "dtype": dtype, **dataclasses.asdict(config)}

@@ -15,7 +15,7 @@ WITHOUT_EFFECT = frozenset(
     _attn_implementation_autoset _name_or_path architectures attention_dropout attn_pdrop auto_map bad_words_ids
     begin_suppress_tokens bos_token_id chunk_size_feed_forward decoder_start_token_id diversity_penalty do_sample dtype
     early_stopping embd_pdrop encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty finetuning_task
-    forced_bos_token_id forced_eos_token_id gradient_checkpointing id2label initializer_range label2id length_penalty max_length
+    forced_bos_token_id forced_eos_token_id gradient_checkpointing is_llama_config id2label initializer_range label2id length_penalty max_length
     min_length model_type no_repeat_ngram_size num_beam_groups num_beams num_return_sequences output_attentions
     output_hidden_states output_scores pad_token_id prefix pretraining_tp problem_type remove_invalid_values repetition_penalty
     resid_pdrop return_dict return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature tokenizer_class
@@ -26,7 +26,8 @@ WITHOUT_EFFECT = frozenset(
 """Keys about the file, the training, the form of the output, or token ids that generation_config.json and the tokenizer settle."""
 
 REFUSED_UNLESS_OFF = frozenset(
-    "add_cross_attention cross_attention_hidden_size is_decoder is_encoder_decoder pruned_heads quantization_config tf_legacy_loss".split()
+    "add_cross_attention cross_attention_hidden_size is_decoder is_encoder_decoder pruned_heads quantization_config "
+    "rope_interleaved tf_legacy_loss use_mrope".split()
 )
 """Keys that would change the result, and that are no error while they are null, false or empty."""
 
@@ -41,14 +42,16 @@ def config_from(kind: type[Config], keys: Mapping[str, Any], *, without_effect: 
     without_effect  keys that change nothing for this architecture
     ignored         keys that the caller takes the responsibility for
 
-    Errors   UnsupportedError for any other key, unless its value is null, false or empty and it is known; CheckpointError
+    Errors   UnsupportedError for any other key that is not null and does not begin with an underscore; CheckpointError
              for a missing key or one of another type.
     """
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     unknown = [
         key
         for key, value in keys.items()
-        if key not in fields
+        if value is not None
+        and not key.startswith("_")
+        and key not in fields
         and key not in WITHOUT_EFFECT
         and key not in without_effect
         and key not in ignored

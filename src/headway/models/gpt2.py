@@ -80,11 +80,11 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         }
 
     table = {
-        "token_embedding": Stored("wte.weight", (config.vocab_size, width)),
-        "position_embedding": Stored("wpe.weight", (config.n_positions, width)),
+        "token_embedding": Stored(f"{PREFIX}wte.weight", (config.vocab_size, width)),
+        "position_embedding": Stored(f"{PREFIX}wpe.weight", (config.n_positions, width)),
     }
     for index in range(config.n_layer):
-        path, name = f"layers.{index}", f"h.{index}"
+        path, name = f"layers.{index}", f"{PREFIX}h.{index}"
         table |= stored_norm(f"{path}.attention_norm", f"{name}.ln_1", width, has_bias=True)
         for part, projection in enumerate(("query", "key", "value")):
             table |= conv1d(f"{path}.attention.{projection}", f"{name}.attn.c_attn", width, width, (part * width, (part + 1) * width), of=3)
@@ -92,8 +92,8 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         table |= stored_norm(f"{path}.feed_forward_norm", f"{name}.ln_2", width, has_bias=True)
         table |= conv1d(f"{path}.feed_forward.up", f"{name}.mlp.c_fc", inner, width)
         table |= conv1d(f"{path}.feed_forward.down", f"{name}.mlp.c_proj", width, inner)
-    table |= stored_norm("norm", "ln_f", width, has_bias=True)
-    head = "wte.weight" if config.tie_word_embeddings else "lm_head.weight"
+    table |= stored_norm("norm", f"{PREFIX}ln_f", width, has_bias=True)
+    head = f"{PREFIX}wte.weight" if config.tie_word_embeddings else "lm_head.weight"
     return table | {"output_head": Stored(head, (config.vocab_size, width))}
 
 

@@ -86,9 +86,9 @@ def stored_weights(config: Config) -> dict[str, Stored]:
     """Where each leaf lies in a checkpoint."""
     width, inner = config.hidden_size, config.intermediate_size
     query_size, kv_size = config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim
-    table = {"token_embedding": Stored("embed_tokens.weight", (config.vocab_size, width))}
+    table = {"token_embedding": Stored(f"{PREFIX}embed_tokens.weight", (config.vocab_size, width))}
     for index in range(config.num_hidden_layers):
-        path, name = f"layers.{index}", f"layers.{index}"
+        path, name = f"layers.{index}", f"{PREFIX}layers.{index}"
         table |= stored_norm(f"{path}.attention_norm", f"{name}.input_layernorm", width)
         for part, size in (("query", query_size), ("key", kv_size), ("value", kv_size)):
             table |= stored_linear(f"{path}.attention.{part}", f"{name}.self_attn.{part[0]}_proj", size, width, has_bias=config.attention_bias)
@@ -96,8 +96,8 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         table |= stored_norm(f"{path}.feed_forward_norm", f"{name}.post_attention_layernorm", width)
         for part, rows, columns in (("gate", inner, width), ("up", inner, width), ("down", width, inner)):
             table |= stored_linear(f"{path}.feed_forward.{part}", f"{name}.mlp.{part}_proj", rows, columns, has_bias=config.mlp_bias)
-    table |= stored_norm("norm", "norm", width)
-    head = "embed_tokens.weight" if config.tie_word_embeddings else "lm_head.weight"
+    table |= stored_norm("norm", f"{PREFIX}norm", width)
+    head = f"{PREFIX}embed_tokens.weight" if config.tie_word_embeddings else "lm_head.weight"
     return table | {"output_head": Stored(head, (config.vocab_size, width))}
 
 

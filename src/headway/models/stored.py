@@ -20,6 +20,13 @@ class Stored:
     columns: tuple[int, int] | None = None
     is_transposed: bool = False
 
+    @property
+    def leaf_shape(self) -> tuple[int, ...]:
+        """The leaf's own shape."""
+        first, last = self.columns or (0, self.shape[-1])
+        shape = (*self.shape[:-1], last - first)
+        return shape[::-1] if self.is_transposed else shape
+
 
 def stored_linear(path: str, name: str, out_features: int, in_features: int, *, has_bias: bool) -> dict[str, Stored]:
     """An affine map stored as (out, in)."""

@@ -21,9 +21,7 @@ def initial_weights(config: gpt2.Config, *, seed: int, device: str) -> Any:
     by_place: dict[Any, torch.Tensor] = {}
     for path, place in gpt2.stored_weights(config).items():
         if place not in by_place:
-            columns = place.columns or (0, place.shape[-1])
-            shape = (*place.shape[:-1], columns[1] - columns[0])
-            by_place[place] = _initial(path, shape[::-1] if place.is_transposed else shape, config.n_layer, generator).to(device).requires_grad_()
+            by_place[place] = _initial(path, place.leaf_shape, config.n_layer, generator).to(device).requires_grad_()
         arrays[path] = by_place[place]
     return tree_from_leaves(gpt2.Weights, arrays)
 

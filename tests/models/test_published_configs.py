@@ -1,0 +1,77 @@
+"""config.json as it is published with well-known models: every key is understood."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from headway.checkpoints.reading import _config
+from headway.errors import UnsupportedError
+from headway.models import architecture
+
+GPT2 = """{"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1,
+"eos_token_id": 50256, "initializer_range": 0.02, "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12,
+"n_layer": 12, "n_positions": 1024, "resid_pdrop": 0.1, "summary_activation": null, "summary_first_dropout": 0.1, "summary_proj_to_labels": true,
+"summary_type": "cls_index", "summary_use_proj": true, "task_specific_params": {"text-generation": {"do_sample": true, "max_length": 50}},
+"vocab_size": 50257}"""
+DISTILGPT2 = GPT2.replace('"n_layer": 12', '"n_layer": 6, "_num_labels": 1, "id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}')
+SMOLLM2 = """{"architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0, "bos_token_id": 0, "eos_token_id": 0,
+"hidden_act": "silu", "hidden_size": 576, "initializer_range": 0.041666666666666664, "intermediate_size": 1536, "is_llama_config": true,
+"max_position_embeddings": 8192, "model_type": "llama", "num_attention_heads": 9, "num_hidden_layers": 30, "num_key_value_heads": 3,
+"pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_interleaved": false, "rope_scaling": null, "rope_theta": 100000, "tie_word_embeddings": true,
+"torch_dtype": "bfloat16", "transformers_version": "4.40.1", "use_cache": true, "vocab_size": 49152}"""
+LLAMA32 = """{"architectures": ["LlamaForCausalLM"], "attention_bias": false, "attention_dropout": 0.0, "bos_token_id": 128000,
+"eos_token_id": [128001, 128008, 128009], "head_dim": 64, "hidden_act": "silu", "hidden_size": 2048, "initializer_range": 0.02,
+"intermediate_size": 8192, "max_position_embeddings": 131072, "mlp_bias": false, "model_type": "llama", "num_attention_heads": 32,
+"num_hidden_layers": 16, "num_key_value_heads": 8, "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_scaling": {"factor": 32.0,
+"high_freq_factor": 4.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 8192, "rope_type": "llama3"}, "rope_theta": 500000.0,
+"tie_word_embeddings": true, "torch_dtype": "bfloat16", "transformers_version": "4.45.0.dev0", "use_cache": true, "vocab_size": 128256}"""
+MISTRAL = """{"architectures": ["MistralForCausalLM"], "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096,
+"initializer_range": 0.02, "intermediate_size": 14336, "max_position_embeddings": 32768, "model_type": "mistral", "num_attention_heads": 32,
+"num_hidden_layers": 32, "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "sliding_window": 4096,
+"tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version": "4.34.0.dev0", "use_cache": true, "vocab_size": 32000}"""
+QWEN25 = """{"architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643, "eos_token_id": 151643, "hidden_act": "silu",
+"hidden_size": 896, "initializer_range": 0.02, "intermediate_size": 4864, "max_position_embeddings": 32768, "max_window_layers": 24,
+"model_type": "qwen2", "num_attention_heads": 14, "num_hidden_layers": 24, "num_key_value_heads": 2, "rms_norm_eps": 1e-06,
+"rope_theta": 1000000.0, "sliding_window": 32768, "tie_word_embeddings": true, "torch_dtype": "bfloat16", "transformers_version": "4.40.1",
+"use_cache": true, "use_mrope": false, "use_sliding_window": false, "vocab_size": 151936}"""
+QWEN3 = """{"architectures": ["Qwen3ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0, "bos_token_id": 151643,
+"eos_token_id": 151645, "head_dim": 128, "hidden_act": "silu", "hidden_size": 1024, "initializer_range": 0.02, "intermediate_size": 3072,
+"max_position_embeddings": 40960, "max_window_layers": 28, "model_type": "qwen3", "num_attention_heads": 16, "num_hidden_layers": 28,
+"num_key_value_heads": 8, "rms_norm_eps": 1e-06, "rope_scaling": null, "rope_theta": 1000000, "sliding_window": null,
+"tie_word_embeddings": true, "torch_dtype": "bfloat16", "transformers_version": "4.51.0", "use_cache": true, "use_sliding_window": false,
+"vocab_size": 151936}"""
+
+
+def read(text: str, **more):
+    keys = json.loads(text) | more
+    return _config(architecture(keys["model_type"]), keys, ())
+
+
+@pytest.mark.parametrize("text", [GPT2, DISTILGPT2, SMOLLM2, LLAMA32, MISTRAL, QWEN25, QWEN3], ids="gpt2 distilgpt2 smollm2 llama32 mistral qwen25 qwen3".split())
+def test_every_key_is_understood(text):
+    config, keys = read(text), json.loads(text)
+    assert config.vocab_size == keys["vocab_size"]
+    assert config.max_seq_len == keys.get("max_position_embeddings", keys.get("n_positions"))
+
+
+def test_old_and_new_names_of_rope_mean_the_same():
+    keys = json.loads(LLAMA32)
+    scaling, theta = keys.pop("rope_scaling"), keys.pop("rope_theta")
+    assert read(LLAMA32) == read(json.dumps(keys), rope_parameters={**scaling, "rope_theta": theta})
+
+
+def test_an_unused_window_hides_nothing():
+    assert set(read(QWEN25).windows) == {None}
+    assert read(MISTRAL).sliding_window == 4096
+
+
+def test_a_key_that_is_off_is_no_error_and_one_that_is_on_is():
+    with pytest.raises(UnsupportedError, match="rope_interleaved=True"):
+        read(SMOLLM2, rope_interleaved=True)
+
+
+def test_qwen2s_own_file_is_understood(data_dir):
+    config = read((data_dir / "tokenizers" / "qwen2" / "config.json").read_text())
+    assert config.num_hidden_layers > 0
