@@ -54,7 +54,7 @@ def tree_from_leaves(kind: Any, arrays: Mapping[str, Any]) -> Any:
 def _build(kind: Any, node: Any) -> Any:
     options = [option for option in typing.get_args(kind) if option is not type(None)]
     if typing.get_origin(kind) is tuple:
-        return tuple(_build(options[0], node[position]) for position in sorted(node, key=int))
+        return tuple(_build(options[0], node[str(position)]) for position in range(len(node)))
     if options:  # X | None
         return _build(options[0], node)
     if not dataclasses.is_dataclass(kind):
