@@ -44,20 +44,28 @@ def _decoding(folder: Path) -> None:
     print(f"| transformers, float32, tokens/s | {peer:.2f} | {_all(theirs, 'tokens_per_second')} |")
     print(f"| ratio | {pace / peer:.2f} | asked for: at least 2 |")
     print(f"| reading memory, {THREADS} threads, GB/s | {limit / 1e9:.1f} | {_all(limits, 'bytes_per_second', 1e9)} |")
-    print(f"| tokens/s that this reading allows ({weights / 1e9:.3f} GB per token) | {limit / weights:.2f} | ratio {limit / weights / peer:.2f} |")
+    print(
+        f"| tokens/s that this reading allows ({weights / 1e9:.3f} GB per token) | {limit / weights:.2f} | ratio {limit / weights / peer:.2f} |"
+    )
     print(f"| Headway's share of it | {pace * weights / limit:.2f} | |")
-    print(f"| peak memory over weights and cache | {peak / expected:.3f} | {peak / 1e6:,.0f} MB over {expected / 1e6:,.0f} MB; asked for: at most 1.2 |")
+    print(
+        f"| peak memory over weights and cache | {peak / expected:.3f} | {peak / 1e6:,.0f} MB over {expected / 1e6:,.0f} MB; asked for: at most 1.2 |"
+    )
 
 
 def _starting() -> None:
     first, pace, imports = [], [], []
     for _ in range(ROUNDS):
         started = time.perf_counter()
-        process = subprocess.Popen([*COMMAND, "generate", "Once upon a time", "--seed", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [*COMMAND, "generate", "Once upon a time", "--seed", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         process.stdout.read(len("Once upon a time") + 1)  # type: ignore[union-attr]
         first.append(time.perf_counter() - started)
         process.communicate()
-        answer = subprocess.run([*COMMAND, "generate", "Once upon a time", "--seed", "1", "--json"], capture_output=True, text=True, check=True)
+        answer = subprocess.run(
+            [*COMMAND, "generate", "Once upon a time", "--seed", "1", "--json"], capture_output=True, text=True, check=True
+        )
         pace.append(json.loads(answer.stdout)["tokens_per_second"])
         started = time.perf_counter()
         subprocess.run([sys.executable, "-c", "import headway"], check=True)

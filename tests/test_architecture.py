@@ -62,7 +62,11 @@ def test_every_part_is_on_the_map():
 
 
 def test_imports_follow_the_arrows():
-    wrong = {(part, imported, file) for part, imported, file in imports() if imported not in ARROWS[part] | (LEAVES if part not in LEAVES else set())}
+    wrong = {
+        (part, imported, file)
+        for part, imported, file in imports()
+        if imported not in ARROWS[part] | (LEAVES if part not in LEAVES else set())
+    }
     assert not wrong, f"not on the map: {sorted(wrong)}"
 
 
@@ -97,7 +101,9 @@ def test_the_public_names_are_these():
 
 
 def test_importing_headway_imports_no_array_library():
-    program = "import sys, headway; print([m for m in ('numpy', 'torch', 'jax', 'mlx', 'transformers', 'rich', 'typer') if m in sys.modules])"
+    program = (
+        "import sys, headway; print([m for m in ('numpy', 'torch', 'jax', 'mlx', 'transformers', 'rich', 'typer') if m in sys.modules])"
+    )
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 
 
@@ -112,5 +118,10 @@ def test_every_error_is_in_the_drawn_tree():
 
     defined = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
     assert defined == {word for word in errors.__doc__.replace("─", " ").split() if word.endswith("Error")} - {
-        "ValueError", "TypeError", "IndexError", "ArithmeticError", "FileNotFoundError", "RuntimeError",
+        "ValueError",
+        "TypeError",
+        "IndexError",
+        "ArithmeticError",
+        "FileNotFoundError",
+        "RuntimeError",
     }

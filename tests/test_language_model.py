@@ -113,7 +113,9 @@ def test_the_folders_own_sampling_is_the_default():
 
 
 def test_a_sampler_asked_for_without_a_temperature_samples_at_1(model):
-    assert model.generate("abc", max_new_tokens=9, top_k=50, seed=2) == model.generate("abc", max_new_tokens=9, top_k=50, temperature=1.0, seed=2)
+    assert model.generate("abc", max_new_tokens=9, top_k=50, seed=2) == model.generate(
+        "abc", max_new_tokens=9, top_k=50, temperature=1.0, seed=2
+    )
 
 
 def test_a_generation_config_that_asks_for_what_is_not_built():
@@ -140,7 +142,9 @@ def test_a_token_id_out_of_range(model):
         model.generate([1, 257])
 
 
-@pytest.mark.parametrize(("options", "message"), [({"topp": 0.5}, "came: option topp; expected: max_new_tokens"), ({"stop": ""}, "an empty stop string")])
+@pytest.mark.parametrize(
+    ("options", "message"), [({"topp": 0.5}, "came: option topp; expected: max_new_tokens"), ({"stop": ""}, "an empty stop string")]
+)
 def test_options_that_do_not_exist(model, options, message):
     with pytest.raises(OptionError, match=message):
         model.generate("abc", **options)

@@ -143,7 +143,11 @@ def from_numpy(values: Any, library: str, device: str | None = None) -> Array:
     if library == "torch":
         import torch
 
-        shared = torch.from_numpy(values.view("int16")).view(torch.bfloat16) if dtype_name(values.dtype) == "bfloat16" else torch.from_numpy(values)
+        shared = (
+            torch.from_numpy(values.view("int16")).view(torch.bfloat16)
+            if dtype_name(values.dtype) == "bfloat16"
+            else torch.from_numpy(values)
+        )
         return shared.to(device) if device else shared
     return namespace.array(values)
 

@@ -221,10 +221,19 @@ def _sampling_defaults(generation_config: Mapping[str, Any]) -> dict[str, Any]:
 
     Errors   UnsupportedError for a key that would change the result and is not built here.
     """
-    refused = {"num_beams": 1, "no_repeat_ngram_size": 0, "penalty_alpha": None, "bad_words_ids": None, "suppress_tokens": None, "guidance_scale": None}
+    refused = {
+        "num_beams": 1,
+        "no_repeat_ngram_size": 0,
+        "penalty_alpha": None,
+        "bad_words_ids": None,
+        "suppress_tokens": None,
+        "guidance_scale": None,
+    }
     wrong = {key: generation_config[key] for key, off in refused.items() if generation_config.get(key) not in (off, None)}
     if wrong:
-        raise UnsupportedError(f"came: generation_config.json with {wrong}; expected: none of these, which are not built here; take them out of the file")
+        raise UnsupportedError(
+            f"came: generation_config.json with {wrong}; expected: none of these, which are not built here; take them out of the file"
+        )
     defaults = {"repetition_penalty": generation_config.get("repetition_penalty")}
     if generation_config.get("do_sample"):
         defaults |= {name: generation_config.get(name) for name in ("top_k", "top_p", "min_p", "typical_p")}

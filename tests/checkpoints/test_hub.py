@@ -52,14 +52,18 @@ class _Handler(BaseHTTPRequestHandler):
         files = {file.name: file.read_bytes() for file in self.server.folder.iterdir()}
         if path.startswith("/api/models/someone/tiny"):
             if "/tree/" in path:
-                body = json.dumps([{"type": "file", "path": n, "size": len(c), "oid": hashlib.sha1(c).hexdigest()} for n, c in files.items()]).encode()
+                body = json.dumps(
+                    [{"type": "file", "path": n, "size": len(c), "oid": hashlib.sha1(c).hexdigest()} for n, c in files.items()]
+                ).encode()
             else:
                 body = json.dumps({"id": "someone/tiny", "sha": COMMIT, "siblings": [{"rfilename": name} for name in files]}).encode()
             self._send(200, body, {"Content-Type": "application/json"}, with_body=with_body)
         elif path.startswith("/someone/tiny/resolve/") and path.rpartition("/")[2] in files:
             body = files[path.rpartition("/")[2]]
             etag = hashlib.sha256(body).hexdigest()
-            self._send(200, body, {"ETag": f'"{etag}"', "X-Repo-Commit": COMMIT, "Content-Type": "application/octet-stream"}, with_body=with_body)
+            self._send(
+                200, body, {"ETag": f'"{etag}"', "X-Repo-Commit": COMMIT, "Content-Type": "application/octet-stream"}, with_body=with_body
+            )
         else:
             self._send(404, b"{}", {"X-Error-Code": "RepoNotFound"}, with_body=with_body)
 
@@ -90,7 +94,13 @@ def hub(tmp_path: Path) -> Iterator[FakeHub]:
 
 def headway(*arguments: str, endpoint: str, cache: Path) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own: the hub's library reads its endpoint once, when it is imported."""
-    environment = os.environ | {"HF_ENDPOINT": endpoint, "HF_HOME": str(cache), "HF_HUB_DISABLE_XET": "1", "HF_HUB_ETAG_TIMEOUT": "2", "NO_PROXY": "*"}
+    environment = os.environ | {
+        "HF_ENDPOINT": endpoint,
+        "HF_HOME": str(cache),
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_ETAG_TIMEOUT": "2",
+        "NO_PROXY": "*",
+    }
     environment.pop("HF_HUB_OFFLINE", None)
     command = [sys.executable, "-c", "from headway.cli import main; main()", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=100)

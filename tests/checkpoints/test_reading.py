@@ -118,9 +118,13 @@ def test_a_header_longer_than_the_file(folder):
 @pytest.mark.parametrize(
     "lie",
     [
-        pytest.param(lambda entry: entry.update(data_offsets=[entry["data_offsets"][0], entry["data_offsets"][1] + 4]), id="span of the wrong size"),
+        pytest.param(
+            lambda entry: entry.update(data_offsets=[entry["data_offsets"][0], entry["data_offsets"][1] + 4]), id="span of the wrong size"
+        ),
         pytest.param(lambda entry: entry.update(data_offsets=[10**9, 10**9 + 24]), id="span outside the file"),
-        pytest.param(lambda entry: entry.update(data_offsets=[0, entry["data_offsets"][1] - entry["data_offsets"][0]]), id="overlapping spans"),
+        pytest.param(
+            lambda entry: entry.update(data_offsets=[0, entry["data_offsets"][1] - entry["data_offsets"][0]]), id="overlapping spans"
+        ),
         pytest.param(lambda entry: entry.update(dtype="F64"), id="dtype of another size"),
         pytest.param(lambda entry: entry.update(dtype="NONSENSE"), id="dtype that does not exist"),
         pytest.param(lambda entry: entry.update(shape=[-6]), id="negative shape"),

@@ -19,7 +19,9 @@ COMMAND = [sys.executable, "-c", "from headway.cli import main; main()"]
 
 
 def headway(*arguments: str, stdin: str | None = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=120, env=os.environ | {"NO_COLOR": "1"})
+    return subprocess.run(
+        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=120, env=os.environ | {"NO_COLOR": "1"}
+    )
 
 
 def test_generate_prints_the_prompt_and_a_story_and_says_the_pace_on_stderr():
@@ -98,7 +100,9 @@ def test_models_lists_the_embedded_one(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX has them")
 def test_ctrl_c_keeps_what_was_printed_and_exits_130():
-    process = subprocess.Popen([*COMMAND, "generate", "Once upon a time", "--array", "jax"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
+    process = subprocess.Popen(
+        [*COMMAND, "generate", "Once upon a time", "--array", "jax"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    )
     printed = process.stdout.read(40)
     process.send_signal(signal.SIGINT)
     rest, errors = process.communicate(timeout=60)
@@ -121,7 +125,12 @@ def test_a_reader_that_leaves_early_ends_it_quietly():
 
 def test_the_first_token_comes_soon_after_the_process_starts():
     """Not a time limit, which benchmarks measure: text is there long before the story ends."""
-    process = subprocess.Popen([*COMMAND, "generate", "Once upon a time", "--array", "jax", "-n", "400"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    process = subprocess.Popen(
+        [*COMMAND, "generate", "Once upon a time", "--array", "jax", "-n", "400"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
     process.stdout.read(len("Once upon a time") + 1)
     first = time.monotonic()
     process.stdout.read()

@@ -13,7 +13,9 @@ from headway.models import gpt2, llama
 from tests.small_models import GPT2, LLAMA, engine, random_weights
 
 PROMPTS = [[5, 7, 11], [2, 3, 5, 7, 11, 13, 17], [31]]
-SAMPLING = SamplingOptions(temperature=0.9, top_k=20, top_p=0.95, min_p=0.01, typical_p=0.98, repetition_penalty=1.1, presence_penalty=0.2, seed=3)
+SAMPLING = SamplingOptions(
+    temperature=0.9, top_k=20, top_p=0.95, min_p=0.01, typical_p=0.98, repetition_penalty=1.1, presence_penalty=0.2, seed=3
+)
 both_architectures = pytest.mark.parametrize(("architecture", "config"), [(gpt2, GPT2), (llama, LLAMA)], ids=["gpt2", "llama"])
 
 
@@ -54,7 +56,9 @@ def test_the_same_seed_gives_the_same_tokens_on_all_array_libraries(architecture
 
 
 def test_another_seed_gives_other_tokens():
-    first, second = (run(engine(), [PROMPTS[0]], max_new_tokens=20, sampling=SamplingOptions(temperature=2.0, seed=seed)) for seed in (1, 2))
+    first, second = (
+        run(engine(), [PROMPTS[0]], max_new_tokens=20, sampling=SamplingOptions(temperature=2.0, seed=seed)) for seed in (1, 2)
+    )
     assert first != second
 
 

@@ -24,7 +24,16 @@ _LLAMA_LIKE = {
     "eos_token_id": 2,
     "pad_token_id": 0,
 }
-_GPT2 = {"vocab_size": VOCAB_SIZE, "n_positions": 64, "n_embd": 24, "n_layer": 3, "n_head": 4, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+_GPT2 = {
+    "vocab_size": VOCAB_SIZE,
+    "n_positions": 64,
+    "n_embd": 24,
+    "n_layer": 3,
+    "n_head": 4,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "pad_token_id": 0,
+}
 
 
 def _rope(kind: str, **parameters: Any) -> dict[str, Any]:
@@ -54,7 +63,11 @@ class Case:
 CASES = [
     Case("gpt2", "GPT2"),
     Case("gpt2 with n_inner and inverse layer scale", "GPT2", {"n_inner": 50, "scale_attn_by_inverse_layer_idx": True}),
-    Case("gpt2 without scale, exact gelu, own head", "GPT2", {"scale_attn_weights": False, "activation_function": "gelu", "tie_word_embeddings": False}),
+    Case(
+        "gpt2 without scale, exact gelu, own head",
+        "GPT2",
+        {"scale_attn_weights": False, "activation_function": "gelu", "tie_word_embeddings": False},
+    ),
     Case("gpt2 in bfloat16", "GPT2", dtype=torch.bfloat16),
     Case("gpt2 in float16, sharded", "GPT2", save={"max_shard_size": "20KB"}, dtype=torch.float16),
     Case("llama", "Llama"),
@@ -68,12 +81,20 @@ CASES = [
         _rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=16) | {"head_dim": 16},
     ),
     Case("llama with yarn rope", "Llama", _rope("yarn", factor=4.0, original_max_position_embeddings=16) | {"head_dim": 16}),
-    Case("llama with yarn rope and a given magnitude", "Llama", _rope("yarn", factor=4.0, original_max_position_embeddings=16, attention_factor=0.7, beta_fast=16.0)),
+    Case(
+        "llama with yarn rope and a given magnitude",
+        "Llama",
+        _rope("yarn", factor=4.0, original_max_position_embeddings=16, attention_factor=0.7, beta_fast=16.0),
+    ),
     Case("llama sharded", "Llama", save={"max_shard_size": "20KB"}),
     Case("llama in bfloat16", "Llama", dtype=torch.bfloat16),
     Case("mistral with a window", "Mistral", {"sliding_window": 5}),
     Case("qwen2", "Qwen2"),
-    Case("qwen2 tied, with a window in the upper layers", "Qwen2", {"tie_word_embeddings": True, "use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1}),
+    Case(
+        "qwen2 tied, with a window in the upper layers",
+        "Qwen2",
+        {"tie_word_embeddings": True, "use_sliding_window": True, "sliding_window": 4, "max_window_layers": 1},
+    ),
     Case("qwen2 in bfloat16", "Qwen2", dtype=torch.bfloat16),
     Case("qwen3", "Qwen3", {"head_dim": 8}),
     Case("qwen3 with biases, tied", "Qwen3", {"head_dim": 16, "attention_bias": True, "tie_word_embeddings": True}),

@@ -49,7 +49,9 @@ def read(text: str, **more):
     return _config(architecture(keys["model_type"]), keys, ())
 
 
-@pytest.mark.parametrize("text", [GPT2, DISTILGPT2, SMOLLM2, LLAMA32, MISTRAL, QWEN25, QWEN3], ids="gpt2 distilgpt2 smollm2 llama32 mistral qwen25 qwen3".split())
+@pytest.mark.parametrize(
+    "text", [GPT2, DISTILGPT2, SMOLLM2, LLAMA32, MISTRAL, QWEN25, QWEN3], ids="gpt2 distilgpt2 smollm2 llama32 mistral qwen25 qwen3".split()
+)
 def test_every_key_is_understood(text):
     config, keys = read(text), json.loads(text)
     assert config.vocab_size == keys["vocab_size"]

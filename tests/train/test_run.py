@@ -26,7 +26,17 @@ from headway.train.state import parameters
 from headway.trees import leaves
 
 OPTIONS = TrainingOptions(
-    context=24, num_layers=2, num_heads=2, hidden_size=16, batch_size=5, num_steps=12, learning_rate=1e-2, warmup_steps=3, eval_every=4, dtype="float32", seed=7
+    context=24,
+    num_layers=2,
+    num_heads=2,
+    hidden_size=16,
+    batch_size=5,
+    num_steps=12,
+    learning_rate=1e-2,
+    warmup_steps=3,
+    eval_every=4,
+    dtype="float32",
+    seed=7,
 )
 TEXT = "The cat sat on the mat. The dog sat on the log. " * 60
 
@@ -71,8 +81,27 @@ def test_a_stopped_run_resumes_to_the_very_numbers_of_one_that_was_not(tmp_path,
 def test_a_killed_run_resumes_and_its_folder_generates(tmp_path, text, sent):
     out = tmp_path / "out"
     command = [sys.executable, "-c", "from headway.cli import main; main()", "train", "--out", str(out)]
-    options = ["--tokenizer", "bytes", "--context", "24", "--num-layers", "1", "--num-heads", "2", "--hidden-size", "16", "--batch-size", "4", "--eval-every", "5000"]
-    process = subprocess.Popen([*command, *options, "--num-steps", "100000", "--save-every-seconds", "0.1", str(text)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    options = [
+        "--tokenizer",
+        "bytes",
+        "--context",
+        "24",
+        "--num-layers",
+        "1",
+        "--num-heads",
+        "2",
+        "--hidden-size",
+        "16",
+        "--batch-size",
+        "4",
+        "--eval-every",
+        "5000",
+    ]
+    process = subprocess.Popen(
+        [*command, *options, "--num-steps", "100000", "--save-every-seconds", "0.1", str(text)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     state, options_path = out / "training" / "state.safetensors", out / "training" / "options.json"
     while not state.exists():
         time.sleep(0.05)
@@ -241,7 +270,12 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_state(tmp_path, te
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"num_heads": 3, "hidden_size": 16}, "a multiple of num_heads"), ({"num_steps": 0}, "num_steps=0"), ({"dtype": "int8"}, "dtype='int8'"), ({"learning_rate": 0.0}, "learning_rate=0.0")],
+    [
+        ({"num_heads": 3, "hidden_size": 16}, "a multiple of num_heads"),
+        ({"num_steps": 0}, "num_steps=0"),
+        ({"dtype": "int8"}, "dtype='int8'"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0"),
+    ],
 )
 def test_options_out_of_range(options, message):
     with pytest.raises(OptionError, match=message):

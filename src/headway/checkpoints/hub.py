@@ -23,7 +23,9 @@ def resolve_model(name: str | Path) -> Path:
     if path.exists():
         return path
     if not _is_hub_name(str(name)):
-        raise ModelNotFoundError(f"came: {name}; expected: `stories`, the path of a folder that exists, or a hub name (owner/name); looked in {path.absolute().parent}")
+        raise ModelNotFoundError(
+            f"came: {name}; expected: `stories`, the path of a folder that exists, or a hub name (owner/name); looked in {path.absolute().parent}"
+        )
     return _download(str(name))
 
 
@@ -62,9 +64,13 @@ def _download(name: str) -> Path:
     try:
         return Path(snapshot_download(name, allow_patterns=list(WANTED)))
     except GatedRepoError as error:
-        raise ModelNotFoundError(f"came: {name}, whose owner asks for a licence to be accepted; accept it at {constants.ENDPOINT}/{name}, then run: hf auth login") from error
+        raise ModelNotFoundError(
+            f"came: {name}, whose owner asks for a licence to be accepted; accept it at {constants.ENDPOINT}/{name}, then run: hf auth login"
+        ) from error
     except RepositoryNotFoundError as error:
-        raise ModelNotFoundError(f"came: {name}; looked for a folder of that name, and at {constants.ENDPOINT}, which has no such model; check the name, or {remedy}") from error
+        raise ModelNotFoundError(
+            f"came: {name}; looked for a folder of that name, and at {constants.ENDPOINT}, which has no such model; check the name, or {remedy}"
+        ) from error
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
         raise ModelNotFoundError(
             f"came: {name}; looked for a folder of that name, in the cache {cache}, and at {constants.ENDPOINT}, which could not be reached "

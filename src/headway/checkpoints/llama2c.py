@@ -32,7 +32,9 @@ def load_llama2c(path: Path, *, array: str = "numpy", dtype: str = "float32", de
     hidden, inner, layers, heads, kv_heads, vocab, seq_len = (int(size) for size in header) if header.size == 7 else (0,) * 7
     is_tied, vocab = vocab > 0, abs(vocab)
     if min(hidden, inner, layers, heads, kv_heads, vocab, seq_len) < 1 or hidden % heads or heads % kv_heads:
-        raise CheckpointError(f"came: {path} with the sizes {header.tolist()}; expected: those of a llama2.c checkpoint (hidden, inner, layers, heads, kv heads, vocabulary, context)")
+        raise CheckpointError(
+            f"came: {path} with the sizes {header.tolist()}; expected: those of a llama2.c checkpoint (hidden, inner, layers, heads, kv heads, vocabulary, context)"
+        )
     head_dim = hidden // heads
     shapes = {
         "token_embedding": (vocab, hidden),

@@ -53,7 +53,10 @@ def load_checkpoint(
     module = architecture(keys["model_type"])
     config = _config(module, keys, ignored_config_keys)
     generation_config = _read_json(folder, "generation_config.json") if (folder / "generation_config.json").exists() else {}
-    generation_config = {**{name: keys[name] for name in ("bos_token_id", "eos_token_id") if keys.get(name) is not None}, **generation_config}
+    generation_config = {
+        **{name: keys[name] for name in ("bos_token_id", "eos_token_id") if keys.get(name) is not None},
+        **generation_config,
+    }
     tensors = _open_tensors(folder)
     return Checkpoint(module, config, _weights(module, config, tensors, array, dtype, device), generation_config)
 
@@ -70,7 +73,9 @@ def _weights(module: ModuleType, config: Any, tensors: dict[str, SafetensorsFile
     _check_names(module, named, tensors)
     for name, place in named.items():
         if tensors[name].shape(name) != place.shape:
-            raise CheckpointError(f"came: tensor {name} {tensors[name].shape(name)}; expected: {place.shape}, by config.json; the two files do not belong together")
+            raise CheckpointError(
+                f"came: tensor {name} {tensors[name].shape(name)}; expected: {place.shape}, by config.json; the two files do not belong together"
+            )
     whole = {place.name: _converted(name, tensors[name], array, dtype, device) for name, place in named.items()}
     leaves = {}
     for path, place in table.items():
@@ -85,7 +90,9 @@ def _converted(name: str, file: SafetensorsFile, array: str, dtype: str, device:
     if dtype_name(stored.dtype) == dtype and array in ("numpy", "torch"):
         return from_numpy(stored, array, device)
     if array == "numpy":
-        converted = _widened(stored) if dtype == "float32" and dtype_name(stored.dtype) == "bfloat16" else stored.astype(as_dtype(dtype, numpy))
+        converted = (
+            _widened(stored) if dtype == "float32" and dtype_name(stored.dtype) == "bfloat16" else stored.astype(as_dtype(dtype, numpy))
+        )
     else:
         namespace = array_library(array)
         converted = cast(from_numpy(stored, array, device), as_dtype(dtype, namespace))
@@ -111,7 +118,9 @@ def _stored_name(name: str, prefix: str, tensors: dict[str, SafetensorsFile]) ->
 def _check_names(module: ModuleType, named: dict[str, Any], tensors: dict[str, SafetensorsFile]) -> None:
     missing = sorted(set(named) - set(tensors))
     if missing:
-        raise CheckpointError(f"came: a checkpoint without {_some(missing)}; expected: every tensor of {module.__name__.rpartition('.')[2]}; download it again")
+        raise CheckpointError(
+            f"came: a checkpoint without {_some(missing)}; expected: every tensor of {module.__name__.rpartition('.')[2]}; download it again"
+        )
     ignored = re.compile(f"({re.escape(module.PREFIX)})?({module.IGNORED_TENSORS})|lm_head.weight")
     left_over = sorted(name for name in set(tensors) - set(named) if not ignored.fullmatch(name))
     if left_over:
@@ -133,7 +142,9 @@ def _open_tensors(folder: Path) -> dict[str, SafetensorsFile]:
         if missing:
             raise CheckpointError(f"came: {folder} without {_some(missing)}; expected: every shard that {index.name} names; download them")
     else:
-        raise CheckpointError(f"came: {folder} {_instead(folder)}; expected: model.safetensors, or model.safetensors.index.json and its shards")
+        raise CheckpointError(
+            f"came: {folder} {_instead(folder)}; expected: model.safetensors, or model.safetensors.index.json and its shards"
+        )
     return {name: file for file in map(SafetensorsFile, paths) for name in file.names()}
 
 

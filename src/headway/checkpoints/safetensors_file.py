@@ -48,7 +48,9 @@ class SafetensorsFile:
                 self._header = json.loads(file.read(header_size))
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         except FileNotFoundError as error:
-            raise CheckpointError(f"came: no file {path}; expected: a shard that the checkpoint names; download the folder again") from error
+            raise CheckpointError(
+                f"came: no file {path}; expected: a shard that the checkpoint names; download the folder again"
+            ) from error
         except (SafetensorError, OSError, ValueError, struct.error) as error:
             raise CheckpointError(f"came: {path}, no sound safetensors file ({error}); expected: a whole one; download it again") from error
         self._start = 8 + header_size

@@ -19,7 +19,13 @@ ARCHITECTURE_CLASSES = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM", 
 
 
 def save_checkpoint(
-    folder: Path, architecture: ModuleType, config: Any, weights: Any, *, dtype: str = "float32", generation_config: dict[str, Any] | None = None
+    folder: Path,
+    architecture: ModuleType,
+    config: Any,
+    weights: Any,
+    *,
+    dtype: str = "float32",
+    generation_config: dict[str, Any] | None = None,
 ) -> None:
     """Write config.json, generation_config.json and model.safetensors, as Hugging Face lays them out.
 

@@ -45,7 +45,14 @@ def command(
     while (said := message if message is not None else _next_line()) is not None:
         messages.append({"role": "user", "content": said})
         pieces = language_model.chat(
-            messages, max_new_tokens=max_new_tokens, stop=stop or (), temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed
+            messages,
+            max_new_tokens=max_new_tokens,
+            stop=stop or (),
+            temperature=temperature,
+            top_k=top_k,
+            top_p=top_p,
+            min_p=min_p,
+            seed=seed,
         )
         answer, _ = o.print_stream(pieces)
         if message is not None:

@@ -31,7 +31,9 @@ def command(as_json: o.Json = False) -> None:
 
     table = Table("name", "architecture", "weights", "runs here", "folder", box=None, pad_edge=False)
     for row in rows:
-        table.add_row(row["name"], row["architecture"], f"{row['bytes'] / 1e6:,.1f} MB", "yes" if row["can_run"] else row["reason"], row["folder"])
+        table.add_row(
+            row["name"], row["architecture"], f"{row['bytes'] / 1e6:,.1f} MB", "yes" if row["can_run"] else row["reason"], row["folder"]
+        )
     Console(soft_wrap=True).print(table)
 
 
@@ -41,5 +43,20 @@ def _describe(name: str, folder: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         architecture = None
     num_bytes = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
-    reason = "no config.json" if architecture is None else "architecture not built" if architecture not in ARCHITECTURES else "no weights" if not num_bytes else ""
-    return {"name": name, "architecture": architecture or "?", "bytes": num_bytes, "can_run": not reason, "reason": reason, "folder": str(folder)}
+    reason = (
+        "no config.json"
+        if architecture is None
+        else "architecture not built"
+        if architecture not in ARCHITECTURES
+        else "no weights"
+        if not num_bytes
+        else ""
+    )
+    return {
+        "name": name,
+        "architecture": architecture or "?",
+        "bytes": num_bytes,
+        "can_run": not reason,
+        "reason": reason,
+        "folder": str(folder),
+    }

@@ -25,7 +25,9 @@ class ArrayLibrary(StrEnum):
 
 Model = Annotated[str, typer.Option("--model", "-m", help="stories (embedded), a folder, or a hub name such as Qwen/Qwen2-0.5B")]
 MaxNewTokens = Annotated[int, typer.Option("--max-new-tokens", "-n", help="How many tokens to add at most.")]
-Temperature = Annotated[float | None, typer.Option(help="0 always takes the most likely token; above 1 is more surprising.  [default: the model's own]")]
+Temperature = Annotated[
+    float | None, typer.Option(help="0 always takes the most likely token; above 1 is more surprising.  [default: the model's own]")
+]
 TopK = Annotated[int | None, typer.Option(help="Sample from the k most likely tokens only.")]
 TopP = Annotated[float | None, typer.Option(help="Sample from the most likely tokens that reach this probability together.")]
 MinP = Annotated[float | None, typer.Option(help="Sample from tokens at least this share as likely as the most likely one.")]

@@ -97,7 +97,9 @@ def command(
         raise KeyboardInterrupt
     finish(run, out, dtype=weights_dtype)
     shown.say(f'done in {run.seconds:,.0f} s; to try it: headway generate --model {out} "…"')
-    o.print_json({"model": str(out), "step": run.step, "seconds": round(run.seconds, 1), "validation_loss": run.curve[-1]["validation_loss"]})
+    o.print_json(
+        {"model": str(out), "step": run.step, "seconds": round(run.seconds, 1), "validation_loss": run.curve[-1]["validation_loss"]}
+    )
 
 
 class _Interruption:
@@ -143,9 +145,15 @@ class _Shown:
 
                 def report(progress: Any) -> None:
                     left = f"{progress.seconds_left / 60:.1f} min left"
-                    bar.update(task, completed=progress.step, description=f"loss {progress.loss:.3f}  {progress.tokens_per_second:,.0f} tokens/s  {left}")
+                    bar.update(
+                        task,
+                        completed=progress.step,
+                        description=f"loss {progress.loss:.3f}  {progress.tokens_per_second:,.0f} tokens/s  {left}",
+                    )
                     if progress.validation_loss is not None:
-                        self.say(f"step {progress.step}: loss {progress.loss:.4f}, validation loss {progress.validation_loss:.4f}, learning rate {progress.learning_rate:.2e}")
+                        self.say(
+                            f"step {progress.step}: loss {progress.loss:.4f}, validation loss {progress.validation_loss:.4f}, learning rate {progress.learning_rate:.2e}"
+                        )
 
                 yield report
 

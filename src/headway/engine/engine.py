@@ -50,7 +50,9 @@ class Engine:
             raise PromptError("came: an empty prompt; expected: at least one token to continue")
         wrong = [token_id for token_id in request.token_ids if not 0 <= token_id < vocab_size]
         if wrong:
-            raise TokenIdError(f"came: token id {wrong[0]} in the prompt; expected: 0 to {vocab_size - 1}; does the tokenizer belong to this model?")
+            raise TokenIdError(
+                f"came: token id {wrong[0]} in the prompt; expected: 0 to {vocab_size - 1}; does the tokenizer belong to this model?"
+            )
         if len(request.token_ids) >= max_seq_len:
             raise PromptError(
                 f"came: a prompt of {len(request.token_ids)} tokens; expected: at most {max_seq_len - 1}, "

@@ -55,7 +55,9 @@ class SamplingOptions:
         if self.seed is not None and self.seed < 0:
             raise OptionError(f"came: seed={self.seed}; expected: 0 or above; leave it out for a new one each time")
         if self.num_log_probs is not None and self.num_log_probs < 0:
-            raise OptionError(f"came: num_log_probs={self.num_log_probs}; expected: 0 (the chosen token's alone) or above; leave it out for none")
+            raise OptionError(
+                f"came: num_log_probs={self.num_log_probs}; expected: 0 (the chosen token's alone) or above; leave it out for none"
+            )
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,9 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.max_new_tokens is not None and self.max_new_tokens < 1:
-            raise OptionError(f"came: max_new_tokens={self.max_new_tokens}; expected: at least 1; leave it out for as many as the context holds")
+            raise OptionError(
+                f"came: max_new_tokens={self.max_new_tokens}; expected: at least 1; leave it out for as many as the context holds"
+            )
 
 
 @dataclass(frozen=True)

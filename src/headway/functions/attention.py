@@ -99,7 +99,9 @@ def scaled_dot_product_attention(
     """
     array_namespace(query, key, value)
     if key.shape[:-1] != value.shape[:-1]:
-        raise ShapeError(f"came: key {tuple(key.shape)} and value {tuple(value.shape)}; expected: the same heads and key_len, one value per key")
+        raise ShapeError(
+            f"came: key {tuple(key.shape)} and value {tuple(value.shape)}; expected: the same heads and key_len, one value per key"
+        )
     weights = attention_weights(widen(query), widen(key), mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
     return cast(_grouped_matmul(weights, widen(value)), as_floating(query).dtype)
 
@@ -114,7 +116,9 @@ def _grouped_matmul(left: Array, right: Array) -> Array:
 
 def _check_operands(query: Array, key: Array) -> None:
     if query.ndim < 2 or key.ndim < 2 or query.shape[-1] != key.shape[-1]:
-        raise ShapeError(f"came: query {tuple(query.shape)} and key {tuple(key.shape)}; expected: (..., seq_len, head_dim) with the same head_dim")
+        raise ShapeError(
+            f"came: query {tuple(query.shape)} and key {tuple(key.shape)}; expected: (..., seq_len, head_dim) with the same head_dim"
+        )
     if query.ndim > 2 and key.ndim > 2 and query.shape[-3] % key.shape[-3]:
         raise ShapeError(
             f"came: query {tuple(query.shape)} with {query.shape[-3]} heads and key {tuple(key.shape)} with {key.shape[-3]}; "

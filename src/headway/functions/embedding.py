@@ -63,4 +63,6 @@ def check_token_ids(token_ids: Array, vocab_size: int) -> None:
     smallest, largest = int(xp.min(token_ids)), int(xp.max(token_ids))
     if smallest < 0 or largest >= vocab_size:
         wrong = smallest if smallest < 0 else largest
-        raise TokenIdError(f"came: token id {wrong}; expected: 0 to {vocab_size - 1}; the tokenizer and the model do not belong together, or an id was made by hand")
+        raise TokenIdError(
+            f"came: token id {wrong}; expected: 0 to {vocab_size - 1}; the tokenizer and the model do not belong together, or an id was made by hand"
+        )

@@ -50,7 +50,9 @@ class KVCache:
         """
         end = self.length + key.shape[-2]
         if end > self.keys.shape[-2]:
-            raise ShapeError(f"came: {key.shape[-2]} positions after {self.length}; expected: at most {self.keys.shape[-2]} in all; make a longer cache")
+            raise ShapeError(
+                f"came: {key.shape[-2]} positions after {self.length}; expected: at most {self.keys.shape[-2]} in all; make a longer cache"
+            )
         start, self.length = self.length, end
         self.keys = _write(self.keys, key, start)
         self.values = _write(self.values, value, start)

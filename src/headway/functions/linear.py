@@ -43,14 +43,18 @@ def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     if weight.ndim != 2 or x.shape[-1] != weight.shape[1]:
         raise ShapeError(_mismatch(x, weight))
     if bias is not None and tuple(bias.shape) != (weight.shape[0],):
-        raise ShapeError(f"came: bias {tuple(bias.shape)}; expected: {(weight.shape[0],)}, one number per row of weight {tuple(weight.shape)}")
+        raise ShapeError(
+            f"came: bias {tuple(bias.shape)}; expected: {(weight.shape[0],)}, one number per row of weight {tuple(weight.shape)}"
+        )
     x = as_floating(x)
     product = x @ array_namespace(x, weight, bias).matrix_transpose(weight)
     return cast(product if bias is None else product + bias, x.dtype)  # NumPy multiplies bfloat16 into float32
 
 
 def _mismatch(x: Array, weight: Array) -> str:
-    message = f"came: x {tuple(x.shape)} and weight {tuple(weight.shape)}; expected: x (..., in_features) and weight (out_features, in_features)"
+    message = (
+        f"came: x {tuple(x.shape)} and weight {tuple(weight.shape)}; expected: x (..., in_features) and weight (out_features, in_features)"
+    )
     if weight.ndim == 2 and x.shape[-1] == weight.shape[0]:
         message += "; the weight looks transposed: pass weight.T"
     return message

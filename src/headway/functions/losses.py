@@ -32,7 +32,9 @@ def cross_entropy(logits: Array, targets: Array, *, ignored: int | None = None) 
     """
     xp = array_namespace(logits, targets)
     if tuple(targets.shape) != tuple(logits.shape[:-1]):
-        raise ShapeError(f"came: logits {tuple(logits.shape)} and targets {tuple(targets.shape)}; expected: targets {tuple(logits.shape[:-1])}, one per row")
+        raise ShapeError(
+            f"came: logits {tuple(logits.shape)} and targets {tuple(targets.shape)}; expected: targets {tuple(logits.shape[:-1])}, one per row"
+        )
     counts = xp.ones_like(targets) > 0 if ignored is None else targets != ignored
     targets = xp.where(counts, targets, xp.zeros_like(targets))
     check_token_ids(targets, logits.shape[-1])

@@ -28,7 +28,9 @@ def causal_mask(query_len: int, key_len: int | None = None, *, offset: int | Non
     return keys <= queries
 
 
-def sliding_window_mask(query_len: int, key_len: int | None = None, *, window: int, offset: int | None = None, like: Array | None = None) -> Array:
+def sliding_window_mask(
+    query_len: int, key_len: int | None = None, *, window: int, offset: int | None = None, like: Array | None = None
+) -> Array:
     """Let every query attend to itself and to the window - 1 positions before it.
 
         offset + query_position - window < key_position ≤ offset + query_position

@@ -225,11 +225,15 @@ def unstack_heads(weights: MultiHeadAttentionWeights, num_heads: int) -> tuple[H
     if weights.query_norm is not None or weights.key_norm is not None:
         raise OptionError("came: weights with query_norm or key_norm; expected: none; a list of single heads has no place for them")
     if num_heads < 1 or weights.query.weight.shape[0] % num_heads:
-        raise ShapeError(f"came: query weight {tuple(weights.query.weight.shape)} and num_heads={num_heads}; expected: rows that divide by num_heads")
+        raise ShapeError(
+            f"came: query weight {tuple(weights.query.weight.shape)} and num_heads={num_heads}; expected: rows that divide by num_heads"
+        )
     head_dim = weights.query.weight.shape[0] // num_heads
     num_kv_heads = _num_kv_heads(weights, head_dim)
     if num_heads % num_kv_heads:
-        raise ShapeError(f"came: {num_heads} query heads and {num_kv_heads} key heads of {head_dim}; expected: num_heads a multiple of num_kv_heads")
+        raise ShapeError(
+            f"came: {num_heads} query heads and {num_kv_heads} key heads of {head_dim}; expected: num_heads a multiple of num_kv_heads"
+        )
     group_size = num_heads // num_kv_heads
     return tuple(
         HeadWeights(

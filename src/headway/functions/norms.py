@@ -91,4 +91,6 @@ def _scale_and_shift(x: Array, weight: Array | None, bias: Array | None) -> Arra
 def _check_width(x: Array, *parameters: Array | None) -> None:
     for parameter in parameters:
         if parameter is not None and tuple(parameter.shape) != (x.shape[-1],):
-            raise ShapeError(f"came: x {tuple(x.shape)} and a norm's weight or bias {tuple(parameter.shape)}; expected: {(x.shape[-1],)}, one number per coordinate")
+            raise ShapeError(
+                f"came: x {tuple(x.shape)} and a norm's weight or bias {tuple(parameter.shape)}; expected: {(x.shape[-1],)}, one number per coordinate"
+            )

@@ -57,7 +57,9 @@ def learned_positions(positions: Array, table: Array) -> Array:
     Source   Gehring et al. 2017, section 3.1
     """
     if positions.shape[-1] > table.shape[0]:
-        raise ShapeError(f"came: {positions.shape[-1]} positions; expected: at most {table.shape[0]}, the rows of the table; shorten the sequence")
+        raise ShapeError(
+            f"came: {positions.shape[-1]} positions; expected: at most {table.shape[0]}, the rows of the table; shorten the sequence"
+        )
     return embed(positions, table)
 
 
@@ -230,10 +232,17 @@ def _clamp(x: Array) -> Array:
 
 def _check_angles(x: Array, cos: Array, sin: Array) -> None:
     has_positions = min(x.ndim, cos.ndim) > 1
-    if not has_positions or tuple(cos.shape) != tuple(sin.shape) or 2 * cos.shape[-1] > x.shape[-1] or cos.shape[-2] not in (1, x.shape[-2]):
+    if (
+        not has_positions
+        or tuple(cos.shape) != tuple(sin.shape)
+        or 2 * cos.shape[-1] > x.shape[-1]
+        or cos.shape[-2] not in (1, x.shape[-2])
+    ):
         raise ShapeError(
             f"came: x {tuple(x.shape)}, cos {tuple(cos.shape)}, sin {tuple(sin.shape)}; expected: x (..., seq_len, head_dim), "
             "cos and sin (..., seq_len, head_dim // 2), from rotary_cos_sin at the positions of x"
         )
     if cos.ndim > 2 and cos.ndim < x.ndim:
-        raise OptionError(f"came: x {tuple(x.shape)} and cos {tuple(cos.shape)}; expected: an axis for the heads in cos and sin; pass positions[:, None]")
+        raise OptionError(
+            f"came: x {tuple(x.shape)} and cos {tuple(cos.shape)}; expected: an axis for the heads in cos and sin; pass positions[:, None]"
+        )

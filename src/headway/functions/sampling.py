@@ -25,7 +25,9 @@ def scale_by_temperature(logits: Array, temperature: float) -> Array:
     Source   Ackley et al. 1985
     """
     if not 0 < temperature < float("inf"):
-        raise OptionError(f"came: temperature={temperature}; expected: above 0; for the most likely token take the argmax (generate does so at 0)")
+        raise OptionError(
+            f"came: temperature={temperature}; expected: above 0; for the most likely token take the argmax (generate does so at 0)"
+        )
     return cast(widen(logits) / temperature, as_floating(logits).dtype)
 
 

@@ -12,7 +12,19 @@ from headway import functions
 from headway.arrays import Array
 from headway.functions.embedding import check_token_ids
 
-__all__ = ["cross_entropy", "embed", "gelu", "gelu_tanh", "layer_norm", "linear", "rms_norm", "scaled_dot_product_attention", "silu", "softmax", "unembed"]
+__all__ = [
+    "cross_entropy",
+    "embed",
+    "gelu",
+    "gelu_tanh",
+    "layer_norm",
+    "linear",
+    "rms_norm",
+    "scaled_dot_product_attention",
+    "silu",
+    "softmax",
+    "unembed",
+]
 
 
 def softmax(x: Array, *, axis: int = -1) -> Array:

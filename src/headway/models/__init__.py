@@ -26,5 +26,7 @@ def architecture(model_type: str) -> ModuleType:
     Errors   UnsupportedError for a model_type that is not built here.
     """
     if model_type not in ARCHITECTURES:
-        raise UnsupportedError(f"came: model_type {model_type!r}; expected one of {', '.join(ARCHITECTURES)}; this architecture is not built here")
+        raise UnsupportedError(
+            f"came: model_type {model_type!r}; expected one of {', '.join(ARCHITECTURES)}; this architecture is not built here"
+        )
     return import_module(f"headway.models.{ARCHITECTURES[model_type]}")

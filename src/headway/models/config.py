@@ -35,7 +35,9 @@ REFUSED_UNLESS_OFF = frozenset(
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 
 
-def config_from(kind: type[Config], keys: Mapping[str, Any], *, without_effect: Collection[str] = (), ignored: Collection[str] = ()) -> Config:
+def config_from(
+    kind: type[Config], keys: Mapping[str, Any], *, without_effect: Collection[str] = (), ignored: Collection[str] = ()
+) -> Config:
     """Fill a config dataclass from the keys of config.json.
 
     kind            a dataclass whose fields are the keys that are used

@@ -17,7 +17,11 @@ from headway.models.stored import Stored, stored_norm
 
 PREFIX = "transformer."
 IGNORED_TENSORS = r"h\.\d+\.attn\.(bias|masked_bias)"
-WITHOUT_EFFECT = ("n_ctx", "reorder_and_upcast_attn", *(f"summary_{key}" for key in ["activation", "first_dropout", "proj_to_labels", "type", "use_proj"]))
+WITHOUT_EFFECT = (
+    "n_ctx",
+    "reorder_and_upcast_attn",
+    *(f"summary_{key}" for key in ["activation", "first_dropout", "proj_to_labels", "type", "use_proj"]),
+)
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu", "silu": "silu", "swish": "silu"}
 
 
@@ -73,7 +77,9 @@ def stored_weights(config: Config) -> dict[str, Stored]:
     """Where each leaf lies: this architecture stores every matrix as (in, out), and query, key and value side by side."""
     width, inner = config.n_embd, config.n_inner or 4 * config.n_embd
 
-    def conv1d(path: str, name: str, out_features: int, in_features: int, columns: tuple[int, int] | None = None, *, of: int = 1) -> dict[str, Stored]:
+    def conv1d(
+        path: str, name: str, out_features: int, in_features: int, columns: tuple[int, int] | None = None, *, of: int = 1
+    ) -> dict[str, Stored]:
         return {
             f"{path}.weight": Stored(f"{name}.weight", (in_features, of * out_features), columns, is_transposed=True),
             f"{path}.bias": Stored(f"{name}.bias", (of * out_features,), columns),
@@ -104,7 +110,13 @@ def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array)
 
 
 def hidden_states(
-    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: Operations = functions
+    token_ids: Array,
+    weights: Weights,
+    config: Config,
+    *,
+    kv_cache: KVCaches = None,
+    padding: Array | None = None,
+    ops: Operations = functions,
 ) -> Array:
     """Token ids to the vectors below the output head.
 
@@ -146,7 +158,13 @@ def logits(hidden: Array, weights: Weights, config: Config, *, ops: Operations =
 
 
 def forward(
-    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: Operations = functions
+    token_ids: Array,
+    weights: Weights,
+    config: Config,
+    *,
+    kv_cache: KVCaches = None,
+    padding: Array | None = None,
+    ops: Operations = functions,
 ) -> Array:
     """Token ids (batch_size, seq_len) to logits (batch_size, seq_len, vocab_size); arguments as in hidden_states."""
     return logits(hidden_states(token_ids, weights, config, kv_cache=kv_cache, padding=padding, ops=ops), weights, config, ops=ops)

@@ -46,7 +46,9 @@ class Config:
     tie_word_embeddings: bool = False
 
     def __post_init__(self) -> None:
-        expect_positive(self, "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
+        expect_positive(
+            self, "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings"
+        )
         expect_one_of("hidden_act", self.hidden_act, ACTIVATIONS)
         if self.head_dim is None:
             expect_multiple(self, "hidden_size", "num_attention_heads")
@@ -91,7 +93,9 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         path, name = f"layers.{index}", f"{PREFIX}layers.{index}"
         table |= stored_norm(f"{path}.attention_norm", f"{name}.input_layernorm", width)
         for part, size in (("query", query_size), ("key", kv_size), ("value", kv_size)):
-            table |= stored_linear(f"{path}.attention.{part}", f"{name}.self_attn.{part[0]}_proj", size, width, has_bias=config.attention_bias)
+            table |= stored_linear(
+                f"{path}.attention.{part}", f"{name}.self_attn.{part[0]}_proj", size, width, has_bias=config.attention_bias
+            )
         table |= stored_linear(f"{path}.attention.output", f"{name}.self_attn.o_proj", width, query_size, has_bias=config.attention_bias)
         table |= stored_norm(f"{path}.feed_forward_norm", f"{name}.post_attention_layernorm", width)
         for part, rows, columns in (("gate", inner, width), ("up", inner, width), ("down", width, inner)):
@@ -108,7 +112,13 @@ def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array)
 
 
 def hidden_states(
-    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: Operations = functions
+    token_ids: Array,
+    weights: Weights,
+    config: Config,
+    *,
+    kv_cache: KVCaches = None,
+    padding: Array | None = None,
+    ops: Operations = functions,
 ) -> Array:
     """Token ids to the vectors below the output head.
 
@@ -150,7 +160,13 @@ def logits(hidden: Array, weights: Weights, config: Config, *, ops: Operations =
 
 
 def forward(
-    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: Operations = functions
+    token_ids: Array,
+    weights: Weights,
+    config: Config,
+    *,
+    kv_cache: KVCaches = None,
+    padding: Array | None = None,
+    ops: Operations = functions,
 ) -> Array:
     """Token ids (batch_size, seq_len) to logits (batch_size, seq_len, vocab_size); arguments as in hidden_states."""
     return logits(hidden_states(token_ids, weights, config, kv_cache=kv_cache, padding=padding, ops=ops), weights, config, ops=ops)

@@ -44,7 +44,9 @@ class Config:
     tie_word_embeddings: bool = False
 
     def __post_init__(self) -> None:
-        expect_positive(self, "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
+        expect_positive(
+            self, "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings"
+        )
         expect_one_of("hidden_act", self.hidden_act, ACTIVATIONS)
         if self.head_dim is None:
             expect_multiple(self, "hidden_size", "num_attention_heads")
@@ -66,7 +68,9 @@ class Config:
         """How many positions a token sees in each layer; None for all."""
         if not self.use_sliding_window:
             return (None,) * self.num_hidden_layers
-        kinds = self.layer_types or ["full_attention" if i < self.max_window_layers else "sliding_attention" for i in range(self.num_hidden_layers)]
+        kinds = self.layer_types or [
+            "full_attention" if i < self.max_window_layers else "sliding_attention" for i in range(self.num_hidden_layers)
+        ]
         return tuple(self.sliding_window if kind == "sliding_attention" else None for kind in kinds)
 
 
@@ -116,7 +120,13 @@ def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array)
 
 
 def hidden_states(
-    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: Operations = functions
+    token_ids: Array,
+    weights: Weights,
+    config: Config,
+    *,
+    kv_cache: KVCaches = None,
+    padding: Array | None = None,
+    ops: Operations = functions,
 ) -> Array:
     """Token ids to the vectors below the output head.
 
@@ -159,7 +169,13 @@ def logits(hidden: Array, weights: Weights, config: Config, *, ops: Operations =
 
 
 def forward(
-    token_ids: Array, weights: Weights, config: Config, *, kv_cache: KVCaches = None, padding: Array | None = None, ops: Operations = functions
+    token_ids: Array,
+    weights: Weights,
+    config: Config,
+    *,
+    kv_cache: KVCaches = None,
+    padding: Array | None = None,
+    ops: Operations = functions,
 ) -> Array:
     """Token ids (batch_size, seq_len) to logits (batch_size, seq_len, vocab_size); arguments as in hidden_states."""
     return logits(hidden_states(token_ids, weights, config, kv_cache=kv_cache, padding=padding, ops=ops), weights, config, ops=ops)

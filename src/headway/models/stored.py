@@ -38,5 +38,3 @@ def stored_norm(path: str, name: str, size: int, *, has_bias: bool = False) -> d
     """A norm's weight, and its bias where it has one."""
     stored = {f"{path}.weight": Stored(f"{name}.weight", (size,))}
     return stored | ({f"{path}.bias": Stored(f"{name}.bias", (size,))} if has_bias else {})
-
-

@@ -1,10 +1,10 @@
 """Text to token ids and back, and conversations to prompts.
 
-    load_tokenizer(path)    of a model folder, or a file of llama2.c
-    train_bpe(texts, …)     a byte-level BPE of one's own
-    byte_tokenizer()        one token per byte
-    Tokenizer               what all of them are
-    StreamDecoder           token by token to text, whole characters only
+load_tokenizer(path)    of a model folder, or a file of llama2.c
+train_bpe(texts, …)     a byte-level BPE of one's own
+byte_tokenizer()        one token per byte
+Tokenizer               what all of them are
+StreamDecoder           token by token to text, whole characters only
 """
 
 from headway.tokenizers.library import LibraryTokenizer

@@ -51,7 +51,9 @@ def read_documents(files: Iterable[Path]) -> Iterator[str]:
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
-            raise TrainingError(f"came: {path}, not UTF-8 at byte {error.start}; expected: a text file in UTF-8; convert it first") from error
+            raise TrainingError(
+                f"came: {path}, not UTF-8 at byte {error.start}; expected: a text file in UTF-8; convert it first"
+            ) from error
         except OSError as error:
             raise TrainingError(f"came: {path}; expected: a text file that can be read ({error.strerror})") from error
         documents = [document.strip("\n") for document in text.split(SEPARATOR)]
@@ -89,4 +91,6 @@ def open_corpus(folder: Path) -> Corpus:
     try:
         return Corpus(*(numpy.load(folder / f"{name}.npy", mmap_mode="r") for name in ("train", "validation", "starts")))
     except (OSError, ValueError) as error:
-        raise TrainingError(f"came: {folder} without a whole corpus ({error}); expected: train.npy, validation.npy, starts.npy; start the run anew") from error
+        raise TrainingError(
+            f"came: {folder} without a whole corpus ({error}); expected: train.npy, validation.npy, starts.npy; start the run anew"
+        ) from error

@@ -69,7 +69,9 @@ class Run:
             tokens = self.options.batch_size * self.options.context
             progress = Progress(self.step, self.options.num_steps, loss, learning_rate, tokens / seconds, self.seconds, validation)
             if validation is not None:
-                self.curve.append({"step": self.step, "loss": round(loss, 4), "validation_loss": round(validation, 4), "seconds": round(self.seconds, 1)})
+                self.curve.append(
+                    {"step": self.step, "loss": round(loss, 4), "validation_loss": round(validation, 4), "seconds": round(self.seconds, 1)}
+                )
             report(progress)
             if time.monotonic() - saved_at > self.options.save_every_seconds:
                 self.save()
@@ -91,7 +93,9 @@ class Run:
             if not isinstance(error, OSError) and type(error).__name__ != "SafetensorError":
                 raise
             kept = "the state before it stands" if self.state_path.exists() else "there is none before it"
-            raise TrainingError(f"the state of step {self.step} could not be written to {self.state_path} ({error}); {kept}; make room, then --resume") from error
+            raise TrainingError(
+                f"the state of step {self.step} could not be written to {self.state_path} ({error}); {kept}; make room, then --resume"
+            ) from error
 
     @torch.no_grad()
     def validation_loss(self) -> float:
@@ -143,6 +147,7 @@ def scheduled_learning_rate(step: int, options: TrainingOptions) -> float:
 
 def faster_dtype(device: str) -> str:
     """bfloat16 where this machine multiplies it faster than float32, measured on one product."""
+
     def seconds(dtype: torch.dtype) -> float:
         a = torch.ones(512, 512, dtype=dtype, device=device)
         times = []

@@ -47,7 +47,9 @@ class TrainingOptions:
             if getattr(self, name) < 1:
                 raise OptionError(f"came: {name}={getattr(self, name)}; expected: at least 1")
         if self.hidden_size % self.num_heads:
-            raise OptionError(f"came: hidden_size={self.hidden_size}, num_heads={self.num_heads}; expected: hidden_size a multiple of num_heads")
+            raise OptionError(
+                f"came: hidden_size={self.hidden_size}, num_heads={self.num_heads}; expected: hidden_size a multiple of num_heads"
+            )
         if not 0 < self.learning_rate < float("inf"):
             raise OptionError(f"came: learning_rate={self.learning_rate}; expected: above 0")
         if self.dtype not in ("auto", "float32", "bfloat16"):

@@ -65,7 +65,9 @@ def resume(out: Path) -> Run:
     try:
         options = TrainingOptions(**json.loads((work / "options.json").read_text()))
     except (OSError, ValueError, TypeError) as error:
-        raise TrainingError(f"came: {out} without a training run ({error}); expected: a folder that headway train started; leave --resume out to start") from error
+        raise TrainingError(
+            f"came: {out} without a training run ({error}); expected: a folder that headway train started; leave --resume out to start"
+        ) from error
     return Run(_config(load_tokenizer(out).vocab_size, options), open_corpus(work), options, work / "state.safetensors")
 
 

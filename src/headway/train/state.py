@@ -57,4 +57,6 @@ def read_progress(path: Path) -> dict[str, Any]:
         with safe_open(path, framework="pt") as file:
             return json.loads(file.metadata()["progress"])
     except (OSError, SafetensorError, KeyError, TypeError, ValueError) as error:
-        raise TrainingError(f"came: {path}, which is no training state ({error}); expected: a file that headway train wrote; start the run anew") from error
+        raise TrainingError(
+            f"came: {path}, which is no training state ({error}); expected: a file that headway train wrote; start the run anew"
+        ) from error
