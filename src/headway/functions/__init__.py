@@ -10,16 +10,7 @@ from headway.functions.kv_cache import KVCache
 from headway.functions.linear import LinearWeights, linear
 from headway.functions.losses import cross_entropy
 from headway.functions.masks import apply_mask, causal_mask, padding_mask, sliding_window_mask
-from headway.functions.multi_head_attention import (
-    HeadWeights,
-    MultiHeadAttentionWeights,
-    merge_heads,
-    multi_head_attention,
-    split_heads,
-    stack_heads,
-    stacked_heads_attention,
-    unstack_heads,
-)
+from headway.functions.multi_head_attention import MultiHeadAttentionWeights, merge_heads, multi_head_attention, split_heads
 from headway.functions.norms import NormWeights, layer_norm, rms_norm
 from headway.functions.optimize import GradientDescentResult, gradient_descent
 from headway.functions.positions import (
@@ -45,6 +36,7 @@ from headway.functions.sampling import (
     scale_by_temperature,
 )
 from headway.functions.softmax import log_softmax, softmax
+from headway.functions.stacked_heads import HeadWeights, stack_heads, stacked_heads_attention, unstack_heads
 
 __all__ = [
     "DecoderLayerWeights",
