@@ -7,7 +7,7 @@ import pytest
 
 from headway.checkpoints import Checkpoint
 from headway.engine import SampledToken
-from headway.errors import OptionError, PromptError, TokenIdError, UnsupportedError
+from headway.errors import CheckpointError, OptionError, PromptError, TokenIdError, UnsupportedError
 from headway.language_model import LanguageModel, TextStream
 from headway.models import gpt2
 from headway.tokenizers import byte_tokenizer
@@ -143,11 +143,45 @@ def test_a_token_id_out_of_range(model):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"topp": 0.5}, "came: option topp; expected: max_new_tokens"), ({"stop": ""}, "an empty stop string")]
+    ("options", "message"),
+    [
+        ({"topp": 0.5}, "came: option topp; expected: max_new_tokens"),
+        ({"stop": ""}, "came: stop=''; expected: a string"),
+        ({"stop": [1]}, "came: stop="),
+    ],
 )
 def test_options_that_do_not_exist(model, options, message):
     with pytest.raises(OptionError, match=message):
         model.generate("abc", **options)
+
+
+def test_none_switches_off_what_the_folder_switches_on():
+    own = make_model(do_sample=True, temperature=0.6, top_k=1)
+    wide = make_model().generate("abc", max_new_tokens=9, seed=2, temperature=0.6)
+    assert own.generate("abc", max_new_tokens=9, seed=2, top_k=None) == wide
+    assert own.generate("abc", max_new_tokens=9, seed=2) != wide
+
+
+def test_what_published_files_write_for_off_is_off():
+    own = make_model(do_sample=True, top_k=-1, top_p=1.0, min_p=0.0, repetition_penalty=1.0, suppress_tokens=[], bad_words_ids=None)
+    assert own.defaults == {"temperature": 1.0}
+
+
+@pytest.mark.parametrize("keys", [{"temperature": "hot"}, {"top_p": [1]}, {"top_k": 2.5}, {"eos_token_id": "x"}])
+def test_a_generation_config_that_is_wrong_is_the_checkpoints_fault(keys):
+    with pytest.raises(CheckpointError, match=r"generation_config\.json"):
+        make_model(do_sample=True, **keys)
+
+
+def test_numpy_numbers_are_token_ids_and_other_things_are_not(model):
+    token_ids = model.tokenizer.encode("abc")
+    assert model.generate(numpy.array(token_ids), max_new_tokens=5) == model.generate(token_ids, max_new_tokens=5)
+    with pytest.raises(PromptError, match="came: a prompt of float; expected: a text, or whole numbers"):
+        model.stream([1.5, 2.5])
+
+
+def test_no_stop_is_none(model):
+    assert model.generate("abc", max_new_tokens=5, stop=None) == model.generate("abc", max_new_tokens=5)
 
 
 def test_a_chat_without_a_template(model):

@@ -52,6 +52,10 @@ def array_namespace(*arrays: Array | None) -> ModuleType:
         ) from None
 
 
+DTYPES = ("float32", "bfloat16", "float16", "float64")
+"""The dtypes that weights may have."""
+
+
 def array_library(name: str) -> ModuleType:
     """The namespace of an array library by its name, imported now.
 
@@ -96,6 +100,25 @@ def as_dtype(name: str, namespace: ModuleType) -> Any:
     return getattr(namespace, name)
 
 
+def check_computing(array: str, dtype: str, device: str | None) -> None:
+    """Raise OptionError unless this library can compute in this dtype on this device."""
+    if dtype not in DTYPES:
+        raise OptionError(f"came: dtype {dtype!r}; expected one of {', '.join(DTYPES)}")
+    namespace = array_library(array)
+    if array == "jax" and dtype == "float64" and not importlib.import_module("jax").config.jax_enable_x64:
+        raise OptionError("came: dtype 'float64' with jax; expected: JAX with 64 bits switched on; set JAX_ENABLE_X64=1")
+    if device is None:
+        return
+    if array != "torch":
+        raise OptionError(f"came: device {device!r} with {array}; expected: none; only torch is told its device here")
+    try:
+        namespace.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
+        raise OptionError(
+            f"came: device {device!r}; expected: one that this torch has ({str(error).splitlines()[0]}); leave it out for the CPU"
+        ) from error
+
+
 def cast(x: Array, dtype: Any) -> Array:
     """The array in another dtype; itself where it has that dtype already."""
     if x.dtype == dtype:
@@ -123,7 +146,7 @@ def asarray_like(values: Any, like: Array | None) -> Array:
     """NumPy values as an array of the library, and on the device, of `like`; NumPy itself for None."""
     import numpy
 
-    values = numpy.asarray(values)
+    values = numpy.arange(values.start, values.stop) if isinstance(values, range) else numpy.asarray(values)
     if like is None:
         return values
     namespace = array_namespace(like)

@@ -7,6 +7,7 @@
     ├── TokenIdError         a token id that the vocabulary does not have   (also an IndexError)
     ├── PromptError          a prompt that is empty or does not fit         (also a ValueError)
     ├── DivergenceError      an iteration that left the finite numbers      (also an ArithmeticError)
+    ├── NotFiniteError       a model whose numbers are NaN                  (also an ArithmeticError)
     ├── ModelNotFoundError   no such folder, file or hub repository         (also a FileNotFoundError)
     ├── CheckpointError      a checkpoint that is broken or incomplete      (also a ValueError)
     │   └── UnsupportedError a sound checkpoint of something not built here
@@ -43,6 +44,10 @@ class PromptError(HeadwayError, ValueError):
 
 class DivergenceError(HeadwayError, ArithmeticError):
     """An iteration that left the finite numbers."""
+
+
+class NotFiniteError(HeadwayError, ArithmeticError):
+    """A model whose numbers are NaN."""
 
 
 class ModelNotFoundError(HeadwayError, FileNotFoundError):

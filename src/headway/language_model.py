@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, overload
 
 from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
 from headway.engine import Engine, FinishReason, Request, SampledToken, SamplingOptions
-from headway.errors import OptionError, UnsupportedError
+from headway.errors import CheckpointError, OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
 from headway.tokenizers import Tokenizer, load_tokenizer
 
@@ -103,8 +104,8 @@ class LanguageModel:
 
         Options are those of stream.
         """
-        is_batch = not isinstance(prompt, str) and len(prompt) > 0 and not isinstance(prompt[0], int)
-        prompts = prompt if is_batch else [prompt]
+        is_batch = not isinstance(prompt, str) and len(prompt) > 0 and not isinstance(prompt[0], Integral)
+        prompts = list(prompt) if is_batch else [prompt]
         collected: list[list[Piece]] = [[] for _ in prompts]
         encoded = [self._encode(each) for each in prompts]
         for index, piece in self._stream(encoded, **options):
@@ -119,7 +120,8 @@ class LanguageModel:
         stop                a string, or several, that end the text; they are not part of it
         ignore_end          whether end tokens are passed over; False by default
         temperature, top_k, top_p, min_p, typical_p, repetition_penalty, presence_penalty, frequency_penalty, logit_bias,
-        seed, num_log_probs     as in SamplingOptions; by default what the folder's generation_config.json says, else greedy
+        seed, num_log_probs     as in SamplingOptions; by default what the folder's generation_config.json says, else greedy;
+                            None switches off what that file switches on
 
         Errors   PromptError, TokenIdError or OptionError, before anything is computed.
         """
@@ -133,25 +135,32 @@ class LanguageModel:
         Errors   TokenizerError where the model has no chat template; else as stream.
         """
         text = self.tokenizer.apply_chat_template(list(messages), add_generation_prompt=True)
-        return self.stream(self.tokenizer.encode(text, add_special_tokens=False), **options)
+        prompt = self.tokenizer.encode(text, add_special_tokens=False)
+        # A fine-tuned model often keeps the base model's generation_config.json, and says how a turn ends in its tokenizer alone.
+        return (piece for _, piece in self._stream([prompt], more_end_token_ids=self.tokenizer.eos_token_ids, **options))
 
     def _encode(self, prompt: Prompt) -> list[int]:
-        return self.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
+        if isinstance(prompt, str):
+            return self.tokenizer.encode(prompt)
+        if not all(isinstance(token_id, Integral) for token_id in prompt):
+            raise PromptError(f"came: a prompt of {type(prompt[0]).__name__}; expected: a text, or whole numbers that are token ids")
+        return [int(token_id) for token_id in prompt]
 
     def _stream(
         self,
         prompts: Sequence[list[int]],
         *,
         max_new_tokens: int | None = None,
-        stop: str | Sequence[str] = (),
+        stop: str | Sequence[str] | None = None,
         ignore_end: bool = False,
+        more_end_token_ids: Sequence[int] = (),
         **sampling: Any,
     ) -> Iterator[tuple[int, Piece]]:
         options = self._sampling(sampling)
-        stops = [stop] if isinstance(stop, str) else list(stop)
-        if "" in stops:
-            raise OptionError("came: an empty stop string; expected: text to stop at; leave stop out for none")
-        end_token_ids = () if ignore_end else self.end_token_ids
+        stops = [stop] if isinstance(stop, str) else list(stop or ())
+        if not all(isinstance(each, str) and each for each in stops):
+            raise OptionError(f"came: stop={stop!r}; expected: a string, or several, none of them empty; leave it out for none")
+        end_token_ids = () if ignore_end else (*self.end_token_ids, *more_end_token_ids)
         generation = self.engine.start([Request(prompt, max_new_tokens, end_token_ids, options) for prompt in prompts])
         texts = [TextStream(self.tokenizer, prompt, stops, end_token_ids) for prompt in prompts]
 
@@ -169,10 +178,11 @@ class LanguageModel:
         unknown = sorted(set(given) - known)
         if unknown:
             raise OptionError(f"came: option {', '.join(unknown)}; expected: max_new_tokens, stop, ignore_end, {', '.join(sorted(known))}")
-        given = {name: value for name, value in given.items() if value is not None}
-        if "temperature" not in {**self.defaults, **given} and {"top_k", "top_p", "min_p", "typical_p"} & set(given):
-            given["temperature"] = 1.0
-        return SamplingOptions(**{**self.defaults, **given})
+        options = {**self.defaults, **given}
+        is_sampling = any(options.get(name) is not None for name in ("top_k", "top_p", "min_p", "typical_p"))
+        if options.get("temperature") is None:
+            options["temperature"] = 1.0 if is_sampling else 0.0
+        return SamplingOptions(**options)
 
 
 class TextStream:
@@ -221,32 +231,42 @@ def _sampling_defaults(generation_config: Mapping[str, Any]) -> dict[str, Any]:
 
     Errors   UnsupportedError for a key that would change the result and is not built here.
     """
-    refused = {
-        "num_beams": 1,
-        "no_repeat_ngram_size": 0,
-        "penalty_alpha": None,
-        "bad_words_ids": None,
-        "suppress_tokens": None,
-        "guidance_scale": None,
-    }
-    wrong = {key: generation_config[key] for key, off in refused.items() if generation_config.get(key) not in (off, None)}
+    given = {key: value for key, value in generation_config.items() if value not in (None, [], {})}
+    wrong = {key: given[key] for key, off in _REFUSED.items() if given.get(key, off) != off}
     if wrong:
         raise UnsupportedError(
             f"came: generation_config.json with {wrong}; expected: none of these, which are not built here; take them out of the file"
         )
-    defaults = {"repetition_penalty": generation_config.get("repetition_penalty")}
-    if generation_config.get("do_sample"):
-        defaults |= {name: generation_config.get(name) for name in ("top_k", "top_p", "min_p", "typical_p")}
-        defaults["temperature"] = generation_config.get("temperature", 1.0)
-    return {name: value for name, value in defaults.items() if value is not None and (name, value) not in _OFF}
+    names = ("temperature", "top_k", "top_p", "min_p", "typical_p") if given.get("do_sample") else ()
+    defaults = {name: given[name] for name in (*names, "repetition_penalty") if name in given and given[name] not in _OFF[name]}
+    if given.get("do_sample"):
+        defaults.setdefault("temperature", 1.0)
+    try:
+        SamplingOptions(**defaults)
+    except OptionError as error:
+        raise CheckpointError(f"{error}; this stands in the model's generation_config.json") from error
+    return defaults
 
 
-_OFF = {("top_k", 0), ("top_p", 1.0), ("typical_p", 1.0), ("min_p", 0.0), ("repetition_penalty", 1.0)}
-"""What Hugging Face's files write for off."""
+_REFUSED = {
+    "num_beams": 1,
+    "no_repeat_ngram_size": 0,
+    "penalty_alpha": None,
+    "bad_words_ids": None,
+    "suppress_tokens": None,
+    "guidance_scale": None,
+}
+"""Keys of generation_config.json that would change the result and are not built here, and what they are when off."""
+
+_OFF = {"temperature": (), "top_k": (0, -1), "top_p": (1,), "min_p": (0,), "typical_p": (1,), "repetition_penalty": (1,)}
+"""What published files write for off."""
 
 
 def _end_token_ids(generation_config: Mapping[str, Any], tokenizer: Tokenizer) -> tuple[int, ...]:
     given = generation_config.get("eos_token_id")
     if given is None:
         return tuple(tokenizer.eos_token_ids)
-    return tuple(given) if isinstance(given, list) else (given,)
+    token_ids = given if isinstance(given, list) else [given]
+    if not all(isinstance(token_id, int) for token_id in token_ids):
+        raise CheckpointError(f"came: generation_config.json with eos_token_id={given!r}; expected: a token id, or a list of them")
+    return tuple(token_ids)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy
 import pytest
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from headway.checkpoints import load_checkpoint, save_checkpoint
@@ -66,6 +67,17 @@ def test_float32_weights_lie_over_the_mapped_file_and_changing_them_leaves_the_f
     assert weights.output_head is weights.token_embedding
     weights.token_embedding[...] = 7.0
     assert (folder / "model.safetensors").read_bytes() == before
+
+
+def test_a_header_of_any_length_gives_arrays_that_products_need_not_copy(folder):
+    path = folder / "model.safetensors"
+    before = load_checkpoint(folder).weights.token_embedding.copy()
+    content = path.read_bytes()
+    (size,) = struct.unpack("<Q", content[:8])
+    path.write_bytes(struct.pack("<Q", size + 3) + content[8 : 8 + size] + b"   " + content[8 + size :])
+    after = load_checkpoint(folder).weights.token_embedding
+    assert after.flags.aligned
+    numpy.testing.assert_array_equal(before, after)
 
 
 def test_names_without_the_prefix_are_found(folder):
@@ -259,9 +271,9 @@ def test_a_folder_that_cannot_be_written_keeps_what_it_had(folder, monkeypatch):
     loaded = load_checkpoint(shutil.copytree(folder, folder.parent / "copy"))
 
     def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
-    monkeypatch.setattr("safetensors.numpy.save_file", full)
+    monkeypatch.setattr("headway.checkpoints.writing.save_file", full)
     with pytest.raises(OSError, match="No space left"):
         save_checkpoint(folder, gpt2, loaded.config, loaded.weights)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before

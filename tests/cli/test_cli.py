@@ -68,6 +68,9 @@ def test_a_stop_string_ends_the_text():
         (("generate", "a", "--model", "./nowhere"), "came: ./nowhere; expected: `stories`"),
         (("generate", "a", "--array", "tensorflow"), "numpy"),
         (("generate", "a", "--dtype", "int3"), "came: dtype 'int3'"),
+        (("generate", "a", "--device", "cuda"), "came: device 'cuda' with numpy"),
+        (("generate", "a", "--array", "torch", "--device", "xyz"), "came: device 'xyz'"),
+        (("generate", "a", "--array", "jax", "--dtype", "float64"), "64 bits"),
         (("generate", "a", "--nonsense"), "No such option"),
         (("chat", "--model", "stories", "hello"), "no chat template"),
         (("train",), "neither files nor --stories"),
@@ -132,6 +135,28 @@ def test_chat_answers_each_line_and_remembers_the_conversation(tmp_path):
     messages += [{"role": "assistant", "content": first}, {"role": "user", "content": "again"}]
     second = "".join(piece.text for piece in model.chat(messages, max_new_tokens=4, temperature=0))
     assert result.stdout == f"{first}\n{second}\n"
+
+
+def test_a_conversation_that_outgrows_the_context_drops_its_beginning(tmp_path):
+    folder = chat_model(tmp_path)
+    lines = "\n".join(["tell me a long story about the sea and the sky " * 8] * 8) + "\n"
+    result = headway("chat", "--model", str(folder), "-n", "3", "--temperature", "0", stdin=lines)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("\n") >= 8
+    assert "oldest question and answer are dropped" in result.stderr
+
+
+def test_a_prompt_that_is_no_utf8_is_one_sentence():
+    result = subprocess.run([*COMMAND, "generate"], input=b"\xff\xfe", capture_output=True, timeout=60)
+    assert result.returncode == 2
+    assert b"half a surrogate pair" in result.stderr
+    assert b"Traceback" not in result.stderr
+
+
+def test_a_folder_named_stories_does_not_hide_the_embedded_model(tmp_path, monkeypatch):
+    (tmp_path / "stories").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert headway("generate", "Once", "-n", "3").returncode == 0
 
 
 def chat_model(folder: Path) -> Path:

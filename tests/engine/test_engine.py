@@ -8,7 +8,7 @@ import pytest
 from headway.arrays import ARRAY_LIBRARIES
 from headway.engine import Request, SamplingOptions
 from headway.engine import engine as engine_module
-from headway.errors import OptionError, PromptError, TokenIdError
+from headway.errors import NotFiniteError, OptionError, PromptError, TokenIdError
 from headway.models import gpt2, llama
 from tests.small_models import GPT2, LLAMA, engine, random_weights
 
@@ -102,6 +102,27 @@ def test_a_request_finished_from_outside_gives_no_more_tokens():
     assert (seen.count(0), seen.count(1)) == (2, 9)
 
 
+@both_architectures
+def test_a_row_at_the_end_of_the_context_does_not_stop_a_shorter_one(architecture, config):
+    model = engine(architecture, config)
+    prompts = [[3], [5] * 20]
+    together = run(model, prompts)
+    assert [len(together[index]) for index in range(2)] == [28, 9]
+    assert [together[index] for index in range(2)] == [run(model, [prompt])[0] for prompt in prompts]
+
+
+def test_logits_that_are_no_numbers_are_an_error_and_no_token():
+    model = engine()
+    model.weights.norm.weight[0] = numpy.nan
+    with pytest.raises(NotFiniteError, match="came: logits with NaN; expected: numbers"):
+        next(iter(model.start([Request([1], 1)])))
+
+
+def test_a_logit_bias_for_no_token():
+    with pytest.raises(TokenIdError, match="came: logit_bias for token id 37; expected: 0 to 36"):
+        engine().start([Request([1], sampling=SamplingOptions(logit_bias={37: 1.0}))])
+
+
 def test_log_probs_are_the_models_own_whatever_the_samplers():
     model = engine()
     options = SamplingOptions(temperature=0.5, top_k=3, seed=1, num_log_probs=4)
@@ -174,6 +195,13 @@ def test_a_token_id_out_of_range(array, token_id):
         {"repetition_penalty": 0.0},
         {"seed": -1},
         {"num_log_probs": -1},
+        {"temperature": "hot"},
+        {"temperature": 1e-40},
+        {"top_k": 2.5},
+        {"seed": True},
+        {"presence_penalty": float("nan")},
+        {"logit_bias": {"5": 1.0}},
+        {"logit_bias": {5: float("nan")}},
     ],
 )
 def test_a_sampling_option_out_of_range(wrong):
@@ -183,7 +211,7 @@ def test_a_sampling_option_out_of_range(wrong):
 
 
 def test_max_new_tokens_out_of_range():
-    with pytest.raises(OptionError, match="came: max_new_tokens=0; expected: at least 1"):
+    with pytest.raises(OptionError, match="came: max_new_tokens=0; expected: a whole number of at least 1"):
         Request([1], 0)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy
 import pytest
 import torch
+from safetensors import SafetensorError
 
 import headway
 from headway.errors import OptionError, TrainingError
@@ -140,12 +141,12 @@ def test_the_folder_opens_in_transformers_with_the_same_logits(tmp_path, text):
 
 
 def test_bfloat16_weights_are_stored_in_half_the_bytes(tmp_path, text):
-    run = begin(tmp_path / "out", text)
     sizes = {}
     for dtype in ("float32", "bfloat16"):
-        finish(run, tmp_path / "out", dtype=dtype)
-        sizes[dtype] = (tmp_path / "out" / "model.safetensors").stat().st_size
-        assert headway.load(tmp_path / "out").generate("The", max_new_tokens=2).token_ids
+        begin(tmp_path / dtype, text, replace(OPTIONS, weights_dtype=dtype))
+        finish(resume(tmp_path / dtype), tmp_path / dtype)
+        sizes[dtype] = (tmp_path / dtype / "model.safetensors").stat().st_size
+        assert headway.load(tmp_path / dtype).generate("The", max_new_tokens=2).token_ids
     assert sizes["bfloat16"] < 0.6 * sizes["float32"]
 
 
@@ -239,9 +240,9 @@ def test_a_full_disk_keeps_the_last_state(tmp_path, text, monkeypatch):
     before = run.state_path.read_bytes()
 
     def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
-    monkeypatch.setattr("headway.train.state.save_file", full)
+    monkeypatch.setattr("headway.checkpoints.writing.save_file", full)
     with pytest.raises(TrainingError, match=r"the state of step 12 could not be written .*No space left.*the state before it stands"):
         resume(tmp_path / "out").train(first.append)
     monkeypatch.undo()
@@ -274,6 +275,7 @@ def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_state(tmp_path, te
         ({"num_heads": 3, "hidden_size": 16}, "a multiple of num_heads"),
         ({"num_steps": 0}, "num_steps=0"),
         ({"dtype": "int8"}, "dtype='int8'"),
+        ({"weights_dtype": "bf16"}, "weights_dtype='bf16'; expected: float32, float16 or bfloat16"),
         ({"learning_rate": 0.0}, "learning_rate=0.0"),
     ],
 )

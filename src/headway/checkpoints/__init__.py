@@ -9,6 +9,7 @@ from headway.checkpoints.hub import models_here, resolve_model
 from headway.checkpoints.llama2c import load_llama2c
 from headway.checkpoints.reading import Checkpoint, load_checkpoint
 from headway.checkpoints.writing import save_checkpoint
+from headway.errors import CheckpointError
 
 __all__ = ["Checkpoint", "load_checkpoint", "load_llama2c", "models_here", "open_checkpoint", "resolve_model", "save_checkpoint"]
 
@@ -20,6 +21,8 @@ def open_checkpoint(
 
     Errors   as load_checkpoint and load_llama2c.
     """
+    if path.is_file() and path.suffix != ".bin":
+        raise CheckpointError(f"came: {path}; expected: a model's folder, or a .bin file of llama2.c; pass the folder that holds it")
     candidates = [path] if path.is_file() else sorted(path.glob("*.bin"))
     models = [candidate for candidate in candidates if not candidate.name.startswith("tok")]
     if len(models) == 1 and not (path / "config.json").exists():

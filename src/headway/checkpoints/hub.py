@@ -10,15 +10,18 @@ from headway.errors import ModelNotFoundError
 
 EMBEDDED = "stories"
 WANTED = ("*.json", "*.safetensors", "merges.txt", "*.jinja")
+NOT_WANTED = ("consolidated*", "original/*", "onnx/*")  # the same weights once more, in other forms
 
 
 def resolve_model(name: str | Path) -> Path:
     """The folder (or llama2.c file) of a model: `stories`, a path, or a hub name such as `Qwen/Qwen2-0.5B`, downloaded if need be.
 
+    `stories` is always the embedded model; a folder of that name is `./stories`.
+
     Errors   ModelNotFoundError that says what was looked for, and where.
     """
     path = Path(name).expanduser()
-    if str(name) == EMBEDDED and not path.exists():
+    if str(name) == EMBEDDED:
         return Path(str(files("headway") / "assets" / EMBEDDED))
     if path.exists():
         return path
@@ -62,7 +65,7 @@ def _download(name: str) -> Path:
     cache = constants.HF_HUB_CACHE
     remedy = "pass the path of a folder with config.json and model.safetensors instead, or `stories`, which needs no download"
     try:
-        return Path(snapshot_download(name, allow_patterns=list(WANTED)))
+        return Path(snapshot_download(name, allow_patterns=list(WANTED), ignore_patterns=list(NOT_WANTED)))
     except GatedRepoError as error:
         raise ModelNotFoundError(
             f"came: {name}, whose owner asks for a licence to be accepted; accept it at {constants.ENDPOINT}/{name}, then run: hf auth login"

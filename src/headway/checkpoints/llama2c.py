@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import array_library, as_dtype, cast, from_numpy
+from headway.arrays import array_library, as_dtype, cast, check_computing, from_numpy
 from headway.checkpoints.reading import Checkpoint
 from headway.errors import CheckpointError
 from headway.models import llama
@@ -24,6 +24,7 @@ def load_llama2c(path: Path, *, array: str = "numpy", dtype: str = "float32", de
 
     Errors   CheckpointError where the sizes are no model's, or the file is not as long as they ask for.
     """
+    check_computing(array, dtype, device)
     try:
         header = numpy.fromfile(path, numpy.int32, 7)
         values = numpy.memmap(path, numpy.float32, mode="c", offset=28)

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import array_library, as_dtype, cast, dtype_name, from_numpy
+from headway.arrays import array_library, as_dtype, cast, check_computing, dtype_name, from_numpy
 from headway.checkpoints.safetensors_file import SafetensorsFile
-from headway.errors import CheckpointError, ModelNotFoundError, OptionError
+from headway.errors import CheckpointError, ModelNotFoundError
 from headway.models import architecture
 from headway.models.config import config_from
 from headway.models.rope import rope_parameters
 from headway.trees import tree_from_leaves
 
-DTYPES = ("float32", "bfloat16", "float16", "float64")
+SHARD = re.compile(r"[^/\\:]+\.safetensors")
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -45,8 +45,7 @@ def load_checkpoint(
     Errors   ModelNotFoundError for no such folder; CheckpointError where a file is missing or broken, or tensors are missing,
              left over or of another shape; UnsupportedError for what is not built here.
     """
-    if dtype not in DTYPES:
-        raise OptionError(f"came: dtype {dtype!r}; expected one of {', '.join(DTYPES)}")
+    check_computing(array, dtype, device)
     keys = _read_json(folder, "config.json")
     if "model_type" not in keys:
         raise CheckpointError(f"came: {folder / 'config.json'} without model_type; expected: the config.json of a Hugging Face model")
@@ -133,10 +132,11 @@ def _check_names(module: ModuleType, named: dict[str, Any], tensors: dict[str, S
 def _open_tensors(folder: Path) -> dict[str, SafetensorsFile]:
     """The file of every tensor by the tensor's name."""
     index = folder / "model.safetensors.index.json"
+    shards: dict[str, str] = {}
     if (folder / "model.safetensors").exists():
         paths = [folder / "model.safetensors"]
     elif index.exists():
-        shards = _read_json(folder, index.name).get("weight_map", {})
+        shards = _weight_map(folder, index.name)
         paths = [folder / name for name in sorted(set(shards.values()))]
         missing = [path.name for path in paths if not path.exists()]
         if missing:
@@ -145,14 +145,34 @@ def _open_tensors(folder: Path) -> dict[str, SafetensorsFile]:
         raise CheckpointError(
             f"came: {folder} {_instead(folder)}; expected: model.safetensors, or model.safetensors.index.json and its shards"
         )
-    return {name: file for file in map(SafetensorsFile, paths) for name in file.names()}
+    files = {path.name: SafetensorsFile(path) for path in paths}
+    held = [(name, shard) for shard, file in files.items() for name in file.names()]
+    misplaced = sorted(f"{name} in {shard}" for name, shard in shards.items() - set(held))
+    if misplaced:
+        raise CheckpointError(
+            f"came: {index}, which puts {_some(misplaced)}; expected: each tensor in the shard that holds it; download the folder again"
+        )
+    return {name: files[shard] for name, shard in [*held, *shards.items()]}
+
+
+def _weight_map(folder: Path, name: str) -> dict[str, str]:
+    """The shard of every tensor, by an index."""
+    shards = _read_json(folder, name).get("weight_map")
+    if not isinstance(shards, dict) or not all(isinstance(shard, str) for shard in shards.values()):
+        raise CheckpointError(f"came: {folder / name}, whose weight_map is no object of strings; expected: the shard of each tensor by its name")
+    strange = sorted({shard for shard in shards.values() if not SHARD.fullmatch(shard)})
+    if strange:
+        raise CheckpointError(
+            f"came: {folder / name} with {_some([repr(shard) for shard in strange])}; expected: names of .safetensors files in this folder"
+        )
+    return shards
 
 
 def _instead(folder: Path) -> str:
     pickles = sorted(path.name for pattern in PICKLES for path in folder.glob(pattern))
     if pickles:
         return f"with {_some(pickles)}, a pickle, which can run code when it is opened and never is here; convert it with transformers' save_pretrained"
-    return "without weights"
+    return "without weights (the hub may hold only a pickle of them, which is not downloaded)"
 
 
 def _read_json(folder: Path, name: str) -> dict[str, Any]:
@@ -166,6 +186,8 @@ def _read_json(folder: Path, name: str) -> dict[str, Any]:
         raise CheckpointError(f"came: {folder / name}, which cannot be read ({error}); expected: JSON; download it again") from error
     if not isinstance(content, dict):
         raise CheckpointError(f"came: {folder / name} holding a {type(content).__name__}; expected: a JSON object")
+    if not isinstance(content.get("model_type", ""), str):
+        raise CheckpointError(f"came: {folder / name} with model_type={content['model_type']!r}; expected: a string, such as 'llama'")
     return content
 
 

@@ -65,7 +65,7 @@ class SafetensorsFile:
         return tuple(self._header[name]["shape"])
 
     def tensor(self, name: str) -> numpy.ndarray:
-        """A tensor over the mapped file.
+        """A tensor over the mapped file; a copy where an old file's header leaves the data between two words.
 
         Errors   CheckpointError for a dtype that is not built here.
         """
@@ -76,7 +76,8 @@ class SafetensorsFile:
         count = int(numpy.prod(shape, dtype=numpy.int64))
         if count == 0:
             return numpy.empty(shape, dtype)
-        return numpy.frombuffer(self._map, dtype, count, self._start + entry["data_offsets"][0]).reshape(shape)
+        array = numpy.frombuffer(self._map, dtype, count, self._start + entry["data_offsets"][0]).reshape(shape)
+        return array if array.flags.aligned else array.copy()  # NumPy would copy it anyway, in every product
 
     def release(self, name: str) -> None:
         """Let the system take back the memory that reading a tensor took; it is read again where it is used again."""

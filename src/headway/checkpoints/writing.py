@@ -9,8 +9,11 @@ from types import ModuleType
 from typing import Any
 
 import numpy
+from safetensors import SafetensorError
+from safetensors.numpy import save_file
 
 from headway.arrays import to_numpy
+from headway.errors import OptionError
 from headway.files import replacing, write_text
 from headway.models.stored import Stored
 from headway.trees import leaves
@@ -31,19 +34,30 @@ def save_checkpoint(
 
     dtype   float32, float16 or bfloat16, in which the weights are stored
 
-    Errors   OSError where the folder cannot be written; each file is whole or as it was.
+    Errors   OptionError for another dtype; OSError where the folder cannot be written; each file is whole or as it was.
     """
-    from safetensors.numpy import save_file
-
+    if dtype not in ("float32", "float16", "bfloat16"):
+        raise OptionError(f"came: weights in {dtype!r}; expected: float32, float16 or bfloat16")
     model_type = architecture.__name__.rpartition(".")[2]
     tensors = _tensors(architecture.stored_weights(config), weights)
-    with replacing(folder / "model.safetensors") as temporary:
-        save_file({name: _stored_as(tensor, dtype) for name, tensor in tensors.items()}, temporary, metadata={"format": "pt"})
+    save_tensors(folder / "model.safetensors", {name: _stored_as(tensor, dtype) for name, tensor in tensors.items()}, {"format": "pt"})
     keys = {"architectures": [ARCHITECTURE_CLASSES[model_type]], "model_type": model_type, "dtype": dtype, **dataclasses.asdict(config)}
     generation_config = generation_config or {}
     keys |= {name: generation_config[name] for name in ("bos_token_id", "eos_token_id") if name in generation_config}
     write_text(folder / "generation_config.json", json.dumps(generation_config, indent=2) + "\n")
     write_text(folder / "config.json", json.dumps(keys, indent=2) + "\n")
+
+
+def save_tensors(path: Path, tensors: dict[str, numpy.ndarray], metadata: dict[str, str]) -> None:
+    """Write a safetensors file, whole or not at all.
+
+    Errors   OSError where it cannot be written; what stood at `path` still stands.
+    """
+    with replacing(path) as temporary:
+        try:
+            save_file(tensors, temporary, metadata=metadata)
+        except SafetensorError as error:  # what the library makes of a full disk
+            raise OSError(str(error)) from error
 
 
 def _tensors(table: dict[str, Stored], weights: Any) -> dict[str, numpy.ndarray]:

@@ -24,6 +24,8 @@ for module in (generate, chat, models, train):
 
 def main() -> None:
     """Run the command line; errors made on purpose are one sentence on stderr."""
+    sys.stdin.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]  # the tokenizer says what is wrong with such text
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:
         sys.exit(app(standalone_mode=False) or 0)  # click returns 130 for Ctrl-C instead of raising it
     except HeadwayError as error:

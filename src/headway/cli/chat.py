@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
 
 from headway.cli import options as o
-from headway.errors import TokenizerError
-from headway.language_model import load
+from headway.errors import PromptError, TokenizerError
+from headway.language_model import LanguageModel, Piece, load
 
 
 def command(
@@ -35,29 +36,34 @@ def command(
       headway chat --model ./my-model --system "Answer in one sentence." "What is attention?"
       headway chat --model ./my-model < questions.txt
 
-    One message per line. An empty line or Ctrl-D ends the conversation; Ctrl-C ends the answer.
+    One message per line. An empty line or Ctrl-D ends the conversation.
+
     Exit codes: 0 done, 2 bad input, 130 interrupted.
     """
     language_model = load(model, array=array.value, dtype=dtype, device=device, ignored_config_keys=ignore_config_key or ())
     if not language_model.tokenizer.has_chat_template:
         raise TokenizerError(f"came: {model}, which has no chat template; expected: a model made for conversation; use headway generate")
-    messages = [{"role": "system", "content": system}] if system else []
-    while (said := message if message is not None else _next_line()) is not None:
-        messages.append({"role": "user", "content": said})
-        pieces = language_model.chat(
-            messages,
-            max_new_tokens=max_new_tokens,
-            stop=stop or (),
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            min_p=min_p,
-            seed=seed,
-        )
-        answer, _ = o.print_stream(pieces)
+    sampling = o.sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    told = [{"role": "system", "content": system}] if system else []
+    said: list[dict[str, str]] = []
+    while (line := message if message is not None else _next_line()) is not None:
+        said.append({"role": "user", "content": line})
+        answer, _ = o.print_stream(_answer(language_model, told, said, max_new_tokens=max_new_tokens, stop=stop, **sampling))
         if message is not None:
             return
-        messages.append({"role": "assistant", "content": answer})
+        said.append({"role": "assistant", "content": answer})
+
+
+def _answer(language_model: LanguageModel, told: list[dict[str, str]], said: list[dict[str, str]], **options: Any) -> Iterator[Piece]:
+    """The answer to the last message; the oldest question and answer are dropped where the conversation outgrows the context."""
+    while True:
+        try:
+            return language_model.chat([*told, *said], **options)
+        except PromptError:
+            if len(said) < 3:
+                raise
+            del said[:2]
+            print("(the conversation outgrew the context: its oldest question and answer are dropped)", file=sys.stderr)
 
 
 def _next_line() -> str | None:

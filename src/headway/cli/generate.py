@@ -43,9 +43,8 @@ def command(
             raise OptionError('came: no prompt; expected: a text, as in: headway generate "Once upon a time"; or one on stdin')
         prompt = sys.stdin.read().rstrip("\n")
     language_model = load(model, array=array.value, dtype=dtype, device=device, ignored_config_keys=ignore_config_key or ())
-    pieces = language_model.stream(
-        prompt, max_new_tokens=max_new_tokens, stop=stop or (), temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed
-    )
+    sampling = o.sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)
+    pieces = language_model.stream(prompt, max_new_tokens=max_new_tokens, stop=stop, **sampling)
     text, figures = o.print_stream(pieces, before=prompt if echo else "", quiet=as_json)
     if as_json:
         o.print_json({"model": model, "prompt": prompt, "text": text, **figures})

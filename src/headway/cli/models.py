@@ -40,7 +40,7 @@ def command(as_json: o.Json = False) -> None:
 def _describe(name: str, folder: Path) -> dict[str, Any]:
     try:
         architecture = json.loads((folder / "config.json").read_text()).get("model_type")
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError):  # no file, no JSON, or JSON that is no object
         architecture = None
     num_bytes = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     reason = (

@@ -76,6 +76,7 @@ def command(
             warmup_steps=warmup_steps,
             weight_decay=weight_decay,
             dtype=dtype,
+            weights_dtype=weights_dtype,
             device=device,
             seed=seed,
             eval_every=eval_every,
@@ -95,7 +96,7 @@ def command(
     if not is_done:
         shown.say(f"stopped at step {run.step}; to go on: headway train --out {out} --resume")
         raise KeyboardInterrupt
-    finish(run, out, dtype=weights_dtype)
+    finish(run, out)
     shown.say(f'done in {run.seconds:,.0f} s; to try it: headway generate --model {out} "…"')
     o.print_json(
         {"model": str(out), "step": run.step, "seconds": round(run.seconds, 1), "validation_loss": run.curve[-1]["validation_loss"]}

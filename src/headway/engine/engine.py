@@ -16,7 +16,7 @@ from headway.engine.sampler import Sampler
 from headway.errors import PromptError, TokenIdError
 
 PREFILL_CHUNK = 512
-"""Prompt tokens per pass: bounds the memory of the attention scores."""
+"""Prompt tokens per pass, so that the attention scores are never those of the whole prompt with itself."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,9 @@ class Engine:
             raise TokenIdError(
                 f"came: token id {wrong[0]} in the prompt; expected: 0 to {vocab_size - 1}; does the tokenizer belong to this model?"
             )
+        wrong = [token_id for token_id in request.sampling.logit_bias or () if not 0 <= token_id < vocab_size]
+        if wrong:
+            raise TokenIdError(f"came: logit_bias for token id {wrong[0]}; expected: 0 to {vocab_size - 1}")
         if len(request.token_ids) >= max_seq_len:
             raise PromptError(
                 f"came: a prompt of {len(request.token_ids)} tokens; expected: at most {max_seq_len - 1}, "
@@ -75,7 +78,8 @@ class Generation:
         self.samplers = [Sampler(r.sampling, numpy.asarray(r.token_ids), engine.config.vocab_size) for r in requests]
         self.num_sampled = [0] * len(requests)
         self.finished: list[FinishReason | None] = [None] * len(requests)
-        self.padding = self._array(longest - lengths) if (lengths < longest).any() else None
+        self.num_padding = longest - lengths
+        self.padding = self._array(self.num_padding) if self.num_padding.any() else None
         self.kv_cache = engine.architecture.new_kv_cache(
             engine.config, len(requests), longest + max(self.room), engine.weights.token_embedding
         )
@@ -89,7 +93,14 @@ class Generation:
 
     def finish(self, index: int) -> None:
         """End a request from outside: nothing more is sampled for it."""
-        self.finished[index] = self.finished[index] or "stop"
+        self._finish(index, "stop")
+
+    def _finish(self, index: int, reason: FinishReason) -> None:
+        """End a row. Where rows are padded, the whole of it becomes padding: it may not run past the context while others go on."""
+        self.finished[index] = self.finished[index] or reason
+        if self.padding is not None:
+            self.num_padding[index] = self.kv_cache[0].max_seq_len
+            self.padding = self._array(self.num_padding)
 
     def _plan(self) -> numpy.ndarray:
         """The tokens of the next pass: what of the rows is not in the cache yet."""
@@ -116,9 +127,9 @@ class Generation:
             column[index] = token_id
             self.num_sampled[index] += 1
             if token_id in request.end_token_ids:
-                self.finished[index] = "stop"
+                self._finish(index, "stop")
             elif self.num_sampled[index] == self.room[index]:
-                self.finished[index] = "length"
+                self._finish(index, "length")
             sampled.append(SampledToken(index, token_id, self.finished[index], *sampler.log_probs(logits[index], token_id)))
         self.token_ids = numpy.concatenate([self.token_ids, column], axis=1)
         yield from sampled

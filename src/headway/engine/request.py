@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from math import inf, isfinite
+from numbers import Integral, Real
+from typing import Any, Literal
 
 from headway.errors import OptionError
 
@@ -42,22 +44,28 @@ class SamplingOptions:
     num_log_probs: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.temperature < float("inf"):
-            raise OptionError(f"came: temperature={self.temperature}; expected: 0 (always the most likely token) or above")
+        _expect(
+            self,
+            "temperature",
+            Real,
+            lambda x: 0 <= x < inf and (x == 0 or x >= 1e-6),
+            "0 (always the most likely token), or 1e-6 or above",
+        )
         for name in ("top_p", "min_p", "typical_p"):
-            share = getattr(self, name)
-            if share is not None and not 0 < share <= 1:
-                raise OptionError(f"came: {name}={share}; expected: above 0, at most 1; leave it out to keep every token")
-        if self.top_k is not None and self.top_k < 1:
-            raise OptionError(f"came: top_k={self.top_k}; expected: at least 1; leave it out to keep every token")
-        if self.repetition_penalty is not None and not 0 < self.repetition_penalty < float("inf"):
-            raise OptionError(f"came: repetition_penalty={self.repetition_penalty}; expected: above 0; 1 changes nothing")
-        if self.seed is not None and self.seed < 0:
-            raise OptionError(f"came: seed={self.seed}; expected: 0 or above; leave it out for a new one each time")
-        if self.num_log_probs is not None and self.num_log_probs < 0:
-            raise OptionError(
-                f"came: num_log_probs={self.num_log_probs}; expected: 0 (the chosen token's alone) or above; leave it out for none"
-            )
+            _expect(self, name, Real, lambda x: 0 < x <= 1, "above 0, at most 1; None keeps every token")
+        _expect(self, "top_k", Integral, lambda x: x >= 1, "a whole number of at least 1; None keeps every token")
+        _expect(self, "repetition_penalty", Real, lambda x: 0 < x < inf, "above 0; 1 changes nothing")
+        for name in ("presence_penalty", "frequency_penalty"):
+            _expect(self, name, Real, isfinite, "a finite number; 0 changes nothing")
+        _expect(self, "seed", Integral, lambda x: x >= 0, "a whole number of at least 0; None draws a new one each time")
+        _expect(self, "num_log_probs", Integral, lambda x: x >= 0, "0 (the chosen token's alone) or above; None for none")
+        _expect(
+            self,
+            "logit_bias",
+            Mapping,
+            lambda bias: all(isinstance(i, Integral) and isinstance(x, Real) and x < inf and x == x for i, x in bias.items()),
+            "numbers by token id, below infinity",
+        )
 
 
 @dataclass(frozen=True)
@@ -75,10 +83,7 @@ class Request:
     sampling: SamplingOptions = field(default_factory=SamplingOptions)
 
     def __post_init__(self) -> None:
-        if self.max_new_tokens is not None and self.max_new_tokens < 1:
-            raise OptionError(
-                f"came: max_new_tokens={self.max_new_tokens}; expected: at least 1; leave it out for as many as the context holds"
-            )
+        _expect(self, "max_new_tokens", Integral, lambda x: x >= 1, "a whole number of at least 1; None for as many as the context holds")
 
 
 @dataclass(frozen=True)
@@ -97,3 +102,10 @@ class SampledToken:
     finish_reason: FinishReason | None = None
     log_prob: float | None = None
     top_log_probs: Mapping[int, float] = field(default_factory=dict)
+
+
+def _expect(options: Any, name: str, kind: type, is_in_range: Callable[[Any], bool], expected: str) -> None:
+    """Raise OptionError unless an option is None, or of its kind and in its range."""
+    value = getattr(options, name)
+    if value is not None and not (isinstance(value, kind) and not isinstance(value, bool) and is_in_range(value)):
+        raise OptionError(f"came: {name}={value!r}; expected: {expected}")

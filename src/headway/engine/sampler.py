@@ -6,6 +6,7 @@ import numpy
 
 from headway import functions
 from headway.engine.request import SamplingOptions
+from headway.errors import NotFiniteError
 
 
 class Sampler:
@@ -22,7 +23,14 @@ class Sampler:
         self.prompt_counts = numpy.bincount(prompt, minlength=vocab_size) if options.repetition_penalty is not None else 0
 
     def choose(self, logits: numpy.ndarray) -> int:
-        """Choose a token from logits (vocab_size,)."""
+        """Choose a token from logits (vocab_size,).
+
+        Errors   NotFiniteError where a logit is NaN.
+        """
+        if numpy.isnan(logits).any():
+            raise NotFiniteError(
+                "came: logits with NaN; expected: numbers; the weights are broken, or too large for half precision: use dtype='float32'"
+            )
         options = self.options
         logits = self._penalized(logits)
         if options.temperature == 0:
@@ -47,7 +55,8 @@ class Sampler:
         if number is None:
             return None, {}
         log_probs = functions.log_softmax(logits)
-        top = numpy.argsort(-log_probs, kind="stable")[:number]
+        top = numpy.flatnonzero(functions.keep_top_k(log_probs, number) > -numpy.inf) if number else numpy.empty(0, int)
+        top = top[numpy.argsort(-log_probs[top], kind="stable")][:number]
         return float(log_probs[token_id]), {int(token): float(log_probs[token]) for token in top}
 
     def _penalized(self, logits: numpy.ndarray) -> numpy.ndarray:

@@ -49,9 +49,9 @@ class KVCache:
         Errors   ShapeError where there is no room left.
         """
         end = self.length + key.shape[-2]
-        if end > self.keys.shape[-2]:
+        if end > self.max_seq_len:
             raise ShapeError(
-                f"came: {key.shape[-2]} positions after {self.length}; expected: at most {self.keys.shape[-2]} in all; make a longer cache"
+                f"came: {key.shape[-2]} positions after {self.length}; expected: at most {self.max_seq_len} in all; make a longer cache"
             )
         start, self.length = self.length, end
         self.keys = _write(self.keys, key, start)
@@ -59,9 +59,14 @@ class KVCache:
         visible = self.key_len(0)
         return self.keys[..., :visible, :], self.values[..., :visible, :]
 
+    @property
+    def max_seq_len(self) -> int:
+        """How many positions there is room for."""
+        return self.keys.shape[-2]
+
     def key_len(self, query_len: int) -> int:
         """How many keys attention will see once query_len more positions are appended."""
-        return self.keys.shape[-2] if array_api_compat.is_jax_array(self.keys) else self.length + query_len
+        return self.max_seq_len if array_api_compat.is_jax_array(self.keys) else self.length + query_len
 
 
 def _write(buffer: Array, rows: Array, start: int) -> Array:

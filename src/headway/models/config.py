@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Collection, Mapping
 from typing import Any, TypeVar
 
@@ -44,15 +45,17 @@ def config_from(
     without_effect  keys that change nothing for this architecture
     ignored         keys that the caller takes the responsibility for
 
-    Errors   UnsupportedError for any other key that is not null and does not begin with an underscore; CheckpointError
-             for a missing key or one of another type.
+    A key that is null is as one that is not there.
+
+    Errors   UnsupportedError for any other key that does not begin with an underscore; CheckpointError for a missing key
+             or one of another type.
     """
+    keys = not_null(keys)
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     unknown = [
         key
         for key, value in keys.items()
-        if value is not None
-        and not key.startswith("_")
+        if not key.startswith("_")
         and key not in fields
         and key not in WITHOUT_EFFECT
         and key not in without_effect
@@ -65,22 +68,54 @@ def config_from(
             "where you know that a key changes nothing, name it in ignored_config_keys (--ignore-config-key)"
         )
     required = [n for n, f in fields.items() if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
-    missing = [name for name in required if keys.get(name) is None]
+    missing = [name for name in required if name not in keys]
     if missing:
         raise CheckpointError(f"came: config.json without {', '.join(missing)}; expected: all of {', '.join(required)}")
     given = {name: value for name, value in keys.items() if name in fields}
     for name, value in given.items():
         expected = _TYPES.get(str(fields[name].type).removesuffix(" | None"))
-        if expected and value is not None and (not isinstance(value, expected) or (int in expected and isinstance(value, bool))):
+        if expected and (not isinstance(value, expected) or (int in expected and isinstance(value, bool))):
             raise CheckpointError(f"came: config.json with {name}={value!r}; expected: {fields[name].type}")
     return kind(**given)
 
 
+def not_null(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys that say something: null stands for the default."""
+    return {key: value for key, value in keys.items() if value is not None}
+
+
 def expect_positive(config: Any, *names: str) -> None:
-    """Raise CheckpointError unless each of these sizes is at least 1."""
+    """Raise CheckpointError unless each of these sizes is at least 1, or None where it may be."""
     for name in names:
-        if getattr(config, name) < 1:
-            raise CheckpointError(f"came: config.json with {name}={getattr(config, name)}; expected: at least 1")
+        size = getattr(config, name)
+        if size is not None and size < 1:
+            raise CheckpointError(f"came: config.json with {name}={size}; expected: at least 1")
+
+
+def expect_number(name: str, value: Any, *, may_be_zero: bool = False) -> None:
+    """Raise CheckpointError unless the value of a key is a finite number above 0, or 0 where it may be."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (is_number and 0 <= value < math.inf and (value > 0 or may_be_zero)):
+        raise CheckpointError(f"came: config.json with {name}={value!r}; expected: a number {'of at least' if may_be_zero else 'above'} 0")
+
+
+def expect_object(name: str, value: Any) -> None:
+    """Raise CheckpointError unless the value of a key is a JSON object."""
+    if not isinstance(value, Mapping):
+        raise CheckpointError(f"came: config.json with {name}={value!r}; expected: a JSON object")
+
+
+def expect_layer_types(config: Any, choices: Collection[str]) -> None:
+    """Raise CheckpointError unless layer_types is None or has one of the choices for each layer."""
+    kinds = config.layer_types
+    if kinds is None:
+        return
+    if not isinstance(kinds, list) or len(kinds) != config.num_hidden_layers:
+        raise CheckpointError(
+            f"came: config.json with layer_types={kinds!r}; expected: a list of num_hidden_layers={config.num_hidden_layers} strings"
+        )
+    for kind in kinds:
+        expect_one_of("layer_types", kind, choices)
 
 
 def expect_multiple(config: Any, larger: str, smaller: str) -> None:
@@ -94,5 +129,5 @@ def expect_multiple(config: Any, larger: str, smaller: str) -> None:
 
 def expect_one_of(name: str, value: Any, choices: Collection[Any]) -> None:
     """Raise UnsupportedError unless the value of a key is one of those built here."""
-    if value not in choices:
+    if value not in list(choices):  # a list also compares what has no hash
         raise UnsupportedError(f"came: config.json with {name}={value!r}; expected one of {', '.join(map(repr, choices))}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from headway import functions
 from headway.arrays import Array, Operations
 from headway.functions import FeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
-from headway.models.config import expect_multiple, expect_one_of, expect_positive
+from headway.models.config import expect_multiple, expect_number, expect_one_of, expect_positive
 from headway.models.past import KVCaches, positions, visible
 from headway.models.stored import Stored, stored_norm
 
@@ -42,9 +42,10 @@ class Config:
     tie_word_embeddings: bool = True
 
     def __post_init__(self) -> None:
-        expect_positive(self, "vocab_size", "n_positions", "n_embd", "n_layer", "n_head")
+        expect_positive(self, "vocab_size", "n_positions", "n_embd", "n_layer", "n_head", "n_inner")
         expect_multiple(self, "n_embd", "n_head")
         expect_one_of("activation_function", self.activation_function, ACTIVATIONS)
+        expect_number("layer_norm_epsilon", self.layer_norm_epsilon, may_be_zero=True)
 
     @property
     def max_seq_len(self) -> int:

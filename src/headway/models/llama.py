@@ -14,9 +14,9 @@ from typing import Any
 from headway import functions
 from headway.arrays import Array, Operations
 from headway.functions import GatedFeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
-from headway.models.config import expect_multiple, expect_one_of, expect_positive
+from headway.models.config import expect_multiple, expect_number, expect_one_of, expect_positive
 from headway.models.past import KVCaches, positions, visible
-from headway.models.rope import rotary_tables
+from headway.models.rope import longest_seq_len, rotary_tables
 from headway.models.stored import Stored, stored_linear, stored_norm
 
 PREFIX = "model."
@@ -55,13 +55,14 @@ class Config:
             object.__setattr__(self, "head_dim", self.hidden_size // self.num_attention_heads)
         if self.num_key_value_heads is None:
             object.__setattr__(self, "num_key_value_heads", self.num_attention_heads)
-        expect_positive(self, "head_dim", "num_key_value_heads")
+        expect_positive(self, "head_dim", "num_key_value_heads", "sliding_window")
         expect_multiple(self, "num_attention_heads", "num_key_value_heads")
+        expect_number("rms_norm_eps", self.rms_norm_eps, may_be_zero=True)
 
     @property
     def max_seq_len(self) -> int:
         """The longest sequence the model was made for."""
-        return self.max_position_embeddings
+        return longest_seq_len(self.max_position_embeddings, self.rope_parameters)
 
 
 @dataclass(frozen=True)

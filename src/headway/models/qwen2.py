@@ -11,9 +11,9 @@ from typing import Any
 from headway import functions
 from headway.arrays import Array, Operations
 from headway.functions import GatedFeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
-from headway.models.config import expect_multiple, expect_one_of, expect_positive
+from headway.models.config import expect_layer_types, expect_multiple, expect_number, expect_one_of, expect_positive
 from headway.models.past import KVCaches, positions, visible
-from headway.models.rope import rotary_tables
+from headway.models.rope import longest_seq_len, rotary_tables
 from headway.models.stored import Stored, stored_linear, stored_norm
 
 PREFIX = "model."
@@ -53,15 +53,15 @@ class Config:
             object.__setattr__(self, "head_dim", self.hidden_size // self.num_attention_heads)
         if self.num_key_value_heads is None:
             object.__setattr__(self, "num_key_value_heads", self.num_attention_heads)
-        expect_positive(self, "head_dim", "num_key_value_heads")
+        expect_positive(self, "head_dim", "num_key_value_heads", "sliding_window")
         expect_multiple(self, "num_attention_heads", "num_key_value_heads")
-        for kind in self.layer_types or ():
-            expect_one_of("layer_types", kind, ("full_attention", "sliding_attention"))
+        expect_number("rms_norm_eps", self.rms_norm_eps, may_be_zero=True)
+        expect_layer_types(self, ("full_attention", "sliding_attention"))
 
     @property
     def max_seq_len(self) -> int:
         """The longest sequence the model was made for."""
-        return self.max_position_embeddings
+        return longest_seq_len(self.max_position_embeddings, self.rope_parameters)
 
     @property
     def windows(self) -> tuple[int | None, ...]:

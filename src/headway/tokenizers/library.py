@@ -63,13 +63,12 @@ class LibraryTokenizer(Tokenizer):
     def stream_decoder(self, *, after: Sequence[int] = (), skip_special_tokens: bool = True) -> StreamDecoder:
         """See Tokenizer."""
         skipped = self._special_contents if skip_special_tokens else frozenset()
-        decoder: StreamDecoder
+        decoder: BytesStreamDecoder | WindowStreamDecoder
         if [step["type"] for step in decoder_steps(self._decoder)] == ["ByteLevel"]:
             decoder = BytesStreamDecoder(lambda token_id, previous: self._bytes(token_id, skipped))
         else:
             decoder = WindowStreamDecoder(self.backend, self._decoder, skipped)
-        for token_id in after:
-            decoder.add(token_id)
+        decoder.hide(after)
         return decoder
 
     @cached_property

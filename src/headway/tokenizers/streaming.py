@@ -26,6 +26,15 @@ class BytesStreamDecoder(StreamDecoder):
         self.utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self.previous: int | None = None
 
+    def hide(self, token_ids: Sequence[int]) -> None:
+        """Take tokens that stand before the text, of whose own nothing is returned.
+
+        Half a character at their end is dropped: the other half, behind them, becomes U+FFFD.
+        """
+        for token_id in token_ids:
+            self.add(token_id)
+        self.utf8.reset()
+
     def add(self, token_id: int) -> str:
         """See StreamDecoder."""
         check_token_ids([token_id])
@@ -56,6 +65,20 @@ class WindowStreamDecoder(StreamDecoder):
         self.is_per_token = bool(self.behind) and is_per_token(decoder_steps(decoder))
         self.waiting: list[int] = []
         self.has_begun = False
+        self.num_hidden = 0
+
+    def hide(self, token_ids: Sequence[int]) -> None:
+        """Take tokens that stand before the text, of whose own nothing is returned.
+
+        A run of byte tokens ends with them, and half a character at their end is dropped: the other half, behind them,
+        becomes U+FFFD.
+        """
+        for token_id in token_ids:
+            self.add(token_id)
+        if self.is_per_token:
+            self._release()
+        else:
+            self.num_hidden = len(self._decode(self.waiting))
 
     def add(self, token_id: int) -> str:
         """See StreamDecoder."""
@@ -68,8 +91,8 @@ class WindowStreamDecoder(StreamDecoder):
 
     def flush(self) -> str:
         """See StreamDecoder."""
-        text = self._release() if self.waiting else ""
-        self.waiting, self.has_begun = [], False
+        text = self._release()[self.num_hidden :]
+        self.waiting, self.has_begun, self.num_hidden = [], False, 0
         return text
 
     def _release(self) -> str:

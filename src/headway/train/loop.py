@@ -89,9 +89,7 @@ class Run:
         progress = {"step": self.step, "seconds": self.seconds, "curve": self.curve}
         try:
             save_state(self.state_path, self.weights, self.optimizer, progress)
-        except Exception as error:  # safetensors raises its own error for a full disk, Python OSError
-            if not isinstance(error, OSError) and type(error).__name__ != "SafetensorError":
-                raise
+        except OSError as error:
             kept = "the state before it stands" if self.state_path.exists() else "there is none before it"
             raise TrainingError(
                 f"the state of step {self.step} could not be written to {self.state_path} ({error}); {kept}; make room, then --resume"

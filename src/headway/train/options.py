@@ -19,6 +19,7 @@ class TrainingOptions:
     weight_decay        AdamW's, on matrices only
     max_gradient_norm   longer gradients are shortened to this
     dtype               of the products: float32, bfloat16, or auto for whichever multiplies faster on this machine
+    weights_dtype       of the model that is written at the end: float32, float16 or bfloat16
     eval_every          steps between two validation losses
     save_every_seconds  between two writings of the state that --resume starts from
     """
@@ -37,6 +38,7 @@ class TrainingOptions:
     beta2: float = 0.95
     max_gradient_norm: float = 1.0
     dtype: str = "auto"
+    weights_dtype: str = "float32"
     device: str = "cpu"
     seed: int = 0
     eval_every: int = 250
@@ -54,6 +56,8 @@ class TrainingOptions:
             raise OptionError(f"came: learning_rate={self.learning_rate}; expected: above 0")
         if self.dtype not in ("auto", "float32", "bfloat16"):
             raise OptionError(f"came: dtype={self.dtype!r}; expected: auto, float32 or bfloat16")
+        if self.weights_dtype not in ("float32", "float16", "bfloat16"):
+            raise OptionError(f"came: weights_dtype={self.weights_dtype!r}; expected: float32, float16 or bfloat16")
 
     def to_dict(self) -> dict[str, int | float | str]:
         """The options as plain values."""

@@ -52,8 +52,9 @@ def start(
     tokenizer.save(out)
     corpus = encode_corpus(documents, tokenizer, work, context=options.context, validation_share=validation_share)
     say(f"corpus: {len(corpus.train):,} tokens to train on, {len(corpus.validation):,} to validate on")
-    write_text(work / "options.json", json.dumps(options.to_dict(), indent=2) + "\n")
-    return Run(_config(tokenizer.vocab_size, options), corpus, options, work / "state.safetensors")
+    run = Run(_config(tokenizer.vocab_size, options), corpus, options, work / "state.safetensors")
+    write_text(work / "options.json", json.dumps(run.options.to_dict(), indent=2) + "\n")
+    return run
 
 
 def resume(out: Path) -> Run:
@@ -71,11 +72,11 @@ def resume(out: Path) -> Run:
     return Run(_config(load_tokenizer(out).vocab_size, options), open_corpus(work), options, work / "state.safetensors")
 
 
-def finish(run: Run, out: Path, *, dtype: str = "float32") -> None:
+def finish(run: Run, out: Path) -> None:
     """Write the trained model into `out`, as a folder that `headway generate --model` and transformers open."""
     (end_of_text,) = load_tokenizer(out).encode("<|endoftext|>")
     generation = {"bos_token_id": end_of_text, "eos_token_id": end_of_text, **GENERATION}
-    save_checkpoint(out, gpt2, run.config, run.weights, dtype=dtype, generation_config=generation)
+    save_checkpoint(out, gpt2, run.config, run.weights, dtype=run.options.weights_dtype, generation_config=generation)
     write_text(out / "training" / "curve.json", json.dumps(run.curve, indent=1) + "\n")
 
 
@@ -85,13 +86,12 @@ def train(
     *,
     report: Callable[[Progress], None] = lambda progress: None,
     is_resumed: bool = False,
-    dtype: str = "float32",
     **corpus: Any,
 ) -> Run:
     """Start or resume, train to the end, and write the model; `corpus` is what start takes."""
     run = resume(out) if is_resumed else start(out, options, **corpus)
     run.train(report)
-    finish(run, out, dtype=dtype)
+    finish(run, out)
     return run
 
 

@@ -8,10 +8,9 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
+from headway.checkpoints.writing import save_tensors
 from headway.errors import TrainingError
-from headway.files import replacing
 from headway.trees import leaves
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -24,14 +23,16 @@ def parameters(weights: Any) -> dict[str, torch.Tensor]:
 
 
 def save_state(path: Path, weights: Any, optimizer: torch.optim.Optimizer, progress: dict[str, Any]) -> None:
-    """Write weights, AdamW's moments and the progress, whole or not at all."""
+    """Write weights, AdamW's moments and the progress, whole or not at all.
+
+    Errors   OSError where the file cannot be written; what stood at `path` still stands.
+    """
     tensors = {}
     for name, tensor in parameters(weights).items():
         tensors[f"weights.{name}"] = tensor.detach()
         for moment in MOMENTS:
             tensors[f"{moment}.{name}"] = optimizer.state[tensor][moment]
-    with replacing(path) as temporary:
-        save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, temporary, metadata={"progress": json.dumps(progress)})
+    save_tensors(path, {name: tensor.cpu().numpy() for name, tensor in tensors.items()}, {"progress": json.dumps(progress)})
 
 
 def load_state(path: Path, weights: Any, optimizer: torch.optim.Optimizer) -> dict[str, Any]:
