@@ -148,19 +148,63 @@ def test_a_lying_header(folder, lie):
         load_checkpoint(folder)
 
 
-def test_a_missing_shard(folder):
+FIRST, SECOND = "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"
+
+
+@pytest.fixture
+def sharded(folder: Path) -> Path:
     tensors = load_file(folder / "model.safetensors")
     names = sorted(tensors)
-    shards = {"model-00001-of-00002.safetensors": names[:9], "model-00002-of-00002.safetensors": names[9:]}
-    for shard, part in shards.items():
+    for shard, part in ((FIRST, names[:9]), (SECOND, names[9:])):
         save_file({name: tensors[name] for name in part}, folder / shard)
-    index = {"weight_map": {name: shard for shard, part in shards.items() for name in part}}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    write_index(folder, {name: FIRST if name in names[:9] else SECOND for name in names})
     (folder / "model.safetensors").unlink()
-    assert load_checkpoint(folder).config.n_layer == 2
-    (folder / "model-00002-of-00002.safetensors").unlink()
+    return folder
+
+
+def write_index(folder: Path, weight_map: object) -> None:
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+
+
+def test_a_missing_shard(sharded):
+    assert load_checkpoint(sharded).config.n_layer == 2
+    (sharded / SECOND).unlink()
     with pytest.raises(CheckpointError, match=r"without model-00002-of-00002\.safetensors; expected: every shard"):
-        load_checkpoint(folder)
+        load_checkpoint(sharded)
+
+
+@pytest.mark.parametrize("weight_map", [None, [FIRST], "all", {"transformer.wte.weight": 1}, {"transformer.wte.weight": [FIRST]}])
+def test_an_index_of_another_form(sharded, weight_map):
+    write_index(sharded, weight_map)
+    with pytest.raises(CheckpointError, match=r"index\.json, whose weight_map is no object of strings; expected"):
+        load_checkpoint(sharded)
+
+
+@pytest.mark.parametrize("place", ["../other/{}", "{}/../x", "..", ".", "", "..\\{}", "C:{}"])
+def test_an_index_that_names_a_place_outside_the_folder(sharded, place):
+    shutil.copytree(sharded, sharded.parent / "other")
+    write_index(sharded, {"transformer.wte.weight": place.format(FIRST)})
+    with pytest.raises(CheckpointError, match=r"index\.json with '.*'; expected: names of \.safetensors files in this folder"):
+        load_checkpoint(sharded)
+
+
+def test_an_index_that_names_an_absolute_path(sharded):
+    write_index(sharded, {"transformer.wte.weight": str(sharded / FIRST)})
+    with pytest.raises(CheckpointError, match=r"expected: names of \.safetensors files in this folder"):
+        load_checkpoint(sharded)
+
+
+def test_an_index_that_misplaces_a_tensor(sharded):
+    weight_map = json.loads((sharded / "model.safetensors.index.json").read_text())["weight_map"]
+    write_index(sharded, weight_map | {"transformer.wte.weight": FIRST})
+    with pytest.raises(CheckpointError, match=r"puts transformer\.wte\.weight in model-00001-of-00002\.safetensors; expected"):
+        load_checkpoint(sharded)
+
+
+def test_of_two_shards_with_a_tensor_the_index_chooses(sharded):
+    second = load_file(sharded / SECOND)
+    save_file(second | {"transformer.h.0.attn.c_attn.bias": numpy.zeros(18, numpy.float32)}, sharded / SECOND)
+    assert load_checkpoint(sharded).weights.layers[0].attention.query.bias.any()
 
 
 def test_a_missing_tensor(folder):
@@ -191,6 +235,13 @@ def test_a_pickle_is_named_and_never_opened(folder):
 def test_an_architecture_that_is_not_built(folder):
     edit(folder, model_type="mamba")
     with pytest.raises(UnsupportedError, match=r"came: model_type 'mamba'; expected one of gpt2, llama"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("model_type", [None, 7, ["gpt2"], {"name": "gpt2"}])
+def test_a_model_type_that_is_no_string(folder, model_type):
+    edit(folder, model_type=model_type)
+    with pytest.raises(CheckpointError, match=r"config\.json with model_type=.*; expected: a string"):
         load_checkpoint(folder)
 
 
@@ -237,7 +288,7 @@ def test_a_size_of_another_type(folder):
 @pytest.mark.parametrize(
     ("rope", "message"),
     [
-        ({"rope_type": "longrope", "factor": 2.0}, "came: rope_type 'longrope'; expected one of"),
+        ({"rope_type": "longrope", "factor": 2.0}, "came: config.json with rope_type='longrope'; expected one of"),
         ({"rope_type": "llama3", "factor": 2.0}, "without low_freq_factor, high_freq_factor"),
         ({"rope_type": "linear", "factor": 2.0, "warp": 3}, "rope_type 'linear' with warp"),
         ({"rope_type": "yarn", "factor": 2.0, "truncate": False}, "truncate=false"),

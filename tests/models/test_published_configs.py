@@ -7,7 +7,7 @@ import json
 import pytest
 
 from headway.checkpoints.reading import _config
-from headway.errors import UnsupportedError
+from headway.errors import CheckpointError, UnsupportedError
 from headway.models import architecture
 
 GPT2 = """{"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1,
@@ -62,6 +62,62 @@ def test_old_and_new_names_of_rope_mean_the_same():
     keys = json.loads(LLAMA32)
     scaling, theta = keys.pop("rope_scaling"), keys.pop("rope_theta")
     assert read(LLAMA32) == read(json.dumps(keys), rope_parameters={**scaling, "rope_theta": theta})
+
+
+YARN = {"type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32768}
+LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}
+
+
+@pytest.mark.parametrize(
+    "text", [LLAMA32.replace("131072", "32768"), QWEN25, QWEN3.replace("40960", "32768")], ids="llama qwen2 qwen3".split()
+)
+def test_yarn_added_as_qwens_readme_says_lengthens_the_context(text):
+    assert read(text, rope_scaling=YARN).max_seq_len == 131072
+    assert read(text, rope_scaling=YARN | {"original_max_position_embeddings": None}).max_seq_len == 131072
+    assert read(text, rope_scaling=YARN, max_position_embeddings=200000).max_seq_len == 200000
+    assert read(text, rope_scaling={"type": "linear", "factor": 4.0}).max_seq_len == 32768
+
+
+def test_null_is_the_default():
+    without = {key: value for key, value in json.loads(QWEN3).items() if key not in ("rms_norm_eps", "tie_word_embeddings", "rope_theta")}
+    nulls = {"rms_norm_eps": None, "tie_word_embeddings": None, "rope_theta": None, "layer_types": None, "rope_parameters": None}
+    assert read(json.dumps(without), **nulls) == read(json.dumps(without))
+    assert read(QWEN3, rope_scaling={"rope_type": None, "rope_theta": None, "factor": None}) == read(QWEN3)
+
+
+@pytest.mark.parametrize(
+    ("text", "keys", "message"),
+    [
+        *((LLAMA32, {name: value}, f"{name}=") for name in ("rope_scaling", "rope_parameters") for value in ([1], "yarn", 4, False)),
+        *((QWEN25, {"rope_scaling": YARN | {"type": value}}, "rope_type=") for value in (["yarn"], {}, 3)),
+        *((QWEN25, {"rope_theta": value}, "rope_theta=") for value in ("1e6", 0, -1.0, True, float("nan"), float("inf"))),
+        *(
+            (QWEN25, {"rope_scaling": YARN | {name: value}}, f"{name}=")
+            for name in ("factor", "original_max_position_embeddings", "attention_factor", "beta_fast", "beta_slow")
+            for value in ("4", 0, -4.0, [4])
+        ),
+        (QWEN25, {"rope_scaling": YARN | {"mscale": "1"}}, "mscale="),
+        *((LLAMA32, {"rope_scaling": LLAMA3 | {name: 0}}, f"{name}=0") for name in ("low_freq_factor", "high_freq_factor")),
+        (LLAMA32, {"rope_scaling": LLAMA3 | {"low_freq_factor": 4}}, "low_freq_factor=high_freq_factor=4"),
+        *(
+            (QWEN3, {"layer_types": value}, "layer_types=")
+            for value in ("full_attention", ["full_attention"], [1] * 28, [["x"]] * 28, {}, [])
+        ),
+        *((text, {"rms_norm_eps": value}, "rms_norm_eps=") for text in (LLAMA32, QWEN25, QWEN3) for value in (-1e-6, float("nan"))),
+        *((text, {"sliding_window": value}, "sliding_window=") for text in (MISTRAL, QWEN25, QWEN3) for value in (0, -1)),
+        (GPT2, {"layer_norm_epsilon": -1e-5}, "layer_norm_epsilon="),
+        (GPT2, {"n_inner": 0}, "n_inner=0"),
+    ],
+)
+def test_a_value_that_a_key_cannot_have_is_named(text, keys, message):
+    with pytest.raises(CheckpointError, match=f"came: config.json with {message}.*expected"):
+        read(text, **keys)
+
+
+def test_yarn_without_any_original_length_is_an_error():
+    keys = {key: value for key, value in json.loads(QWEN25).items() if key != "max_position_embeddings"}
+    with pytest.raises(CheckpointError, match="'yarn' without original_max_position_embeddings"):
+        read(json.dumps(keys), rope_scaling={"type": "yarn", "factor": 4.0})
 
 
 def test_an_unused_window_hides_nothing():

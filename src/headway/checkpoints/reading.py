@@ -159,7 +159,9 @@ def _weight_map(folder: Path, name: str) -> dict[str, str]:
     """The shard of every tensor, by an index."""
     shards = _read_json(folder, name).get("weight_map")
     if not isinstance(shards, dict) or not all(isinstance(shard, str) for shard in shards.values()):
-        raise CheckpointError(f"came: {folder / name}, whose weight_map is no object of strings; expected: the shard of each tensor by its name")
+        raise CheckpointError(
+            f"came: {folder / name}, whose weight_map is no object of strings; expected: the shard of each tensor by its name"
+        )
     strange = sorted({shard for shard in shards.values() if not SHARD.fullmatch(shard)})
     if strange:
         raise CheckpointError(

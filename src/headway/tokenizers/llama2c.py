@@ -144,6 +144,5 @@ class Llama2cTokenizer(Tokenizer):
     def stream_decoder(self, *, after: Sequence[int] = (), skip_special_tokens: bool = True) -> StreamDecoder:
         """See Tokenizer."""
         decoder = BytesStreamDecoder(lambda token_id, previous: self._bytes(token_id, previous, skip_special_tokens))
-        for token_id in after:
-            decoder.add(token_id)
+        decoder.hide(after)
         return decoder

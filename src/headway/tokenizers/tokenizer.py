@@ -78,6 +78,7 @@ class Tokenizer(ABC):
 
         after   token ids that stand before them, whose text is not returned: a continued prompt. They decide whether the
                 first token begins the text, where SentencePiece drops a space, or goes on with it, where the space stays.
+                Half a character at their end is dropped.
         """
 
     @property
