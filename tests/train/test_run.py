@@ -137,7 +137,7 @@ def test_the_folder_opens_in_transformers_with_the_same_logits(tmp_path, text):
         logits = theirs(torch.tensor([token_ids])).logits.numpy()
     mine = model.engine.architecture.forward(numpy.array([token_ids]), model.engine.weights, model.config)
     numpy.testing.assert_allclose(mine, logits, atol=1e-4, rtol=0)
-    assert model.defaults == {"temperature": 0.8, "top_p": 0.95}
+    assert model.defaults == {"temperature": 0.7, "top_p": 0.9}
 
 
 def test_bfloat16_weights_are_stored_in_half_the_bytes(tmp_path, text):

@@ -17,7 +17,7 @@ from headway.train.loop import Progress, Run
 from headway.train.options import TrainingOptions
 from headway.train.stories import write_corpus
 
-GENERATION = {"do_sample": True, "temperature": 0.8, "top_p": 0.95}
+GENERATION = {"do_sample": True, "temperature": 0.7, "top_p": 0.9}
 
 
 def start(
