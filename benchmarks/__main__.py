@@ -15,7 +15,7 @@ from pathlib import Path
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 ROUNDS = 5
-COMMAND = [sys.executable, "-c", "from headway.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "headway"]
 
 
 def main() -> None:

@@ -102,7 +102,7 @@ def headway(*arguments: str, endpoint: str, cache: Path) -> subprocess.Completed
         "NO_PROXY": "*",
     }
     environment.pop("HF_HUB_OFFLINE", None)
-    command = [sys.executable, "-c", "from headway.cli import main; main()", *arguments]
+    command = [sys.executable, "-m", "headway", *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=100)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import headway as package
 
-COMMAND = [sys.executable, "-c", "from headway.cli import main; main()"]
+COMMAND = [sys.executable, "-m", "headway"]
 
 
 def headway(*arguments: str, stdin: str | None = "") -> subprocess.CompletedProcess[str]:

@@ -81,7 +81,7 @@ def test_a_stopped_run_resumes_to_the_very_numbers_of_one_that_was_not(tmp_path,
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_run_resumes_and_its_folder_generates(tmp_path, text, sent):
     out = tmp_path / "out"
-    command = [sys.executable, "-c", "from headway.cli import main; main()", "train", "--out", str(out)]
+    command = [sys.executable, "-m", "headway", "train", "--out", str(out)]
     options = [
         "--tokenizer",
         "bytes",
