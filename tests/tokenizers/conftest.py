@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -21,26 +20,18 @@ SPECIAL = ["<unk>", "<s>", "</s>"]
 
 
 @pytest.fixture(scope="session")
-def data_folder() -> Path:
-    folder = Path(os.environ.get("HEADWAY_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data")
-    if not folder.is_dir():
-        pytest.skip(f"needs the data folder {folder}; set HEADWAY_TEST_DATA to it")
-    return folder
+def gpt2(data_dir: Path) -> LibraryTokenizer:
+    return load_tokenizer(data_dir / "tokenizers" / "gpt2")
 
 
 @pytest.fixture(scope="session")
-def gpt2(data_folder: Path) -> LibraryTokenizer:
-    return load_tokenizer(data_folder / "tokenizers" / "gpt2")
+def qwen2(data_dir: Path) -> LibraryTokenizer:
+    return load_tokenizer(data_dir / "tokenizers" / "qwen2")
 
 
 @pytest.fixture(scope="session")
-def qwen2(data_folder: Path) -> LibraryTokenizer:
-    return load_tokenizer(data_folder / "tokenizers" / "qwen2")
-
-
-@pytest.fixture(scope="session")
-def tok512(data_folder: Path) -> Llama2cTokenizer:
-    return load_tokenizer(data_folder / "weights" / "stories260K")
+def tok512(data_dir: Path) -> Llama2cTokenizer:
+    return load_tokenizer(data_dir / "weights" / "stories260K")
 
 
 @pytest.fixture(scope="session")

@@ -18,16 +18,16 @@ from headway.tokenizers.byte_level import byte_characters
 GPT2_PATTERNS = ["Hello  world", "I'll we've", " \n\n x", "123456", "é中😀", "a<|endoftext|>b"]
 
 
-def test_gpt2_encodes_every_prompt_of_ggml(gpt2: LibraryTokenizer, data_folder: Path) -> None:
-    lines = (data_folder / "tokenizers/gpt2/fixtures/ggml_prompts_gpt-2.txt").read_text(encoding="utf-8").splitlines()
+def test_gpt2_encodes_every_prompt_of_ggml(gpt2: LibraryTokenizer, data_dir: Path) -> None:
+    lines = (data_dir / "tokenizers/gpt2/fixtures/ggml_prompts_gpt-2.txt").read_text(encoding="utf-8").splitlines()
     cases = [line.rpartition(" => ") for line in lines]
     assert len(cases) == 100
     assert [gpt2.encode(text) for text, _, _ in cases] == [[int(each) for each in token_ids.split(",")] for _, _, token_ids in cases]
     assert [gpt2.decode(gpt2.encode(text)) for text, _, _ in cases] == [text for text, _, _ in cases]
 
 
-def test_qwen2_encodes_every_case_of_llama_cpp(qwen2: LibraryTokenizer, data_folder: Path) -> None:
-    fixtures = data_folder / "tokenizers/qwen2/fixtures"
+def test_qwen2_encodes_every_case_of_llama_cpp(qwen2: LibraryTokenizer, data_dir: Path) -> None:
+    fixtures = data_dir / "tokenizers/qwen2/fixtures"
     texts = (fixtures / "ggml-vocab-qwen2.gguf.inp").read_bytes().decode().split("\n__ggml_vocab_test__\n")
     lines = (fixtures / "ggml-vocab-qwen2.gguf.out").read_text().splitlines()
     lines += [""] * (len(texts) - len(lines))
@@ -140,8 +140,8 @@ def test_a_broken_file_is_named(folder: Path, name: str, content: str | bytes, m
     assert message in str(caught.value)
 
 
-def test_merges_cut_off_between_two_lines_are_found(data_folder: Path, tmp_path: Path) -> None:
-    source = data_folder / "tokenizers" / "gpt2"
+def test_merges_cut_off_between_two_lines_are_found(data_dir: Path, tmp_path: Path) -> None:
+    source = data_dir / "tokenizers" / "gpt2"
     (tmp_path / "encoder.json").write_bytes((source / "encoder.json").read_bytes())
     lines = (source / "vocab.bpe").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "vocab.bpe").write_text("".join(lines[:30_000]), encoding="utf-8")

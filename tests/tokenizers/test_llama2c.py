@@ -43,8 +43,8 @@ def test_a_real_vocabulary_merges_as_run_c(tok512: Llama2cTokenizer) -> None:
     assert tok512.encode(text) == encode_as_run_c(tok512, text)
 
 
-def test_the_texts_of_llama2_c_come_back(tok512: Llama2cTokenizer, data_folder: Path) -> None:
-    expected = json.loads((data_folder / "weights/stories260K/expected.json").read_text(encoding="utf-8"))
+def test_the_texts_of_llama2_c_come_back(tok512: Llama2cTokenizer, data_dir: Path) -> None:
+    expected = json.loads((data_dir / "weights/stories260K/expected.json").read_text(encoding="utf-8"))
     texts = [expected["greedy_200"], *(run["expected"] for run in expected["llama2_zig_runs"])]
     assert len(texts) == 6
     assert [tok512.decode(tok512.encode(text)) for text in texts] == texts

@@ -72,8 +72,8 @@ def greatest_bytes(pair: Pair, ids: dict[str, int]) -> object:
 
 
 @pytest.fixture(scope="module")
-def corpus(data_folder: Path) -> Path:
-    return data_folder / "tokenizers" / "bpe_training" / "corpus.en"
+def corpus(data_dir: Path) -> Path:
+    return data_dir / "tokenizers" / "bpe_training" / "corpus.en"
 
 
 def test_merges_are_those_of_the_plain_algorithm(corpus: Path) -> None:
