@@ -82,6 +82,6 @@ class SafetensorsFile:
     def release(self, name: str) -> None:
         """Let the system take back the memory that reading a tensor took; it is read again where it is used again."""
         first, last = (self._start + offset for offset in self._header[name]["data_offsets"])
-        first = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE
+        first, last = -(-first // mmap.PAGESIZE) * mmap.PAGESIZE, last // mmap.PAGESIZE * mmap.PAGESIZE  # whole pages of this tensor alone
         if hasattr(self._map, "madvise") and last > first:
             self._map.madvise(mmap.MADV_DONTNEED, first, last - first)
