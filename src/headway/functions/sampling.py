@@ -78,10 +78,11 @@ def keep_top_p(logits: Array, top_p: float) -> Array:
     if top_p == 1:
         return logits
     xp = array_namespace(logits)
-    descending = -xp.sort(-softmax(widen(logits)), axis=-1)
+    probabilities = softmax(widen(logits))
+    descending = -xp.sort(-probabilities, axis=-1)
     before = xp.cumulative_sum(descending, axis=-1) - descending
     threshold = xp.min(xp.where(before < top_p, descending, xp.ones_like(descending)), axis=-1, keepdims=True)
-    return _keep(logits, softmax(widen(logits)) >= threshold)
+    return _keep(logits, probabilities >= threshold)
 
 
 def keep_min_p(logits: Array, min_p: float) -> Array:

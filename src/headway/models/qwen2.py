@@ -139,12 +139,13 @@ def hidden_states(
     padding    how many tokens on the left of each sequence are padding; none by default
     ops        the namespace whose parts are called; the definitions by default
     """
-    masks = {window: visible(token_ids, kv_cache, padding, window=window) for window in set(config.windows)}
+    windows = config.windows
+    masks = {window: visible(token_ids, kv_cache, padding, window=window) for window in set(windows)}
     x = ops.embed(token_ids, weights.token_embedding)
     rotary = rotary_tables(positions(token_ids, kv_cache, padding), config.head_dim, config.rope_parameters, like=x)
     activation = getattr(ops, ACTIVATIONS[config.hidden_act])
     for index, layer in enumerate(weights.layers):
-        mask = masks[config.windows[index]]
+        mask = masks[windows[index]]
         normed = ops.rms_norm(x, layer.attention_norm.weight, eps=config.rms_norm_eps)
         x = x + ops.multi_head_attention(
             normed,
