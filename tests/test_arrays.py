@@ -25,6 +25,7 @@ from headway.arrays import (
     is_boolean,
     is_floating,
     is_integer,
+    is_torch,
     is_traced,
     to_numpy,
     widen,
@@ -188,6 +189,23 @@ def test_under_a_compiler_an_array_is_traced_and_else_not():
     jax.jit(lambda x: seen.append(is_traced(x)) or x)(jax.numpy.ones(2))
     assert seen == [True]
     assert not any(is_traced(zeros(library, "float32")) for library in ARRAY_LIBRARIES)
+
+
+def test_under_torch_compile_too_and_one_graph_sees_library_and_dtype():
+    def asks(x, parameter):
+        namespace = array_namespace(x, None, parameter)
+        return x + namespace.ones_like(parameter) * is_traced(x) if dtype_name(x.dtype) == "float32" and is_floating(parameter) else x
+
+    x, parameter = torch.zeros(3), torch.nn.Parameter(torch.zeros(3))
+    assert asks(x, parameter).tolist() == [0.0] * 3
+    assert torch.compile(asks, backend="eager", fullgraph=True)(x, parameter).tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("library", ARRAY_LIBRARIES)
+def test_only_tensors_of_torch_are_torch(library):
+    assert is_torch(zeros(library, "float32")) == (library == "torch")
+    assert is_torch(torch.nn.Parameter(torch.zeros(1)))
+    assert not is_torch(None)
 
 
 def test_half_precision_casts_without_a_warning_where_the_values_fit():

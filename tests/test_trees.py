@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.functions import EncoderLayerWeights, EncoderWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
-from headway.functions.feed_forward import FeedForwardWeights
+from headway.functions.feed_forward import FeedForwardWeights, GatedFeedForwardWeights
 from headway.trees import leaves, map_tree, tree_from_leaves
 
 
@@ -116,6 +116,18 @@ def test_optional_subtrees_are_built_where_they_have_leaves():
     Outer.__annotations__ |= {"inner": LinearWeights | None, "leaf": Any}  # names of this function's scope cannot be looked up by strings
     assert tree_from_leaves(Outer, {"inner.weight": 1}) == Outer(LinearWeights(1))
     assert tree_from_leaves(Outer, {"leaf": 3}) == Outer(None, 3)
+
+
+def test_of_several_kinds_the_one_that_has_the_leaves_is_built():
+    @dataclass(frozen=True)
+    class Outer:
+        inner: Any
+
+    Outer.__annotations__["inner"] = FeedForwardWeights | GatedFeedForwardWeights
+    plain = tree_from_leaves(Outer, {"inner.up.weight": 1, "inner.down.weight": 2})
+    gated = tree_from_leaves(Outer, {"inner.gate.weight": 0, "inner.up.weight": 1, "inner.down.weight": 2})
+    assert plain == Outer(FeedForwardWeights(LinearWeights(1), LinearWeights(2)))
+    assert gated == Outer(GatedFeedForwardWeights(LinearWeights(0), LinearWeights(1), LinearWeights(2)))
 
 
 def layer_leaves():

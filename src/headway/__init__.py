@@ -1,6 +1,7 @@
 """Headway: the transformer, from softmax to generated text, each part defined once.
 
     headway.load(name_or_folder)   a model that generates: see LanguageModel
+    headway.check(my_function)     which mistake a function of your own makes: see headway.practice
     headway.functions              the definitions
     headway.errors                 what can go wrong
 
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from headway import errors, functions
     from headway.language_model import Completion, LanguageModel, Piece, load
+    from headway.practice import check
 
 __version__ = "0.1.0"
-__all__ = ["Completion", "LanguageModel", "Piece", "__version__", "errors", "functions", "load"]
+__all__ = ["Completion", "LanguageModel", "Piece", "__version__", "check", "errors", "functions", "load"]
 
-_HOMES = dict.fromkeys(("Completion", "LanguageModel", "Piece", "load"), "headway.language_model")
+_HOMES = dict.fromkeys(("Completion", "LanguageModel", "Piece", "load"), "headway.language_model") | {"check": "headway.practice"}
 
 
 def __getattr__(name: str) -> Any:

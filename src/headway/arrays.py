@@ -6,6 +6,7 @@ No library is imported here unless the caller's arrays come from it, or its name
 from __future__ import annotations
 
 import importlib
+import sys
 from functools import lru_cache
 from types import ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
@@ -33,12 +34,30 @@ _NAMESPACE_OF_TYPES: dict[tuple[type, ...], ModuleType] = {}
 """What array_namespace found, by the types it was given: asking costs microseconds, and a token asks hundreds of times."""
 
 
+def is_torch(x: Array) -> bool:
+    """Whether the array is a tensor of PyTorch.
+
+    Asked before any question of array_api_compat's: those are cached, and torch.compile warns of a cache.
+    """
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(x, torch.Tensor)
+
+
+def _is_compiling() -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and torch.compiler.is_compiling()
+
+
 def array_namespace(*arrays: Array | None) -> ModuleType:
     """The array-API namespace that all given arrays share (None is passed over).
 
     Errors   DtypeError where something is no array, or two libraries are mixed.
     """
     types = tuple(map(type, arrays))
+    if _is_compiling() and all(array is None or is_torch(array) for array in arrays):
+        from array_api_compat import torch as namespace  # past the table: torch.compile would compile anew whenever it grows
+
+        return namespace
     known = _NAMESPACE_OF_TYPES.get(types)
     if known is not None:
         return known
@@ -69,9 +88,15 @@ def array_library(name: str) -> ModuleType:
         raise OptionError(f"the array library {name!r} is not installed ({error}); run: pip install 'headway[{name}]'") from error
 
 
-@lru_cache(maxsize=256)
 def dtype_name(dtype: Any) -> str:
     """The name that all libraries share: 'float32', 'bfloat16', 'int64', 'bool', …"""
+    if type(dtype).__module__ == "torch":  # past the cache, of which torch.compile would warn
+        return str(dtype).rpartition(".")[2]
+    return _dtype_name(dtype)
+
+
+@lru_cache(maxsize=256)
+def _dtype_name(dtype: Any) -> str:
     name = str(dtype).rpartition(".")[2]
     return "bool" if name == "bool_" else name
 
@@ -139,7 +164,7 @@ def widen(x: Array) -> Array:
 def as_index(x: Array) -> Array:
     """Whole numbers in the dtype that the library indexes with: int32 for JAX, where int64 is a switch, int64 for the others."""
     xp = array_namespace(x)
-    return cast(x, xp.int32 if array_api_compat.is_jax_array(x) else xp.int64)
+    return cast(x, xp.int64 if is_torch(x) or not array_api_compat.is_jax_array(x) else xp.int32)
 
 
 def asarray_like(values: Any, like: Array | None) -> Array:
@@ -150,7 +175,7 @@ def asarray_like(values: Any, like: Array | None) -> Array:
     if like is None:
         return values
     namespace = array_namespace(like)
-    if array_api_compat.is_torch_namespace(namespace):
+    if is_torch(like):
         return namespace.asarray(values, device=like.device)
     return namespace.asarray(values)
 
@@ -186,12 +211,10 @@ def to_numpy(x: Array) -> Any:
 
 def is_traced(x: Array) -> bool:
     """Whether a compiler is tracing, so that the values cannot be looked at (jax.jit, torch.compile)."""
+    if is_torch(x):
+        return _is_compiling()
     if array_api_compat.is_jax_array(x):
         import jax
 
         return isinstance(x, jax.core.Tracer)
-    if array_api_compat.is_torch_array(x):
-        import torch
-
-        return torch.compiler.is_compiling()
     return False

@@ -55,10 +55,15 @@ def _build(kind: Any, node: Any) -> Any:
     options = [option for option in typing.get_args(kind) if option is not type(None)]
     if typing.get_origin(kind) is tuple:
         return tuple(_build(options[0], node[str(position)]) for position in range(len(node)))
-    if options:  # X | None
-        return _build(options[0], node)
+    if options:  # X | None, or X | Y of which one has the fields
+        return _build(next(option for option in options if _fits(option, node)), node)
     if not dataclasses.is_dataclass(kind):
         return node
     hints = typing.get_type_hints(kind)
     fields = {name: _build(hints[name], child) for name, child in node.items()}
     return kind(**fields)  # type: ignore[operator]
+
+
+def _fits(kind: Any, node: Any) -> bool:
+    """Whether a node has a place for each of its leaves in this kind of dataclass; anything else fits anything."""
+    return not dataclasses.is_dataclass(kind) or set(node) <= {field.name for field in dataclasses.fields(kind)}

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file, save_file
 
 from headway.checkpoints import load_checkpoint, save_checkpoint
 from headway.errors import CheckpointError, ModelNotFoundError, OptionError, UnsupportedError
-from headway.models import gpt2, llama
+from headway.models import bert, gpt2, llama
 from headway.trees import leaves
 from tests.small_models import random_weights
 
@@ -88,6 +88,74 @@ def test_names_without_the_prefix_are_found(folder):
 def test_buffers_that_old_files_carry_are_passed_over(folder):
     rewrite(folder, lambda tensors: tensors.update({"transformer.h.0.attn.bias": numpy.ones((1, 1, 11, 11), numpy.float32)}))
     assert load_checkpoint(folder).config.n_layer == 2
+
+
+@pytest.fixture
+def bert_folder(tmp_path: Path) -> Path:
+    """A small sound BERT with both of the parts that a checkpoint may lack."""
+    config = bert.Config(
+        vocab_size=13,
+        hidden_size=6,
+        num_hidden_layers=2,
+        num_attention_heads=3,
+        intermediate_size=11,
+        max_position_embeddings=7,
+        tie_word_embeddings=False,
+    )
+    save_checkpoint(tmp_path / "model", bert, config, random_weights(bert, config))
+    return tmp_path / "model"
+
+
+POOLER = ("bert.pooler.dense.weight", "bert.pooler.dense.bias")
+
+
+def test_parts_that_a_checkpoint_may_lack_are_saved_and_loaded(bert_folder):
+    tensors, weights = load_file(bert_folder / "model.safetensors"), load_checkpoint(bert_folder).weights
+    numpy.testing.assert_array_equal(weights.pooler.weight, tensors["bert.pooler.dense.weight"])
+    numpy.testing.assert_array_equal(weights.masked_token_head.bias, tensors["cls.predictions.decoder.bias"])
+
+
+def test_a_part_that_is_wholly_absent_is_none_in_the_tree(bert_folder):
+    rewrite(bert_folder, lambda tensors: [tensors.pop(name) for name in POOLER])
+    weights = load_checkpoint(bert_folder).weights
+    assert weights.pooler is None
+    assert weights.masked_token_head is not None
+
+
+def test_without_its_absent_parts_a_model_is_saved_and_loaded_again(bert_folder):
+    rewrite(bert_folder, lambda tensors: [tensors.pop(name) for name in list(tensors) if name in POOLER or name.startswith("cls.")])
+    loaded = load_checkpoint(bert_folder)
+    save_checkpoint(bert_folder.parent / "again", bert, loaded.config, loaded.weights)
+    again = load_checkpoint(bert_folder.parent / "again").weights
+    assert (again.pooler, again.masked_token_head) == (None, None)
+    assert load_file(bert_folder / "model.safetensors").keys() == load_file(bert_folder.parent / "again" / "model.safetensors").keys()
+
+
+@pytest.mark.parametrize("name", POOLER)
+def test_a_part_that_is_half_absent(bert_folder, name):
+    rewrite(bert_folder, lambda tensors: tensors.pop(name))
+    with pytest.raises(CheckpointError, match=rf"without {name}; expected: all or none of the tensors of its pooler"):
+        load_checkpoint(bert_folder)
+
+
+def test_a_tied_tensor_does_not_make_a_part_half_present(bert_folder):
+    edit(bert_folder, tie_word_embeddings=True)
+    rewrite(bert_folder, lambda tensors: [tensors.pop(name) for name in list(tensors) if name.startswith("cls.")])
+    assert load_checkpoint(bert_folder).weights.masked_token_head is None
+
+
+def test_old_names_are_found_with_the_prefix_and_without(bert_folder):
+    before = load_checkpoint(bert_folder).weights
+
+    def age(tensors):
+        for name in [name for name in tensors if "LayerNorm" in name]:
+            old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+            tensors[old.removeprefix("bert.") if "layer.1" in name else old] = tensors.pop(name)
+
+    rewrite(bert_folder, age)
+    assert "bert.embeddings.LayerNorm.gamma" in load_file(bert_folder / "model.safetensors")
+    for (path, first), (_, second) in zip(leaves(before), leaves(load_checkpoint(bert_folder).weights), strict=True):
+        numpy.testing.assert_array_equal(first, second, err_msg=path)
 
 
 def test_no_such_folder(tmp_path):
@@ -328,3 +396,17 @@ def test_a_folder_that_cannot_be_written_keeps_what_it_had(folder, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         save_checkpoint(folder, gpt2, loaded.config, loaded.weights)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_folder_older_than_generation_config_says_in_config_how_to_generate(folder):
+    (folder / "generation_config.json").unlink()
+    edit(folder, num_beams=4, bad_words_ids=[[3]], decoder_start_token_id=3, eos_token_id=0, length_penalty=None, architectures=["X"])
+    asked = {"num_beams": 4, "bad_words_ids": [[3]], "decoder_start_token_id": 3, "eos_token_id": 0}
+    assert load_checkpoint(folder).generation_config == asked
+
+
+def test_beside_generation_config_only_token_ids_are_taken_from_config(folder):
+    (folder / "generation_config.json").write_text('{"eos_token_id": 5, "num_beams": 2}')
+    edit(folder, num_beams=4, max_length=9, decoder_start_token_id=3, eos_token_id=0, pad_token_id=1)
+    asked = {"num_beams": 2, "eos_token_id": 5, "decoder_start_token_id": 3, "pad_token_id": 1}
+    assert load_checkpoint(folder).generation_config == asked

@@ -13,6 +13,10 @@ from pathlib import Path
 import pytest
 
 import headway as package
+from headway.checkpoints import save_checkpoint
+from headway.models import t5
+from headway.tokenizers import byte_tokenizer
+from tests.small_models import random_weights
 
 COMMAND = [sys.executable, "-m", "headway"]
 
@@ -65,6 +69,12 @@ def test_a_stop_string_ends_the_text():
         (("generate", "word " * 2000), "expected: at most 511"),
         (("generate", "a", "--temperature", "-1"), "came: temperature=-1.0"),
         (("generate", "a", "--top-p", "1.5"), "came: top_p=1.5"),
+        (("generate", "a", "--num-beams", "0"), "came: num_beams=0"),
+        (("generate", "a", "--num-beams", "2", "--num-best", "3"), "came: num_best=3; expected: a whole number from 1 to num_beams=2"),
+        (("generate", "a", "--num-beams", "2", "--temperature", "0.5"), "came: num_beams=2 with temperature=0.5"),
+        (("generate", "a", "--length-penalty", "2"), "came: length_penalty=2.0 without a search"),
+        (("generate", "a", "--early-stopping", "soon"), "never"),
+        (("generate", "a", "--no-repeat-ngram-size", "-1"), "came: no_repeat_ngram_size=-1"),
         (("generate", "a", "--model", "./nowhere"), "came: ./nowhere; expected: `stories`"),
         (("generate", "a", "--array", "tensorflow"), "numpy"),
         (("generate", "a", "--dtype", "int3"), "came: dtype 'int3'"),
@@ -83,6 +93,35 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(arguments, message,
     assert result.stdout == ""
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_search_prints_its_best_texts_one_a_line_and_python_finds_the_same():
+    arguments = ("generate", "The little fox", "-n", "9", "--num-beams", "3", "--num-best", "2", "--early-stopping", "true")
+    result = headway(*arguments, "--length-penalty", "0.5", "--no-repeat-ngram-size", "2")
+    options = {"num_beams": 3, "num_best": 2, "early_stopping": True, "length_penalty": 0.5, "no_repeat_ngram_size": 2}
+    best = package.load("stories").generate("The little fox", max_new_tokens=9, **options)
+    assert result.stdout == f"The little fox{best.text}\nThe little fox{best.alternatives[0].text}\n"
+    assert re.fullmatch(r"9 tokens \(as long as allowed\): found after [\d.]+ s\n", result.stderr)
+
+
+def test_a_search_gives_scores_and_alternatives_as_json():
+    result = headway("generate", "The little fox", "-n", "7", "--num-beams", "4", "--num-best", "3", "--early-stopping", "never", "--json")
+    answer = json.loads(result.stdout)
+    best = package.load("stories").generate("The little fox", max_new_tokens=7, num_beams=4, num_best=3, early_stopping="never")
+    assert (answer["text"], answer["num_new_tokens"], answer["finish_reason"]) == (best.text, 7, "length")
+    assert answer["score"] == pytest.approx(best.score, abs=1e-5)
+    assert [other["text"] for other in answer["alternatives"]] == [other.text for other in best.alternatives]
+    assert [other["score"] for other in answer["alternatives"]] == pytest.approx([other.score for other in best.alternatives], abs=1e-5)
+    assert all((other["finish_reason"], other["num_new_tokens"]) == ("length", 7) for other in answer["alternatives"])
+
+
+def test_an_encoder_decoder_prints_its_answer_and_not_the_prompt_before_it(tmp_path):
+    folder = answering_model(tmp_path)
+    result = headway("generate", "--model", str(folder), "The house is small.", "--temperature", "0")
+    answer = package.load(folder).generate("The house is small.")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == answer.text + "\n"
+    assert len(answer.token_ids) == 11  # the folder's own length, less the start token
 
 
 @pytest.mark.parametrize("subcommand", ["generate", "chat", "models", "train"])
@@ -167,4 +206,14 @@ def chat_model(folder: Path) -> Path:
     template = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
     keys = json.loads((folder / "tokenizer_config.json").read_text())
     (folder / "tokenizer_config.json").write_text(json.dumps(keys | {"chat_template": template}))
+    return folder
+
+
+def answering_model(folder: Path) -> Path:
+    """A small random T5 that reads and writes bytes, all of them letters."""
+    config = t5.Config(vocab_size=258, d_model=12, d_kv=5, d_ff=17, num_layers=2, num_heads=3)
+    silent = sorted(set(range(256)) - {byte_tokenizer().encode(letter)[0] for letter in "abcdefghijklmnopqrstuvwxyz"})
+    keys = {"decoder_start_token_id": 257, "eos_token_id": 256, "max_length": 12, "suppress_tokens": silent}
+    save_checkpoint(folder, t5, config, random_weights(t5, config), generation_config=keys)
+    byte_tokenizer().save(folder)
     return folder

@@ -7,7 +7,7 @@ import pytest
 
 from headway.arrays import ARRAY_LIBRARIES
 from headway.engine import Request, SamplingOptions
-from headway.engine import engine as engine_module
+from headway.engine import generation as generation_module
 from headway.errors import NotFiniteError, OptionError, PromptError, TokenIdError
 from headway.models import gpt2, llama
 from tests.small_models import GPT2, LLAMA, engine, random_weights
@@ -64,7 +64,7 @@ def test_another_seed_gives_other_tokens():
 
 def test_prefill_in_chunks_equals_one_pass(monkeypatch):
     whole = run(engine(), PROMPTS, max_new_tokens=6)
-    monkeypatch.setattr(engine_module, "PREFILL_CHUNK", 2)
+    monkeypatch.setattr(generation_module, "PREFILL_CHUNK", 2)
     assert run(engine(), PROMPTS, max_new_tokens=6) == whole
 
 
@@ -119,7 +119,7 @@ def test_logits_that_are_no_numbers_are_an_error_and_no_token():
 
 
 def test_a_logit_bias_for_no_token():
-    with pytest.raises(TokenIdError, match="came: logit_bias for token id 37; expected: 0 to 36"):
+    with pytest.raises(TokenIdError, match="came: token id 37 in logit_bias; expected: 0 to 36"):
         engine().start([Request([1], sampling=SamplingOptions(logit_bias={37: 1.0}))])
 
 

@@ -8,6 +8,7 @@ import torch
 
 from headway import functions
 from headway.functions import gelu, gelu_tanh, relu, sigmoid, silu
+from headway.functions.activations import _erf_numpy
 from tests.functions.close import assert_close
 
 ORACLES = {
@@ -84,6 +85,30 @@ def test_silu_of_log_three():
 
 def test_gelu_is_x_times_the_normal_distribution_function():
     assert_close(gelu(np.array([1.959963984540054])), [1.959963984540054 * 0.975])  # 97.5 % of draws lie below 1.96
+
+
+def test_numpys_error_function_in_float32_is_the_exact_one_or_its_neighbour():
+    exponents = np.array([sign * 2.0**power for sign in (-1, 1) for power in range(-149, 128)])
+    x = np.concatenate([exponents, np.linspace(-6, 6, 120_001), [0.0, -0.0, np.inf, -np.inf]]).astype(np.float32)
+    exact = np.array([math.erf(value) for value in x]).astype(np.float32)
+    came = _erf_numpy(x)
+    assert came.dtype == np.float32
+    assert (np.abs(came - exact) <= np.spacing(np.abs(exact))).all()
+    assert np.mean(came == exact) > 0.97
+    assert (np.abs(came) <= 1).all()
+    assert np.array_equal(np.signbit(came), np.signbit(x))
+
+
+def test_numpys_error_function_in_float64_is_maths_own():
+    x = np.linspace(-6, 6, 1009).reshape(1, 1009)
+    assert _erf_numpy(x).tolist() == [[math.erf(value) for value in x[0]]]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (3, 0), (7, 11), (2, 16384), (3, 16385)])
+def test_numpys_error_function_keeps_the_shape_whatever_its_chunks(shape):
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    for values in (np.asarray(x), np.transpose(x)):
+        assert_close(_erf_numpy(values), torch.erf(torch.from_numpy(values)))
 
 
 @pytest.mark.parametrize("function", [gelu, silu])

@@ -23,7 +23,7 @@ WEIGHTS = {name: value for name, value in CLASSES.items() if name.endswith("Weig
 DOCUMENTED = {name: value for name, value in FUNCTIONS.items() if shapes.parse(value)}
 
 # Public by name in its own file, because two files need it, but no part of the transformer.
-SHARED_CHECKS = {"check_token_ids", "num_kv_heads_of"}
+SHARED_CHECKS = {"check_rate", "check_token_ids", "num_kv_heads_of"}
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,9 @@ SIZES = {"num_layers": 2, "num_kv_heads": 2, "group_size": 3, "head_dim": 2, "hi
 
 SMOOTH = (
     "softmax", "log_softmax", "layer_norm", "rms_norm", "sigmoid", "silu", "gelu", "gelu_tanh", "linear", "unembed", "embed", "rotary",
-    "cross_entropy", "attention_weights", "scaled_dot_product_attention", "multi_head_attention", "stacked_heads_attention", "feed_forward",
-    "gated_feed_forward", "encoder_layer", "decoder_layer", "relu",
+    "cross_entropy", "attention_weights", "scaled_dot_product_attention", "multi_head_attention", "cross_attention", "stacked_heads_attention", "feed_forward",
+    "gated_feed_forward", "encoder_layer", "decoder_layer", "relu", "relative_position_bias", "dropout", "first_token_pool", "last_token_pool", "max_pool",
+    "mean_pool", "normalize",
 )  # fmt: skip
 STACKS = ("encoder", "decoder", "transformer")
 
@@ -55,8 +56,11 @@ def leaves_of(value):
 
 def test_everything_that_is_trained_through_is_here():
     not_trained_through = {
-        "add_logit_bias", "apply_mask", "causal_mask", "gradient_descent", "keep_min_p", "keep_top_k", "keep_top_p", "keep_typical",
-        "learned_positions", "merge_heads", "padding_mask", "penalize_occurrence", "penalize_repetition", "residual", "rotary_cos_sin",
+        "adam_step", "add_logit_bias", "apply_mask", "causal_mask", "forbid_repeated_ngrams", "forbid_tokens", "force_tokens",
+        "gradient_descent", "keep_min_p", "keep_top_k", "keep_top_p", "keep_typical",
+        "learned_positions", "merge_heads", "padding_mask", "penalize_occurrence", "penalize_repetition",
+        "project_keys_and_values",  # the first half of multi_head_attention
+        "relative_position_buckets", "residual", "rotary_cos_sin",
         "rotary_frequencies", "sample", "scale_by_temperature", "scale_rotary_linear", "scale_rotary_llama3", "scale_rotary_yarn",
         "sinusoidal_positions", "sliding_window_mask", "split_heads", "stack_heads", "unstack_heads", "yarn_magnitude",
     }  # fmt: skip

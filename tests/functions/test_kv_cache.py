@@ -93,3 +93,37 @@ def test_values_may_have_another_width_than_keys():
     keys, values = cache.append(np.ones((2, 4, 5)), np.ones((2, 4, 3)))
     assert keys.shape == (2, 4, 5)
     assert values.shape == (2, 4, 3)
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax", "mlx"])
+@pytest.mark.parametrize("rows", [[2, 0, 0], [1], [0, 1, 2], [2, 1, 0, 1, 2]])
+@pytest.mark.parametrize("filled", [4, 7])
+def test_rows_that_are_taken_keep_what_they_hold_and_go_on_apart(library, rows, filled):
+    random = np.random.default_rng(1)
+    key, value = random.standard_normal((2, 3, NUM_KV_HEADS, filled, HEAD_DIM)).astype(np.float32)
+    cache = KVCache.empty((3, NUM_KV_HEADS, 9, HEAD_DIM), from_numpy(key, library))
+    cache.append(from_numpy(key, library), from_numpy(value, library))
+    cache.take(rows)
+    assert (cache.length, cache.max_seq_len) == (filled, 9)
+    more = random.standard_normal((2, len(rows), NUM_KV_HEADS, 2, HEAD_DIM)).astype(np.float32)
+    keys, values = cache.append(*(from_numpy(each, library) for each in more))
+    for came, held, added in ((keys, key, more[0]), (values, value, more[1])):
+        np.testing.assert_array_equal(to_numpy(came)[..., : filled + 2, :], np.concatenate([held[rows], added], axis=-2))
+
+
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax", "mlx"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_rows_that_are_taken_keep_library_and_dtype(library, dtype):
+    like = array_library(library).zeros(1, dtype=as_dtype(dtype, array_library(library)))
+    cache = KVCache.empty((2, NUM_KV_HEADS, 9, HEAD_DIM), like)
+    cache.take([1, 0, 1])
+    assert dtype_name(cache.keys.dtype) == dtype_name(cache.values.dtype) == dtype
+    assert type(cache.keys) is type(like)
+    assert tuple(cache.keys.shape) == (3, NUM_KV_HEADS, 9, HEAD_DIM)
+
+
+@pytest.mark.parametrize("rows", [[], [2], [0, -1]])
+def test_a_row_that_is_not_there_cannot_be_taken(rows):
+    cache = KVCache.empty((2, 7, 5), np.zeros(1))
+    with pytest.raises(ShapeError, match="came: rows .*; expected: one or more, each from 0 to 1"):
+        cache.take(rows)

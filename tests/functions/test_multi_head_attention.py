@@ -13,9 +13,11 @@ from headway.functions import (
     LinearWeights,
     MultiHeadAttentionWeights,
     NormWeights,
+    cross_attention,
     merge_heads,
     multi_head_attention,
     padding_mask,
+    project_keys_and_values,
     rms_norm,
     rotary_cos_sin,
     rotary_frequencies,
@@ -208,6 +210,15 @@ def test_key_heads_that_do_not_divide_the_query_heads_are_an_error():
 def test_an_input_of_the_wrong_width_is_an_error():
     with pytest.raises(ShapeError, match=r"came: x \(2, 7, 17\) and weight \(12, 13\)"):
         multi_head_attention(QUERY, VALUE, VALUE, attention_weights(), num_heads=6)
+
+
+@pytest.mark.parametrize("has_norm", [False, True])
+def test_keys_and_values_projected_before_give_the_same(has_norm):
+    weights = attention_weights(has_norm=has_norm)
+    mask = np.arange(VALUE.shape[-2]) < 3
+    whole = multi_head_attention(QUERY, KEY, VALUE, weights, num_heads=6, mask=mask, scale=0.3)
+    keys, values = project_keys_and_values(KEY, VALUE, weights, num_heads=6)
+    np.testing.assert_array_equal(cross_attention(QUERY, keys, values, weights, num_heads=6, mask=mask, scale=0.3), whole)
 
 
 def test_unstacking_weights_that_hold_norms_is_an_error():

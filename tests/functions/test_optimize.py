@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.arrays import dtype_name, from_numpy, to_numpy
-from headway.errors import DivergenceError, OptionError
-from headway.functions import gradient_descent
+from headway.errors import DivergenceError, OptionError, ShapeError
+from headway.functions import adam_step, gradient_descent
 
 
 def test_one_step_goes_against_the_gradient():
@@ -103,3 +104,79 @@ def test_a_learning_rate_not_above_zero_is_an_error(learning_rate):
 def test_a_tolerance_or_a_number_of_steps_below_zero_is_an_error(options):
     with pytest.raises(OptionError, match="tolerance and max_steps not below 0"):
         gradient_descent(lambda x: x, np.ones(2), learning_rate=0.1, **options)
+
+
+def descend(point, gradients, **options):
+    """Adam along some gradients, one step each."""
+    moments = None
+    for step, gradient in enumerate(gradients, 1):
+        point, *moments = adam_step(point, gradient, moments, step=step, **options)
+    return point, *moments
+
+
+def test_the_first_step_of_adam_is_the_learning_rate_long_whatever_the_gradient():
+    # mean/(1 - β₁) = gradient and √(square/(1 - β₂)) = |gradient|, so their ratio is the sign
+    point, mean, square = adam_step(np.array([1.0, 1.0, 1.0]), np.array([1e4, -3.0, 1e-3]), step=1, learning_rate=0.25, eps=1e-12)
+    np.testing.assert_allclose(point, [0.75, 1.25, 0.75], atol=1e-8)
+    np.testing.assert_allclose(mean, [1e3, -0.3, 1e-4])  # (1 - 0.9) · gradient
+    np.testing.assert_allclose(square, [1e5, 0.009, 1e-9])  # (1 - 0.999) · gradient²
+
+
+@pytest.mark.parametrize("options", [{}, {"learning_rate": 0.1, "betas": (0.8, 0.95), "eps": 1e-3}], ids=["defaults", "given"])
+def test_adam_is_torchs(options):
+    gradients = np.random.default_rng(0).standard_normal((7, 3, 2)) * [1e-3, 1.0]
+    weight = torch.nn.Parameter(torch.ones(3, 2, dtype=torch.float64))
+    optimizer = torch.optim.Adam(
+        [weight], **{"lr": 0.001, **{{"learning_rate": "lr"}.get(name, name): value for name, value in options.items()}}
+    )
+    for gradient in gradients:
+        weight.grad = torch.from_numpy(gradient)
+        optimizer.step()
+    point, mean, square = descend(np.ones((3, 2)), gradients, **options)
+    np.testing.assert_allclose(point, weight.detach(), rtol=1e-12)
+    np.testing.assert_allclose(mean, optimizer.state[weight]["exp_avg"], rtol=1e-12)
+    np.testing.assert_allclose(square, optimizer.state[weight]["exp_avg_sq"], rtol=1e-12)
+
+
+def test_without_moments_a_step_of_adam_begins_at_zeros():
+    point, gradient = np.array([1.0, 2.0]), np.array([0.3, -4.0])
+    for first, second in zip(
+        adam_step(point, gradient, step=1), adam_step(point, gradient, (np.zeros(2), np.zeros(2)), step=1), strict=True
+    ):
+        np.testing.assert_array_equal(first, second)
+
+
+def test_adam_does_not_change_with_the_scale_of_the_gradients():
+    gradients = np.random.default_rng(1).standard_normal((5, 3))
+    one, *_ = descend(np.zeros(3), gradients, eps=1e-30)
+    other, *_ = descend(np.zeros(3), 1000 * gradients, eps=1e-30)
+    np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_adam_descends_a_narrow_valley():
+    point, moments = np.array([3.0, -2.0]), None
+    for step in range(1, 2001):
+        point, *moments = adam_step(point, np.array([1.0, 100.0]) * point, moments, step=step, learning_rate=0.01)
+    np.testing.assert_allclose(point, 0, atol=1e-3)
+
+
+def test_adam_changes_none_of_its_arguments():
+    point, gradient, mean, square = (np.ones(3) for _ in range(4))
+    adam_step(point, gradient, (mean, square), step=2)
+    assert all(each.tolist() == [1, 1, 1] for each in (point, gradient, mean, square))
+
+
+def test_small_squares_survive_half_precision():
+    _, _, square = adam_step(np.ones(2, np.float16), np.full(2, 1e-4, np.float16), step=1)
+    np.testing.assert_allclose(square, 1e-11, rtol=1e-2)  # float16 ends at 6e-8
+
+
+def test_moments_of_another_shape_are_an_error():
+    with pytest.raises(ShapeError, match=r"came: point \(2,\), gradient \(2,\), moments \(3,\) and \(3,\); expected: one shape"):
+        adam_step(np.ones(2), np.ones(2), (np.ones(3), np.ones(3)), step=2)
+
+
+@pytest.mark.parametrize("options", [{"step": 0}, {"learning_rate": 0.0}, {"eps": 0.0}, {"betas": (1.0, 0.999)}, {"betas": (0.9, -0.1)}])
+def test_options_of_adam_out_of_range_are_an_error(options):
+    with pytest.raises(OptionError, match="expected: a step from 1, learning_rate and eps above 0, betas from 0 to below 1"):
+        adam_step(np.ones(2), np.ones(2), **{"step": 1} | options)

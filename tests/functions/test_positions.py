@@ -12,6 +12,8 @@ from headway.errors import OptionError, ShapeError, TokenIdError
 from headway.functions import (
     attention_weights,
     learned_positions,
+    relative_position_bias,
+    relative_position_buckets,
     rotary,
     rotary_cos_sin,
     rotary_frequencies,
@@ -29,6 +31,47 @@ X = np.random.default_rng(0).standard_normal((BATCH, NUM_HEADS, SEQ_LEN, HEAD_DI
 
 def angles(positions, **options):
     return rotary_cos_sin(np.asarray(positions), rotary_frequencies(HEAD_DIM), **options)
+
+
+# relative
+
+
+@pytest.mark.parametrize("is_bidirectional", [True, False])
+@pytest.mark.parametrize(("num_buckets", "max_distance"), [(32, 128), (12, 9), (64, 500), (8, 20)])
+def test_buckets_are_those_of_t5(is_bidirectional, num_buckets, max_distance):
+    from transformers.models.t5.modeling_t5 import T5Attention
+
+    relative = torch.arange(600)[None, :] - torch.arange(600)[:, None]
+    theirs = T5Attention._relative_position_bucket(relative, is_bidirectional, num_buckets, max_distance)
+    ours = relative_position_buckets(600, 600, num_buckets=num_buckets, max_distance=max_distance, is_bidirectional=is_bidirectional)
+    np.testing.assert_array_equal(ours, theirs)
+
+
+def test_near_keys_have_buckets_of_their_own_and_those_behind_the_query_the_upper_half():
+    buckets = relative_position_buckets(1, 7, offset=3, num_buckets=8, max_distance=100)
+    assert buckets.tolist() == [[2, 2, 1, 0, 5, 6, 6]]  # two exact ones per direction, the rest told by their logarithm
+
+
+@pytest.mark.parametrize("is_bidirectional", [True, False])
+def test_the_bias_of_a_later_query_is_a_row_of_the_whole(is_bidirectional):
+    table = np.random.default_rng(0).standard_normal((12, 3))
+    whole = relative_position_bias(table, 9, 9, max_distance=7, is_bidirectional=is_bidirectional)
+    later = relative_position_bias(table, 2, 9, max_distance=7, is_bidirectional=is_bidirectional)
+    np.testing.assert_array_equal(later, whole[:, 7:])
+    moved = relative_position_bias(table, 2, 9, max_distance=7, is_bidirectional=is_bidirectional, offset=4)
+    np.testing.assert_array_equal(moved, whole[:, 4:6])
+
+
+def test_the_bias_depends_on_the_distance_alone():
+    bias = relative_position_bias(np.random.default_rng(0).standard_normal((12, 3)), 9, 9, max_distance=7)
+    for distance in (-8, -1, 0, 5):
+        assert len(np.unique(np.diagonal(bias, distance, 1, 2), axis=1).T) == 1
+
+
+@pytest.mark.parametrize("options", [{"num_buckets": 1}, {"num_buckets": 32, "max_distance": 8}])
+def test_buckets_that_cannot_tell_distances_apart_are_an_error(options):
+    with pytest.raises(OptionError, match="came: num_buckets=.*; expected: at least 2 buckets, and a max_distance above"):
+        relative_position_buckets(2, 3, **options)
 
 
 # sinusoidal and learned
@@ -51,6 +94,17 @@ def test_an_odd_width_ends_on_a_sine(hidden_size):
 def test_an_offset_begins_the_same_table_later(offset, seq_len, hidden_size):
     whole = sinusoidal_positions(offset + seq_len, hidden_size)
     np.testing.assert_array_equal(sinusoidal_positions(seq_len, hidden_size, offset=offset), whole[offset:])
+
+
+@pytest.mark.parametrize("hidden_size", [2, 7, 16])
+def test_all_sines_before_all_cosines_are_the_same_numbers_in_the_order_of_marian(hidden_size):
+    from transformers.models.marian.modeling_marian import MarianSinusoidalPositionalEmbedding
+
+    table = sinusoidal_positions(11, hidden_size, interleaved=False)
+    by_turns = sinusoidal_positions(11, hidden_size)
+    np.testing.assert_array_equal(table, np.concatenate([by_turns[:, 0::2], by_turns[:, 1::2]], axis=1))
+    theirs = MarianSinusoidalPositionalEmbedding(11, hidden_size).create_weight()
+    assert_close(table, theirs.numpy(), dtype="float32")
 
 
 def test_the_dot_product_of_two_sinusoids_depends_on_their_distance_only():

@@ -12,6 +12,9 @@ from headway.arrays import from_numpy, to_numpy
 from headway.errors import OptionError
 from headway.functions import (
     add_logit_bias,
+    forbid_repeated_ngrams,
+    forbid_tokens,
+    force_tokens,
     keep_min_p,
     keep_top_k,
     keep_top_p,
@@ -247,6 +250,99 @@ def test_a_bias_moves_the_named_tokens_of_every_row():
 def test_a_bias_for_a_token_that_is_not_there_is_an_error(token_id):
     with pytest.raises(OptionError, match=rf"came: logit_bias for token ids \[{token_id}\]; expected: 0 to 52"):
         add_logit_bias(LOGITS, {3: 1.0, token_id: 1.0})
+
+
+# tokens forbidden and forced
+
+
+def test_forbidden_tokens_are_impossible_and_the_others_as_they_were():
+    came = forbid_tokens(LOGITS, [0, 52, 0])
+    assert np.isneginf(came[:, [0, 52]]).all()
+    np.testing.assert_array_equal(came[:, 1:52], LOGITS[:, 1:52])
+    np.testing.assert_array_equal(forbid_tokens(LOGITS, []), LOGITS)
+
+
+def test_forbidding_is_that_of_transformers():
+    from transformers import SuppressTokensLogitsProcessor
+
+    np.testing.assert_array_equal(forbid_tokens(LOGITS, (3, 11, 52)), processed(SuppressTokensLogitsProcessor([3, 11, 52])))
+
+
+@pytest.mark.parametrize("forced", [[7], [7, 52, 0]])
+def test_forcing_is_that_of_transformers(forced):
+    from transformers import ForcedEOSTokenLogitsProcessor
+
+    np.testing.assert_array_equal(force_tokens(LOGITS, forced), processed(ForcedEOSTokenLogitsProcessor(2, forced)))
+
+
+def test_forced_tokens_are_the_only_ones_drawn_and_equally_likely():
+    assert_close(softmax(force_tokens(np.array([9.0, -9.0, 1.0, -np.inf]), [1, 3])), [0.0, 0.5, 0.0, 0.5])
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_forbidden_token_is_never_drawn_and_a_forced_one_always(library):
+    logits, draws = from_numpy(LOGITS, library), from_numpy(np.array([0.0, 0.3, 0.6, 0.9, 0.999], np.float32), library)
+    assert not set(to_numpy(sample(forbid_tokens(logits, range(40)), draws)).tolist()) & set(range(40))
+    assert to_numpy(sample(force_tokens(logits, [17]), draws)).tolist() == [17] * 5
+
+
+@pytest.mark.parametrize(("change", "name"), [(forbid_tokens, "forbidden"), (force_tokens, "forced")])
+@pytest.mark.parametrize("token_id", [53, -1])
+def test_a_token_that_is_not_there_is_an_error(change, name, token_id):
+    with pytest.raises(OptionError, match=rf"came: {name} token ids \[{token_id}\]; expected: 0 to 52"):
+        change(LOGITS, [3, token_id])
+
+
+# runs that are not repeated
+
+
+def test_a_run_that_stood_there_before_is_not_ended_again():
+    token_ids = np.array([1, 2, 3, 1, 2, 4, 1, 2])
+    assert kept(forbid_repeated_ngrams(np.zeros(6), token_ids, 3)) == [1, 1, 1, 0, 0, 1]  # 1 2 3 and 1 2 4
+    assert kept(forbid_repeated_ngrams(np.zeros(6), token_ids, 2)) == [1, 1, 1, 0, 0, 1]  # 2 3 and 2 4
+    assert kept(forbid_repeated_ngrams(np.zeros(6), token_ids, 1)) == [1, 0, 0, 0, 0, 1]
+    assert kept(forbid_repeated_ngrams(np.zeros(6), token_ids, 4)) == [1] * 6
+
+
+def test_a_run_may_overlap_itself():
+    assert kept(forbid_repeated_ngrams(np.zeros(3), np.array([1, 1]), 2)) == [1, 0, 1]
+
+
+@pytest.mark.parametrize("seq_len", [0, 1, 2])
+def test_what_is_shorter_than_a_run_repeats_none(seq_len):
+    np.testing.assert_array_equal(forbid_repeated_ngrams(LOGITS, np.ones((BATCH, seq_len), int), 3), LOGITS)
+
+
+@pytest.mark.parametrize("ngram_size", [1, 2, 3, 5, 30])
+@pytest.mark.parametrize("num_kinds", [2, 7, VOCAB_SIZE])
+def test_runs_are_those_of_transformers(ngram_size, num_kinds):
+    from transformers import NoRepeatNGramLogitsProcessor
+
+    for seq_len in (1, 4, 29):
+        token_ids = np.random.default_rng(seq_len).integers(0, num_kinds, (BATCH, seq_len))
+        expected = processed(NoRepeatNGramLogitsProcessor(ngram_size), token_ids=token_ids)
+        np.testing.assert_array_equal(forbid_repeated_ngrams(LOGITS, token_ids, ngram_size), expected)
+
+
+@settings(deadline=None, derandomize=True, max_examples=25)
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(1, 4))
+def test_with_a_kept_token_no_run_is_there_twice(tokens, ngram_size):
+    runs = list(zip(*(tokens[place:] for place in range(ngram_size)), strict=False))
+    for token_id, is_kept in enumerate(kept(forbid_repeated_ngrams(np.zeros(4), np.array(tokens), ngram_size))):
+        run = (*tokens[len(tokens) + 1 - ngram_size :], token_id)
+        assert is_kept == (len(run) < ngram_size or run not in runs)
+
+
+@pytest.mark.parametrize("ngram_size", [0, -2])
+def test_a_run_of_no_tokens_is_an_error(ngram_size):
+    with pytest.raises(OptionError, match=f"came: ngram_size={ngram_size}; expected: at least 1; leave it out"):
+        forbid_repeated_ngrams(LOGITS, np.ones((BATCH, 4), int), ngram_size)
+
+
+@pytest.mark.parametrize("token_id", [53, -1])
+def test_a_run_of_tokens_that_are_not_there_is_an_error(token_id):
+    with pytest.raises(OptionError, match=rf"came: earlier token ids \[{token_id}\]; expected: 0 to 52"):
+        forbid_repeated_ngrams(LOGITS[0], np.array([3, token_id]), 2)
 
 
 # drawing

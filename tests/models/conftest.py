@@ -1,23 +1,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.models.saved_by_transformers import CASES, Saved, save
+from tests.models.saved_by_transformers import CASES, ENCODER_DECODER_CASES, Saved, SavedEncoderDecoder, save, save_encoder_decoder
 
 
 @pytest.fixture(scope="session")
 def saved_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Saved]:
-    """One of the small models by its case's name, saved once per session."""
-    kept: dict[str, Saved] = {}
-    by_name = {case.name: case for case in CASES}
+    """One of the small decoders by its case's name, saved once per session."""
+    return _kept(tmp_path_factory, CASES, save)
 
-    def get(name: str) -> Saved:
+
+@pytest.fixture(scope="session")
+def saved_encoder_decoder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], SavedEncoderDecoder]:
+    """One of the small encoder–decoders by its case's name, saved once per session."""
+    return _kept(tmp_path_factory, ENCODER_DECODER_CASES, save_encoder_decoder)
+
+
+def _kept(tmp_path_factory: pytest.TempPathFactory, cases: list[Any], save: Callable[..., Any]) -> Callable[[str], Any]:
+    kept: dict[str, Any] = {}
+    by_name = {case.name: case for case in cases}
+
+    def get(name: str) -> Any:
         if name not in kept:
-            folder: Path = tmp_path_factory.mktemp("model")
-            kept[name] = save(by_name[name], folder)
+            kept[name] = save(by_name[name], tmp_path_factory.mktemp("model"))
         return kept[name]
 
     return get

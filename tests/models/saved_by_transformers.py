@@ -34,6 +34,43 @@ _GPT2 = {
     "eos_token_id": 2,
     "pad_token_id": 0,
 }
+_T5 = {
+    "vocab_size": VOCAB_SIZE,
+    "d_model": 24,
+    "d_kv": 5,
+    "d_ff": 40,
+    "num_layers": 2,
+    "num_decoder_layers": 3,
+    "num_heads": 4,
+    "relative_attention_num_buckets": 12,
+    "relative_attention_max_distance": 9,
+    "pad_token_id": 0,
+    "eos_token_id": 1,
+    "decoder_start_token_id": 0,
+}
+_MARIAN = {
+    "vocab_size": VOCAB_SIZE,
+    "d_model": 24,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 3,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 40,
+    "decoder_ffn_dim": 44,
+    "max_position_embeddings": 64,
+    "activation_function": "swish",
+    "scale_embedding": True,
+    "pad_token_id": 90,
+    "eos_token_id": 0,
+    "decoder_start_token_id": 90,
+    "forced_eos_token_id": None,
+}
+_BASES = {
+    "GPT2": (_GPT2, "LMHeadModel"),
+    "T5": (_T5, "ForConditionalGeneration"),
+    "MT5": (_T5, "ForConditionalGeneration"),
+    "Marian": (_MARIAN, "MTModel"),
+}
 
 
 def _rope(kind: str, **parameters: Any) -> dict[str, Any]:
@@ -49,15 +86,22 @@ class Case:
     dtype: torch.dtype = torch.float32
 
     def model(self) -> Any:
-        base = _GPT2 if self.kind == "GPT2" else _LLAMA_LIKE
-        head = "LMHeadModel" if self.kind == "GPT2" else "ForCausalLM"
+        base, _ = _BASES.get(self.kind, (_LLAMA_LIKE, ""))
         config = getattr(transformers, f"{self.kind}Config")(**base | self.keys)
         torch.manual_seed(0)
-        model = getattr(transformers, self.kind + head)(config).eval()
+        model = self.model_class(config).eval()
         with torch.no_grad():  # norms of exactly 1 and biases of exactly 0 would hide a wrong name
             for parameter in model.parameters():
-                parameter.add_(torch.randn_like(parameter) * 0.1)
+                if parameter.requires_grad:  # Marian's positions are none
+                    parameter.add_(torch.randn_like(parameter) * 0.1)
+            if hasattr(model, "final_logits_bias"):
+                model.final_logits_bias.normal_()
         return model.to(self.dtype)
+
+    @property
+    def model_class(self) -> Any:
+        _, head = _BASES.get(self.kind, (None, "ForCausalLM"))
+        return getattr(transformers, self.kind + head)
 
 
 CASES = [
@@ -102,6 +146,26 @@ CASES = [
 ]
 
 
+ENCODER_DECODER_CASES = [
+    Case("t5", "T5"),
+    Case("t5 gated, not scaled", "T5", {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}),
+    Case("t5 as deep as wide, in bfloat16", "T5", {"num_decoder_layers": None, "d_kv": 6}, dtype=torch.bfloat16),
+    Case("mt5", "MT5", {"feed_forward_proj": "gated-gelu"}),
+    Case("marian", "Marian"),
+    Case(
+        "marian with two vocabularies, exact gelu, not scaled",
+        "Marian",
+        {
+            "decoder_vocab_size": 91,
+            "share_encoder_decoder_embeddings": False,
+            "activation_function": "gelu",
+            "scale_embedding": False,
+        },
+    ),
+    Case("marian sharded in float16", "Marian", save={"max_shard_size": "20KB"}, dtype=torch.float16),
+]
+
+
 @dataclass(frozen=True)
 class Saved:
     """A folder, and what transformers computes from it in float32."""
@@ -113,13 +177,44 @@ class Saved:
     greedy: list[int]
 
 
+@dataclass(frozen=True)
+class SavedEncoderDecoder:
+    """A folder, and what transformers computes from it in float32: source rows of 11 and 6 tokens, targets of 7."""
+
+    case: Case
+    folder: Path
+    source_ids: numpy.ndarray
+    lengths: numpy.ndarray
+    token_ids: numpy.ndarray
+    encoded: numpy.ndarray
+    hidden: numpy.ndarray
+    logits: numpy.ndarray
+
+    def load(self) -> Any:
+        """The model in transformers, in float32."""
+        return self.case.model_class.from_pretrained(self.folder, dtype=torch.float32, attn_implementation="eager").eval()
+
+
 def save(case: Case, folder: Path) -> Saved:
     case.model().save_pretrained(folder, **case.save)
-    head = "LMHeadModel" if case.kind == "GPT2" else "ForCausalLM"
-    model = getattr(transformers, case.kind + head).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    model = case.model_class.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
     token_ids = torch.randint(3, VOCAB_SIZE, (2, 13), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         logits = model(token_ids).logits.numpy()
         prompt = token_ids[:1]
         greedy = model.generate(prompt, attention_mask=torch.ones_like(prompt), do_sample=False, max_new_tokens=20)[0, 13:].tolist()
     return Saved(case, folder, token_ids.numpy(), logits, greedy)
+
+
+def save_encoder_decoder(case: Case, folder: Path) -> SavedEncoderDecoder:
+    case.model().save_pretrained(folder, **case.save)
+    generator = torch.Generator().manual_seed(1)
+    source_ids = torch.randint(3, 90, (2, 11), generator=generator)
+    token_ids = torch.randint(3, 90, (2, 7), generator=generator)
+    lengths = torch.tensor([11, 6])
+    model = case.model_class.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    with torch.no_grad():
+        mask = (torch.arange(11) < lengths[:, None]).long()
+        out = model(input_ids=source_ids, attention_mask=mask, decoder_input_ids=token_ids, output_hidden_states=True)
+    arrays = (source_ids, lengths, token_ids, out.encoder_last_hidden_state, out.decoder_hidden_states[-1], out.logits)
+    return SavedEncoderDecoder(case, folder, *(array.numpy() for array in arrays))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tokenizers
@@ -104,3 +106,57 @@ def _write(backend: tokenizers.Tokenizer, folder: Path) -> None:
     backend.save(str(folder / "tokenizer.json"))
     config = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
+
+
+@pytest.fixture(scope="session")
+def corpus_lines(data_dir: Path) -> list[str]:
+    """Lines to train small vocabularies on."""
+    lines = (data_dir / "corpora" / "tinyshakespeare.txt").read_text(encoding="utf-8").splitlines()[:3000]
+    return [*lines, "café naïve Élan ça 北京 爱 don't ."]
+
+
+@pytest.fixture(scope="session")
+def train_pieces(corpus_lines: list[str]) -> Callable[..., bytes]:
+    """Trains a SentencePiece model with the library's own trainer, which draws no random numbers over so few lines."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+
+    def train(lines: Sequence[str] = corpus_lines, **options: Any) -> bytes:
+        file = io.BytesIO()
+        defaults = {"num_threads": 1, "minloglevel": 2, "character_coverage": 1.0}
+        sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=file, **{**defaults, **options})
+        return file.getvalue()
+
+    return train
+
+
+@pytest.fixture(scope="session")
+def t5_model(train_pieces: Callable[..., bytes]) -> bytes:
+    """A file as T5's spiece.model: unigram, NFKC, spaces collapsed."""
+    return train_pieces(vocab_size=331, model_type="unigram", pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+
+
+@pytest.fixture(scope="session")
+def llama_model(train_pieces: Callable[..., bytes]) -> bytes:
+    """A file as Llama 2's tokenizer.model: BPE, bytes for what is unknown, every space kept."""
+    options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "split_digits": True}
+    return train_pieces(vocab_size=613, model_type="bpe", byte_fallback=True, **options)
+
+
+@pytest.fixture(scope="session")
+def marian_folder(train_pieces: Callable[..., bytes], corpus_lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as Marian's: a model of each language and one vocabulary, with codes of target languages."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    folder = tmp_path_factory.mktemp("marian")
+    backwards = [" ".join(word[::-1] for word in line.split()) for line in corpus_lines]
+    pieces: dict[str, None] = dict.fromkeys(["</s>", "<unk>", ">>fra<<", ">>deu_Latn<<"])
+    for name, lines, vocab_size in (("source.spm", corpus_lines, 307), ("target.spm", backwards, 293)):
+        model = train_pieces(lines, vocab_size=vocab_size, model_type="unigram")
+        (folder / name).write_bytes(model)
+        processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+        # Marian's vocabulary lacks pieces that its training text never had.
+        pieces |= dict.fromkeys(processor.id_to_piece(place) for place in range(3, vocab_size) if place % 41)
+    vocab = {piece: place for place, piece in enumerate([*pieces, "<pad>"])}
+    (folder / "vocab.json").write_text(json.dumps(vocab))
+    (folder / "tokenizer_config.json").write_text(json.dumps({"source_lang": "eng", "target_lang": "fra"}))
+    (folder / "config.json").write_text(json.dumps({"model_type": "marian"}))
+    return folder

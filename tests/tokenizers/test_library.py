@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
 from headway.errors import PromptError, TokenIdError
 from headway.tokenizers import LibraryTokenizer, byte_tokenizer, load_tokenizer
+from tests.tokenizers.sentences import SENTENCES
 
 KINDS = ["byte_level", "llama", "gemma", "metaspace", "wordpiece"]
 TEXT = st.text(st.one_of(st.sampled_from(" the cats.é中😀\n<>/"), st.characters(codec="utf-8")), max_size=30)
@@ -38,6 +40,12 @@ def test_knows_itself_as_transformers_does(both: tuple[LibraryTokenizer, object]
     assert [ours.token(token_id) for token_id in range(ours.vocab_size)] == theirs.convert_ids_to_tokens(list(range(ours.vocab_size)))
 
 
+def test_special_tokens_that_are_not_there_have_no_id(made_up: dict[str, Path]) -> None:
+    tokenizer = load_tokenizer(made_up["llama"])
+    named = (tokenizer.unk_token_id, tokenizer.pad_token_id, tokenizer.mask_token_id, tokenizer.cls_token_id, tokenizer.sep_token_id)
+    assert named == (0, None, None, None, None)
+
+
 def test_special_tokens_are_added_on_demand(made_up: dict[str, Path]) -> None:
     llama = load_tokenizer(made_up["llama"])
     assert llama.encode("the", add_special_tokens=False) == llama.encode("the")[1:]
@@ -63,3 +71,36 @@ def test_a_token_that_is_not_there(token_id: int) -> None:
 def test_half_a_surrogate_pair_is_refused() -> None:
     with pytest.raises(PromptError, match=r"U\+DCFF, at character 2; expected: whole characters"):
         byte_tokenizer().encode("ab\udcff")
+
+
+@pytest.fixture(scope="module")
+def unigram(corpus_lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as transformers saves T5's tokenizer, over a vocabulary that the library's trainer made."""
+    transformers = pytest.importorskip("transformers")
+    backend = Tokenizer(models.Unigram())
+    backend.normalizer = normalizers.NFKC()
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    options = {"vocab_size": 367, "special_tokens": ["<pad>", "</s>", "<unk>"], "unk_token": "<unk>", "show_progress": False}
+    backend.train_from_iterator(corpus_lines, trainers.UnigramTrainer(**options))
+    vocab = sorted(backend.get_vocab(), key=backend.token_to_id)
+    folder = tmp_path_factory.mktemp("unigram")
+    scores = [(piece, -float(place)) for place, piece in enumerate(vocab)]
+    extra = [(f"<extra_id_{place}>", 0.0) for place in reversed(range(5))]
+    transformers.T5Tokenizer(vocab=[*scores, *extra], extra_ids=5).save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("text", [*SENTENCES, "the <extra_id_0> king</s> <pad>", "</s>"])
+def test_t5_encodes_and_decodes_as_transformers(unigram: Path, text: str) -> None:
+    import transformers
+
+    ours, theirs = load_tokenizer(unigram), transformers.AutoTokenizer.from_pretrained(unigram)
+    token_ids = ours.encode(text)
+    assert token_ids == theirs(text)["input_ids"]
+    assert token_ids[-1:] == list(ours.eos_token_ids) == [1]
+    assert (ours.pad_token_id, ours.unk_token_id, ours.vocab_size) == (theirs.pad_token_id, theirs.unk_token_id, len(theirs))
+    for skips in (True, False):
+        decoder = ours.stream_decoder(skip_special_tokens=skips)
+        pieces = [*map(decoder.add, token_ids), decoder.flush()]
+        decoded = theirs.decode(token_ids, skip_special_tokens=skips)
+        assert "".join(pieces) == ours.decode(token_ids, skip_special_tokens=skips) == decoded

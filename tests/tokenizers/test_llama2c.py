@@ -55,6 +55,7 @@ def test_the_texts_of_llama2_c_come_back(tok512: Llama2cTokenizer, data_dir: Pat
 
 def test_what_the_file_of_512_tokens_holds(tok512: Llama2cTokenizer) -> None:
     assert (tok512.vocab_size, tok512.bos_token_id, tok512.eos_token_ids) == (512, 1, (1, 2))
+    assert (tok512.unk_token_id, tok512.pad_token_id, tok512.mask_token_id) == (0, None, None)
     assert tok512.token(3) == "<0x00>"
     assert tok512.encode("") == [1]
     assert tok512.encode("", add_special_tokens=False) == []

@@ -35,6 +35,14 @@ def test_the_path_may_be_a_model_file_beside_the_tokenizer(
     assert load_tokenizer(tmp_path / "stories.bin").vocab_size == load_tokenizer(str(tmp_path)).vocab_size == 273
 
 
+def test_the_message_of_a_folder_without_a_tokenizer_lists_what_could_be_there(tmp_path: Path) -> None:
+    with pytest.raises(TokenizerError) as caught:
+        load_tokenizer(tmp_path)
+    expected = ["tokenizer.json", "vocab.json and merges.txt", "encoder.json and vocab.bpe", "source.spm, target.spm and vocab.json"]
+    for name in [*expected, "spiece.model", "tok*.bin", "tokenizer.model", "vocab.txt"]:
+        assert name in str(caught.value)
+
+
 def test_of_two_llama2c_tokenizers_none_is_guessed(
     tmp_path: Path, small_llama2c: Llama2cTokenizer, write_llama2c: Callable[..., Path]
 ) -> None:
@@ -51,7 +59,7 @@ def test_of_two_llama2c_tokenizers_none_is_guessed(
         ([], "without a tokenizer; expected: tokenizer.json; vocab.json and merges.txt"),
         (["merges.txt"], "with merges.txt alone; expected: vocab.json and merges.txt"),
         (["vocab.bpe"], "with vocab.bpe alone; expected: encoder.json and vocab.bpe"),
-        (["tokenizer.model"], "with tokenizer.model alone; expected: "),
+        (["source.spm"], "without target.spm and vocab.json; expected: source.spm, target.spm, vocab.json"),
     ],
 )
 def test_what_is_missing_is_said(tmp_path: Path, files: list[str], message: str) -> None:

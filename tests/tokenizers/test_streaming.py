@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from headway.errors import TokenIdError
-from headway.tokenizers import Llama2cTokenizer, Tokenizer, byte_tokenizer, load_tokenizer
+from headway.tokenizers import Llama2cTokenizer, Tokenizer, byte_tokenizer, character_tokenizer, load_tokenizer
 from headway.tokenizers.streaming import BYTE_TOKEN, is_per_token
 
 KINDS = ["byte_level", "llama", "gemma", "metaspace", "wordpiece", "no_decoder", "bpe_decoder", "two_spaces", "llama2c"]
@@ -130,6 +130,13 @@ def test_spaces_taken_off_the_beginning_may_be_two_tokens(made_up: dict[str, Pat
     tokenizer = load_tokenizer(made_up["two_spaces"])
     space, cat = (tokenizer.backend.token_to_id(token) for token in ("▁", "▁cat"))
     assert stream(tokenizer, [space, cat, cat]) == ["", "cat", " cat", ""]
+
+
+@pytest.mark.parametrize("text", ["中文 é", "12+3=15", " ▁"])
+def test_text_without_latin_letters_arrives_one_by_one_too(text: str) -> None:
+    tokenizer = character_tokenizer([text])
+    assert stream(tokenizer, tokenizer.encode(text)) == [*text, ""]
+    assert stream(tokenizer, tokenizer.encode(text), after=tokenizer.encode(text)) == [*text, ""]
 
 
 def test_a_decoder_starts_anew_after_flush(tokenizer: Tokenizer) -> None:

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import pre_tokenizers
 
-from headway.errors import OptionError, TokenizerError
-from headway.tokenizers import LibraryTokenizer, byte_tokenizer, load_tokenizer, train_bpe
+from headway.errors import OptionError, PromptError, TokenizerError
+from headway.tokenizers import LibraryTokenizer, byte_tokenizer, character_tokenizer, load_tokenizer, train_bpe
 from headway.tokenizers.byte_level import byte_characters
 
 Pair = tuple[str, str]
@@ -153,6 +153,109 @@ def test_a_byte_is_its_id() -> None:
     tokenizer = byte_tokenizer()
     assert tokenizer.encode("é\n<|endoftext|>") == [0xC3, 0xA9, 0x0A, 256]
     assert (tokenizer.vocab_size, tokenizer.bos_token_id, tokenizer.eos_token_ids) == (257, 256, (256,))
+
+
+def test_characters_of_shakespeare_have_the_ids_of_nanogpt(data_dir: Path) -> None:
+    path = data_dir / "corpora" / "tinyshakespeare.txt"
+    text = path.read_text(encoding="utf-8")
+    # nanoGPT, data/shakespeare_char/prepare.py
+    ids = {character: place for place, character in enumerate(sorted(set(text)))}
+    tokenizer = character_tokenizer([path])
+    assert len(ids) == 65
+    assert tokenizer.encode(text[:2000]) == [ids[character] for character in text[:2000]]
+    assert (tokenizer.vocab_size, tokenizer.bos_token_id, tokenizer.eos_token_ids, tokenizer.unk_token_id) == (67, 65, (65,), 66)
+
+
+@given(texts=st.lists(st.text(st.characters(codec="utf-8"), max_size=20)), other=st.text(st.characters(codec="utf-8"), max_size=20))
+def test_each_character_is_one_token_and_an_unknown_one_is_unknown(texts: list[str], other: str) -> None:
+    tokenizer = character_tokenizer(iter(texts))
+    known = sorted(set("".join(texts)))
+    assert [tokenizer.token(place) for place in range(len(known))] == known
+    assert tokenizer.vocab_size == len(known) + 2
+    for text in texts:
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+    assert tokenizer.encode(other) == [known.index(each) if each in known else len(known) + 1 for each in other]
+
+
+def test_the_characters_of_special_tokens_do_not_count() -> None:
+    tokenizer = character_tokenizer(["a<|endoftext|>b<pad>"], named_tokens={"pad_token": "<pad>"})
+    assert [tokenizer.token(place) for place in range(tokenizer.vocab_size)] == ["a", "b", "<|endoftext|>", "<unk>", "<pad>"]
+    assert tokenizer.encode("a<|endoftext|>x<pad>") == [0, 2, 3, 4]
+
+
+def test_no_characters_at_all() -> None:
+    tokenizer = character_tokenizer([])
+    assert (tokenizer.vocab_size, tokenizer.encode("a")) == (2, [1])
+
+
+def test_half_a_surrogate_pair_is_refused() -> None:
+    with pytest.raises(PromptError, match="half a surrogate pair"):
+        character_tokenizer(["a\ud800"])
+
+
+MAKERS = {
+    "bytes": lambda **options: byte_tokenizer(**options),
+    "characters": lambda **options: character_tokenizer(["abc é"], **options),
+    "bpe": lambda **options: train_bpe(["abc abc"], 300, **options),
+}
+TRANSLATING = {"pad_token": "<pad>", "eos_token": "</s>"}
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_named_tokens_take_their_part_and_the_end_is_added(kind: str) -> None:
+    tokenizer = MAKERS[kind](named_tokens=TRANSLATING, adds_end=True)
+    (end,) = tokenizer.eos_token_ids
+    assert tokenizer.token(end) == "</s>"
+    assert tokenizer.token(tokenizer.pad_token_id) == "<pad>"
+    assert tokenizer.token(tokenizer.bos_token_id) == "<|endoftext|>"
+    plain = MAKERS[kind]().encode("abc")
+    shift = 2 if kind == "bpe" else 0
+    assert tokenizer.encode("abc", add_special_tokens=False) == [each + shift for each in plain]
+    assert tokenizer.encode("abc") == [*tokenizer.encode("abc", add_special_tokens=False), end]
+    assert tokenizer.encode("<pad>a</s>") == [tokenizer.pad_token_id, *tokenizer.encode("a", add_special_tokens=False), end, end]
+    assert tokenizer.decode(tokenizer.encode("abc")) == "abc"
+    assert len({tokenizer.token(place) for place in range(tokenizer.vocab_size)}) == tokenizer.vocab_size
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_the_end_token_may_be_the_usual_one(kind: str) -> None:
+    tokenizer = MAKERS[kind](named_tokens={"pad_token": "<|endoftext|>"}, adds_end=True)
+    assert tokenizer.encode("")[-1:] == list(tokenizer.eos_token_ids) == [tokenizer.pad_token_id]
+    assert tokenizer.vocab_size == MAKERS[kind]().vocab_size
+
+
+@pytest.mark.parametrize("model_type", [None, "marian", "t5", "bert"])
+@pytest.mark.parametrize("kind", MAKERS)
+def test_transformers_opens_a_tokenizer_with_named_tokens(tmp_path: Path, kind: str, model_type: str | None) -> None:
+    transformers = pytest.importorskip("transformers")
+    tokenizer = MAKERS[kind](named_tokens={**TRANSLATING, "mask_token": "[MASK]"}, adds_end=True)
+    tokenizer.save(tmp_path)
+    if model_type:
+        (tmp_path / "config.json").write_text(json.dumps({"model_type": model_type}))
+    theirs, ours = transformers.AutoTokenizer.from_pretrained(tmp_path), load_tokenizer(tmp_path)
+    for text in ("abc é", "a [MASK]<pad>", ""):
+        assert theirs(text)["input_ids"] == ours.encode(text) == tokenizer.encode(text)
+        assert theirs.decode(ours.encode(text), skip_special_tokens=True) == ours.decode(ours.encode(text))
+    for name in ("pad_token_id", "mask_token_id", "unk_token_id", "bos_token_id"):
+        assert getattr(theirs, name) == getattr(ours, name) == getattr(tokenizer, name)
+    assert (theirs.eos_token_id,) == ours.eos_token_ids
+
+
+@pytest.mark.parametrize("named_tokens", [{"pad": "<pad>"}, {"pad_token": ""}])
+@pytest.mark.parametrize("kind", MAKERS)
+def test_named_tokens_that_cannot_be(kind: str, named_tokens: dict[str, str]) -> None:
+    with pytest.raises(OptionError, match="came: named_tokens with 'pad.*expected: names such as pad_token"):
+        MAKERS[kind](named_tokens=named_tokens)
+
+
+def test_an_end_needs_a_token() -> None:
+    with pytest.raises(OptionError, match="adds_end=True without an end token"):
+        train_bpe(["a"], 300, special_tokens=(), adds_end=True)
+
+
+def test_named_tokens_need_room_too() -> None:
+    with pytest.raises(OptionError, match="vocab_size=257; expected: at least 258"):
+        train_bpe(["a"], 257, named_tokens={"pad_token": "<pad>"})
 
 
 @pytest.mark.parametrize("model_type", [None, "gpt2", "llama"])

@@ -18,12 +18,9 @@ from safetensors import SafetensorError
 
 import headway
 from headway.errors import OptionError, TrainingError
-from headway.tokenizers import byte_tokenizer
-from headway.train.corpus import encode_corpus, read_documents
-from headway.train.loop import Progress, scheduled_learning_rate
+from headway.train.loop import Progress
 from headway.train.options import TrainingOptions
-from headway.train.run import finish, resume, start, train
-from headway.train.state import parameters
+from headway.train.run import Data, finish, resume, start, train
 from headway.trees import leaves
 
 OPTIONS = TrainingOptions(
@@ -54,12 +51,12 @@ def losses(report: list[Progress]) -> list[float]:
 
 
 def begin(out: Path, text: Path, options: TrainingOptions = OPTIONS, **more):
-    return start(out, options, files=[text], **({"vocab_size": None} | more))
+    return start(out, options, Data(**({"files": [text], "tokenizer": "bytes"} | more)))
 
 
 def test_it_learns(tmp_path, text):
     report: list[Progress] = []
-    train(tmp_path / "out", replace(OPTIONS, num_steps=60), files=[text], vocab_size=None, report=report.append)
+    train(tmp_path / "out", replace(OPTIONS, num_steps=60), Data(files=[text], tokenizer="bytes"), report=report.append)
     assert report[0].loss > 5.0  # about ln 257, every byte alike
     assert report[-1].validation_loss < 3.0
 
@@ -125,7 +122,7 @@ def test_the_folder_opens_in_transformers_with_the_same_logits(tmp_path, text):
     import transformers
 
     out = tmp_path / "out"
-    run = begin(out, text, vocab_size=300)
+    run = begin(out, text, tokenizer="bpe", vocab_size=300)
     run.train(lambda progress: None)
     finish(run, out)
     theirs = transformers.AutoModelForCausalLM.from_pretrained(out).eval()
@@ -152,47 +149,9 @@ def test_bfloat16_weights_are_stored_in_half_the_bytes(tmp_path, text):
 
 def test_tied_weights_are_trained_once(tmp_path, text):
     run = begin(tmp_path / "out", text)
-    assert "output_head" not in parameters(run.weights)
-    assert len(parameters(run.weights)) == len(list(leaves(run.weights))) - 1
-
-
-def test_the_learning_rate_warms_up_and_falls_along_a_cosine():
-    options = TrainingOptions(learning_rate=1.0, min_learning_rate=0.1, warmup_steps=10, num_steps=110)
-    rates = [scheduled_learning_rate(step, options) for step in range(111)]
-    assert rates[0] == pytest.approx(0.1)
-    assert rates[9] == pytest.approx(1.0)
-    assert rates[60] == pytest.approx(0.55)
-    assert rates[110] == pytest.approx(0.1)
-    assert rates[10:] == sorted(rates[10:], reverse=True)
-
-
-def test_a_batch_depends_on_seed_and_step_alone(tmp_path):
-    corpus = encode_corpus([TEXT], byte_tokenizer(), tmp_path, context=24, validation_share=0.1)
-    batch = corpus.batch(3, context=24, batch_size=5, seed=1)
-    assert batch.shape == (5, 25)
-    assert (batch == corpus.batch(3, context=24, batch_size=5, seed=1)).all()
-    assert (batch != corpus.batch(4, context=24, batch_size=5, seed=1)).any()
-    assert (batch != corpus.batch(3, context=24, batch_size=5, seed=2)).any()
-
-
-def test_validation_text_is_never_trained_on(tmp_path):
-    documents = [f"{letter}" * 30 for letter in "abcdefghijklmnopqrst"]
-    corpus = encode_corpus(documents, byte_tokenizer(), tmp_path, context=24, validation_share=0.2)
-    assert not set(corpus.train.tolist()) & set(corpus.validation.tolist()) - {256}
-    assert len(corpus.train) + len(corpus.validation) == 20 * 31
-
-
-def test_many_documents_are_read_from_their_beginnings(tmp_path):
-    documents = [letter * 20 for letter in "abcdefghijklmnopqrst"]
-    corpus = encode_corpus(documents, byte_tokenizer(), tmp_path, context=24, validation_share=0.2)
-    batch = corpus.batch(0, context=24, batch_size=50, seed=0)
-    assert all(len(set(window[:20].tolist())) == 1 for window in batch)
-
-
-def test_documents_of_a_file_are_split_at_the_separator(tmp_path):
-    (tmp_path / "a.txt").write_text("one\n<|endoftext|>\ntwo\n<|endoftext|>\n")
-    (tmp_path / "b.txt").write_text("three\n")
-    assert list(read_documents([tmp_path / "a.txt", tmp_path / "b.txt"])) == ["one", "two", "three"]
+    assert "output_head" not in run.model.by_path()
+    assert len(run.model.by_path()) == len(list(leaves(run.weights))) - 1
+    assert len(list(run.model.parameters())) == len(run.model.by_path())
 
 
 def test_a_corpus_smaller_than_one_context(tmp_path):
@@ -222,6 +181,75 @@ def test_a_folder_with_a_run_is_not_overwritten(tmp_path, text):
 def test_nothing_to_resume(tmp_path):
     with pytest.raises(TrainingError, match="without a training run"):
         resume(tmp_path)
+
+
+def test_a_run_goes_on_with_other_options_where_model_and_batches_stay(tmp_path, text):
+    begin(tmp_path / "out", text).train(lambda progress: None)
+    report: list[Progress] = []
+    run = resume(tmp_path / "out", num_steps=15, learning_rate=3e-3)
+    assert run.train(report.append)
+    assert [progress.step for progress in report] == [13, 14, 15]
+    assert resume(tmp_path / "out").options.num_steps == 15
+    with pytest.raises(OptionError, match="came: batch_size, context for a run that goes on; expected: any of beta1, "):
+        resume(tmp_path / "out", context=8, batch_size=3)
+    with pytest.raises(OptionError, match="num_steps=3 for a run at step 15"):
+        resume(tmp_path / "out", num_steps=3)
+
+
+def test_a_run_with_dropout_resumes_to_the_very_numbers_too(tmp_path, text):
+    whole: list[Progress] = []
+    options = replace(OPTIONS, dropout=0.2)
+    begin(tmp_path / "whole", text, options).train(whole.append)
+    first: list[Progress] = []
+    run = begin(tmp_path / "halves", text, options)
+    run.train(first.append, should_stop=lambda: len(first) == 5)
+    torch.manual_seed(123)
+    second: list[Progress] = []
+    resume(tmp_path / "halves").train(second.append)
+    assert losses(first) + losses(second) == losses(whole)
+    plain: list[Progress] = []
+    begin(tmp_path / "plain", text).train(plain.append)
+    assert losses(plain) != losses(whole)
+
+
+def test_validation_forgets_nothing(tmp_path, text):
+    run = begin(tmp_path / "out", text, replace(OPTIONS, dropout=0.9))
+    assert run.validation_loss() == run.validation_loss() == begin(tmp_path / "plain", text).validation_loss()
+
+
+def test_the_curve_is_written_as_numbers_and_as_a_picture(tmp_path, text):
+    run = train(tmp_path / "out", OPTIONS, Data(files=[text], tokenizer="bytes"))
+    points = json.loads((tmp_path / "out" / "training" / "curve.json").read_text())
+    assert [point["step"] for point in points] == [4, 8, 12]
+    assert points == run.curve
+    assert (tmp_path / "out" / "training" / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_matplotlib_the_model_is_written_all_the_same(tmp_path, text, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    said: list[str] = []
+    run = begin(tmp_path / "out", text)
+    run.train(lambda progress: None)
+    finish(run, tmp_path / "out", say=said.append)
+    assert "matplotlib is not installed" in said[-1]
+    assert not (tmp_path / "out" / "training" / "curve.png").exists()
+    assert headway.load(tmp_path / "out").generate("The", max_new_tokens=2).token_ids
+
+
+def test_the_state_of_another_architecture(tmp_path, text):
+    begin(tmp_path / "gpt2", text).train(lambda progress: None)
+    run = begin(tmp_path / "llama", text, replace(OPTIONS, architecture="llama"))
+    run.state_path.write_bytes((tmp_path / "gpt2" / "training" / "state.safetensors").read_bytes())
+    with pytest.raises(TrainingError, match="state.safetensors of the architecture gpt2; expected: the state of this run's own, llama"):
+        resume(tmp_path / "llama")
+
+
+def test_the_state_of_another_size(tmp_path, text):
+    begin(tmp_path / "small", text).train(lambda progress: None)
+    run = begin(tmp_path / "wide", text, replace(OPTIONS, hidden_size=20))
+    run.state_path.write_bytes((tmp_path / "small" / "training" / "state.safetensors").read_bytes())
+    with pytest.raises(TrainingError, match=r"with token_embedding \(257, 16\); expected: \(257, 20\)"):
+        resume(tmp_path / "wide")
 
 
 def test_a_broken_state_is_named(tmp_path, text):
@@ -256,29 +284,3 @@ def test_a_folder_that_may_not_be_written(tmp_path, text):
     tmp_path.chmod(0o500)
     with pytest.raises(OSError, match="denied"):
         begin(tmp_path / "out", text)
-
-
-def test_a_loss_that_is_no_number_stops_the_run_and_keeps_the_state(tmp_path, text):
-    first: list[Progress] = []
-    run = begin(tmp_path / "out", text)
-    run.train(first.append, should_stop=lambda: len(first) == 5)
-    with torch.no_grad():
-        run.weights.norm.weight[0] = float("nan")
-    with pytest.raises(TrainingError, match="the loss became nan at step 5; the state before it stands"):
-        run.train(first.append)
-    assert resume(tmp_path / "out").step == 5
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"num_heads": 3, "hidden_size": 16}, "a multiple of num_heads"),
-        ({"num_steps": 0}, "num_steps=0"),
-        ({"dtype": "int8"}, "dtype='int8'"),
-        ({"weights_dtype": "bf16"}, "weights_dtype='bf16'; expected: float32, float16 or bfloat16"),
-        ({"learning_rate": 0.0}, "learning_rate=0.0"),
-    ],
-)
-def test_options_out_of_range(options, message):
-    with pytest.raises(OptionError, match=message):
-        TrainingOptions(**options)

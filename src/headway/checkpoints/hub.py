@@ -9,7 +9,7 @@ from pathlib import Path
 from headway.errors import ModelNotFoundError
 
 EMBEDDED = "stories"
-WANTED = ("*.json", "*.safetensors", "merges.txt", "*.jinja")
+WANTED = ("*.json", "*.safetensors", "merges.txt", "vocab.txt", "*.spm", "*.model", "*.jinja")
 NOT_WANTED = ("consolidated*", "original/*", "onnx/*")  # the same weights once more, in other forms
 
 

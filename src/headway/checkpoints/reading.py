@@ -18,9 +18,19 @@ from headway.errors import CheckpointError, ModelNotFoundError
 from headway.models import architecture
 from headway.models.config import config_from
 from headway.models.rope import rope_parameters
+from headway.models.stored import Stored
 from headway.trees import tree_from_leaves
 
 SHARD = re.compile(r"[^/\\:]+\.safetensors")
+TOKEN_KEYS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
+GENERATION_KEYS = tuple(
+    """
+    bad_words_ids begin_suppress_tokens diversity_penalty do_sample early_stopping encoder_no_repeat_ngram_size
+    exponential_decay_length_penalty forced_bos_token_id forced_eos_token_id length_penalty max_length min_length
+    no_repeat_ngram_size num_beam_groups num_beams renormalize_logits repetition_penalty suppress_tokens temperature top_k top_p typical_p
+    """.split()
+)
+"""Keys of generation_config.json that stand in config.json where a folder is older than that file."""
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -51,13 +61,17 @@ def load_checkpoint(
         raise CheckpointError(f"came: {folder / 'config.json'} without model_type; expected: the config.json of a Hugging Face model")
     module = architecture(keys["model_type"])
     config = _config(module, keys, ignored_config_keys)
-    generation_config = _read_json(folder, "generation_config.json") if (folder / "generation_config.json").exists() else {}
-    generation_config = {
-        **{name: keys[name] for name in ("bos_token_id", "eos_token_id") if keys.get(name) is not None},
-        **generation_config,
-    }
+    generation_config = _generation_config(folder, keys)
     tensors = _open_tensors(folder)
     return Checkpoint(module, config, _weights(module, config, tensors, array, dtype, device), generation_config)
+
+
+def _generation_config(folder: Path, keys: dict[str, Any]) -> dict[str, Any]:
+    """generation_config.json, and the token ids of config.json that it leaves out; before there was that file, config.json said it all."""
+    is_there = (folder / "generation_config.json").exists()
+    own = _read_json(folder, "generation_config.json") if is_there else {}
+    names = TOKEN_KEYS if is_there else (*TOKEN_KEYS, *GENERATION_KEYS)
+    return {**{name: keys[name] for name in names if keys.get(name) is not None}, **own}
 
 
 def _config(module: ModuleType, keys: dict[str, Any], ignored: Collection[str]) -> Any:
@@ -68,7 +82,10 @@ def _config(module: ModuleType, keys: dict[str, Any], ignored: Collection[str]) 
 
 def _weights(module: ModuleType, config: Any, tensors: dict[str, SafetensorsFile], array: str, dtype: str, device: str | None) -> Any:
     table = module.stored_weights(config)
-    named = {_stored_name(place.name, module.PREFIX, tensors): place for place in table.values()}
+    names = {place.name: _stored_name(place, module.PREFIX, tensors) for place in table.values()}
+    absent = _absent_parts(table.values(), names, tensors)
+    table = {path: place for path, place in table.items() if place.part not in absent}
+    named = {names[place.name]: place for place in table.values()}
     _check_names(module, named, tensors)
     for name, place in named.items():
         if tensors[name].shape(name) != place.shape:
@@ -109,9 +126,28 @@ def _widened(stored: numpy.ndarray) -> numpy.ndarray:
     return wide.view(numpy.float32)
 
 
-def _stored_name(name: str, prefix: str, tensors: dict[str, SafetensorsFile]) -> str:
-    """A tensor's name in these files: some checkpoints leave out the prefix of the model that the head sits on."""
-    return name.removeprefix(prefix) if name not in tensors and name.removeprefix(prefix) in tensors else name
+def _stored_name(place: Stored, prefix: str, tensors: dict[str, SafetensorsFile]) -> str:
+    """A tensor's name in these files: some leave out the prefix of the model that the head sits on, some use an old name."""
+    candidates = [form for name in (place.name, place.old_name) if name for form in (name, name.removeprefix(prefix))]
+    return next((name for name in candidates if name in tensors), place.name)
+
+
+def _absent_parts(places: Collection[Stored], names: dict[str, str], tensors: dict[str, SafetensorsFile]) -> set[str]:
+    """The optional parts of which no tensor is here; a tensor that the rest of the model uses too says nothing.
+
+    Errors   CheckpointError for a part of which some are here and some are not.
+    """
+    shared = {place.name for place in places if place.part is None}
+    absent = set()
+    for part in sorted({place.part for place in places if place.part is not None}):
+        own = {names[place.name] for place in places if place.part == part and place.name not in shared}
+        missing = sorted(own - set(tensors))
+        if missing and len(missing) < len(own):
+            raise CheckpointError(
+                f"came: a checkpoint without {_some(missing)}; expected: all or none of the tensors of its {part}; download it again"
+            )
+        absent |= {part} if missing else set()
+    return absent
 
 
 def _check_names(module: ModuleType, named: dict[str, Any], tensors: dict[str, SafetensorsFile]) -> None:

@@ -18,7 +18,18 @@ from headway.files import replacing, write_text
 from headway.models.stored import Stored
 from headway.trees import leaves
 
-ARCHITECTURE_CLASSES = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
+ARCHITECTURE_CLASSES = {
+    "gpt2": "GPT2LMHeadModel",
+    "llama": "LlamaForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+    "bert": "BertModel",
+    "t5": "T5ForConditionalGeneration",
+    "mt5": "MT5ForConditionalGeneration",
+    "marian": "MarianMTModel",
+}
+TOKEN_KEYS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
+"""Keys of generation_config.json that config.json repeats, because that is where older readers look."""
 
 
 def save_checkpoint(
@@ -38,12 +49,12 @@ def save_checkpoint(
     """
     if dtype not in ("float32", "float16", "bfloat16"):
         raise OptionError(f"came: weights in {dtype!r}; expected: float32, float16 or bfloat16")
-    model_type = architecture.__name__.rpartition(".")[2]
+    model_type = getattr(config, "model_type", architecture.__name__.rpartition(".")[2])
     tensors = _tensors(architecture.stored_weights(config), weights)
     save_tensors(folder / "model.safetensors", {name: _stored_as(tensor, dtype) for name, tensor in tensors.items()}, {"format": "pt"})
     keys = {"architectures": [ARCHITECTURE_CLASSES[model_type]], "model_type": model_type, "dtype": dtype, **dataclasses.asdict(config)}
     generation_config = generation_config or {}
-    keys |= {name: generation_config[name] for name in ("bos_token_id", "eos_token_id") if name in generation_config}
+    keys |= {name: generation_config[name] for name in TOKEN_KEYS if name in generation_config}
     write_text(folder / "generation_config.json", json.dumps(generation_config, indent=2) + "\n")
     write_text(folder / "config.json", json.dumps(keys, indent=2) + "\n")
 

@@ -23,8 +23,16 @@ class ArrayLibrary(StrEnum):
     mlx = "mlx"
 
 
+class EarlyStopping(StrEnum):
+    """When a beam search ends."""
+
+    true = "true"
+    false = "false"
+    never = "never"
+
+
 Model = Annotated[str, typer.Option("--model", "-m", help="stories (embedded), a folder, or a hub name such as Qwen/Qwen2-0.5B")]
-MaxNewTokens = Annotated[int, typer.Option("--max-new-tokens", "-n", help="How many tokens to add at most.")]
+MaxNewTokens = Annotated[int | None, typer.Option("--max-new-tokens", "-n", help="How many tokens to add at most.")]
 Temperature = Annotated[
     float | None, typer.Option(help="0 always takes the most likely token; above 1 is more surprising.  [default: the model's own]")
 ]
@@ -32,6 +40,20 @@ TopK = Annotated[int | None, typer.Option(help="Sample from the k most likely to
 TopP = Annotated[float | None, typer.Option(help="Sample from the most likely tokens that reach this probability together.")]
 MinP = Annotated[float | None, typer.Option(help="Sample from tokens at least this share as likely as the most likely one.")]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same text.  [default: a new one each time]")]
+NumBeams = Annotated[
+    int | None, typer.Option(help="Search for the likeliest text, so many continuations side by side.  [default: the model's own, else 1]")
+]
+NumBest = Annotated[int | None, typer.Option(help="Print so many of the texts that the search found, the best first.")]
+LengthPenalty = Annotated[float | None, typer.Option(help="Above 0 the search favours long texts, below short ones.  [default: 1]")]
+EarlyEnd = Annotated[
+    EarlyStopping | None,
+    typer.Option(
+        "--early-stopping",
+        help="When the search ends: true, when as many texts have ended as there are beams; false, when no better one is likely; "
+        "never, when none is possible.  [default: false]",
+    ),
+]
+NoRepeatNgramSize = Annotated[int | None, typer.Option(help="Never say a run of so many tokens twice; 0 to allow it.")]
 Stop = Annotated[list[str] | None, typer.Option(help="Stop before this text; may be given several times.")]
 Array = Annotated[ArrayLibrary, typer.Option(help="The array library that computes.")]
 Dtype = Annotated[
@@ -43,17 +65,20 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instea
 
 
 def sampling(**given: Any) -> dict[str, Any]:
-    """The sampling options that were given: the others stay the model's own. A top-k of 0 switches it off."""
+    """The options of generation that were given: the others stay the model's own. A top-k, or a size of runs, of 0 switches it off."""
     options = {name: value for name, value in given.items() if value is not None}
-    return options | ({"top_k": None} if given.get("top_k") == 0 else {})
+    if given.get("early_stopping") in ("true", "false"):
+        options["early_stopping"] = given["early_stopping"] == "true"
+    return options | {name: None for name in ("top_k", "no_repeat_ngram_size") if given.get(name) == 0}
 
 
 def print_stream(pieces: Iterator[Piece], *, before: str = "", quiet: bool = False) -> tuple[str, dict[str, Any]]:
     """Write pieces to stdout as they come, and the pace to stderr; return the text and the figures.
 
-    Interrupted, what was printed stays, its line is ended, and KeyboardInterrupt goes on.
+    What a search found besides is written below, a text a line. Interrupted, what was printed stays, its line is ended, and
+    KeyboardInterrupt goes on.
     """
-    started, first, number, texts, reason = time.perf_counter(), None, 0, [], None
+    started, first, number, texts, last = time.perf_counter(), None, 0, [], Piece("")
 
     def write(text: str) -> None:
         if not quiet:
@@ -62,31 +87,37 @@ def print_stream(pieces: Iterator[Piece], *, before: str = "", quiet: bool = Fal
 
     try:
         write(before)
-        for piece in pieces:
+        for last in pieces:
             first = first if first is not None else time.perf_counter() - started
             number += 1
-            reason = piece.finish_reason
-            texts.append(piece.text)
-            write(piece.text)
+            texts.append(last.text)
+            write(last.text)
+        for other in last.alternatives:
+            write(f"\n{before}{other.text}")
     finally:
         write("\n")
-        pace = (number - 1) / max(time.perf_counter() - started - (first or 0), 1e-9) if number > 1 else 0.0
-        figures = {
-            "finish_reason": reason,
-            "num_new_tokens": number,
-            "seconds_to_first_token": round(first or 0.0, 4),
-            "tokens_per_second": round(pace, 1),
-        }
+        figures = _figures(last, number, first or 0.0, time.perf_counter() - started)
         print(_pace(figures), file=sys.stderr)
     return "".join(texts), figures
 
 
+def _figures(last: Piece, number: int, first: float, total: float) -> dict[str, Any]:
+    figures: dict[str, Any] = {"finish_reason": last.finish_reason, "num_new_tokens": number, "seconds_to_first_token": round(first, 4)}
+    if last.score is None:
+        return figures | {"tokens_per_second": round((number - 1) / max(total - first, 1e-9), 1) if number > 1 else 0.0}
+    others = [
+        {"text": other.text, "score": other.score, "finish_reason": other.finish_reason, "num_new_tokens": len(other.token_ids)}
+        for other in last.alternatives
+    ]
+    return figures | {"tokens_per_second": round(number / max(total, 1e-9), 1), "score": last.score, "alternatives": others}
+
+
 def _pace(figures: dict[str, Any]) -> str:
     reasons = {"stop": "the text ended", "length": "as long as allowed", None: "interrupted"}
-    return (
-        f"{figures['num_new_tokens']} tokens ({reasons[figures['finish_reason']]}): the first after "
-        f"{figures['seconds_to_first_token']:.3f} s, then {figures['tokens_per_second']:,.0f} tokens/s"
-    )
+    said = f"{figures['num_new_tokens']} tokens ({reasons[figures['finish_reason']]}): "
+    if "score" in figures:
+        return f"{said}found after {figures['seconds_to_first_token']:.3f} s"
+    return f"{said}the first after {figures['seconds_to_first_token']:.3f} s, then {figures['tokens_per_second']:,.0f} tokens/s"
 
 
 def print_json(value: Any) -> None:

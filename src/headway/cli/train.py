@@ -1,161 +1,131 @@
-"""headway train: texts to a model."""
+"""headway train: texts, or pairs of texts, to a model."""
 
 from __future__ import annotations
 
-import signal
+import dataclasses
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from headway.cli import options as o
-from headway.errors import OptionError
+from headway.cli.progress import Interruption, Shown
+from headway.errors import HeadwayError, OptionError
+from headway.train.options import TrainingOptions
+
+DEFAULT = TrainingOptions()
 
 
 def command(
-    files: Annotated[list[Path] | None, typer.Argument(help="Text files to train on.")] = None,
+    context: typer.Context,
+    files: Annotated[list[Path] | None, typer.Argument(help="Texts; for transformer, pairs: source, tab, target on each line.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the run, and of the model at the end.")] = Path("model"),
     stories: Annotated[int | None, typer.Option(help="Train on this many stories from the story writer, instead of files.")] = None,
-    tokenizer: Annotated[str, typer.Option(help="bpe (trained on the texts), or bytes.")] = "bpe",
-    vocab_size: Annotated[int, typer.Option(help="Of the bpe.")] = 4096,
-    context: Annotated[int, typer.Option(help="Tokens per sequence.")] = 256,
-    num_layers: Annotated[int, typer.Option(help="Layers.")] = 4,
-    num_heads: Annotated[int, typer.Option(help="Attention heads per layer.")] = 4,
-    hidden_size: Annotated[int, typer.Option(help="Width.")] = 256,
-    batch_size: Annotated[int, typer.Option(help="Sequences per step.")] = 16,
-    num_steps: Annotated[int, typer.Option(help="Optimizer steps.")] = 2000,
-    learning_rate: Annotated[float, typer.Option(help="The highest; falls along a cosine.")] = 1e-3,
-    min_learning_rate: Annotated[float, typer.Option(help="The last.")] = 1e-4,
-    warmup_steps: Annotated[int, typer.Option(help="Steps of linear warm-up.")] = 100,
-    weight_decay: Annotated[float, typer.Option(help="AdamW's, on matrices.")] = 0.1,
-    dtype: Annotated[str, typer.Option(help="Of the products: float32, bfloat16, or auto for the faster.")] = "auto",
-    weights_dtype: Annotated[str, typer.Option(help="Of the written weights: float32, bfloat16 or float16.")] = "float32",
-    device: Annotated[str, typer.Option(help="cpu, cuda, …")] = "cpu",
-    validation_share: Annotated[float, typer.Option(help="How much of the text is held back to validate on.")] = 0.05,
-    eval_every: Annotated[int, typer.Option(help="Steps between two validation losses.")] = 250,
-    save_every_seconds: Annotated[float, typer.Option(help="Between two writings of the state that --resume starts from.")] = 60.0,
-    seed: Annotated[int, typer.Option(help="Of the weights, the batches and the stories.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out; its own options hold.")] = False,
+    source_file: Annotated[Path | None, typer.Option(help="Pairs in two files: the sources, one on each line.")] = None,
+    target_file: Annotated[Path | None, typer.Option(help="The targets, each on the line of its source.")] = None,
+    tokenizer: Annotated[str, typer.Option(help="bpe (trained on the texts), bytes, or characters (those of the texts).")] = "bpe",
+    vocab_size: Annotated[int | None, typer.Option(help="Of the bpe.  [default: 4096]")] = None,
+    validation_share: Annotated[float, typer.Option(help="How much is held back to validate on.")] = 0.05,
+    architecture: Annotated[str, typer.Option(help="gpt2, llama, qwen3, or transformer for pairs.")] = DEFAULT.architecture,
+    context_: Annotated[int, typer.Option("--context", help="Tokens per sequence.")] = DEFAULT.context,
+    num_layers: Annotated[int, typer.Option(help="Layers; for transformer in both halves.")] = DEFAULT.num_layers,
+    num_heads: Annotated[int, typer.Option(help="Attention heads per layer.")] = DEFAULT.num_heads,
+    num_kv_heads: Annotated[int | None, typer.Option(help="Key and value heads, of llama and qwen3.  [default: as many]")] = None,
+    hidden_size: Annotated[int, typer.Option(help="Width.")] = DEFAULT.hidden_size,
+    intermediate_size: Annotated[int | None, typer.Option(help="Width in the feed-forward.  [default: 4 widths, gated 8/3]")] = None,
+    dropout: Annotated[float, typer.Option(help="Share of the activations to forget.")] = DEFAULT.dropout,
+    batch_size: Annotated[int, typer.Option(help="Sequences per step, over all processes.")] = DEFAULT.batch_size,
+    num_steps: Annotated[int, typer.Option(help="Optimizer steps.")] = DEFAULT.num_steps,
+    learning_rate: Annotated[float, typer.Option(help="The highest; falls along a cosine.")] = DEFAULT.learning_rate,
+    min_learning_rate: Annotated[float, typer.Option(help="The last.")] = DEFAULT.min_learning_rate,
+    warmup_steps: Annotated[int, typer.Option(help="Steps of linear warm-up.")] = DEFAULT.warmup_steps,
+    weight_decay: Annotated[float, typer.Option(help="AdamW's, on matrices.")] = DEFAULT.weight_decay,
+    beta1: Annotated[float, typer.Option(help="AdamW's memory of gradients.")] = DEFAULT.beta1,
+    beta2: Annotated[float, typer.Option(help="AdamW's memory of their squares.")] = DEFAULT.beta2,
+    max_gradient_norm: Annotated[float, typer.Option(help="Longer gradients are shortened to this.")] = DEFAULT.max_gradient_norm,
+    dtype: Annotated[str, typer.Option(help="Of the products: float32, bfloat16, or auto for the faster.")] = DEFAULT.dtype,
+    weights_dtype: Annotated[str, typer.Option(help="Of the written weights: float32, bfloat16 or float16.")] = DEFAULT.weights_dtype,
+    device: Annotated[str, typer.Option(help="cpu, cuda, …")] = DEFAULT.device,
+    is_sharded: Annotated[bool, typer.Option("--sharded", help="Each process holds its share of the weights only (FSDP).")] = False,
+    eval_every: Annotated[int, typer.Option(help="Steps between two validation losses.")] = DEFAULT.eval_every,
+    save_every_seconds: Annotated[float, typer.Option(help="Between two states for --resume.")] = DEFAULT.save_every_seconds,
+    seed: Annotated[int, typer.Option(help="Of the weights, the batches and the stories.")] = DEFAULT.seed,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, with its own options.")] = False,
 ) -> None:
-    """Train a GPT-2 on texts, and write a folder that `headway generate --model` opens.
+    """Train a model on texts or on pairs of texts, and write a folder that `headway generate --model` opens.
 
     \b
       headway train --out shakespeare shakespeare.txt
-      headway train --out letters --tokenizer bytes --context 128 --num-steps 500 letters/*.txt
+      headway train --out reverser --architecture transformer --tokenizer characters pairs.tsv
       headway train --out shakespeare --resume
+      torchrun --nproc-per-node 2 -m headway train --out shakespeare shakespeare.txt
 
-    Needs torch: pip install 'headway[torch]'. Killed or interrupted, the run goes on with --resume from its last saved state.
+    Needs torch: pip install 'headway[torch]'. Killed or interrupted, the run goes on with --resume from its last saved state;
+    beside --resume only options that leave the model and the batches as they are may be given, such as --learning-rate.
     Exit codes: 0 done, 2 bad input, 130 interrupted.
     """
-    if tokenizer not in ("bpe", "bytes"):
-        raise OptionError(f"came: --tokenizer {tokenizer}; expected: bpe or bytes")
-    if not resume and bool(files) == bool(stories):
-        raise OptionError(f"came: {'both files and' if files else 'neither files nor'} --stories; expected: one of them to train on")
     try:
         import torch  # noqa: F401
     except ImportError as error:
         raise OptionError("came: no torch; expected: torch to train with; run: pip install 'headway[torch]'") from error
-    from headway.train.options import TrainingOptions
-    from headway.train.run import finish, start
-    from headway.train.run import resume as resume_run
+    from headway.train.distributed import end, join, leave
 
-    shown = _Shown()
-    if resume:
-        run = resume_run(out)
+    processes = join()
+    try:
+        _train(context, out, processes)
+    except (HeadwayError, OSError):
+        if processes.is_first:
+            raise
+        sys.exit(2)  # the first process says it
+    finally:
+        leave()
+    end(processes)
+
+
+def _train(context: typer.Context, out: Path, processes: Any) -> None:
+    from headway.train.run import Data, finish, resume, start
+
+    shown = Shown(is_silent=not processes.is_first)
+    options, data = _given(context)
+    if context.params["resume"]:
+        if data:
+            raise OptionError(f"came: {', '.join(sorted(data))} beside --resume; expected: none; the run goes on with its own data")
+        run = resume(out, processes=processes, **options)
         shown.say(f"resuming at step {run.step}")
     else:
-        options = TrainingOptions(
-            context=context,
-            num_layers=num_layers,
-            num_heads=num_heads,
-            hidden_size=hidden_size,
-            batch_size=batch_size,
-            num_steps=num_steps,
-            learning_rate=learning_rate,
-            min_learning_rate=min_learning_rate,
-            warmup_steps=warmup_steps,
-            weight_decay=weight_decay,
-            dtype=dtype,
-            weights_dtype=weights_dtype,
-            device=device,
-            seed=seed,
-            eval_every=eval_every,
-            save_every_seconds=save_every_seconds,
-        )
-        run = start(
-            out,
-            options,
-            files=files or (),
-            num_stories=stories,
-            vocab_size=vocab_size if tokenizer == "bpe" else None,
-            validation_share=validation_share,
-            say=shown.say,
-        )
-    with _Interruption() as interruption, shown.steps(run.options.num_steps) as report:
-        is_done = run.train(report, interruption.has_come)
+        run = start(out, TrainingOptions(**options), Data(**data), say=shown.say, processes=processes)
+    with Interruption() as interruption, shown.bar(run.options.num_steps, "step") as advance:
+        is_done = run.train(lambda progress: _report(progress, shown, advance), interruption.has_come)
     if not is_done:
         shown.say(f"stopped at step {run.step}; to go on: headway train --out {out} --resume")
         raise KeyboardInterrupt
-    finish(run, out)
+    finish(run, out, say=shown.say)
     shown.say(f'done in {run.seconds:,.0f} s; to try it: headway generate --model {out} "…"')
-    o.print_json(
-        {"model": str(out), "step": run.step, "seconds": round(run.seconds, 1), "validation_loss": run.curve[-1]["validation_loss"]}
-    )
+    if processes.is_first:
+        loss = run.curve[-1]["validation_loss"]
+        o.print_json({"model": str(out), "step": run.step, "seconds": round(run.seconds, 1), "validation_loss": loss})
 
 
-class _Interruption:
-    """Ctrl-C and SIGTERM end the run after the step under way, so that its state is whole."""
-
-    def __enter__(self) -> _Interruption:
-        self.came = False
-        self.before = {each: signal.signal(each, self._note) for each in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for each, handler in self.before.items():
-            signal.signal(each, handler)
-
-    def has_come(self) -> bool:
-        return self.came
-
-    def _note(self, *_: object) -> None:
-        self.came = True
+def _report(progress: Any, shown: Shown, advance: Callable[..., None]) -> None:
+    advance(progress.step, f"loss {progress.loss:.3f}  {progress.tokens_per_second:,.0f} tokens/s")
+    if progress.validation_loss is not None:
+        shown.say(
+            f"step {progress.step}: loss {progress.loss:.4f}, validation loss {progress.validation_loss:.4f}, "
+            f"learning rate {progress.learning_rate:.2e}"
+        )
 
 
-class _Shown:
-    """Progress on stderr."""
-
-    def __init__(self) -> None:
-        from rich.console import Console
-
-        self.console = Console(stderr=True)
-
-    def say(self, text: str) -> None:
-        self.console.print(text, highlight=False)
-
-    def steps(self, num_steps: int) -> Any:
-        from contextlib import contextmanager
-
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        @contextmanager
-        def showing() -> Any:
-            columns = (TextColumn("step"), MofNCompleteColumn(), BarColumn(None), TextColumn("{task.description}"), TimeElapsedColumn())
-            with Progress(*columns, console=self.console) as bar:
-                task = bar.add_task("", total=num_steps)
-
-                def report(progress: Any) -> None:
-                    left = f"{progress.seconds_left / 60:.1f} min left"
-                    bar.update(
-                        task,
-                        completed=progress.step,
-                        description=f"loss {progress.loss:.3f}  {progress.tokens_per_second:,.0f} tokens/s  {left}",
-                    )
-                    if progress.validation_loss is not None:
-                        self.say(
-                            f"step {progress.step}: loss {progress.loss:.4f}, validation loss {progress.validation_loss:.4f}, learning rate {progress.learning_rate:.2e}"
-                        )
-
-                yield report
-
-        return showing()
+def _given(context: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What was said about the training and about the data, without what was left at its default."""
+    given = {
+        name.removesuffix("_"): value
+        for name, value in context.params.items()
+        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE" and value not in (None, [])
+    }
+    fields = {field.name for field in dataclasses.fields(TrainingOptions)}
+    names = {"files": "files", "stories": "num_stories", "source_file": "source", "target_file": "target"}
+    names |= {name: name for name in ("tokenizer", "vocab_size", "validation_share")}
+    options = {name: value for name, value in given.items() if name in fields}
+    return options, {names[name]: value for name, value in given.items() if name in names}

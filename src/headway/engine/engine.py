@@ -1,31 +1,30 @@
-"""Requests to tokens, step by step: plan what runs, run it, commit what came out."""
+"""A model that requests can be started on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-import numpy
-
 from headway import functions
-from headway.arrays import Array, Operations, from_numpy, to_numpy
-from headway.engine.request import FinishReason, Request, SampledToken
-from headway.engine.sampler import Sampler
-from headway.errors import PromptError, TokenIdError
+from headway.arrays import Operations
+from headway.engine.generation import Generation
+from headway.engine.request import Request
+from headway.errors import OptionError, PromptError, TokenIdError
 
-PREFILL_CHUNK = 512
-"""Prompt tokens per pass, so that the attention scores are never those of the whole prompt with itself."""
+UNBOUNDED = 512
+"""How many tokens are added at most where neither the request nor the model says."""
 
 
 @dataclass(frozen=True)
 class Engine:
     """A model that requests can be started on.
 
-    architecture  the module of headway.models
-    array         the array library of the weights
-    ops           what forward calls: the definitions, or headway.kernels.operations(array)
+    architecture            the module of headway.models, a decoder or an encoder–decoder
+    array                   the array library of the weights
+    ops                     what forward calls: the definitions, or headway.kernels.operations(array)
+    decoder_start_token_id  what an encoder–decoder's decoder begins with
     """
 
     architecture: ModuleType
@@ -34,109 +33,62 @@ class Engine:
     array: str = "numpy"
     device: str | None = None
     ops: Operations = functions
+    decoder_start_token_id: int | None = None
 
     def start(self, requests: Sequence[Request]) -> Generation:
         """Begin to continue some prompts together; iterate over the result for the tokens.
 
-        Errors   PromptError for an empty prompt, or one that leaves no room in the context; TokenIdError for an id out of range.
+        Errors   PromptError for an empty prompt, or one that leaves no room in the context; TokenIdError for an id out of range;
+                 OptionError for an encoder–decoder without a start token.
         """
         for request in requests:
             self._check(request)
         return Generation(self, requests)
 
+    @property
+    def is_encoder_decoder(self) -> bool:
+        """Whether prompts are read by an encoder, and answered rather than continued."""
+        return self.architecture.KIND == "encoder-decoder"
+
+    def decoder_prompt(self, request: Request) -> Sequence[int]:
+        """What the decoder begins with: the start token of an encoder–decoder, else the prompt."""
+        if not self.is_encoder_decoder:
+            return request.token_ids
+        if self.decoder_start_token_id is None:
+            raise OptionError(
+                "came: an encoder–decoder without decoder_start_token_id; expected: the token that its decoder begins with; "
+                "it stands in the model's config.json"
+            )
+        return [self.decoder_start_token_id]
+
+    def room(self, request: Request) -> int:
+        """How many tokens can be added."""
+        limit = self.config.max_seq_len
+        bounds = [request.max_new_tokens, None if limit is None else limit - len(self.decoder_prompt(request))]
+        return min((bound for bound in bounds if bound is not None), default=UNBOUNDED)
+
     def _check(self, request: Request) -> None:
-        vocab_size, max_seq_len = self.config.vocab_size, self.config.max_seq_len
         if not len(request.token_ids):
             raise PromptError("came: an empty prompt; expected: at least one token to continue")
-        wrong = [token_id for token_id in request.token_ids if not 0 <= token_id < vocab_size]
-        if wrong:
-            raise TokenIdError(
-                f"came: token id {wrong[0]} in the prompt; expected: 0 to {vocab_size - 1}; does the tokenizer belong to this model?"
-            )
-        wrong = [token_id for token_id in request.sampling.logit_bias or () if not 0 <= token_id < vocab_size]
-        if wrong:
-            raise TokenIdError(f"came: logit_bias for token id {wrong[0]}; expected: 0 to {vocab_size - 1}")
-        if len(request.token_ids) >= max_seq_len:
+        _check_token_ids(request.token_ids, self.config.vocab_size, "in the prompt", "; does the tokenizer belong to this model?")
+        vocab_size = self.config.decoder_vocab_size if self.is_encoder_decoder else self.config.vocab_size
+        _check_token_ids(self.decoder_prompt(request), vocab_size, "to begin with")
+        options = request.sampling
+        for name in ("logit_bias", "suppress_tokens"):
+            _check_token_ids(getattr(options, name) or (), vocab_size, f"in {name}")
+        for name in ("forced_bos_token_id", "forced_eos_token_id"):
+            _check_token_ids([getattr(options, name) or 0], vocab_size, f"as {name}")
+        limit = self.config.max_seq_len
+        if limit is not None and self.is_encoder_decoder and len(request.token_ids) > limit:
+            raise PromptError(f"came: a prompt of {len(request.token_ids)} tokens; expected: at most {limit}; shorten the prompt")
+        if limit is not None and not self.is_encoder_decoder and len(request.token_ids) >= limit:
             raise PromptError(
-                f"came: a prompt of {len(request.token_ids)} tokens; expected: at most {max_seq_len - 1}, "
-                f"so that the context of {max_seq_len} has room for a new one; shorten the prompt"
+                f"came: a prompt of {len(request.token_ids)} tokens; expected: at most {limit - 1}, "
+                f"so that the context of {limit} has room for a new one; shorten the prompt"
             )
 
 
-class Generation:
-    """Some requests under way together, each in its own row, padded on the left to the longest prompt."""
-
-    def __init__(self, engine: Engine, requests: Sequence[Request]) -> None:
-        """Lay out the rows; nothing is computed yet."""
-        self.engine, self.requests = engine, list(requests)
-        lengths = numpy.array([len(request.token_ids) for request in requests])
-        longest = int(lengths.max())
-        self.room = [self._room(request) for request in requests]
-        self.token_ids = numpy.zeros((len(requests), longest), numpy.int64)
-        for row, request in zip(self.token_ids, requests, strict=True):
-            row[longest - len(request.token_ids) :] = request.token_ids
-        self.samplers = [Sampler(r.sampling, numpy.asarray(r.token_ids), engine.config.vocab_size) for r in requests]
-        self.num_sampled = [0] * len(requests)
-        self.finished: list[FinishReason | None] = [None] * len(requests)
-        self.num_padding = longest - lengths
-        self.padding = self._array(self.num_padding) if self.num_padding.any() else None
-        self.kv_cache = engine.architecture.new_kv_cache(
-            engine.config, len(requests), longest + max(self.room), engine.weights.token_embedding
-        )
-
-    def __iter__(self) -> Iterator[SampledToken]:
-        """The tokens as they are sampled, the requests' rows in turn; each request's last one carries the reason."""
-        while not all(self.finished):
-            tokens = self._plan()
-            logits = self._run(tokens)
-            yield from self._commit(logits)
-
-    def finish(self, index: int) -> None:
-        """End a request from outside: nothing more is sampled for it."""
-        self._finish(index, "stop")
-
-    def _finish(self, index: int, reason: FinishReason) -> None:
-        """End a row. Where rows are padded, the whole of it becomes padding: it may not run past the context while others go on."""
-        self.finished[index] = self.finished[index] or reason
-        if self.padding is not None:
-            self.num_padding[index] = self.kv_cache[0].max_seq_len
-            self.padding = self._array(self.num_padding)
-
-    def _plan(self) -> numpy.ndarray:
-        """The tokens of the next pass: what of the rows is not in the cache yet."""
-        return self.token_ids[:, self.kv_cache[0].length :]
-
-    def _run(self, tokens: numpy.ndarray) -> numpy.ndarray:
-        """Logits (batch_size, vocab_size) behind the last of the tokens."""
-        engine = self.engine
-        for first in range(0, tokens.shape[1], PREFILL_CHUNK):
-            chunk = self._array(tokens[:, first : first + PREFILL_CHUNK])
-            hidden = engine.architecture.hidden_states(
-                chunk, engine.weights, engine.config, kv_cache=self.kv_cache, padding=self.padding, ops=engine.ops
-            )
-        return to_numpy(engine.architecture.logits(hidden[:, -1, :], engine.weights, engine.config, ops=engine.ops))
-
-    def _commit(self, logits: numpy.ndarray) -> Iterator[SampledToken]:
-        """Choose a token for every row that goes on, and say which rows end with it."""
-        column = numpy.zeros((len(self.requests), 1), numpy.int64)
-        sampled = []
-        for index, (request, sampler) in enumerate(zip(self.requests, self.samplers, strict=True)):
-            if self.finished[index]:
-                continue
-            token_id = sampler.choose(logits[index])
-            column[index] = token_id
-            self.num_sampled[index] += 1
-            if token_id in request.end_token_ids:
-                self._finish(index, "stop")
-            elif self.num_sampled[index] == self.room[index]:
-                self._finish(index, "length")
-            sampled.append(SampledToken(index, token_id, self.finished[index], *sampler.log_probs(logits[index], token_id)))
-        self.token_ids = numpy.concatenate([self.token_ids, column], axis=1)
-        yield from sampled
-
-    def _room(self, request: Request) -> int:
-        room = self.engine.config.max_seq_len - len(request.token_ids)
-        return room if request.max_new_tokens is None else min(room, request.max_new_tokens)
-
-    def _array(self, values: numpy.ndarray) -> Array:
-        return from_numpy(numpy.ascontiguousarray(values), self.engine.array, self.engine.device)
+def _check_token_ids(token_ids: Iterable[int], vocab_size: int, where: str, hint: str = "") -> None:
+    wrong = next((token_id for token_id in token_ids if not 0 <= token_id < vocab_size), None)
+    if wrong is not None:
+        raise TokenIdError(f"came: token id {wrong} {where}; expected: 0 to {vocab_size - 1}{hint}")

@@ -3,6 +3,7 @@
 from headway.functions.activations import gelu, gelu_tanh, relu, sigmoid, silu
 from headway.functions.attention import attention_weights, scaled_dot_product_attention
 from headway.functions.decoder import DecoderLayerWeights, DecoderWeights, TransformerWeights, decoder, decoder_layer, transformer
+from headway.functions.dropout import dropout
 from headway.functions.embedding import embed, unembed
 from headway.functions.encoder import EncoderLayerWeights, EncoderWeights, encoder, encoder_layer, residual
 from headway.functions.feed_forward import FeedForwardWeights, GatedFeedForwardWeights, feed_forward, gated_feed_forward
@@ -10,11 +11,21 @@ from headway.functions.kv_cache import KVCache
 from headway.functions.linear import LinearWeights, linear
 from headway.functions.losses import cross_entropy
 from headway.functions.masks import apply_mask, causal_mask, padding_mask, sliding_window_mask
-from headway.functions.multi_head_attention import MultiHeadAttentionWeights, merge_heads, multi_head_attention, split_heads
+from headway.functions.multi_head_attention import (
+    MultiHeadAttentionWeights,
+    cross_attention,
+    merge_heads,
+    multi_head_attention,
+    project_keys_and_values,
+    split_heads,
+)
 from headway.functions.norms import NormWeights, layer_norm, rms_norm
-from headway.functions.optimize import GradientDescentResult, gradient_descent
+from headway.functions.optimize import GradientDescentResult, adam_step, gradient_descent
+from headway.functions.pooling import first_token_pool, last_token_pool, max_pool, mean_pool, normalize
 from headway.functions.positions import (
     learned_positions,
+    relative_position_bias,
+    relative_position_buckets,
     rotary,
     rotary_cos_sin,
     rotary_frequencies,
@@ -26,6 +37,9 @@ from headway.functions.positions import (
 )
 from headway.functions.sampling import (
     add_logit_bias,
+    forbid_repeated_ngrams,
+    forbid_tokens,
+    force_tokens,
     keep_min_p,
     keep_top_k,
     keep_top_p,
@@ -52,17 +66,24 @@ __all__ = [
     "MultiHeadAttentionWeights",
     "NormWeights",
     "TransformerWeights",
+    "adam_step",
     "add_logit_bias",
     "apply_mask",
     "attention_weights",
     "causal_mask",
+    "cross_attention",
     "cross_entropy",
     "decoder",
     "decoder_layer",
+    "dropout",
     "embed",
     "encoder",
     "encoder_layer",
     "feed_forward",
+    "first_token_pool",
+    "forbid_repeated_ngrams",
+    "forbid_tokens",
+    "force_tokens",
     "gated_feed_forward",
     "gelu",
     "gelu_tanh",
@@ -71,15 +92,22 @@ __all__ = [
     "keep_top_k",
     "keep_top_p",
     "keep_typical",
+    "last_token_pool",
     "layer_norm",
     "learned_positions",
     "linear",
     "log_softmax",
+    "max_pool",
+    "mean_pool",
     "merge_heads",
     "multi_head_attention",
+    "normalize",
     "padding_mask",
     "penalize_occurrence",
     "penalize_repetition",
+    "project_keys_and_values",
+    "relative_position_bias",
+    "relative_position_buckets",
     "relu",
     "residual",
     "rms_norm",

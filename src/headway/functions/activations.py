@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import array_api_compat
 
-from headway.arrays import Array, array_namespace, as_floating, cast, widen
+from headway.arrays import Array, array_namespace, as_floating, cast, is_torch, widen
 
 
 def relu(x: Array) -> Array:
@@ -106,8 +108,8 @@ def gelu_tanh(x: Array) -> Array:
 
 
 def _erf(x: Array) -> Array:
-    """The error function. The array API has none, and NumPy neither, so there each value goes through math.erf."""
-    if array_api_compat.is_torch_array(x):
+    """The error function, which the array API does not have."""
+    if is_torch(x):
         import torch
 
         return torch.erf(x)
@@ -118,6 +120,35 @@ def _erf(x: Array) -> Array:
     xp = array_namespace(x)
     if xp.__name__ == "mlx.core":
         return xp.erf(x)
+    return _erf_numpy(x)
+
+
+# erf(x) = x · P(x²) / Q(x²) to 2.6e-9 of itself for |x| ≤ 4, beyond which a float32 is ±1; the lowest powers first.
+_ERF_P = (1.128379169974637, 0.19287878567887703, 0.055749579222003576, 0.004226494737127478, 0.00041127936938220653, 6.79141567825577e-06)
+_ERF_Q = (1.0, 0.5042678070951707, 0.1174953984970793, 0.016295154841232545, 0.001421209909348394, 7.256427695850153e-05, 2.6048835244019924e-07)  # fmt: skip
+_ERF_CHUNK = 16384
+"""Values at a time, so that they stay in the processor's cache from one operation to the next."""
+
+
+def _erf_numpy(x: Any) -> Any:
+    """NumPy has no error function: in float32 a rational one rounds to the same number or its neighbour, in float64 it is math.erf's."""
     import numpy
 
-    return numpy.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x
+    if x.dtype == numpy.float64:
+        return numpy.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x
+    values, result = numpy.reshape(x, -1), numpy.empty(x.size, x.dtype)
+    for first in range(0, x.size, _ERF_CHUNK):
+        chunk = numpy.clip(values[first : first + _ERF_CHUNK].astype(numpy.float64), -4, 4)
+        square = chunk * chunk
+        result[first : first + _ERF_CHUNK] = chunk * _polynomial(_ERF_P, square) / _polynomial(_ERF_Q, square)
+    return numpy.reshape(result, x.shape)
+
+
+def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
+    """Horner's rule in place: the values fill the cache, and a copy per power would push them out."""
+    value = coefficients[-1] * x
+    for coefficient in coefficients[-2:0:-1]:
+        value += coefficient
+        value *= x
+    value += coefficients[0]
+    return value

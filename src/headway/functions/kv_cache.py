@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import array_api_compat
@@ -30,10 +31,7 @@ class KVCache:
     @classmethod
     def empty(cls, shape: tuple[int, ...], like: Array) -> KVCache:
         """A cache of shape (..., num_kv_heads, max_seq_len, head_dim), of the library, dtype and device of `like`."""
-        xp = array_namespace(like)
-        if array_api_compat.is_torch_namespace(xp):
-            return cls(*(xp.zeros(shape, dtype=like.dtype, device=like.device) for _ in range(2)))
-        return cls(xp.zeros(shape, dtype=like.dtype), xp.zeros(shape, dtype=like.dtype))
+        return cls(_zeros(shape, like), _zeros(shape, like))
 
     def append(self, key: Array, value: Array) -> tuple[Array, Array]:
         """Write new positions behind the filled ones; return all keys and values to attend to.
@@ -59,6 +57,17 @@ class KVCache:
         visible = self.key_len(0)
         return self.keys[..., :visible, :], self.values[..., :visible, :]
 
+    def take(self, rows: Sequence[int]) -> None:
+        """Keep these rows of the first axis, in this order; a row may come several times.
+
+        Beam search goes on from the best beams so, and rows that have ended leave the batch.
+
+        Errors   ShapeError for no rows, or a row that is not there.
+        """
+        if not rows or not all(0 <= row < self.keys.shape[0] for row in rows):
+            raise ShapeError(f"came: rows {list(rows)}; expected: one or more, each from 0 to {self.keys.shape[0] - 1}")
+        self.keys, self.values = (_take(buffer, rows, self.key_len(0)) for buffer in (self.keys, self.values))
+
     @property
     def max_seq_len(self) -> int:
         """How many positions there is room for."""
@@ -77,3 +86,18 @@ def _write(buffer: Array, rows: Array, start: int) -> Array:
         return jax.lax.dynamic_update_slice_in_dim(buffer, rows, start, axis=-2)
     buffer[..., start : start + rows.shape[-2], :] = rows
     return buffer
+
+
+def _take(buffer: Array, rows: Sequence[int], filled: int) -> Array:
+    """Rows of a buffer, of which only what is filled is copied."""
+    taken = array_namespace(buffer).stack([buffer[row, ..., :filled, :] for row in rows])
+    if filled == buffer.shape[-2]:
+        return taken
+    return _write(buffer if len(rows) == buffer.shape[0] else _zeros((len(rows), *buffer.shape[1:]), buffer), taken, 0)
+
+
+def _zeros(shape: tuple[int, ...], like: Array) -> Array:
+    xp = array_namespace(like)
+    if array_api_compat.is_torch_namespace(xp):
+        return xp.zeros(shape, dtype=like.dtype, device=like.device)
+    return xp.zeros(shape, dtype=like.dtype)

@@ -117,19 +117,86 @@ def multi_head_attention(
 
     Source   Vaswani et al. 2017, section 3.2.2; query and key norm: Henry et al. 2020, Dehghani et al. 2023
     """
-    q = ops.split_heads(ops.linear(query, weights.query.weight, weights.query.bias), num_heads)
-    num_kv_heads = num_kv_heads_of(weights, head_dim=q.shape[-1])
-    k = ops.split_heads(ops.linear(key, weights.key.weight, weights.key.bias), num_kv_heads)
-    v = ops.split_heads(ops.linear(value, weights.value.weight, weights.value.bias), num_kv_heads)
-    if weights.query_norm is not None:
-        q = ops.rms_norm(q, weights.query_norm.weight, eps=eps)
-    if weights.key_norm is not None:
-        k = ops.rms_norm(k, weights.key_norm.weight, eps=eps)
+    q = _project_query(query, weights, num_heads, eps, ops)
+    k, v = ops.project_keys_and_values(key, value, weights, num_heads=num_heads, eps=eps, ops=ops)
     if rotary is not None:
         q, k = ops.rotary(q, *rotary), ops.rotary(k, *rotary)
     if kv_cache is not None:
         k, v = kv_cache.append(k, v)
     attended = ops.scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
+    return ops.linear(ops.merge_heads(attended), weights.output.weight, weights.output.bias)
+
+
+def project_keys_and_values(
+    key: Array, value: Array, weights: MultiHeadAttentionWeights, *, num_heads: int, eps: float = 1e-6, ops: Operations = functions
+) -> tuple[Array, Array]:
+    """The keys and values of all heads: the half of multi_head_attention that does not look at the query.
+
+        split(key @ Wkᵀ), split(value @ Wvᵀ)
+
+    Shapes
+        key      (..., key_len, key_width)
+        value    (..., key_len, value_width)
+        weights  MultiHeadAttentionWeights
+        return   (..., num_kv_heads, key_len, head_dim), (..., num_kv_heads, key_len, head_dim)
+        where    num_heads = num_kv_heads * group_size
+
+    A decoder projects its encoder's output once, and attends to the result at every step, by cross_attention.
+
+    eps       of key_norm, where the weights have one; 1e-6 by default
+    ops       the namespace whose linear, split_heads and rms_norm are called; these definitions by default
+
+    Errors   ShapeError where widths or heads do not fit.
+
+    Source   Vaswani et al. 2017, section 3.2.2
+    """
+    if num_heads < 1 or weights.query.weight.shape[0] % num_heads:
+        raise ShapeError(
+            f"came: query weight {tuple(weights.query.weight.shape)} and num_heads={num_heads}; expected: rows that divide by num_heads"
+        )
+    num_kv_heads = num_kv_heads_of(weights, head_dim=weights.query.weight.shape[0] // num_heads)
+    k = ops.split_heads(ops.linear(key, weights.key.weight, weights.key.bias), num_kv_heads)
+    v = ops.split_heads(ops.linear(value, weights.value.weight, weights.value.bias), num_kv_heads)
+    if weights.key_norm is not None:
+        k = ops.rms_norm(k, weights.key_norm.weight, eps=eps)
+    return k, v
+
+
+def cross_attention(
+    query: Array,
+    keys: Array,
+    values: Array,
+    weights: MultiHeadAttentionWeights,
+    *,
+    num_heads: int,
+    mask: Array | None = None,
+    scale: float | None = None,
+    eps: float = 1e-6,
+    ops: Operations = functions,
+) -> Array:
+    """Multi-head attention to keys and values that project_keys_and_values made before.
+
+        split(query @ Wqᵀ) → attention to keys and values → merge → @ Woᵀ
+
+    Shapes
+        query    (..., query_len, query_width)
+        keys     (..., num_kv_heads, key_len, head_dim)
+        values   (..., num_kv_heads, key_len, head_dim)
+        weights  MultiHeadAttentionWeights
+        mask     (query_len, key_len) boolean optional
+        return   (..., query_len, output_width)
+        where    num_heads = num_kv_heads * group_size
+
+    mask, scale     as in scaled_dot_product_attention
+    eps       of query_norm, where the weights have one; 1e-6 by default
+    ops       the namespace whose linear, rms_norm and attention are called; these definitions by default
+
+    Errors   ShapeError where widths or heads do not fit.
+
+    Source   Vaswani et al. 2017, section 3.2.3, "encoder-decoder attention"
+    """
+    q = _project_query(query, weights, num_heads, eps, ops)
+    attended = ops.scaled_dot_product_attention(q, keys, values, mask, scale=scale)
     return ops.linear(ops.merge_heads(attended), weights.output.weight, weights.output.bias)
 
 
@@ -145,3 +212,8 @@ def num_kv_heads_of(weights: MultiHeadAttentionWeights, head_dim: int) -> int:
             "expected: key rows that are a multiple of head_dim; check num_heads"
         )
     return height // head_dim
+
+
+def _project_query(query: Array, weights: MultiHeadAttentionWeights, num_heads: int, eps: float, ops: Operations) -> Array:
+    q = ops.split_heads(ops.linear(query, weights.query.weight, weights.query.bias), num_heads)
+    return q if weights.query_norm is None else ops.rms_norm(q, weights.query_norm.weight, eps=eps)

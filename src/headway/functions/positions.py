@@ -11,7 +11,9 @@ from headway.errors import OptionError, ShapeError
 from headway.functions.embedding import embed
 
 
-def sinusoidal_positions(seq_len: int, hidden_size: int, *, base: float = 10000.0, offset: int = 0, like: Array | None = None) -> Array:
+def sinusoidal_positions(
+    seq_len: int, hidden_size: int, *, base: float = 10000.0, offset: int = 0, interleaved: bool = True, like: Array | None = None
+) -> Array:
     """A fixed vector per position: sines and cosines from fast to slow.
 
         out[p, 2i] = sin(p / base^(2i / hidden_size))          out[p, 2i+1] = cos(p / base^(2i / hidden_size))
@@ -21,9 +23,10 @@ def sinusoidal_positions(seq_len: int, hidden_size: int, *, base: float = 10000.
 
     base     the slowest wavelength is almost 2π · base positions; 10000 by default
     offset   the first position; 0 by default
+    interleaved  sine and cosine by turns, as in the paper; False for all sines before all cosines, as Marian has them
     like     an array whose library and device the result takes, in float32; NumPy by default
 
-    An odd width ends on a sine.
+    An odd width has one sine more.
 
     >>> sinusoidal_positions(2, 3).round(3).tolist()
     [[0.0, 1.0, 0.0], [0.8410000205039978, 0.5400000214576721, 0.0020000000949949026]]
@@ -33,8 +36,10 @@ def sinusoidal_positions(seq_len: int, hidden_size: int, *, base: float = 10000.
     positions = numpy.arange(offset, offset + seq_len)[:, None]
     angles = positions / base ** (numpy.arange(0, hidden_size, 2) / hidden_size)
     table = numpy.zeros((seq_len, hidden_size), numpy.float32)
-    table[:, 0::2] = numpy.sin(angles)
-    table[:, 1::2] = numpy.cos(angles[:, : hidden_size // 2])
+    num_sines = angles.shape[1]
+    sines, cosines = (slice(0, None, 2), slice(1, None, 2)) if interleaved else (slice(num_sines), slice(num_sines, None))
+    table[:, sines] = numpy.sin(angles)
+    table[:, cosines] = numpy.cos(angles[:, : hidden_size // 2])
     return asarray_like(table, like)
 
 
@@ -61,6 +66,90 @@ def learned_positions(positions: Array, table: Array) -> Array:
             f"came: {positions.shape[-1]} positions; expected: at most {table.shape[0]}, the rows of the table; shorten the sequence"
         )
     return embed(positions, table)
+
+
+def relative_position_buckets(
+    query_len: int,
+    key_len: int,
+    *,
+    num_buckets: int = 32,
+    max_distance: int = 128,
+    is_bidirectional: bool = True,
+    offset: int | None = None,
+    like: Array | None = None,
+) -> Array:
+    """How far every key stands from every query, told finely when near and coarsely when far.
+
+        distance                                                        where distance < exact
+        exact + ⌊log(distance / exact) / log(max_distance / exact) · exact⌋, at most 2 · exact - 1,   beyond
+
+    Shapes
+        return  (query_len, key_len) integer
+
+    exact is half the buckets of one direction, at least 1. A bidirectional table keeps its upper half for keys behind the query; the other
+    kind counts all of those as distance 0.
+
+    num_buckets       in all; 32 by default
+    max_distance      from where on all distances are one; 128 by default
+    offset            the position of the first query among the keys; key_len - query_len by default
+    like              an array whose library and device the result takes; NumPy by default
+
+    Errors   OptionError for too few buckets, or a max_distance that leaves nothing for the far ones.
+
+    >>> relative_position_buckets(1, 5, num_buckets=4, max_distance=4, is_bidirectional=False).tolist()
+    [[3, 3, 2, 1, 0]]
+
+    Source   Raffel et al. 2020, section 2.1; the rounding is that of their code
+    """
+    num_directed = num_buckets // 2 if is_bidirectional else num_buckets
+    exact = max(num_directed // 2, 1)
+    if num_directed < 1 or max_distance <= exact:
+        raise OptionError(
+            f"came: num_buckets={num_buckets}, max_distance={max_distance}; expected: at least {2 if is_bidirectional else 1} buckets, "
+            f"and a max_distance above {exact}"
+        )
+    offset = key_len - query_len if offset is None else offset
+    behind = numpy.arange(key_len)[None, :] - numpy.arange(offset, offset + query_len)[:, None]
+    distance = numpy.abs(behind) if is_bidirectional else numpy.maximum(-behind, 0)
+    shares = numpy.log(numpy.maximum(distance, exact).astype(numpy.float32) / exact) / math.log(max_distance / exact)
+    far = numpy.minimum(exact + (shares * (num_directed - exact)).astype(numpy.int64), num_directed - 1)
+    buckets = numpy.where(distance < exact, distance, far)
+    return asarray_like(buckets + num_directed * (behind > 0) if is_bidirectional else buckets, like)
+
+
+def relative_position_bias(
+    table: Array,
+    query_len: int,
+    key_len: int,
+    *,
+    max_distance: int = 128,
+    is_bidirectional: bool = True,
+    offset: int | None = None,
+) -> Array:
+    """A trained number per head and distance, to be added to the scores.
+
+        table[relative_position_buckets], heads first
+
+    Shapes
+        table   (num_buckets, num_heads)
+        return  (num_heads, query_len, key_len)
+
+    max_distance, is_bidirectional, offset     as in relative_position_buckets
+
+    Pass it as the mask of attention: a floating mask is added.
+
+    Source   Raffel et al. 2020, section 2.1
+    """
+    buckets = relative_position_buckets(
+        query_len,
+        key_len,
+        num_buckets=table.shape[0],
+        max_distance=max_distance,
+        is_bidirectional=is_bidirectional,
+        offset=offset,
+        like=table,
+    )
+    return array_namespace(table).moveaxis(embed(buckets, table), -1, 0)
 
 
 def rotary_frequencies(head_dim: int, *, theta: float = 10000.0, like: Array | None = None) -> Array:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, as_floating, asarray_like, cast, widen
+from collections.abc import Collection
+
+import numpy
+
+from headway.arrays import Array, array_namespace, as_floating, asarray_like, cast, to_numpy, widen
 from headway.errors import OptionError
 from headway.functions.softmax import log_softmax, softmax
 
@@ -214,14 +218,99 @@ def add_logit_bias(logits: Array, bias: dict[int, float]) -> Array:
     Source   OpenAI's API reference, "logit_bias"
     """
     logits = as_floating(logits)
-    vocab_size = logits.shape[-1]
-    wrong = [token_id for token_id in bias if not 0 <= token_id < vocab_size]
-    if wrong:
-        raise OptionError(f"came: logit_bias for token ids {wrong}; expected: 0 to {vocab_size - 1}")
-    row = [0.0] * vocab_size
+    _check_columns("logit_bias for", bias, logits)
+    row = [0.0] * logits.shape[-1]
     for token_id, value in bias.items():
         row[token_id] = value
     return logits + cast(asarray_like(row, logits), logits.dtype)
+
+
+def forbid_tokens(logits: Array, forbidden: Collection[int]) -> Array:
+    """Make named tokens impossible.
+
+        -inf for the forbidden, logits else
+
+    Shapes
+        logits  (..., vocab_size)
+        return  (..., vocab_size)
+
+    forbidden   token ids
+
+    Errors   OptionError for a token id that is no column of logits.
+
+    >>> import numpy as np
+    >>> forbid_tokens(np.array([1.0, 3.0, 2.0]), [1]).tolist()
+    [1.0, -inf, 2.0]
+
+    Source   Hugging Face's SuppressTokensLogitsProcessor; for end tokens below a length, MinLengthLogitsProcessor
+    """
+    logits = as_floating(logits)
+    _check_columns("forbidden", forbidden, logits)
+    kept = numpy.ones(logits.shape[-1], bool)
+    kept[list(forbidden)] = False
+    return _keep(logits, asarray_like(kept, logits))
+
+
+def force_tokens(logits: Array, forced: Collection[int]) -> Array:
+    """Make all but the named tokens impossible, and those equally likely.
+
+        0 for the forced, -inf else
+
+    Shapes
+        logits  (..., vocab_size)
+        return  (..., vocab_size)
+
+    forced   token ids, mostly one
+
+    Errors   OptionError for a token id that is no column of logits.
+
+    >>> import numpy as np
+    >>> force_tokens(np.array([1.0, 3.0, 2.0]), [2]).tolist()
+    [-inf, -inf, 0.0]
+
+    Source   Hugging Face's ForcedBOSTokenLogitsProcessor and ForcedEOSTokenLogitsProcessor
+    """
+    logits = as_floating(logits)
+    _check_columns("forced", forced, logits)
+    kept = numpy.zeros(logits.shape[-1], bool)
+    kept[list(forced)] = True
+    return _keep(array_namespace(logits).zeros_like(logits), asarray_like(kept, logits))
+
+
+def forbid_repeated_ngrams(logits: Array, token_ids: Array, ngram_size: int) -> Array:
+    """Make every token impossible that would end a run of tokens that stood there before.
+
+        -inf for t where (the last ngram_size - 1 tokens, t) is a run of token_ids, logits else
+
+    Shapes
+        logits     (..., vocab_size)
+        token_ids  (..., seq_len) integer
+        return     (..., vocab_size)
+
+    token_ids    what is to be continued, all of one length
+    ngram_size   the length of a run; 1 forbids every token that occurred
+
+    Errors   OptionError for an ngram_size below 1, or a token id that is no column of logits.
+
+    >>> import numpy as np
+    >>> forbid_repeated_ngrams(np.zeros(4), np.array([1, 2, 3, 1]), 2).tolist()
+    [0.0, 0.0, -inf, 0.0]
+
+    Source   Paulus et al. 2017, section 2.5; Hugging Face's NoRepeatNGramLogitsProcessor
+    """
+    if ngram_size < 1:
+        raise OptionError(f"came: ngram_size={ngram_size}; expected: at least 1; leave it out to let runs repeat")
+    logits, token_ids = as_floating(logits), to_numpy(token_ids)
+    _check_columns("earlier", numpy.unique(token_ids).tolist(), logits)
+    vocab_size, seq_len = logits.shape[-1], token_ids.shape[-1]
+    if seq_len < ngram_size:
+        return logits
+    runs = numpy.lib.stride_tricks.sliding_window_view(token_ids, ngram_size, axis=-1)
+    begun = token_ids[..., None, seq_len + 1 - ngram_size :]
+    ends = numpy.where((runs[..., :-1] == begun).all(axis=-1), runs[..., -1], vocab_size)
+    kept = numpy.ones((*logits.shape[:-1], vocab_size + 1), bool)  # the last column is for runs that are not begun again
+    numpy.put_along_axis(kept, ends, False, axis=-1)
+    return _keep(logits, asarray_like(kept[..., :vocab_size], logits))
 
 
 def sample(logits: Array, random: Array) -> Array:
@@ -255,6 +344,12 @@ def sample(logits: Array, random: Array) -> Array:
 def _keep(logits: Array, kept: Array) -> Array:
     xp = array_namespace(logits)
     return xp.where(kept, logits, xp.full_like(logits, -float("inf")))
+
+
+def _check_columns(name: str, token_ids: Collection[int], logits: Array) -> None:
+    wrong = [token_id for token_id in token_ids if not 0 <= token_id < logits.shape[-1]]
+    if wrong:
+        raise OptionError(f"came: {name} token ids {wrong}; expected: 0 to {logits.shape[-1] - 1}")
 
 
 def _check_share(name: str, share: float) -> None:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 from headway import functions
 
-TWINS = {"torch": "headway.kernels.torch_twins"}
+TWINS = {"numpy": "headway.kernels.numpy_twins", "torch": "headway.kernels.torch_twins"}
 """Array libraries with twins here. The definitions run as they are on the others."""
 
 

@@ -88,12 +88,12 @@ def scaled_dot_product_attention(
     if soft_cap is not None or query.ndim < 3:
         return functions.scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
     query_len, key_len = query.shape[-2], key.shape[-2]
-    if is_causal and query_len > 1 and (mask is not None or query_len != key_len):  # torch's own is top-left, and takes no mask beside
-        causal = functions.causal_mask(query_len, key_len, like=query)
-        mask = causal if mask is None else functions.apply_mask(_additive(mask, query), causal)
+    if query_len == 1:  # a single newest query may see every key
         is_causal = False
+    if is_causal and (mask is not None or query_len != key_len):  # torch's own is top-left, and takes no mask beside
+        causal = functions.causal_mask(query_len, key_len, like=query)
+        mask, is_causal = causal if mask is None else _both(mask, causal), False
     grouped = query.shape[-3] != key.shape[-3]
-    is_causal = is_causal and query_len > 1
     return F.scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=grouped)
 
 
@@ -103,7 +103,8 @@ def cross_entropy(logits: Array, targets: Array, *, ignored: int | None = None) 
     return torch.where(torch.isnan(loss) & (targets == ignored).all(), torch.zeros_like(loss), loss) if ignored is not None else loss
 
 
-def _additive(mask: Array, like: Array) -> Array:
-    if mask.dtype != torch.bool:
-        return mask
-    return torch.zeros(mask.shape, dtype=like.dtype, device=mask.device).masked_fill(~mask, -torch.inf)
+def _both(mask: Array, causal: Array) -> Array:
+    """What a mask allows and the causal one too."""
+    if mask.dtype == torch.bool:
+        return mask & causal
+    return functions.apply_mask(mask.expand(torch.broadcast_shapes(mask.shape, causal.shape)), causal)

@@ -15,6 +15,7 @@ from headway.models.config import expect_multiple, expect_number, expect_one_of,
 from headway.models.past import KVCaches, positions, visible
 from headway.models.stored import Stored, stored_norm
 
+KIND = "decoder"
 PREFIX = "transformer."
 IGNORED_TENSORS = r"h\.\d+\.attn\.(bias|masked_bias)"
 WITHOUT_EFFECT = (

@@ -16,6 +16,7 @@ from headway.models.past import KVCaches, positions, visible
 from headway.models.rope import longest_seq_len, rotary_tables
 from headway.models.stored import Stored, stored_linear, stored_norm
 
+KIND = "decoder"
 PREFIX = "model."
 IGNORED_TENSORS = r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq"
 WITHOUT_EFFECT = ("rope_theta", "rope_scaling")

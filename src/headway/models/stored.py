@@ -13,12 +13,17 @@ class Stored:
     shape          the whole tensor's shape in the checkpoint
     columns        the first and the last-but-one column that belong to the leaf; all by default
     is_transposed  whether the leaf is the transpose of what is stored
+    part           the optional part of the model that the leaf belongs to, such as "pooler": a checkpoint has all of its
+                   tensors or none of them, and without them the tree's field is None; None for what no checkpoint may lack
+    old_name       what early checkpoints call the tensor
     """
 
     name: str
     shape: tuple[int, ...]
     columns: tuple[int, int] | None = None
     is_transposed: bool = False
+    part: str | None = None
+    old_name: str | None = None
 
     @property
     def leaf_shape(self) -> tuple[int, ...]:

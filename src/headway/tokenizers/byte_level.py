@@ -10,8 +10,7 @@ from typing import Any
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from headway.errors import TokenizerError
-from headway.tokenizers.reading import read_json, read_text
-from headway.tokenizers.special_tokens import tokenizer_class
+from headway.tokenizers.reading import read_text, read_vocab
 
 QWEN2_PATTERN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 """Source   transformers, models/qwen2/tokenization_qwen2.py"""
@@ -28,20 +27,21 @@ def byte_characters() -> dict[str, int]:
     return {**{chr(byte): byte for byte in printable}, **{chr(256 + place): byte for place, byte in enumerate(others)}}
 
 
-def build_byte_level(vocab_path: Path, merges_path: Path, config: Mapping[str, Any], declared: Mapping[int, AddedToken]) -> Tokenizer:
+def build_byte_level(
+    vocab_path: Path, merges_path: Path, kind: str | None, config: Mapping[str, Any], declared: Mapping[int, AddedToken]
+) -> Tokenizer:
     """The tokenizer of a vocabulary and its merges, with GPT-2's way to cut text, or Qwen2's where tokenizer_config.json says so.
 
     Errors   TokenizerError where a file is broken, cut off, or belongs to another vocabulary; and for a tokenizer_class that
              would need other rules.
     """
-    kind = tokenizer_class(config)
     if kind not in (None, "GPT2Tokenizer", "Qwen2Tokenizer"):
         raise TokenizerError(
-            f"came: {vocab_path.parent} with tokenizer_class {config['tokenizer_class']!r} and no tokenizer.json; "
+            f"came: {vocab_path.parent} with tokenizer_class {kind!r} and no tokenizer.json; "
             "expected: GPT2Tokenizer or Qwen2Tokenizer; "
             "write a tokenizer.json with transformers: AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
         )
-    vocab = _read_vocab(vocab_path)
+    vocab = read_vocab(vocab_path)
     merges = _read_merges(merges_path, vocab, vocab_path)
     ids = set(vocab.values())
     # The library numbers added tokens itself; in the vocabulary they keep the ids that the files give them.
@@ -71,17 +71,6 @@ def surround(backend: Tokenizer, config: Mapping[str, Any], named: Mapping[str, 
         single = [part for part in (template[0], "$A", template[1]) if part]
         tokens = [(content, backend.token_to_id(content)) for content in {named[name] for name in wanted}]
         backend.post_processor = processors.TemplateProcessing(single=single, special_tokens=tokens)
-
-
-def _read_vocab(path: Path) -> dict[str, int]:
-    vocab = read_json(path)
-    wrong = [f"{token!r}: {token_id!r}" for token, token_id in vocab.items() if type(token_id) is not int or not 0 <= token_id < 2**32]
-    if wrong or not vocab:
-        raise TokenizerError(f"came: {path} with {wrong[0] if wrong else 'no tokens'}; expected: tokens and their ids, 0 or more")
-    num_ids = len(set(vocab.values()))
-    if num_ids != len(vocab):
-        raise TokenizerError(f"came: {path}, which gives {len(vocab)} tokens {num_ids} ids; expected: an id of its own for each")
-    return vocab
 
 
 def _read_merges(path: Path, vocab: Mapping[str, int], vocab_path: Path) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ import tokenizers
 from headway.errors import TokenIdError
 from headway.files import write_text
 from headway.tokenizers.byte_level import byte_characters
+from headway.tokenizers.cleaning import CleaningStreamDecoder, clean_up
 from headway.tokenizers.streaming import BytesStreamDecoder, WindowStreamDecoder, decoder_steps
 from headway.tokenizers.tokenizer import StreamDecoder, Tokenizer, check_text, check_token_ids
 
@@ -26,17 +27,21 @@ class LibraryTokenizer(Tokenizer):
         *,
         special_tokens: Mapping[str, str] | None = None,
         chat_templates: Mapping[str, str] | None = None,
+        cleans_up: bool = False,
     ) -> None:
-        """Take a tokenizer of the library, its special tokens by name, and its chat templates by name."""
+        """Take a tokenizer of the library, its special tokens and its chat templates by name, and whether to clean up what it decodes."""
         # A tokenizer.json may carry the truncation and padding of its training, which would cut prompts.
         backend.no_truncation()
         backend.no_padding()
         self.backend = backend
         self.special_tokens = dict(special_tokens or {})
         self.chat_templates = dict(chat_templates or {})
-        bos, eos = (backend.token_to_id(self.special_tokens.get(name, "")) for name in ("bos_token", "eos_token"))
-        self.bos_token_id = bos
-        self.eos_token_ids = () if eos is None else (eos,)
+        self.cleans_up = cleans_up
+        ids = {name: backend.token_to_id(content) for name, content in self.special_tokens.items()}
+        self.bos_token_id = ids.get("bos_token")
+        self.eos_token_ids = tuple(token_id for token_id in [ids.get("eos_token")] if token_id is not None)
+        self.unk_token_id, self.pad_token_id, self.mask_token_id = map(ids.get, ("unk_token", "pad_token", "mask_token"))
+        self.cls_token_id, self.sep_token_id = map(ids.get, ("cls_token", "sep_token"))
 
     @cached_property
     def vocab_size(self) -> int:
@@ -51,7 +56,8 @@ class LibraryTokenizer(Tokenizer):
     def decode(self, token_ids: Sequence[int], *, skip_special_tokens: bool = True) -> str:
         """See Tokenizer."""
         check_token_ids(token_ids)
-        return self.backend.decode(list(token_ids), skip_special_tokens=skip_special_tokens)
+        text = self.backend.decode(list(token_ids), skip_special_tokens=skip_special_tokens)
+        return clean_up(text) if self.cleans_up else text
 
     def token(self, token_id: int) -> str:
         """See Tokenizer."""
@@ -69,7 +75,7 @@ class LibraryTokenizer(Tokenizer):
         else:
             decoder = WindowStreamDecoder(self.backend, self._decoder, skipped)
         decoder.hide(after)
-        return decoder
+        return CleaningStreamDecoder(decoder) if self.cleans_up else decoder
 
     @cached_property
     def _decoder(self) -> Mapping[str, Any] | None:
@@ -97,7 +103,7 @@ class LibraryTokenizer(Tokenizer):
         Errors   OSError where the folder cannot be written; each file is whole or as it was.
         """
         folder = Path(folder)
-        config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
+        config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": self.cleans_up}
         config |= self.special_tokens
         if model_max_length is not None:
             config["model_max_length"] = model_max_length

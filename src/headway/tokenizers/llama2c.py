@@ -15,7 +15,7 @@ from headway.errors import TokenIdError, TokenizerError
 from headway.tokenizers.streaming import BytesStreamDecoder
 from headway.tokenizers.tokenizer import StreamDecoder, Tokenizer, check_text, check_token_ids
 
-BOS, EOS, FIRST_BYTE = 1, 2, 3
+UNK, BOS, EOS, FIRST_BYTE = 0, 1, 2, 3
 WORST_SCORE = -1e10
 MERGED_AWAY = -1
 BYTE_PIECE = re.compile(rb"<0x([0-9A-F]{2})>")
@@ -71,6 +71,7 @@ class Llama2cTokenizer(Tokenizer):
         self.bos_token_id = BOS
         # run.c stops where the model begins another text.
         self.eos_token_ids = (BOS, EOS)
+        self.unk_token_id = UNK
         self.special_tokens = {}
         self.chat_templates = {}
 

@@ -39,3 +39,18 @@ def read_json(path: Path) -> dict[str, Any]:
 def read_json_if_there(path: Path) -> dict[str, Any]:
     """A JSON file that holds an object, or {} where there is no such file."""
     return read_json(path) if path.exists() else {}
+
+
+def read_vocab(path: Path) -> dict[str, int]:
+    """A JSON file of tokens and their ids.
+
+    Errors   TokenizerError where it is broken, or two tokens have one id.
+    """
+    vocab = read_json(path)
+    wrong = [f"{token!r}: {token_id!r}" for token, token_id in vocab.items() if type(token_id) is not int or not 0 <= token_id < 2**32]
+    if wrong or not vocab:
+        raise TokenizerError(f"came: {path} with {wrong[0] if wrong else 'no tokens'}; expected: tokens and their ids, 0 or more")
+    num_ids = len(set(vocab.values()))
+    if num_ids != len(vocab):
+        raise TokenizerError(f"came: {path}, which gives {len(vocab)} tokens {num_ids} ids; expected: an id of its own for each")
+    return vocab

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +14,32 @@ from headway.tokenizers.reading import read_json_if_there
 
 END_OF_TEXT = "<|endoftext|>"
 FLAGS = ("special", "lstrip", "rstrip", "single_word", "normalized")
-DEFAULTS = {None: ("bos_token", "eos_token"), "GPT2Tokenizer": ("bos_token", "eos_token"), "Qwen2Tokenizer": ("eos_token",)}
-"""Which special tokens are <|endoftext|> where the files do not say, by tokenizer_class: GPT-2's files on the hub do not."""
+BERT_CLASSES = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
+BERT = {"unk_token": "[UNK]", "sep_token": "[SEP]", "pad_token": "[PAD]", "cls_token": "[CLS]", "mask_token": "[MASK]"}
+TRANSLATING = {"eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
+DEFAULTS: Mapping[str | None, Mapping[str, str]] = {
+    None: dict.fromkeys(("bos_token", "eos_token"), END_OF_TEXT),
+    "GPT2Tokenizer": dict.fromkeys(("bos_token", "eos_token"), END_OF_TEXT),
+    "Qwen2Tokenizer": {"eos_token": END_OF_TEXT},
+    **dict.fromkeys(BERT_CLASSES, BERT),
+    **dict.fromkeys(("T5Tokenizer", "MarianTokenizer"), TRANSLATING),
+    "LlamaTokenizer": {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"},
+}
+"""Special tokens where the files name none, by tokenizer_class, if the vocabulary has them: many files on the hub name none.
+
+Source   transformers, the arguments of each class
+"""
+CLASSES = {"bert": "BertTokenizer", "distilbert": "DistilBertTokenizer", "t5": "T5Tokenizer", "marian": "MarianTokenizer"}
+"""The tokenizer_class that goes with the model_type of config.json, where tokenizer_config.json names none."""
 
 
-def tokenizer_class(config: Mapping[str, Any]) -> str | None:
-    """The class that tokenizer_config.json names, without "Fast"; None where it names none, as GPT-2's does not."""
+def tokenizer_class(folder: Path, config: Mapping[str, Any]) -> str | None:
+    """The class that tokenizer_config.json names, without "Fast", or the model's own; None where neither says, as with GPT-2."""
     name = config.get("tokenizer_class")
-    return name.removesuffix("Fast") if isinstance(name, str) else None
+    if isinstance(name, str):
+        return name.removesuffix("Fast")
+    model_type = read_json_if_there(folder / "config.json").get("model_type")
+    return CLASSES.get(model_type) if isinstance(model_type, str) else None
 
 
 def named_tokens(folder: Path, config: Mapping[str, Any]) -> dict[str, str | None]:
@@ -74,31 +92,43 @@ def declared_tokens(folder: Path, config: Mapping[str, Any], named: Iterable[str
 def add_tokens(
     backend: tokenizers.Tokenizer,
     folder: Path,
-    config: Mapping[str, Any],
+    kind: str | None,
     declared: Mapping[int, AddedToken],
     named: Mapping[str, str | None],
 ) -> dict[str, str]:
-    """Make the tokenizer cut the declared and the named tokens out of the text; returns the named ones, with GPT-2's own where none are.
+    """Make the tokenizer cut the declared and the named tokens out of the text; returns the named ones, with the class's own.
 
     Errors   TokenizerError where one has another id in the vocabulary, or the beginning or end token is not in it.
     """
     backend.add_tokens([token for _, token in sorted(declared.items())])
-    for token_id, token in declared.items():
-        if (there := backend.token_to_id(token.content)) != token_id:
-            raise TokenizerError(
-                f"came: {folder}, where the token {token.content!r} has id {token_id} in tokenizer_config.json or added_tokens.json "
-                f"and {there} in the vocabulary; expected: one id; the files are not of one model: download them again"
-            )
-    for name in ("bos_token", "eos_token"):
-        if (content := named.get(name)) is not None and backend.token_to_id(content) is None:
-            raise TokenizerError(
-                f"came: {folder}, whose {name} is {content!r}; expected: a token of its vocabulary; the files are not of one model, "
-                "or are incomplete: download them again"
-            )
-    if backend.token_to_id(END_OF_TEXT) is not None:
-        named = {**dict.fromkeys(DEFAULTS.get(tokenizer_class(config), ()), END_OF_TEXT), **named}
-    found = {name: content for name, content in named.items() if content is not None}
+    check_ids(folder, declared, backend.token_to_id)
+    found = found_tokens(folder, kind, named, lambda content: backend.token_to_id(content) is not None)
     special = {token.content for token in declared.values() if token.special}
     new = [content for content in found.values() if content not in special and backend.token_to_id(content) is not None]
     backend.add_special_tokens([AddedToken(content, special=True, normalized=False) for content in new])
     return found
+
+
+def check_ids(folder: Path, declared: Mapping[int, AddedToken], id_of: Callable[[str], int | None]) -> None:
+    """Refuse declared tokens that have another id in the vocabulary."""
+    for token_id, token in declared.items():
+        if (there := id_of(token.content)) != token_id:
+            raise TokenizerError(
+                f"came: {folder}, where the token {token.content!r} has id {token_id} in tokenizer_config.json or added_tokens.json "
+                f"and {there} in the vocabulary; expected: one id; the files are not of one model: download them again"
+            )
+
+
+def found_tokens(folder: Path, kind: str | None, named: Mapping[str, str | None], is_token: Callable[[str], bool]) -> dict[str, str]:
+    """The named tokens, and those of the class for what the files do not name, where the vocabulary has them.
+
+    Errors   TokenizerError where the beginning or end token that a file names is not in the vocabulary.
+    """
+    for name in ("bos_token", "eos_token"):
+        if (content := named.get(name)) is not None and not is_token(content):
+            raise TokenizerError(
+                f"came: {folder}, whose {name} is {content!r}; expected: a token of its vocabulary; the files are not of one model, "
+                "or are incomplete: download them again"
+            )
+    own = {name: content for name, content in DEFAULTS.get(kind, {}).items() if is_token(content)}
+    return {name: content for name, content in {**own, **named}.items() if content is not None}

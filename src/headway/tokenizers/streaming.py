@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 import string
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import tokenizers
@@ -53,15 +53,15 @@ class BytesStreamDecoder(StreamDecoder):
 class WindowStreamDecoder(StreamDecoder):
     """For the library's other decoders: decodes the waiting tokens behind a letter, and returns what stands behind that letter.
 
-    The letter takes the place of all that came before. A run of byte tokens waits for its end, because the library makes
-    one U+FFFD per byte of a run that is not UTF-8 as a whole. Where a decoder may look further (CTC, BPEDecoder and those
-    that nobody knows), the text arrives with flush.
+    The letter, or another character where there is none, takes the place of all that came before. A run of byte tokens waits
+    for its end, because the library makes one U+FFFD per byte of a run that is not UTF-8 as a whole. Where a decoder may look
+    further (CTC, BPEDecoder and those that nobody knows), the text arrives with flush.
     """
 
     def __init__(self, backend: tokenizers.Tokenizer, decoder: Mapping[str, Any] | None, skipped: Collection[str]) -> None:
         """Take the tokenizer, its decoder as tokenizer.json writes it, and the tokens that have no text."""
         self.backend, self.skipped = backend, skipped
-        self.behind = _plain_letter(backend)
+        self.behind = _plain_character(backend)
         self.is_per_token = bool(self.behind) and is_per_token(decoder_steps(decoder))
         self.waiting: list[int] = []
         self.has_begun = False
@@ -125,10 +125,15 @@ def is_per_token(steps: Sequence[Mapping[str, Any]]) -> bool:
     return set(kinds) <= PER_TOKEN and set(behind_fuse) <= {"Fuse", "Strip"} and not has_end_strip
 
 
-def _plain_letter(backend: tokenizers.Tokenizer) -> list[int]:
-    """The id of a letter that decodes to itself, or none where there is no such letter."""
-    for letter in string.ascii_letters:
-        token_id = backend.token_to_id(letter)
-        if token_id is not None and backend.decode([token_id], skip_special_tokens=False) == letter:
+def _plain_character(backend: tokenizers.Tokenizer) -> list[int]:
+    """The id of a letter, or else of another character, that decodes to itself, or none where there is no such token."""
+    for character in _characters(backend):
+        token_id = backend.token_to_id(character)
+        if token_id is not None and backend.decode([token_id], skip_special_tokens=False) == character:
             return [token_id]
     return []
+
+
+def _characters(backend: tokenizers.Tokenizer) -> Iterator[str]:
+    yield from string.ascii_letters
+    yield from sorted(token for token in backend.get_vocab() if len(token) == 1)

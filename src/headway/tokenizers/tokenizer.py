@@ -33,12 +33,22 @@ class Tokenizer(ABC):
 
     bos_token_id     begins a text; None where there is none
     eos_token_ids    end a text, as the tokenizer's files say; the model's generation_config.json may know better
+    unk_token_id     stands for what the vocabulary does not have; None where there is none, as in all that follow
+    pad_token_id     fills the shorter rows of a batch
+    mask_token_id    stands for the token that a model is to guess
+    cls_token_id     begins a text of BERT's
+    sep_token_id     ends a text of BERT's
     special_tokens   by name, such as "eos_token": "</s>"; chat templates read them
     chat_templates   by name, such as "default": Jinja
     """
 
     bos_token_id: int | None
     eos_token_ids: tuple[int, ...]
+    unk_token_id: int | None = None
+    pad_token_id: int | None = None
+    mask_token_id: int | None = None
+    cls_token_id: int | None = None
+    sep_token_id: int | None = None
     special_tokens: Mapping[str, str]
     chat_templates: Mapping[str, str]
 
@@ -55,6 +65,13 @@ class Tokenizer(ABC):
 
         Errors   PromptError for text with half a surrogate pair, which has no UTF-8.
         """
+
+    def encode_target(self, text: str, *, add_special_tokens: bool = True) -> list[int]:
+        """The token ids of a text that a model is to write: those of encode, but where a model reads one language and writes another.
+
+        Errors   as encode.
+        """
+        return self.encode(text, add_special_tokens=add_special_tokens)
 
     @abstractmethod
     def decode(self, token_ids: Sequence[int], *, skip_special_tokens: bool = True) -> str:

@@ -11,8 +11,12 @@ import numpy
 from headway.errors import TrainingError
 from headway.files import replacing
 from headway.tokenizers import Tokenizer
+from headway.train.batch import Batch
+from headway.train.options import TrainingOptions
 
 SEPARATOR = "<|endoftext|>"
+NUM_WINDOWS, NUM_TOKENS = 128, 32768
+"""How much is validated on at least, where there is as much: both hold."""
 
 
 @dataclass(frozen=True)
@@ -23,23 +27,30 @@ class Corpus:
     validation: numpy.ndarray
     starts: numpy.ndarray
 
-    def batch(self, step: int, *, context: int, batch_size: int, seed: int) -> numpy.ndarray:
-        """The windows (batch_size, context + 1) of one step: the same for the same seed and step, whatever ran before.
+    def batch(self, step: int, options: TrainingOptions) -> Batch:
+        """The windows of one step: the same for the same seed and step, whatever ran before.
 
         Windows begin where documents do, if there are enough of them for that; otherwise anywhere.
         """
-        rng = numpy.random.default_rng([seed, step])
+        context, batch_size = options.context, options.batch_size
+        rng = numpy.random.default_rng([options.seed, step])
         last = len(self.train) - context - 1
         starts = self.starts[: numpy.searchsorted(self.starts, last, side="right")]
         chosen = rng.choice(starts, batch_size) if len(starts) * context > len(self.train) else rng.integers(0, last + 1, batch_size)
-        return self.train[chosen[:, None] + numpy.arange(context + 1)].astype(numpy.int64)
+        return _windows(self.train, chosen, context)
 
-    def validation_batches(self, *, context: int, batch_size: int, max_windows: int = 128) -> Iterator[numpy.ndarray]:
-        """The first windows of the validation part, one behind the other, always the same."""
-        num_windows = min((len(self.validation) - 1) // context, max_windows)
-        rows = numpy.arange(num_windows)[:, None] * context + numpy.arange(context + 1)
-        for first in range(0, num_windows, batch_size):
-            yield self.validation[rows[first : first + batch_size]].astype(numpy.int64)
+    def validation_batches(self, options: TrainingOptions) -> Iterator[Batch]:
+        """Windows evenly over the validation part, always the same."""
+        room = len(self.validation) - 1 - options.context
+        num_windows = min(room // options.context + 1, max(NUM_WINDOWS, NUM_TOKENS // options.context))
+        starts = numpy.arange(num_windows) * room // max(num_windows - 1, 1)
+        for first in range(0, num_windows, options.batch_size):
+            yield _windows(self.validation, starts[first : first + options.batch_size], options.context)
+
+
+def _windows(tokens: numpy.ndarray, starts: numpy.ndarray, context: int) -> Batch:
+    windows = tokens[starts[:, None] + numpy.arange(context + 1)].astype(numpy.int64)
+    return Batch(windows[:, :-1], windows[:, 1:])
 
 
 def read_documents(files: Iterable[Path]) -> Iterator[str]:
@@ -48,19 +59,24 @@ def read_documents(files: Iterable[Path]) -> Iterator[str]:
     Errors   TrainingError for a file that is missing, empty or not UTF-8.
     """
     for path in files:
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            raise TrainingError(
-                f"came: {path}, not UTF-8 at byte {error.start}; expected: a text file in UTF-8; convert it first"
-            ) from error
-        except OSError as error:
-            raise TrainingError(f"came: {path}; expected: a text file that can be read ({error.strerror})") from error
-        documents = [document.strip("\n") for document in text.split(SEPARATOR)]
+        documents = [document.strip("\n") for document in read_text(path).split(SEPARATOR)]
         documents = [document for document in documents if document.strip()]
         if not documents:
             raise TrainingError(f"came: {path}, empty; expected: a file with text")
         yield from documents
+
+
+def read_text(path: Path) -> str:
+    """A file's text.
+
+    Errors   TrainingError for a file that is missing or not UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise TrainingError(f"came: {path}, not UTF-8 at byte {error.start}; expected: a text file in UTF-8; convert it first") from error
+    except OSError as error:
+        raise TrainingError(f"came: {path}; expected: a text file that can be read ({error.strerror})") from error
 
 
 def encode_corpus(documents: Iterable[str], tokenizer: Tokenizer, folder: Path, *, context: int, validation_share: float) -> Corpus:
@@ -87,7 +103,10 @@ def encode_corpus(documents: Iterable[str], tokenizer: Tokenizer, folder: Path, 
 
 
 def open_corpus(folder: Path) -> Corpus:
-    """The corpus that encode_corpus kept, memory-mapped."""
+    """The corpus that encode_corpus kept, memory-mapped.
+
+    Errors   TrainingError where it is not whole.
+    """
     try:
         return Corpus(*(numpy.load(folder / f"{name}.npy", mmap_mode="r") for name in ("train", "validation", "starts")))
     except (OSError, ValueError) as error:

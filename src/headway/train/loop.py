@@ -1,24 +1,31 @@
-"""The training loop: AdamW, warm-up and cosine, validation, and a state to resume from."""
+"""The training loop: a batch, its loss, a step; validation; and a state to go on from."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy
 import torch
 
 from headway.errors import TrainingError
-from headway.kernels import operations
-from headway.models import gpt2
+from headway.train.batch import Batch
 from headway.train.corpus import Corpus
+from headway.train.distributed import ALONE, Processes, for_this_process, spread, whole
+from headway.train.finite import first_gradient, first_operation, first_weight
+from headway.train.history import History
+from headway.train.model import TrainedModel
 from headway.train.options import TrainingOptions
-from headway.train.state import load_state, parameters, save_state
+from headway.train.pair_corpus import PairCorpus
+from headway.train.schedule import adamw, faster_dtype, scheduled_learning_rate
+from headway.train.state import load_state, save_state
 from headway.train.weights import initial_weights
+from headway.trees import map_tree
 
 
 @dataclass(frozen=True)
@@ -42,40 +49,53 @@ class Progress:
 class Run:
     """One training run: model, optimizer, and how far it has come."""
 
-    def __init__(self, config: gpt2.Config, corpus: Corpus, options: TrainingOptions, state_path: Path) -> None:
+    def __init__(
+        self, config: Any, corpus: Corpus | PairCorpus, options: TrainingOptions, state_path: Path, processes: Processes = ALONE
+    ) -> None:
         """Start from random weights, or from the state at state_path if there is one."""
-        self.config, self.corpus, self.state_path = config, corpus, state_path
-        self.options = options if options.dtype != "auto" else replace(options, dtype=faster_dtype(options.device))
-        self.ops = operations("torch")
-        self.weights = initial_weights(config, seed=options.seed, device=options.device)
-        self.optimizer = _adamw(parameters(self.weights).values(), self.options)
-        self.step, self.seconds, self.curve = 0, 0.0, []
+        self.config, self.corpus, self.state_path, self.processes = config, corpus, state_path, processes
+        # Every process measures for itself, and all have to take the same.
+        is_faster = processes.total([options.dtype == "auto" and faster_dtype(options.device) == "bfloat16"])[0] == processes.count
+        dtype = ("bfloat16" if is_faster else "float32") if options.dtype == "auto" else options.dtype
+        self.options = replace(options, dtype=dtype)
+        local = for_this_process(self.options, processes)
+        self.device = local.device
+        self.model = TrainedModel(initial_weights(config, local), config, local)
+        self.spread = spread(self.model, local, processes)
+        self.optimizer = adamw(self.model.parameters(), local)
+        self.step, self.seconds, self.history = 0, 0.0, History()
         if state_path.exists():
-            progress = load_state(state_path, self.weights, self.optimizer)
-            self.step, self.seconds, self.curve = progress["step"], progress["seconds"], progress["curve"]
+            progress = load_state(state_path, self.model, self.optimizer)
+            self.step, self.seconds, self.history = progress["step"], progress["seconds"], History.from_dict(progress)
+
+    @property
+    def curve(self) -> list[dict[str, Any]]:
+        """The points where validation was measured."""
+        return self.history.curve
+
+    @property
+    def weights(self) -> Any:
+        """The weight tree as it is now."""
+        return self.model.weights
+
+    def whole_weights(self) -> Any:
+        """The weight tree as it is now, whole in every process."""
+        return map_tree(whole, self.model.weights)
 
     def train(self, report: Callable[[Progress], None], should_stop: Callable[[], bool] = lambda: False) -> bool:
         """Step until num_steps, or until should_stop says so; the state is saved in both cases. Returns whether it is done.
 
-        Errors   TrainingError where the loss is no finite number, or the state cannot be written; the last state stands.
+        Errors   TrainingError where a loss or a gradient is not finite, or the state cannot be written; the last state stands.
         """
         saved_at = time.monotonic()
-        while self.step < self.options.num_steps and not should_stop():
-            started = time.monotonic()
-            loss, learning_rate = self._step()
-            validation = self.validation_loss() if self.step % self.options.eval_every == 0 or self.step == self.options.num_steps else None
-            seconds = time.monotonic() - started
-            self.seconds += seconds
-            tokens = self.options.batch_size * self.options.context
-            progress = Progress(self.step, self.options.num_steps, loss, learning_rate, tokens / seconds, self.seconds, validation)
-            if validation is not None:
-                self.curve.append(
-                    {"step": self.step, "loss": round(loss, 4), "validation_loss": round(validation, 4), "seconds": round(self.seconds, 1)}
-                )
-            report(progress)
-            if time.monotonic() - saved_at > self.options.save_every_seconds:
-                self.save()
-                saved_at = time.monotonic()
+        while self.step < self.options.num_steps:
+            is_stopped, is_due = self.processes.total(
+                [should_stop(), self.processes.is_first and time.monotonic() - saved_at > self.options.save_every_seconds]
+            )
+            if is_stopped:
+                break
+            report(self._advance(is_saved=bool(is_due)))
+            saved_at = time.monotonic() if is_due else saved_at
         self.save()
         return self.step == self.options.num_steps
 
@@ -86,9 +106,9 @@ class Run:
         """
         if self.step == 0:
             return
-        progress = {"step": self.step, "seconds": self.seconds, "curve": self.curve}
+        progress = {"step": self.step, "seconds": self.seconds, **self.history.to_dict()}
         try:
-            save_state(self.state_path, self.weights, self.optimizer, progress)
+            save_state(self.state_path, self.model, self.optimizer, progress, self.processes)
         except OSError as error:
             kept = "the state before it stands" if self.state_path.exists() else "there is none before it"
             raise TrainingError(
@@ -97,71 +117,89 @@ class Run:
 
     @torch.no_grad()
     def validation_loss(self) -> float:
-        """The mean loss over the validation windows, in nats per token."""
-        batches = list(self.corpus.validation_batches(context=self.options.context, batch_size=self.options.batch_size))
-        total = sum(self._loss(torch.from_numpy(batch)).item() * len(batch) for batch in batches)
-        return total / sum(len(batch) for batch in batches)
+        """The mean loss over the validation part, in nats per token."""
+        self.model.eval()
+        batches = list(self.corpus.validation_batches(self.options))
+        local = sum(self.spread(self._mine(batch)).item() for batch in batches)
+        self.model.train()
+        (total,) = self.processes.total([local])
+        return total / sum(batch.num_targets for batch in batches)
 
-    def _step(self) -> tuple[float, float]:
-        options = self.options
-        learning_rate = scheduled_learning_rate(self.step, options)
+    def _advance(self, *, is_saved: bool) -> Progress:
+        started = time.monotonic()
+        loss, learning_rate, num_tokens = self._step(is_saved=is_saved)
+        is_measured = self.step % self.options.eval_every == 0 or self.step == self.options.num_steps
+        validation = self.validation_loss() if is_measured else None
+        if validation is not None and not math.isfinite(validation):
+            raise self._not_finite("validation loss", validation)
+        seconds = time.monotonic() - started
+        self.seconds += seconds
+        self.history.add(self.step, self.options.num_steps, loss)
+        if validation is not None:
+            self.history.add_validation(self.step, loss, validation, self.seconds)
+        return Progress(self.step, self.options.num_steps, loss, learning_rate, num_tokens / seconds, self.seconds, validation)
+
+    def _step(self, *, is_saved: bool) -> tuple[float, float, int]:
+        """One update: the loss before it, the learning rate, and how many tokens it learnt from.
+
+        is_saved   whether the state is to be saved, which is done where this step has shown that it is sound
+        """
+        learning_rate = scheduled_learning_rate(self.step, self.options)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
-        batch = self.corpus.batch(self.step, context=options.context, batch_size=options.batch_size, seed=options.seed)
-        loss = self._loss(torch.from_numpy(batch))
-        if not math.isfinite(loss.item()):
-            raise TrainingError(
-                f"the loss became {loss.item()} at step {self.step}; the state before it stands; lower --learning-rate "
-                f"(now {learning_rate:.2g}), or use --dtype float32"
-            )
-        loss.backward()
-        tensors = list(parameters(self.weights).values())
-        torch.nn.utils.clip_grad_norm_(tensors, options.max_gradient_norm)
+        batch = self.corpus.batch(self.step, self.options)
+        mine, num_targets = self._mine(batch), batch.num_targets
+        with self._randomness():
+            local = self.spread(mine) / num_targets
+        (loss,) = self.processes.total([local.item()])
+        if not math.isfinite(loss):
+            raise self._not_finite("loss", loss, mine)
+        # Gradients are averaged over the processes, and their sum is wanted.
+        (local * self.processes.count).backward()
+        gradients = [tensor.grad for tensor in self.model.parameters() if tensor.grad is not None]
+        norm = torch.nn.utils.get_total_norm(gradients)
+        if not math.isfinite(whole(norm).item()):
+            raise self._not_finite("gradient", whole(norm).item(), mine)
+        if is_saved:
+            self.save()
+        torch.nn.utils.clip_grads_with_norm_(self.model.parameters(), self.options.max_gradient_norm, norm)
         self.optimizer.step()
         self.optimizer.zero_grad()
         self.step += 1
-        return loss.item(), learning_rate
+        return loss, learning_rate, num_targets
 
-    def _loss(self, batch: torch.Tensor) -> torch.Tensor:
-        batch = batch.to(self.options.device)
-        with self._precision():
-            logits = gpt2.forward(batch[:, :-1], self.weights, self.config, ops=self.ops)
-        return self.ops.cross_entropy(logits.float(), batch[:, 1:])
+    def _mine(self, batch: Batch) -> Batch:
+        """This process's rows, as tensors on its device."""
+        rows = batch.share(self.processes.index, self.processes.count)
+        return map_tree(lambda array: torch.from_numpy(numpy.ascontiguousarray(array)).to(self.device), rows)
 
-    def _precision(self) -> AbstractContextManager[Any]:
-        if self.options.dtype == "float32":
-            return nullcontext()
-        return torch.autocast(self.options.device.partition(":")[0], torch.bfloat16)
+    @contextmanager
+    def _randomness(self) -> Iterator[None]:
+        """torch's own draws, for dropout: the same for the same seed and step, and others in each process."""
+        if not self.options.dropout:
+            yield
+            return
+        drawn = numpy.random.SeedSequence([self.options.seed, self.step, self.processes.index]).generate_state(1, numpy.uint64)
+        with torch.random.fork_rng(devices=[self.device] if self.device.startswith("cuda") else []):
+            torch.manual_seed(int(drawn[0]))
+            yield
 
-
-def scheduled_learning_rate(step: int, options: TrainingOptions) -> float:
-    """Linear from 0 over warmup_steps, then half a cosine down to min_learning_rate at the last step."""
-    if step < options.warmup_steps:
-        return options.learning_rate * (step + 1) / options.warmup_steps
-    share = (step - options.warmup_steps) / max(options.num_steps - options.warmup_steps, 1)
-    low = min(options.min_learning_rate, options.learning_rate)
-    return low + (options.learning_rate - low) * (1 + math.cos(math.pi * share)) / 2
-
-
-def faster_dtype(device: str) -> str:
-    """bfloat16 where this machine multiplies it faster than float32, measured on one product."""
-
-    def seconds(dtype: torch.dtype) -> float:
-        a = torch.ones(512, 512, dtype=dtype, device=device)
-        times = []
-        for _ in range(5):
-            started = time.perf_counter()
-            (a @ a).sum().item()
-            times.append(time.perf_counter() - started)
-        return min(times)
-
-    return "bfloat16" if seconds(torch.bfloat16) < seconds(torch.float32) else "float32"
-
-
-def _adamw(tensors: Any, options: TrainingOptions) -> torch.optim.AdamW:
-    tensors = list(tensors)
-    groups = [
-        {"params": [tensor for tensor in tensors if tensor.ndim > 1], "weight_decay": options.weight_decay},
-        {"params": [tensor for tensor in tensors if tensor.ndim == 1], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=options.learning_rate, betas=(options.beta1, options.beta2), fused=True)
+    def _not_finite(self, what: str, value: float, mine: Batch | None = None) -> TrainingError:
+        """The error that says where it began. The state is saved where it is sound: the numbers of one batch may be to blame."""
+        weight = first_weight(self.model)
+        where = f"the weight {weight}" if weight else None
+        is_sound = where is None and what != "validation loss"
+        if where is None and what == "gradient":
+            where = f"the gradient of {first_gradient(self.model)}"
+        elif where is None and mine is not None:
+            with self._randomness():
+                where = first_operation(self.model, self.spread, mine, self.processes) or "cross_entropy"
+            is_sound = math.isfinite(self.validation_loss())
+        self.optimizer.zero_grad()
+        if is_sound:
+            self.save()
+        kept = "the state before it stands" if self.state_path.exists() else "there is no state before it, and --resume begins anew"
+        return TrainingError(
+            f"the {what} became {value} at step {self.step}; {kept}; first not finite: {where or 'an operation of the validation'}; "
+            f"go on with --resume and a --learning-rate below {scheduled_learning_rate(self.step, self.options):.2g}, or --dtype float32"
+        )

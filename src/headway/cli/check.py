@@ -1,0 +1,71 @@
+"""headway check: which mistake is it?"""
+
+from __future__ import annotations
+
+import locale
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.cli import options as o
+from headway.errors import OptionError
+from headway.practice import Verdict
+
+
+def command(
+    file: Annotated[Path, typer.Argument(help="A .py file or a notebook with functions of your own.")],
+    named: Annotated[str | None, typer.Option("--as", help="Which part it is, where its name does not say so.")] = None,
+    lang: Annotated[str | None, typer.Option(help="en or zh.  [default: the locale's]")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds for the whole file.")] = 20.0,
+    as_json: o.Json = False,
+) -> None:
+    """Judge softmax, attention and the like that you wrote by hand, and name the mistake.
+
+    \b
+      headway check attention.py
+      headway check notebook.ipynb --lang zh
+      headway check mine.py --as softmax --json
+
+    The file runs in a process of its own, with limits. Exit codes: 0 all correct, 1 something is wrong, 2 nothing could be checked.
+    """
+    from headway.practice.diagnosis.files import check_name, read_source
+    from headway.practice.diagnosis.sandbox import check_file
+
+    language = _language(lang)
+    if named is not None:
+        check_name(named)
+    read_source(file)
+    verdicts = check_file(file, named, timeout_seconds=timeout)
+    if not verdicts:
+        raise OptionError(_nothing_found(file))
+    if as_json:
+        o.print_json([verdict.to_dict() for verdict in verdicts])
+    else:
+        print("\n".join(verdict.told(language) for verdict in verdicts))
+    raise typer.Exit(_exit_code(verdicts))
+
+
+def _exit_code(verdicts: list[Verdict]) -> int:
+    if all(verdict.is_correct for verdict in verdicts):
+        return 0
+    return 2 if all(verdict.exercise == "file" for verdict in verdicts) else 1
+
+
+def _language(given: str | None) -> str:
+    if given not in (None, "en", "zh"):
+        raise OptionError(f"came: --lang {given}; expected: en or zh")
+    own = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), locale.getlocale()[0] or "")
+    return given or ("zh" if own.lower().startswith(("zh", "chinese")) else "en")
+
+
+def _nothing_found(file: Path) -> str:
+    import ast
+
+    from headway.practice.diagnosis.files import read_source
+    from headway.practice.exercises import NAMES
+
+    defined = [node.name for node in ast.parse(read_source(file)).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    found = f"with {', '.join(defined)}" if defined else "without a function or class at its top level"
+    return f"came: {file} {found}; expected: a name that says which part it is, or --as with one of {', '.join(NAMES)}"

@@ -1,0 +1,220 @@
+"""Marian: the original Transformer, post-norm, with sinusoidal positions, as translation models are published in it.
+
+Source   Vaswani et al. 2017; Junczys-Dowmunt et al. 2018; the keys and tensor names are those of Hugging Face's MarianMTModel
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from headway import functions
+from headway.arrays import Array, Operations, cast
+from headway.errors import ShapeError
+from headway.functions import DecoderLayerWeights, EncoderLayerWeights, KVCache
+from headway.models.config import expect_multiple, expect_one_of, expect_positive
+from headway.models.past import KVCaches, visible
+from headway.models.source import Source
+from headway.models.stored import Stored, stored_linear, stored_norm
+
+KIND = "encoder-decoder"
+PREFIX = "model."
+IGNORED_TENSORS = r"(encoder|decoder)\.embed_(tokens|positions)\.weight"
+WITHOUT_EFFECT = tuple(
+    """
+    activation_dropout add_bias_logits add_final_layer_norm classif_dropout classifier_dropout decoder_layerdrop dropout
+    encoder_layerdrop extra_pos_embeddings init_std is_encoder_decoder normalize_before normalize_embedding num_hidden_layers
+    static_position_embeddings
+    """.split()
+)
+ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
+
+
+@dataclass(frozen=True)
+class Config:
+    """The keys of config.json that change the result."""
+
+    vocab_size: int
+    d_model: int
+    encoder_layers: int
+    decoder_layers: int
+    encoder_attention_heads: int
+    decoder_attention_heads: int
+    encoder_ffn_dim: int
+    decoder_ffn_dim: int
+    decoder_vocab_size: int = None  # type: ignore[assignment]  # vocab_size
+    max_position_embeddings: int = 1024
+    activation_function: str = "gelu"
+    scale_embedding: bool = False
+    share_encoder_decoder_embeddings: bool = True
+    tie_word_embeddings: bool = True
+
+    def __post_init__(self) -> None:
+        for part in ("encoder", "decoder"):
+            expect_positive(self, f"{part}_layers", f"{part}_attention_heads", f"{part}_ffn_dim")
+        expect_positive(self, "vocab_size", "d_model", "max_position_embeddings", "decoder_vocab_size")
+        for part in ("encoder", "decoder"):
+            expect_multiple(self, "d_model", f"{part}_attention_heads")
+        expect_one_of("activation_function", self.activation_function, ACTIVATIONS)
+        if self.decoder_vocab_size is None:
+            object.__setattr__(self, "decoder_vocab_size", self.vocab_size)
+
+    @property
+    def max_seq_len(self) -> int:
+        """The longest sequence there are positions for, source and target alike."""
+        return self.max_position_embeddings
+
+
+@dataclass(frozen=True)
+class Weights:
+    """token_embedding (vocab_size, d_model); target_embedding, output_head (decoder_vocab_size, d_model), logits_bias (1, decoder_vocab_size)."""
+
+    token_embedding: Array
+    target_embedding: Array
+    encoder: tuple[EncoderLayerWeights, ...]
+    decoder: tuple[DecoderLayerWeights, ...]
+    output_head: Array
+    logits_bias: Array | None = None
+
+
+def stored_weights(config: Config) -> dict[str, Stored]:
+    """Where each leaf lies: one table serves source, target and head, unless the config says otherwise."""
+    width = config.d_model
+
+    def attention(path: str, name: str) -> dict[str, Stored]:
+        parts = (("query", "q_proj"), ("key", "k_proj"), ("value", "v_proj"), ("output", "out_proj"))
+        return {
+            path_of: stored
+            for part, stored_part in parts
+            for path_of, stored in stored_linear(f"{path}.{part}", f"{name}.{stored_part}", width, width, has_bias=True).items()
+        }
+
+    def norm(path: str, name: str) -> dict[str, Stored]:
+        return stored_norm(path, name, width, has_bias=True)
+
+    def feed_forward(path: str, name: str, inner: int) -> dict[str, Stored]:
+        up = stored_linear(f"{path}.feed_forward.up", f"{name}.fc1", inner, width, has_bias=True)
+        down = stored_linear(f"{path}.feed_forward.down", f"{name}.fc2", width, inner, has_bias=True)
+        return up | down | norm(f"{path}.feed_forward_norm", f"{name}.final_layer_norm")
+
+    is_shared = config.share_encoder_decoder_embeddings
+    source = Stored(f"{PREFIX}{'shared' if is_shared else 'encoder.embed_tokens'}.weight", (config.vocab_size, width))
+    target = source if is_shared else Stored(f"{PREFIX}decoder.embed_tokens.weight", (config.decoder_vocab_size, width))
+    head = target if config.tie_word_embeddings else Stored("lm_head.weight", (config.decoder_vocab_size, width))
+    table = {"token_embedding": source, "target_embedding": target}
+    for index in range(config.encoder_layers):
+        path, name = f"encoder.{index}", f"{PREFIX}encoder.layers.{index}"
+        table |= attention(f"{path}.attention", f"{name}.self_attn")
+        table |= norm(f"{path}.attention_norm", f"{name}.self_attn_layer_norm")
+        table |= feed_forward(path, name, config.encoder_ffn_dim)
+    for index in range(config.decoder_layers):
+        path, name = f"decoder.{index}", f"{PREFIX}decoder.layers.{index}"
+        table |= attention(f"{path}.self_attention", f"{name}.self_attn")
+        table |= norm(f"{path}.self_attention_norm", f"{name}.self_attn_layer_norm")
+        table |= attention(f"{path}.cross_attention", f"{name}.encoder_attn")
+        table |= norm(f"{path}.cross_attention_norm", f"{name}.encoder_attn_layer_norm")
+        table |= feed_forward(path, name, config.decoder_ffn_dim)
+    bias = Stored("final_logits_bias", (1, config.decoder_vocab_size), part="final_logits_bias")
+    return table | {"output_head": head, "logits_bias": bias}
+
+
+def encode(token_ids: Array, weights: Weights, config: Config, *, lengths: Array | None = None, ops: Operations = functions) -> Array:
+    """Source token ids to the encoder's vectors.
+
+    Shapes
+        token_ids  (batch_size, source_len) integer
+        lengths    (batch_size,) integer optional
+        return     (batch_size, source_len, d_model)
+
+    lengths    how many tokens of each sequence are real, the rest being padding on the right; all by default
+    ops        the namespace whose parts are called; the definitions by default
+    """
+    mask = None if lengths is None else functions.padding_mask(lengths, token_ids.shape[-1])
+    x = _embedded(token_ids, weights.token_embedding, config, 0, ops)
+    activation = getattr(ops, ACTIVATIONS[config.activation_function])
+    for layer in weights.encoder:
+        x = ops.encoder_layer(x, layer, num_heads=config.encoder_attention_heads, mask=mask, activation=activation, ops=ops)
+    return x
+
+
+def read(token_ids: Array, weights: Weights, config: Config, *, lengths: Array | None = None, ops: Operations = functions) -> Source:
+    """Source token ids to what every decoder layer attends to; arguments as in encode."""
+    encoded = encode(token_ids, weights, config, lengths=lengths, ops=ops)
+    layers = tuple(
+        ops.project_keys_and_values(encoded, encoded, layer.cross_attention, num_heads=config.decoder_attention_heads, ops=ops)
+        for layer in weights.decoder
+    )
+    return Source(layers, None if lengths is None else functions.padding_mask(lengths, token_ids.shape[-1]))
+
+
+def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array) -> list[KVCache]:
+    """An empty cache for batch_size targets of up to max_seq_len tokens, one entry per decoder layer."""
+    shape = (batch_size, config.decoder_attention_heads, max_seq_len, config.d_model // config.decoder_attention_heads)
+    return [KVCache.empty(shape, like) for _ in range(config.decoder_layers)]
+
+
+def hidden_states(
+    token_ids: Array, weights: Weights, config: Config, *, source: Source, kv_cache: KVCaches = None, ops: Operations = functions
+) -> Array:
+    """Target token ids to the vectors below the output head.
+
+    Shapes
+        token_ids  (batch_size, seq_len) integer
+        return     (batch_size, seq_len, d_model)
+
+    source     what read made of the source
+    kv_cache   the layers' caches: token_ids follow what they hold; none by default
+    ops        the namespace whose parts are called; the definitions by default
+    """
+    mask = visible(token_ids, kv_cache, None)
+    x = _embedded(token_ids, weights.target_embedding, config, kv_cache[0].length if kv_cache else 0, ops)
+    activation = getattr(ops, ACTIVATIONS[config.activation_function])
+    num_heads = config.decoder_attention_heads
+    for index, (layer, (keys, values)) in enumerate(zip(weights.decoder, source.layers, strict=True)):
+        attended = ops.multi_head_attention(
+            x,
+            x,
+            x,
+            layer.self_attention,
+            num_heads=num_heads,
+            mask=mask,
+            is_causal=mask is None,
+            kv_cache=kv_cache[index] if kv_cache else None,
+            ops=ops,
+        )
+        x = ops.layer_norm(x + attended, layer.self_attention_norm.weight, layer.self_attention_norm.bias)
+        attended = ops.cross_attention(x, keys, values, layer.cross_attention, num_heads=num_heads, mask=source.mask, ops=ops)
+        x = ops.layer_norm(x + attended, layer.cross_attention_norm.weight, layer.cross_attention_norm.bias)
+        thought = ops.feed_forward(x, layer.feed_forward, activation=activation, ops=ops)
+        x = ops.layer_norm(x + thought, layer.feed_forward_norm.weight, layer.feed_forward_norm.bias)
+    return x
+
+
+def logits(hidden: Array, weights: Weights, config: Config, *, ops: Operations = functions) -> Array:
+    """A score for every token: (..., d_model) to (..., decoder_vocab_size)."""
+    scores = ops.unembed(hidden, weights.output_head)
+    return scores if weights.logits_bias is None else scores + weights.logits_bias[0]
+
+
+def forward(
+    source_ids: Array, token_ids: Array, weights: Weights, config: Config, *, lengths: Array | None = None, ops: Operations = functions
+) -> Array:
+    """Source (batch_size, source_len) and target token ids (batch_size, seq_len) to logits (batch_size, seq_len, decoder_vocab_size).
+
+    The target begins with the start token; lengths are the source's, as in encode.
+    """
+    source = read(source_ids, weights, config, lengths=lengths, ops=ops)
+    return logits(hidden_states(token_ids, weights, config, source=source, ops=ops), weights, config, ops=ops)
+
+
+def _embedded(token_ids: Array, table: Array, config: Config, offset: int, ops: Operations) -> Array:
+    end = offset + token_ids.shape[-1]
+    if end > config.max_position_embeddings:
+        raise ShapeError(
+            f"came: {end} tokens; expected: at most max_position_embeddings={config.max_position_embeddings}; shorten the text"
+        )
+    x = ops.embed(token_ids, table)
+    if config.scale_embedding:
+        x = cast(x * math.sqrt(config.d_model), x.dtype)
+    places = ops.sinusoidal_positions(token_ids.shape[-1], config.d_model, offset=offset, interleaved=False, like=x)
+    return x + cast(places, x.dtype)

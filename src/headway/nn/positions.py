@@ -1,0 +1,82 @@
+"""Where a token stands, added to what it is."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from headway import functions
+from headway.errors import ShapeError
+from headway.functions.dropout import check_rate
+
+
+class Positions(torch.nn.Module):
+    """A table with one row per position, added to the embeddings.
+
+    dropout   the rate for the sum, while training; 0 by default
+    """
+
+    table: Tensor
+
+    def __init__(self, dropout: float) -> None:
+        super().__init__()
+        check_rate("dropout", dropout)
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
+        """(..., seq_len, hidden_size) to the same, in x's dtype.
+
+        offset   the position of the first token; 0 by default
+
+        Errors   ShapeError for a sequence longer than the table, or of another width.
+        """
+        seq_len, (max_seq_len, hidden_size) = x.shape[-2], self.table.shape
+        if x.shape[-1] != hidden_size:
+            raise ShapeError(f"came: x {tuple(x.shape)}; expected: (..., seq_len, {hidden_size}), as wide as the table of positions")
+        if offset < 0 or offset + seq_len > max_seq_len:
+            raise ShapeError(
+                f"came: {seq_len} positions from {offset} on; expected: at most {max_seq_len} in all, the rows of the table; "
+                "shorten the sequence, or make the module with a larger max_seq_len"
+            )
+        return F.dropout(x + self.table[offset : offset + seq_len].to(x.dtype), self.dropout, self.training)
+
+    def extra_repr(self) -> str:
+        """What print shows beside the parameters."""
+        max_seq_len, hidden_size = self.table.shape
+        return f"max_seq_len={max_seq_len}, hidden_size={hidden_size}, dropout={self.dropout}"
+
+
+class SinusoidalPositions(Positions):
+    """Sines and cosines from fast to slow, never trained: functions.sinusoidal_positions.
+
+    The table is a buffer: it stands in the state_dict and follows `.to`, and no optimizer sees it.
+
+    max_seq_len   how many positions there are
+    base          the slowest wavelength is almost 2π · base positions; 10000 by default
+    dropout       the rate for the sum, while training; 0 by default
+
+    >>> import torch
+    >>> SinusoidalPositions(10, 12)(torch.zeros(2, 5, 12)).shape
+    torch.Size([2, 5, 12])
+    """
+
+    def __init__(self, max_seq_len: int, hidden_size: int, *, base: float = 10000.0, dropout: float = 0.0) -> None:
+        super().__init__(dropout)
+        self.register_buffer("table", functions.sinusoidal_positions(max_seq_len, hidden_size, base=base, like=torch.empty(0)))
+
+
+class LearnedPositions(Positions):
+    """A trained vector per position: functions.learned_positions.
+
+    max_seq_len   how many positions there are
+    dropout       the rate for the sum, while training; 0 by default
+
+    >>> import torch
+    >>> LearnedPositions(10, 12)(torch.zeros(2, 5, 12)).shape
+    torch.Size([2, 5, 12])
+    """
+
+    def __init__(self, max_seq_len: int, hidden_size: int, *, dropout: float = 0.0) -> None:
+        super().__init__(dropout)
+        self.table = torch.nn.Parameter(torch.normal(0.0, 0.02, (max_seq_len, hidden_size)))

@@ -1,0 +1,100 @@
+"""Multi-head attention as it is first told, a list of single heads, and the way from one form to the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headway import functions
+from headway.functions import HeadWeights, LinearWeights
+from headway.nn.masks import combined
+from headway.nn.module import Module, linear_weights
+from headway.nn.multi_head_attention import Attention, MultiHeadAttention, check_heads
+
+
+@dataclass(frozen=True)
+class StackedHeadsWeights:
+    """The weights of a list of single heads, and of the map that mixes them."""
+
+    heads: tuple[HeadWeights, ...]
+    output: LinearWeights
+
+
+class Head(torch.nn.Module):
+    """The three projections of one single head."""
+
+    def __init__(self, widths: tuple[int, int, int], head_dim: int, has_bias: bool) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (torch.nn.Linear(width, head_dim, bias=has_bias) for width in widths)
+
+
+class StackedHeads(Module):
+    """A list of single heads, concatenated and mixed: functions.stacked_heads_attention.
+
+    Equal to MultiHeadAttention with the same numbers, and slower: this is the form to read.
+
+    hidden_size, num_heads, key_width, value_width, has_bias     as in MultiHeadAttention
+
+    Errors   ShapeError where hidden_size does not divide by num_heads.
+
+    >>> import torch
+    >>> heads = StackedHeads(12, 3)
+    >>> x = torch.randn(2, 5, 12)
+    >>> bool(torch.allclose(heads(x, x, x), heads.to_multi_head()(x, x, x), atol=1e-5))
+    True
+    """
+
+    def __init__(
+        self, hidden_size: int, num_heads: int, *, key_width: int | None = None, value_width: int | None = None, has_bias: bool = True
+    ) -> None:
+        super().__init__()
+        check_heads(hidden_size, num_heads, num_heads)
+        key_width = hidden_size if key_width is None else key_width
+        widths = (hidden_size, key_width, key_width if value_width is None else value_width)
+        self.heads: Any = torch.nn.ModuleList(Head(widths, hidden_size // num_heads, has_bias) for _ in range(num_heads))
+        self.output = torch.nn.Linear(hidden_size, hidden_size, bias=has_bias)
+
+    @classmethod
+    def from_multi_head(cls, module: Attention) -> StackedHeads:
+        """The same attention as a list of heads, with copies of its numbers; grouped heads each get the key and value they share."""
+        hidden_size, key_width, value_width = (part.in_features for part in (module.query, module.key, module.value))
+        has_bias = module.query.bias is not None
+        stacked = cls(hidden_size, module.num_heads, key_width=key_width, value_width=value_width, has_bias=has_bias)
+        stacked.to(module.query.weight)
+        weights = module.weights()
+        stacked.load_weights(StackedHeadsWeights(functions.unstack_heads(weights, module.num_heads), weights.output))
+        return stacked.train(module.training)
+
+    def to_multi_head(self) -> MultiHeadAttention:
+        """The same attention in one projection each of query, key and value, with copies of these numbers."""
+        hidden_size, key_width, value_width = (part.in_features for part in self.heads[0].children())
+        has_bias = self.output.bias is not None
+        module = MultiHeadAttention(hidden_size, len(self.heads), key_width=key_width, value_width=value_width, has_bias=has_bias)
+        module.to(self.output.weight)
+        weights = self.weights()
+        module.load_weights(functions.stack_heads(weights.heads, weights.output))
+        return module.train(self.training)
+
+    def weights(self) -> StackedHeadsWeights:
+        """The parameters as the heads and the output that functions.stacked_heads_attention takes."""
+        heads = (HeadWeights(linear_weights(head.query), linear_weights(head.key), linear_weights(head.value)) for head in self.heads)
+        return StackedHeadsWeights(tuple(heads), linear_weights(self.output))
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        *,
+        mask: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        """As MultiHeadAttention, but for a mask, which here has no axis for heads: it broadcasts to (..., query_len, key_len)."""
+        scores = (*query.shape[:-1], key.shape[-2])
+        mask = combined(mask, attention_mask, scores=scores, key=key)
+        weights = self.weights()
+        return functions.stacked_heads_attention(query, key, value, weights.heads, weights.output, mask=mask, is_causal=is_causal)

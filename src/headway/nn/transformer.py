@@ -1,0 +1,98 @@
+"""The two halves of the original Transformer together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headway.functions import TransformerWeights
+from headway.nn.decoder import Decoder
+from headway.nn.dropout import DropoutRates
+from headway.nn.encoder import Encoder
+from headway.nn.module import Module
+
+
+class Transformer(Module):
+    """Read the source once, and from it turn every target position into what should come next: functions.transformer.
+
+    From above the embeddings to below the output's linear map: add SinusoidalPositions to the embeddings, with the same dropout.
+
+    num_layers           of the encoder, and of the decoder
+    num_decoder_layers   of the decoder alone; num_layers by default
+    has_last_norm        whether a norm follows each stack; where is_pre_norm by default
+    is_pre_norm, activation, dropout, eps, has_bias     as in EncoderLayer
+
+    Every matrix starts uniform as in Glorot and Bengio 2010.
+
+    >>> import torch
+    >>> Transformer(12, 3, 48, 2)(torch.ones(2, 7, 12), torch.ones(2, 5, 12)).shape
+    torch.Size([2, 5, 12])
+
+    Source   Vaswani et al. 2017, figure 1; pre-norm: Xiong et al. 2020
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_heads: int,
+        intermediate_size: int,
+        num_layers: int,
+        *,
+        num_decoder_layers: int | None = None,
+        is_pre_norm: bool = False,
+        activation: str = "relu",
+        dropout: float | DropoutRates = 0.0,
+        eps: float = 1e-5,
+        has_bias: bool = True,
+        has_last_norm: bool | None = None,
+    ) -> None:
+        super().__init__(dropout)
+        options: Any = {
+            "is_pre_norm": is_pre_norm,
+            "activation": activation,
+            "dropout": dropout,
+            "eps": eps,
+            "has_bias": has_bias,
+            "has_last_norm": has_last_norm,
+        }
+        self.encoder = Encoder(hidden_size, num_heads, intermediate_size, num_layers, **options)
+        num_decoder_layers = num_layers if num_decoder_layers is None else num_decoder_layers
+        self.decoder = Decoder(hidden_size, num_heads, intermediate_size, num_decoder_layers, **options)
+        for parameter in self.parameters():
+            if parameter.ndim > 1:
+                torch.nn.init.xavier_uniform_(parameter)
+
+    def weights(self) -> TransformerWeights:
+        """The parameters as the tree that functions.transformer takes."""
+        return TransformerWeights(self.encoder.weights(), self.decoder.weights())
+
+    def forward(
+        self,
+        source: Tensor,
+        target: Tensor,
+        *,
+        source_mask: Tensor | None = None,
+        target_mask: Tensor | None = None,
+        source_attention_mask: Tensor | None = None,
+        target_attention_mask: Tensor | None = None,
+    ) -> Tensor:
+        """(..., source_len, hidden_size) and (..., seq_len, hidden_size) to (..., seq_len, hidden_size).
+
+        source_attention_mask   (batch_size, source_len), 1 for a token of the source and 0 for its padding
+        target_attention_mask   (batch_size, seq_len), the same for the target
+        source_mask             hides positions of the source, from the encoder and from the decoder alike
+        target_mask             hides positions of the target, besides the later ones, which are always hidden
+
+        Masks are boolean (True = may attend) or floating (added).
+        """
+        read = self.encoder(source, mask=source_mask, attention_mask=source_attention_mask)
+        return self.decoder(
+            target,
+            read,
+            mask=target_mask,
+            attention_mask=target_attention_mask,
+            encoder_mask=source_mask,
+            encoder_attention_mask=source_attention_mask,
+        )

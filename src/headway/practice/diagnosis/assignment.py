@@ -1,0 +1,303 @@
+"""Which array of an instance is which weight: by its name where that says so, else by its shape, else one way after another."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.slots import Slot
+from headway.practice.exercise import Exercise, Inputs, Role
+from headway.practice.words import Words
+
+LAYOUTS = ("khd", "hkd", "hdk", "dkh", "dhk")
+"""How query, key and value (k), the heads (h) and a head's width (d) may be nested in one fused array, outermost first."""
+
+MOST_PLANS = 24
+
+
+@dataclass(frozen=True)
+class Place:
+    """What an array holds.
+
+    roles      one weight, or several side by side
+    is_turned  whether it holds (in, out)
+    layout     how several lie side by side, one of LAYOUTS
+    """
+
+    roles: tuple[str, ...]
+    is_turned: bool = False
+    layout: str = LAYOUTS[0]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One way to say what every array of an instance holds, by the arrays' names; a `*` in a name is the number of a head."""
+
+    places: Mapping[str, Place]
+    notes: tuple[Words, ...] = ()
+
+    @property
+    def roles(self) -> set[str]:
+        """The weights that the instance holds."""
+        return {role for place in self.places.values() for role in place.roles}
+
+    def write(self, slots: Sequence[Slot], inputs: Inputs) -> None:
+        """Set the weights; those that the inputs do not have, which are biases, become zero."""
+        for name, place in self.places.items():
+            arrays = [inputs.get(role) for role in place.roles]
+            held = [slot for slot in slots if name in (slot.name, general(slot.name))]
+            given = [array for array in arrays if array is not None]
+            if not given:
+                for slot in held:
+                    slot.write(numpy.zeros(slot.shape))
+                continue
+            values = _side_by_side(given, place.layout, int(inputs.get("num_heads", 1))) if len(given) > 1 else given[0]
+            for slot, part in zip(held, numpy.split(values, len(held)) if len(held) > 1 else [values], strict=True):
+                slot.write(_shaped(part, slot.shape, place.is_turned))
+
+
+def general(name: str) -> str:
+    """A slot's name with stars for the numbers in it."""
+    return ".".join("*" if part.isdigit() else part for part in name.split("."))
+
+
+def plans(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
+    """Every way to say what the arrays hold that names and shapes leave open, the likeliest first."""
+    roles = [role for role in exercise.roles if role.is_weight]
+    groups = _grouped(slots, inputs, roles)
+    named = dict(_named(groups, inputs, roles))
+    found = []
+    for rest in _by_shape(groups, named, inputs, exercise):
+        holders = {name: (named | rest)[name] for name in groups if name in named | rest}
+        holders |= _biases(groups, holders, roles)
+        for fused, is_square_turned in itertools.product(_fusings(holders), (True, False)):
+            places = {
+                name: Place(fused.get(name, (each, ""))[0], layout=fused.get(name, (each, LAYOUTS[0]))[1]) for name, each in holders.items()
+            }
+            places = {
+                name: Place(place.roles, _is_turned(groups[name], place.roles, inputs, is_square_turned), place.layout)
+                for name, place in places.items()
+            }
+            plan = Plan(places, tuple(_note(place) for place in places.values() if _is_unusual(place)))
+            if plan not in found:
+                found.append(plan)
+    return found[:MOST_PLANS]
+
+
+def _grouped(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> dict[str, list[Slot]]:
+    """Slots by name; those that are one per head together, under a name with a star."""
+    alike: dict[str, list[Slot]] = {}
+    for slot in slots:
+        alike.setdefault(general(slot.name), []).append(slot)
+    groups = {}
+    for name, members in alike.items():
+        if "*" in name and len({slot.shape for slot in members}) == 1 and _are_heads(members, inputs, roles):
+            groups[name] = members
+        else:
+            groups |= {slot.name: [slot] for slot in members}
+    return groups
+
+
+def _are_heads(members: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> bool:
+    shape = members[0].shape
+    if len(shape) == 1:
+        return len(members) == inputs.get("num_heads", 1)
+    wholes = {numpy.shape(inputs[role.name]) for role in roles if numpy.ndim(inputs.get(role.name, 0)) == 2}
+    return any((each[0] * len(members), each[1]) in wholes for each in (shape, shape[::-1]))
+
+
+def _named(groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Role]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The groups whose names say what they hold."""
+    taken: set[str] = set()
+    for name, members in groups.items():
+        fitting = [role for role in roles if _is_alike(role, members[0], inputs)]
+        said = tuple(role.name for role in _said(name, fitting) if role.name not in taken)
+        if said and not _fits_another_better(name, said, groups, inputs, roles):
+            taken |= set(said)
+            yield name, said
+
+
+def _fits_another_better(name: str, said: tuple[str, ...], groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Role]) -> bool:
+    """Whether an array's shape contradicts its name, and another's would not: w2 and w3 are not the same weights to everyone."""
+    if len(said) > 1 or numpy.ndim(inputs.get(said[0], 0)) != 2 or _has_shape(groups[name], said, inputs):
+        return False
+    others = [other for other in groups if other != name and _has_shape(groups[other], said, inputs)]
+    return any(not _is_told(other, groups[other], inputs, roles) for other in others)
+
+
+def _is_told(name: str, members: list[Slot], inputs: Inputs, roles: Sequence[Role]) -> bool:
+    """Whether a name and a shape say the same."""
+    said = _said(name, [role for role in roles if _is_alike(role, members[0], inputs) and inputs.get(role.name) is not None])
+    return len(said) == 1 and _has_shape(members, (said[0].name,), inputs)
+
+
+FILLERS = set(
+    "w weight weights linear lin layer layers proj projection projections fc to attn attention self matrix mat param params kernel b bias c mlp head heads dense".split()
+)
+
+
+def words_of(name: str) -> list[str]:
+    """The words that tell one array from another in a name: W_query.weight → query."""
+    parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.sub(r"\b[Ww](?=[QKVO]\b)", "", name))
+    return [part.lower() for part in parts if part.lower() not in FILLERS]
+
+
+def _said(name: str, roles: Sequence[Role]) -> list[Role]:
+    """The roles that a name speaks of, in its order."""
+    last = name.lower().removesuffix(".weight").removesuffix(".bias").rpartition(".")[2].strip("_")
+    exact = [role for role in roles if last == role.name or last in role.called]
+    if exact:
+        return exact[:1]
+    said: list[Role] = []
+    for word in words_of(name):
+        of_word = [
+            role
+            for role in roles
+            if word in role.held_as or word.removeprefix("w") in role.held_as or word.removeprefix("b") in role.held_as
+        ]
+        letters = [role for letter in word for role in roles if letter in role.held_as] if set(word) <= set("qkv") else []
+        said += of_word[:1] or letters
+    return list({role.name: role for role in said}.values())
+
+
+def _is_alike(role: Role, slot: Slot, inputs: Inputs) -> bool:
+    """Whether a slot has as many axes as a role's array, heads apart."""
+    rank = len([size for size in slot.shape if size > 1]) or 1
+    if inputs.get(role.name) is None:
+        return role.name.endswith("bias") and rank == 1
+    expected = numpy.ndim(inputs[role.name])
+    return rank == expected or (rank == 3 and expected == 2)
+
+
+def _by_shape(
+    groups: Mapping[str, list[Slot]], named: Mapping[str, tuple[str, ...]], inputs: Inputs, exercise: Exercise
+) -> Iterator[dict[str, tuple[str, ...]]]:
+    """Every way to give the weights that no name spoke of to the arrays that no name told."""
+    taken = {role for roles in named.values() for role in roles}
+    names = [
+        name for name in groups if name not in named and not (name.endswith("bias") and name.removesuffix("bias") + "weight" in groups)
+    ]
+    single = [(role.name,) for role in exercise.roles if role.is_weight and role.name not in taken and inputs.get(role.name) is not None]
+    choices = [
+        *single,
+        *(fused for fused in exercise.fused if not set(fused) & taken and all(inputs.get(role) is not None for role in fused)),
+    ]
+    options = {name: [roles for roles in choices if _has_shape(groups[name], roles, inputs)] for name in names}
+    yield from itertools.islice(_chosen(names, options, frozenset()), MOST_PLANS)
+
+
+def _chosen(
+    names: Sequence[str], options: Mapping[str, list[tuple[str, ...]]], taken: frozenset[str]
+) -> Iterator[dict[str, tuple[str, ...]]]:
+    """Every way to give each name one of its options, none twice; a name goes without only where nothing is left for it."""
+    if not names:
+        yield {}
+        return
+    left = [roles for roles in options[names[0]] if not taken & set(roles)]
+    for roles in left or [()]:
+        for others in _chosen(names[1:], options, taken | set(roles)):
+            yield {names[0]: roles, **others} if roles else others
+
+
+def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) -> bool:
+    arrays = [numpy.asarray(inputs[role]) for role in roles]
+    whole = (sum(len(array) for array in arrays), *arrays[0].shape[1:])
+    shape = members[0].shape
+    parts = len(members)
+    shapes = [(shape[0] * parts, *shape[1:])] + ([] if members[0].is_out_first else [(shape[-1] * parts, *shape[:-1])])
+    if len(shape) == 3:
+        shapes += [(shape[0] * shape[1], shape[2]), (shape[0] * shape[2], shape[1])]
+    return whole in shapes
+
+
+def _biases(groups: Mapping[str, list[Slot]], holders: Mapping[str, tuple[str, ...]], roles: Sequence[Role]) -> dict[str, tuple[str, ...]]:
+    """The biases that lie beside a weight which is known."""
+    known, found = {role.name for role in roles}, {}
+    for name, held in holders.items():
+        beside = name.removesuffix("weight") + "bias"
+        biases = tuple(role.removesuffix("weight") + "bias" for role in held)
+        if name.endswith("weight") and beside in groups and set(biases) <= known:
+            found[beside] = biases
+    return found
+
+
+def _fusings(holders: Mapping[str, tuple[str, ...]]) -> Iterator[dict[str, tuple[tuple[str, ...], str]]]:
+    """Orders and layouts of what lies side by side: all arrays of a class in the same."""
+    fused = {name: roles for name, roles in holders.items() if len(roles) > 1}
+    if not fused:
+        yield {}
+        return
+    size = max(map(len, fused.values()))
+    ways = [(order, layout) for order in itertools.permutations(range(size)) for layout in LAYOUTS[:2]]
+    ways += [(tuple(range(size)), layout) for layout in LAYOUTS[2:]]
+    ways.sort(key=lambda way: way[0] != tuple(range(size)))
+    for order, layout in ways:
+        yield {name: (tuple(roles[i] for i in order if i < len(roles)), layout) for name, roles in fused.items()}
+
+
+def _is_unusual(place: Place) -> bool:
+    return (
+        len(place.roles) > 1
+        and (place.layout != LAYOUTS[0] or list(place.roles) != sorted(place.roles, key=_usual))
+        and place.roles[0].endswith("weight")
+    )
+
+
+def _usual(role: str) -> int:
+    return ("query", "key", "value").index(role.partition("_")[0]) if role.partition("_")[0] in ("query", "key", "value") else 0
+
+
+def _note(place: Place) -> Words:
+    order = ", ".join(role.partition("_")[0] for role in place.roles)
+    nested = {
+        "khd": "",
+        "hkd": ", head by head",
+        "hdk": ", number by number within a head",
+        "dkh": ", heads innermost",
+        "dhk": ", one by one",
+    }[place.layout]
+    nested_zh = {"khd": "", "hkd": "，逐头排列", "hdk": "，在每个头内逐元素交错", "dkh": "，头在最内层", "dhk": "，逐个交错"}[place.layout]
+    return Words(
+        f"your fused projection holds {order}{nested}; GPT-2's holds query, key, value, each whole",
+        f"你的融合投影按 {order} 排列{nested_zh}；GPT-2 的排列是 query、key、value 各占一整块",
+    )
+
+
+def _is_turned(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs, is_square_turned: bool) -> bool:
+    """Whether an array holds (in, out): its layer or its shape says so, and only a square one leaves it open."""
+    shape, parts = members[0].shape, len(members)
+    given = [numpy.asarray(inputs[role]) for role in roles if inputs.get(role) is not None]
+    if members[0].is_out_first or not given or given[0].ndim != 2:
+        return False
+    rows, columns = sum(map(len, given)), given[0].shape[1]
+    if len(shape) == 3:
+        straight, turned = (shape[0] * shape[1], shape[2]) == (rows, columns), (shape[0] * shape[2], shape[1]) == (rows, columns)
+    else:
+        straight, turned = (shape[0] * parts, shape[1]) == (rows, columns), (shape[1] * parts, shape[0]) == (rows, columns)
+    return is_square_turned if straight == turned else turned
+
+
+def _side_by_side(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
+    """Several weights as one, (out, in), nested as the layout says."""
+    if layout == LAYOUTS[0]:
+        return numpy.concatenate(arrays)
+    stacked = numpy.stack([array.reshape(num_heads, -1, *array.shape[1:]) for array in arrays])
+    axes = ["khd".index(axis) for axis in layout]
+    return stacked.transpose(*axes, *range(3, stacked.ndim)).reshape(-1, *arrays[0].shape[1:])
+
+
+def _shaped(values: Any, shape: tuple[int, ...], is_turned: bool) -> Any:
+    """A weight (out, in) in the shape of a slot; the first rows and columns of it where the slot is too small."""
+    if len(shape) == 3 and values.ndim == 2 and 1 not in shape:
+        rows = shape[2] if is_turned else shape[1]
+        heads = values.reshape(shape[0], rows, -1)
+        return heads.swapaxes(1, 2) if is_turned else heads
+    values = values.T if is_turned and values.ndim == 2 else values
+    if values.size == numpy.prod(shape):
+        return values.reshape(shape)
+    return values[tuple(slice(size) for size in shape)] if values.ndim == len(shape) else values

@@ -1,0 +1,207 @@
+"""Driving a learner's key-value cache: a class with a method that appends, or a function that hands the cache on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercise import Exercise, Inputs, Role
+
+APPENDING = (
+    "update", "append", "add", "update_and_fetch", "push", "extend", "put", "insert", "write", "store", "update_and_get", "append_and_get",
+    "forward", "__call__",
+)  # fmt: skip
+FETCHING = ("get", "fetch", "read", "get_kv", "get_cache", "view", "get_all", "load")
+CLEARING = ("reset", "clear", "empty", "reset_cache", "clear_cache")
+HELD = (
+    ("keys", "values"), ("k", "v"), ("key", "value"), ("k_cache", "v_cache"), ("cache_k", "cache_v"), ("key_cache", "value_cache"),
+    ("cached_keys", "cached_values"), ("cached_k", "cached_v"), ("cache_keys", "cache_values"), ("past_k", "past_v"), ("past_key", "past_value"),
+)  # fmt: skip
+STARTS: tuple[Callable[[], Any], ...] = (lambda: None, lambda: (None, None), list, dict, lambda: {"k": None, "v": None})
+"""What a function's empty cache may be."""
+
+KEY = Role("key", ("k", "keys", "new_k", "new_key", "key_states", "k_new", "key_new", "xk", "new_keys", "k_t", "k_val"))
+VALUE = Role("value", ("v", "values", "new_v", "new_value", "value_states", "v_new", "value_new", "xv", "new_values", "v_t", "v_val"))
+LAYER = Role("layer", ("layer_idx", "layer_index", "layer_id", "i", "idx"))
+CACHE = Role(
+    "cache", ("kv_cache", "past", "past_kv", "kvcache", "past_key_values", "layer_past", "past_key_value", "kv", "old_cache", "layer_cache")
+)
+CACHED_KEYS = Role(
+    "cached_keys", ("k_cache", "cache_k", "past_k", "past_key", "past_keys", "key_cache", "cached_k", "old_k", "k_past", "prev_k")
+)
+CACHED_VALUES = Role(
+    "cached_values", ("v_cache", "cache_v", "past_v", "past_value", "past_values", "value_cache", "cached_v", "old_v", "v_past", "prev_v")
+)
+SIZES = (
+    Role("batch_size", ("max_batch_size", "b", "bsz", "batch", "max_batch"), is_size=True),
+    Role("num_heads", ("n_heads", "n_head", "n_kv_heads", "num_kv_heads", "kv_heads", "heads", "h", "n_kv_head"), is_size=True),
+    Role(
+        "max_seq_len",
+        ("max_len", "max_length", "max_seq_length", "seq_len", "block_size", "context_length", "capacity", "max_size"),
+        is_size=True,
+    ),
+    Role("head_dim", ("d_head", "dim", "d", "head_size", "d_k"), is_size=True),
+    Role("num_layers", ("n_layers", "n_layer", "layers"), is_size=True),
+)
+
+
+@dataclass
+class CacheCall(Call):
+    """A learner's cache, fed chunk by chunk; the answer is what it holds after each, for one layer or two.
+
+    start   what a function's empty cache is; not asked of a class
+    """
+
+    start: Callable[[], Any] = STARTS[0]
+
+    @property
+    def parameters(self) -> Sequence[inspect.Parameter]:
+        """The chunks, whatever the learner takes."""
+        return [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in ("keys", "values") else None)
+            for name in self.binding.role_of
+        ]
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Make the caches, and feed them by turns; where there is an earlier text, feed that first and clear."""
+        chunks = list(zip(arguments["keys"], arguments["values"], strict=True))
+        others = list(zip(arguments.get("other_keys") or (), arguments.get("other_values") or (), strict=True))
+        earlier = list(zip(arguments.get("earlier_keys") or (), arguments.get("earlier_values") or (), strict=True))
+        feed, clear = self._class(chunks) if inspect.isclass(self.subject.value) else self._function()
+        if earlier:
+            for key, value in earlier:
+                feed(0, key, value)
+            clear()
+        held: list[list[Any]] = [[], []]
+        for place, (key, value) in enumerate(chunks):
+            held[0].append(feed(0, key, value))
+            if others:
+                held[1].append(feed(1, *others[place]))
+        return (*held[0], *held[1])
+
+    def _class(self, chunks: Sequence[Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
+        made = self._made(chunks)
+        append = _method(self.subject.value, APPENDING)
+        parameters = _parameters(getattr(self.subject.value, append))
+        bound = bind_parameters(parameters, (KEY, VALUE, LAYER))
+        if bound is None:
+            raise TypeError(f"{append} takes more than keys and values")
+        is_shared = bound.takes("layer")
+        instances = [made()] if is_shared else [made(), made()]
+
+        def feed(layer: int, key: Any, value: Any) -> Any:
+            instance = instances[0 if is_shared else layer]
+            given = {"key": key, "value": value, "layer": layer}
+            answer = getattr(instance, append)(**{name: given[role.name] for name, role in bound.role_of.items()})
+            return _pair(answer) if _pair(answer) is not None else _fetched(instance, layer if is_shared else None)
+
+        def clear() -> None:
+            name = _method(self.subject.value, CLEARING)
+            for place, instance in enumerate(instances):
+                if name:
+                    getattr(instance, name)()
+                else:
+                    instances[place] = made()
+
+        return feed, clear
+
+    def _made(self, chunks: Sequence[Any]) -> Callable[[], Any]:
+        shape = tuple(chunks[0][0].shape)
+        known = {
+            "batch_size": shape[0] if len(shape) == 4 else 1,
+            "num_heads": shape[-3] if len(shape) > 2 else 1,
+            "max_seq_len": 24,
+            "head_dim": shape[-1],
+            "num_layers": 2,
+        }
+        bound = bind_parameters([each for each in self.subject.parameters if each.default is each.empty], SIZES)
+        if bound is None:
+            raise TypeError("it is made with more than sizes")
+        return lambda: self.subject.value(**{name: known[role.name] for name, role in bound.role_of.items()})
+
+    def _function(self) -> tuple[Callable[..., Any], Callable[[], Any]]:
+        bound = bind_parameters(_parameters(self.subject.value, is_bound=False), (CACHE, CACHED_KEYS, CACHED_VALUES, KEY, VALUE, LAYER))
+        if bound is None or not (bound.takes("key") and bound.takes("value")):
+            raise TypeError("it takes no keys and values")
+        caches: list[Any] = [self.start(), self.start()]
+
+        def feed(layer: int, key: Any, value: Any) -> Any:
+            held = _pair(caches[layer]) or (None, None)
+            given = {"cache": caches[layer], "cached_keys": held[0], "cached_values": held[1], "key": key, "value": value, "layer": layer}
+            answer = self.subject.value(**{name: given[role.name] for name, role in bound.role_of.items()})
+            caches[layer] = caches[layer] if answer is None else answer
+            return _pair(caches[layer])
+
+        def clear() -> None:
+            caches[:] = [self.start(), self.start()]
+
+        return feed, clear
+
+
+def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """The ways to drive a cache: one for a class that can append, one for each kind of empty cache for a function.
+
+    A function of all the chunks at once, such as the definition, is called as it is.
+    """
+    binding = Binding({role.name: role for role in exercise.roles})
+    if set(binding.role_of) <= {parameter.name for parameter in subject.parameters}:
+        return [Call(subject, binding, library)]
+    if inspect.isclass(subject.value):
+        return [CacheCall(subject, binding, library)] if _method(subject.value, APPENDING) else []
+    return [CacheCall(subject, binding, library, start=start) for start in STARTS]
+
+
+def _method(value: Any, names: Sequence[str]) -> str:
+    own = [
+        name
+        for base in value.__mro__
+        if base is not object and base.__module__.partition(".")[0] not in ("torch", "mlx")
+        for name in vars(base)
+    ]
+    return next((name for name in names if name in own), "")
+
+
+def _parameters(function: Any, *, is_bound: bool = True) -> list[inspect.Parameter]:
+    parameters = list(inspect.signature(function).parameters.values())[is_bound:]
+    return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+
+
+def _pair(answer: Any) -> tuple[Any, Any] | None:
+    """The keys and the values of what came back; None where it holds no two arrays."""
+    if isinstance(answer, Mapping):
+        return next(((answer[key], answer[value]) for key, value in HELD if key in answer and value in answer), None)
+    parts = [part for part in answer if hasattr(part, "shape")] if isinstance(answer, tuple | list) else []
+    if len(parts) >= 2:
+        return parts[0], parts[1]
+    if hasattr(answer, "shape") and answer.ndim > 2 and answer.shape[0] == 2:
+        return answer[0], answer[1]
+    return None
+
+
+def _fetched(instance: Any, layer: int | None) -> Any:
+    """What a cache holds, by its own method or its attributes."""
+    name = _method(type(instance), FETCHING)
+    if name:
+        has_layer = bool(_parameters(getattr(type(instance), name)))
+        return _pair(getattr(instance, name)(*([layer or 0] if has_layer else [])))
+    for pair in _attributes(instance, layer):
+        return pair
+    return None
+
+
+def _attributes(instance: Any, layer: int | None) -> Iterator[tuple[Any, Any]]:
+    for names in HELD:
+        held: list[Any] = [getattr(instance, name, getattr(instance, f"_{name}", None)) for name in names]
+        if layer is not None and all(isinstance(each, list) for each in held):
+            held = [each[layer] for each in held]
+        if all(hasattr(each, "shape") for each in held):
+            yield held[0], held[1]
+
+
+def lists(inputs: Inputs, change: Callable[[Any], Any]) -> Inputs:
+    """The inputs with every chunk changed."""
+    return {name: [change(chunk) for chunk in chunks] for name, chunks in inputs.items()}

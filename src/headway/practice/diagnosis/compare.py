@@ -1,0 +1,194 @@
+"""Whether two answers are one, and where they first are not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from headway.arrays import as_dtype, dtype_name, to_numpy
+from headway.practice.words import Words
+
+PRECISION = {"float64": 1e-7, "float32": 3e-5, "float16": 4e-3, "bfloat16": 3e-2}
+"""How far an answer may be from the definition's, relative to the largest number of it, by its dtype.
+
+Wide enough for sums in another order and products in another shape, narrow enough for the tanh form of GELU to differ in float32.
+"""
+
+SHAPE_ERRORS = (ValueError, RuntimeError, IndexError, TypeError, ArithmeticError)
+"""What libraries raise where shapes do not fit: a mistake may do the same. Other errors are no mistake's answer."""
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What a function raised instead of answering."""
+
+    error: BaseException
+
+    @property
+    def kind(self) -> str:
+        """The class of the error."""
+        return type(self.error).__name__
+
+
+def as_numbers(answer: Any) -> Any:
+    """An answer of any library as NumPy; text, bytes, tuples and dicts kept, lists that are no array as tuples; None for anything else."""
+    if isinstance(answer, Raised | str | bytes) or answer is None:
+        return bytes(answer) if isinstance(answer, bytes) else answer
+    if isinstance(answer, tuple):
+        return tuple(as_numbers(each) for each in answer)
+    if isinstance(answer, dict):
+        return {key: as_numbers(each) for key, each in answer.items()}
+    if hasattr(answer, "dtype") and hasattr(answer, "shape"):
+        return answer if isinstance(answer, numpy.ndarray) and answer.dtype.kind in "biuf" else _as_numpy(answer)
+    try:
+        numbers = numpy.asarray(answer)
+    except (ValueError, TypeError):
+        numbers = None
+    if numbers is not None and numbers.dtype.kind in "biuf":
+        return numbers
+    parts = tuple(as_numbers(each) for each in answer) if isinstance(answer, list) else ()
+    return parts if parts and all(part is not None for part in parts) else None
+
+
+def _as_numpy(answer: Any) -> Any:
+    """An array as NumPy's, half precision kept: it says how exact the numbers are."""
+    name, numbers = dtype_name(answer.dtype), numpy.asarray(to_numpy(answer))
+    return numbers.astype(as_dtype(name, numpy)) if name in ("float16", "bfloat16") else numbers
+
+
+def precision(answer: Any) -> float:
+    """The tolerance of an answer by its dtype; whole numbers must be equal to a rounding of float64."""
+    if isinstance(answer, tuple | dict):
+        return max(map(precision, answer.values() if isinstance(answer, dict) else answer), default=PRECISION["float64"])
+    name = dtype_name(answer.dtype) if hasattr(answer, "dtype") else "float64"
+    return PRECISION.get(name, PRECISION["float64"])
+
+
+def is_arithmetic(error: BaseException) -> bool:
+    """Whether Python's own numbers raise it where arrays answer inf or NaN: overflow, division by zero, log(0)."""
+    return isinstance(error, ArithmeticError) or (
+        isinstance(error, ValueError) and bool(re.search("math domain|expected a (non-negative|positive) input", str(error)))
+    )
+
+
+def is_same(answer: Any, expected: Any, tolerance: float, grain: float = 0.0) -> bool:
+    """Whether an answer is the expected one: same shape, same NaN and infinities, numbers within tolerance · the largest, or half a grain."""
+    if isinstance(answer, Raised) and is_arithmetic(answer.error) and isinstance(expected, numpy.ndarray | numpy.generic):
+        return not numpy.isfinite(expected).all()  # math.exp raises where numpy.exp answers inf
+    if isinstance(answer, Raised) or isinstance(expected, Raised):
+        return isinstance(answer, Raised) and isinstance(expected, Raised) and isinstance(answer.error, SHAPE_ERRORS)
+    if isinstance(expected, tuple):
+        return (
+            isinstance(answer, tuple)
+            and len(answer) == len(expected)
+            and all(is_same(*pair, tolerance, grain) for pair in zip(answer, expected, strict=True))
+        )
+    if isinstance(expected, dict):
+        return (
+            isinstance(answer, dict)
+            and answer.keys() == expected.keys()
+            and all(is_same(answer[key], expected[key], tolerance, grain) for key in expected)
+        )
+    if isinstance(expected, str | bytes) or isinstance(answer, str | bytes):
+        return type(answer) is type(expected) and bool(answer == expected)
+    if answer is None or expected is None or isinstance(answer, tuple | dict):
+        return False
+    answer, expected = numpy.asarray(answer), numpy.asarray(expected)
+    if answer.shape != expected.shape:
+        return False
+    answer, expected = answer.astype(numpy.float64), expected.astype(numpy.float64)
+    finite = numpy.isfinite(expected)
+    if not numpy.array_equal(finite, numpy.isfinite(answer)) or not numpy.array_equal(answer[~finite], expected[~finite], equal_nan=True):
+        return False
+    size = max(float(numpy.abs(expected[finite]).max(initial=0.0)), 1e-6)
+    return bool((numpy.abs(answer[finite] - expected[finite]) <= tolerance * size + grain / 2).all())
+
+
+def decimals_of(answers: Sequence[Any]) -> int | None:
+    """The number of decimals that all numbers of some answers are rounded to, from 2 to 5; None where they are not, or too few to tell."""
+    numbers = numpy.concatenate([numpy.zeros(0), *(part.ravel() for answer in answers for part in _floating_parts(answer))])
+    numbers = numbers[numpy.isfinite(numbers) & (numbers != 0) & (numpy.abs(numbers) < 100)]
+    if len(numbers) < 5:
+        return None
+    for decimals in range(1, 6):
+        scaled = numbers * 10**decimals
+        if (numpy.abs(scaled - numpy.rint(scaled)) < (1e-3 if decimals < 3 else 0.02)).all():  # in float32 the fifth decimal is not sharp
+            return decimals if decimals > 1 else None
+    return None
+
+
+def _floating_parts(answer: Any) -> list[numpy.ndarray]:
+    parts = answer if isinstance(answer, tuple) else (answer,)
+    return [part.astype(numpy.float64) for part in parts if isinstance(part, numpy.ndarray) and part.dtype.kind == "f"]
+
+
+def first_difference(answer: Any, expected: Any, tolerance: float, axes: tuple[str, ...] = ()) -> Words | None:
+    """The first element that differs and the pattern of all that do, in words; None where the shapes differ."""
+    if isinstance(answer, tuple) and isinstance(expected, tuple) and len(answer) == len(expected):
+        first = next((pair for pair in zip(answer, expected, strict=True) if not is_same(*pair, tolerance)), None)
+        return first_difference(*first, tolerance, axes) if first else None
+    if not (_is_array(answer) and _is_array(expected)):
+        return Words(f"yours is {_short(answer)}, it must be {_short(expected)}", f"你的结果是 {_short(answer)}，应为 {_short(expected)}")
+    answer, expected = numpy.asarray(answer, numpy.float64), numpy.asarray(expected, numpy.float64)
+    if answer.shape != expected.shape:
+        return None
+    if answer.ndim == 0:
+        return Words(
+            f"yours is {float(answer):.6g}, it must be {float(expected):.6g}", f"你的结果是 {float(answer):.6g}，应为 {float(expected):.6g}"
+        )
+    with numpy.errstate(invalid="ignore"):
+        size = max(float(numpy.abs(expected[numpy.isfinite(expected)]).max(initial=0.0)), 1e-6)
+        wrong = ~((numpy.abs(answer - expected) <= tolerance * size) | (numpy.isnan(answer) & numpy.isnan(expected)) | (answer == expected))
+    if not wrong.any():
+        return None
+    place = tuple(int(i) for i in numpy.argwhere(wrong)[0])
+    names = axes[-answer.ndim :] if len(axes) >= answer.ndim else tuple(f"axis {i}" for i in range(answer.ndim))
+    where = ", ".join(f"{name} {i}" for name, i in zip(names, place, strict=True))
+    words = Words(
+        "the first element that differs is [{where}]: yours is {got:.6g}, it must be {want:.6g}; {share} of the elements differ{pattern}",
+        "第一个不同的元素在 [{where}]：你的是 {got:.6g}，应为 {want:.6g}；共有 {share} 的元素不同{pattern}",
+    )
+    share = f"{int(wrong.sum())}/{wrong.size}"
+    return words.filled(where=where, got=float(answer[place]), want=float(expected[place]), share=share, pattern=_pattern(wrong, names))
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, numpy.ndarray | numpy.generic | int | float)
+
+
+def _short(value: Any) -> str:
+    """A value that is no array in few characters."""
+    if isinstance(value, Raised):
+        return f"{value.kind}: {value.error}"
+    plain = repr(value.tolist() if isinstance(value, numpy.ndarray) else value)
+    return plain if len(plain) <= 80 else f"{plain[:79]}…"
+
+
+def _pattern(wrong: numpy.ndarray, names: tuple[str, ...]) -> Words:
+    """Along which axis the differing elements keep to some places, where they do."""
+    for axis, name in enumerate(names):
+        hit = numpy.asarray(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
+        places = numpy.flatnonzero(hit)
+        if len(places) == len(hit) or len(hit) < 3:
+            continue
+        said = _places(places, len(hit))
+        return Words(f", all of them at {name} {said.en}", f"，都在 {name} {said.zh}")
+    return Words("", "")
+
+
+def _places(places: numpy.ndarray, size: int) -> Words:
+    first, last = int(places[0]), int(places[-1])
+    if len(places) == 1:
+        return Words(f"{first}", f"{first}")
+    steps = set(numpy.diff(places))
+    if steps == {1}:
+        return Words(f"{first} and later", f"{first} 及以后") if last == size - 1 else Words(f"{first} to {last}", f"{first} 到 {last}")
+    if len(steps) == 1:
+        step = int(steps.pop())
+        return Words(f"{first}, {first + step}, … (every {step})", f"{first}、{first + step}、……（每隔 {step}）")
+    listed = ", ".join(map(str, places[:8]))
+    return Words(listed, listed)

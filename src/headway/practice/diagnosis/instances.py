@@ -1,0 +1,278 @@
+"""A learner's class as a function over roles: made with sizes, its weights set to ours, put into eval mode, called.
+
+Nothing depends on how it draws its first weights, or in which order it makes its layers.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.assignment import Plan, general, plans
+from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
+from headway.practice.diagnosis.compare import as_numbers
+from headway.practice.diagnosis.slots import is_module, module_library, slots_of
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercise import MISSING, Exercise, Inputs, Role
+from headway.practice.words import Words
+
+CONFIGS = ("config", "cfg", "args", "conf", "hparams", "model_args", "configs")
+DROPOUTS = tuple("dropout drop p p_drop dropout_p dropout_rate drop_rate drop_prob dropout_prob attn_drop attn_dropout attn_pdrop resid_pdrop "
+                 "attention_dropout attention_dropout_rate attention_probs_dropout_prob resid_dropout proj_drop".split())  # fmt: skip
+METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute")
+DROPOUT = 0.5
+"""The rate that modules are made with: in eval mode it must change nothing."""
+
+NOT_PARAMETERS = Words(
+    "its weights are plain arrays, which no optimiser will find: wrap them in nn.Parameter",
+    "它的权重只是普通张量，优化器找不到：请用 nn.Parameter 包起来",
+)
+
+
+class NoSuchSizeError(AttributeError, KeyError):
+    """A size that a probe does not have, such as the one width of a projection to another width."""
+
+
+class Config:
+    """An object whose attributes and keys are sizes, by whatever name they are asked for."""
+
+    def __init__(self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> None:
+        names = {name: sizes[role.name] for role in roles if role.name in sizes for name in (role.name, *role.called)}
+        self.__dict__.update(dict.fromkeys(DROPOUTS, dropout) | names)
+
+    def __getattr__(self, name: str) -> Any:
+        raise NoSuchSizeError(name)
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.__dict__
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """As a dict's."""
+        return self.__dict__.get(key, default)
+
+
+@dataclass(frozen=True)
+class Making:
+    """How an instance is made and called.
+
+    constructor, forward   which of their parameters take which roles
+    config                 the constructor's parameter that takes all sizes at once
+    dropouts               the constructor's parameters that take a rate of dropout
+    method                 what is called
+    roles                  the exercise's
+    """
+
+    constructor: Binding
+    forward: Binding
+    config: str | None
+    dropouts: tuple[str, ...]
+    method: str
+    roles: tuple[Role, ...]
+
+
+def instance_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """The ways to call a class in one array library: one for every way to say which of its arrays is which weight."""
+    making = _making(subject, exercise)
+    if making is None or module_library(subject.value) not in (None, library):
+        return []
+    first = InstanceCall(subject, Binding({}), library, making=making)
+    sample, instance = first.sample(exercise)
+    own = replace(exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and making.constructor.takes(role.name))))
+    held = plans(slots_of(instance, subject.value.__module__), sample, own) if instance is not None else []
+    return [replace(first, plan=plan, binding=_binding(making, plan)) for plan in held or [Plan({})]]
+
+
+@dataclass
+class InstanceCall(Call):
+    """A learner's class, called as a function in one array library, with its arrays taken for weights in one way."""
+
+    making: Making = None  # type: ignore[assignment]
+    plan: Plan = field(default_factory=lambda: Plan({}))
+    dropout: float = DROPOUT
+    made: dict[Any, Any] = field(default_factory=dict)
+
+    def sizes(self, inputs: Inputs) -> Inputs:
+        """All that the class may be told and that follows from the inputs."""
+        known = {role.name: role.size_of(inputs) for role in self.binding.role_of.values() if role.size_of and role.name not in inputs}
+        return {name: size for name, size in known.items() if size is not None}
+
+    @property
+    def parameters(self) -> list[inspect.Parameter]:
+        """The constructor's, the forward's and the weights that it holds, as one function's."""
+        required = _required(self)
+        return [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in required else None)
+            for name in self.binding.role_of
+        ]
+
+    @property
+    def notes(self) -> tuple[Words, ...]:
+        """What its fused weights hold, and whether an optimiser would find them."""
+        instance = next(iter(self.made.values()), None)
+        is_lost = any(
+            not slot.is_parameter
+            for slot in (slots_of(instance, self.subject.value.__module__) if instance is not None else ())
+            if self._holds(slot.name)
+        )
+        return (*self.plan.notes, *([NOT_PARAMETERS] if is_lost else []))
+
+    def fits(self, inputs: Inputs) -> bool:
+        """Whether an instance has a place for all that is given, and can be made of it."""
+        if not super().fits(inputs):
+            return False
+        try:
+            instance = self._instance(*self._making_of(self.arguments(inputs)))
+        except NoSuchSizeError:
+            return False
+        except Exception:  # said when it is called
+            return True
+        names = {name for slot in slots_of(instance, self.subject.value.__module__) for name in (slot.name, general(slot.name))}
+        lost = {role for name, place in self.plan.places.items() if name not in names for role in place.roles}
+        return not lost & set(inputs)
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Make an instance, or take the one made so before; set its weights; call it."""
+        role_of = self.binding.role_of
+        constructor, told = self._making_of(arguments)
+        held = {role_of[name].name: as_numbers(value) for name, value in arguments.items() if name.startswith(HELD)}
+        instance = self._instance(constructor, told)
+        self.plan.write(slots_of(instance, self.subject.value.__module__), held | {"num_heads": told.get("num_heads", 1)})
+        call = instance if self.making.method == "__call__" or is_module(instance) else getattr(instance, self.making.method)
+        return call(**{name: value for name, value in arguments.items() if not name.startswith((MADE, TOLD, HELD))})
+
+    def without_dropout(self) -> InstanceCall:
+        """The same class, made with no dropout."""
+        return replace(self, dropout=0.0, made={})
+
+    def sample(self, exercise: Exercise) -> tuple[Inputs, Any]:
+        """An instance as it is made, and inputs of the sizes it is made for; None where none can be made."""
+        every = [probe.inputs for probe in exercise.probes()]
+        every.sort(key=lambda inputs: (-len(inputs), -int(inputs.get("num_heads", 1))))
+        maker = replace(self, binding=_binding(self.making, Plan({}), is_construction=True))
+        for inputs in every:
+            given = inputs | maker.sizes(inputs)
+            arguments = {
+                name: self._converted(given.get(role.name, role.neutral))
+                for name, role in maker.binding.role_of.items()
+                if role.name in given
+            }
+            if not {name for name in _required(maker) if name not in arguments}:
+                try:
+                    return given, maker._instance(*maker._making_of(arguments))
+                except Exception:  # other sizes may do; what it raises is said when it is called
+                    continue
+        return {}, None
+
+    def _making_of(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], Inputs]:
+        """What the constructor takes by its own names, and all that the class is told by role."""
+        constructor = {name[len(MADE) :]: value for name, value in arguments.items() if name.startswith(MADE)}
+        return constructor, {self.binding.role_of[name].name: value for name, value in arguments.items() if name.startswith((MADE, TOLD))}
+
+    def _instance(self, constructor: Mapping[str, Any], told: Inputs) -> Any:
+        key = tuple(_key(value) for value in (*constructor.items(), *told.items()))
+        if key not in self.made:
+            can_be_switched = callable(getattr(self.subject.value, "eval", None))
+            rate = self.dropout if can_be_switched else 0.0
+            config = {} if self.making.config is None else {self.making.config: Config(told, self.making.roles, rate)}
+            instance = self.subject.value(**constructor, **config, **dict.fromkeys(self.making.dropouts, rate))
+            if can_be_switched:
+                instance.eval()
+            self.made[key] = instance
+        return self.made[key]
+
+    def _holds(self, name: str) -> bool:
+        return bool({name, general(name)} & set(self.plan.places))
+
+
+MADE, TOLD, HELD = "made_with_", "told_", "held_"
+"""What the names of a class's roles begin with: those of its constructor, of its config, of its arrays. Its forward's are its own."""
+
+
+def _binding(making: Making, plan: Plan, *, is_construction: bool = False) -> Binding:
+    """All roles that the class takes in one way or another, as if it were one function."""
+    role_of = {MADE + name: role for name, role in making.constructor.role_of.items()}
+    bound = {role.name for role in role_of.values()}
+    if making.config is not None:
+        role_of |= {TOLD + role.name: role for role in making.roles if (role.is_size or role.size_of) and role.name not in bound}
+    if is_construction:
+        return Binding(role_of)
+    role_of |= making.forward.role_of
+    bound = {role.name for role in role_of.values()}
+    holds = [role for role in making.roles if role.is_weight and role.name not in bound and plan.roles]
+    role_of |= {HELD + role.name: role for role in holds if role.name in plan.roles or not role.is_optional}
+    return Binding(role_of)
+
+
+def _required(call: InstanceCall) -> set[str]:
+    """The names that a value must be given for."""
+    making = call.making
+    needed = {MADE + each.name for each in _constructor(call.subject) if each.default is each.empty}
+    needed |= {MADE + name for name, role in making.constructor.role_of.items() if role.size_of is not None}
+    needed |= {each.name for each in _forward(call.subject, making.method) if each.default is each.empty}
+    needed |= {HELD + role.name for role in making.roles if role.is_weight and not role.name.endswith("bias")}
+    return needed & set(call.binding.role_of)
+
+
+def _making(subject: Subject, exercise: Exercise) -> Making | None:
+    """How a class is made and called; None where its parameters do not fit."""
+    own = [name for name, value in vars(subject.value).items() if not name.startswith("_") and callable(value)]
+    method = next((name for name in METHODS if _defines(subject.value, name)), own[0] if len(own) == 1 else None)
+    constructor = _constructor(subject)
+    if method is None:
+        return None
+    config = next((each.name for each in constructor if each.name.lower() in CONFIGS and each.default is each.empty), None)
+    dropouts = tuple(each.name for each in constructor if each.name.lower() in DROPOUTS)
+    rest = [each for each in constructor if each.name != config and each.name not in dropouts and not _is_flag(each, exercise)]
+    made = bind_parameters(rest, _told(exercise), unnamed=[role for role in exercise.roles if role.is_size])
+    if made is None:
+        return None
+    free = [role for role in exercise.roles if not role.is_weight and not role.is_size and not made.takes(role.name)]
+    free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
+    called = bind_parameters(_forward(subject, method), free)
+    return None if called is None else Making(made, called, config, dropouts, method, exercise.roles)
+
+
+def _is_flag(parameter: inspect.Parameter, exercise: Exercise) -> bool:
+    """Whether it says that there is a weight, as `bias=True` does, and is not the weight."""
+    weights = {name for role in exercise.roles if role.is_weight for name in (role.name, *role.called)}
+    return isinstance(parameter.default, bool) and parameter.name.lower() in weights
+
+
+def _told(exercise: Exercise) -> list[Role]:
+    """The roles that a constructor may take: weights, and whatever is no array."""
+    arrays = {name for probe in exercise.probes() for name, value in probe.inputs.items() if isinstance(value, numpy.ndarray)}
+    scalars = {name for probe in exercise.probes() for name in probe.inputs} - arrays
+    return [
+        role
+        for role in exercise.roles
+        if role.is_weight or role.is_size or role.size_of or role.name in scalars or role.neutral is not MISSING
+    ]
+
+
+def _defines(value: Any, name: str) -> bool:
+    """Whether the class itself, or one of its own bases, defines a method: what object and a library's Module define does not count."""
+    return any(
+        name in vars(base) for base in value.__mro__ if base is not object and base.__module__.partition(".")[0] not in ("torch", "mlx")
+    )
+
+
+def _constructor(subject: Subject) -> list[inspect.Parameter]:
+    return subject.parameters
+
+
+def _forward(subject: Subject, method: str) -> list[inspect.Parameter]:
+    parameters = list(inspect.signature(getattr(subject.value, method)).parameters.values())
+    is_bound = not isinstance(inspect.getattr_static(subject.value, method), staticmethod)
+    return [each for each in parameters[is_bound:] if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+
+
+def _key(value: tuple[str, Any]) -> Any:
+    numbers = as_numbers(value[1]) if hasattr(value[1], "dtype") else value[1]
+    return value[0], numbers.tobytes() if isinstance(numbers, numpy.ndarray) else repr(numbers)

@@ -1,0 +1,60 @@
+"""What a measured number equals, said as a person would write it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+CONSTANTS = {
+    "1": 1.0,
+    "2": 2.0,
+    "½": 0.5,
+    "-1": -1.0,
+    "ln 2": math.log(2),
+    "1/ln 2": 1 / math.log(2),
+    "ln 10": math.log(10),
+    "e": math.e,
+    "0": 0.0,
+}
+
+
+def names_of(measured: Sequence[tuple[Mapping[str, float], float]], *, tolerance: float = 1e-4) -> list[str]:
+    """Every way to write a number that was measured under several sizes, the simplest first.
+
+    measured   for each measurement the sizes by name, such as {"head_dim": 4}, and the number
+
+    Only what fits all measurements is a name: 0.25 under head_dim=16 alone could be 1/√16 or 4/16.
+
+    >>> names_of([({"head_dim": 4.0, "num_heads": 3.0}, 0.5), ({"head_dim": 9.0, "num_heads": 3.0}, 1 / 3)])[0]
+    '1/√head_dim'
+    """
+    found = []
+    for name, value in candidates(measured[0][0]).items():
+        values = [candidates(sizes).get(name, math.nan) for sizes, _ in measured]
+        if math.isclose(value, values[0]) and all(
+            abs(candidate - number) <= tolerance * max(abs(number), 1e-12) for candidate, (_, number) in zip(values, measured, strict=True)
+        ):
+            found.append(name)
+    return found
+
+
+def candidates(sizes: Mapping[str, float]) -> dict[str, float]:
+    """Every number that may be written with these sizes, by how it is written."""
+    candidates = dict(CONSTANTS)
+    for name, size in sizes.items():
+        candidates |= {name: size}
+        if size > 0:
+            candidates |= {
+                f"1/√{name}": size**-0.5,
+                f"√{name}": size**0.5,
+                f"1/{name}": 1 / size,
+                f"2/{name}": 2 / size,
+                f"{name}/2": size / 2,
+                f"{name}²": size**2,
+                f"1/{name}²": size**-2,
+                f"{name}^¼": size**0.25,
+                f"1/{name}^¼": size**-0.25,
+                f"-1/√{name}": -(size**-0.5),
+                f"ln 2/√{name}": math.log(2) / size**0.5,
+            }
+    return candidates

@@ -1,0 +1,155 @@
+"""The arrays that an instance of a learner's class holds, wherever they lie in it, and how to write numbers into them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from headway.arrays import array_library, array_namespace, asarray_like, is_floating
+
+LINEAR = {"torch": ("Linear", "NonDynamicallyQuantizableLinear"), "mlx": ("Linear",)}
+"""Layers that hold their weight as (out, in), by library."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One array in an instance.
+
+    path           how to get there: attribute names, keys, and places in lists
+    is_out_first   whether its layer is known to hold (out, in); False where nobody knows
+    is_parameter   whether an optimiser would find it, in a module of a library; True in a plain class
+    """
+
+    path: tuple[str | int, ...]
+    owner: Any
+    key: Any
+    array: Any
+    is_out_first: bool = False
+    is_parameter: bool = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The array's shape."""
+        return tuple(self.array.shape)
+
+    @property
+    def name(self) -> str:
+        """The path as a person writes it: heads.0.W_query.weight."""
+        return ".".join(map(str, self.path))
+
+    def write(self, values: numpy.ndarray) -> None:
+        """Put numbers of its shape into it; in place where it can be, so that whatever shares its memory follows."""
+        if isinstance(self.array, numpy.ndarray) and self.array.flags.writeable:
+            self.array[...] = values
+        elif _is_of("torch", self.array):
+            self.array.data.copy_(asarray_like(values, None if self.array is None else self.array.data))
+        else:
+            _put(self.owner, self.key, array_namespace(self.array).asarray(values, dtype=self.array.dtype))
+
+
+def slots_of(instance: Any, home: str) -> list[Slot]:
+    """Every floating array with an axis that the instance holds, in the order in which it came to hold it.
+
+    home   the name of the module that the class stands in: objects of its other classes are looked into
+
+    Buffers, caches and masks are left out: they are not learned.
+    """
+    found, seen = [], set()
+    for slot in _walk(instance, (), home, set()):
+        if id(slot.array) not in seen:
+            seen.add(id(slot.array))
+            found.append(slot)
+    return found
+
+
+def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iterator[Slot]:
+    if id(holder) in seen:
+        return
+    seen.add(id(holder))
+    for key, value in _items(holder):
+        here = (*path, key)
+        if _is_array(value):
+            if is_floating(value) and value.ndim and not _is_mask(str(key), value):
+                yield Slot(here, holder, key, value, _is_linear(holder), _is_parameter(holder, key, value))
+        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ == home:
+            yield from _walk(value, here, home, seen)
+
+
+def _items(holder: Any) -> Iterator[tuple[Any, Any]]:
+    """What it holds, by name: parameters and layers of a module, attributes of an object, elements of a list."""
+    if _is_of("torch", holder, "nn.Module"):
+        yield from holder._parameters.items()
+        yield from holder._modules.items()
+        yield from ((key, value) for key, value in vars(holder).items() if not key.startswith("_") and key not in holder._buffers)
+    elif isinstance(holder, dict):  # a module of MLX is one
+        yield from ((key, value) for key, value in list(holder.items()) if not str(key).startswith("_"))
+        if is_module(holder):
+            yield from ((key, value) for key, value in vars(holder).items() if not key.startswith("_"))
+    elif isinstance(holder, list | tuple):
+        yield from enumerate(holder)
+    else:
+        yield from vars(holder).items()
+
+
+def _put(owner: Any, key: Any, value: Any) -> None:
+    if isinstance(owner, dict | list) and not hasattr(owner, "parameters"):
+        owner[key] = value
+    else:
+        setattr(owner, str(key), value)
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, numpy.ndarray) or any(_is_of(library, value) for library in ("torch", "mlx", "jax"))
+
+
+def _is_of(library: str, value: Any, kind: str = "") -> bool:
+    """Whether a value is an array (or another kind of thing) of a library; nothing is imported to ask."""
+    if library not in sys.modules:
+        return False
+    if library == "jax":
+        return isinstance(value, sys.modules["jax"].Array)
+    if library == "mlx":
+        if f"mlx.{kind.partition('.')[0] or 'core'}" not in sys.modules:
+            return False
+        return isinstance(value, sys.modules["mlx.nn"].Module if kind else array_library("mlx").array)
+    torch = sys.modules["torch"]
+    return isinstance(value, torch.nn.Module if kind else torch.Tensor)
+
+
+def is_module(value: Any) -> bool:
+    """Whether it is a module of torch or MLX."""
+    return _is_of("torch", value, "nn.Module") or _is_of("mlx", value, "nn.Module")
+
+
+def module_library(value: Any) -> str | None:
+    """The library whose nn.Module a class derives from; None for a plain class."""
+    for library, name in (("torch", "torch.nn"), ("mlx", "mlx.nn")):
+        if name in sys.modules and issubclass(value, sys.modules[name].Module):
+            return library
+    return None
+
+
+def _is_linear(holder: Any) -> bool:
+    names = [name for library in LINEAR if _is_of(library, holder, "nn.Module") for name in LINEAR[library]]
+    is_torch_attention = type(holder).__name__ == "MultiheadAttention" and _is_of("torch", holder, "nn.Module")
+    return is_torch_attention or any(base.__name__ in names and ".nn" in base.__module__ for base in type(holder).__mro__)
+
+
+def _is_parameter(holder: Any, key: Any, value: Any) -> bool:
+    return key in holder._parameters if _is_of("torch", holder, "nn.Module") else True
+
+
+def _is_mask(name: str, value: Any) -> bool:
+    """Whether it is a mask or a cache by its name, or a triangle by its numbers."""
+    if any(word in name.lower() for word in ("mask", "tril", "triu", "cache")):
+        return True
+    if value.ndim < 2 or value.shape[-1] != value.shape[-2]:
+        return False
+    numbers = numpy.asarray(value.detach() if hasattr(value, "detach") else value)
+    lower, upper = numpy.tril_indices(value.shape[-1]), numpy.triu_indices(value.shape[-1], 1)
+    below, above = numbers[(..., *lower)], numbers[(..., *upper)]
+    return bool(above.size and (below == below.flat[0]).all() and (above == above.flat[0]).all() and below.flat[0] != above.flat[0])

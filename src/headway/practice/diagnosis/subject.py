@@ -1,0 +1,93 @@
+"""A learner's function or class, and what can be known of it without running it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+LIBRARY_OF_IMPORT = {"numpy": "numpy", "torch": "torch", "jax": "jax", "mlx": "mlx"}
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One thing to check.
+
+    value      the function or class
+    name       as it is defined
+    line       where it is defined, counted from 1
+    source     its text, one string per line, the first at `line`
+    module     the module it stands in; None for a function that came alone
+    imports    the array libraries that the file imports, in order
+    """
+
+    value: Callable[..., Any]
+    name: str
+    line: int = 1
+    source: tuple[str, ...] = ()
+    module: ModuleType | None = None
+    imports: tuple[str, ...] = field(default=())
+
+    @cached_property
+    def parameters(self) -> list[inspect.Parameter]:
+        """What it takes, without self, *args and **kwargs."""
+        try:
+            parameters = inspect.signature(self.value).parameters.values()
+        except (TypeError, ValueError):
+            return []
+        return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+
+    def line_of(self, pattern: str | None) -> int | None:
+        """The first line of it that matches, comments left out."""
+        if pattern is None:
+            return None
+        for offset, text in enumerate(self.source):
+            if re.search(pattern, text.partition("#")[0]):
+                return self.line + offset
+        return None
+
+
+def subjects_of(module: ModuleType, text: str) -> list[Subject]:
+    """The functions and classes that a file defines at its top level, in their order."""
+    tree, lines = ast.parse(text), text.splitlines()
+    imports = _imports(tree)
+    found = []
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
+            continue
+        value = getattr(module, node.name, None)
+        if callable(value):
+            source = tuple(lines[node.lineno - 1 : node.end_lineno])
+            found.append(Subject(value, node.name, node.lineno, source, module, imports))
+    return found
+
+
+def subject_of(value: Callable[..., Any]) -> Subject:
+    """A function or class that came by itself."""
+    module = inspect.getmodule(value)
+    try:
+        lines, first = inspect.getsourcelines(value)
+    except (OSError, TypeError):
+        lines, first = [], 1
+    try:
+        imports = _imports(ast.parse(inspect.getsource(module))) if module else ()
+    except (OSError, TypeError, SyntaxError):
+        imports = ()
+    return Subject(
+        value, getattr(value, "__name__", type(value).__name__), first, tuple(line.rstrip("\n") for line in lines), None, imports
+    )
+
+
+def _imports(tree: ast.Module) -> tuple[str, ...]:
+    names = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name.partition(".")[0] for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.append(node.module.partition(".")[0])
+    return tuple(dict.fromkeys(LIBRARY_OF_IMPORT[name] for name in names if name in LIBRARY_OF_IMPORT))

@@ -1,0 +1,59 @@
+"""The exercises, one file each: what is asked, what it is probed with, what people get wrong."""
+
+from importlib import import_module
+
+from headway.practice.exercise import Exercise
+
+NAMES = (
+    "softmax",
+    "log_softmax",
+    "linear",
+    "embed",
+    "relu",
+    "gelu",
+    "silu",
+    "layer_norm",
+    "rms_norm",
+    "scaled_dot_product_attention",
+    "qkv_projection",
+    "self_attention",
+    "causal_self_attention",
+    "cross_attention",
+    "stacked_heads_attention",
+    "multi_head_attention",
+    "grouped_query_attention",
+    "sinusoidal_positions",
+    "learned_positions",
+    "rotary",
+    "feed_forward",
+    "gated_feed_forward",
+    "transformer_block",
+    "gpt2",
+    "temperature",
+    "top_k",
+    "top_p",
+    "sample",
+    "generate",
+    "kv_cache",
+    "pair_counts",
+    "merge_pair",
+    "bpe_train",
+    "bpe_encode",
+    "bpe_decode",
+    "cross_entropy",
+    "gradient_descent",
+    "linear_regression",
+    "adam_step",
+    "adam",
+)
+"""In the order in which they build on each other; each is a file here, which defines EXERCISE."""
+
+
+def exercise(name: str) -> Exercise:
+    """One exercise by its name."""
+    return import_module(f"headway.practice.exercises.{name}").EXERCISE
+
+
+def exercises() -> list[Exercise]:
+    """All of them, in order."""
+    return [exercise(name) for name in NAMES]

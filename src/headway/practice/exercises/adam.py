@@ -1,0 +1,179 @@
+"""adam: several steps of Adam from a start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.exercises.gradient_descent import coupled, twice
+from headway.practice.exercises.gradient_descent import square as sum_of_squares
+from headway.practice.recipes import adam as step
+from headway.practice.recipes.adam import BETA1, BETA1_NAMES, BETA2, BETA2_NAMES, EPS, EPS_HAT, EPS_HAT_WORDS, EPS_NAMES, RATE, STEP, update
+from headway.practice.recipes.descent import RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES
+from headway.practice.words import Words
+
+
+def recipe(
+    steps: Any,
+    start: Any,
+    num_steps: int,
+    gradient: Any,
+    learning_rate: float = RATE,
+    beta1: float = BETA1,
+    beta2: float = BETA2,
+    eps: float = EPS,
+    function: Any = None,
+) -> Any:
+    """The definition in the steps of headway.practice.recipes.adam, and: num, look, begin_step."""
+    point = numpy.asarray(start, numpy.float64)
+    moments = zeros = (0 * point, 0 * point)
+    for count in range(1, steps.num(num_steps) + 1):
+        slope = steps.look(gradient, point, start)
+        point, mean, square = update(steps, point, slope, steps.moments(moments, zeros), count, learning_rate, (beta1, beta2), eps)
+        moments = (mean, square)
+    return point
+
+
+def definition(
+    start: Any,
+    num_steps: int,
+    gradient: Any,
+    learning_rate: float = RATE,
+    beta1: float = BETA1,
+    beta2: float = BETA2,
+    eps: float = EPS,
+    function: Any = None,
+) -> Any:
+    """headway.functions' step, so many times."""
+    point, moments = start, None
+    for count in range(1, num_steps + 1):
+        point, mean, square = functions.adam_step(
+            point, gradient(point), moments, step=count, learning_rate=learning_rate, betas=(beta1, beta2), eps=eps
+        )
+        moments = (mean, square)
+    return point
+
+
+STEPS = {
+    **STEP,
+    "num": lambda num_steps: num_steps,
+    "look": lambda gradient, point, start: gradient(point),
+    "moments": lambda moments, zeros: moments,
+}
+
+INSIDE = Words("a single step does not show it", "只走一步时看不出来")
+
+MISTAKES = (
+    *step.MISTAKES,
+    Mistake(
+        "moments_begun_anew",
+        {"moments": lambda moments, zeros: zeros},
+        Words("the moments are set to zero in every step", "每一步都把两个矩清零了"),
+        Words("begin them at zero once, before the loop", "只在循环之前清零一次"),
+        INSIDE,
+        r"zeros|= *0",
+    ),
+    Mistake(
+        "gradient_of_the_start",
+        {"look": lambda gradient, point, start: gradient(start)},
+        Words("the gradient is always that at the start", "梯度始终取自起点"),
+        Words("compute the gradient inside the loop, at the point of the moment", "在循环内、对当前点重新计算梯度"),
+        INSIDE,
+        r"grad",
+    ),
+    Mistake(
+        "one_step_too_few",
+        {"num": lambda num_steps: num_steps - 1},
+        Words("it takes one step less than asked", "比要求的少走了一步"),
+        Words("use range(1, num_steps + 1)", "使用 range(1, num_steps + 1)"),
+        None,
+        r"range",
+    ),
+    Mistake(
+        "one_step_too_many",
+        {"num": lambda num_steps: num_steps + 1},
+        Words("it takes one step more than asked", "比要求的多走了一步"),
+        Words("use range(1, num_steps + 1)", "使用 range(1, num_steps + 1)"),
+        None,
+        r"range",
+    ),
+    Mistake(
+        "returned_inside_the_loop",
+        {"num": lambda num_steps: min(num_steps, 1)},
+        Words("it takes one step alone: the return stands inside the loop", "只走了一步：return 写在了循环里面"),
+        Words("return behind the loop", "把 return 移到循环之后"),
+        INSIDE,
+        r"return",
+    ),
+)
+
+POINTS = Words("points of more than one number", "多于一个数的点")
+QUIET = Words("", "")
+
+
+def probes() -> tuple[Probe, ...]:
+    """One step and several, of a number, a vector; with the betas and eps given."""
+    vector, number = numpy.array([1.0371934, -2.1184621, 0.5128873]), numpy.array(3.1415927)
+
+    def walk(start: Any, num_steps: int, rate: float, **more: Any) -> Inputs:
+        return {"start": start, "num_steps": num_steps, "gradient": coupled, "learning_rate": rate} | more
+
+    given = {"beta1": 0.8, "beta2": 0.95, "eps": 1e-3}
+    return (
+        Probe("one step", walk(vector, 1, 0.1), POINTS),
+        Probe("two steps", walk(vector, 2, 0.2), POINTS),
+        Probe("seven steps", walk(vector, 7, 0.3), POINTS),
+        Probe(
+            "without a slope",
+            walk(numpy.array([0.5, 1.0]), 2, 0.1) | {"gradient": lambda x: [0.0 for _ in x] if isinstance(x, list) else 0 * x},
+            POINTS,
+        ),
+        Probe(
+            "a gentle slope",
+            walk(numpy.array([0.5, 1.0]), 3, 0.1)
+            | {"gradient": lambda x: [1e-8 * (each + 3) for each in x] if isinstance(x, list) else 1e-8 * (x + 3)},
+            POINTS,
+        ),
+        Probe("one step of a number", walk(number, 1, 0.1), QUIET),
+        Probe("five steps of a number", walk(number, 5, 0.3), QUIET),
+        Probe("betas and eps given", walk(vector, 4, 0.2, **given), POINTS),
+        Probe("betas and eps given, a number", walk(number, 4, 0.2, **given), QUIET),
+    )
+
+
+EXERCISE = Exercise(
+    name="adam",
+    title=Words("Adam", "Adam"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("function", ("f", "func", "fn", "objective", "loss_fn", "loss"), neutral=sum_of_squares),
+        Role(
+            "gradient", ("grad", "grad_f", "df", "gradient_fn", "grad_fn", "f_prime", "gradient_function", "grad_func", "g"), neutral=twice
+        ),
+        Role("start", START_NAMES),
+        Role("learning_rate", RATE_NAMES, neutral=RATE),
+        Role("beta1", BETA1_NAMES, neutral=BETA1),
+        Role("beta2", BETA2_NAMES, neutral=BETA2),
+        Role("eps", EPS_NAMES, neutral=EPS),
+        Role("num_steps", tuple(name for name in STEPS_NAMES)),
+    ),
+    called=r"adam_?(descent|minimi[sz]e|loop)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=((Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)), tuple(RETURNS)),
+    equation="mean, square and point as in adam_step, for t = 1, 2, …",
+    hints=(
+        Words("Begin both moments at zero, before the loop.", "两个矩在循环之前置零。"),
+        Words("Count the steps from 1.", "步数从 1 开始计。"),
+        Words(
+            "for t in range(1, num_steps + 1): update the moments, correct copies of them, step",
+            "for t in range(1, num_steps + 1)：更新两个矩，修正副本，走一步",
+        ),
+    ),
+    related=("adam_step",),
+)

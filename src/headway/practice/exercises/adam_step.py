@@ -1,0 +1,326 @@
+"""adam_step: one step of Adam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.diagnosis.compare import Raised
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Recovery, Role
+from headway.practice.recipes.adam import (
+    BETA1,
+    BETA1_NAMES,
+    BETA2,
+    BETA2_NAMES,
+    EPS,
+    EPS_HAT,
+    EPS_HAT_WORDS,
+    EPS_NAMES,
+    MISTAKES,
+    RATE,
+    STEP,
+    USE,
+    update,
+)
+from headway.practice.words import Words
+
+
+def recipe(
+    steps: Any,
+    point: Any,
+    gradient: Any,
+    mean: Any,
+    square: Any,
+    step: int,
+    learning_rate: float = RATE,
+    beta1: float = BETA1,
+    beta2: float = BETA2,
+    eps: float = EPS,
+    betas: tuple[float, float] | None = None,
+) -> Any:
+    """The definition in the steps of headway.practice.recipes.adam, and: answer."""
+    return steps.answer(*update(steps, point, gradient, (mean, square), step, learning_rate, betas or (beta1, beta2), eps))
+
+
+def definition(
+    point: Any,
+    gradient: Any,
+    mean: Any,
+    square: Any,
+    step: int,
+    learning_rate: float = RATE,
+    beta1: float = BETA1,
+    beta2: float = BETA2,
+    eps: float = EPS,
+    betas: tuple[float, float] | None = None,
+) -> Any:
+    """headway.functions takes the moments as a pair."""
+    return functions.adam_step(
+        point, gradient, (mean, square), step=step, learning_rate=learning_rate, betas=betas or (beta1, beta2), eps=eps
+    )
+
+
+STEPS = {**STEP, "answer": lambda point, mean, square: (point, mean, square)}
+
+
+def _point_of(answer: Any) -> Any:
+    return answer[0] if isinstance(answer, tuple) else answer
+
+
+def _asked(ask: Any, gradient: float, rate: float = 0.1, **more: Any) -> float | None:
+    """How far a first step goes for one gradient."""
+    zeros = numpy.zeros(1)
+    inputs = {"point": zeros, "gradient": numpy.array([gradient]), "mean": zeros, "square": zeros, "step": 1, "learning_rate": rate}
+    point = _point_of(ask(inputs | more))
+    return None if isinstance(point, Raised) or numpy.size(point) != 1 else float(numpy.asarray(point, numpy.float64).reshape(-1)[0])
+
+
+def _rate(ask: Any) -> list[tuple[Inputs, float]]:
+    """The first step is as long as the learning rate, whatever the gradient."""
+    measured = []
+    for rate in (0.07, 0.03):
+        far, farther = _asked(ask, 10.0, rate), _asked(ask, 1000.0, rate)
+        if (
+            far is None
+            or farther is None
+            or abs(far - farther) > 1e-4 * abs(far)
+            or min(abs(-far / rate - each) for each in (-1, 0, 0.1, 1000**0.5, 10**0.5)) < 1e-2
+        ):
+            return []
+        measured.append(({"learning_rate": rate}, -far / rate))
+    return measured
+
+
+def _eps(ask: Any) -> list[tuple[Inputs, float]]:
+    """The first step for a tiny gradient g is rate · g / (g + eps)."""
+    measured = []
+    for given in ({"eps": 0.5}, {"eps": 0.02}):
+        steps = [_asked(ask, size, **given) for size in (0.3, 0.05)]
+        if any(step is None or not step for step in steps):
+            return []
+        found = [size * (-0.1 / float(step or 1) - 1) for size, step in zip((0.3, 0.05), steps, strict=True)]
+        if abs(found[0] - found[1]) > 1e-3 * max(abs(found[0]), 1e-6) or found[0] < 1e-6:
+            return []
+        measured.append((dict(given), found[0]))
+    return measured
+
+
+def _beta(which: int) -> Any:
+    """What a moment keeps: read off the moment that comes back."""
+
+    def measure(ask: Any) -> list[tuple[Inputs, float]]:
+        measured = []
+        for beta1, beta2 in ((0.8, 0.95), (0.6, 0.9)):
+            one = numpy.ones(1)
+            inputs = {
+                "point": one,
+                "gradient": 3 * one,
+                "mean": one,
+                "square": one,
+                "step": 4,
+                "learning_rate": 0.1,
+                "beta1": beta1,
+                "beta2": beta2,
+            }
+            answer = ask(inputs)
+            if not isinstance(answer, tuple) or len(answer) != 3:
+                return []
+            taken = (float(answer[which][0]) - 1) / (3.0 - 1 if which == 1 else 9.0 - 1)
+            measured.append(({"beta1": beta1, "beta2": beta2}, 1 - taken))
+        numbers = [number for _, number in measured]
+        wrong = [{1 - 0.8, 0.95}, {1 - 0.6, 0.9}] if which == 1 else [{1 - 0.95, 0.8}, {1 - 0.9, 0.6}]
+        is_named = all(any(abs(number - each) < 1e-4 for each in known) for number, known in zip(numbers, wrong, strict=True))
+        return [] if is_named else measured
+
+    return measure
+
+
+def _beta_recovery(which: int, says: Words) -> Recovery:
+    name = f"beta{which}"
+    step = "mean" if which == 1 else "square"
+
+    def wrong(number_of: Any) -> Any:
+        def averaged(moment: Any, gradient: Any, betas: Any) -> Any:
+            beta = number_of({"beta1": betas[0], "beta2": betas[1]})
+            return beta * moment + (1 - beta) * (gradient if which == 1 else gradient * gradient)
+
+        return averaged
+
+    return Recovery(
+        name,
+        step,
+        measure=_beta(which),
+        wrong=wrong,
+        sizes=lambda inputs: {each: inputs[each] for each in ("beta1", "beta2")},
+        right=lambda inputs: inputs[name],
+        right_name=name,
+        says=says,
+        fix=Words("use the betas that are given", "使用给定的 beta"),
+        pattern=rf"{name}|b{which}|0\.9",
+    )
+
+
+RECOVERIES = (
+    Recovery(
+        "step_length",
+        "rate",
+        measure=_rate,
+        wrong=lambda number_of: lambda rate: number_of({"learning_rate": rate}) * rate,
+        sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
+        right=lambda inputs: 1.0,
+        right_name="1",
+        says=Words(
+            "the first step is {value}{names} times the learning rate long; it must be {right}",
+            "第一步的长度是学习率的 {value}{names} 倍；应为 {right} 倍",
+        ),
+        fix=USE,
+        pattern=r"lr|rate|alpha",
+    ),
+    Recovery(
+        "eps",
+        "eps",
+        measure=_eps,
+        wrong=lambda number_of: lambda eps: number_of({"eps": eps}),
+        sizes=lambda inputs: {"eps": float(inputs["eps"])},
+        right=lambda inputs: float(inputs["eps"]),
+        right_name="eps",
+        says=Words(
+            "the number beside your root is {value}{names}; it must be {right} = {right_name}",
+            "加在根号旁边的数是 {value}{names}；应为 {right} = {right_name}",
+        ),
+        fix=USE,
+        pattern=r"eps|1e-",
+    ),
+    _beta_recovery(
+        1,
+        Words(
+            "your mean keeps {value}{names} of what it was; it must keep {right} = {right_name}",
+            "一阶矩保留了 {value}{names} 的旧值；应保留 {right} = {right_name}",
+        ),
+    ),
+    _beta_recovery(
+        2,
+        Words(
+            "your square keeps {value}{names} of what it was; it must keep {right} = {right_name}",
+            "二阶矩保留了 {value}{names} 的旧值；应保留 {right} = {right_name}",
+        ),
+    ),
+)
+
+ARRAYS = Words("arrays, only single numbers", "数组，只接受单个数")
+QUIET = Words("", "")
+
+
+def probes() -> tuple[Probe, ...]:
+    """The first step and later ones, gradients large, tiny and zero; with all the numbers given, and with none."""
+    random = numpy.random.default_rng(16)
+
+    def drawn(step: int, *shape: int, size: float = 1.0, **more: Any) -> Inputs:
+        zeros = numpy.zeros(shape)
+        later = {"mean": random.standard_normal(shape) * size, "square": (random.random(shape) + 0.1) * size * size}
+        moments = {"mean": zeros, "square": zeros} if step == 1 else later
+        return {
+            "point": random.standard_normal(shape),
+            "gradient": random.standard_normal(shape) * size,
+            **moments,
+            "step": step,
+            "learning_rate": 0.1,
+            **more,
+        }
+
+    given = {"beta1": 0.8, "beta2": 0.95, "eps": 1e-3}
+    return (
+        Probe("first step", drawn(1, 3), ARRAYS),
+        Probe("third step", drawn(3, 3), ARRAYS),
+        Probe("hundredth step", drawn(100, 2, 3), ARRAYS),
+        Probe("tiny gradients", drawn(1, 3, size=1e-8), ARRAYS),
+        Probe("tiny gradients later", drawn(4, 3, size=1e-7), ARRAYS),
+        Probe("a gradient of zero", drawn(1, 2) | {"gradient": numpy.array([0.0, 2.0])}, ARRAYS),
+        Probe("first step of a number", drawn(1), QUIET),
+        Probe("third step of a number", drawn(3), QUIET),
+        Probe("a tiny gradient of a number", drawn(1, size=1e-8), QUIET),
+        Probe("twentieth step of a number", drawn(20), QUIET),
+        Probe("betas and eps given, first step", drawn(1, 3, **given), ARRAYS),
+        Probe("betas and eps given", drawn(5, 3, **given), ARRAYS),
+        Probe("betas and eps given, a number", drawn(5, **given), QUIET),
+        Probe("no learning rate given", {name: value for name, value in drawn(2, 3).items() if name != "learning_rate"}, ARRAYS),
+    )
+
+
+def _pair(inputs: Inputs) -> Inputs:
+    """Both betas in one argument."""
+    if "beta1" not in inputs:
+        return inputs
+    return {name: value for name, value in inputs.items() if name not in ("beta1", "beta2")} | {"betas": (inputs["beta1"], inputs["beta2"])}
+
+
+def _from_zero(inputs: Inputs) -> Inputs:
+    return inputs | {"step": inputs["step"] - 1}
+
+
+def _in_order(*places: int) -> Any:
+    """A tuple in another order, or with more in it, as point, mean, square."""
+    return lambda answer, inputs: (
+        tuple(answer[place] for place in places) if isinstance(answer, tuple) and len(answer) > max(places) else answer
+    )
+
+
+def _point_alone(answer: Any, inputs: Inputs) -> Any:
+    return answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer
+
+
+EXERCISE = Exercise(
+    name="adam_step",
+    title=Words("a step of Adam", "Adam 的一步"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("point", ("param", "params", "parameter", "parameters", "theta", "w", "x", "weights", "weight", "p", "value")),
+        Role("gradient", ("grad", "grads", "g", "dw", "g_t", "gradients", "dx", "gt")),
+        Role("mean", ("m", "first_moment", "m_t", "exp_avg", "mt", "m_prev", "mu", "m0", "moment1", "momentum")),
+        Role("square", ("v", "second_moment", "v_t", "exp_avg_sq", "vt", "v_prev", "s", "nu", "v0", "moment2", "velocity")),
+        Role("step", ("t", "timestep", "step_num", "iteration", "steps", "time_step", "num_steps", "i", "k", "step_count")),
+        Role("learning_rate", ("lr", "alpha", "eta", "rate", "step_size", "a"), neutral=RATE),
+        Role("beta1", BETA1_NAMES, neutral=BETA1),
+        Role("beta2", BETA2_NAMES, neutral=BETA2),
+        Role("eps", EPS_NAMES, neutral=EPS),
+        Role("betas", ("beta",), neutral=(BETA1, BETA2)),
+    ),
+    called=r"^(?!.*(adamw|adamax|nadam|amsgrad|adagrad)).*adam",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (Convention(), Convention(encode=_pair, role="betas")),
+        (
+            Convention(),
+            Convention(
+                Words("your t counts from 0, and is raised by 1 inside", "你的 t 从 0 开始，在函数内部加 1"), _from_zero, role="step"
+            ),
+        ),
+        (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)),
+        (
+            Convention(),
+            Convention(
+                Words("it returns the point alone; the moments were not checked", "它只返回点；没有检查两个矩"),
+                decode=_point_alone,
+                steps={"answer": lambda point, mean, square: point},
+            ),
+            Convention(Words("it returns mean, square and point in this order", "它依次返回一阶矩、二阶矩和点"), decode=_in_order(2, 0, 1)),
+            Convention(Words("it returns point, mean, square, and more", "它返回点、一阶矩、二阶矩以及其他值"), decode=_in_order(0, 1, 2)),
+        ),
+    ),
+    recoveries=RECOVERIES,
+    equation="point ← point - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
+    hints=(
+        Words("Keep two running averages: of the gradient, and of its square.", "维护两个滑动平均：梯度的，以及梯度平方的。"),
+        Words("They begin at zero, so divide them by 1 - beta**t.", "它们从零开始，所以要除以 1 - beta**t。"),
+        Words(
+            "point - learning_rate * mean_hat / (np.sqrt(square_hat) + eps)",
+            "point - learning_rate * mean_hat / (np.sqrt(square_hat) + eps)",
+        ),
+    ),
+    related=("adam",),
+)

@@ -1,0 +1,183 @@
+"""Decoding byte pairs: join the bytes of all tokens, then read them as UTF-8."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.recipes.byte_pairs import in_ids, vocabulary
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, ids: Any, vocab: Any, **rest: Any) -> Any:
+    """The definition in steps: tokens, read."""
+    return steps.read(steps.tokens([vocab[int(token_id)] for token_id in ids]))
+
+
+def definition(ids: Any, vocab: Any, **rest: Any) -> Any:
+    """What is no UTF-8 becomes U+FFFD."""
+    joined = bytearray()
+    for token_id in ids:
+        joined += vocab[token_id]
+    return joined.decode("utf-8", errors="replace")
+
+
+def whole(tokens: Any) -> str:
+    """All bytes together as text."""
+    return b"".join(tokens).decode("utf-8", errors="replace")
+
+
+def _each(errors: str, between: str = "") -> Step:
+    return lambda tokens: between.join(token.decode("utf-8", errors=errors) for token in tokens)
+
+
+STEPS: dict[str, Step] = {"tokens": lambda tokens: tokens, "read": whole}
+
+MISTAKES = (
+    Mistake(
+        "each_token_read_alone",
+        {"read": _each("replace")},
+        Words(
+            "each token is read as UTF-8 by itself: a character whose bytes lie in two tokens becomes U+FFFD (�)",
+            "逐个词元按 UTF-8 解码：字节分属两个词元的字符会变成 U+FFFD（�）",
+        ),
+        Words(
+            'join the bytes first: b"".join(tokens).decode("utf-8", errors="replace")',
+            '先拼接字节：b"".join(tokens).decode("utf-8", errors="replace")',
+        ),
+        hides=Words("plain letters never lie in two tokens", "普通字母不会被拆到两个词元中"),
+        pattern=r"decode",
+    ),
+    Mistake(
+        "each_token_read_alone_and_dropped",
+        {"read": _each("ignore")},
+        Words(
+            "each token is read as UTF-8 by itself, and what is incomplete is dropped: characters vanish whose bytes lie in two tokens",
+            "逐个词元按 UTF-8 解码，不完整的被丢弃：字节分属两个词元的字符会消失",
+        ),
+        Words(
+            'join the bytes first: b"".join(tokens).decode("utf-8", errors="replace")',
+            '先拼接字节：b"".join(tokens).decode("utf-8", errors="replace")',
+        ),
+        hides=Words("plain letters never lie in two tokens", "普通字母不会被拆到两个词元中"),
+        pattern=r"decode",
+    ),
+    Mistake(
+        "read_as_latin_1",
+        {"read": lambda tokens: b"".join(tokens).decode("latin-1")},
+        Words(
+            "bytes are read as one character each (latin-1, chr): é comes out as Ã©", "每个字节当成了一个字符（latin-1、chr）：é 变成了 Ã©"
+        ),
+        Words('decode("utf-8")', '使用 decode("utf-8")'),
+        hides=Words("plain letters are the same in both", "普通字母在两者中相同"),
+        pattern=r"latin|chr\(",
+    ),
+    Mistake(
+        "joined_with_spaces",
+        {"read": lambda tokens: b" ".join(tokens).decode("utf-8", errors="replace")},
+        Words("tokens are joined with spaces: spaces are part of the tokens already", "词元之间加了空格：空格本来就包含在词元里"),
+        Words('join with nothing: b"".join(…)', '不加任何分隔：b"".join(…)'),
+        pattern=r"join",
+    ),
+    Mistake(
+        "bytes_returned",
+        {"read": lambda tokens: b"".join(tokens)},
+        Words("bytes come back, not text", "返回的是字节，而不是文本"),
+        Words('decode them: .decode("utf-8", errors="replace")', '应解码：.decode("utf-8", errors="replace")'),
+        pattern=r"return",
+    ),
+    Mistake(
+        "invalid_bytes_dropped",
+        {"read": lambda tokens: b"".join(tokens).decode("utf-8", errors="ignore")},
+        Words("bytes that are no UTF-8 are dropped without a trace", "不是 UTF-8 的字节被悄悄丢弃"),
+        Words('say errors="replace": they become U+FFFD', '使用 errors="replace"：它们会变成 U+FFFD'),
+        hides=Words("whole texts are read rightly", "完整的文本能正确解码"),
+        pattern=r"ignore",
+    ),
+    Mistake(
+        "backwards",
+        {"tokens": lambda tokens: tokens[::-1]},
+        Words("the tokens are joined in the opposite order", "词元按相反的顺序拼接"),
+        Words("keep their order", "保持顺序"),
+        pattern=r"-1|revers",
+    ),
+    Mistake(
+        "repetitions_lost",
+        {"tokens": lambda tokens: list(dict.fromkeys(tokens))},
+        Words("tokens that occur again are left out", "重复出现的词元被去掉了"),
+        Words("go through the ids one by one", "逐个处理 id"),
+        pattern=r"set|dict| in vocab",
+    ),
+    Mistake(
+        "stripped",
+        {"read": lambda tokens: whole(tokens).strip()},
+        Words("spaces at the ends are lost", "首尾的空格丢失了"),
+        Words("return the text as it is", "原样返回文本"),
+        hides=Words("texts that neither begin nor end with a space do not show it", "首尾没有空格的文本看不出来"),
+        pattern=r"strip",
+    ),
+)
+
+MERGES = [
+    (b"h", b"e"), (b"l", b"l"), (b"he", b"ll"), (b"hell", b"o"), (b" ", b"w"), (b"\xc3", b"\xa9"), (b"\xf0", b"\x9f"), (b" ", b"\xf0"), (b"\x82", b"!"),
+]  # fmt: skip
+VOCAB = vocabulary(MERGES)
+
+
+def _as_list(inputs: Inputs) -> Inputs:
+    return inputs | {"vocab": [inputs["vocab"][number] for number in range(len(inputs["vocab"]))]}
+
+
+def _as_merges(inputs: Inputs) -> Inputs:
+    rest = {name: value for name, value in inputs.items() if name != "vocab"}
+    return rest | {"merges": in_ids(MERGES)}
+
+
+VOCABS = (
+    Convention(),
+    Convention(encode=_as_list),
+    Convention(encode=lambda inputs: inputs | {"vocab": {token: number for number, token in inputs["vocab"].items()}}),
+    Convention(encode=_as_merges, role="merges"),
+    Convention(encode=lambda inputs: _as_merges(inputs) | {"vocab": inputs["vocab"]}, role="merges"),
+)
+INVALID = Words("bytes that are no UTF-8", "不是 UTF-8 的字节")
+
+
+def probes() -> tuple[Probe, ...]:
+    """Plain text, characters whose bytes lie in several tokens, repetitions, nothing, and what is no text."""
+    return (
+        Probe("plain", {"ids": [259, 260, 111, 114, 108, 100], "vocab": VOCAB}),
+        Probe("characters in several tokens", {"ids": [195, 169, 261, 263, 0x9F, 0x99, 264], "vocab": VOCAB}),
+        Probe("repeated", {"ids": [257, 97, 257, 97, 97], "vocab": VOCAB}),
+        Probe("spaces", {"ids": [32, 259, 32], "vocab": VOCAB}),
+        Probe("nothing", {"ids": [], "vocab": VOCAB}),
+        Probe("no text", {"ids": [104, 0x99, 105, 195], "vocab": VOCAB}, INVALID),
+    )
+
+
+EXERCISE = Exercise(
+    name="bpe_decode",
+    title=Words("decoding byte pairs", "字节对编码（解码）"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("ids", ("tokens", "token_ids", "indices", "encoded", "x", "sequence", "input_ids")),
+        Role("vocab", ("vocabulary", "id_to_token", "id_to_bytes", "decoder", "itos", "int_to_bytes", "token_bytes")),
+        Role("merges", ("merge_rules", "merge_table", "bpe_merges")),
+        Role("errors", (), neutral="replace"),
+    ),
+    called=r"bpe_?dec|decode_?bpe|^(bpe_)?(decode|detokenize)(_ids|_tokens|_text|_bytes)?$",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(VOCABS,),
+    equation='b"".join(vocab[id] for id in ids).decode("utf-8", errors="replace")',
+    hints=(
+        Words("A token is bytes, not text: one character may lie in several tokens.", "词元是字节而不是文本：一个字符可能分在多个词元中。"),
+        Words("Join all bytes first, then read them as UTF-8, once.", "先拼接所有字节，再一次性按 UTF-8 解码。"),
+        Words(
+            'b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")',
+            'b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")',
+        ),
+    ),
+)

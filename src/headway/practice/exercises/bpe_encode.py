@@ -1,0 +1,312 @@
+"""Encoding by byte pairs: of all pairs that can be merged, merge the one that was learned first, until none is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, merged, pair_of, ranks, vocabulary
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, text: str, merges: Any, vocab: Any = None, special_tokens: Any = None, **rest: Any) -> Any:
+    """The definition in steps: cut, symbols, join, number."""
+    rank = {tuple(pair): place for place, pair in enumerate(merges)}
+    tokens = [token for piece in steps.cut(text) for token in steps.join(steps.symbols(piece), rank)]
+    known = ranks(merges)
+    return [steps.number(token, known) for token in tokens]
+
+
+def definition(text: str, merges: Any, vocab: Any = None, special_tokens: Any = None, **rest: Any) -> Any:
+    """Over ids, each merge of the list in its turn: the same, because a merge never makes an earlier one possible that was not."""
+    ids = list(text.encode("utf-8"))
+    for (first, second), new_id in in_ids(merges).items():
+        ids = merged(ids, (first, second), new_id)
+    return ids
+
+
+def lowest_first(word: Any, rank: Any) -> Any:
+    """Merge the pair of the lowest rank, wherever it stands, until no pair has one."""
+    while True:
+        pair = min(counted([word]), key=lambda pair: rank.get(pair, len(rank)), default=None)
+        if pair is None or pair not in rank:
+            return word
+        word = pair_of(word, pair)
+
+
+def _first_match(word: Any, rank: Any) -> Any:
+    place = 0
+    while place + 1 < len(word):
+        if (word[place], word[place + 1]) in rank:
+            word, place = [*word[:place], word[place] + word[place + 1], *word[place + 2 :]], 0
+        else:
+            place += 1
+    return word
+
+
+def _highest_first(word: Any, rank: Any) -> Any:
+    while True:
+        pairs = [pair for pair in counted([word]) if pair in rank]
+        if not pairs:
+            return word
+        word = pair_of(word, max(pairs, key=lambda pair: rank[pair]))
+
+
+def _one_merge(word: Any, rank: Any) -> Any:
+    pairs = [pair for pair in counted([word]) if pair in rank]
+    return pair_of(word, min(pairs, key=lambda pair: rank[pair])) if pairs else word
+
+
+def _longest_match(word: Any, rank: Any) -> Any:
+    known = {first + second for first, second in rank}
+    out, place = [], 0
+    while place < len(word):
+        end = next((end for end in range(len(word), place + 1, -1) if b"".join(word[place:end]) in known), place + 1)
+        out.append(b"".join(word[place:end]))
+        place = end
+    return out
+
+
+def _most_frequent_first(word: Any, rank: Any) -> Any:
+    while True:
+        counts = {pair: count for pair, count in counted([word]).items() if pair in rank}
+        if not counts:
+            return word
+        word = pair_of(word, max(counts, key=lambda pair: counts[pair]))
+
+
+STEPS: dict[str, Step] = {
+    "cut": lambda text: [text] if text else [],
+    "symbols": as_bytes,
+    "join": lowest_first,
+    "number": lambda token, known: known[token],
+}
+
+LOOP = r"for|while|min\(|max\("
+
+MISTAKES = (
+    Mistake(
+        "first_match_merged",
+        {"join": _first_match},
+        Words(
+            "the first pair from the left that can be merged is merged, not the one that was learned first",
+            "合并的是从左边起第一个可合并的对，而不是最先学到的那个",
+        ),
+        Words(
+            "merge the pair of the lowest rank: min(pairs, key=lambda pair: merges.get(pair, inf))",
+            "合并排名最靠前的对：min(pairs, key=lambda pair: merges.get(pair, inf))",
+        ),
+        hides=Words("short words often come out the same", "短词的结果常常相同"),
+        pattern=LOOP,
+    ),
+    Mistake(
+        "last_learned_merged_first",
+        {"join": _highest_first},
+        Words("the pair that was learned last is merged first", "先合并了最后学到的对"),
+        Words("merge the pair of the lowest rank (min, not max)", "合并排名最靠前的对（用 min，而不是 max）"),
+        pattern=LOOP,
+    ),
+    Mistake(
+        "longest_token_taken",
+        {"join": _longest_match},
+        Words(
+            "the longest token of the vocabulary that fits is taken from the left (as WordPiece does); merges are not followed",
+            "从左边起取词表中能匹配的最长词元（WordPiece 的做法），没有按合并规则进行",
+        ),
+        Words("follow the merges in the order in which they were learned", "按学到的顺序进行合并"),
+        hides=Words("most words come out the same", "大多数词的结果相同"),
+        pattern=LOOP,
+    ),
+    Mistake(
+        "most_frequent_merged",
+        {"join": _most_frequent_first},
+        Words(
+            "the pair that is most frequent in this text is merged; the order was fixed in training",
+            "合并的是在这段文本中最频繁的对；顺序在训练时就已确定",
+        ),
+        Words("merge the pair of the lowest rank", "合并排名最靠前的对"),
+        pattern=LOOP,
+    ),
+    Mistake(
+        "one_merge_only",
+        {"join": _one_merge},
+        Words("a single merge is made, then it stops", "只做了一次合并就停止了"),
+        Words("go on until no pair of the text is in merges", "一直合并到没有可合并的对为止"),
+        pattern=r"return|break|if ",
+    ),
+    Mistake(
+        "nothing_merged",
+        {"join": lambda word, rank: word},
+        Words("nothing is merged: there is one token per byte", "没有合并：每个字节一个词元"),
+        Words("apply the merges", "应进行合并"),
+        pattern=r"return|encode",
+    ),
+    Mistake(
+        "code_points_for_bytes",
+        {
+            "symbols": lambda text: list(text),
+            "join": lambda word, rank: _joined_text(word, rank),
+            "number": lambda token, known: _code(token, known),
+        },
+        Words(
+            "text is taken apart into characters (ord), not into bytes: é is one number, and 🙂 one beyond the vocabulary",
+            "文本被拆成了字符（ord）而不是字节：é 成了一个数，🙂 则超出词表",
+        ),
+        Words('start from list(text.encode("utf-8"))', '从 list(text.encode("utf-8")) 开始'),
+        hides=Words("plain letters are one byte each", "普通字母都是一个字节"),
+        pattern=r"ord\(|list\(",
+    ),
+    Mistake(
+        "backwards",
+        {
+            "number": lambda token, known: known[token[::-1]] if token[::-1] in known else known[token],
+            "cut": lambda text: [text[::-1]] if text else [],
+        },
+        Words("the tokens come out in the opposite order", "词元的顺序颠倒了"),
+        Words("keep the order of the text", "保持文本的顺序"),
+        pattern=r"-1|revers|insert",
+    ),
+)
+
+
+def _joined_text(word: Any, rank: Any) -> Any:
+    as_text = {(first.decode("latin-1"), second.decode("latin-1")): place for (first, second), place in rank.items()}
+    while True:
+        pairs = [pair for pair in counted([word]) if pair in as_text]
+        if not pairs:
+            return word
+        word = pair_of(word, min(pairs, key=lambda pair: as_text[pair]))
+
+
+def _code(token: str, known: Any) -> int:
+    return ord(token) if len(token) == 1 else known[token.encode("latin-1")]
+
+
+def _as_ids(inputs: Inputs) -> Inputs:
+    return inputs | {"merges": in_ids(inputs["merges"])}
+
+
+def _as_id_list(inputs: Inputs) -> Inputs:
+    return inputs | {"merges": list(in_ids(inputs["merges"]))}
+
+
+def _as_ranks(inputs: Inputs) -> Inputs:
+    return inputs | {"merges": {tuple(pair): place for place, pair in enumerate(inputs["merges"])}}
+
+
+def _as_text(inputs: Inputs) -> Inputs:
+    return inputs | {"merges": [tuple(part.decode("latin-1") for part in pair) for pair in inputs["merges"]]}
+
+
+def _numbered(answer: Any, inputs: Inputs) -> Any:
+    """Tokens as bytes or text by their ids."""
+    known = ranks(inputs["merges"])
+    if not isinstance(answer, tuple) or not all(isinstance(part, str | bytes) for part in answer):
+        return answer
+    tokens = [part.encode("latin-1", "ignore") if isinstance(part, str) else part for part in answer]
+    return [known[token] for token in tokens] if all(token in known for token in tokens) else answer
+
+
+MERGES = (
+    Convention(encode=_as_ids),
+    Convention(),
+    Convention(encode=_as_id_list),
+    Convention(encode=_as_ranks),
+    Convention(encode=_as_text),
+    Convention(encode=lambda inputs: {name: value for name, value in inputs.items() if name != "merges"}, role="vocab"),
+)
+VOCABS = (
+    Convention(),
+    Convention(encode=lambda inputs: inputs | {"vocab": vocabulary(inputs["merges"])}, role="vocab"),
+    Convention(encode=lambda inputs: inputs | {"vocab": ranks(inputs["merges"])}, role="vocab"),
+    Convention(
+        encode=lambda inputs: inputs | {"vocab": {token.decode("latin-1"): number for token, number in ranks(inputs["merges"]).items()}},
+        role="vocab",
+    ),
+)
+GIVEN = (
+    Convention(decode=_numbered),
+    Convention(
+        Words("it takes bytes", "它接收字节"),
+        lambda inputs: inputs | {"text": inputs["text"].encode("utf-8")},
+        decode=_numbered,
+        role="text",
+        named=r"byte",
+    ),
+    Convention(
+        Words("it takes bytes as numbers", "它接收以数字表示的字节"),
+        lambda inputs: inputs | {"text": list(inputs["text"].encode("utf-8"))},
+        decode=_numbered,
+        role="text",
+        named=r"ids|tokens",
+    ),
+)
+CUTS = (
+    Convention(),
+    Convention(
+        Words(
+            "it cuts the text into words first, as GPT-2 does, and merges within them", "它先像 GPT-2 那样把文本切成单词，只在单词内部合并"
+        ),
+        steps={"cut": cut},
+        said=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern",
+    ),
+)
+
+NONE = Words("an empty text", "空文本")
+
+
+def pairs(*texts: str) -> list[tuple[bytes, bytes]]:
+    """Merges written as 'a b'."""
+    read = []
+    for text in texts:
+        first, second = text.replace("_", "\0").split(" ")
+        read.append((first.replace("\0", " ").encode("utf-8"), second.replace("\0", " ").encode("utf-8")))
+    return read
+
+
+def probes() -> tuple[Probe, ...]:
+    """Merges whose order decides, runs, letters of several bytes, nothing to merge, and a text of one letter."""
+    hello = pairs("l l", "h e", "e ll", "ell o", "he l", "he ll", "_ h")
+    chain = pairs("b c", "a b", "ab c", "c d", "bc d")
+    runs = pairs("a a", "aa a", "b a", "ba aa", "n a", "ba na")
+    accents = [(b"\xc3", b"\xa9"), (b"\xf0", b"\x9f"), (b"\x99", b"\x82"), (b"\xf0\x9f", b"\x99\x82"), *pairs("n é", "t é")]
+    return (
+        Probe("order decides", {"text": "hello hell he", "merges": hello}),
+        Probe("chain", {"text": "abcd abc bcd ab", "merges": chain}),
+        Probe("runs", {"text": "aaaaa banana baaa", "merges": runs}),
+        Probe("letters of several bytes", {"text": "né é🙂 thé", "merges": accents}),
+        Probe("nothing to merge", {"text": "xyz", "merges": chain}),
+        Probe("one letter", {"text": "a", "merges": chain}),
+        Probe("no letter", {"text": "", "merges": chain}, NONE),
+    )
+
+
+EXERCISE = Exercise(
+    name="bpe_encode",
+    title=Words("encoding by byte pairs", "字节对编码（编码）"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("text", ("s", "string", "word", "input_text", "token", "text_bytes", "ids", "tokens", "byte_string", "data")),
+        Role("merges", ("ranks", "bpe_ranks", "merge_rules", "merge_table", "merge_ranks", "rules", "bpe_merges", "mergeable_ranks")),
+        Role("vocab", ("vocabulary", "token_to_id", "encoder", "stoi", "id_to_token")),
+        Role("special_tokens", ("specials",), neutral=None),
+    ),
+    called=r"bpe_?enc|encode_?bpe|(?<!positional_)(?<!pos_)(?<!one_hot_)^(bpe_)?(encode|tokenize|bpe)(_text|_ids|_bytes|_chunk|_word|_ordinary)?$|apply_?(bpe|merges)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(VOCABS, MERGES, GIVEN, CUTS),
+    equation="while a pair of the text is in merges: merge the one that was learned first",
+    hints=(
+        Words("Begin with the bytes; look at all pairs that stand beside each other now.", "从字节开始；看当前所有相邻的对。"),
+        Words(
+            "Of those that are in merges take the one of the lowest rank, merge it everywhere, and look again.",
+            "在可合并的对中取排名最靠前的，在各处合并，然后再看。",
+        ),
+        Words(
+            "pair = min(pairs, key=lambda p: merges.get(p, inf)); if pair not in merges: break; ids = merge(ids, pair, merges[pair])",
+            "pair = min(pairs, key=lambda p: merges.get(p, inf)); if pair not in merges: break; ids = merge(ids, pair, merges[pair])",
+        ),
+    ),
+)

@@ -1,0 +1,323 @@
+"""Training a byte-pair encoding: merge the most frequent pair, count again, and so on."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections import Counter
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from headway import files
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.recipes.byte_pairs import GPT2_CUT, as_bytes, as_characters, counted, cut, pair_of, ranks, read_merges
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, text: str, num_merges: int, special_tokens: Any = None, **rest: Any) -> Any:
+    """The definition in steps: specials, cut, symbols, rounds, counts, best, merge."""
+    words = [steps.symbols(piece) for piece in steps.cut(text, steps.specials(special_tokens or ()))]
+    merges: list[Any] = []
+    first: Any = None
+    for _ in range(steps.rounds(num_merges)):
+        counts = steps.counts(words)
+        first = first or dict(counts)
+        left = steps.left(counts, first, merges)
+        if not left:
+            break
+        pair = steps.best(left, merges)
+        merges.append(pair)
+        words = [steps.merge(word, pair) for word in words]
+    return tuple(merges)
+
+
+def definition(text: str, num_merges: int, special_tokens: Any = None, **rest: Any) -> Any:
+    """The same over distinct words and how often each occurs; of equally frequent pairs the greater one."""
+    parts = re.split("|".join(map(re.escape, special_tokens)), text) if special_tokens else [text]
+    words = Counter(tuple(as_bytes(word)) for part in parts for word in GPT2_CUT.findall(part))
+    merges: list[tuple[bytes, bytes]] = []
+    while len(merges) < num_merges:
+        pairs: Counter[tuple[bytes, bytes]] = Counter()
+        for word, count in words.items():
+            for pair in pairwise(word):
+                pairs[pair] += count
+        if not pairs:
+            break
+        best = max(pairs, key=lambda pair: (pairs[pair], pair))
+        merges.append(best)
+        joined: Counter[tuple[bytes, ...]] = Counter()
+        for word, count in words.items():
+            joined[tuple(pair_of(word, best))] += count
+        words = joined
+    return tuple(merges)
+
+
+def greatest(counts: Any, merges: Any) -> Any:
+    """The most frequent, and of those the greatest in bytes."""
+    return max(counts, key=lambda pair: (counts[pair], pair))
+
+
+def first_seen(counts: Any, merges: Any) -> Any:
+    """The most frequent, and of those the one met first."""
+    return max(counts, key=counts.get)
+
+
+def smallest(counts: Any, merges: Any) -> Any:
+    """The most frequent, and of those the one with the lowest ids."""
+    known = ranks(merges)
+    return min(counts, key=lambda pair: (-counts[pair], *(known.get(part, 0) for part in pair)))
+
+
+def _of_distinct(words: Any) -> Any:
+    return counted([list(word) for word in dict.fromkeys(map(tuple, words))])
+
+
+def _first_place_only(word: Any, pair: Any) -> Any:
+    for place in range(len(word) - 1):
+        if (word[place], word[place + 1]) == pair:
+            return [*word[:place], pair[0] + pair[1], *word[place + 2 :]]
+    return word
+
+
+STEPS: dict[str, Step] = {
+    "specials": tuple,
+    "cut": cut,
+    "symbols": as_bytes,
+    "rounds": lambda num_merges: num_merges,
+    "counts": counted,
+    "left": lambda counts, first, merges: counts,
+    "best": greatest,
+    "merge": pair_of,
+}
+
+ASCII = Words("a text of plain letters does not show it", "只有普通字母的文本看不出来")
+
+MISTAKES = (
+    Mistake(
+        "characters_not_bytes",
+        {"symbols": as_characters},
+        Words(
+            "text is taken apart into characters, not into bytes: é and 🙂 are one symbol each, and others will be unknown",
+            "文本被拆成了字符而不是字节：é 与 🙂 各是一个符号，其他字符则会成为未知",
+        ),
+        Words('start from text.encode("utf-8"): 256 symbols cover every text', '从 text.encode("utf-8") 开始：256 个符号就能覆盖任何文本'),
+        hides=ASCII,
+        pattern=r"list\(|for .* in|encode",
+    ),
+    Mistake(
+        "merged_across_words",
+        {
+            "cut": lambda text, specials: [
+                part for part in (re.split("|".join(map(re.escape, specials)), text) if specials else [text]) if part
+            ]
+        },
+        Words(
+            "pairs are merged across the boundaries of words: tokens come out that hold the end of one word and the space before the next",
+            "跨越了单词的边界合并：会产生包含前一个词的结尾与下一个词前空格的词元",
+        ),
+        Words(
+            "cut the text first (GPT-2's pattern), and count and merge within the pieces",
+            "先切分文本（GPT-2 的正则），只在每一片内部计数与合并",
+        ),
+        pattern=r"encode|findall|split",
+    ),
+    Mistake(
+        "cut_at_spaces",
+        {
+            "cut": lambda text, specials: [
+                piece for part in (re.split("|".join(map(re.escape, specials)), text) if specials else [text]) for piece in part.split()
+            ]
+        },
+        Words(
+            "the text is cut with split(): spaces are lost, and no token begins with one",
+            "用 split() 切分文本：空格丢失，没有以空格开头的词元",
+        ),
+        Words("keep the space with the word behind it, as GPT-2's pattern does", "像 GPT-2 的正则那样，把空格留在后面的词上"),
+        pattern=r"split\(",
+    ),
+    Mistake(
+        "special_tokens_counted",
+        {"specials": lambda specials: ()},
+        Words("special tokens are taken apart and counted like any text", "特殊词元像普通文本一样被拆开并计数"),
+        Words("split the text at them first, and leave them out", "先在特殊词元处切开文本，并去掉它们"),
+        hides=Words("texts without special tokens do not show it", "没有特殊词元的文本看不出来"),
+        pattern=r"special|split",
+    ),
+    Mistake(
+        "one_round_too_many",
+        {"rounds": lambda num_merges: num_merges + 1},
+        Words("one merge too many is made", "多做了一次合并"),
+        Words("there are vocab_size - 256 (and less the special tokens) merges", "合并次数是 vocab_size - 256（再减去特殊词元的个数）"),
+        pattern=r"range|while|256",
+    ),
+    Mistake(
+        "one_round_too_few",
+        {"rounds": lambda num_merges: num_merges - 1},
+        Words("one merge too few is made", "少做了一次合并"),
+        Words("there are vocab_size - 256 (and less the special tokens) merges", "合并次数是 vocab_size - 256（再减去特殊词元的个数）"),
+        pattern=r"range|while|256",
+    ),
+    Mistake(
+        "least_frequent_merged",
+        {"best": lambda counts, merges: min(counts, key=lambda pair: (counts[pair], pair))},
+        Words("the least frequent pair is merged", "合并的是出现最少的对"),
+        Words("take the most frequent", "应取出现最多的"),
+        pattern=r"min\(|sort",
+    ),
+    Mistake(
+        "counts_not_taken_anew",
+        {"left": lambda counts, first, merges: {pair: count for pair, count in first.items() if pair not in merges}},
+        Words(
+            "pairs are counted once, at the beginning: merged tokens never merge further", "只在开始时统计一次：合并出的词元不会再参与合并"
+        ),
+        Words("count anew after every merge, or bring the counts up to date", "每次合并后重新统计，或更新计数"),
+        hides=Words("the first merge is right", "第一次合并是对的"),
+        pattern=r"counts|stats",
+    ),
+    Mistake(
+        "distinct_words_counted_once",
+        {"counts": _of_distinct},
+        Words("each distinct word counts once, however often it occurs", "每个不同的单词只计一次，不管出现多少次"),
+        Words("weight a word's pairs by how often the word occurs", "单词中的对要乘以该单词出现的次数"),
+        pattern=r"\+= *1|set\(",
+    ),
+    Mistake(
+        "first_place_only",
+        {"merge": _first_place_only},
+        Words("only the first place in a word is merged", "每个单词中只合并了第一处"),
+        Words("go on through the whole word", "应处理整个单词"),
+        hides=Words("a pair that occurs once per word does not show it", "每个单词中只出现一次的对看不出来"),
+        pattern=r"index|break|replace\(.*1\)",
+    ),
+)
+
+
+@lru_cache(maxsize=64)
+def _file_with(text: str) -> str:
+    folder = Path(tempfile.mkdtemp(prefix="headway-"))
+    files.write_text(folder / "corpus.txt", text)
+    return str(folder / "corpus.txt")
+
+
+def _total(inputs: Inputs) -> int:
+    return 256 + inputs["num_merges"] + len(inputs.get("special_tokens") or ())
+
+
+def _without(inputs: Inputs, name: str) -> Inputs:
+    return {key: value for key, value in inputs.items() if key != name}
+
+
+def _as_vocab_size(inputs: Inputs) -> Inputs:
+    return _without(inputs, "num_merges") | {"vocab_size": _total(inputs)}
+
+
+def _as_path(inputs: Inputs) -> Inputs:
+    return _without(inputs, "text") | {"input_path": _file_with(inputs["text"])}
+
+
+def _as_ids(inputs: Inputs) -> Inputs:
+    return inputs | {"text": list(inputs["text"].encode("utf-8"))}
+
+
+def _as_texts(inputs: Inputs) -> Inputs:
+    return inputs | {"text": [inputs["text"]]}
+
+
+def _merges(answer: Any, inputs: Inputs) -> Any:
+    return read_merges(answer)
+
+
+SIZES = (Convention(decode=_merges), Convention(encode=_as_vocab_size, decode=_merges, role="vocab_size"))
+SOURCES = (
+    Convention(),
+    Convention(encode=_as_path, role="input_path"),
+    Convention(Words("it takes bytes as numbers", "它接收以数字表示的字节"), _as_ids, role="text", named=r"ids|tokens|bytes"),
+    Convention(Words("it takes a list of texts", "它接收文本的列表"), _as_texts, role="text", named=r"texts|corpus|docs|data|lines"),
+)
+TIES = (
+    Convention(),
+    Convention(
+        Words(
+            "of equally frequent pairs it merges the one it met first, as minbpe does", "出现次数相同时，它合并最先遇到的对，与 minbpe 相同"
+        ),
+        steps={"best": first_seen},
+    ),
+    Convention(
+        Words(
+            "of equally frequent pairs it merges the one with the lowest ids, as Hugging Face does",
+            "出现次数相同时，它合并 id 最小的对，与 Hugging Face 相同",
+        ),
+        steps={"best": smallest},
+    ),
+)
+UNCUT = r"\A(?!(.|\n)*(special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
+CUTS = (
+    Convention(),
+    Convention(
+        Words(
+            "it does not cut the text into words first, as minbpe's BasicTokenizer: tokens may reach across words",
+            "它没有先把文本切成单词（与 minbpe 的 BasicTokenizer 相同）：词元可能跨越单词",
+        ),
+        steps={"cut": lambda text, specials: [text]},
+        said=UNCUT,
+    ),
+)
+
+TIE = Words("", "")
+BROKEN_OTHERWISE = Words(
+    "of equally frequent pairs it merges another than the greatest in bytes (CS336), the first met (minbpe) or the lowest ids (Hugging Face)",
+    "出现次数相同时，它的选择既不是字节最大的（CS336），也不是最先遇到的（minbpe），也不是 id 最小的（Hugging Face）",
+)
+PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"
+ACCENTS = "né né né né né 🙂🙂 🙂🙂 🙂🙂 déjà déjà né"
+
+
+def probes() -> tuple[Probe, ...]:
+    """Words of unlike frequency, letters of several bytes, runs, special tokens; and a text where pairs are equally frequent."""
+    return (
+        Probe("words", {"text": PLAIN, "num_merges": 3}),
+        Probe("more words", {"text": PLAIN, "num_merges": 6}),
+        Probe("letters of several bytes", {"text": ACCENTS, "num_merges": 3}),
+        Probe("runs", {"text": "aaaaaa aaaaaa baaa baaa baaa caa", "num_merges": 3}),
+        Probe("across words", {"text": "he s he s he s he s he", "num_merges": 2}),
+        Probe("special tokens", {"text": "ab ab<|end|>ab abc<|end|>abc ab<|end|>", "num_merges": 2, "special_tokens": ["<|end|>"]}),
+        Probe("ties", {"text": "ba ca ba ca da", "num_merges": 2}, TIE, caution=BROKEN_OTHERWISE),
+    )
+
+
+EXERCISE = Exercise(
+    name="bpe_train",
+    title=Words("training a byte-pair encoding", "训练字节对编码（BPE）"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("text", ("corpus", "data", "s", "string", "texts", "train_text", "training_text", "ids", "tokens", "docs", "raw_text")),
+        Role("input_path", ("path", "file", "filename", "file_path", "corpus_path")),
+        Role("num_merges", ("n_merges", "merges", "n", "k", "num_iterations", "iterations", "num_merge")),
+        Role("vocab_size", ("size", "v", "vocabulary_size", "target_vocab_size", "n_vocab")),
+        Role("special_tokens", ("specials", "special", "special_toks"), neutral=None),
+        Role("verbose", ("debug",), neutral=False),
+    ),
+    called=r"train_?(bpe|tokenizer|byte)|bpe_?train|learn_?bpe|(byte_?)?pair_?encoding(?!.*(decode|encode))|^(run_)?train_?bpe$|get_merges",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(SIZES, SOURCES, TIES, CUTS),
+    equation="merges ← merges + [the most frequent pair], merged everywhere, num_merges times",
+    hints=(
+        Words(
+            "Begin with the bytes of the text, cut into words; tokens never reach across words.",
+            "从文本的字节开始，先切成单词；词元不会跨越单词。",
+        ),
+        Words(
+            "Each round: count all pairs, take the most frequent, merge it everywhere, and count anew.",
+            "每一轮：统计所有的对，取最多的，在各处合并，然后重新统计。",
+        ),
+        Words(
+            "best = max(counts, key=lambda pair: (counts[pair], pair)); words = [merge(word, best) for word in words]",
+            "best = max(counts, key=lambda pair: (counts[pair], pair)); words = [merge(word, best) for word in words]",
+        ),
+    ),
+)

@@ -1,0 +1,178 @@
+"""Cross-attention: queries from one sequence, keys and values from another."""
+
+from __future__ import annotations
+
+import numpy
+
+from headway.practice.exercise import Convention, Exercise, Mistake, Probe, Role
+from headway.practice.recipes.attention import MASK_SHAPES, RETURNS
+from headway.practice.recipes.attention_mistakes import MASKS, MIXING, SCORES, SOFTMAXES, without
+from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.projection_forms import WEIGHT_FORMS, WITHOUT_OUTPUT, two_sequences
+from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
+from headway.practice.recipes.projection_scale import scale_recovery
+from headway.practice.recipes.projections import (
+    FUSED,
+    NUM_HEADS,
+    OPERANDS,
+    OPTIONS,
+    PARTS,
+    SEQUENCE,
+    SIZES,
+    STEPS,
+    WITH_OPTIONAL_OUTPUT,
+    definition,
+    recipe,
+)
+from headway.practice.recipes.sequences import BATCH, MATRICES, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.words import Words
+
+CONTEXT = Role(
+    "context",
+    tuple(
+        "encoder_output encoder_outputs enc_output enc_out enc_outputs memory cond y context_embeddings encoder_hidden_states kv source src x_2 x2 "
+        "key_value_states other ctx encoder_states encoder_hidden context_vec enc encoder x_kv kv_input z".split()
+    ),
+)
+CONTEXT_WIDTH = Role(
+    "context_width",
+    tuple(
+        "context_dim d_context d_cond d_encoder kv_dim d_ctx encoder_dim dim_context enc_dim d_enc cross_dim d_kv cross_attention_dim d_source "
+        "d_in_kv d_memory kdim key_value_dim".split()
+    ),
+    is_size=True,
+    size_of=lambda inputs: inputs["key"].shape[-1],
+)
+FIRST = Role(
+    OPERANDS[0].name, (*OPERANDS[0].called, *SEQUENCE.called, "x", "x_1", "x1", "decoder_input", "dec", "decoder", "x_q", "dec_output")
+)
+
+SEQUENCES = (
+    Mistake(
+        "sequences_exchanged",
+        {"sequences": lambda query, key, value: (key, query, query)},
+        Words(
+            "the queries come from the context, keys and values from x: the answer is as long as the context",
+            "query 来自 context，而 key 与 value 来自 x：输出与 context 等长",
+        ),
+        Words(
+            "queries come from x (the decoder), keys and values from the context (the encoder)",
+            "query 来自 x（解码器），key 与 value 来自 context（编码器）",
+        ),
+        hides=Words("with sequences of one length the shape is the same", "两个序列等长时形状相同"),
+        pattern=r"[qQ]\w* *=",
+    ),
+    Mistake(
+        "context_not_used",
+        {"sequences": lambda query, key, value: (query, query, query)},
+        Words("the context is never used: this is self-attention", "没有用到 context：这只是自注意力"),
+        Words("take keys and values from the context", "key 与 value 应来自 context"),
+        pattern=r"[kK]\w* *=",
+    ),
+    Mistake(
+        "query_not_used",
+        {"sequences": lambda query, key, value: (key, key, value)},
+        Words("everything comes from the context: x is never used", "全部来自 context：没有用到 x"),
+        Words("take the queries from x", "query 应来自 x"),
+        pattern=r"[qQ]\w* *=",
+    ),
+    Mistake(
+        "values_from_the_query",
+        {"sequences": lambda query, key, value: (query, key, query)},
+        Words("the values come from x, not from the context", "value 来自 x，而不是 context"),
+        Words("take keys and values from the context", "key 与 value 应来自 context"),
+        hides=Words("sequences of different lengths raise; of one length, nothing shows", "两个序列不等长时会报错；等长时看不出来"),
+        pattern=r"[vV]\w* *=",
+    ),
+    Mistake(
+        "keys_from_the_query",
+        {"sequences": lambda query, key, value: (query, query, value)},
+        Words("the keys come from x, not from the context", "key 来自 x，而不是 context"),
+        Words("take keys and values from the context", "key 与 value 应来自 context"),
+        hides=Words("sequences of different lengths raise; of one length, nothing shows", "两个序列不等长时会报错；等长时看不出来"),
+        pattern=r"[kK]\w* *=",
+    ),
+)
+
+
+UNSEEN = (
+    "position_meets_itself_only",
+    "given_scale_ignored",
+    "whole_numbers_out",
+    "causal_replaces_the_mask",
+    "mask_replaces_the_causal",
+    "either_mask_allows",
+    "heads_and_width_exchanged",  # with sequences of two lengths it raises
+    "mask_added_as_zero_and_one",  # right where the mask is one to be added, and no causal one comes beside it
+)
+
+
+def probes() -> tuple[Probe, ...]:
+    """Two sequences of different lengths and widths, then of one; one head and several; padding of the context; biases."""
+    draw = Draw(29)
+    held, mixed = draw.weights(7, 7), draw.weights(7, 7, output=7)
+    many = draw.weights(12, 12, output=12)
+    biased = draw.weights(12, 12, output=12, biases=PARTS)
+    outer = {name: array for name, array in biased.items() if name.endswith("weight") or name == "output_bias"}
+    single = draw.weights(7, 7, biases=PARTS[:3])
+    heads = {"num_heads": 3}
+    padding = (numpy.arange(6) < numpy.array([[4], [6]]))[:, None]
+    return (
+        Probe("batch", draw.two(4, 6, 7, 7) | held, BATCH),
+        Probe("widths", draw.two(4, 6, 7, 5) | draw.weights(7, 7, context_width=5), BATCH),
+        Probe("wide", draw.two(4, 6, 5, 5) | draw.weights(5, 7), BATCH),
+        Probe("square", draw.two(3, 3, 3, 3) | draw.weights(3, 3), BATCH),
+        Probe("one length", draw.two(5, 5, 7, 7) | held, BATCH),
+        Probe("single", draw.two(4, 6, 7, 7, ()) | held, SINGLE, UNBATCHED),
+        Probe("single, wide", draw.two(4, 6, 5, 5, ()) | draw.weights(5, 7), SINGLE, UNBATCHED),
+        Probe("biases", draw.two(4, 6, 7, 7) | single, BATCH),
+        Probe("padded", draw.two(4, 6, 7, 7) | held | {"mask": padding}, BATCH),
+        Probe("one length, padded", draw.two(5, 5, 7, 7) | held | {"mask": PADDING[:, None]}, BATCH),
+        Probe("output", draw.two(4, 6, 7, 7) | mixed, BATCH),
+        Probe("heads", draw.two(4, 6, 12, 12) | many | heads, BATCH),
+        Probe("heads, widths", draw.two(4, 6, 12, 8) | draw.weights(12, 12, output=12, context_width=8) | heads, BATCH),
+        Probe("heads, one length", draw.two(5, 5, 12, 12) | many | heads, BATCH),
+        Probe("heads, biases", draw.two(4, 6, 12, 12) | biased | heads, BATCH),
+        Probe("heads, output bias", draw.two(4, 6, 12, 12) | outer | heads, BATCH),
+        Probe("heads, padded", draw.two(4, 6, 12, 12) | many | heads | {"mask": padding[:, None]}, BATCH),
+        Probe("heads, padded, biases", draw.two(4, 6, 12, 12) | biased | heads | {"mask": padding[:, None]}, BATCH),
+        Probe("heads without output", draw.two(4, 6, 12, 12) | draw.weights(12, 12) | heads, BATCH),
+        Probe("projected", draw.three(4, 6, 5, ()), MATRICES),
+        Probe("projected, square", draw.three(5, 5, 5, ()), MATRICES),
+        Probe("projected batch", draw.three(4, 6, 5), BATCH),
+    )
+
+
+EXERCISE = Exercise(
+    name="cross_attention",
+    title=Words("cross-attention", "交叉注意力"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(FIRST, CONTEXT, *OPERANDS[1:], *WITH_OPTIONAL_OUTPUT, NUM_HEADS, CONTEXT_WIDTH, *OPTIONS, *SIZES),
+    called=r"cross_?(multi_?head_?)?att|enc(oder)?_?dec(oder)?_?att",
+    probes=probes,
+    mistakes=(*SEQUENCES, *WEIGHTS, *HEADS, *OUTPUT, *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN)),
+    conventions=(
+        (Convention(), Convention(encode=two_sequences("query", "context"), role="context")),
+        WEIGHT_FORMS,
+        WITHOUT_OUTPUT,
+        MASK_FORMS,
+        MASK_SHAPES,
+        RETURNS,
+    ),
+    recoveries=(scale_recovery((None, None)), scale_recovery((2, 3))),
+    equation="softmax((x @ Wq) @ (context @ Wk)ᵀ / √head_dim) @ (context @ Wv)",
+    fused=FUSED,
+    hints=(
+        Words("The decoder asks, the encoder's output answers.", "解码器提问，编码器的输出作答。"),
+        Words(
+            "Queries from x, keys and values from the context; the answer is as long as x.",
+            "query 来自 x，key 与 value 来自 context；输出与 x 等长。",
+        ),
+        Words(
+            "q, k, v = x @ Wq, context @ Wk, context @ Wv; then attention as ever",
+            "q, k, v = x @ Wq, context @ Wk, context @ Wv；之后与普通注意力相同",
+        ),
+    ),
+)

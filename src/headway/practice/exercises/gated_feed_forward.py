@@ -1,0 +1,449 @@
+"""gated_feed_forward: (activation(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ, with SiLU the SwiGLU of Llama."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.functions import GatedFeedForwardWeights, LinearWeights
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role
+from headway.practice.exercises.feed_forward import BATCH, QUIET, VECTOR, factor_of, turned
+from headway.practice.recipes.activations import gelu, gelu_tanh, identity, quick_gelu, relu, sigmoid, silu
+from headway.practice.words import Words
+
+
+def recipe(
+    steps: Any,
+    x: Any,
+    gate_weight: Any,
+    up_weight: Any,
+    down_weight: Any,
+    gate_bias: Any = None,
+    up_bias: Any = None,
+    down_bias: Any = None,
+) -> Any:
+    """The definition in steps: weights, gate, up, activation, bend_gate, bend_up, join, down, finish."""
+    gate_weight, up_weight, down_weight = steps.weights(gate_weight, up_weight, down_weight)
+    gate, up = _add(steps.gate(x, gate_weight), gate_bias), _add(steps.up(x, up_weight), up_bias)
+    hidden = steps.join(steps.bend_gate(gate, steps.activation), steps.bend_up(up, steps.activation))
+    return steps.finish(steps.down(hidden, down_weight, down_bias), x, steps.activation)
+
+
+def definition(
+    x: Any, gate_weight: Any, up_weight: Any, down_weight: Any, gate_bias: Any = None, up_bias: Any = None, down_bias: Any = None
+) -> Any:
+    """headway.functions takes the weights as a tree."""
+    pairs = ((gate_weight, gate_bias), (up_weight, up_bias), (down_weight, down_bias))
+    return functions.gated_feed_forward(x, GatedFeedForwardWeights(*(LinearWeights(*pair) for pair in pairs)))
+
+
+def _add(product: Any, bias: Any) -> Any:
+    return product if bias is None else product + bias
+
+
+STEPS = {
+    "weights": lambda gate, up, down: (gate, up, down),
+    "gate": lambda x, weight: x @ weight.T,
+    "up": lambda x, weight: x @ weight.T,
+    "activation": silu,
+    "bend_gate": lambda gate, activation: activation(gate),
+    "bend_up": lambda up, activation: up,
+    "join": lambda gate, up: gate * up,
+    "down": lambda hidden, weight, bias: _add(hidden @ weight.T, bias),
+    "finish": lambda answer, x, activation: answer,
+}
+
+USE = Words("(silu(x @ gate.T) * (x @ up.T)) @ down.T", "(silu(x @ gate.T) * (x @ up.T)) @ down.T")
+GATE = Words("bend the gate, and the gate alone: silu(x @ gate.T) * (x @ up.T)", "只对门做激活：silu(x @ gate.T) * (x @ up.T)")
+SILU = Words("SwiGLU's activation is SiLU, x · sigmoid(x)", "SwiGLU 的激活函数是 SiLU，即 x · sigmoid(x)")
+ACT = r"silu|sigmoid|gelu|relu|exp|tanh"
+
+
+def _turned_by_reshape(x: Any, weight: Any) -> Any:
+    return x @ weight.reshape(weight.shape[::-1])
+
+
+def _softmax(x: Any) -> Any:
+    powers = numpy.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+MISTAKES = (
+    Mistake(
+        "activation_on_up",
+        {"bend_gate": lambda gate, activation: gate, "bend_up": lambda up, activation: activation(up)},
+        Words("the activation is on the up branch, not on the gate", "激活函数加在了 up 分支上，而不是门上"),
+        GATE,
+        hides=Words("weights that are trained so do not show it; stored ones do", "自己训练的权重看不出来，加载现成的权重才会出错"),
+        pattern=ACT,
+    ),
+    Mistake(
+        "activation_missing",
+        {"bend_gate": lambda gate, activation: gate},
+        Words("there is no activation: gate and up are only multiplied", "没有激活函数：只是把 gate 与 up 相乘"),
+        GATE,
+        pattern=r"\*",
+    ),
+    Mistake(
+        "activation_on_both",
+        {"bend_up": lambda up, activation: activation(up)},
+        Words("the activation is on both branches", "两个分支都做了激活"),
+        GATE,
+        pattern=ACT,
+    ),
+    Mistake(
+        "activation_on_product",
+        {"bend_gate": lambda gate, activation: gate, "join": lambda gate, up: silu(gate * up)},
+        Words("the activation is taken of the product of gate and up", "对 gate 与 up 的乘积做了激活"),
+        GATE,
+        pattern=ACT,
+    ),
+    Mistake(
+        "activation_on_answer",
+        {"bend_gate": lambda gate, activation: gate, "finish": lambda answer, x, activation: activation(answer)},
+        Words("the activation stands behind the last map", "激活函数放在了最后一次映射之后"),
+        GATE,
+        pattern=ACT,
+    ),
+    Mistake(
+        "up_not_used",
+        {"join": lambda gate, up: gate},
+        Words("the up branch is never used: it is a plain feed-forward with SiLU", "up 分支没有用上：只是带 SiLU 的普通前馈网络"),
+        GATE,
+        hides=Words("zeros for the up weight must give zeros", "up 权重为零时，结果必须为零"),
+        pattern=ACT,
+    ),
+    Mistake(
+        "gate_not_used",
+        {"join": lambda gate, up: up},
+        Words("the gate is never used: it is two linear maps", "门没有用上：只是两次线性映射"),
+        GATE,
+        pattern=r"@|linear|dot",
+    ),
+    Mistake(
+        "gate_used_twice",
+        {"weights": lambda gate, up, down: (gate, gate, down)},
+        Words("both branches use the gate's weight", "两个分支用的都是门的权重"),
+        GATE,
+        pattern=r"@|linear|dot",
+    ),
+    Mistake(
+        "up_used_twice",
+        {"weights": lambda gate, up, down: (up, up, down)},
+        Words("both branches use the up weight", "两个分支用的都是 up 的权重"),
+        GATE,
+        pattern=r"@|linear|dot",
+    ),
+    Mistake(
+        "branches_added",
+        {"join": lambda gate, up: gate + up},
+        Words("gate and up are added", "gate 与 up 相加了"),
+        Words("multiply them element by element", "应逐元素相乘"),
+        pattern=r"\+",
+    ),
+    Mistake(
+        "first_maps_alone",
+        {"down": lambda hidden, weight, bias: hidden},
+        Words("the last map is missing: the answer is as wide as the inside", "缺少最后一次映射：输出与中间层同宽"),
+        USE,
+        pattern=r"return",
+    ),
+    Mistake(
+        "residual_added",
+        {"finish": lambda answer, x, activation: answer + x},
+        Words("x is added to the answer: the residual belongs to the block around it", "结果里加上了 x：残差属于外面的块"),
+        Words("return the feed-forward alone", "只返回前馈网络的结果"),
+        pattern=r"\+ *x|x *\+|\+=",
+    ),
+    Mistake(
+        "sigmoid_for_silu",
+        {"activation": sigmoid},
+        Words(
+            "the gate is sigmoid(x @ gateᵀ), that of the first GLU: the factor x @ gateᵀ is missing",
+            "门用的是 sigmoid(x @ gateᵀ)，即最早的 GLU：少乘了 x @ gateᵀ",
+        ),
+        SILU,
+        pattern=r"sigmoid|exp",
+    ),
+    Mistake(
+        "exponent_sign",
+        {"activation": lambda x: x * sigmoid(-x)},
+        Words("the sign inside the sigmoid is wrong: x · sigmoid(-x)", "sigmoid 里的符号反了：x · sigmoid(-x)"),
+        SILU,
+        pattern=r"exp|sigmoid",
+    ),
+    Mistake(
+        "tanh_for_silu",
+        {"activation": numpy.tanh},
+        Words("the gate's activation is tanh", "门的激活函数用了 tanh"),
+        SILU,
+        pattern=r"tanh",
+    ),
+    Mistake(
+        "softmax_for_silu",
+        {"activation": _softmax},
+        Words("the gate's activation is a softmax over the inside", "门的激活函数用了中间层上的 softmax"),
+        SILU,
+        pattern=r"softmax|sum",
+    ),
+    Mistake(
+        "relu_for_silu",
+        {"activation": relu},
+        Words("the gate's activation is ReLU (ReGLU)", "门的激活函数用了 ReLU（ReGLU）"),
+        SILU,
+        pattern=r"relu|max",
+    ),
+    Mistake(
+        "gelu_for_silu",
+        {"activation": gelu},
+        Words("the gate's activation is GELU (GEGLU)", "门的激活函数用了 GELU（GEGLU）"),
+        SILU,
+        pattern=r"gelu|erf",
+    ),
+    Mistake(
+        "gelu_tanh_for_silu",
+        {"activation": gelu_tanh},
+        Words("the gate's activation is GELU in its tanh form (GEGLU)", "门的激活函数用了 tanh 形式的 GELU（GEGLU）"),
+        SILU,
+        pattern=r"gelu|tanh",
+    ),
+    Mistake(
+        "quick_gelu_for_silu",
+        {"activation": quick_gelu},
+        Words("the gate's activation is x · sigmoid(1.702 x)", "门的激活函数用了 x · sigmoid(1.702 x)"),
+        SILU,
+        pattern=r"1\.70",
+    ),
+    Mistake(
+        "gate_reshaped",
+        {"gate": _turned_by_reshape},
+        Words("the gate's weight is reshaped where it must be transposed", "门的权重用 reshape 代替了转置"),
+        Words("use weight.T", "使用 weight.T"),
+        pattern=r"reshape|view",
+    ),
+    Mistake(
+        "all_reshaped",
+        {
+            "gate": _turned_by_reshape,
+            "up": _turned_by_reshape,
+            "down": lambda hidden, weight, bias: _add(_turned_by_reshape(hidden, weight), bias),
+        },
+        Words("the weights are reshaped where they must be transposed", "权重用 reshape 代替了转置"),
+        Words("use weight.T", "使用 weight.T"),
+        pattern=r"reshape|view",
+    ),
+    Mistake(
+        "tokens_summed",
+        {
+            "down": lambda hidden, weight, bias: _add(
+                hidden @ weight.T if hidden.ndim < 2 else numpy.broadcast_to(hidden.sum(-2, keepdims=True), hidden.shape) @ weight.T, bias
+            )
+        },
+        Words(
+            "the tokens are summed inside: what one token gets depends on the others",
+            "中间把各词元加在了一起：一个词元的结果取决于别的词元",
+        ),
+        Words("every position is treated alone", "每个位置单独处理"),
+        hides=Words("a single token does not show it", "只有一个词元时看不出来"),
+        pattern=r"sum|einsum",
+    ),
+)
+
+
+def _drawn(random: Any, *shape: int, inner: int = 12) -> Inputs:
+    size = shape[-1]
+    return {
+        "x": random.standard_normal(shape),
+        "gate_weight": random.standard_normal((inner, size)) * 1.5 / size**0.5,
+        "up_weight": random.standard_normal((inner, size)) / size**0.5,
+        "down_weight": random.standard_normal((size, inner)) / inner**0.5,
+    }
+
+
+def _scale(ask: Any) -> list[tuple[Inputs, float]]:
+    """The factor on the answer where the gate is wide open, so that SiLU lets it through."""
+    random, measured = numpy.random.default_rng(3), []
+    for size, inner in ((3, 12), (2, 8)):
+        inputs = {
+            name: numpy.abs(value) + 6 if name == "x" else numpy.abs(value) + 1
+            for name, value in _drawn(random, 4, size, inner=inner).items()
+        }
+        right = definition(**inputs)
+        biases = {"gate_bias": numpy.zeros(inner), "up_bias": numpy.zeros(inner), "down_bias": numpy.zeros(size)}
+        factor = factor_of(ask(inputs | biases), right)
+        if factor is None:
+            return []
+        measured.append((inputs, factor))
+    return measured
+
+
+RECOVERIES = (
+    Recovery(
+        "scale",
+        "finish",
+        measure=_scale,
+        wrong=lambda number_of: lambda answer, x, activation: number_of({"x": x}) * answer,
+        sizes=lambda inputs: {"hidden_size": float(inputs["x"].shape[-1])},
+        right=lambda inputs: 1.0,
+        right_name="1",
+        says=Words("your answer is {value}{names} times the right one", "你的结果是正确值的 {value}{names} 倍"),
+        fix=USE,
+        pattern=r"\*|/|sqrt",
+    ),
+)
+
+
+def probes() -> tuple[Probe, ...]:
+    """Rows, a vector, three axes, an inside as wide as x; with biases for who has them."""
+    random = numpy.random.default_rng(13)
+    biased = _drawn(random, 5, 3) | {
+        "gate_bias": random.standard_normal(12),
+        "up_bias": random.standard_normal(12),
+        "down_bias": random.standard_normal(3),
+    }
+    return (
+        Probe("rows", _drawn(random, 5, 3)),
+        Probe("large numbers", _drawn(random, 5, 3) | {"x": random.standard_normal((5, 3)) * 4}),
+        Probe("vector", _drawn(random, 3), VECTOR),
+        Probe("three axes", _drawn(random, 2, 5, 3), BATCH),
+        Probe("as wide inside", _drawn(random, 5, 4, inner=4), QUIET),
+        Probe("rows with biases", biased),
+    )
+
+
+def _any_silu(x: Any) -> Any:
+    """For who wants the activation as an argument, in any array library."""
+    return functions.silu(x)
+
+
+def _second_and_third(inputs: Inputs) -> Inputs:
+    """w1, w2, w3 in their order: gate, up, down."""
+    return inputs | {"up_weight": inputs["down_weight"], "down_weight": inputs["up_weight"]}
+
+
+SAYS_NO_SILU = r"^(?!.*swi)(?!gated_feed_forward$)"
+"""Names that leave the activation open: SwiGLU says SiLU, and so does our own name for it."""
+
+ACTIVATIONS = (
+    Convention(),
+    Convention(
+        Words("its activation is GELU, the exact form (GEGLU)", "它的激活函数是 GELU（精确形式，GEGLU）"),
+        called=SAYS_NO_SILU,
+        steps={"activation": gelu},
+    ),
+    Convention(
+        Words("its activation is GELU, the tanh form (GEGLU)", "它的激活函数是 GELU（tanh 形式，GEGLU）"),
+        called=SAYS_NO_SILU,
+        steps={"activation": gelu_tanh},
+    ),
+    Convention(
+        Words("its activation is ReLU (ReGLU), as its name says", "它的激活函数是 ReLU（ReGLU），与它的名字相符"),
+        called=r"re_?glu",
+        steps={"activation": relu},
+    ),
+    Convention(
+        Words("its gate is a sigmoid, as its name says (GLU)", "它的门是 sigmoid，与它的名字（GLU）相符"),
+        called=r"(^|_)glu",
+        steps={"activation": sigmoid},
+    ),
+    Convention(
+        Words("its branches are only multiplied, as its name says", "它的两个分支只是相乘，与它的名字相符"),
+        called=r"bilinear",
+        steps={"activation": identity},
+    ),
+)
+
+EXERCISE = Exercise(
+    name="gated_feed_forward",
+    title=Words("gated feed-forward layer (SwiGLU)", "门控前馈网络（SwiGLU）"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("x", ("input", "inputs", "h", "hidden", "hidden_states", "in_features", "z")),
+        Role(
+            "gate_weight",
+            (
+                "w1",
+                "w_1",
+                "gate",
+                "w_gate",
+                "wg",
+                "w_g",
+                "gate_proj",
+                "w1_weight",
+                "w",
+                "fc1",
+                "fc1_weight",
+                "w_gate_proj",
+                "linear1",
+                "gate_w",
+            ),
+            is_weight=True,
+            held_as=("gate", "g", "w1", "fc1", "linear1", "gating"),
+        ),
+        Role(
+            "up_weight",
+            ("w3", "w_3", "up", "w_up", "wu", "w_u", "up_proj", "w3_weight", "v", "value", "w_value", "up_w", "w_v"),
+            is_weight=True,
+            held_as=("up", "u", "value", "v"),
+        ),
+        Role(
+            "down_weight",
+            ("w2", "w_2", "down", "w_down", "wd", "w_d", "down_proj", "w2_weight", "w_out", "wo", "w_o", "out", "down_w"),
+            is_weight=True,
+            held_as=("down", "d", "out", "o"),
+        ),
+        Role("gate_bias", ("b1", "b_gate", "bg", "b", "gate_b"), is_weight=True, is_optional=True),
+        Role("up_bias", ("b3", "b_up", "bu", "c", "up_b"), is_weight=True, is_optional=True),
+        Role("down_bias", ("b2", "b_down", "bd", "down_b"), is_weight=True, is_optional=True),
+        Role("activation", ("act", "act_fn", "activation_fn", "nonlinearity"), neutral=_any_silu),
+        Role(
+            "hidden_size",
+            ("d_model", "dim", "d", "emb_dim", "n_embd", "embed_dim", "embed_size", "model_dim", "d_in", "input_dim"),
+            is_size=True,
+            size_of=lambda inputs: inputs["x"].shape[-1] if "x" in inputs else None,
+        ),
+        Role(
+            "intermediate_size",
+            ("d_ff", "hidden_dim", "ff_dim", "d_hidden", "dim_feedforward", "d_inner", "n_inner", "ffn_dim", "dim_ff", "inner_dim"),
+            is_size=True,
+            size_of=lambda inputs: inputs["gate_weight"].shape[0] if "gate_weight" in inputs else None,
+        ),
+    ),
+    called=r"^(?!.*(back|grad|block|layer_?norm|sublayer)).*(swi_?glu|ge_?glu|re_?glu|(^|_)glu(_|$)|gated_?(linear|feed|mlp|ff)|(llama|qwen2?|gemma|mistral)_?(mlp|ffn|feed))",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (
+            Convention(),
+            Convention(
+                Words("your weights are (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"),
+                turned("gate_weight", "up_weight", "down_weight"),
+                role="gate_weight",
+            ),
+        ),
+        (
+            Convention(),
+            Convention(
+                Words(
+                    "your three weights are gate, up and down in this order; Llama's w1, w2, w3 are gate, down, up",
+                    "你的三个权重依次是 gate、up、down；Llama 的 w1、w2、w3 是 gate、down、up",
+                ),
+                _second_and_third,
+                role="down_weight",
+                named=r"2",
+            ),
+        ),
+        ACTIVATIONS,
+    ),
+    recoveries=RECOVERIES,
+    equation="gated_feed_forward(x) = (silu(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ",
+    hints=(
+        Words("Two maps widen x; one of them decides how much of the other passes.", "两次映射把 x 变宽；其中一路决定另一路放行多少。"),
+        Words("Multiply silu(x @ gate.T) by x @ up.T, number by number.", "把 silu(x @ gate.T) 与 x @ up.T 逐元素相乘。"),
+        Words("(silu(x @ gate.T) * (x @ up.T)) @ down.T", "(silu(x @ gate.T) * (x @ up.T)) @ down.T"),
+    ),
+)

@@ -1,0 +1,229 @@
+"""GPT-2: tokens and positions, a stack of blocks, a last norm, and a head that is the token table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
+from headway.practice.recipes import blocks as of_blocks
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, token_ids: Any, wte: Any, wpe: Any, blocks: Any, ln_f: Any, num_heads: int, **rest: Any) -> Any:
+    """The definition in steps: embed, stack, last_norm, head, finish; those of practice.blocks in every block."""
+    x = steps.embed(token_ids, wte, wpe)
+    x = steps.stack(x, blocks, lambda x, weights: of_blocks.block(steps, x, **weights, num_heads=num_heads))
+    return steps.finish(steps.head(steps.last_norm(x, ln_f), wte))
+
+
+def definition(token_ids: Any, wte: Any, wpe: Any, blocks: Any, ln_f: Any, num_heads: int, **rest: Any) -> Any:
+    """headway.functions throughout."""
+    from headway import functions
+
+    x = functions.embed(token_ids, wte) + functions.learned_positions(numpy.arange(token_ids.shape[-1]), wpe)
+    for weights in blocks:
+        x = BLOCK.definition(x, **weights, num_heads=num_heads)
+    return functions.unembed(functions.layer_norm(x, ln_f["g"], ln_f["b"]), wte)
+
+
+def _one_after_another(x: Any, blocks: Any, block: Any) -> Any:
+    for weights in blocks:
+        x = block(x, weights)
+    return x
+
+
+def _all_from_the_embedding(x: Any, blocks: Any, block: Any) -> Any:
+    return [block(x, weights) for weights in blocks][-1]
+
+
+STEPS: dict[str, Step] = {
+    **of_blocks.STEPS,
+    "embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[: token_ids.shape[-1]],
+    "stack": _one_after_another,
+    "last_norm": of_blocks.layer_norm,
+    "head": lambda x, wte: x @ wte.T,
+    "finish": lambda logits: logits,
+}
+
+
+def softmax(logits: Any) -> Any:
+    """The definition's, on NumPy."""
+    powers = numpy.exp(logits - logits.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+MISTAKES = (
+    Mistake(
+        "positions_missing",
+        {"embed": lambda token_ids, wte, wpe: wte[token_ids]},
+        Words(
+            "positions are not added: the order of the tokens is known through the causal mask only",
+            "没有加上位置编码：只能通过因果掩码得知词的先后",
+        ),
+        Words("x = wte[inputs] + wpe[range(len(inputs))]", "x = wte[inputs] + wpe[range(len(inputs))]"),
+        pattern=r"wte",
+    ),
+    Mistake(
+        "positions_by_token_id",
+        {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids % len(wpe)]},
+        Words("the position table is looked up by token ids", "用词的 id 去查位置表"),
+        Words("look it up by 0, 1, 2, …: wpe[range(len(inputs))]", "按 0, 1, 2, … 查表：wpe[range(len(inputs))]"),
+        hides=Words("ids below the context size raise no error", "id 小于上下文长度时不会报错"),
+        pattern=r"wpe",
+    ),
+    Mistake(
+        "positions_from_one",
+        {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[1 : token_ids.shape[-1] + 1]},
+        Words("positions are counted from 1", "位置从 1 开始计数"),
+        Words("count from 0", "从 0 开始计数"),
+        pattern=r"wpe",
+    ),
+    Mistake(
+        "embedding_scaled",
+        {"embed": lambda token_ids, wte, wpe: wte[token_ids] * wte.shape[1] ** 0.5 + wpe[: token_ids.shape[-1]]},
+        Words(
+            "the token vectors are multiplied by √n_embd, as in the paper of 2017; GPT-2 does not",
+            "词向量乘以了 √n_embd（2017 年论文的做法）；GPT-2 没有",
+        ),
+        Words("add wte[inputs] as it is", "直接加 wte[inputs]"),
+        pattern=r"sqrt|\*\*",
+    ),
+    Mistake(
+        "only_last_block",
+        {"stack": _all_from_the_embedding},
+        Words(
+            "every block is given the embedding, not what the block below made: only the last one counts",
+            "每个模块的输入都是嵌入，而不是下一层的输出：只有最后一个起作用",
+        ),
+        Words("x = transformer_block(x, **block) in the loop", "循环中写 x = transformer_block(x, **block)"),
+        hides=Words("with one block nothing shows", "只有一个模块时看不出来"),
+        pattern=r"for ",
+    ),
+    Mistake(
+        "only_first_block",
+        {"stack": lambda x, blocks, block: block(x, blocks[0])},
+        Words("only the first block is applied, or the first one's weights alone", "只用了第一个模块，或只用了第一个的权重"),
+        Words("apply all of them, one after another", "应依次使用所有模块"),
+        hides=Words("with one block nothing shows", "只有一个模块时看不出来"),
+        pattern=r"for |return",
+    ),
+    Mistake(
+        "blocks_backwards",
+        {"stack": lambda x, blocks, block: _one_after_another(x, blocks[::-1], block)},
+        Words("the blocks are applied from the last to the first", "模块从后往前依次使用"),
+        Words("apply them in their order", "按顺序使用"),
+        pattern=r"for |revers",
+    ),
+    Mistake(
+        "last_norm_missing",
+        {"last_norm": lambda x, ln_f: x},
+        Words("the last norm (ln_f) is missing", "缺少最后的归一化（ln_f）"),
+        Words("return layer_norm(x, **ln_f) @ wte.T", "返回 layer_norm(x, **ln_f) @ wte.T"),
+        pattern=r"ln_f|return",
+    ),
+    Mistake(
+        "hidden_states_returned",
+        {"head": lambda x, wte: x},
+        Words("hidden states come back: the output head is missing", "返回的是隐藏状态：缺少输出层"),
+        Words("multiply by the token table: x @ wte.T", "乘以词表矩阵：x @ wte.T"),
+        pattern=r"return",
+    ),
+    Mistake(
+        "probabilities_returned",
+        {"finish": softmax},
+        Words(
+            "softmax is taken of the logits: a loss that takes it again, and temperature, then go wrong",
+            "对 logits 做了 softmax：之后再做 softmax 的损失函数与温度都会出错",
+        ),
+        Words("return the logits", "应返回 logits"),
+        hides=Words("the likeliest token is the same", "最可能的词不变"),
+        pattern=r"softmax",
+    ),
+    Mistake(
+        "only_last_position_returned",
+        {"finish": lambda logits: logits[..., -1, :]},
+        Words(
+            "only the logits of the last position come back: right for generation, not for training",
+            "只返回了最后一个位置的 logits：用于生成可以，用于训练不行",
+        ),
+        Words("return the logits of all positions; take [-1] where a token is chosen", "返回所有位置的 logits；选词时再取 [-1]"),
+        pattern=r"-1",
+    ),
+    *of_blocks.MISTAKES,
+)
+
+
+def _listed(inputs: Inputs) -> Inputs:
+    return inputs | {"token_ids": inputs["token_ids"].tolist()}
+
+
+TAKES = (Convention(), Convention(encode=_listed))
+RETURNS = (
+    Convention(),
+    Convention(
+        Words("it returns (logits, loss)", "它返回 (logits, loss)"),
+        decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) == 2 else answer,
+    ),
+)
+BATCH = Words("a batch of texts", "一批文本")
+ONE = Words("one text without a batch axis", "没有批轴的单个文本")
+
+
+def probes() -> tuple[Probe, ...]:
+    """Two blocks, one text and a batch."""
+    random = numpy.random.default_rng(43)
+
+    def model(vocab_size: int, max_seq_len: int, width: int, num_blocks: int, num_heads: int) -> Inputs:
+        return {
+            "wte": random.standard_normal((vocab_size, width)),
+            "wpe": random.standard_normal((max_seq_len, width)),
+            "blocks": [of_blocks.weights(random, width, 2 * width + 1) for _ in range(num_blocks)],
+            "ln_f": {"g": 1 + 0.4 * random.standard_normal(width), "b": 0.4 * random.standard_normal(width)},
+            "num_heads": num_heads,
+        }
+
+    small, single = model(11, 9, 6, 2, 3), model(5, 8, 4, 1, 2)
+    return (
+        Probe("text", {"token_ids": numpy.array([3, 10, 3, 0, 8]), **small}, ONE),
+        Probe("one block", {"token_ids": numpy.array([4, 1, 2]), **single}, ONE),
+        Probe("batch", {"token_ids": numpy.array([[3, 10, 3, 0, 8], [7, 7, 1, 2, 9]]), **small}, BATCH),
+    )
+
+
+EXERCISE = Exercise(
+    name="gpt2",
+    title=Words("GPT-2", "GPT-2"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("token_ids", ("inputs", "idx", "ids", "tokens", "input_ids", "x", "in_idx")),
+        Role("wte", ("token_embedding", "tok_emb", "token_table", "embedding")),
+        Role("wpe", ("position_embedding", "pos_emb", "position_table")),
+        Role("blocks", ("layers", "h", "transformer_blocks", "block_weights")),
+        Role("ln_f", ("final_norm", "norm", "lnf", "ln_final", "norm_f")),
+        Role("num_heads", ("n_head", "n_heads", "heads")),
+    ),
+    called=r"^gpt_?2?(_?(model|forward|lm|logits))?$|^(transformer|decoder)_?forward$",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(TAKES, RETURNS, of_blocks.GELUS, of_blocks.EPSILONS),
+    equation="norm(blocks(wte[token_ids] + wpe[positions])) @ wteᵀ",
+    hints=(
+        Words(
+            "Token vectors and position vectors are added, and each block changes what the one below made.",
+            "词向量与位置向量相加，每个模块在前一个的输出上继续。",
+        ),
+        Words(
+            "After the last block comes one more norm; the head is the token table itself.",
+            "最后一个模块之后还有一次归一化；输出层就是词表矩阵本身。",
+        ),
+        Words(
+            "x = wte[ids] + wpe[:len(ids)]; for b in blocks: x = block(x, **b); return layer_norm(x, **ln_f) @ wte.T",
+            "x = wte[ids] + wpe[:len(ids)]; for b in blocks: x = block(x, **b); return layer_norm(x, **ln_f) @ wte.T",
+        ),
+    ),
+)

@@ -1,0 +1,196 @@
+"""gradient_descent: point ← point - learning_rate · gradient(point), so many times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.diagnosis.compare import Raised
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Recovery, Role
+from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, USE, descend
+from headway.practice.words import Words
+
+
+def twice(x: Any) -> Any:
+    """The gradient of the sum of squares, for what a function is given or thinks of itself; in any array library, and for lists."""
+    return [2 * each for each in x] if isinstance(x, list | tuple) else 2 * x
+
+
+def square(x: Any) -> Any:
+    """The sum of squares."""
+    return sum(each * each for each in x) if isinstance(x, list | tuple) else (x * x).sum() if getattr(x, "ndim", 0) else x * x
+
+
+def coupled(x: Any) -> Any:
+    """The gradient of a bowl whose coordinates touch each other."""
+    if isinstance(x, list | tuple):
+        return [0.6 * each + 0.3 * sum(x) - 1.0 for each in x]
+    return 0.6 * x + 0.3 * x.sum() - 1.0 if getattr(x, "ndim", 0) else 0.9 * x - 1.0
+
+
+def plane(x: Any) -> Any:
+    """A function that falls evenly: whoever finds its slope by differences finds it exactly."""
+    return 0.75 * (sum(x) if isinstance(x, list | tuple) else x.sum() if getattr(x, "ndim", 0) else x)
+
+
+def recipe(
+    steps: Any, start: Any, learning_rate: float, num_steps: int, gradient: Any = None, function: Any = None, tolerance: float = 0.0
+) -> Any:
+    """The definition in the steps of the loop, and: own, the gradient where none is given."""
+    slope = (lambda x: 0.75 + 0 * x) if function is plane else steps.own if gradient is None else gradient
+    return descend(steps, start, slope, learning_rate, num_steps)
+
+
+def definition(start: Any, learning_rate: float, num_steps: int, gradient: Any = None, function: Any = None) -> Any:
+    """headway.functions stops where the gradient is short; with no tolerance it takes all its steps."""
+    slope = (lambda x: 0.75 + 0 * x) if function is plane else gradient or twice
+    return functions.gradient_descent(slope, start, learning_rate=learning_rate, tolerance=0.0, max_steps=num_steps).point
+
+
+STEPS = {**LOOP, "own": twice}
+
+
+def _first_step(ask: Any) -> list[tuple[Inputs, float]]:
+    """How long the first step is, per learning_rate · gradient; what has a name of its own is left to it."""
+    measured = []
+    for rate, values in ((0.1, (1.0, -2.0, 0.5)), (0.03, (3.0, 1.0, -1.0))):
+        inputs = {"start": numpy.array(values), "learning_rate": rate, "num_steps": 1, "gradient": coupled}
+        answer = ask(inputs)
+        if isinstance(answer, Raised) or numpy.shape(answer) != (3,):
+            return []
+        ratio = (inputs["start"] - answer) / (rate * coupled(inputs["start"]))
+        if (
+            not numpy.isfinite(ratio).all()
+            or numpy.ptp(ratio) > 1e-4 * abs(ratio[0])
+            or min(abs(ratio[0] - each) for each in (0, -1)) < 1e-4
+        ):
+            return []
+        measured.append((inputs, float(ratio[0])))
+    return measured
+
+
+RECOVERIES = (
+    Recovery(
+        "step_length",
+        "rate",
+        measure=_first_step,
+        wrong=lambda number_of: lambda learning_rate, step: number_of({"learning_rate": learning_rate}) * learning_rate,
+        sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
+        right=lambda inputs: 1.0,
+        right_name="1",
+        says=Words(
+            "your step is {value}{names} times learning_rate · gradient; it must be {right}",
+            "你的步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍",
+        ),
+        fix=USE,
+        pattern=r"\*|-=",
+    ),
+)
+
+
+def _own_gradient(ask: Any) -> Convention | None:
+    """What a function that is given no gradient walks down: a parabola, read off single steps from two points."""
+    slopes = []
+    for value in (1.0, 3.0):
+        for rate in (0.5, 0.25):
+            answer = ask({"start": numpy.array(value), "learning_rate": rate, "num_steps": 1})
+            if isinstance(answer, Raised) or numpy.size(answer) != 1:
+                return None
+            slopes.append((value - float(numpy.asarray(answer).reshape(()))) / rate)
+    if abs(slopes[0] - slopes[1]) > 1e-4 or abs(slopes[2] - slopes[3]) > 1e-4:
+        return None
+    steepness = (slopes[2] - slopes[0]) / 2
+    offset = slopes[0] - steepness
+    if steepness < 1e-3 or (abs(steepness - 2) < 1e-4 and abs(offset) < 1e-4):
+        return None
+    steepness, offset = float(f"{steepness:.5g}"), round(offset, 4)
+    says = Words("the function it walks down has the gradient {a:g} · x {b:+g}", "它所下降的函数的梯度是 {a:g} · x {b:+g}").filled(
+        a=steepness, b=offset
+    )
+    return Convention(says, steps={"own": lambda x: steepness * x + offset})
+
+
+POINTS = Words("points of more than one number", "多于一个数的点")
+NUMBERS = Words("", "")
+
+
+def probes() -> tuple[Probe, ...]:
+    """With a gradient, with a function alone, with neither; one step and several; a number, a vector, a matrix."""
+    vector, number = numpy.array([1.0371934, -2.1184621, 0.5128873]), numpy.array(3.1415927)
+
+    def walk(start: Any, rate: float, num_steps: int, **more: Any) -> Inputs:
+        return {"start": start, "learning_rate": rate, "num_steps": num_steps} | more
+
+    return (
+        Probe("one step", walk(number, 0.1, 1), NUMBERS),
+        Probe("two steps", walk(number, 0.15, 2), NUMBERS),
+        Probe("five steps", walk(numpy.array(-4.3287719), 0.15, 5), NUMBERS),
+        Probe("four steps", walk(numpy.array(1.7320508), 0.08, 4), NUMBERS),
+        Probe("three steps", walk(numpy.array(0.9172335), 0.12, 3), NUMBERS),
+        Probe("six steps", walk(numpy.array(2.2360679), 0.05, 6), NUMBERS),
+        Probe("three steps of a vector", walk(vector, 0.1, 3), POINTS),
+        Probe("one step with a gradient", walk(vector, 0.1, 1, gradient=coupled), POINTS),
+        Probe("three steps with a gradient", walk(vector, 0.2, 3, gradient=coupled), POINTS),
+        Probe("six steps of two numbers", walk(numpy.array([2.0113579, 0.7071067]), 0.07, 6, gradient=coupled), POINTS),
+        Probe("a number with a gradient", walk(number, 0.3, 3, gradient=coupled), NUMBERS),
+        Probe("two steps with a gradient", walk(number, 0.3, 2, gradient=coupled), NUMBERS),
+        Probe("a function", walk(vector, 0.1, 3, function=plane), POINTS),
+        Probe("a function of a number", walk(number, 0.2, 2, function=plane), NUMBERS),
+    )
+
+
+EXERCISE = Exercise(
+    name="gradient_descent",
+    title=Words("gradient descent", "梯度下降"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role(
+            "gradient",
+            (
+                "grad",
+                "grad_f",
+                "df",
+                "gradient_fn",
+                "grad_fn",
+                "f_prime",
+                "fprime",
+                "dfdx",
+                "df_dx",
+                "derivative",
+                "gradient_function",
+                "gradf",
+                "grad_func",
+                "g",
+                "d_f",
+                "nabla_f",
+            ),
+            neutral=twice,
+        ),
+        Role(
+            "function", ("f", "func", "fn", "objective", "loss_fn", "loss", "cost", "cost_function", "objective_function"), neutral=square
+        ),
+        Role("start", START_NAMES),
+        Role("learning_rate", RATE_NAMES),
+        Role("num_steps", STEPS_NAMES),
+        Role("tolerance", ("tol", "epsilon", "eps", "threshold", "precision"), neutral=0.0),
+    ),
+    called=r"^(?!.*(stochastic|mini_?batch|sgd|momentum|regression|linear|logistic|adam|back)).*(grad(ient)?_?desc(ent)?|minimi[sz]er?|steepest)|^gd$",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=((Convention(), Convention(reads=_own_gradient)), tuple(RETURNS)),
+    recoveries=RECOVERIES,
+    equation="point ← point - learning_rate · gradient(point)",
+    hints=(
+        Words("The gradient points uphill.", "梯度指向上坡。"),
+        Words("Step against it, and compute it anew at every point.", "逆着它走，并在每个新的点重新计算。"),
+        Words(
+            "for _ in range(num_steps): x = x - learning_rate * gradient(x)",
+            "for _ in range(num_steps): x = x - learning_rate * gradient(x)",
+        ),
+    ),
+    related=("linear_regression",),
+)

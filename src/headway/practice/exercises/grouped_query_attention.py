@@ -1,0 +1,206 @@
+"""Grouped-query attention: several query heads share one key and value head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.exercises.scaled_dot_product_attention import RECOVERIES
+from headway.practice.recipes import attention
+from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
+from headway.practice.recipes.attention_mistakes import CAUSAL as CAUSAL_MISTAKES
+from headway.practice.recipes.attention_mistakes import MASKS, MIXING, SCORES, SOFTMAXES, without
+from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
+from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
+from headway.practice.recipes.projection_scale import scale_recovery
+from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPTIONS, PARTS, SEQUENCE, SIZES, STEPS, names
+from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
+from headway.practice.recipes.projections import definition as of_sequences
+from headway.practice.recipes.projections import recipe as for_sequences
+from headway.practice.recipes.sequences import BATCH, MASK, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.words import Words
+
+
+def definition(query: Any, key: Any, value: Any, mask: Any = None, scale: Any = None, is_causal: bool = False, **rest: Any) -> Any:
+    """functions.multi_head_attention; where heads come apart already, functions.scaled_dot_product_attention."""
+    if rest:
+        return of_sequences(query, key, value, mask=mask, scale=scale, is_causal=is_causal, **rest)
+    return functions.scaled_dot_product_attention(query, key, value, mask, scale=scale, is_causal=is_causal)
+
+
+def recipe(steps: Any, query: Any, key: Any, value: Any, mask: Any = None, scale: Any = None, is_causal: bool = False, **rest: Any) -> Any:
+    """The definition in steps: those of multi-head attention; where heads come apart already, repeat and attend."""
+    if rest:
+        return for_sequences(steps, query, key, value, mask=mask, scale=scale, is_causal=is_causal, **rest)
+    num_heads = query.shape[-3]
+    key, value = steps.repeat_key(key, num_heads), steps.repeat_value(value, num_heads)
+    return attention.attend(steps, query, key, value, mask, scale, is_causal)
+
+
+NUM_KV_HEADS = Role(
+    "num_kv_heads",
+    names(
+        "n_kv_heads n_kv_head num_key_value_heads kv_heads nums_key_value_head num_kv_head n_kv kv_head_num num_kv h_kv nkv num_kv_groups "
+        "n_kv_groups num_groups n_groups groups group_num g kv_groups num_query_groups n_heads_kv kv_head key_value_heads kv_heads_num"
+    ),
+    size_of=lambda inputs: None,
+)
+GROUP_SIZE = Role(
+    "group_size",
+    names("n_rep num_key_value_groups queries_per_group n_repeats heads_per_group num_queries_per_kv q_per_kv group repeats"),
+    is_size=True,
+    size_of=lambda inputs: (
+        inputs["num_heads"] // inputs["num_kv_heads"] if "num_heads" in inputs else inputs["query"].shape[-3] // inputs["key"].shape[-3]
+    ),
+)
+
+
+def _tiled(x: Any, num_heads: int) -> Any:
+    return numpy.concatenate([x] * (num_heads // x.shape[-3]), axis=-3)
+
+
+def _first(x: Any, num_heads: int) -> Any:
+    return numpy.repeat(x[..., :1, :, :], num_heads, axis=-3)
+
+
+def _both(change: Any) -> dict[str, Any]:
+    return {"repeat": change, "repeat_key": change, "repeat_value": change}
+
+
+REPEATS = (
+    Mistake(
+        "tiled_not_repeated",
+        _both(_tiled),
+        Words(
+            "key and value heads are tiled (0, 1, 0, 1, …), not repeated (0, 0, 1, 1, …): query head h must read head h // group_size",
+            "键值头是整体平铺的（0, 1, 0, 1, …），而不是逐个重复的（0, 0, 1, 1, …）：第 h 个查询头应读取第 h // group_size 个键值头",
+        ),
+        Words(
+            "repeat_interleave(x, group_size, dim=1), in NumPy repeat(x, group_size, axis=1)",
+            "用 repeat_interleave(x, group_size, dim=1)，NumPy 中为 repeat(x, group_size, axis=1)",
+        ),
+        hides=Words("with one key head, or trained from scratch, nothing shows", "只有一个键值头、或从头训练时看不出来"),
+        pattern=r"repeat|tile|expand|cat",
+    ),
+    Mistake(
+        "keys_alone_tiled",
+        {"repeat": lambda x, num_heads: x, "repeat_key": _tiled},
+        Words("key heads are tiled (0, 1, 0, 1, …) and value heads are not", "键头是平铺的（0, 1, 0, 1, …），而值头不是"),
+        Words("repeat both alike: repeat_interleave(x, group_size, dim=1)", "两者都用 repeat_interleave(x, group_size, dim=1)"),
+        pattern=r"repeat|tile|expand|cat",
+    ),
+    Mistake(
+        "first_head_for_all",
+        _both(_first),
+        Words("every query head reads the first key and value head", "所有查询头都读取第一个键值头"),
+        Words("query head h reads head h // group_size", "第 h 个查询头应读取第 h // group_size 个键值头"),
+        hides=Words("with one key head nothing shows", "只有一个键值头时看不出来"),
+        pattern=r"repeat|\[",
+    ),
+    Mistake(
+        "heads_averaged_into_one",
+        _both(lambda x, num_heads: numpy.broadcast_to(x.mean(-3, keepdims=True), (*x.shape[:-3], num_heads, *x.shape[-2:]))),
+        Words("key and value heads are averaged into one", "键值头被平均成了一个"),
+        Words("query head h reads head h // group_size", "第 h 个查询头应读取第 h // group_size 个键值头"),
+        pattern=r"mean",
+    ),
+    Mistake(
+        "positions_repeated",
+        _both(lambda x, num_heads: numpy.repeat(x, num_heads // x.shape[-3], axis=-2).reshape(*x.shape[:-3], num_heads, *x.shape[-2:])),
+        Words(
+            "the positions are repeated, not the heads: the axis of repeat is wrong",
+            "重复的是位置而不是头：repeat 的轴错了",
+        ),
+        Words(
+            "repeat along the axis of heads, dim=1 of (batch, heads, positions, head_dim)",
+            "应沿头的轴重复：(batch, heads, positions, head_dim) 的 dim=1",
+        ),
+        pattern=r"repeat",
+    ),
+)
+
+
+UNSEEN = ("heads_summed", "heads_averaged", "heads_concatenated_along_positions", "whole_numbers_out")
+
+
+def probes() -> tuple[Probe, ...]:
+    """Sequences, six query heads over two and three key heads, one for all; heads that come apart already."""
+    draw = Draw(31)
+
+    def weights(width: int, d_out: int, kv: int, biases: tuple[str, ...] = ()) -> Inputs:
+        shapes = {"query": (d_out, width), "key": (kv, width), "value": (kv, width), "output": (d_out, d_out)}
+        held = {f"{part}_weight": draw.numbers(*shape, scale=0.5) for part, shape in shapes.items()}
+        return held | {f"{part}_bias": draw.numbers(shapes[part][0]) for part in biases}
+
+    def heads(query_len: int, key_len: int, num_heads: int, num_kv_heads: int, leading: tuple[int, ...] = (2,)) -> Inputs:
+        sizes = {"query": (num_heads, query_len), "key": (num_kv_heads, key_len), "value": (num_kv_heads, key_len)}
+        return {name: draw.numbers(*leading, *size, 4) for name, size in sizes.items()}
+
+    two, one = {"num_heads": 6, "num_kv_heads": 2}, {"num_heads": 4, "num_kv_heads": 1}
+    held, biased = weights(12, 12, 4), weights(12, 12, 4, PARTS)
+    inner = {name: array for name, array in biased.items() if name != "output_bias"}
+    outer = {name: array for name, array in biased.items() if name.endswith("weight") or name == "output_bias"}
+    padding = PADDING[:, None, None]
+    return (
+        Probe("batch", draw.itself(2, 5, 12) | held | two, BATCH),
+        Probe("wide", draw.itself(2, 5, 10) | weights(10, 12, 4) | two, BATCH),
+        Probe("three key heads", draw.itself(2, 5, 12) | weights(12, 12, 6) | two | {"num_kv_heads": 3}, BATCH),
+        Probe("one key head", draw.itself(2, 5, 12) | weights(12, 12, 3) | one, BATCH),
+        Probe("as many key heads", draw.itself(2, 5, 12) | weights(12, 12, 12) | two | {"num_kv_heads": 6}, BATCH),
+        Probe("single", draw.itself(5, 12) | held | two, SINGLE, UNBATCHED),
+        Probe("three sequences", draw.three(5, 5, 12) | held | two, BATCH),
+        Probe("biases", draw.itself(2, 5, 12) | biased | two, BATCH),
+        Probe("inner biases", draw.itself(2, 5, 12) | inner | two, BATCH),
+        Probe("output bias", draw.itself(2, 5, 12) | outer | two, BATCH),
+        Probe("masked", draw.itself(2, 5, 12) | held | two | {"mask": MASK}, BATCH),
+        Probe("padded", draw.itself(2, 5, 12) | held | two | {"mask": padding}, BATCH),
+        Probe("biases, masked", draw.itself(2, 5, 12) | biased | two | {"mask": MASK}, BATCH),
+        Probe("causal", draw.itself(2, 5, 12) | held | two | {"is_causal": True}, BATCH),
+        Probe("masked and causal", draw.itself(2, 5, 12) | held | two | {"is_causal": True, "mask": MASK}, BATCH),
+        Probe("heads", heads(5, 7, 6, 2), BATCH),
+        Probe("heads, three key heads", heads(5, 7, 6, 3), BATCH),
+        Probe("heads, one key head", heads(5, 7, 4, 1), BATCH),
+        Probe("heads, square", heads(4, 4, 4, 2, (4,)), BATCH),
+        Probe("heads, masked", heads(5, 5, 6, 2) | {"mask": MASK}, BATCH),
+        Probe("heads, causal", heads(5, 5, 6, 2) | {"is_causal": True}, BATCH),
+        Probe("heads, given scale", heads(5, 7, 6, 2) | {"scale": 0.3}, BATCH),
+        Probe("heads without batch", heads(5, 7, 6, 2, ()), SINGLE, UNBATCHED),
+    )
+
+
+def repeat(x: Any, num_heads: int) -> Any:
+    """Every key head as often as there are query heads to it, side by side."""
+    return numpy.repeat(x, num_heads // x.shape[-3], axis=-3)
+
+
+EXERCISE = Exercise(
+    name="grouped_query_attention",
+    title=Words("grouped-query attention", "分组查询注意力"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS | {"repeat_key": repeat, "repeat_value": repeat},
+    roles=(*OPERANDS, SEQUENCE, *WEIGHT_ROLES, NUM_HEADS, NUM_KV_HEADS, GROUP_SIZE, *OPTIONS, *SIZES),
+    called=r"group(ed)?_?(multi_?)?query|gqa|mqa|multi_?query|att(entio)?n_?grouped|grouped",
+    probes=probes,
+    mistakes=(*REPEATS, *without((*HEADS, *OUTPUT, *WEIGHTS, *SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN), *CAUSAL_MISTAKES),
+    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
+    recoveries=(scale_recovery((2, 3)), *RECOVERIES[:1]),
+    equation="head h: attention(query_h, key_{h // group_size}, value_{h // group_size})",
+    fused=FUSED,
+    hints=(
+        Words(
+            "Fewer key and value heads than query heads: a group of query heads shares one.", "键值头比查询头少：一组查询头共用一个键值头。"
+        ),
+        Words(
+            "Query head h reads key head h // (num_heads / num_kv_heads).", "第 h 个查询头读取第 h // (num_heads / num_kv_heads) 个键值头。"
+        ),
+        Words(
+            "k = k.repeat_interleave(group_size, dim=1), v alike; then attention as ever",
+            "k = k.repeat_interleave(group_size, dim=1)，v 同样；之后与普通注意力相同",
+        ),
+    ),
+)

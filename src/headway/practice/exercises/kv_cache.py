@@ -1,0 +1,361 @@
+"""A key-value cache: what was projected before is kept, and what is new comes behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.functions import KVCache
+from headway.practice.diagnosis.caches import cache_calls, lists
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.words import Words
+
+
+def recipe(
+    steps: Any,
+    keys: Any,
+    values: Any,
+    other_keys: Any = None,
+    other_values: Any = None,
+    earlier_keys: Any = None,
+    earlier_values: Any = None,
+) -> Any:
+    """The definition in steps: layers, store, give, clear; the answer is what each layer holds after each chunk."""
+    first, second = steps.layers()
+
+    def fed(state: dict[str, Any], key: Any, value: Any) -> Any:
+        return steps.give(state, *steps.store(state, key, value), key, value)
+
+    if earlier_keys is not None:
+        for key, value in zip(earlier_keys, earlier_values, strict=True):
+            fed(first, key, value)
+        steps.clear(first)
+    answers: list[list[Any]] = [[], []]
+    for place, (key, value) in enumerate(zip(keys, values, strict=True)):
+        answers[0].append(fed(first, key, value))
+        if other_keys is not None:
+            answers[1].append(fed(second, other_keys[place], other_values[place]))
+    return (*answers[0], *answers[1])
+
+
+def definition(
+    keys: Any, values: Any, other_keys: Any = None, other_values: Any = None, earlier_keys: Any = None, earlier_values: Any = None
+) -> Any:
+    """headway.functions' KVCache, one per layer."""
+    held = []
+    for its_keys, its_values in ((keys, values), (other_keys, other_values)):
+        if its_keys is None:
+            continue
+        length = sum(key.shape[-2] for key in its_keys)
+        shapes = [(*chunks[0].shape[:-2], length, chunks[0].shape[-1]) for chunks in (its_keys, its_values)]
+        cache = KVCache(*(KVCache.empty(shape, its_keys[0]).keys for shape in shapes))
+        held += [tuple(each.copy() for each in cache.append(key, value)) for key, value in zip(its_keys, its_values, strict=True)]
+    return tuple(held)
+
+
+def joined(old: Any, new: Any, axis: int = -2) -> Any:
+    """Old positions, then new ones."""
+    return new if old is None else numpy.concatenate([old, new], axis=axis)
+
+
+def stored(joined_keys: Any, joined_values: Any = None) -> Step:
+    """Keep what the rules make of old and new."""
+    joined_values = joined_values or joined_keys
+
+    def store(state: dict[str, Any], key: Any, value: Any) -> Any:
+        before = state.get("k"), state.get("v")
+        state["k"], state["v"] = joined_keys(before[0], key), joined_values(before[1], value)
+        return before
+
+    return store
+
+
+def _first_lost(state: dict[str, Any], key: Any, value: Any) -> Any:
+    before = state.get("k"), state.get("v")
+    is_first = not state.get("begun")
+    state["begun"] = True
+    state["k"], state["v"] = joined(before[0], key), joined(before[1], value)
+    if is_first:
+        state["shown"], state["k"], state["v"] = (key, value), None, None
+    else:
+        state.pop("shown", None)
+    return before
+
+
+def _give(state: dict[str, Any], old_key: Any, old_value: Any, key: Any, value: Any) -> Any:
+    return state.get("shown") or (state["k"], state["v"])
+
+
+def _give_old(state: dict[str, Any], old_key: Any, old_value: Any, key: Any, value: Any) -> Any:
+    return (key[..., :0, :], value[..., :0, :]) if old_key is None else (old_key, old_value)
+
+
+def _overwritten_in_front(old: Any, new: Any) -> Any:
+    if old is None:
+        return new
+    kept = old.copy()
+    kept[..., : new.shape[-2], :] = new[..., : kept.shape[-2], :]
+    return kept
+
+
+def _shared() -> Any:
+    state: dict[str, Any] = {}
+    return state, state
+
+
+STEPS: dict[str, Step] = {
+    "layers": lambda: ({}, {}),
+    "store": stored(joined),
+    "give": _give,
+    "clear": lambda state: state.clear(),
+}
+
+FIRST = Words("after the first chunk it is right", "第一段之后是对的")
+JOIN = r"cat|append|stack|="
+
+MISTAKES = (
+    Mistake(
+        "overwritten",
+        {"store": stored(lambda old, new: new)},
+        Words(
+            "the newest chunk replaces what was there: the cache never holds more than one chunk",
+            "新的一段覆盖了原有内容：缓存中永远只有一段",
+        ),
+        Words("put it behind: cat([old, new], axis=-2)", "接在后面：cat([old, new], axis=-2)"),
+        hides=FIRST,
+        pattern=JOIN,
+    ),
+    Mistake(
+        "position_not_advanced",
+        {"store": stored(_overwritten_in_front)},
+        Words(
+            "every chunk is written at position 0, over what was there: the position is not advanced",
+            "每一段都写在位置 0，覆盖了原有内容：写入位置没有前移",
+        ),
+        Words("write at length : length + new_len, then length += new_len", "写入 length : length + new_len，然后 length += new_len"),
+        hides=FIRST,
+        pattern=r"pos|len|\[.*\] *=",
+    ),
+    Mistake(
+        "first_chunk_lost",
+        {"store": _first_lost},
+        Words("the first chunk is returned but not kept", "第一段被返回了，但没有存下来"),
+        Words("keep it too: self.keys = key where there was nothing", "也要存下来：原来为空时 self.keys = key"),
+        hides=FIRST,
+        pattern=r"if |None",
+    ),
+    Mistake(
+        "newest_not_returned",
+        {"give": _give_old},
+        Words(
+            "what was there before comes back, without the newest chunk: a token cannot attend to itself",
+            "返回的是加入新段之前的内容：新词无法看到自己",
+        ),
+        Words("append first, then return", "先追加，再返回"),
+        pattern=r"return",
+    ),
+    Mistake(
+        "put_in_front",
+        {"store": stored(lambda old, new: new if old is None else joined(new, old))},
+        Words("new positions are put before the old ones", "新的位置放在了旧的前面"),
+        Words("cat([old, new], axis=-2)", "cat([old, new], axis=-2)"),
+        hides=FIRST,
+        pattern=JOIN,
+    ),
+    Mistake(
+        "joined_along_width",
+        {"store": stored(lambda old, new: joined(old, new, -1))},
+        Words(
+            "chunks are joined along the last axis: vectors grow wider, not the sequence longer",
+            "沿最后一轴拼接：向量变宽了，而不是序列变长",
+        ),
+        Words("join along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
+        hides=FIRST,
+        pattern=JOIN,
+    ),
+    Mistake(
+        "joined_along_batch",
+        {"store": stored(lambda old, new: joined(old, new, 0))},
+        Words("chunks are joined along the first axis, the batch", "沿第一轴（批）拼接了"),
+        Words("join along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
+        hides=FIRST,
+        pattern=JOIN,
+    ),
+    Mistake(
+        "last_position_dropped",
+        {"store": stored(lambda old, new: new if old is None else joined(old[..., :-1, :], new))},
+        Words(
+            "each chunk is written one position too early, over the last one that was there",
+            "每一段都提前一个位置写入，覆盖了原来的最后一个",
+        ),
+        Words("write at length : length + new_len", "写入 length : length + new_len"),
+        hides=FIRST,
+        pattern=r"- *1|:-1",
+    ),
+    Mistake(
+        "only_last_position_kept",
+        {"store": stored(lambda old, new: joined(old, new[..., -1:, :]))},
+        Words(
+            "of each chunk only the last position is kept: right for single tokens, not for the prompt",
+            "每一段只保留了最后一个位置：单个词时没问题，提示则不行",
+        ),
+        Words("keep all positions of the chunk", "保留这一段的所有位置"),
+        hides=Words("chunks of one token do not show it", "每段只有一个词时看不出来"),
+        pattern=r"-1",
+    ),
+    Mistake(
+        "values_not_kept",
+        {"store": stored(joined, lambda old, new: new)},
+        Words("keys are kept, values are not: the newest values come back alone", "保存了 key，没有保存 value：只返回了最新的 value"),
+        Words("join both", "两者都要拼接"),
+        hides=FIRST,
+        pattern=r"v\w* *=",
+    ),
+    Mistake(
+        "keys_not_kept",
+        {"store": stored(lambda old, new: new, joined)},
+        Words("values are kept, keys are not: the newest keys come back alone", "保存了 value，没有保存 key：只返回了最新的 key"),
+        Words("join both", "两者都要拼接"),
+        hides=FIRST,
+        pattern=r"k\w* *=",
+    ),
+    Mistake(
+        "keys_and_values_exchanged",
+        {"give": lambda state, old_key, old_value, key, value: (state["v"], state["k"])},
+        Words("values come back where keys are expected, and keys for values", "返回的 key 与 value 互换了"),
+        Words("return keys, values", "应返回 keys, values"),
+        pattern=r"return",
+    ),
+    Mistake(
+        "values_are_keys",
+        {"give": lambda state, old_key, old_value, key, value: (state["k"], state["k"])},
+        Words("the keys come back twice: values are not returned", "返回了两次 key：没有返回 value"),
+        Words("return keys, values", "应返回 keys, values"),
+        pattern=r"v\w* *=|return",
+    ),
+    Mistake(
+        "shared_by_layers",
+        {"layers": _shared},
+        Words(
+            "two layers share one cache: what one appends the other finds (a class attribute, or a list as default argument)",
+            "两层共用了一个缓存：一层追加的内容另一层也能看到（类属性，或用列表作默认参数）",
+        ),
+        Words("make the arrays in __init__, one cache per layer", "在 __init__ 中创建数组，每层一个缓存"),
+        hides=Words("with one layer nothing shows", "只有一层时看不出来"),
+        pattern=r"= *\[\]|= *None|layer",
+    ),
+    Mistake(
+        "not_cleared",
+        {"clear": lambda state: None},
+        Words("clearing it changes nothing: the next text begins behind the last one", "清空不起作用：下一段文本接在了上一段之后"),
+        Words("set keys and values to None, and the length to 0", "把 keys 与 values 设为 None，长度设为 0"),
+        hides=Words("the first text is right", "第一段文本是对的"),
+        pattern=r"reset|clear",
+    ),
+)
+
+
+def _swapped(x: Any) -> Any:
+    return x.swapaxes(-2, -3) if x.ndim > 2 else x
+
+
+def _swapped_back(answer: Any, inputs: Inputs) -> Any:
+    if not isinstance(answer, tuple):
+        return answer
+    return tuple(
+        tuple(_swapped(each) if isinstance(each, numpy.ndarray) else each for each in pair) if isinstance(pair, tuple) else pair
+        for pair in answer
+    )
+
+
+def _cropped(answer: Any, inputs: Inputs) -> Any:
+    """Buffers that are longer than what they hold, where the rest is 0."""
+    if not isinstance(answer, tuple):
+        return answer
+    lengths = [numpy.cumsum([key.shape[-2] for key in inputs[name]]) for name in ("keys", "other_keys") if name in inputs]
+    filled = [int(length) for each in lengths for length in each]
+    if len(filled) != len(answer) or not all(isinstance(pair, tuple) for pair in answer):
+        return answer
+    return tuple(tuple(_filled(each, length) for each in pair) for pair, length in zip(answer, filled, strict=True))
+
+
+def _filled(held: Any, length: int) -> Any:
+    is_longer = isinstance(held, numpy.ndarray) and held.ndim > 1 and held.shape[-2] > length
+    return held[..., :length, :] if is_longer and not held[..., length:, :].any() else held
+
+
+AXES = (
+    Convention(),
+    Convention(
+        Words(
+            "its keys are (batch, positions, heads, head_dim); if yours are (batch, heads, positions, head_dim), it joins along the heads",
+            "它的 key 为 (batch, positions, heads, head_dim)；若你的是 (batch, heads, positions, head_dim)，它就是沿头的轴拼接的",
+        ),
+        encode=lambda inputs: lists(inputs, _swapped),
+        decode=_swapped_back,
+    ),
+)
+BUFFERS = (
+    Convention(),
+    Convention(
+        Words(
+            "it returns its whole buffer, zeros behind what is filled: a mask must hide them",
+            "它返回整个缓冲区，未填部分为 0：需要用掩码隐藏",
+        ),
+        decode=_cropped,
+    ),
+)
+
+FOUR = Words("keys with batch and heads", "带批与头的 key")
+TWO = Words("keys without heads", "没有头轴的 key")
+
+
+def probes() -> tuple[Probe, ...]:
+    """A prompt and single tokens, then several at once; two layers by turns; a text after another."""
+    random = numpy.random.default_rng(47)
+
+    def chunks(lengths: tuple[int, ...], leading: tuple[int, ...], width: int) -> list[Any]:
+        return [random.standard_normal((*leading, length, width)) for length in lengths]
+
+    def pair(lengths: tuple[int, ...], leading: tuple[int, ...], prefix: str = "") -> Inputs:
+        return {f"{prefix}keys": chunks(lengths, leading, 4), f"{prefix}values": chunks(lengths, leading, 4)}
+
+    return (
+        Probe("prompt and tokens", pair((3, 1, 1, 2), (2, 5)), FOUR),
+        Probe("token by token", pair((1, 1, 1), (1, 3)), FOUR),
+        Probe("equal chunks", pair((3, 3), (3, 3)), FOUR),
+        Probe("two layers", pair((3, 1), (2, 5)) | pair((3, 1), (2, 5), "other_"), FOUR),
+        Probe("another text", pair((2, 1), (2, 5)) | pair((3, 1), (2, 5), "earlier_"), FOUR),
+        Probe("without heads", pair((3, 1, 2), ()), TWO),
+    )
+
+
+EXERCISE = Exercise(
+    name="kv_cache",
+    title=Words("key-value cache", "KV 缓存"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=tuple(
+        Role(name, neutral=None if name not in ("keys", "values") else ())
+        for name in ("keys", "values", "other_keys", "other_values", "earlier_keys", "earlier_values")
+    ),
+    called=r"kv_?(full_?)?cache|key_?value_?cache|(update|append)(_to)?_?(kv|cache)|cache_?(update|append)|^Cache$",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(AXES, BUFFERS),
+    equation="keys ← [keys, new keys],   values ← [values, new values],   along the positions",
+    hints=(
+        Words("Nothing that was projected is ever projected again: it is kept, per layer.", "投影过的内容不再重复投影：每层各自保存。"),
+        Words(
+            "New positions come behind the old ones, along axis -2; attention sees all of them, the new ones too.",
+            "新的位置沿第 -2 轴接在旧的后面；注意力能看到全部，也包括新的。",
+        ),
+        Words(
+            "self.keys = key if self.keys is None else cat([self.keys, key], axis=-2); the same for values; return both",
+            "self.keys = key if self.keys is None else cat([self.keys, key], axis=-2)；values 相同；返回两者",
+        ),
+    ),
+    calls=cache_calls,
+)

@@ -1,0 +1,320 @@
+"""linear_regression: gradient descent on the mean squared error of features @ weights."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.diagnosis.compare import Raised
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role
+from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
+from headway.practice.words import Words
+
+
+def recipe(
+    steps: Any, features: Any, targets: Any, learning_rate: float, num_steps: int, start: Any = None, start_bias: float | None = None
+) -> Any:
+    """The definition in the steps of the loop, and: intercept, residual, average, slope. With an intercept the answer ends with it."""
+    width = features.shape[1]
+    point = numpy.zeros(width) if start is None else start
+    if start_bias is not None or steps.intercept():
+        features = numpy.concatenate([features, numpy.ones((len(features), 1))], 1)
+        point = numpy.append(point, 0.0 if start_bias is None else start_bias)
+
+    def slope(theta: Any) -> Any:
+        residual = steps.residual(features, theta, targets)
+        return steps.slope(features, residual, width) * steps.average(features, width)
+
+    return descend(steps, point, slope, learning_rate, num_steps)
+
+
+def definition(
+    features: Any, targets: Any, learning_rate: float, num_steps: int, start: Any = None, start_bias: float | None = None
+) -> Any:
+    """headway.functions' gradient descent on half the mean squared error."""
+    start = numpy.zeros(features.shape[1]) if start is None else start
+    if start_bias is not None:
+        features, start = numpy.concatenate([features, numpy.ones((len(features), 1))], 1), numpy.append(start, start_bias)
+    return functions.gradient_descent(
+        lambda theta: features.T @ (features @ theta - targets) / len(features),
+        start,
+        learning_rate=learning_rate,
+        tolerance=0.0,
+        max_steps=num_steps,
+    ).point
+
+
+STEPS = {
+    **LOOP,
+    "intercept": lambda: False,
+    "residual": lambda features, theta, targets: features @ theta - targets,
+    "slope": lambda features, residual, width: features.T @ residual,
+    "average": lambda features, width: 1 / len(features),
+}
+
+MEAN = Words("divide by the number of rows: features.T @ residual / m", "除以行数：features.T @ residual / m")
+BIAS = Words("bias -= learning_rate * mean(residual)", "bias -= learning_rate * mean(residual)")
+
+
+def _without_bias(features: Any, residual: Any, width: int) -> Any:
+    slope = features.T @ residual
+    return numpy.concatenate([slope[:width], 0 * slope[width:]])
+
+
+def _weights_first(point: Any, gradient: Any, rate: float, slope: Any) -> Any:
+    """The weights move; the intercept then, by where they have gone."""
+    moved = point - rate * gradient
+    if len(point) < 2:
+        return moved
+    moved[-1] = point[-1]
+    moved[-1] -= rate * slope(moved)[-1]
+    return moved
+
+
+OWN = (
+    Mistake(
+        "not_averaged",
+        {"average": lambda features, width: 1.0},
+        Words(
+            "the gradient is summed over the rows, not averaged (1/m is missing): more data, longer steps",
+            "梯度对各行求了和而没有取平均（缺少 1/m）：数据越多步子越大",
+        ),
+        MEAN,
+        hides=Words("a small learning rate hides it, until there is more data", "学习率很小时看不出来，数据一多就发散"),
+        pattern=r"@|dot|sum",
+    ),
+    Mistake(
+        "averaged_over_features",
+        {"average": lambda features, width: 1 / width},
+        Words("the gradient is divided by the number of features, not of rows", "梯度除以的是特征数，而不是行数"),
+        MEAN,
+        pattern=r"shape\[1\]|/|len",
+    ),
+    Mistake(
+        "bias_not_updated",
+        {"slope": _without_bias},
+        Words("the intercept is never updated: it stays where it began", "截距没有更新：一直停在初始值"),
+        BIAS,
+        hides=Words("data that pass through the origin do not show it", "数据经过原点时看不出来"),
+        pattern=r"\bb\b|bias|intercept",
+    ),
+    Mistake(
+        "bias_after_weights",
+        {"move": _weights_first},
+        Words("the intercept is updated with the residuals of the new weights, not of the old", "更新截距时用了新权重的残差，而不是旧的"),
+        Words("compute both gradients first, then update both", "先算出两个梯度，再一起更新"),
+        hides=Words("the first step shows it only where the weights move", "只有权重移动时才看得出来"),
+        pattern=r"\bb\b|bias|intercept",
+    ),
+    Mistake(
+        "features_not_in_gradient",
+        {"slope": lambda features, residual, width: numpy.full(features.shape[1], residual.sum())},
+        Words("every weight moves by the mean residual: the factor x is missing", "每个权重都按平均残差移动：缺少因子 x"),
+        Words("the gradient is features.T @ residual / m", "梯度是 features.T @ residual / m"),
+        hides=Words("that is right for the intercept alone", "只有截距才是这样"),
+        pattern=r"mean|sum",
+    ),
+    Mistake(
+        "targets_not_used",
+        {"residual": lambda features, theta, targets: features @ theta},
+        Words("the targets are not subtracted: all weights shrink to 0", "没有减去目标值：所有权重都趋于 0"),
+        Words("residual = features @ weights - targets", "residual = features @ weights - targets"),
+        pattern=r"@|dot",
+    ),
+    Mistake(
+        "weights_not_used",
+        {"residual": lambda features, theta, targets: -targets},
+        Words("the prediction is not used: every step has the same gradient", "没有用到预测值：每一步的梯度都一样"),
+        Words("residual = features @ weights - targets", "residual = features @ weights - targets"),
+        hides=Words("from weights of zero the first step is right", "从零权重出发时，第一步是对的"),
+        pattern=r"@|dot",
+    ),
+    Mistake(
+        "absolute_error",
+        {"residual": lambda features, theta, targets: numpy.sign(features @ theta - targets)},
+        Words("it is the gradient of the absolute error: only the sign of the residual counts", "这是绝对误差的梯度：只用了残差的符号"),
+        Words("use the residual itself", "使用残差本身"),
+        pattern=r"sign|abs",
+    ),
+    Mistake(
+        "first_row_alone",
+        {
+            "residual": lambda features, theta, targets: (features @ theta - targets) * (numpy.arange(len(features)) == 0),
+            "average": lambda features, width: 1.0,
+        },
+        Words("only the first row is used", "只用了第一行"),
+        MEAN,
+        pattern=r"\[0\]",
+    ),
+)
+
+
+def _drawn(random: Any, rows: int, width: int, num_steps: int, rate: float = 0.05, **more: Any) -> Inputs:
+    features = random.standard_normal((rows, width)) + 0.7
+    targets = features @ (numpy.arange(width) + 1.0) + 1.5 + 0.1 * random.standard_normal(rows)
+    return {"features": features, "targets": targets, "learning_rate": rate, "num_steps": num_steps} | more
+
+
+def _scale(ask: Any) -> list[tuple[Inputs, float]]:
+    """How long the first step is, in right steps; what has a name of its own is left to it."""
+    random, measured = numpy.random.default_rng(5), []
+    for rows, width in ((5, 2), (7, 3)):
+        inputs = _drawn(random, rows, width, 1, start=numpy.zeros(width))
+        answer, right = ask(inputs), definition(**inputs)
+        if isinstance(answer, Raised) or numpy.shape(answer) != right.shape:
+            return []
+        ratio = answer / right
+        if (
+            not numpy.isfinite(ratio).all()
+            or numpy.ptp(ratio) > 1e-4 * abs(ratio[0])
+            or min(abs(ratio[0] - each) for each in (0, -1, 2, rows, rows / width)) < 1e-4
+        ):
+            return []
+        measured.append((inputs, float(ratio[0])))
+    return measured
+
+
+RECOVERIES = (
+    Recovery(
+        "step_length",
+        "rate",
+        measure=_scale,
+        wrong=lambda number_of: lambda learning_rate, step: number_of({"learning_rate": learning_rate}) * learning_rate,
+        sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
+        right=lambda inputs: 1.0,
+        right_name="1",
+        says=Words(
+            "your step is {value}{names} times learning_rate · gradient; it must be {right} (or 2)",
+            "你的步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍（或 2 倍）",
+        ),
+        fix=MEAN,
+        pattern=r"\*|-=|/",
+    ),
+)
+
+MANY = Words("more than one feature", "多于一个特征")
+
+
+def probes() -> tuple[Probe, ...]:
+    """Two numbers of rows, one step and several, one feature; a start and an intercept for who takes them."""
+    random = numpy.random.default_rng(15)
+    return (
+        Probe("one step", _drawn(random, 5, 2, 1), MANY),
+        Probe("four steps", _drawn(random, 5, 2, 4), MANY),
+        Probe("more rows", _drawn(random, 8, 3, 3), MANY),
+        Probe("one feature", _drawn(random, 6, 1, 2)),
+        Probe("one feature, more rows", _drawn(random, 9, 1, 5)),
+        Probe("given start", _drawn(random, 5, 2, 3, start=numpy.array([0.5, -1.0])), MANY),
+        Probe("given start, one feature", _drawn(random, 5, 1, 3, start=numpy.array([0.5]))),
+        Probe("intercept", _drawn(random, 5, 2, 3, start=numpy.array([0.5, -1.0]), start_bias=0.3), MANY),
+        Probe("intercept, more rows", _drawn(random, 8, 3, 2, start=numpy.array([0.5, -1.0, 0.2]), start_bias=-0.4), MANY),
+        Probe("intercept, one feature", _drawn(random, 5, 1, 3, start=numpy.array([0.5]), start_bias=0.3)),
+    )
+
+
+def _column(inputs: Inputs) -> Inputs:
+    start = {"start": inputs["start"][:, None]} if "start" in inputs else {}
+    return inputs | {"targets": inputs["targets"][:, None]} | start
+
+
+def _numbers(inputs: Inputs) -> Inputs | None:
+    """One number per row, where there is one feature."""
+    if inputs["features"].shape[1] > 1:
+        return None
+    start = {"start": float(inputs["start"][0])} if "start" in inputs else {}
+    return inputs | {"features": inputs["features"][:, 0].copy()} | start
+
+
+def _flat(answer: Any) -> Any:
+    return answer.reshape(-1) if isinstance(answer, numpy.ndarray) and answer.ndim != 1 else answer
+
+
+def _with_intercept(answer: Any, inputs: Inputs) -> Any:
+    """Weights and intercept as one array, the intercept last."""
+    if isinstance(answer, tuple) and len(answer) >= 2 and all(isinstance(each, numpy.ndarray) for each in answer[:2]):
+        return numpy.concatenate([answer[0].reshape(-1), answer[1].reshape(-1)])
+    return answer
+
+
+def _intercept_first(answer: Any, inputs: Inputs) -> Any:
+    answer = _with_intercept(answer, inputs)
+    return numpy.roll(answer, -1) if isinstance(answer, numpy.ndarray) and answer.ndim == 1 else answer
+
+
+def _flattened(convention: Convention) -> Convention:
+    return Convention(convention.name, decode=lambda answer, inputs: _flat(convention.decode(answer, inputs)))
+
+
+INTERCEPT = {"intercept": lambda: True}
+
+
+def _no_start(inputs: Inputs) -> Inputs | None:
+    """A start of its own is for who fits no intercept beside it, or takes one for that too."""
+    return None if "start" in inputs and "start_bias" not in inputs else inputs
+
+
+EXERCISE = Exercise(
+    name="linear_regression",
+    title=Words("linear regression by gradient descent", "用梯度下降做线性回归"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("features", ("x", "x_train", "a", "data", "inputs", "design", "x_data", "xs", "feature_matrix")),
+        Role("targets", ("y", "y_train", "target", "labels", "y_true", "b_train", "outputs", "y_data", "ys")),
+        Role("start", tuple(name for name in START_NAMES if name != "x")),
+        Role("start_bias", ("b", "b_in", "bias", "intercept", "b_init", "b0", "initial_bias", "initial_b")),
+        Role("learning_rate", tuple(name for name in RATE_NAMES if name != "a")),
+        Role("num_steps", STEPS_NAMES),
+    ),
+    called=r"^(?!.*(logistic|normal_eq|closed|ridge|lasso|predict|loss|cost)).*(linear_?regression|lin_?reg|least_?squares|fit_?line|mse_?(gd|descent))",
+    probes=probes,
+    mistakes=(*MISTAKES, *OWN),
+    conventions=(
+        (
+            Convention(),
+            Convention(
+                Words(
+                    "its gradient has the factor 2 of the square, 2/m; ours is of half the mean square",
+                    "它的梯度带平方的系数 2（2/m）；我们的是均方误差一半的梯度",
+                ),
+                steps={"average": lambda features, width: 2 / len(features)},
+            ),
+        ),
+        (
+            Convention(),
+            Convention(encode=_column, role="targets"),
+            Convention(encode=_numbers, role="features"),
+        ),
+        (
+            *(_flattened(each) for each in RETURNS),
+            Convention(
+                Words("it fits an intercept as well", "它还拟合了截距"),
+                _no_start,
+                lambda answer, inputs: _flat(_with_intercept(answer, inputs)),
+                steps=INTERCEPT,
+            ),
+            Convention(
+                Words("it fits an intercept as well, and returns it first", "它还拟合了截距，并放在最前面返回"),
+                _no_start,
+                lambda answer, inputs: _flat(_intercept_first(answer, inputs)),
+                steps=INTERCEPT,
+            ),
+        ),
+    ),
+    recoveries=RECOVERIES,
+    equation="weights ← weights - learning_rate · featuresᵀ @ (features @ weights - targets) / m",
+    hints=(
+        Words("The residual is prediction minus target, one number per row.", "残差是预测减目标，每行一个数。"),
+        Words(
+            "A weight's gradient is the mean of residual times its feature; an intercept's is the mean residual.",
+            "权重的梯度是“残差乘对应特征”的平均；截距的梯度是残差的平均。",
+        ),
+        Words(
+            "weights -= learning_rate * features.T @ (features @ weights - targets) / m",
+            "weights -= learning_rate * features.T @ (features @ weights - targets) / m",
+        ),
+    ),
+)

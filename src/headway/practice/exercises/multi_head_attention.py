@@ -1,0 +1,94 @@
+"""Multi-head attention: split(x Wq), split(x Wk), split(x Wv) → attention → merge → Wo."""
+
+from __future__ import annotations
+
+from headway.practice.exercise import Exercise, Probe
+from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
+from headway.practice.recipes.attention_mistakes import CAUSAL as CAUSAL_MISTAKES
+from headway.practice.recipes.attention_mistakes import MASKS, MIXING, SCORES, SOFTMAXES, without
+from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
+from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
+from headway.practice.recipes.projection_scale import scale_recovery
+from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPTIONS, PARTS, SEQUENCE, SIZES, STEPS, definition, recipe
+from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
+from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, Draw, whole
+from headway.practice.words import Words
+
+
+def probes() -> tuple[Probe, ...]:
+    """Sequences of every size distinct, then square ones; masks; keys of another length; biases; what is projected already."""
+    draw = Draw(13)
+    heads = {"num_heads": 3}
+    held = draw.weights(12, 12, output=12)
+    biased = draw.weights(12, 12, output=12, biases=PARTS)
+    outer = {name: array for name, array in biased.items() if name.endswith("weight") or name == "output_bias"}
+    inner = {name: array for name, array in biased.items() if name != "output_bias"}
+    padding = PADDING[:, None, None]
+    return (
+        Probe("batch", draw.itself(2, 5, 12) | held | heads, BATCH),
+        Probe("wide", draw.itself(2, 5, 10) | draw.weights(10, 12, output=12) | heads, BATCH),
+        Probe("square", draw.itself(3, 3, 9) | draw.weights(9, 9, output=9) | heads, BATCH),
+        Probe("one position", draw.itself(2, 1, 12) | held | heads, BATCH),
+        Probe("single", draw.itself(5, 12) | held | heads, SINGLE, UNBATCHED),
+        Probe("three sequences", draw.three(5, 5, 12) | held | heads, BATCH),
+        Probe("other length", draw.three(5, 7, 12) | held | heads, LENGTHS),
+        Probe("biases", draw.itself(2, 5, 12) | biased | heads, BATCH),
+        Probe("output bias", draw.itself(2, 5, 12) | outer | heads, BATCH),
+        Probe("inner biases", draw.itself(2, 5, 12) | inner | heads, BATCH),
+        Probe("single, biases", draw.itself(5, 12) | biased | heads, SINGLE, UNBATCHED),
+        Probe("masked", draw.itself(2, 5, 12) | held | heads | {"mask": MASK}, BATCH),
+        Probe("padded", draw.itself(2, 5, 12) | held | heads | {"mask": padding}, BATCH),
+        Probe("single, masked", draw.itself(5, 12) | held | heads | {"mask": MASK}, SINGLE, UNBATCHED),
+        Probe("biases, masked", draw.itself(2, 5, 12) | biased | heads | {"mask": MASK}, BATCH),
+        Probe("output bias, padded", draw.itself(2, 5, 12) | outer | heads | {"mask": padding}, BATCH),
+        Probe("causal", draw.itself(2, 5, 12) | held | heads | {"is_causal": True}, BATCH),
+        Probe("masked and causal", draw.itself(2, 5, 12) | held | heads | {"mask": MASK, "is_causal": True}, BATCH),
+        Probe("projected", draw.three(5, 5, 12, ()) | heads, MATRICES),
+        Probe("projected, other length", draw.three(5, 7, 12, ()) | heads, LENGTHS),
+        Probe("projected, square", draw.three(3, 3, 9, ()) | heads, MATRICES),
+        Probe("projected batch", draw.three(5, 5, 12) | heads, BATCH),
+        Probe("projected, masked", draw.three(5, 5, 12) | heads | {"mask": MASK}, BATCH),
+        Probe("projected, causal", draw.three(5, 5, 12, ()) | heads | {"is_causal": True}, MATRICES),
+        Probe("projected whole numbers", whole(draw.three(5, 5, 12, ())) | heads, WHOLE),
+    )
+
+
+EXERCISE = Exercise(
+    name="multi_head_attention",
+    title=Words("multi-head attention", "多头注意力"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(*OPERANDS, SEQUENCE, *WEIGHT_ROLES, NUM_HEADS, *OPTIONS, *SIZES),
+    called=r"multi_?head(ed)?_?(self_?|cross_?)?(attention|attn)|^_?mha$|mhsa|self_?attention_?multi",
+    probes=probes,
+    mistakes=(
+        *HEADS,
+        *OUTPUT,
+        *WEIGHTS,
+        *without(SCORES, "given_scale_ignored"),
+        *SOFTMAXES,
+        *MIXING,
+        *MASKS,
+        *CAUSAL_MISTAKES,
+    ),
+    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
+    recoveries=(scale_recovery((2, 3)),),
+    equation="concat(head_1, …, head_n) @ Woᵀ, head_i = attention(x @ Wq_iᵀ, x @ Wk_iᵀ, x @ Wv_iᵀ)",
+    fused=FUSED,
+    hints=(
+        Words(
+            "Each head attends in its own slice of the width; the heads are put side by side and mixed by Wo.",
+            "每个头在自己那一段宽度里做注意力；各头拼接后再由 Wo 混合。",
+        ),
+        Words(
+            "Project, then reshape (batch, positions, width) to (batch, positions, heads, head_dim), then move the heads before the positions.",
+            "先投影，再把 (batch, positions, width) 变为 (batch, positions, heads, head_dim)，然后把头移到位置之前。",
+        ),
+        Words(
+            "q = (x @ Wq).reshape(B, L, H, d).swapaxes(1, 2), k and v alike; attention; swapaxes(1, 2).reshape(B, L, H * d) @ Wo",
+            "q = (x @ Wq).reshape(B, L, H, d).swapaxes(1, 2)，k、v 同样；做注意力；再 swapaxes(1, 2).reshape(B, L, H * d) @ Wo",
+        ),
+    ),
+)

@@ -1,0 +1,102 @@
+"""Query, key and value: one sequence through three matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headway import functions
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
+from headway.practice.recipes.projection_forms import IN_OUT, turned
+from headway.practice.recipes.projection_mistakes import WEIGHTS
+from headway.practice.recipes.projections import FUSED, PARTS, SEQUENCE, SIZES, project
+from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
+from headway.practice.recipes.sequences import BATCH, MATRICES, WHOLE, Draw, whole
+from headway.practice.words import Words
+
+
+def definition(x: Any, **weights: Any) -> tuple[Any, ...]:
+    """functions.linear, three times."""
+    return tuple(functions.linear(x, weights[f"{part}_weight"], weights.get(f"{part}_bias")) for part in PARTS[:3])
+
+
+def recipe(steps: Any, x: Any, **weights: Any) -> tuple[Any, ...]:
+    """The definition in steps: weights, project, give."""
+    held = steps.weights({f"{part}_{kind}": weights.get(f"{part}_{kind}") for part in PARTS for kind in ("weight", "bias")})
+    return steps.give(tuple(steps.project(x, held[f"{part}_weight"], held[f"{part}_bias"]) for part in PARTS[:3]))
+
+
+STEPS = {"weights": lambda held: held, "project": project, "give": lambda answers: answers}
+
+MISTAKES = (
+    *(each for each in WEIGHTS if "output" not in each.name),
+    Mistake(
+        "element_by_element",
+        {"project": lambda x, weight, bias: x * weight.T},
+        Words(
+            "x is multiplied by the weights element by element (*), not as matrices (@)", "x 与权重是逐元素相乘（*），而不是矩阵乘法（@）"
+        ),
+        Words("use @, or numpy.matmul", "应使用 @ 或 numpy.matmul"),
+        hides=Words("where x and the weights have one shape nothing is raised", "当 x 与权重形状相同时不会报错"),
+        pattern=r"\*",
+    ),
+    Mistake(
+        "query_alone",
+        {"give": lambda answers: answers[0]},
+        Words("it returns the query alone", "只返回了 query"),
+        Words("return query, key, value", "返回 query, key, value"),
+        pattern=r"return",
+    ),
+)
+
+
+def _as_tuple(answer: Any, inputs: Inputs) -> Any:
+    """Three parts of an array, or of a dict, as a tuple in the order query, key, value."""
+    if isinstance(answer, dict) and len(answer) == 3:
+        first = {str(name).strip("_").lower()[:1]: value for name, value in answer.items()}
+        return tuple(first[letter] for letter in "qkv") if set(first) == set("qkv") else answer
+    return tuple(answer) if getattr(answer, "ndim", 0) == inputs["x"].ndim + 1 and len(answer) == 3 else answer
+
+
+def probes() -> tuple[Probe, ...]:
+    """Every size distinct, then square; biases; a batch; whole numbers."""
+    draw = Draw(17)
+
+    def given(*shape: int, d_out: int, biases: tuple[str, ...] = ()) -> Inputs:
+        return {"x": draw.numbers(*shape), **draw.weights(shape[-1], d_out, biases=biases)}
+
+    return (
+        Probe("matrices", given(5, 4, d_out=3), MATRICES),
+        Probe("square", given(4, 4, d_out=4), MATRICES),
+        Probe("biases", given(5, 4, d_out=3, biases=PARTS[:3]), MATRICES),
+        Probe("whole numbers", whole(given(5, 4, d_out=3)), WHOLE),
+        Probe("batch", given(2, 5, 4, d_out=3), BATCH),
+        Probe("square batch", given(4, 4, 4, d_out=4), BATCH),
+        Probe("batch, biases", given(2, 5, 4, d_out=3, biases=PARTS[:3]), BATCH),
+    )
+
+
+EXERCISE = Exercise(
+    name="qkv_projection",
+    title=Words("query, key and value", "query、key、value 投影"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(SEQUENCE, *(role for role in WEIGHT_ROLES if "output" not in role.name), *SIZES),
+    called=r"qkv|(compute|project|get|make|create).*(query|q)_?(and_?)?(key|k)|q_?k_?v_?proj",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (Convention(), Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
+        (Convention(), Convention(decode=_as_tuple)),
+    ),
+    equation="query = x @ Wq, key = x @ Wk, value = x @ Wv",
+    fused=FUSED,
+    hints=(
+        Words("The same sequence is projected three times, each time by a matrix of its own.", "同一个序列投影三次，每次用各自的矩阵。"),
+        Words(
+            "x (positions, d_in) times W (d_in, d_out) gives (positions, d_out).",
+            "x (positions, d_in) 乘以 W (d_in, d_out)，得到 (positions, d_out)。",
+        ),
+        Words("return x @ W_q, x @ W_k, x @ W_v", "return x @ W_q, x @ W_k, x @ W_v"),
+    ),
+)

@@ -1,0 +1,319 @@
+"""Sampling: temperature, then top-k, then top-p, then a token drawn from what is left."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role, Step
+from headway.practice.exercises import top_k as top_k_exercise
+from headway.practice.exercises import top_p as top_p_exercise
+from headway.practice.exercises.temperature import largest
+from headway.practice.recipes.distributions import (
+    AXIS,
+    BATCH,
+    GIVEN,
+    LOGITS,
+    RETURNED,
+    RNG,
+    ROWS,
+    ROWS_APART,
+    TEMPERATURE,
+    TOKENS,
+    TOP_K,
+    TOP_P,
+    UNNORMALISED,
+    descending,
+    put_back,
+    softmax,
+)
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, logits: Any, temperature: Any = 1.0, top_k: Any = None, top_p: Any = None, **rest: Any) -> Any:
+    """The definition in steps: at_zero, order (of scale, keep_k, nucleus), draw."""
+    if temperature == 0:
+        return steps.at_zero(logits)
+
+    def scale(x: Any) -> Any:
+        return steps.scale(x, temperature)
+
+    def keep_k(x: Any) -> Any:
+        return x if top_k is None else numpy.where(steps.keep_k(x, top_k), x, -numpy.inf)
+
+    def keep_p(x: Any) -> Any:
+        return x if top_p is None else numpy.where(steps.nucleus(x, top_p), x, -numpy.inf)
+
+    return steps.draw(steps.order(logits, scale, keep_k, keep_p))
+
+
+def definition(logits: Any, temperature: float = 1.0, top_k: Any = None, top_p: Any = None, **rest: Any) -> Any:
+    """What headway.functions make of the logits, as probabilities."""
+    if temperature == 0:
+        return largest(logits)
+    left = functions.scale_by_temperature(logits, temperature)
+    left = left if top_k is None else functions.keep_top_k(left, top_k)
+    return functions.softmax(left if top_p is None else functions.keep_top_p(left, top_p))
+
+
+def nucleus(keep: Step) -> Step:
+    """Top-p by a rule that says what is kept of the sorted running sum."""
+
+    def kept(left: Any, top_p: float) -> Any:
+        order = descending(left)
+        return put_back(keep(numpy.cumsum(numpy.take_along_axis(softmax(left), order, axis=-1), axis=-1), top_p), order)
+
+    return kept
+
+
+STEPS: dict[str, Step] = {
+    "at_zero": largest,
+    "scale": lambda logits, temperature: logits / temperature,
+    "keep_k": top_k_exercise.STEPS["keep"],
+    "nucleus": nucleus(top_p_exercise.STEPS["keep"]),
+    "order": lambda logits, scale, keep_k, keep_p: keep_p(keep_k(scale(logits))),
+    "draw": softmax,
+}
+
+
+def _of_top_k(name: str) -> Mistake:
+    """A mistake of top_k's exercise, here."""
+    made = next(each for each in top_k_exercise.MISTAKES if each.name == name)
+    return Mistake(f"top_k_{name}", {"keep_k": made.steps["keep"]}, made.says, made.fix, made.hides, made.pattern)
+
+
+def _of_top_p(name: str) -> Mistake:
+    """A mistake of top_p's exercise, here."""
+    made = next(each for each in top_p_exercise.MISTAKES if each.name == name)
+    return Mistake(f"top_p_{name}", {"nucleus": nucleus(made.steps["keep"])}, made.says, made.fix, made.hides, made.pattern)
+
+
+ZERO_ONLY = Words("only temperature 0 shows it", "只有温度为 0 时才看得出来")
+
+MISTAKES = (
+    Mistake(
+        "zero_divides",
+        {"at_zero": lambda logits: numpy.full_like(logits, numpy.nan)},
+        Words("temperature 0 divides by 0: the probabilities are NaN", "温度为 0 时除以了 0：概率为 NaN"),
+        Words(
+            "at temperature 0 take the most likely token: if temperature == 0: return argmax(logits)",
+            "温度为 0 时取最可能的词：if temperature == 0: return argmax(logits)",
+        ),
+        hides=ZERO_ONLY,
+        pattern=r"/",
+    ),
+    Mistake(
+        "zero_is_one",
+        {"at_zero": softmax},
+        Words(
+            "temperature 0 is taken for 1: nothing is scaled, and the choice is as random as at 1",
+            "温度 0 被当成了 1：没有缩放，随机性与温度为 1 时相同",
+        ),
+        Words(
+            "at temperature 0 take the most likely token: if temperature == 0: return argmax(logits)",
+            "温度为 0 时取最可能的词：if temperature == 0: return argmax(logits)",
+        ),
+        hides=ZERO_ONLY,
+        pattern=r"if |or ",
+    ),
+    Mistake(
+        "most_likely_always",
+        {"draw": largest},
+        Words("the most likely token is always taken: nothing is drawn", "总是取最可能的词：没有抽取"),
+        Words("draw from the probabilities: rng.choice(p=…), torch.multinomial(…)", "按概率抽取：rng.choice(p=…)、torch.multinomial(…)"),
+        hides=Words("at temperature 0, or with top_k = 1, it is right", "温度为 0 或 top_k = 1 时是对的"),
+        pattern=r"argmax|max\(",
+    ),
+    Mistake(
+        "least_likely_at_zero",
+        {"at_zero": lambda logits: (logits == logits.min(-1, keepdims=True)).astype(logits.dtype)},
+        Words(
+            "at temperature 0 the least likely token is taken (argmin, or argsort()[0])",
+            "温度为 0 时取了最不可能的词（argmin 或 argsort()[0]）",
+        ),
+        Words("take argmax", "使用 argmax"),
+        hides=ZERO_ONLY,
+        pattern=r"argmin|\[0\]",
+    ),
+    Mistake(
+        "all_alike",
+        {"draw": lambda left: numpy.isfinite(left) / numpy.isfinite(left).sum(-1, keepdims=True)},
+        Words("every token that is left is drawn alike: the probabilities are not used", "留下的词被等概率抽取：没有用到概率"),
+        Words("pass the probabilities: rng.choice(n, p=p)", "传入概率：rng.choice(n, p=p)"),
+        pattern=r"choice|randint",
+    ),
+    Mistake(
+        "softmax_twice",
+        {"draw": lambda left: softmax(softmax(left))},
+        Words(
+            "softmax is taken twice: the probabilities are nearly equal, and what was dropped may be drawn",
+            "softmax 做了两次：概率几乎相等，被去掉的词也可能被抽中",
+        ),
+        Words("take it once, at the end", "只在最后做一次"),
+        pattern=r"softmax",
+    ),
+    Mistake(
+        "top_k_ignored",
+        {"keep_k": lambda logits, top_k: numpy.ones_like(logits, bool)},
+        Words("top_k is not used", "没有用到 top_k"),
+        Words("set the logits below the k-th largest to -inf", "把小于第 k 大的 logits 设为 -inf"),
+        pattern=r"top_?k",
+    ),
+    *map(_of_top_k, ("keeps_one_more", "keeps_one_less", "keeps_the_least_likely", "drops_the_most_likely", "mask_not_put_back")),
+    Mistake(
+        "top_p_ignored",
+        {"nucleus": lambda left, top_p: numpy.ones_like(left, bool)},
+        Words("top_p is not used", "没有用到 top_p"),
+        Words("set the logits outside the nucleus to -inf", "把核心之外的 logits 设为 -inf"),
+        pattern=r"top_?p",
+    ),
+    *map(_of_top_p, ("crossing_token_dropped", "everything_may_be_dropped", "one_more_kept", "one_minus_p", "nucleus_dropped")),
+    Mistake(
+        "top_p_mask_not_put_back",
+        {"nucleus": lambda left, top_p: top_p_exercise.before(numpy.cumsum(-numpy.sort(-softmax(left), axis=-1), axis=-1)) < top_p},
+        Words("the mask of the sorted order is applied to the unsorted logits", "把排序后的掩码用在了未排序的 logits 上"),
+        Words(
+            "put the mask back by the indices: mask[indices] = sorted_mask (scatter)",
+            "按下标把掩码放回：mask[indices] = sorted_mask（scatter）",
+        ),
+        hides=Words("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
+        pattern=r"sort|\[",
+    ),
+    Mistake(
+        "sorted_not_put_back",
+        {"draw": lambda left: -numpy.sort(-softmax(left), axis=-1)},
+        Words("a place in the sorted order is returned for a token id", "把排序后的位置当成了词的 id 返回"),
+        Words("go back through the indices: token = indices[place]", "通过下标还原：token = indices[place]"),
+        hides=Words("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
+        pattern=r"sort|topk",
+    ),
+)
+
+
+def _slope(ask: Any) -> list[tuple[Inputs, float]]:
+    """By how much the logarithms of the probabilities rise per unit of logit."""
+    measured = []
+    for temperature, logits in ((3.0, numpy.array([0.4, -0.3, 1.1, 0.2])), (0.7, numpy.array([0.1, 0.5, -0.6, 0.3, -0.2]))):
+        inputs = {"logits": logits, "temperature": temperature}
+        answer = ask(inputs)
+        if (
+            not isinstance(answer, numpy.ndarray)
+            or answer.shape != logits.shape
+            or not (answer > 0).all()
+            or abs(answer.sum() - 1) > 1e-4
+            or numpy.ptp(answer) < 1e-6
+        ):
+            return []
+        slope, rest, *_ = numpy.polyfit(logits, numpy.log(answer.astype(numpy.float64)), 1, full=True)
+        if rest.size and rest[0] > 1e-6:
+            return []
+        measured.append((inputs, float(slope[0])))
+    return measured
+
+
+RECOVERIES = (
+    Recovery(
+        "temperature",
+        "scale",
+        measure=_slope,
+        wrong=lambda number_of: lambda logits, temperature: logits * number_of({"temperature": temperature}),
+        sizes=lambda inputs: {"temperature": inputs["temperature"]},
+        right=lambda inputs: 1 / inputs["temperature"],
+        right_name="1/temperature",
+        says=Words(
+            "your logits are multiplied by {value}{names} at one of the temperatures tried; it must be {right} = {right_name}",
+            "在某个测试温度下，你的 logits 乘以了 {value}{names}；应为 {right} = {right_name}",
+        ),
+        fix=Words("divide the logits by the temperature, once", "把 logits 除以温度，只除一次"),
+        hides=Words("at temperature 1 nothing shows", "温度为 1 时看不出来"),
+        pattern=r"\*|/|temp",
+    ),
+)
+
+ORDERS = (
+    Convention(),
+    Convention(
+        Words(
+            "its temperature comes last, after top-k and top-p, as in llama.cpp", "它在 top-k 与 top-p 之后才使用温度，与 llama.cpp 相同"
+        ),
+        steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_p(keep_k(logits)))},
+        role="temperature",
+    ),
+    Convention(
+        Words(
+            "its top-p counts all tokens, as if it came before top-k; Hugging Face's counts what top-k has left",
+            "它的 top-p 按全部词计算，相当于先做 top-p 再做 top-k；Hugging Face 是在 top-k 剩下的词上计算",
+        ),
+        steps={"order": lambda logits, scale, keep_k, keep_p: keep_k(keep_p(scale(logits)))},
+        role="top_k",
+    ),
+    Convention(
+        Words(
+            "its top-p counts all tokens, as if it came before top-k, and the temperature comes last",
+            "它的 top-p 按全部词计算，相当于先做 top-p 再做 top-k，最后才使用温度",
+        ),
+        steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_k(keep_p(logits)))},
+        role="top_k",
+    ),
+)
+"""In which order: right in all, and declared."""
+
+ZERO = Words("", "")
+
+
+def probes() -> tuple[Probe, ...]:
+    """Each of the settings alone, then together; temperature 0; several rows."""
+    logits = numpy.log(numpy.array([0.11, 0.05, 0.27, 0.2, 0.02, 0.19, 0.16])) + 1.3
+    steep = numpy.log(numpy.array([0.03, 0.95, 0.02])) - 0.4
+    rows = numpy.log(numpy.array([[0.11, 0.5, 0.08, 0.01, 0.3], [0.41, 0.12, 0.26, 0.04, 0.17], [0.02, 0.03, 0.05, 0.88, 0.02]]))
+    return (
+        Probe("plain", {"logits": logits}),
+        Probe("hot", {"logits": logits, "temperature": 2.0}),
+        Probe("at zero", {"logits": logits, "temperature": 0.0}, ZERO),
+        Probe("top-k", {"logits": logits, "top_k": 3}),
+        Probe("top-p", {"logits": logits, "top_p": 0.6}),
+        Probe("top-p, one above p", {"logits": steep, "top_p": 0.9}),
+        Probe("cold top-k", {"logits": logits, "temperature": 0.5, "top_k": 4}),
+        Probe("cold top-p", {"logits": logits, "temperature": 0.3, "top_p": 0.6}),
+        Probe("top-k and top-p", {"logits": logits, "top_k": 4, "top_p": 0.6}),
+        Probe("all", {"logits": logits, "temperature": 2.5, "top_k": 5, "top_p": 0.55}),
+        Probe("rows", {"logits": rows, "temperature": 0.7}, BATCH, caution=ROWS_APART),
+        Probe("rows at zero", {"logits": rows, "temperature": 0.0}, BATCH, caution=ROWS_APART),
+    )
+
+
+EXERCISE = Exercise(
+    name="sample",
+    title=Words("sampling a token", "抽取一个词"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        LOGITS,
+        Role("temperature", TEMPERATURE.called, neutral=1.0),
+        Role("top_k", TOP_K.called),
+        Role("top_p", TOP_P.called),
+        RNG,
+        AXIS,
+    ),
+    called=r"(?<![a-z])sampl(e|er|ing)(?!s)(?!.*(data|batch|rate|positions|mask))|next_?token(?!.*(loss|accuracy))|pick_?token|choose_?token|top_?k_?top_?p",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(GIVEN, ROWS, (*RETURNED[:2], TOKENS, UNNORMALISED), ORDERS),
+    recoveries=RECOVERIES,
+    equation="token ~ softmax(top_p(top_k(logits / temperature)))",
+    hints=(
+        Words(
+            "Temperature first, then what is kept, then one softmax, then the draw; at temperature 0 the most likely token.",
+            "先用温度，再筛选，再做一次 softmax，最后抽取；温度为 0 时取最可能的词。",
+        ),
+        Words(
+            "Put -inf where a token is not kept: the one softmax at the end makes its probability 0.",
+            "不保留的词设为 -inf：最后那一次 softmax 会使其概率为 0。",
+        ),
+        Words("rng.choice(len(p), p=softmax(logits / temperature))", "rng.choice(len(p), p=softmax(logits / temperature))"),
+    ),
+    drawing="read",
+)

@@ -1,0 +1,615 @@
+"""Sinusoidal positions: sin and cos of position / base^(2i / hidden_size), by turns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.diagnosis.compare import Raised
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role, Step
+from headway.practice.words import Words
+
+
+def recipe(
+    steps: Any,
+    seq_len: Any = None,
+    hidden_size: Any = None,
+    base: float = 10000.0,
+    offset: int = 0,
+    interleaved: bool = True,
+    x: Any = None,
+) -> Any:
+    """The definition in steps: positions, exponents, angles, waves, arrange, finish, and add where x is given."""
+    if x is not None:
+        seq_len, hidden_size = x.shape[-2:]
+
+    def table(length: int) -> Any:
+        angles = steps.angles(steps.positions(length, offset), steps.exponents(hidden_size), base)
+        return steps.finish(steps.arrange(steps.waves(angles), interleaved))
+
+    return table(seq_len) if x is None else steps.add(steps.scale(x), table)
+
+
+def definition(
+    seq_len: Any = None, hidden_size: Any = None, base: float = 10000.0, offset: int = 0, interleaved: bool = True, x: Any = None
+) -> Any:
+    """The table of headway.functions; x plus the table where x is given."""
+    seq_len, hidden_size = (seq_len, hidden_size) if x is None else x.shape[-2:]
+    table = functions.sinusoidal_positions(seq_len, hidden_size, base=base, offset=offset, interleaved=interleaved)
+    return table if x is None else (x + table).astype(table.dtype)
+
+
+def by_turns(even: Any, odd: Any) -> Any:
+    """Even columns of one array, odd columns of another."""
+    return numpy.where(numpy.arange(even.shape[1]) % 2 == 0, even, odd)
+
+
+def halves(table: Any, interleaved: bool = False) -> Any:
+    """All even columns before all odd ones."""
+    return table if interleaved else numpy.concatenate([table[:, ::2], table[:, 1::2]], axis=1)
+
+
+def columns(width: int) -> Any:
+    """0, 1, 2, …, one number per column."""
+    return numpy.arange(width)
+
+
+def pairs(width: int) -> Any:
+    """0, 0, 1, 1, 2, …: the pair that each column belongs to."""
+    return numpy.arange(width) // 2
+
+
+STEPS: dict[str, Step] = {
+    "positions": lambda length, offset: numpy.arange(length) + offset,
+    "exponents": lambda width: 2 * pairs(width) / width,
+    "angles": lambda positions, exponents, base: positions[:, None] / base**exponents,
+    "waves": lambda angles: by_turns(numpy.sin(angles), numpy.cos(angles)),
+    "arrange": halves,
+    "finish": lambda table: table,
+    "scale": lambda x: x,
+    "add": lambda x, table: x + table(x.shape[-2]),
+}
+
+SOLE_ROW = Words("position 0 is right, so a look at the first row does not show it", "位置 0 是对的，只看第一行看不出来")
+FIRST_PAIR = Words("the first two columns are right", "前两列是对的")
+EXPONENT = r"\*\*|pow|exp|/"
+
+MISTAKES = (
+    Mistake(
+        "sines_then_cosines",
+        {"arrange": lambda table, interleaved: halves(table)},
+        Words(
+            "all sines stand in the first half and all cosines in the second: row 0 is 0 … 0 1 … 1, not 0 1 0 1 … "
+            "(some models, such as Marian's, are made so; the paper's take turns)",
+            "所有正弦在前一半，所有余弦在后一半：第 0 行是 0 … 0 1 … 1，而不是 0 1 0 1 …（Marian 等模型确实如此，但论文中是交替排列）",
+        ),
+        Words(
+            "put sines into columns 0::2 and cosines into 1::2; or take interleaved=False as an argument if halves are meant",
+            "正弦写入 0::2 列，余弦写入 1::2 列；若本意是分半，请提供参数 interleaved=False",
+        ),
+        hides=Words(
+            "a model trained with it works; only weights made for the other order do not",
+            "自己训练的模型照样能用，只有为另一种排列训练的权重才会出错",
+        ),
+        pattern=r"cat|stack",
+    ),
+    Mistake(
+        "cosine_first",
+        {"waves": lambda angles: by_turns(numpy.cos(angles), numpy.sin(angles))},
+        Words("even columns hold the cosine and odd ones the sine", "偶数列是余弦，奇数列是正弦，写反了"),
+        Words("sine into columns 0::2, cosine into 1::2", "正弦写入 0::2 列，余弦写入 1::2 列"),
+        pattern=r"cos\(",
+    ),
+    Mistake(
+        "sine_everywhere",
+        {"waves": numpy.sin},
+        Words("there is no cosine: every column is a sine", "没有余弦：每一列都是正弦"),
+        Words("take the cosine in odd columns", "奇数列取余弦"),
+        pattern=r"sin\(",
+    ),
+    Mistake(
+        "cosine_everywhere",
+        {"waves": numpy.cos},
+        Words("there is no sine: every column is a cosine", "没有正弦：每一列都是余弦"),
+        Words("take the sine in even columns", "偶数列取正弦"),
+        pattern=r"cos\(",
+    ),
+    Mistake(
+        "turns_by_position",
+        {"waves": lambda angles: numpy.where(numpy.arange(len(angles))[:, None] % 2 == 0, numpy.sin(angles), numpy.cos(angles))},
+        Words("sine and cosine take turns by position (rows), not by column", "正弦与余弦按位置（行）交替，而不是按列交替"),
+        Words("even columns take the sine, odd columns the cosine, in every row", "每一行中，偶数列取正弦，奇数列取余弦"),
+        pattern=r"% *2|0::2|\[::2",
+    ),
+    Mistake(
+        "exponent_by_column_doubled",
+        {"exponents": lambda width: 2 * columns(width) / width},
+        Words(
+            "the exponent is 2j/d for column j, so every column has its own frequency and they fall twice as fast; a pair shares one",
+            "第 j 列的指数是 2j/d：每列频率各不相同，且下降快了一倍；一对正弦与余弦应共用一个频率",
+        ),
+        Words(
+            "for columns 2i and 2i+1 the exponent is 2i/d: with j = 2i the exponent is j/d for both",
+            "第 2i 与 2i+1 列的指数都是 2i/d：令 j = 2i，则两列都用 j/d",
+        ),
+        hides=SOLE_ROW,
+        pattern=EXPONENT,
+    ),
+    Mistake(
+        "exponent_by_column",
+        {"exponents": lambda width: columns(width) / width},
+        Words(
+            "column j has exponent j/d: sines are right, but each cosine has another frequency than its sine",
+            "第 j 列的指数是 j/d：正弦是对的，但余弦与同一对的正弦频率不同",
+        ),
+        Words("use 2·(j // 2)/d, so that columns 2i and 2i+1 share 2i/d", "使用 2·(j // 2)/d，使 2i 与 2i+1 列共用 2i/d"),
+        hides=SOLE_ROW,
+        pattern=EXPONENT,
+    ),
+    Mistake(
+        "exponent_not_doubled",
+        {"exponents": lambda width: pairs(width) / width},
+        Words(
+            "pair i has exponent i/d, half of what it must be: the slowest wave is 100 times shorter",
+            "第 i 对的指数是 i/d，只有应有的一半：最慢的波短了约 100 倍",
+        ),
+        Words("use 2i/d for pair i", "第 i 对使用 2i/d"),
+        hides=FIRST_PAIR,
+        pattern=EXPONENT,
+    ),
+    Mistake(
+        "exponent_doubled_twice",
+        {"exponents": lambda width: 4 * pairs(width) / width},
+        Words(
+            "the exponent is doubled twice: with i = 0, 2, 4, … it is 2i/d where i/d is meant",
+            "指数多乘了一次 2：i 取 0, 2, 4, … 时用了 2i/d，应为 i/d",
+        ),
+        Words("either count pairs and use 2i/d, or step by 2 and use i/d", "要么按对计数用 2i/d，要么步长为 2 用 i/d"),
+        hides=FIRST_PAIR,
+        pattern=EXPONENT,
+    ),
+    Mistake(
+        "exponent_of_next_pair",
+        {"exponents": lambda width: 2 * (pairs(width) + columns(width) % 2) / width},
+        Words("the cosine of pair i has the frequency of pair i + 1", "第 i 对的余弦用了第 i + 1 对的频率"),
+        Words(
+            "the cosine in column 2i+1 has the exponent 2i/d, the same as the sine in column 2i",
+            "第 2i+1 列余弦的指数是 2i/d，与第 2i 列正弦相同",
+        ),
+        hides=SOLE_ROW,
+        pattern=r"\+ *1",
+    ),
+    Mistake(
+        "last_exponent_is_one",
+        {"exponents": lambda width: pairs(width) / max(width // 2 - 1, 1)},
+        Words(
+            "the exponents run from 0 to 1 inclusive, i/(d/2 - 1), as in fairseq; the paper's are 2i/d",
+            "指数从 0 到 1（含 1），即 i/(d/2 - 1)，这是 fairseq 的做法；论文中是 2i/d",
+        ),
+        Words("use 2i/d: the last exponent is (d - 2)/d", "使用 2i/d：最后一个指数是 (d - 2)/d"),
+        hides=FIRST_PAIR,
+        pattern=r"- *1|linspace",
+    ),
+    Mistake(
+        "exponent_is_zero",
+        {"exponents": lambda width: numpy.zeros(width)},
+        Words(
+            "all columns have the same frequency, 1: the exponent was rounded to 0 (// where / is meant), or is missing",
+            "所有列的频率都是 1：指数被取整为 0（该用 / 却用了 //），或漏掉了指数",
+        ),
+        Words("divide with /, and bracket (2 * i) / d", "用 / 做除法，并写成 (2 * i) / d"),
+        hides=FIRST_PAIR,
+        pattern=r"//",
+    ),
+    Mistake(
+        "logarithm_rounded",
+        {
+            "angles": lambda positions, exponents, base: (
+                positions[:, None] * numpy.exp(-exponents * len(exponents) * (math.log(base) // len(exponents)))
+            )
+        },
+        Words(
+            "log(base) / d is rounded down (//): the frequencies are whole powers of e",
+            "log(base) / d 被向下取整（//）：频率成了 e 的整数次幂",
+        ),
+        Words("divide with /", "用 / 做除法"),
+        hides=FIRST_PAIR,
+        pattern=r"//",
+    ),
+    Mistake(
+        "power_divided_by_width",
+        {"angles": lambda positions, exponents, base: positions[:, None] / float(base) ** (exponents * len(exponents)) / len(exponents)},
+        Words(
+            "base^(2i) / d is computed, not base^(2i / d): ** binds before /",
+            "计算的是 base^(2i) / d，而不是 base^(2i / d)：** 的优先级高于 /",
+        ),
+        Words("bracket the exponent: base ** (2 * i / d)", "给指数加括号：base ** (2 * i / d)"),
+        hides=SOLE_ROW,
+        pattern=r"\*\*|pow",
+    ),
+    Mistake(
+        "power_of_two_first",
+        {"angles": lambda positions, exponents, base: positions[:, None] / (base**2 * exponents / 2)},
+        Words(
+            "base ** 2 * i / d squares the base and multiplies by i / d: ** binds before *",
+            "base ** 2 * i / d 先对 base 平方再乘 i / d：** 的优先级高于 *",
+        ),
+        Words("bracket the exponent: base ** (2 * i / d)", "给指数加括号：base ** (2 * i / d)"),
+        pattern=r"\*\*|pow",
+    ),
+    Mistake(
+        "power_of_two_first_divides",
+        {"angles": lambda positions, exponents, base: positions[:, None] / base**2 * exponents / 2},
+        Words(
+            "position / base ** 2 * i / d: ** binds first, then / and * from left to right",
+            "position / base ** 2 * i / d：先算 **，再从左到右算 / 与 *",
+        ),
+        Words("bracket the exponent: position / base ** (2 * i / d)", "给指数加括号：position / base ** (2 * i / d)"),
+        pattern=r"\*\*|pow",
+    ),
+    Mistake(
+        "multiplied_by_power",
+        {"angles": lambda positions, exponents, base: positions[:, None] * base**exponents},
+        Words(
+            "positions are multiplied by base^(2i/d), not divided: the minus in the exponent is missing",
+            "位置乘以了 base^(2i/d) 而不是除以它：指数少了负号",
+        ),
+        Words(
+            "divide by base ** (2i / d), or multiply by exp(-2i · log(base) / d)", "除以 base ** (2i / d)，或乘以 exp(-2i · log(base) / d)"
+        ),
+        hides=FIRST_PAIR,
+        pattern=EXPONENT,
+    ),
+    Mistake(
+        "base_ignored",
+        {"angles": lambda positions, exponents, base: positions[:, None] / 10000.0**exponents},
+        Words("the argument for the base is not used: it is always 10000", "参数 base 没有用上：始终是 10000"),
+        Words("use the argument in place of 10000", "用参数代替 10000"),
+        pattern=r"10000|1e4|10_000",
+    ),
+    Mistake(
+        "offset_ignored",
+        {"positions": lambda length, offset: numpy.arange(length)},
+        Words(
+            "the argument for the first position is not used: rows always start at position 0", "起始位置参数没有用上：总是从位置 0 开始"
+        ),
+        Words("count from the offset: arange(offset, offset + seq_len)", "从 offset 开始计数：arange(offset, offset + seq_len)"),
+        pattern=r"arange|range",
+    ),
+    Mistake(
+        "positions_divided_by_length",
+        {"positions": lambda length, offset: (numpy.arange(length) + offset) / length},
+        Words(
+            "positions are divided by the length, so the same position has another vector in another sequence",
+            "位置除以了序列长度：同一位置在不同长度的序列中向量不同",
+        ),
+        Words("use the position itself: 0, 1, 2, …", "直接使用位置本身：0, 1, 2, …"),
+        hides=SOLE_ROW,
+        pattern=r"linspace|/",
+    ),
+    Mistake(
+        "only_first_row_written",
+        {"finish": lambda table: table * (numpy.arange(len(table)) == 0)[:, None]},
+        Words("only row 0 is written: the others stay 0", "只写了第 0 行：其余行仍为 0"),
+        Words("write whole columns: table[:, 0::2] = …", "整列写入：table[:, 0::2] = …"),
+        hides=SOLE_ROW,
+        pattern=r"\[.*\] *=|return",
+    ),
+    Mistake(
+        "rows_all_alike",
+        {"finish": lambda table: numpy.repeat(table[-1:], len(table), axis=0)},
+        Words("every row is that of the last position: the rows before are written over", "每一行都是最后一个位置的向量：前面的行被覆盖了"),
+        Words("write row p with position p only", "第 p 行只写位置 p 的值"),
+        pattern=r"\[.*\] *=",
+    ),
+    Mistake(
+        "rows_all_position_zero",
+        {"positions": lambda length, offset: numpy.zeros(length)},
+        Words("every row is that of position 0: the position is not used", "每一行都是位置 0 的向量：没有用到位置"),
+        Words("row p takes position p", "第 p 行使用位置 p"),
+        hides=SOLE_ROW,
+        pattern=r"arange|range|zeros",
+    ),
+    Mistake(
+        "transposed",
+        {"finish": lambda table: table.T},
+        Words("rows and columns have changed places: there must be one row per position", "行列互换了：应当每个位置一行"),
+        Words("return (seq_len, hidden_size)", "返回 (seq_len, hidden_size)"),
+        pattern=r"\.T\b|transpose|outer|return",
+    ),
+    Mistake(
+        "last_column_missing",
+        {"finish": lambda table: numpy.where(numpy.arange(table.shape[1]) < table.shape[1] - 1, table, 0)},
+        Words("the last column stays 0", "最后一列仍为 0"),
+        Words(
+            "an even width has as many cosines as sines; an odd one ends in a sine", "偶数宽度时正弦与余弦一样多；奇数宽度时最后一列是正弦"
+        ),
+        pattern=r"range|- *1",
+    ),
+    Mistake(
+        "concatenated_with_x",
+        {"add": lambda x, table: numpy.concatenate([x, numpy.broadcast_to(table(x.shape[-2]), x.shape)], axis=-1)},
+        Words("positions are put beside x: the answer is twice as wide", "位置向量拼接在 x 旁边：输出宽了一倍"),
+        Words("add them: x + table", "应相加：x + table"),
+        pattern=r"cat|stack",
+    ),
+    Mistake(
+        "multiplied_with_x",
+        {"add": lambda x, table: x * table(x.shape[-2])},
+        Words("x is multiplied by the positions", "x 乘以了位置向量"),
+        Words("add them: x + table", "应相加：x + table"),
+        pattern=r"\*",
+    ),
+    Mistake(
+        "position_along_batch",
+        {"add": lambda x, table: x + table(x.shape[0])[:, None] if x.ndim == 3 else x + table(x.shape[0])},
+        Words(
+            "positions run along the batch: all tokens of a sequence get the same vector, and each sequence another",
+            "位置沿批的方向递增：同一序列的所有词向量相同，不同序列却不同",
+        ),
+        Words(
+            "x is (batch, seq_len, hidden_size): take table[: x.shape[1]] and add it to every sequence; if yours is (seq_len, batch, hidden_size), say so in the docstring",
+            "x 为 (batch, seq_len, hidden_size)：取 table[: x.shape[1]] 加到每个序列上；若你的 x 是 (seq_len, batch, hidden_size)，请在文档字符串中写明",
+        ),
+        hides=Words(
+            "with as many sequences as tokens no shape shows it; with a single sequence (seq_len, 1, hidden_size) it would be right",
+            "当批大小等于序列长度时形状看不出来",
+        ),
+        pattern=r"size\(0\)|shape\[0\]|len\(x\)",
+    ),
+    Mistake(
+        "nothing_added",
+        {"add": lambda x, table: x},
+        Words("x comes back as it was: positions are not added", "x 原样返回：没有加上位置"),
+        Words("return x + table", "返回 x + table"),
+        pattern=r"return",
+    ),
+)
+
+
+def _table(ask: Any, seq_len: int, width: int) -> Any:
+    """A learner's table, whether it is asked for or added to x; None where neither works."""
+    for inputs in (
+        {"seq_len": seq_len, "hidden_size": width},
+        {"x": numpy.zeros((2, seq_len, width))},
+        {"x": numpy.zeros((seq_len, width))},
+    ):
+        answer = ask(inputs)
+        if isinstance(answer, numpy.ndarray) and answer.shape[-2:] == (seq_len, width) and numpy.isfinite(answer).all():
+            return answer.reshape(-1, seq_len, width)[0].astype(numpy.float64)
+    return None
+
+
+def _angles(table: Any) -> tuple[Any, Any] | None:
+    """Each pair's first angle and its step per position; None where the pairs do not turn evenly on the circle."""
+    sines, cosines = table[:, 0::2], table[:, 1::2]
+    if sines.shape != cosines.shape or numpy.abs(sines**2 + cosines**2 - 1).max() > 1e-2:
+        return None
+    angles = numpy.unwrap(numpy.arctan2(sines, cosines), axis=0)
+    step = (angles[-1] - angles[0]) / (len(angles) - 1)
+    even = angles[0] + numpy.arange(len(angles))[:, None] * step
+    return (angles[0], step) if numpy.abs(angles - even).max() < 1e-2 else None
+
+
+def _base(ask: Any) -> list[tuple[Inputs, float]]:
+    """The base that the steps per position are powers of."""
+    measured = []
+    for seq_len, width in ((7, 8), (9, 12)):
+        table = _table(ask, seq_len, width)
+        read = None if table is None else _angles(table)
+        if read is None or not (read[1] > 0).all():
+            return []
+        bases = read[1][1:] ** (-width / (2 * numpy.arange(1, width // 2)))
+        if numpy.ptp(bases) > 2e-2 * bases.max() or any(abs(bases[0] / other - 1) < 1e-2 for other in (1.0, 100.0, 1e8, 1e-4)):
+            return []  # what the named mistakes do to the exponent reads as 100, 10⁸ or 10⁻⁴
+        measured.append(({"hidden_size": width}, float(bases[0])))
+    return measured
+
+
+def _offset(ask: Any) -> list[tuple[Inputs, float]]:
+    """The position that row 0 stands for, read from the pair that turns slowest."""
+    measured = []
+    for seq_len, width in ((7, 8), (9, 12)):
+        table = _table(ask, seq_len, width)
+        read = None if table is None else _angles(table)
+        if read is None or not read[1][-1] > 0:
+            return []
+        first, step = read
+        measured.append(({"hidden_size": width}, float(round(first[-1] / step[-1], 3))))
+    return measured
+
+
+RECOVERIES = (
+    Recovery(
+        "base",
+        "angles",
+        measure=_base,
+        wrong=lambda number_of: (
+            lambda positions, exponents, base: positions[:, None] / (number_of({}) if base == 10000.0 else base) ** exponents
+        ),
+        sizes=lambda inputs: {},
+        right=lambda inputs: 10000.0,
+        right_name="10000",
+        says=Words("your base is {value}; it must be {right_name}", "你的底数是 {value}；应为 {right_name}"),
+        fix=Words("use 10000, or take the base as an argument", "使用 10000，或把底数作为参数"),
+        hides=FIRST_PAIR,
+        pattern=r"\d{3,}|1e\d|log",
+    ),
+    Recovery(
+        "offset",
+        "positions",
+        measure=_offset,
+        wrong=lambda number_of: lambda length, offset: numpy.arange(length) + offset + number_of({}),
+        sizes=lambda inputs: {},
+        right=lambda inputs: 0.0,
+        right_name="0",
+        says=Words("your first row stands for position {value}; it must be {right_name}", "你的第一行对应位置 {value}；应为 {right_name}"),
+        fix=Words("count positions from 0", "位置从 0 开始计数"),
+        hides=Words("distances between positions are right", "位置之间的距离是对的"),
+        pattern=r"arange|range",
+    ),
+)
+
+
+def _size(axis: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: None if inputs.get("x") is None else inputs["x"].shape[axis]
+
+
+def _refused(answer: Any, inputs: Inputs) -> Any:
+    """An answer of another width to an odd hidden_size, or of three axes to two, counts as a refusal."""
+    if inputs.get("x") is not None and inputs["x"].ndim == 2 and numpy.ndim(answer) == 3:
+        return Raised(ValueError(f"an answer of shape {answer.shape}"))
+    width = inputs["hidden_size"] if inputs.get("x") is None else inputs["x"].shape[-1]
+    if width % 2 and isinstance(answer, numpy.ndarray) and answer.shape[-1] in (width - 1, width + 1):
+        return Raised(ValueError(f"an answer of shape {answer.shape}"))
+    is_wide = isinstance(answer, numpy.ndarray) and answer.dtype == numpy.float64
+    return answer.astype(numpy.float32) if is_wide else answer  # angles in float32 are as right
+
+
+def _with_axis(axis: int) -> Callable[[Any, Inputs], Any]:
+    def decode(answer: Any, inputs: Inputs) -> Any:
+        is_deep = isinstance(answer, numpy.ndarray) and answer.ndim == 3 and answer.shape[axis] == 1
+        return answer.squeeze(axis) if is_deep and inputs.get("x") is None else answer
+
+    return decode
+
+
+def _sum_of(answer: Any, inputs: Inputs) -> Any:
+    if inputs.get("x") is None or not isinstance(answer, numpy.ndarray):
+        return answer
+    return answer if answer.shape[-2:] != inputs["x"].shape[-2:] else inputs["x"] + answer.astype(numpy.float64)
+
+
+def _as_positions(inputs: Inputs) -> Inputs:
+    return inputs | {"seq_len": numpy.arange(inputs["seq_len"])} if inputs.get("x") is None else inputs
+
+
+def _rows_first(inputs: Inputs) -> Inputs | None:
+    x = inputs.get("x")
+    if x is None:
+        return inputs
+    return inputs | {"x": x.swapaxes(0, 1)} if x.ndim == 3 else None
+
+
+def _batch_first(answer: Any, inputs: Inputs) -> Any:
+    x = inputs.get("x")
+    return answer.swapaxes(0, 1) if x is not None and x.ndim == 3 and numpy.ndim(answer) == 3 else answer
+
+
+WIDTHS = (Convention(decode=_refused),)
+RETURNS = (
+    Convention(),
+    Convention(Words("it returns (1, seq_len, hidden_size)", "它返回 (1, seq_len, hidden_size)"), decode=_with_axis(0), role="seq_len"),
+    Convention(Words("it returns (seq_len, 1, hidden_size)", "它返回 (seq_len, 1, hidden_size)"), decode=_with_axis(1), role="seq_len"),
+)
+TAKES = (
+    Convention(),
+    Convention(Words("it takes the positions, not how many", "它接收的是位置数组，而不是个数"), encode=_as_positions, role="seq_len"),
+    Convention(
+        Words("its x is (seq_len, batch, hidden_size)", "它的 x 为 (seq_len, batch, hidden_size)"),
+        encode=_rows_first,
+        decode=_batch_first,
+        role="x",
+        said=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
+    ),
+)
+ADDS = (
+    Convention(),
+    Convention(
+        Words("it returns the positions alone, for whoever calls to add", "它只返回位置向量，由调用者相加"), decode=_sum_of, role="x"
+    ),
+    Convention(
+        Words(
+            "it multiplies x by √hidden_size before adding, as the paper's embedding does",
+            "相加之前 x 乘以 √hidden_size，与论文的嵌入层相同",
+        ),
+        steps={"scale": lambda x: x * x.shape[-1] ** 0.5},
+        role="x",
+    ),
+)
+
+ODD = Words("an odd hidden_size", "奇数的 hidden_size")
+BATCH = Words("x with a batch axis", "带批轴的 x")
+MATRIX = Words("x without a batch axis", "没有批轴的 x")
+
+
+def probes() -> tuple[Probe, ...]:
+    """Tables of distinct sizes, a square, an odd width, a long one; another base and first position; x with and without a batch."""
+    random = numpy.random.default_rng(11)
+    return (
+        Probe("table", {"seq_len": 7, "hidden_size": 6}),
+        Probe("square", {"seq_len": 8, "hidden_size": 8}),
+        Probe("long", {"seq_len": 23, "hidden_size": 4}),
+        Probe("odd width", {"seq_len": 5, "hidden_size": 7}, ODD),
+        Probe("another base", {"seq_len": 7, "hidden_size": 6, "base": 500.0}),
+        Probe("another first position", {"seq_len": 5, "hidden_size": 8, "offset": 3}),
+        Probe("halves asked for", {"seq_len": 5, "hidden_size": 8, "interleaved": False}),
+        Probe("added", {"x": random.standard_normal((3, 5, 8))}, BATCH),
+        Probe("added, square", {"x": random.standard_normal((6, 6, 6))}, BATCH),
+        Probe("added to one sequence", {"x": random.standard_normal((5, 8))}, MATRIX),
+    )
+
+
+EXERCISE = Exercise(
+    name="sinusoidal_positions",
+    title=Words("sinusoidal positions", "正弦位置编码"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role(
+            "seq_len",
+            tuple(
+                (
+                    "position positions pos p max_len max_length maxlen length len n_pos n_positions num_positions max_seq_len max_seq_length "
+                    "max_sequence_length seq_length seqlen sequence_length context_length context_size block_size n_ctx max_position num_tokens "
+                    "n_tokens max_position_embeddings t l s"
+                ).split()
+            ),
+            is_size=True,
+            size_of=_size(-2),
+        ),
+        Role(
+            "hidden_size",
+            tuple(
+                (
+                    "d_model dmodel d dim dims depth embed_dim embedding_dim emb_dim embed_size embedding_size n_embd n_embed model_dim width size "
+                    "d_embed d_emb num_hiddens output_dim hidden_dim channels"
+                ).split()
+            ),
+            is_size=True,
+            size_of=_size(-1),
+        ),
+        Role("x", ("embeddings", "embedding", "inputs", "input", "tok_emb", "token_embeddings", "xs", "h")),
+        Role("base", ("theta", "max_period", "scale", "n_base", "max_timescale", "freq_base", "c"), neutral=10000.0),
+        Role("offset", ("start", "start_pos", "first", "start_position"), neutral=0),
+        Role("interleaved", ("interleave", "is_interleaved"), neutral=True),
+    ),
+    called=(
+        r"sinusoid|pos(ition(al)?)?_?enc|get_?pos(ition)?al_?enc|position_?encod"
+        r"|(?<!relative_)(?<!learned_)(?<!rotary_)pos(ition(al)?)?_?embed(?!.*(learn|table|lookup|rotary))|^(get_)?pe$"
+    ),
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(WIDTHS, TAKES, RETURNS, ADDS),
+    recoveries=RECOVERIES,
+    equation="out[p, 2i] = sin(p / 10000^(2i / hidden_size)),   out[p, 2i+1] = cos(p / 10000^(2i / hidden_size))",
+    hints=(
+        Words(
+            "Each pair of columns is a sine and a cosine of one frequency; the pairs go from fast to slow.",
+            "每两列是同一频率的正弦与余弦；各对由快到慢。",
+        ),
+        Words(
+            "The frequency of pair i is 1 / 10000^(2i / hidden_size), the angle is position times frequency.",
+            "第 i 对的频率是 1 / 10000^(2i / hidden_size)，角度等于位置乘以频率。",
+        ),
+        Words(
+            "table[:, 0::2] = sin(angles); table[:, 1::2] = cos(angles), with angles of shape (seq_len, hidden_size / 2)",
+            "table[:, 0::2] = sin(angles)；table[:, 1::2] = cos(angles)，其中 angles 的形状为 (seq_len, hidden_size / 2)",
+        ),
+    ),
+)

@@ -1,0 +1,46 @@
+"""Multi-head attention as a list of single heads, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headway.practice.exercise import Exercise, Role
+from headway.practice.exercises.multi_head_attention import EXERCISE as MULTI_HEAD
+from headway.practice.recipes.projections import OUTPUT_ROLES
+from headway.practice.words import Words
+
+PER_HEAD = {"d_out", "head_dim"}
+
+
+def _role(role: Role) -> Role:
+    """A list of heads is told the width of one, by whatever name, and may do without an output projection."""
+    if role in OUTPUT_ROLES:
+        return replace(role, is_optional=True)
+    return replace(role, size_of=lambda inputs: _head_dim(inputs)) if role.name in PER_HEAD else role
+
+
+def _head_dim(inputs: dict) -> int:
+    weight = inputs.get("query_weight")
+    width = inputs["query"].shape[-1] if weight is None else weight.shape[0]
+    return width // inputs.get("num_heads", 1)
+
+
+EXERCISE: Exercise = replace(
+    MULTI_HEAD,
+    name="stacked_heads_attention",
+    title=Words("a list of heads, side by side", "多个单头并排的多头注意力"),
+    roles=tuple(_role(role) for role in MULTI_HEAD.roles),
+    called=r"(wrapper|stacked|parallel|list).*(head|att)|(head|att).*(wrapper|stack(ed)?|list)$|^multi_?heads?$",
+    equation="concat(head_1(x), …, head_n(x)), head_i = attention(x @ Wq_i, x @ Wk_i, x @ Wv_i)",
+    hints=(
+        Words(
+            "Each head is a whole attention of its own; their answers stand side by side.",
+            "每个头都是一个完整的注意力，它们的结果并排放在一起。",
+        ),
+        Words(
+            "Keep the heads in a list, torch's in a ModuleList, so that its weights are found.",
+            "把各头放进列表（torch 用 ModuleList，否则找不到其中的权重）。",
+        ),
+        Words("concat([head(x) for head in heads], axis=-1)", "concat([head(x) for head in heads], axis=-1)"),
+    ),
+)

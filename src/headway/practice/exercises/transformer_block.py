@@ -1,0 +1,82 @@
+"""GPT-2's block: x + attention(norm(x)), then x + feed_forward(norm(x))."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
+from headway.practice.exercise import Exercise, Probe, Role
+from headway.practice.recipes.blocks import EPSILONS, GELUS, MISTAKES, POST_NORM, STEPS, block, weights
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int, **rest: Any) -> Any:
+    """The definition in steps: those of practice.blocks."""
+    return block(steps, x, mlp, attn, ln_1, ln_2, num_heads)
+
+
+def definition(x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int, **rest: Any) -> Any:
+    """headway.functions' attention and feed-forward, pre-norm, over the same weights."""
+    parts = zip(numpy.split(attn["c_attn"]["w"], 3, axis=1), numpy.split(attn["c_attn"]["b"], 3), strict=True)
+    query, key, value = (LinearWeights(w.T, b) for w, b in parts)
+    output, up, down = (LinearWeights(each["w"].T, each["b"]) for each in (attn["c_proj"], mlp["c_fc"], mlp["c_proj"]))
+    held = MultiHeadAttentionWeights(query, key, value, output)
+    norm_1, norm_2 = (NormWeights(each["g"], each["b"]) for each in (ln_1, ln_2))
+
+    def attend(x: Any) -> Any:
+        return functions.multi_head_attention(x, x, x, held, num_heads=num_heads, is_causal=True)
+
+    def think(x: Any) -> Any:
+        return functions.feed_forward(x, FeedForwardWeights(up, down), activation=functions.gelu_tanh)
+
+    x = functions.residual(x, attend, norm_1, is_pre_norm=True)
+    return functions.residual(x, think, norm_2, is_pre_norm=True)
+
+
+BATCH = Words("a batch axis", "批轴")
+ONE = Words("x without a batch axis", "没有批轴的 x")
+
+
+def probes() -> tuple[Probe, ...]:
+    """One sequence and a batch, sizes distinct and square, two heads and one."""
+    random = numpy.random.default_rng(37)
+    small, square = weights(random, 6, 13), weights(random, 4, 4)
+    return (
+        Probe("sequence", {"x": random.standard_normal((5, 6)), **small, "num_heads": 2}, ONE),
+        Probe("three heads", {"x": random.standard_normal((4, 6)), **small, "num_heads": 3}, ONE),
+        Probe("square", {"x": random.standard_normal((4, 4)), **square, "num_heads": 2}, ONE),
+        Probe("batch", {"x": random.standard_normal((3, 5, 6)), **small, "num_heads": 2}, BATCH),
+    )
+
+
+EXERCISE = Exercise(
+    name="transformer_block",
+    title=Words("GPT-2's block", "GPT-2 的模块"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("x", ("h", "hidden", "hidden_states", "inputs", "input", "x_in")),
+        Role("mlp", ("ffn", "feed_forward", "ff", "ffn_weights", "mlp_weights")),
+        Role("attn", ("attention", "mha", "attn_weights", "self_attn", "self_attention")),
+        Role("ln_1", ("ln1", "norm1", "norm_1", "attention_norm", "ln_attn")),
+        Role("ln_2", ("ln2", "norm2", "norm_2", "feed_forward_norm", "ln_mlp")),
+        Role("num_heads", ("n_head", "n_heads", "heads", "h_num", "nhead")),
+    ),
+    called=r"(transformer|decoder|gpt2?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(GELUS, POST_NORM, EPSILONS),
+    equation="x ← x + attention(norm_1(x)),   x ← x + feed_forward(norm_2(x))",
+    hints=(
+        Words("Two parts, each with a norm before it and a way around it.", "两个部分，各自之前有归一化，并有残差绕过。"),
+        Words("The way around carries x itself, not its norm.", "残差传递的是 x 本身，而不是归一化之后的。"),
+        Words(
+            "x = x + mha(layer_norm(x, **ln_1), **attn); x = x + ffn(layer_norm(x, **ln_2), **mlp)",
+            "x = x + mha(layer_norm(x, **ln_1), **attn); x = x + ffn(layer_norm(x, **ln_2), **mlp)",
+        ),
+    ),
+)

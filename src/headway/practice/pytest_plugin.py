@@ -1,0 +1,29 @@
+"""A fixture for pytest, so that a course can grade with it.
+
+    def test_softmax(headway_check):
+        headway_check(softmax)                      # or headway_check(mine, "softmax")
+
+The test fails with the verdict where the function is not the definition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def headway_check() -> Callable[..., Any]:
+    """Judge a function or class, and fail the test with the verdict unless it is correct; returns the verdict."""
+    from headway.practice import Verdict, check
+
+    def judged(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:
+        __tracebackhide__ = True
+        verdict = check(subject, exercise)
+        if not verdict.is_correct:
+            pytest.fail(verdict.told("en"), pytrace=False)
+        return verdict
+
+    return judged

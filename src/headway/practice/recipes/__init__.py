@@ -1,0 +1,1 @@
+"""What several exercises share: steps of recipes, conventions, mistakes, probes' sequences and weights."""

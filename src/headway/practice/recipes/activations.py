@@ -1,0 +1,134 @@
+"""Activations on NumPy, for the steps of exercises (the right one of one exercise is the wrong one of another), and how they are probed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.compare import Raised
+from headway.practice.exercise import Inputs, Probe
+from headway.practice.words import Words
+
+_erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
+
+
+def floating(x: Any) -> Any:
+    """The numbers as an array of floating-point ones."""
+    x = numpy.asarray(x)
+    return x if x.dtype.kind == "f" else x.astype(numpy.float64)
+
+
+def erf(x: Any) -> Any:
+    """The error function."""
+    return numpy.asarray(_erf(x))
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)), without overflow."""
+    return 0.5 + 0.5 * numpy.tanh(0.5 * x)
+
+
+def relu(x: Any) -> Any:
+    """max(x, 0)."""
+    return numpy.maximum(x, 0)
+
+
+def silu(x: Any) -> Any:
+    """x · sigmoid(x)."""
+    return x * sigmoid(x)
+
+
+def gelu(x: Any) -> Any:
+    """x · Φ(x), the exact form."""
+    return 0.5 * x * (1 + erf(x / math.sqrt(2)))
+
+
+def gelu_tanh(x: Any) -> Any:
+    """The form of GPT-2."""
+    return 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
+def quick_gelu(x: Any) -> Any:
+    """x · sigmoid(1.702 x)."""
+    return x * sigmoid(1.702 * x)
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + exp x)."""
+    return numpy.logaddexp(0, x)
+
+
+def elu(x: Any) -> Any:
+    """x above zero, exp(x) - 1 below."""
+    return numpy.where(x > 0, x, numpy.expm1(numpy.minimum(x, 0)))
+
+
+def hard_swish(x: Any) -> Any:
+    """x · min(max(x + 3, 0), 6) / 6."""
+    return x * numpy.clip(x + 3, 0, 6) / 6
+
+
+def mish(x: Any) -> Any:
+    """x · tanh(softplus x)."""
+    return x * numpy.tanh(softplus(x))
+
+
+def identity(x: Any) -> Any:
+    """x."""
+    return x
+
+
+QUIET = Words("", "")
+"""What is not worth a word when a function refuses it."""
+
+ARRAYS = Words("arrays, only single numbers", "数组，只接受单个数")
+MATRICES = Words("more than one axis", "多于一个轴的数组")
+SINGLE = (-1.7, -1.0, -0.4, 0.0, 0.6, 1.0, 1.3, 2.0, 3.5, 7.3)
+WHOLE = Words("given whole numbers it answers with whole numbers, cut off", "输入为整数时，输出也被截成了整数")
+X_NAMES = (
+    "z",
+    "a",
+    "h",
+    "input",
+    "inputs",
+    "values",
+    "arr",
+    "v",
+    "t",
+    "n",
+    "in_features",
+    "tensor",
+    "hidden_states",
+    "logits",
+    "vector",
+    "vec",
+)
+"""What people call the one operand."""
+
+
+def probes_of(*beyond: Probe) -> tuple[Probe, ...]:
+    """Single numbers for those who write `x > 0` or math.exp, a row, a matrix, three axes, and more."""
+    random = numpy.random.default_rng(11)
+    return (
+        *(Probe(f"the number {number}", {"x": numpy.array(number)}, QUIET) for number in SINGLE),
+        Probe("row", {"x": numpy.array([*SINGLE, -4.4])}, ARRAYS),
+        Probe("matrix", {"x": random.standard_normal((3, 5)) * 2}, MATRICES),
+        Probe("three axes", {"x": random.standard_normal((2, 3, 5))}, MATRICES),
+        Probe("whole numbers", {"x": numpy.array([-2, 0, 3])}, caution=WHOLE),
+        *beyond,
+    )
+
+
+def answers_at(ask: Callable[[Inputs], Any], numbers: Sequence[float]) -> Any:
+    """The function's answers to some numbers, asked together or one by one; None where it has none."""
+    answer = ask({"x": numpy.array(numbers)})
+    if isinstance(answer, Raised):
+        singles = [ask({"x": numpy.array(number)}) for number in numbers]
+        if any(isinstance(each, Raised) or numpy.size(each) != 1 for each in singles):
+            return None
+        answer = numpy.array([numpy.asarray(each, numpy.float64).reshape(()) for each in singles])
+    is_fit = isinstance(answer, numpy.ndarray) and answer.shape == numpy.shape(numbers) and numpy.isfinite(answer).all()
+    return answer.astype(numpy.float64) if is_fit else None

@@ -1,0 +1,122 @@
+"""Byte-pair encoding in steps, and the many forms in which merges, vocabularies and token ids are handed over."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+GPT2_CUT = re.compile(r"'(?:[sdmt]|ll|ve|re)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
+"""GPT-2's way to cut text, over what Python's own regular expressions know of letters."""
+
+Pair = tuple[bytes, bytes]
+
+
+def cut(text: str, special_tokens: Sequence[str] = ()) -> list[str]:
+    """Text in pieces across which nothing is merged; special tokens are left out."""
+    parts = re.split("|".join(map(re.escape, special_tokens)), text) if special_tokens else [text]
+    return [piece for part in parts for piece in GPT2_CUT.findall(part)]
+
+
+def as_bytes(text: str) -> list[bytes]:
+    """The bytes of a text in UTF-8, one by one."""
+    return [bytes([byte]) for byte in text.encode("utf-8")]
+
+
+def as_characters(text: str) -> list[bytes]:
+    """The characters of a text, one by one."""
+    return [character.encode("utf-8") for character in text]
+
+
+def counted(words: Sequence[Sequence[Any]]) -> dict[Any, int]:
+    """How often each two stand beside each other, in the order in which they are first seen."""
+    counts: dict[Any, int] = {}
+    for word in words:
+        for pair in itertools.pairwise(word):
+            counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
+
+def merged(word: Sequence[Any], pair: Any, joined: Any) -> list[Any]:
+    """Every pair, from the left on, replaced by one."""
+    out: list[Any] = []
+    place = 0
+    while place < len(word):
+        is_pair = place + 1 < len(word) and (word[place], word[place + 1]) == tuple(pair)
+        out.append(joined if is_pair else word[place])
+        place += 2 if is_pair else 1
+    return out
+
+
+def pair_of(word: Sequence[bytes], pair: Pair) -> list[bytes]:
+    """A word of bytes with a pair joined."""
+    return merged(word, pair, pair[0] + pair[1])
+
+
+def ranks(merges: Sequence[Pair]) -> dict[bytes, int]:
+    """Token ids: 0 to 255 for the bytes, then one per merge."""
+    return {bytes([byte]): byte for byte in range(256)} | {first + second: 256 + place for place, (first, second) in enumerate(merges)}
+
+
+def vocabulary(merges: Sequence[Pair]) -> dict[int, bytes]:
+    """Tokens by id."""
+    return {token_id: token for token, token_id in ranks(merges).items()}
+
+
+def in_ids(merges: Sequence[Pair]) -> dict[tuple[int, int], int]:
+    """Merges as minbpe has them: {(id, id): new id}."""
+    known = ranks(merges)
+    return {(known[first], known[second]): 256 + place for place, (first, second) in enumerate(merges)}
+
+
+def read_merges(answer: Any) -> Any:
+    """Merges in any form as a tuple of pairs of bytes; the answer itself where it is none."""
+    if isinstance(answer, tuple) and len(answer) == 2 and any(isinstance(part, dict) for part in answer):
+        merges = [part for part in answer if _is_merges(part)]
+        return read_merges(merges[0]) if len(merges) == 1 else answer
+    if isinstance(answer, dict):
+        if not all(isinstance(key, tuple) and len(key) == 2 for key in answer):
+            return answer
+        keys = list(answer)
+        if all(numpy.ndim(value) == 0 for value in answer.values()):
+            keys.sort(key=lambda key: int(answer[key]))
+        return read_merges(tuple(keys))
+    if isinstance(answer, numpy.ndarray) and answer.ndim == 2 and answer.shape[1] == 2:
+        answer = tuple((int(first), int(second)) for first, second in answer)
+    if isinstance(answer, numpy.ndarray) and answer.size == 0:
+        return ()
+    if not isinstance(answer, tuple) or not all(isinstance(pair, tuple) and len(pair) == 2 for pair in answer):
+        return answer
+    return _as_bytes_pairs(answer)
+
+
+def _is_merges(part: Any) -> bool:
+    if isinstance(part, Mapping):
+        return all(isinstance(key, tuple) for key in part)
+    return isinstance(part, tuple) or (isinstance(part, numpy.ndarray) and part.ndim == 2)
+
+
+def _as_bytes_pairs(pairs: Sequence[Any]) -> Any:
+    known: dict[int, bytes] = {byte: bytes([byte]) for byte in range(256)}
+    read = []
+    for place, pair in enumerate(pairs):
+        first, second = (_token(part, known) for part in pair)
+        if first is None or second is None:
+            return tuple(pairs)
+        known[256 + place] = first + second
+        read.append((first, second))
+    return tuple(read)
+
+
+def _token(part: Any, known: Mapping[int, bytes]) -> bytes | None:
+    if isinstance(part, bytes):
+        return part
+    if isinstance(part, str):
+        return part.replace("Ġ", " ").encode("utf-8")
+    if isinstance(part, tuple):  # a token as the bytes that it is made of
+        parts = [_token(each, known) for each in part]
+        return None if any(each is None for each in parts) else b"".join(each for each in parts if each is not None)
+    return known.get(int(part)) if numpy.ndim(part) == 0 else None

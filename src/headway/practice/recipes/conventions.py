@@ -1,0 +1,62 @@
+"""Ways to be called that are as right as ours, shared by several exercises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Convention, Inputs
+from headway.practice.words import Words
+
+
+def _masked(change: Any) -> Any:
+    def encode(inputs: Inputs) -> Inputs:
+        return inputs | {"mask": change(inputs["mask"])} if inputs.get("mask") is not None else inputs
+
+    return encode
+
+
+MASKS = (
+    Convention(),
+    Convention(
+        Words("your mask says True for what is hidden", "你的掩码用 True 表示不可见"),
+        _masked(numpy.logical_not),
+        role="mask",
+    ),
+    Convention(
+        Words("your mask is of whole numbers: 1 may be attended to, 0 may not", "你的掩码是整数：1 表示可见，0 表示不可见"),
+        _masked(lambda mask: mask.astype(numpy.int64)),
+        role="mask",
+    ),
+    Convention(
+        Words("your mask is of whole numbers: 1 is hidden, 0 may be attended to", "你的掩码是整数：1 表示不可见，0 表示可见"),
+        _masked(lambda mask: (~mask).astype(numpy.int64)),
+        role="mask",
+    ),
+    Convention(
+        Words(
+            "your mask is added to the scores: 0 may be attended to, -inf may not", "你的掩码是加到分数上的：0 表示可见，-inf 表示不可见"
+        ),
+        _masked(lambda mask: numpy.where(mask, 0.0, -numpy.inf)),
+        role="mask",
+    ),
+    Convention(
+        Words(
+            "your mask is added to the scores: 0 may be attended to, a large negative number may not",
+            "你的掩码是加到分数上的：0 表示可见，很大的负数表示不可见",
+        ),
+        _masked(lambda mask: numpy.where(mask, 0.0, -1e9)),
+        role="mask",
+    ),
+)
+"""How a mask says what may be attended to; probes hold it as a boolean, True = may attend."""
+
+RETURNS_OUTPUT = (
+    Convention(),
+    Convention(
+        Words("it returns (output, attention weights); the output was checked", "它返回 (输出, 注意力权重)；检查的是输出"),
+        decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) == 2 else answer,
+    ),
+)
+"""What is returned beside the output."""

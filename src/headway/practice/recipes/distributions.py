@@ -1,0 +1,148 @@
+"""How functions that change or read a distribution over tokens are given it, and give it back; shared by the samplers' exercises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Convention, Inputs, Role
+from headway.practice.words import Words
+
+
+def softmax(logits: Any, axis: int = -1) -> Any:
+    """The definition's, on NumPy; NaN where everything is -inf."""
+    with numpy.errstate(all="ignore"):
+        powers = numpy.exp(logits - logits.max(axis, keepdims=True))
+        return powers / powers.sum(axis, keepdims=True)
+
+
+def kept(logits: Any, is_kept: Any) -> Any:
+    """The probabilities of the logits where they are kept, 0 elsewhere."""
+    return softmax(numpy.where(is_kept, logits, -numpy.inf))
+
+
+def descending(logits: Any) -> Any:
+    """Token ids from the likeliest to the least likely."""
+    return numpy.argsort(-logits, axis=-1, kind="stable")
+
+
+def put_back(sorted_values: Any, order: Any) -> Any:
+    """Values in the order of `order` back at the places that order took them from."""
+    values = numpy.empty_like(sorted_values)
+    numpy.put_along_axis(values, order, sorted_values, axis=-1)
+    return values
+
+
+def _of_logits(answer: Any, inputs: Inputs) -> Any:
+    is_floating = isinstance(answer, numpy.ndarray) and answer.dtype.kind == "f" and answer.ndim
+    return softmax(answer) if is_floating else answer
+
+
+def _normalised(answer: Any, inputs: Inputs) -> Any:
+    is_positive = isinstance(answer, numpy.ndarray) and answer.dtype.kind == "f" and answer.ndim and (answer >= 0).all()
+    with numpy.errstate(all="ignore"):
+        return answer / answer.sum(-1, keepdims=True) if is_positive else answer
+
+
+def _scattered(answer: Any, inputs: Inputs) -> Any:
+    """(values, token ids), as a topk gives them."""
+    if not (isinstance(answer, tuple) and len(answer) == 2 and all(isinstance(each, numpy.ndarray) for each in answer)):
+        return answer
+    values, ids = answer if answer[1].dtype.kind in "iu" else answer[::-1]
+    logits = inputs["logits"]
+    if ids.dtype.kind not in "iu" or ids.shape != values.shape or ids.shape[:-1] != logits.shape[:-1] or not (ids < logits.shape[-1]).all():
+        return answer
+    is_probability = (values >= 0).all() and numpy.allclose(values.sum(-1), 1, atol=1e-3)
+    whole = numpy.full(logits.shape, 0.0 if is_probability else -numpy.inf)
+    numpy.put_along_axis(whole, ids, values.astype(numpy.float64), axis=-1)
+    return (whole if is_probability else softmax(whole)).astype(values.dtype)
+
+
+def _of_ids(answer: Any, inputs: Inputs) -> Any:
+    """The ids that are kept, or True where a token is."""
+    logits = inputs["logits"]
+    if not isinstance(answer, numpy.ndarray) or answer.ndim == 0:
+        return answer
+    if answer.dtype.kind == "b" and answer.shape == logits.shape:
+        return kept(logits, answer).astype(numpy.float32)
+    if answer.dtype.kind not in "iu" or logits.ndim != 1 or answer.ndim != 1 or not ((answer >= 0) & (answer < logits.size)).all():
+        return answer
+    return kept(logits, numpy.isin(numpy.arange(logits.size), answer)).astype(numpy.float32)
+
+
+def _token(answer: Any, inputs: Inputs) -> Any:
+    """One token id per row: all probability on it."""
+    logits = inputs["logits"]
+    is_ids = isinstance(answer, numpy.ndarray) and answer.dtype.kind in "iu" and answer.size == numpy.prod(logits.shape[:-1], dtype=int)
+    if not is_ids or not ((answer >= 0) & (answer < logits.shape[-1])).all():
+        return answer
+    return (numpy.arange(logits.shape[-1]) == answer.reshape(*logits.shape[:-1], 1)).astype(numpy.float64)
+
+
+def _as_probabilities(inputs: Inputs) -> Inputs:
+    return inputs | {"logits": softmax(inputs["logits"])}
+
+
+def _as_rows(inputs: Inputs) -> Inputs:
+    return inputs | {"logits": inputs["logits"][None]} if inputs["logits"].ndim == 1 else inputs
+
+
+def _first_row(answer: Any, inputs: Inputs) -> Any:
+    is_row = inputs["logits"].ndim == 1 and isinstance(answer, numpy.ndarray) and answer.ndim == 2 and len(answer) == 1
+    return answer[0] if is_row else answer
+
+
+GIVEN = (
+    Convention(),
+    Convention(
+        Words("it takes probabilities, not logits", "它接收的是概率，而不是 logits"),
+        _as_probabilities,
+        role="logits",
+        named=r"prob|^ps?$|dist|softmax|weights",
+    ),
+)
+"""What comes in."""
+
+ROWS = (Convention(), Convention(encode=_as_rows, decode=_first_row))
+"""A batch of one where single rows are refused."""
+
+RETURNED = (
+    Convention(decode=_of_logits),
+    Convention(),
+    Convention(
+        Words("it returns values and token ids", "它返回数值与词的 id"),
+        decode=_scattered,
+    ),
+    Convention(Words("it returns which tokens are kept", "它返回保留的是哪些词"), decode=_of_ids),
+)
+"""What comes back, as probabilities."""
+
+UNNORMALISED = Convention(
+    Words(
+        "its probabilities do not sum to 1: torch.multinomial does not mind, numpy.random.choice does",
+        "它返回的概率之和不为 1：torch.multinomial 可以接受，numpy.random.choice 不行",
+    ),
+    decode=_normalised,
+)
+
+TOKENS = Convention(decode=_token)
+"""A token id without any chance in it."""
+
+BATCH = Words("several rows", "多行输入")
+ROWS_APART = Words("it is for one row: given several, it mixes them up", "它只适用于一行：传入多行时会把各行混在一起")
+
+LOGITS = Role(
+    "logits",
+    (
+        "x", "scores", "logit", "probs", "probabilities", "prob", "distribution", "dist", "next_token_logits", "log_probs", "logprobs", "z",
+        "token_logits", "last_logits", "input", "inputs", "in_logits", "ps", "output", "pred",
+    ),
+)  # fmt: skip
+TEMPERATURE = Role("temperature", ("t", "temp", "tau"), neutral=1.0)
+TOP_K = Role("top_k", ("k", "topk", "n", "num_keep"), neutral=None)
+TOP_P = Role(
+    "top_p", ("p", "topp", "threshold", "nucleus_p", "prob_threshold", "cumulative_threshold", "prob_mass", "nucleus"), neutral=None
+)
+RNG = Role("rng", ("generator", "key", "seed", "random_state", "prng_key", "prng"), neutral=None)
+AXIS = Role("axis", ("dim",), neutral=-1)

@@ -1,0 +1,94 @@
+"""The ways in which sequences and weights are passed to self-, cross- and multi-head attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy
+
+from headway.practice.exercise import Convention, Inputs
+from headway.practice.recipes.projections import PARTS
+from headway.practice.words import Words
+
+
+def _is_self_attention(inputs: Inputs) -> bool:
+    return inputs["query"] is inputs["key"] and inputs["key"] is inputs["value"]
+
+
+def _without(inputs: Inputs, *names: str) -> Inputs:
+    return {name: value for name, value in inputs.items() if name not in names}
+
+
+def _one_sequence(name: str) -> Callable[[Inputs], Inputs | None]:
+    def encode(inputs: Inputs) -> Inputs | None:
+        return _without(inputs, "query", "key", "value") | {name: inputs["query"]} if _is_self_attention(inputs) else None
+
+    return encode
+
+
+def two_sequences(query: str, other: str) -> Callable[[Inputs], Inputs | None]:
+    """One sequence for the query, another for key and value; None where these differ."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        is_shared = inputs["key"] is inputs["value"]
+        return _without(inputs, "query", "key", "value") | {query: inputs["query"], other: inputs["key"]} if is_shared else None
+
+    return encode
+
+
+FORMS = (
+    Convention(),
+    Convention(encode=_one_sequence("x"), role="x"),
+    Convention(encode=_one_sequence("query"), role="query"),
+)
+"""Whether it takes query, key and value, or one sequence for all three."""
+
+
+def turned(inputs: Inputs) -> Inputs:
+    """The weights (in, out)."""
+    return inputs | {name: value.T for name, value in inputs.items() if name.endswith("_weight")}
+
+
+def _fused(inputs: Inputs) -> Inputs:
+    """Query, key and value weights as one."""
+    fused = inputs | {"fused_weight": numpy.concatenate([inputs[f"{part}_weight"] for part in PARTS[:3]])}
+    if "query_bias" in inputs:
+        fused["fused_bias"] = numpy.concatenate([inputs[f"{part}_bias"] for part in PARTS[:3]])
+    return _without(fused, *(f"{part}_{kind}" for part in PARTS[:3] for kind in ("weight", "bias")))
+
+
+def _fused_in_out(inputs: Inputs) -> Inputs:
+    return turned(_fused(inputs))
+
+
+def _layers(inputs: Inputs) -> Inputs:
+    """As GPT-2's parameters come: {"w": (in, out), "b": (out,)}."""
+    given = _fused_in_out(inputs)
+    layers = {
+        name: {"w": given[name], "b": given.get(name.replace("weight", "bias"), numpy.zeros(given[name].shape[1]))}
+        for name in ("fused_weight", "output_weight")
+        if name in given
+    }
+    return _without(given, "fused_bias", "output_bias") | layers
+
+
+IN_OUT = Words("your weights are (in, out): x @ W", "你的权重是 (in, out)：x @ W")
+WEIGHT_FORMS = (
+    Convention(),
+    Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)"),
+    Convention(encode=_fused, role="fused_weight"),
+    Convention(IN_OUT, _fused_in_out, role="fused_weight"),
+    Convention(Words("your layers are dicts of w (in, out) and b", "你的层是字典：w (in, out) 与 b"), _layers, role="fused_weight"),
+)
+"""How weights are passed; a class's own are found in it."""
+
+WITHOUT_OUTPUT = (
+    Convention(),
+    Convention(
+        Words("it has no output projection, which the paper's attention ends in", "它没有输出投影，而论文中的注意力以输出投影结尾"),
+        lambda inputs: _without(inputs, "output_weight", "output_bias") if "output_weight" in inputs else inputs,
+        steps={"output": lambda x, weight, bias: x},
+        without="output_weight",
+    ),
+)
+"""Whether a function that takes weights takes one for the output."""

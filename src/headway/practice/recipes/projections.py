@@ -1,0 +1,237 @@
+"""Attention between projections, in steps: what self-, cross- and multi-head attention share, and the ways to be called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.functions import LinearWeights, MultiHeadAttentionWeights
+from headway.practice.exercise import Inputs, Role
+from headway.practice.recipes import attention
+
+PARTS = ("query", "key", "value", "output")
+
+
+def recipe(
+    steps: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    num_heads: int | None = None,
+    num_kv_heads: int | None = None,
+    mask: Any = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    **weights: Any,
+) -> Any:
+    """The definition in steps: weights, sequences, project, split, repeat, attend, merge, output, finish."""
+    held = steps.weights({f"{part}_{kind}": weights.get(f"{part}_{kind}") for part in PARTS for kind in ("weight", "bias")})
+    query, key, value = x, _, _ = steps.sequences(query, key, value)
+    heads = {"query": num_heads, "key": num_kv_heads or num_heads, "value": num_kv_heads or num_heads}
+    projected = [
+        steps.project(given, held[f"{part}_weight"], held[f"{part}_bias"], heads[part])
+        for part, given in (("query", query), ("key", key), ("value", value))
+    ]
+    if num_heads is None:  # one head, and no axis for it
+        q, k, v = projected
+        attended = attention.attend(steps, q, k, v, mask, scale, is_causal)
+        return steps.finish(steps.output(attended, held["output_weight"], held["output_bias"]), x)
+    q, k, v = (steps.split(x, heads[part]) for part, x in zip(heads, projected, strict=True))
+    if num_kv_heads is not None:
+        k, v = steps.repeat(k, num_heads), steps.repeat(v, num_heads)
+    attended = attention.attend(steps, q, k, v, mask, scale, is_causal, num_heads)
+    return steps.finish(steps.output(steps.merge(attended), held["output_weight"], held["output_bias"]), x)
+
+
+def definition(
+    query: Any,
+    key: Any,
+    value: Any,
+    num_heads: int | None = None,
+    num_kv_heads: int | None = None,
+    mask: Any = None,
+    is_causal: bool = False,
+    scale: float | None = None,
+    **weights: Any,
+) -> Any:
+    """functions.multi_head_attention over the roles; where no weights are given, everything is projected already."""
+
+    def layer(part: str, width: int) -> LinearWeights:
+        weight = weights.get(f"{part}_weight")
+        return LinearWeights(numpy.eye(width) if weight is None else weight, weights.get(f"{part}_bias"))
+
+    mask = mask[:, None] if num_heads is None and mask is not None and mask.ndim == 3 else mask  # the definition has an axis of heads
+    inner = (layer("query", query.shape[-1]), layer("key", key.shape[-1]), layer("value", value.shape[-1]))
+    if inner[0].weight.shape[0] != inner[2].weight.shape[0] and num_heads is None:  # one head whose values have a width of their own
+        q, k, v = (functions.linear(x, each.weight, each.bias) for x, each in zip((query, key, value), inner, strict=True))
+        attended = functions.scaled_dot_product_attention(
+            q, k, v, None if mask is None else mask[..., 0, :, :] if mask.ndim > 2 else mask, is_causal=is_causal, scale=scale
+        )
+        return functions.linear(attended, layer("output", v.shape[-1]).weight, weights.get("output_bias"))
+    held = MultiHeadAttentionWeights(*inner, layer("output", inner[0].weight.shape[0]))
+    return functions.multi_head_attention(query, key, value, held, num_heads=num_heads or 1, mask=mask, is_causal=is_causal, scale=scale)
+
+
+def project(x: Any, weight: Any, bias: Any, num_heads: int | None = None) -> Any:
+    """x @ weightᵀ + bias; x itself where there is no weight."""
+    product = x if weight is None else x @ weight.T
+    return product if bias is None else product + bias
+
+
+def split(x: Any, num_heads: int) -> Any:
+    """(..., positions, width) → (..., heads, positions, head_dim)."""
+    if x.shape[-1] % num_heads:
+        raise ValueError("the width does not divide by num_heads")
+    return numpy.swapaxes(x.reshape(*x.shape[:-1], num_heads, -1), -2, -3)
+
+
+def merge(x: Any) -> Any:
+    """The inverse of split."""
+    x = numpy.swapaxes(x, -2, -3)
+    return x.reshape(*x.shape[:-2], -1)
+
+
+def repeat(x: Any, num_heads: int) -> Any:
+    """Every key head as often as there are query heads to it, side by side."""
+    return numpy.repeat(x, num_heads // x.shape[-3], axis=-3)
+
+
+STEPS = attention.STEPS | {
+    "weights": lambda held: held,
+    "sequences": lambda query, key, value: (query, key, value),
+    "project": project,
+    "split": split,
+    "repeat": repeat,
+    "merge": merge,
+    "output": project,
+    "finish": lambda answer, x: answer,
+}
+
+_STEMS = {
+    "query": ("q", "query", "queries", "qs"),
+    "key": ("k", "key", "keys", "ks"),
+    "value": ("v", "value", "values", "val", "vs"),
+    "output": ("o", "out", "output", "final", "mix"),
+}
+_OUTPUTS = ("proj", "c_proj", "fc", "dense", "linear", "projection", "to_out", "fc_out", "combine", "unify", "unifyheads")
+
+
+def _weight_names(part: str) -> tuple[str, ...]:
+    forms = (
+        "w_{}",
+        "w{}",
+        "{}_proj",
+        "{}_proj_weight",
+        "{}_weight",
+        "to_{}",
+        "{}_linear",
+        "linear_{}",
+        "proj_{}",
+        "weight_{}",
+        "{}_w",
+        "{}w",
+        "fc_{}",
+        "{}_projection",
+    )
+    names = tuple(form.format(stem) for stem in _STEMS[part] for form in forms)
+    return names + (_OUTPUTS if part == "output" else ())
+
+
+def _bias_names(part: str) -> tuple[str, ...]:
+    return tuple(form.format(stem) for stem in _STEMS[part] for form in ("b_{}", "b{}", "{}_bias", "{}_proj_bias", "{}_b", "bias_{}"))
+
+
+def _width(inputs: Inputs, part: str, end: int) -> int:
+    weight = inputs.get(f"{part}_weight")
+    return int(inputs[part].shape[-1] if weight is None else weight.shape[end])
+
+
+def _hidden_size(inputs: Inputs) -> int | None:
+    widths = {_width(inputs, part, end) for part in ("query", "value") for end in (0, 1)}
+    return widths.pop() if len(widths) == 1 else None
+
+
+def names(text: str) -> tuple[str, ...]:
+    """What people call a thing, in one line."""
+    return tuple(text.split())
+
+
+OPERANDS = (
+    Role("query", names("q queries xq query_states x_q q_in target tgt decoder_hidden decoder_states")),
+    Role("key", names("k keys xk key_states x_k k_in")),
+    Role("value", names("v values xv value_states x_v v_in")),
+)
+SEQUENCE = Role(
+    "x",
+    names(
+        "inputs input embeddings embedding tokens hidden_states hidden_state in_features seq emb h hidden src sequence token_embeddings inp "
+        "input_tensor features x_in embedded embeds inputs_embeds"
+    ),
+)
+WEIGHTS = (
+    *(Role(f"{part}_weight", _weight_names(part), is_weight=True, held_as=_STEMS[part]) for part in PARTS),
+    *(Role(f"{part}_bias", _bias_names(part), None, is_weight=True, is_optional=True, held_as=_STEMS[part]) for part in PARTS),
+    Role("fused_weight", names("c_attn qkv w_qkv qkv_proj in_proj wqkv qkv_weight in_proj_weight fused qkv_w w_attn attn")),
+    Role("fused_bias", names("b_qkv qkv_bias bqkv in_proj_bias qkv_b"), None),
+)
+OUTPUT_ROLES = tuple(role for role in WEIGHTS if role.name == "output_weight")
+WITH_OPTIONAL_OUTPUT = tuple(replace(role, is_optional=True) if role in OUTPUT_ROLES else role for role in WEIGHTS)
+OPTIONS = (
+    Role("mask", names("attn_mask attention_mask m src_mask tgt_mask key_padding_mask padding_mask pad_mask attn_bias token_mask")),
+    Role("is_causal", names("causal use_causal masked use_mask is_masked"), False),
+    Role("scale", names("scaling softmax_scale"), None),
+    Role("dropout", names("dropout_p p dropout_rate attn_dropout dropout_prob"), 0.0),
+)
+NUM_HEADS = Role(
+    "num_heads",
+    names(
+        "n_heads n_head h head_nums nhead heads head_num num_head nums_head nums_heads nheads n_h nh num_attention_heads number_of_heads "
+        "head_count heads_num num_q_heads num_query_heads"
+    ),
+    size_of=lambda inputs: 1,
+)
+
+
+def _size(name: str, called: str, size_of: Callable[[Inputs], Any]) -> Role:
+    return Role(name, names(called), is_size=True, size_of=size_of)
+
+
+def _per_head(part: str) -> Callable[[Inputs], int]:
+    return lambda inputs: _width(inputs, part, 0) // inputs.get(NUM_HEADS.name, 1)
+
+
+SIZES = (
+    _size(
+        "hidden_size",
+        "d_model embed_dim hidden_dim dim n_embd emb_dim embedding_dim d_embed model_dim embed_size emb_size n_state dims d hidden d_hidden "
+        "input_size hidden_units model_size embed num_hiddens dmodel embedding_size c n_embed",
+        _hidden_size,
+    ),
+    _size(
+        "head_dim",
+        "d_k head_size dim_head d_head dim_k size_per_head d_q dk hd key_dim qk_dim d_key dim_per_head dim_q depth dim_kq",
+        _per_head("query"),
+    ),
+    _size("value_dim", "d_v dim_v dv d_value v_dim", _per_head("value")),
+    _size("d_in", "dim_in in_dim input_dim in_features d_input in_size in_channels", lambda inputs: _width(inputs, "query", 1)),
+    _size(
+        "d_out",
+        "dim_out out_dim output_dim out_features d_output out_size d_attn attn_dim proj_dim",
+        lambda inputs: _width(inputs, "query", 0),
+    ),
+    _size(
+        "context_length",
+        "max_len block_size max_seq_len ctx_len n_ctx context_size max_length max_position_embeddings max_seq_length context_len n_positions "
+        "max_seqlen max_context sequence_length max_sequence_length context_window",
+        lambda inputs: max(inputs["query"].shape[-2], inputs["key"].shape[-2]) + 3,
+    ),
+    _size("seq_len", "l seq_length n_tokens t n", lambda inputs: inputs["query"].shape[-2]),
+    _size("batch_size", "batch b bs bsz", lambda inputs: inputs["query"].shape[0] if inputs["query"].ndim > 2 else None),
+    _size("has_bias", "qkv_bias bias use_bias attn_bias add_bias attention_bias with_bias", lambda inputs: "query_bias" in inputs),
+)
+
+FUSED = (("query_weight", "key_weight", "value_weight"), ("key_weight", "value_weight"))

@@ -1,0 +1,76 @@
+"""What self-, cross- and multi-head attention are probed with: sequences, weights and masks, every number of few bits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Inputs
+from headway.practice.recipes.attention import few_bits
+from headway.practice.words import Words
+
+SINGLE = Words("one sequence alone, (positions, width)", "单个序列 (positions, width)")
+MATRICES = Words("one sequence without a batch axis", "没有批轴的单个序列")
+BATCH = Words("a batch axis", "批轴")
+LENGTHS = Words("keys of another length than the queries", "键与查询长度不同的输入")
+WIDTHS = Words("values of another width than the queries", "值与查询宽度不同的输入")
+WHOLE = Words("whole numbers", "整数")
+UNBATCHED = Words(
+    "one sequence without a batch axis it takes without an error, and answers wrongly: give it a batch of one",
+    "输入没有批轴的单个序列时，它不报错，但结果不对：请加上大小为 1 的批轴",
+)
+
+MASK = numpy.array([[1, 0, 1, 1, 0], [0, 1, 0, 0, 1], [1, 1, 0, 0, 1], [0, 0, 1, 1, 0], [1, 1, 0, 1, 1]], bool)
+"""(queries, keys), not symmetric; every row allows something on and below the diagonal, and something above it where it can."""
+
+PADDING = numpy.arange(5) < numpy.array([3, 5])[:, None]
+"""(batch, keys)."""
+
+
+class Draw:
+    """Random sequences and weights of some sizes."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = numpy.random.default_rng(seed)
+
+    def numbers(self, *shape: int, scale: float = 1.0) -> Any:
+        """An array of few-bit numbers."""
+        return few_bits(self.random.standard_normal(shape) * scale)
+
+    def itself(self, *shape: int) -> Inputs:
+        """One sequence for query, key and value."""
+        x = self.numbers(*shape)
+        return {"query": x, "key": x, "value": x}
+
+    def three(self, query_len: int, key_len: int, width: int, leading: Sequence[int] = (2,)) -> Inputs:
+        """Three sequences."""
+        lengths = {"query": query_len, "key": key_len, "value": key_len}
+        return {name: self.numbers(*leading, length, width) for name, length in lengths.items()}
+
+    def two(self, query_len: int, key_len: int, width: int, context_width: int, leading: Sequence[int] = (2,)) -> Inputs:
+        """One sequence for the query, another for key and value."""
+        context = self.numbers(*leading, key_len, context_width)
+        return {"query": self.numbers(*leading, query_len, width), "key": context, "value": context}
+
+    def weights(
+        self,
+        d_in: int,
+        d_out: int,
+        *,
+        biases: Sequence[str] = (),
+        output: int | None = None,
+        value_dim: int | None = None,
+        context_width: int | None = None,
+    ) -> Inputs:
+        """Projections (d_out, d_in), all different; an output projection to `output` columns, and biases, where they are asked for."""
+        shapes = {"query": (d_out, d_in), "key": (d_out, context_width or d_in), "value": (value_dim or d_out, context_width or d_in)}
+        shapes |= {} if output is None else {"output": (output, value_dim or d_out)}
+        held = {f"{part}_weight": self.numbers(*shape, scale=0.5) for part, shape in shapes.items()}
+        return held | {f"{part}_bias": self.numbers(shapes[part][0]) for part in biases if part in shapes}
+
+
+def whole(inputs: Inputs) -> Inputs:
+    """The same sequences as whole numbers."""
+    return {name: numpy.round(value * 2).astype(int) for name, value in inputs.items()}

@@ -1,0 +1,110 @@
+"""What was found, and how it is said."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from headway.practice.words import Words
+
+Status = Literal["correct", "wrong", "unknown", "could not run"]
+
+STATUS_WORDS = {
+    "correct": Words("correct", "正确"),
+    "wrong": Words("wrong", "有错"),
+    "unknown": Words("wrong, and the cause is not known", "有错，原因未知"),
+    "could not run": Words("could not run", "无法运行"),
+}
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One mistake, or two together, that explains every answer.
+
+    says      what was done, with the numbers that show it
+    fix       what to change
+    proof     why this is the cause
+    hides     why an example of one's own may not show it
+    line      where it stands, counted from 1
+    """
+
+    name: str
+    says: Words
+    fix: Words
+    proof: Words
+    hides: Words | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of one function or class.
+
+    status      "correct", "wrong" (the causes say why), "unknown" (it differs, and no known mistake explains it), "could not run"
+    causes      the likeliest first; where there are several, each explains all answers
+    notes       conventions that were seen and accepted, and what cannot be judged
+    difference  the first element that differs, and the pattern
+    """
+
+    subject: str
+    exercise: str
+    line: int
+    status: Status
+    causes: tuple[Cause, ...] = ()
+    notes: tuple[Words, ...] = ()
+    difference: Words | None = None
+    title: Words | None = None
+
+    @property
+    def is_correct(self) -> bool:
+        """Whether every answer was the definition's."""
+        return self.status == "correct"
+
+    def told(self, language: str = "en") -> str:
+        """The verdict as lines of text."""
+        title = self.title.told(language) if self.title else self.exercise
+        where = f"第 {self.line} 行" if language == "zh" else f"line {self.line}"
+        lines = [f"{'✓' if self.is_correct else '✗'} {self.subject} ({where}) — {title}: {STATUS_WORDS[self.status].told(language)}"]
+        alternatives = len(self.causes) > 1
+        for number, cause in enumerate(self.causes, 1):
+            place = (f"（第 {cause.line} 行）" if language == "zh" else f" (line {cause.line})") if cause.line else ""
+            lines.append(f"  {f'{number}. ' if alternatives else ''}{cause.says.told(language)}{place}")
+            lines.append(f"     {'→'} {cause.fix.told(language)}")
+            lines += [f"     {each.told(language)}" for each in (cause.proof, cause.hides) if each and each.en]
+        if self.difference:
+            lines.append(f"  {self.difference.told(language)}")
+        lines += [f"  {note.told(language)}" for note in self.notes]
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.told("en")
+
+    def _repr_html_(self) -> str:
+        """The verdict in a notebook."""
+        import html
+
+        colour = "#1a7f37" if self.is_correct else "#cf222e"
+        return f'<pre style="border-left: 4px solid {colour}; padding-left: 1em">{html.escape(self.told("en"))}</pre>'
+
+    def to_dict(self) -> dict[str, Any]:
+        """The verdict as plain values, both languages in it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Verdict:
+        """The inverse of to_dict."""
+
+        def words(value: dict[str, str] | None) -> Words | None:
+            return None if value is None else Words(**value)
+
+        causes = tuple(
+            Cause(
+                **{name: words(each[name]) for name in ("says", "fix", "proof", "hides")},  # type: ignore[arg-type]
+                name=each["name"],
+                line=each["line"],
+            )
+            for each in values["causes"]
+        )
+        notes = tuple(Words(**note) for note in values["notes"])
+        plain = {name: values[name] for name in ("subject", "exercise", "line", "status")}
+        return cls(**plain, causes=causes, notes=notes, difference=words(values["difference"]), title=words(values["title"]))

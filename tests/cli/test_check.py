@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import headway
+
+WRONG = "import numpy as np\ndef softmax(x):\n    return np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)\n"
+RIGHT = (
+    "import numpy as np\ndef softmax(x):\n    e = np.exp(x - x.max(axis=-1, keepdims=True))\n    return e / e.sum(axis=-1, keepdims=True)\n"
+)
+
+
+def run(*arguments, **environment):
+    import os
+
+    clean = {name: value for name, value in os.environ.items() if name not in ("LC_ALL", "LC_MESSAGES", "LANG")}
+    return subprocess.run([sys.executable, "-m", "headway", "check", *arguments], capture_output=True, text=True, env=clean | environment)
+
+
+@pytest.fixture
+def wrong(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(WRONG)
+    return str(path)
+
+
+def test_a_mistake_is_named_with_its_line_and_the_exit_code_is_1(wrong):
+    done = run(wrong)
+    assert done.returncode == 1
+    assert "the maximum is not subtracted" in done.stdout
+    assert "(line 3)" in done.stdout
+
+
+def test_right_code_is_correct_and_the_exit_code_is_0(tmp_path):
+    (tmp_path / "mine.py").write_text(RIGHT)
+    done = run(str(tmp_path / "mine.py"))
+    assert (done.returncode, done.stdout) == (0, "✓ softmax (line 2) — softmax: correct\n")
+
+
+def test_a_file_that_does_not_run_exits_with_2(tmp_path):
+    (tmp_path / "mine.py").write_text("import nothing_of_that_name\n")
+    done = run(str(tmp_path / "mine.py"))
+    assert done.returncode == 2
+    assert "pip install nothing_of_that_name" in done.stdout
+
+
+def test_the_language_is_the_locales_unless_asked_otherwise(wrong):
+    assert "没有先减去最大值" in run(wrong, LANG="zh_CN.UTF-8").stdout
+    assert "没有先减去最大值" in run(wrong, "--lang", "zh").stdout
+    assert "the maximum is not subtracted" in run(wrong, "--lang", "en", LANG="zh_CN.UTF-8").stdout
+
+
+def test_json_holds_both_languages(wrong):
+    (verdict,) = json.loads(run(wrong, "--json").stdout)
+    assert verdict["status"] == "wrong"
+    assert verdict["causes"][0]["name"] == "no_shift"
+    assert set(verdict["causes"][0]["says"]) == {"en", "zh"}
+
+
+def test_nothing_recognisable_says_what_was_found_and_what_would_be(tmp_path):
+    (tmp_path / "mine.py").write_text("def solve(x):\n    return x\n")
+    done = run(str(tmp_path / "mine.py"))
+    assert done.returncode == 2
+    assert "with solve; expected: a name that says which part it is, or --as with one of softmax" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["none.py"], "which does not exist"),
+        (["{file}", "--as", "sofmax"], "did you mean softmax"),
+        (["{file}", "--lang", "fr"], "expected: en or zh"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(wrong, arguments, said):
+    done = run(*(each.format(file=wrong) for each in arguments))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_function_is_checked_from_python_and_prints_and_renders():
+    def softmax(x):
+        return np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)
+
+    verdict = headway.check(softmax)
+    assert verdict.causes[0].name == "no_shift"
+    assert "the maximum is not subtracted" in str(verdict)
+    assert verdict._repr_html_().startswith("<pre")
+    assert headway.check(softmax, "softmax") == verdict
+
+
+def test_a_name_that_says_nothing_needs_the_exercise():
+    def mine(x):
+        return x
+
+    with pytest.raises(headway.errors.OptionError, match="came: mine; expected: a name that says which part it is"):
+        headway.check(mine)
+
+
+def test_the_pytest_fixture_fails_with_the_verdict(tmp_path):
+    (tmp_path / "test_mine.py").write_text(WRONG + "\ndef test_softmax(headway_check):\n    headway_check(softmax)\n")
+    plugin = ["-p", "headway.practice.pytest_plugin"] if not _is_registered() else []
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 1
+    assert "the maximum is not subtracted" in done.stdout
+
+
+def _is_registered():
+    from importlib.metadata import entry_points
+
+    return any(point.value == "headway.practice.pytest_plugin" for point in entry_points(group="pytest11"))

@@ -1,0 +1,68 @@
+"""A small random model twice: as transformers generates with it, and as the engine does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+from headway.checkpoints import load_checkpoint
+from headway.engine import Engine
+from headway.kernels import operations
+from tests.models.saved_by_transformers import VOCAB_SIZE, Case
+
+FAMILIES = ("gpt2", "llama", "t5", "marian")
+FILL = 96
+"""What transformers fills shorter hypotheses with: no token that is ever chosen here. It takes an end token where this is 0."""
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """A model of transformers, and the folder it saved."""
+
+    model: Any
+    folder: Path
+
+    @property
+    def is_encoder_decoder(self) -> bool:
+        return bool(self.model.config.is_encoder_decoder)
+
+    @property
+    def start(self) -> int | None:
+        return self.model.generation_config.decoder_start_token_id
+
+    def engine(self, array: str = "numpy") -> Engine:
+        loaded = load_checkpoint(self.folder, array=array)
+        return Engine(loaded.architecture, loaded.config, loaded.weights, array, ops=operations(array), decoder_start_token_id=self.start)
+
+    def generate(self, prompt: Sequence[int], **options: Any) -> tuple[list[list[int]], list[float]]:
+        """What transformers adds to a prompt, and the scores of a beam search."""
+        given = torch.tensor([list(prompt)])
+        with torch.no_grad():
+            came = self.model.generate(
+                given,
+                attention_mask=torch.ones_like(given),
+                do_sample=False,
+                use_cache=False,  # its cache has as many layers as the encoder, and the decoders here have more
+                output_scores=True,
+                return_dict_in_generate=True,
+                **{"pad_token_id": FILL, "suppress_tokens": [FILL], **options},
+            )
+        begun = 1 if self.is_encoder_decoder else len(prompt)
+        rows = [[token_id for token_id in row[begun:].tolist() if token_id != FILL] for row in came.sequences]
+        return rows, came.sequences_scores.tolist() if "sequences_scores" in came else []
+
+
+def make_oracle(case: Case, folder: Path) -> Oracle:
+    model = case.model().float()
+    model.save_pretrained(folder)
+    return Oracle(model, folder)
+
+
+def prompts(*lengths: int, seed: int = 0) -> list[list[int]]:
+    random = numpy.random.default_rng(seed)
+    return [random.integers(3, VOCAB_SIZE - 10, length).tolist() for length in lengths]

@@ -1,0 +1,309 @@
+"""Beam search against transformers, whose tokens and scores it has to find, and in itself."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from headway.arrays import ARRAY_LIBRARIES
+from headway.engine import BeamOptions, Request, SamplingOptions
+from headway.engine.beam_search import BeamSearch
+from headway.errors import NotFiniteError, OptionError
+from tests.engine.oracles import FAMILIES, FILL, prompts
+from tests.small_models import engine
+
+SCORE = 1e-4
+ENDS = (2, 5, 6, 11, 14, 17, 23, 29, 31, 37, 41, 43, 47, 59, 61, 65, 66, 67, 71, 74, 81)
+"""So many end tokens that a model of random weights reaches one."""
+
+SEARCHES = [
+    {"num_beams": 2, "num_best": 2},
+    {"num_beams": 4, "num_best": 3, "early_stopping": True},
+    {"num_beams": 4, "num_best": 4, "length_penalty": 0.0},
+    {"num_beams": 3, "num_best": 1, "length_penalty": 2.0, "early_stopping": "never"},
+    {"num_beams": 5, "num_best": 5, "length_penalty": -1.0, "early_stopping": "never"},
+    {"num_beams": 3, "num_best": 2, "no_repeat_ngram_size": 2},
+    {"num_beams": 4, "num_best": 2, "length_penalty": 0.6, "no_repeat_ngram_size": 1, "early_stopping": True},
+    {"num_beams": 3, "num_best": 3, "repetition_penalty": 1.4, "min_new_tokens": 4},
+    {"num_beams": 3, "num_best": 3, "forced_eos_token_id": 5, "renormalize_logits": True, "no_repeat_ngram_size": 2},
+]
+BEAMS = {"num_beams", "num_best", "length_penalty", "early_stopping", "renormalize_logits"}
+every_family = pytest.mark.parametrize("name", FAMILIES)
+every_search = pytest.mark.parametrize("search", SEARCHES, ids=str)
+
+
+def request(prompt, search, *, ends=ENDS, max_new_tokens=11):
+    sampling = SamplingOptions(
+        suppress_tokens=[FILL], **{key: value for key, value in search.items() if key not in {*BEAMS, "min_new_tokens"}}
+    )
+    beams = BeamOptions(**{key: value for key, value in search.items() if key in BEAMS})
+    return Request(prompt, max_new_tokens, ends, sampling, beams, search.get("min_new_tokens"))
+
+
+def found(model, requests):
+    """The hypotheses of every request; the tokens that the generation yields are those of the best."""
+    generation = model.start(requests)
+    tokens = list(generation)
+    hypotheses = [generation.hypotheses(index) for index in range(len(requests))]
+    for index, (best, *_) in enumerate(hypotheses):
+        own = [token for token in tokens if token.index == index]
+        assert [token.token_id for token in own] == best.token_ids
+        assert [token.finish_reason for token in own] == [None] * (len(own) - 1) + [best.finish_reason]
+    return hypotheses
+
+
+def by_transformers(oracle, prompt, search, *, ends=ENDS, max_new_tokens=11):
+    options = {"num_return_sequences" if key == "num_best" else key: value for key, value in search.items()}
+    return oracle.generate(prompt, eos_token_id=list(ends) or None, max_new_tokens=max_new_tokens, **options)
+
+
+def assert_same(hypotheses, expected):
+    rows, scores = expected
+    assert [each.token_ids for each in hypotheses] == rows
+    assert [each.score for each in hypotheses] == pytest.approx(scores, abs=SCORE)
+
+
+@every_family
+@every_search
+def test_tokens_and_scores_are_those_of_transformers(oracle, name, search):
+    model = oracle(name)
+    for seed in range(3):
+        given = prompts(7, 4, seed=seed)
+        came = found(model.engine(), [request(prompt, search) for prompt in given])
+        for prompt, hypotheses in zip(given, came, strict=True):
+            assert_same(hypotheses, by_transformers(model, prompt, search))
+
+
+@every_family
+def test_some_of_these_hypotheses_end_early_and_some_at_the_length(oracle, name):
+    came = [
+        each
+        for search in SEARCHES
+        for hypotheses in found(oracle(name).engine(), [request(prompt, search) for prompt in prompts(7, 4)])
+        for each in hypotheses
+    ]
+    assert {each.finish_reason for each in came} == {"stop", "length"}
+    assert len({len(each.token_ids) for each in came}) > 3
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        pytest.param(name, array, marks=[pytest.mark.slow] if array == "jax" and name != "t5" else [])  # it compiles for every shape
+        for name in FAMILIES
+        for array in ARRAY_LIBRARIES
+    ],
+)
+def test_every_library_finds_what_transformers_finds(oracle, name, array):
+    model, search = oracle(name), SEARCHES[3 if array == "jax" else 6]
+    given = prompts(7, 4)
+    came = found(model.engine(array), [request(prompt, search, max_new_tokens=6) for prompt in given])
+    for prompt, hypotheses in zip(given, came, strict=True):
+        assert_same(hypotheses, by_transformers(model, prompt, search, max_new_tokens=6))
+
+
+@every_family
+def test_searches_of_different_widths_and_samplers_together_find_what_each_alone_finds(oracle, name):
+    model = oracle(name).engine()
+    given = prompts(7, 4, 1, 5)
+    requests = [request(prompt, search) for prompt, search in zip(given, [SEARCHES[1], SEARCHES[0], SEARCHES[2], SEARCHES[5]], strict=True)]
+    requests.insert(2, Request(given[0], 9, (), SamplingOptions(temperature=0.8, seed=3)))
+    together = model.start(requests)
+    tokens = list(together)
+    for index, each in enumerate(requests):
+        alone = model.start([each])
+        assert [t.token_id for t in tokens if t.index == index] == [t.token_id for t in alone]
+        assert [h.token_ids for h in together.hypotheses(index)] == [h.token_ids for h in alone.hypotheses(0)]
+        assert [h.score for h in together.hypotheses(index)] == pytest.approx([h.score for h in alone.hypotheses(0)], abs=SCORE)
+
+
+@every_family
+def test_a_score_is_the_log_probability_that_one_whole_pass_gives_the_tokens(oracle, name):
+    model = oracle(name).engine()
+    (prompt,) = prompts(6)
+    for penalty in (0.0, 1.0, 1.5):
+        plain = Request(prompt, 9, ENDS, beams=BeamOptions(3, 3, penalty))
+        for each in found(model, [plain])[0]:
+            assert each.score == pytest.approx(log_prob(model, prompt, each.token_ids) / len(each.token_ids) ** penalty, abs=SCORE)
+
+
+def log_prob(model, prompt, token_ids):
+    """Of all the tokens together, without any cache."""
+    begun = [model.decoder_start_token_id] if model.is_encoder_decoder else prompt
+    read = (numpy.array([prompt]),) if model.is_encoder_decoder else ()
+    logits = model.architecture.forward(*read, numpy.array([[*begun, *token_ids[:-1]]]), model.weights, model.config)
+    logits = logits[0, len(begun) - 1 :].astype(numpy.float64)
+    log_probs = logits - numpy.log(numpy.exp(logits).sum(axis=-1, keepdims=True))
+    return log_probs[numpy.arange(len(token_ids)), token_ids].sum()
+
+
+# The search alone: a language whose next token depends on the last one only.
+
+VOCAB, END = 5, 4
+CHAIN = numpy.random.default_rng(3).standard_normal((VOCAB, VOCAB)).astype(numpy.float32) * 1.5
+
+
+def search_chain(beams, *, max_new_tokens=4, ends=(END,), chain=CHAIN, **sampling):
+    """The hypotheses of a search that begins behind token 0."""
+    search = BeamSearch(0, Request([0], max_new_tokens, ends, SamplingOptions(**sampling), beams), [0], max_new_tokens)
+    step = search.advance(chain[[0]])
+    while step.parents:
+        step = search.advance(chain[step.token_ids])
+    assert [token.token_id for token in step.sampled] == search.finished[0].token_ids
+    return search.finished
+
+
+def every_sentence(length):
+    """All ways through the chain, with their log-probabilities."""
+    log_probs = CHAIN - numpy.log(numpy.exp(CHAIN).sum(axis=-1, keepdims=True))
+    going, over = {(): 0.0}, {}
+    for _ in range(length):
+        over |= {words: total for words, total in going.items() if words[-1:] == (END,)}
+        going = {
+            (*words, i): total + log_probs[words[-1] if words else 0, i]
+            for words, total in going.items()
+            if words[-1:] != (END,)
+            for i in range(VOCAB)
+        }
+    return over | going
+
+
+@pytest.mark.parametrize("penalty", [0.0, 1.0, 3.0])
+def test_a_search_as_wide_as_the_language_finds_its_best_sentences(penalty):
+    scores = {words: total / len(words) ** penalty for words, total in every_sentence(4).items()}
+    came = search_chain(BeamOptions(num_beams=600, num_best=600, length_penalty=penalty, early_stopping="never"))
+    assert {tuple(each.token_ids) for each in came} == scores.keys()
+    assert [each.score for each in came] == pytest.approx([scores[tuple(each.token_ids)] for each in came], abs=1e-5)
+    assert [each.score for each in came] == sorted((each.score for each in came), reverse=True)
+
+
+def test_a_search_finds_what_greedy_decoding_walks_past():
+    chain = numpy.full((VOCAB, VOCAB), -9.0, numpy.float32)
+    chain[0, [1, 2]] = [1.0, 0.9]  # 1 looks better, and is followed by tokens that are all unlikely
+    chain[1, :] = 0.0
+    chain[2, 3] = 9.0
+    greedy, wide = (search_chain(BeamOptions(width), max_new_tokens=2, chain=chain)[0] for width in (1, 2))
+    assert greedy.token_ids[0] == 1
+    assert wide.token_ids == [2, 3]
+    assert wide.score > greedy.score
+
+
+def test_one_beam_that_stops_early_is_greedy_decoding():
+    for start in range(20):
+        chain = numpy.random.default_rng(start).standard_normal((VOCAB, VOCAB)).astype(numpy.float32)
+        walk = [int(chain[0].argmax())]
+        while walk[-1] != END and len(walk) < 6:
+            walk.append(int(chain[walk[-1]].argmax()))
+        assert search_chain(BeamOptions(1, early_stopping=True), max_new_tokens=6, chain=chain)[0].token_ids == walk
+
+
+def test_hypotheses_are_all_different_and_the_best_comes_first():
+    came = search_chain(BeamOptions(num_beams=6, num_best=6))
+    assert len({tuple(each.token_ids) for each in came}) == 6
+    assert [each.score for each in came] == sorted((each.score for each in came), reverse=True)
+
+
+def num_passes(early_stopping, length_penalty):
+    chain = numpy.random.default_rng(4).standard_normal((VOCAB, VOCAB)).astype(numpy.float32)
+    options = BeamOptions(3, length_penalty=length_penalty, early_stopping=early_stopping)
+    search = BeamSearch(0, Request([0], 30, (END,), beams=options), [0], 30)
+    step, number = search.advance(chain[[0]]), 1
+    while step.parents:
+        step, number = search.advance(chain[step.token_ids]), number + 1
+    return number
+
+
+def test_early_stopping_ends_sooner_and_never_ends_later():
+    assert [num_passes(rule, 1.0) for rule in (True, False, "never")] == [5, 8, 28]
+
+
+def test_where_short_texts_are_favoured_none_gets_better_by_growing():
+    assert [num_passes(rule, -0.5) for rule in (True, False, "never")] == [5, 6, 6]
+
+
+def test_fewer_beams_go_on_than_there_are_where_tokens_are_forbidden():
+    search = BeamSearch(0, Request([0], 3, (), SamplingOptions(suppress_tokens=[0, 1, 2]), BeamOptions(4)), [0], 3)
+    assert sorted(search.advance(CHAIN[[0]]).token_ids) == [3, 4]
+    assert len(search.advance(CHAIN[[3, 4]]).token_ids) == 4
+
+
+def test_a_language_smaller_than_the_search_is_searched_whole():
+    came = search_chain(BeamOptions(num_beams=50, num_best=50), max_new_tokens=2, suppress_tokens=[0, 1])
+    assert {tuple(each.token_ids) for each in came} == {(END,), *((i, j) for i in (2, 3) for j in (2, 3, END))}
+
+
+def test_scores_that_tie_are_ranked_by_the_token():
+    came = search_chain(BeamOptions(20, 20), max_new_tokens=1, ends=(), chain=numpy.zeros((90, 90), numpy.float32))
+    assert [each.token_ids for each in came] == [[token_id] for token_id in range(20)]
+
+
+def test_a_search_ends_where_the_context_does():
+    hypotheses = found(engine(), [Request([3] * 25, None, beams=BeamOptions(3, 3))])[0]
+    assert [len(each.token_ids) for each in hypotheses] == [4, 4, 4]  # of 29
+    assert {each.finish_reason for each in hypotheses} == {"length"}
+
+
+def test_a_search_ended_from_outside_says_nothing_more():
+    generation = engine().start([Request([3, 5], 9, beams=BeamOptions(3)), Request([7], 2)])
+    seen = []
+    for token in generation:
+        seen.append(token.index)
+        generation.finish(0)
+    assert seen == [1, 1]
+
+
+def test_a_search_ended_from_outside_while_it_says_what_it_found_says_no_more():
+    generation = engine().start([Request([3, 5], 9, beams=BeamOptions(3)), Request([7], 12)])
+    seen = []
+    for token in generation:
+        seen.append(token.index)
+        if seen.count(0) == 2:
+            generation.finish(0)
+    assert (seen.count(0), seen.count(1)) == (2, 12)
+
+
+def test_a_request_without_a_search_has_no_hypotheses():
+    generation = engine().start([Request([3, 5], 2)])
+    list(generation)
+    assert generation.hypotheses(0) == []
+
+
+def test_logits_that_are_no_numbers_are_an_error_and_no_token():
+    search = BeamSearch(0, Request([0], 3, beams=BeamOptions(2)), [0], 3)
+    with pytest.raises(NotFiniteError, match="came: logits with NaN; expected: numbers"):
+        search.advance(numpy.array([[1.0, numpy.nan]], numpy.float32))
+
+
+def test_options_that_forbid_every_token():
+    with pytest.raises(OptionError, match="came: options that forbid every token; expected: one that is left"):
+        search_chain(BeamOptions(2), suppress_tokens=range(VOCAB))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"num_beams": 0}, "came: num_beams=0; expected: a whole number of at least 1"),
+        ({"num_beams": 2.0}, "came: num_beams=2.0; expected: a whole number"),
+        ({"num_beams": None}, "came: num_beams=None; expected: a whole number"),
+        ({"num_best": 2}, "came: num_best=2; expected: a whole number from 1 to num_beams=1"),
+        ({"num_beams": 4, "num_best": 0}, "came: num_best=0; expected: a whole number from 1 to num_beams=4"),
+        ({"length_penalty": "long"}, "came: length_penalty='long'; expected: a number from -50 to 50"),
+        ({"length_penalty": float("nan")}, "came: length_penalty=nan; expected: a number"),
+        ({"early_stopping": "always"}, "came: early_stopping='always'; expected: True, False or 'never'"),
+        ({"early_stopping": 1}, "came: early_stopping=1; expected: True, False or 'never'"),
+        ({"renormalize_logits": "yes"}, "came: renormalize_logits='yes'; expected: True or False"),
+    ],
+)
+def test_a_search_option_out_of_range(wrong, message):
+    with pytest.raises(OptionError, match=message):
+        BeamOptions(**wrong)
+
+
+def test_a_search_that_samples_is_an_error_that_names_both_ways_out():
+    with pytest.raises(OptionError, match="came: num_beams=2 with temperature=0.7; expected: one or the other; temperature=0 searches"):
+        Request([1], sampling=SamplingOptions(temperature=0.7), beams=BeamOptions(2))
+
+
+def test_a_search_reports_no_log_probs():
+    with pytest.raises(OptionError, match="came: num_beams=2 with num_log_probs=3; expected: one or the other"):
+        Request([1], sampling=SamplingOptions(num_log_probs=3), beams=BeamOptions(2))

@@ -1,0 +1,120 @@
+"""The exercises of byte pairs against tokenizers of others, several mistakes at once, and names."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercises import exercise
+from headway.practice.recipes.byte_pairs import ranks, read_merges, vocabulary
+from headway.tokenizers.byte_level import byte_characters
+
+TRAIN, ENCODE, DECODE = (exercise(name) for name in ("bpe_train", "bpe_encode", "bpe_decode"))
+TEXT = "the theory of the thing: they gather their things, and then the other ones.\n" * 3
+
+
+def judged(function, chosen):
+    return diagnose(Subject(function, function.__name__, imports=("numpy",)), chosen)
+
+
+@pytest.mark.slow
+def test_training_gives_the_merges_of_a_reference(data_dir):
+    folder = data_dir / "tokenizers" / "bpe_training"
+    known = byte_characters()
+    read = [line.split(" ") for line in (folder / "train-bpe-reference-merges.txt").read_text(encoding="utf-8").splitlines()]
+    expected = tuple(tuple(bytes(known[character] for character in part) for part in pair) for pair in read)
+    text = (folder / "corpus.en").read_text(encoding="utf-8")
+    assert TRAIN.definition(text, 25, ["<|endoftext|>"]) == expected[:25]
+
+
+@pytest.mark.parametrize("text", ["the other theory", "they gathered thousands", "né thé 🙂 the then", " theothere "])
+def test_encoding_and_decoding_are_those_of_another_library(text):
+    merges = TRAIN.definition(TEXT, 12)
+    letters = {byte: character for character, byte in byte_characters().items()}
+
+    def spelled(token):
+        return "".join(letters[byte] for byte in token)
+
+    tokenizer = Tokenizer(
+        models.BPE({spelled(token): i for token, i in ranks(merges).items()}, [(spelled(a), spelled(b)) for a, b in merges])
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    ids = ENCODE.definition(text, list(merges))
+    assert ids == tokenizer.encode(text).ids == ENCODE.answer({"text": text, "merges": list(merges)})
+    assert DECODE.definition(ids, vocabulary(merges)) == tokenizer.decode(ids) == text
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {(97, 98): 256, (256, 99): 257},
+        [(97, 98), (256, 99)],
+        [(b"a", b"b"), (b"ab", b"c")],
+        [("a", "b"), ("ab", "c")],
+        {("a", "b"): 0, ("ab", "c"): 1},
+    ],
+)
+def test_merges_are_read_in_every_form(answer):
+    from headway.practice.diagnosis.compare import as_numbers
+
+    assert read_merges(as_numbers(answer)) == ((b"a", b"b"), (b"ab", b"c"))
+    assert read_merges(as_numbers(({0: b"a"}, answer))) == ((b"a", b"b"), (b"ab", b"c"))
+
+
+def test_two_mistakes_together_are_both_named():
+    def decode(ids, vocab):
+        return "".join(vocab[i].decode("utf-8", errors="replace") for i in dict.fromkeys(ids))
+
+    assert judged(decode, DECODE).causes[0].name == "each_token_read_alone + repetitions_lost"
+
+
+def test_how_ties_are_broken_is_said():
+    def train_bpe_of_mine(text, num_merges):
+        return TRAIN.answer({"text": text, "num_merges": num_merges}, conventions=(TRAIN.conventions[2][1],))
+
+    verdict = judged(train_bpe_of_mine, TRAIN)
+    assert verdict.is_correct
+    assert any("met first" in note.en for note in verdict.notes)
+
+
+@pytest.mark.slow
+def test_a_function_that_loops_forever_in_the_wrong_way_of_being_called_is_judged_all_the_same():
+    def encode(text, vocab):
+        data, ids, i = text.encode("utf-8"), [], 0
+        while i < len(data):
+            for j in range(len(data), i, -1):
+                if data[i:j] in vocab:
+                    ids.append(vocab[data[i:j]])
+                    i = j
+                    break
+        return ids
+
+    begun = time.process_time()
+    assert judged(encode, ENCODE).causes[0].name == "longest_token_taken"
+    assert time.process_time() - begun < 15
+
+
+NAMES = {
+    "bpe_train": "train_bpe run_train_bpe train_tokenizer bpe_train learn_bpe byte_pair_encoding",
+    "bpe_encode": "encode bpe_encode tokenize bpe apply_merges encode_ordinary apply_bpe",
+    "bpe_decode": "decode bpe_decode detokenize decode_ids",
+    "merge_pair": "merge merge_pair replace_pair",
+    "pair_counts": "get_stats get_pair_counts count_pairs pair_counts",
+}
+
+
+@pytest.mark.parametrize(("name", "called"), [(name, each) for name, text in NAMES.items() for each in text.split()])
+def test_what_people_call_them(name, called):
+    fitting = [each for each in NAMES if re.search(exercise(each).called, called, re.IGNORECASE)]
+    assert fitting == [name]
+
+
+@pytest.mark.parametrize("called", "positional_encode one_hot_encode decoder_layer encoder merge_heads decode_image encoder_layer".split())
+def test_their_neighbours_are_called_otherwise(called):
+    assert not any(re.search(exercise(each).called, called, re.IGNORECASE) for each in NAMES)

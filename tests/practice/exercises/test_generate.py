@@ -1,0 +1,78 @@
+"""picoGPT's generate, which takes params and calls gpt2 of its own file; several mistakes at once; names."""
+
+from __future__ import annotations
+
+import re
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.subject import Subject, subjects_of
+from headway.practice.exercises import exercise
+from headway.practice.exercises.generate import TINY_GPT
+
+CHOSEN = exercise("generate")
+
+PICO = """
+import numpy as np
+
+def gpt2(inputs, wte, wpe, blocks, ln_f, n_head):
+    return MODEL(np.array(inputs))
+
+def generate(inputs, params, n_head, n_tokens_to_generate):
+    inputs = list(inputs)
+    for _ in range(n_tokens_to_generate):
+        logits = gpt2(inputs, **params, n_head=n_head)
+        next_id = np.argmax(logits[-1])
+        inputs.append(int(next_id))
+    return inputs[len(inputs) - n_tokens_to_generate:]
+"""
+
+
+def judged(text, name="generate"):
+    module = ModuleType("mine")
+    module.MODEL = TINY_GPT.logits
+    exec(text, module.__dict__)
+    return diagnose(next(subject for subject in subjects_of(module, text) if subject.name == name), CHOSEN)
+
+
+def test_params_may_be_taken_in_place_of_a_model():
+    verdict = judged(PICO)
+    assert verdict.is_correct, verdict
+    assert any("without the prompt" in note.en for note in verdict.notes)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "name"),
+    [
+        ("logits[-1]", "logits[0]", "logits_of_first_position"),
+        ("np.argmax", "np.argmin", "least_likely_taken"),
+        ("inputs = list(inputs)", "inputs = inputs", "changes_inputs"),
+    ],
+)
+def test_mistakes_are_named_there_too(right, wrong, name):
+    verdict = judged(PICO.replace(right, wrong))
+    assert verdict.causes[0].name == name, verdict
+
+
+def test_two_mistakes_together_are_both_named():
+    def generate(model, prompt, max_new_tokens, context_size):
+        ids = list(prompt)
+        for _ in range(max_new_tokens + 1):
+            ids.append(int(np.argmax(model(ids[:context_size])[-1])))
+        return ids
+
+    verdict = diagnose(Subject(generate, "generate", imports=("numpy",)), CHOSEN)
+    assert verdict.causes[0].name == "first_tokens_kept + one_too_many"
+
+
+@pytest.mark.parametrize("name", "generate generate_text_simple greedy_decode generate_text greedy_search greedy_generate".split())
+def test_what_people_call_it(name):
+    assert re.search(CHOSEN.called, name, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", "generate_mask generate_batch DataGenerator generate_positions create_key_generator".split())
+def test_its_neighbours_are_called_otherwise(name):
+    assert not re.search(CHOSEN.called, name, re.IGNORECASE)

@@ -1,0 +1,138 @@
+# ruff: noqa: B905, RUF005, RUF007
+
+
+def get_stats(ids):
+    counts = {}
+    for pair in zip(ids, ids[1:]):
+        counts[pair] = counts.get(pair, 0) + 1
+    return counts
+
+
+def merge(ids, pair, idx):
+    out, i = [], 0
+    while i < len(ids):
+        if i < len(ids) - 1 and (ids[i], ids[i + 1]) == pair:
+            out.append(idx)
+            i += 2
+        else:
+            out.append(ids[i])
+            i += 1
+    return out
+
+
+def right_minbpe(text, merges):
+    ids = list(text.encode("utf-8"))
+    while len(ids) >= 2:
+        stats = get_stats(ids)
+        pair = min(stats, key=lambda p: merges.get(p, float("inf")))
+        if pair not in merges:
+            break
+        ids = merge(ids, pair, merges[pair])
+    return ids
+
+
+def right_every_merge_in_turn(text, merges):
+    tokens = [bytes([b]) for b in text.encode("utf-8")]
+    known = {bytes([b]): b for b in range(256)}
+    for rank, (a, b) in enumerate(merges):
+        tokens = merge(tokens, (a, b), a + b)
+        known[a + b] = 256 + rank
+    return [known[token] for token in tokens]
+
+
+def right_ranks_and_vocabulary(text, ranks, vocab):
+    parts = [bytes([b]) for b in text.encode("utf-8")]
+    while True:
+        best, at = None, None
+        for i, pair in enumerate(zip(parts[:-1], parts[1:])):
+            rank = ranks.get(pair)
+            if rank is not None and (best is None or rank < best):
+                best, at = rank, i
+        if best is None:
+            break
+        parts = parts[:at] + [parts[at] + parts[at + 1]] + parts[at + 2 :]
+    return [vocab[part] for part in parts]
+
+
+def right_tokens(text, merges):
+    rank = {pair: i for i, pair in enumerate(merges)}
+    word = [bytes([b]) for b in text.encode("utf-8")]
+    while True:
+        pairs = [p for p in zip(word, word[1:]) if p in rank]
+        if not pairs:
+            return word
+        a, b = min(pairs, key=rank.get)
+        word = merge(word, (a, b), a + b)
+
+
+def wrong_first_match_merged(text, merges):
+    ids = list(text.encode("utf-8"))
+    i = 0
+    while i < len(ids) - 1:
+        if (ids[i], ids[i + 1]) in merges:
+            ids[i : i + 2] = [merges[ids[i], ids[i + 1]]]
+            i = 0
+        else:
+            i += 1
+    return ids
+
+
+def wrong_last_learned_merged_first(text, merges):
+    ids = list(text.encode("utf-8"))
+    while True:
+        pairs = [p for p in get_stats(ids) if p in merges]
+        if not pairs:
+            return ids
+        pair = max(pairs, key=merges.get)
+        ids = merge(ids, pair, merges[pair])
+
+
+def wrong_longest_token_taken(text, vocab):
+    data, ids, i = text.encode("utf-8"), [], 0
+    while i < len(data):
+        for j in range(len(data), i, -1):
+            if data[i:j] in vocab:
+                ids.append(vocab[data[i:j]])
+                i = j
+                break
+    return ids
+
+
+def wrong_longest_token_taken__merges(text, merges):
+    vocab = {bytes([b]): b for b in range(256)}
+    for rank, (a, b) in enumerate(merges):
+        vocab[a + b] = 256 + rank
+    return wrong_longest_token_taken(text, vocab)
+
+
+def wrong_most_frequent_merged(text, merges):
+    ids = list(text.encode("utf-8"))
+    while True:
+        stats = {p: n for p, n in get_stats(ids).items() if p in merges}
+        if not stats:
+            return ids
+        pair = max(stats, key=stats.get)
+        ids = merge(ids, pair, merges[pair])
+
+
+def wrong_one_merge_only(text, merges):
+    ids = list(text.encode("utf-8"))
+    pairs = [p for p in get_stats(ids) if p in merges]
+    if pairs:
+        pair = min(pairs, key=merges.get)
+        ids = merge(ids, pair, merges[pair])
+    return ids
+
+
+def wrong_nothing_merged(text, merges):
+    return list(text.encode("utf-8"))
+
+
+def wrong_code_points_for_bytes(text, merges):
+    ids = [ord(c) for c in text]
+    while len(ids) >= 2:
+        pair = min(get_stats(ids), key=lambda p: merges.get(p, float("inf")))
+        if pair not in merges:
+            break
+        ids = merge(ids, pair, merges[pair])
+    return ids

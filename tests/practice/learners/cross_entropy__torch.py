@@ -1,0 +1,33 @@
+import torch
+import torch.nn.functional as F  # noqa: N812
+
+
+def right_functional(logits, targets):
+    return F.cross_entropy(logits.flatten(0, -2), targets.flatten())
+
+
+def right_cs336(inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    shifted = inputs - inputs.max(dim=-1, keepdim=True).values
+    lse = torch.log(torch.sum(torch.exp(shifted), dim=-1))
+    return (lse - shifted.gather(-1, targets.unsqueeze(-1)).squeeze(-1)).mean()
+
+
+def right_nll(logits, targets, ignore_index=-100):
+    return F.nll_loss(F.log_softmax(logits, -1), targets, ignore_index=ignore_index)
+
+
+def wrong_softmax_twice(logits, targets):
+    return F.cross_entropy(F.softmax(logits, dim=-1), targets)
+
+
+def wrong_summed(logits, targets):
+    return F.cross_entropy(logits, targets, reduction="sum")
+
+
+def wrong_logarithm_of_softmax(logits, targets):
+    return -torch.log(torch.softmax(logits, -1)).gather(-1, targets[..., None]).mean()
+
+
+def wrong_ignored_averaged_in(logits, targets, ignore_index=-100):
+    losses = F.cross_entropy(logits, targets, ignore_index=ignore_index, reduction="none")
+    return losses.mean()

@@ -1,0 +1,234 @@
+import numpy as np
+
+
+def right_list(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        logits = model(ids[-context_size:])
+        ids.append(int(np.argmax(logits[-1])))
+    return ids
+
+
+def right_new_tokens_only(model, prompt, max_new_tokens, context_size=1024, eos_id=None):
+    ids, new = list(prompt), []
+    while len(new) < max_new_tokens:
+        token = int(np.argmax(model(ids[-context_size:])[-1]))
+        if token == eos_id:
+            break
+        ids.append(token)
+        new.append(token)
+    return new
+
+
+def right_stop_token_kept(model, ids, n, block_size, stop_token=None):
+    out = np.array(ids)
+    for _ in range(n):
+        token = model(out[-block_size:])[-1].argmax()
+        out = np.append(out, token)
+        if token == stop_token:
+            break
+    return out
+
+
+def right_yields(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        token = int(model(ids[-context_size:])[-1].argmax())
+        ids.append(token)
+        yield token
+
+
+def right_max_length(model, tokens, max_length):
+    tokens = list(tokens)
+    while len(tokens) < max_length:
+        tokens.append(int(model(tokens[-model.block_size :])[-1].argmax()))
+    return tokens
+
+
+def right_last_logits(next_token_logits, prompt_ids, num_tokens, context_size):
+    out = list(prompt_ids)
+    for _ in range(num_tokens):
+        scores = next_token_logits(out[-context_size:])
+        out.append(max(range(len(scores)), key=lambda i: scores[i]))
+    return out
+
+
+def right_plain_lists(model, prompt, n_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(n_tokens):
+        last = model(ids[-context_size:])[-1]
+        ids.append(last.index(max(last)))
+    return ids
+
+
+def right_recursion(model, prompt, max_new_tokens, context_size):
+    if max_new_tokens == 0:
+        return list(prompt)
+    token = int(np.argmax(model(list(prompt)[-context_size:])[-1]))
+    return right_recursion(model, [*prompt, token], max_new_tokens - 1, context_size)
+
+
+def wrong_logits_of_first_position(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids[-context_size:])[0])))
+    return ids
+
+
+def wrong_logits_of_last_but_one(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        logits = model(ids[-context_size:])
+        ids.append(int(np.argmax(logits[:-1][-1] if len(logits) > 1 else logits[-1])))
+    return ids
+
+
+def wrong_mean_of_all_positions(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids[-context_size:]).sum(axis=0))))
+    return ids
+
+
+def wrong_argmax_over_all_positions(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids[-context_size:]))))
+    return ids
+
+
+def wrong_argmax_over_positions(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids[-context_size:]), axis=0)[-1]))
+    return ids
+
+
+def wrong_least_likely_taken(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argsort(model(ids[-context_size:])[-1])[0]))
+    return ids
+
+
+def wrong_context_not_cropped(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids)[-1])))
+    return ids
+
+
+def wrong_first_tokens_kept(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids[:context_size])[-1])))
+    return ids
+
+
+def wrong_window_one_too_short(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids[-context_size + 1 :])[-1])))
+    return ids
+
+
+def wrong_context_not_cropped__by_one(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids[-context_size - 1 :])[-1])))
+    return ids
+
+
+def wrong_cropped_tokens_lost(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids = ids[-context_size:]
+        ids.append(int(np.argmax(model(ids)[-1])))
+    return ids
+
+
+def wrong_only_last_token_given(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids[-1:])[-1])))
+    return ids
+
+
+def wrong_only_prompt_given(model, prompt, max_new_tokens, context_size):
+    prompt, new = list(prompt), []
+    for _ in range(max_new_tokens):
+        new.append(int(np.argmax(model(prompt[-context_size:])[-1])))
+    return prompt + new
+
+
+def wrong_token_not_appended(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        np.append(ids, np.argmax(model(ids[-context_size:])[-1]))
+    return ids
+
+
+def wrong_token_put_in_front(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.insert(0, int(np.argmax(model(ids[-context_size:])[-1])))
+    return ids
+
+
+def wrong_last_token_overwritten(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids[-1] = int(np.argmax(model(ids[-context_size:])[-1]))
+    return ids
+
+
+def wrong_one_too_many(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(max_new_tokens + 1):
+        ids.append(int(np.argmax(model(ids[-context_size:])[-1])))
+    return ids
+
+
+def wrong_one_too_few(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    for _ in range(1, max_new_tokens):
+        ids.append(int(np.argmax(model(ids[-context_size:])[-1])))
+    return ids
+
+
+def wrong_prompt_counted(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    while len(ids) < max_new_tokens:
+        ids.append(int(np.argmax(model(ids[-context_size:])[-1])))
+    return ids
+
+
+def wrong_stop_token_ignored(model, prompt, max_new_tokens, context_size, eos_id=None):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids[-context_size:])[-1])))
+    return ids
+
+
+def wrong_stop_token_of_prompt_counts(model, prompt, max_new_tokens, context_size, eos_id=None):
+    ids = list(prompt)
+    for _ in range(max_new_tokens):
+        token = int(np.argmax(model(ids[-context_size:])[-1]))
+        if eos_id in [*ids, token]:
+            break
+        ids.append(token)
+    return ids
+
+
+def wrong_prompt_twice(model, prompt, max_new_tokens, context_size):
+    return [*prompt, *right_list(model, prompt, max_new_tokens, context_size)]
+
+
+def wrong_last_token_only(model, prompt, max_new_tokens, context_size):
+    return right_list(model, prompt, max_new_tokens, context_size)[-1:]
+
+
+def wrong_changes_inputs(model, prompt, max_new_tokens, context_size):
+    for _ in range(max_new_tokens):
+        prompt.append(int(np.argmax(model(prompt[-context_size:])[-1])))
+    return prompt

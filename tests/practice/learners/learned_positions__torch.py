@@ -1,0 +1,48 @@
+# ruff: noqa: N801, N806
+import torch
+from torch import nn
+
+
+class Right_token_and_position(nn.Module):
+    def __init__(self, vocab_size, block_size, n_embd, dropout=0.1):
+        super().__init__()
+        self.wte = nn.Embedding(vocab_size, n_embd)
+        self.wpe = nn.Embedding(block_size, n_embd)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, idx):
+        _, T = idx.shape
+        return self.drop(self.wte(idx) + self.wpe(torch.arange(T, device=idx.device)))
+
+
+class Right_parameter(nn.Module):
+    def __init__(self, max_len, d_model):
+        super().__init__()
+        self.pos_embedding = nn.Parameter(torch.randn(1, max_len, d_model) * 0.02)
+
+    def forward(self, x):
+        return x + self.pos_embedding[:, : x.size(1)]
+
+
+class Wrong_position_along_batch(nn.Module):
+    def __init__(self, max_len, d_model):
+        super().__init__()
+        self.pos = nn.Embedding(max_len, d_model)
+
+    def forward(self, x):
+        rows = self.pos(torch.arange(x.size(0)))
+        return x + (rows[:, None] if x.dim() == 3 else rows)
+
+
+class Wrong_token_ids_as_positions(nn.Module):
+    def __init__(self, vocab_size, max_len, d_model):
+        super().__init__()
+        self.token_embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_len, d_model)
+
+    def forward(self, tokens):
+        return self.token_embedding(tokens) + self.position_embedding(tokens)
+
+
+def wrong_counted_from_one(x, table):
+    return x + table[torch.arange(1, x.shape[-2] + 1)]

@@ -1,0 +1,105 @@
+# ruff: noqa: B905, C416, RUF005
+
+
+def right_minbpe(ids, pair, idx):
+    newids = []
+    i = 0
+    while i < len(ids):
+        if ids[i] == pair[0] and i < len(ids) - 1 and ids[i + 1] == pair[1]:
+            newids.append(idx)
+            i += 2
+        else:
+            newids.append(ids[i])
+            i += 1
+    return newids
+
+
+def right_with_a_flag(tokens, pair, new_token):
+    out, skip = [], False
+    for a, b in zip(tokens, [*tokens[1:], None]):
+        if skip:
+            skip = False
+        elif (a, b) == pair:
+            out.append(new_token)
+            skip = True
+        else:
+            out.append(a)
+    return out
+
+
+def wrong_first_occurrence_only(ids, pair, idx):
+    for i in range(len(ids) - 1):
+        if (ids[i], ids[i + 1]) == pair:
+            return ids[:i] + [idx] + ids[i + 2 :]
+    return ids
+
+
+def wrong_second_token_kept(ids, pair, idx):
+    out = []
+    for i in range(len(ids)):
+        if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair:
+            out.append(idx)
+        else:
+            out.append(ids[i])
+    return out
+
+
+def wrong_from_the_right(ids, pair, idx):
+    out, i = [], len(ids) - 1
+    while i >= 0:
+        if i > 0 and (ids[i - 1], ids[i]) == pair:
+            out.insert(0, idx)
+            i -= 2
+        else:
+            out.insert(0, ids[i])
+            i -= 1
+    return out
+
+
+def wrong_last_token_dropped(ids, pair, idx):
+    out, i = [], 0
+    while i < len(ids) - 1:
+        if (ids[i], ids[i + 1]) == pair:
+            out.append(idx)
+            i += 2
+        else:
+            out.append(ids[i])
+            i += 1
+    return out
+
+
+def wrong_last_pair_missed(ids, pair, idx):
+    out, i = [], 0
+    while i < len(ids):
+        if i < len(ids) - 2 and (ids[i], ids[i + 1]) == pair:
+            out.append(idx)
+            i += 2
+        else:
+            out.append(ids[i])
+            i += 1
+    return out
+
+
+def wrong_either_order(ids, pair, idx):
+    out, i = [], 0
+    while i < len(ids):
+        if i + 1 < len(ids) and sorted(ids[i : i + 2]) == sorted(pair):
+            out.append(idx)
+            i += 2
+        else:
+            out.append(ids[i])
+            i += 1
+    return out
+
+
+def wrong_nothing_merged(ids, pair, idx):
+    return [t for t in ids]
+
+
+def wrong_changes_inputs(ids, pair, idx):
+    i = 0
+    while i < len(ids) - 1:
+        if (ids[i], ids[i + 1]) == pair:
+            ids[i : i + 2] = [idx]
+        i += 1
+    return ids

@@ -1,0 +1,127 @@
+"""What holds for every exercise: its recipe is the definition, its probes tell its mistakes apart, and it judges as it should."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy
+import pytest
+
+from headway.practice.diagnosis.calling import Call, bind
+from headway.practice.diagnosis.compare import Raised, is_same, precision
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercises import NAMES, exercise
+from headway.practice.words import Words
+
+every_exercise = pytest.mark.parametrize("name", NAMES)
+EVERY_MISTAKE = [(name, mistake.name) for name in NAMES for mistake in exercise(name).mistakes]
+
+
+@cache
+def answers(name, mistake=None):
+    """The recipe's answers to all probes, with one mistake in it or none."""
+    chosen = exercise(name)
+    made = tuple(each for each in chosen.mistakes if each.name == mistake)
+    found = []
+    for probe in chosen.probes():
+        try:
+            with numpy.errstate(all="ignore"):
+                found.append(chosen.answer(probe.inputs, made))
+        except Exception as error:
+            found.append(Raised(error))
+    return found
+
+
+def are_same(first, second):
+    return all(is_same(a, b, precision(b)) for a, b in zip(first, second, strict=True))
+
+
+@every_exercise
+def test_the_recipe_is_the_definition(name):
+    chosen = exercise(name)
+    for probe in chosen.probes():
+        expected = chosen.definition(**probe.inputs)
+        assert is_same(chosen.answer(probe.inputs), expected, precision(expected)), probe.name
+
+
+@pytest.mark.parametrize(("name", "mistake"), EVERY_MISTAKE)
+def test_every_mistake_shows_on_some_probe_and_differs_from_every_other(name, mistake):
+    given = answers(name, mistake)
+    assert not are_same(given, answers(name)), "no probe shows it"
+    others = [each.name for each in exercise(name).mistakes if each.name != mistake]
+    twins = [other for other in others if are_same(given, answers(name, other))]
+    assert not twins, f"no probe tells it from {twins}"
+
+
+@pytest.mark.parametrize(("name", "mistake"), EVERY_MISTAKE)
+def test_a_function_that_makes_a_mistake_is_told_so(name, mistake):
+    chosen = exercise(name)
+    (made,) = [each for each in chosen.mistakes if each.name == mistake]
+    verdict = diagnose(_function(chosen, (made,)), chosen)
+    assert verdict.status == "wrong"
+    assert (made.said_as or mistake) in [cause.name for cause in verdict.causes[:3]]
+
+
+@every_exercise
+def test_the_definition_is_correct_and_the_stub_is_not(name):
+    chosen = exercise(name)
+    assert diagnose(_function(chosen, ()), chosen).is_correct
+
+    def stub(**inputs):
+        raise NotImplementedError
+
+    stub.__signature__ = _signature(chosen)
+    assert diagnose(Subject(stub, name), chosen).status == "could not run"
+
+
+@every_exercise
+def test_every_sentence_is_in_both_languages_and_complete(name):
+    chosen = exercise(name)
+    words = [chosen.title, *chosen.hints]
+    for each in (*chosen.mistakes, *chosen.recoveries):
+        words += [each.says, each.fix, *([each.hides] if each.hides else [])]
+    for each in words:
+        assert isinstance(each, Words)
+        assert each.en.strip(), name
+        assert any("一" <= character <= "鿿" for character in each.zh) or each.zh == each.en, each
+    assert len(chosen.hints) == 3
+    assert len({mistake.name for mistake in chosen.mistakes}) == len(chosen.mistakes)
+
+
+@every_exercise
+def test_every_probe_can_be_given_to_the_roles(name):
+    chosen = exercise(name)
+    subject = _function(chosen, ())
+    binding = bind(subject, chosen.roles)
+    names = [probe.name for probe in chosen.probes()]
+    assert len(set(names)) == len(names)
+    for probe in chosen.probes():
+        assert not isinstance(Call(subject, binding, "numpy")(probe.inputs), Raised), probe.name
+
+
+def _function(chosen, mistakes):
+    def made(**inputs):
+        return chosen.answer(inputs, mistakes)
+
+    made.__signature__ = _signature(chosen)
+    return Subject(made, chosen.name, imports=("numpy",))
+
+
+def _signature(chosen):
+    import inspect
+
+    from headway.practice.exercise import MISSING
+
+    given = [set(probe.inputs) for probe in chosen.probes()]
+    given_always, given_ever = set.intersection(*given), set.union(*given)
+    parameters = [
+        inspect.Parameter(
+            role.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if role.name in given_always else None if role.neutral is MISSING else role.neutral,
+        )
+        for role in chosen.roles
+        if role.name in given_ever  # the others are for people who are told what follows from these, or call them otherwise
+    ]
+    return inspect.Signature(parameters)

@@ -1,0 +1,41 @@
+"""Files as people write them. Their functions say what they are: `right_…`, or `wrong_<the mistake's name>`, a variant behind `__`.
+
+learners/<exercise>.py holds NumPy code, learners/<exercise>__<library>.py code for another library.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.exercises import exercise
+
+FILES = sorted((Path(__file__).parent / "learners").glob("*.py"))
+
+
+def cases():
+    for path in FILES:
+        text = path.read_text()
+        module = ModuleType(path.stem)
+        module.__file__ = str(path)
+        exec(compile(text, str(path), "exec"), module.__dict__)
+        for subject in subjects_of(module, text):
+            if subject.name.lower().startswith(("right", "wrong")):
+                yield pytest.param(path.stem.partition("__")[0], subject, id=f"{path.stem}:{subject.name}")
+
+
+@pytest.mark.parametrize(("name", "subject"), list(cases()))
+def test_what_people_write_is_judged_by_what_it_is(name, subject):
+    verdict = diagnose(subject, exercise(name))
+    kind, _, rest = subject.name.partition("_")
+    if kind.lower() == "right":
+        assert verdict.is_correct, verdict
+        return
+    assert not verdict.is_correct
+    expected = rest.partition("__")[0]
+    assert verdict.causes, verdict
+    assert verdict.causes[0].name == expected, verdict

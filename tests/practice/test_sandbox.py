@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+import textwrap
+
+import pytest
+
+from headway.errors import OptionError
+from headway.practice.diagnosis.files import check_name, read_source
+from headway.practice.diagnosis.sandbox import check_file
+
+RIGHT = """
+import numpy as np
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+"""
+
+
+def checked(tmp_path, text, name="mine.py", **options):
+    path = tmp_path / name
+    path.write_text(textwrap.dedent(text))
+    return check_file(path, **options)
+
+
+def test_each_function_of_a_file_gets_a_verdict_with_its_line(tmp_path):
+    verdicts = checked(
+        tmp_path, RIGHT + "\ndef scaled_dot_product_attention(q, k, v):\n    return softmax(q @ np.swapaxes(k, -1, -2)) @ v\n"
+    )
+    assert [(each.subject, each.line, each.status) for each in verdicts] == [
+        ("softmax", 4, "correct"),
+        ("scaled_dot_product_attention", 8, "wrong"),
+    ]
+    assert verdicts[1].causes[0].name == "scale"
+
+
+def test_a_printed_flood_and_a_question_on_stdin_change_nothing(tmp_path):
+    (verdict,) = checked(
+        tmp_path, 'import sys\nprint("x" * 10**6)\nline = sys.stdin.readline()\n' + RIGHT.replace("    e =", "    print(x)\n    e =", 1)
+    )
+    assert verdict.is_correct
+
+
+def test_an_endless_loop_is_a_verdict_and_what_stands_behind_it_is_checked_too(tmp_path):
+    loop = "def softmax_slow(x):\n    while True:\n        pass\n"
+    verdicts = checked(tmp_path, loop + RIGHT, timeout_seconds=2.5)
+    assert [(each.subject, each.status) for each in verdicts] == [("softmax_slow", "could not run"), ("softmax", "correct")]
+    assert verdicts[0].causes[0].name == "too_slow"
+
+
+@pytest.mark.slow
+def test_a_function_that_takes_all_memory_is_a_verdict(tmp_path):
+    greedy = "import numpy as np\ndef softmax(x):\n    kept = []\n    while True:\n        kept.append(np.ones(10**7))\n"
+    (verdict,) = checked(tmp_path, greedy)
+    assert verdict.causes[0].name == "too_large"
+
+
+def test_one_huge_array_is_an_error_in_its_line(tmp_path):
+    (verdict,) = checked(tmp_path, "import numpy as np\ndef softmax(x):\n    return np.empty(10**12)\n")
+    assert verdict.status == "could not run"
+    assert "MemoryError" in verdict.causes[0].says.en
+    assert verdict.causes[0].line == 3
+
+
+def test_exit_is_an_error_like_any_other(tmp_path):
+    (verdict,) = checked(tmp_path, "def softmax(x):\n    exit(3)\n")
+    assert verdict.causes[0].name == "raises_SystemExit"
+
+
+def test_a_process_that_dies_is_a_verdict(tmp_path):
+    (verdict,) = checked(tmp_path, "import os\ndef softmax(x):\n    os._exit(0)\n")
+    assert verdict.causes[0].name == "exits"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("def softmax(x)\n    return x\n", 1, "SyntaxError"),
+        ("import numpy as np\ndef softmax(x=1, axis):\n    return x\n", 2, "SyntaxError"),
+        ("import nothing_of_that_name\n", 1, "ModuleNotFoundError"),
+        ("x = 1\ny = x + undefined\n", 2, "NameError"),
+    ],
+)
+def test_a_file_that_does_not_run_is_explained_with_its_line(tmp_path, text, line, said):
+    (verdict,) = checked(tmp_path, text)
+    assert (verdict.status, verdict.causes[0].line) == ("could not run", line)
+    assert said in verdict.causes[0].says.en
+    assert "`" in verdict.causes[0].says.zh
+
+
+def test_the_line_and_the_shapes_of_a_product_that_does_not_fit_are_named(tmp_path):
+    text = "import numpy as np\ndef scaled_dot_product_attention(q, k, v):\n    scores = q @ (k + 1)\n    return scores @ v @ v\n"
+    (verdict,) = checked(tmp_path, text)
+    assert verdict.causes[0].line == 3
+    assert "q (3, 4), k (5, 4)" in verdict.causes[0].says.en
+
+
+def test_the_cells_of_a_notebook_are_checked(tmp_path):
+    cells = [
+        {"cell_type": "markdown", "source": ["# softmax"]},
+        {"cell_type": "code", "source": ["%matplotlib inline\n", "!pip list\n", "import numpy as np"]},
+        {"cell_type": "code", "source": [line + "\n" for line in RIGHT.strip().splitlines()[2:]]},
+    ]
+    (verdict,) = checked(tmp_path, json.dumps({"cells": cells}), name="mine.ipynb")
+    assert verdict.is_correct
+
+
+def test_a_mistake_in_one_function_is_not_blamed_on_those_that_call_it(tmp_path):
+    text = RIGHT.replace("sum(axis=axis, keepdims=True)", "sum()") + (
+        "\ndef attention(q, k, v):\n    return softmax(q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5) @ v\n"
+    )
+    first, second = checked(tmp_path, text)
+    assert first.causes[0].name == "sums_everything"
+    assert [cause.name for cause in second.causes] == ["because_of_softmax"]
+
+
+def test_a_mistake_of_its_own_is_named_beside_the_one_of_what_it_calls(tmp_path):
+    text = RIGHT.replace("sum(axis=axis, keepdims=True)", "sum()") + (
+        "\ndef attention(q, k, v):\n    return softmax(q @ np.swapaxes(k, -1, -2)) @ v\n"
+    )
+    _, second = checked(tmp_path, text)
+    assert second.causes[0].name == "scale"
+    assert any("softmax" in note.en for note in second.notes)
+
+
+def test_a_function_of_an_unknown_name_is_known_by_its_parameters_and_answers(tmp_path):
+    text = (
+        RIGHT
+        + "\ndef mix(q, k, v):\n    return softmax(q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5) @ v\ndef other(q, k, v):\n    return q\n"
+    )
+    verdicts = checked(tmp_path, text)
+    assert [(each.subject, each.exercise) for each in verdicts] == [("softmax", "softmax"), ("mix", "scaled_dot_product_attention")]
+
+
+def test_what_is_no_file_of_python_is_refused(tmp_path):
+    with pytest.raises(OptionError, match="which does not exist; expected: a .py file or a notebook"):
+        read_source(tmp_path / "none.py")
+    with pytest.raises(OptionError, match="a folder"):
+        read_source(tmp_path)
+    (tmp_path / "broken.ipynb").write_text("{")
+    with pytest.raises(OptionError, match="which cannot be read"):
+        read_source(tmp_path / "broken.ipynb")
+
+
+def test_a_mistyped_exercise_names_the_nearest():
+    with pytest.raises(OptionError, match="did you mean softmax"):
+        check_name("sofmax")

@@ -1,0 +1,189 @@
+"""Every architecture that can be trained: its options, its first weights, and what opens its folder."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy
+import pytest
+import torch
+
+import headway
+from headway.checkpoints.reading import load_checkpoint
+from headway.errors import OptionError
+from headway.tokenizers import load_tokenizer
+from headway.train.architectures import ARCHITECTURES
+from headway.train.loop import Progress
+from headway.train.options import NAMES, TrainingOptions
+from headway.train.run import Data, train
+from headway.train.sequences import sequences
+from headway.train.weights import initial_weights
+from headway.trees import leaves
+
+OPTIONS = TrainingOptions(
+    context=26,
+    num_layers=2,
+    num_heads=4,
+    hidden_size=24,
+    batch_size=6,
+    num_steps=60,
+    learning_rate=1e-2,
+    warmup_steps=3,
+    eval_every=20,
+    dtype="float32",
+    dropout=0.1,
+    seed=7,
+)
+CLASSES = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM", "qwen3": "Qwen3ForCausalLM", "transformer": "MarianMTModel"}
+
+
+def options_of(name: str, **more) -> TrainingOptions:
+    grouped = {"num_kv_heads": 2} if name in ("llama", "qwen3") else {}
+    return replace(OPTIONS, architecture=name, **grouped | more)
+
+
+def data_of(name: str, folder: Path) -> Data:
+    folder.mkdir(exist_ok=True)
+    if name == "transformer":
+        (folder / "pairs.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in sequences(range(2, 9), 300, seed=1)))
+        return Data(files=[folder / "pairs.tsv"], tokenizer="characters")
+    (folder / "text.txt").write_text("The cat sat on the mat. The dog sat on the log. " * 60)
+    return Data(files=[folder / "text.txt"], tokenizer="characters")
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def trained(request, tmp_path_factory) -> tuple[str, Path, list[Progress]]:
+    folder = tmp_path_factory.mktemp(request.param)
+    report: list[Progress] = []
+    train(folder / "out", options_of(request.param), data_of(request.param, folder), report=report.append)
+    return request.param, folder / "out", report
+
+
+def test_it_learns(trained):
+    _, _, report = trained
+    assert report[-1].validation_loss < report[19].validation_loss
+    assert report[-1].validation_loss < report[0].loss - 0.5
+
+
+def test_the_folder_opens_in_transformers_with_the_same_logits(trained):
+    import transformers
+
+    name, out, _ = trained
+    theirs = getattr(transformers, CLASSES[name]).from_pretrained(out).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(out)
+    here = load_checkpoint(out)
+    texts = ["sort bca"] if name == "transformer" else ["The cat sat."]
+    token_ids = numpy.array(tokenizer(texts)["input_ids"])
+    assert token_ids.tolist() == [load_tokenizer(out).encode(text) for text in texts]
+    given = {"input_ids": torch.tensor(token_ids)}
+    if name == "transformer":
+        start = theirs.generation_config.decoder_start_token_id
+        answer = numpy.array([[start, 1, 2]])
+        mine = here.architecture.forward(token_ids, answer, here.weights, here.config)
+        given["decoder_input_ids"] = torch.tensor(answer)
+    else:
+        mine = here.architecture.forward(token_ids, here.weights, here.config)
+    with torch.no_grad():
+        numpy.testing.assert_allclose(mine, theirs(**given).logits.numpy(), atol=1e-4, rtol=0)
+
+
+def test_the_folder_generates_what_transformers_generates(trained):
+    import transformers
+
+    name, out, _ = trained
+    theirs = getattr(transformers, CLASSES[name]).from_pretrained(out).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(out)
+    text = "sort bca" if name == "transformer" else "The cat"
+    given = tokenizer(text, return_tensors="pt", return_token_type_ids=False)
+    token_ids = theirs.generate(**given, do_sample=False, max_new_tokens=6, max_length=None, temperature=None, top_p=None)[0].tolist()
+    completion = headway.load(out).generate(text, temperature=0, max_new_tokens=6)
+    assert token_ids[1 if name == "transformer" else given["input_ids"].shape[1] :] == completion.token_ids
+
+
+def test_the_run_keeps_its_architecture(trained):
+    name, out, _ = trained
+    assert json.loads((out / "training" / "options.json").read_text())["architecture"] == name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_first_weights_are_as_wide_as_the_authors_draw_them(name):
+    options = options_of(name, hidden_size=96, num_layers=8)
+    config = ARCHITECTURES[name].config(211, options)
+    weights = dict(leaves(initial_weights(config, options)))
+    layers = "encoder" if name == "transformer" else "layers"
+    up, output, embedding = (
+        float(weights[path].std())
+        for path in (f"{layers}.0.feed_forward.up.weight", f"{layers}.0.attention.output.weight", "token_embedding")
+    )
+    if name == "transformer":
+        assert up == pytest.approx(math.sqrt(2 / (96 + 384)), rel=0.05)
+        assert output == pytest.approx(math.sqrt(2 / (96 + 96)), rel=0.05)
+        assert embedding == pytest.approx(1 / math.sqrt(96), rel=0.05)
+    else:
+        assert up == pytest.approx(0.02, rel=0.05)
+        assert output == pytest.approx(0.02 / 4, rel=0.05)
+        assert embedding == pytest.approx(0.02, rel=0.05)
+    assert all((leaf == 1).all() for path, leaf in weights.items() if path.endswith("norm.weight"))
+    assert all((leaf == 0).all() for path, leaf in weights.items() if path.endswith("bias"))
+    assert weights["output_head"] is weights["token_embedding"]
+
+
+@pytest.mark.parametrize("name", ["llama", "qwen3"])
+def test_grouped_heads_share_keys_and_values(name):
+    config = ARCHITECTURES[name].config(211, options_of(name))
+    assert (config.num_attention_heads, config.num_key_value_heads, config.intermediate_size) == (4, 2, 64)
+    assert ARCHITECTURES[name].config(211, replace(OPTIONS, architecture=name)).num_key_value_heads == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"architecture": "bert"}, "came: architecture='bert'; expected: gpt2, llama, qwen3 or transformer"),
+        ({"num_kv_heads": 2}, "num_kv_heads=2 with architecture=gpt2; expected: it with llama or qwen3 only"),
+        ({"architecture": "transformer", "num_kv_heads": 2}, "num_kv_heads=2 with architecture=transformer"),
+        ({"architecture": "llama", "num_kv_heads": 3}, "num_heads=4, num_kv_heads=3; expected: num_heads a multiple"),
+        (
+            {"architecture": "llama", "hidden_size": 12},
+            "hidden_size=12, num_heads=4 with architecture=llama; expected: an even number per head",
+        ),
+        ({"architecture": "transformer", "hidden_size": 25, "num_heads": 5}, "hidden_size=25; expected: an even one"),
+        ({"num_heads": 3, "hidden_size": 16}, "a multiple of num_heads"),
+        ({"num_steps": 0}, "num_steps=0"),
+        ({"intermediate_size": 0}, "intermediate_size=0"),
+        ({"dtype": "int8"}, "dtype='int8'"),
+        ({"weights_dtype": "bf16"}, "weights_dtype='bf16'; expected: float32, float16 or bfloat16"),
+        ({"learning_rate": 0.0}, "learning_rate=0.0"),
+        ({"min_learning_rate": -1.0}, "min_learning_rate=-1.0; expected: 0 or more"),
+        ({"dropout": 1.0}, "dropout=1.0; expected: 0 or more, and below 1"),
+        ({"beta2": 1.0}, "beta2=1.0"),
+    ],
+)
+def test_options_that_do_not_apply_or_are_out_of_range(options, message):
+    with pytest.raises(OptionError, match=message):
+        TrainingOptions(**options)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("gpt2", {}, "came: neither files nor"),
+        ("gpt2", {"files": ["a"], "num_stories": 3}, "came: files and stories; expected: one"),
+        ("gpt2", {"source": "a", "target": "b"}, "a source file with architecture=gpt2; expected: texts"),
+        ("transformer", {"source": "a"}, "one of a source file and a target file; expected: both"),
+        ("transformer", {"num_stories": 3}, "stories with architecture=transformer; expected: pairs"),
+        ("gpt2", {"files": ["a"], "tokenizer": "words"}, "tokenizer='words'; expected: bpe, bytes or characters"),
+        (
+            "gpt2",
+            {"files": ["a"], "tokenizer": "bytes", "vocab_size": 300},
+            "vocab_size=300 with tokenizer=bytes; expected: it with bpe only",
+        ),
+        ("gpt2", {"files": ["a"], "validation_share": 1.0}, "validation_share=1.0"),
+        ("gpt2", {"num_stories": 0}, "num_stories=0"),
+    ],
+)
+def test_data_that_does_not_fit(name, data, message):
+    with pytest.raises(OptionError, match=message):
+        Data(**data).check_for(name)
