@@ -55,12 +55,14 @@ def test_every_mistake_shows_on_some_probe_and_differs_from_every_other(name, mi
 
 
 @pytest.mark.parametrize(("name", "mistake"), EVERY_MISTAKE)
-def test_a_function_that_makes_a_mistake_is_told_so(name, mistake):
+def test_a_function_that_makes_a_mistake_is_told_so(name, mistake, record_property):
     chosen = exercise(name)
     (made,) = [each for each in chosen.mistakes if each.name == mistake]
     verdict = diagnose(_function(chosen, (made,)), chosen)
     assert verdict.status == "wrong"
-    assert (made.said_as or mistake) in [cause.name for cause in verdict.causes[:3]]
+    named = [cause.name for cause in verdict.causes]
+    record_property("is_named_first", named[0] == (made.said_as or mistake))
+    assert (made.said_as or mistake) in named[:3]
 
 
 @every_exercise

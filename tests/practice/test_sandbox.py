@@ -49,6 +49,19 @@ def test_an_endless_loop_is_a_verdict_and_what_stands_behind_it_is_checked_too(t
     assert verdicts[0].causes[0].name == "too_slow"
 
 
+def test_what_stands_in_a_file_that_trains_when_imported_is_checked_all_the_same(tmp_path):
+    trains = RIGHT + "\nsteps = 3\nwhile True:\n    steps += 1\n\ndef relu(x):\n    return x * (x > 0)\n"
+    verdicts = checked(tmp_path, trains, timeout_seconds=2.5)
+    assert [(each.subject, each.status) for each in verdicts] == [("mine.py", "could not run"), ("softmax", "correct"), ("relu", "correct")]
+    assert "does it train" in verdicts[0].causes[0].says.en
+
+
+def test_what_stands_in_a_file_whose_own_example_fails_is_checked_all_the_same(tmp_path):
+    verdicts = checked(tmp_path, RIGHT + "\nprint(softmax(np.ones(3)) @ np.ones(4))\n")
+    assert [(each.subject, each.status) for each in verdicts] == [("softmax", "correct"), ("mine.py", "could not run")]
+    assert "ValueError" in verdicts[1].causes[0].name
+
+
 @pytest.mark.slow
 def test_a_function_that_takes_all_memory_is_a_verdict(tmp_path):
     greedy = "import numpy as np\ndef softmax(x):\n    kept = []\n    while True:\n        kept.append(np.ones(10**7))\n"

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from headway.cli import chat, check, embed, evaluate, generate, models, train
+from headway.cli import chat, check, embed, evaluate, generate, models, practice, train
 from headway.errors import HeadwayError
 
 app = typer.Typer(
@@ -18,7 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (generate, chat, models, train, evaluate, check, embed):
+for module in (generate, chat, models, train, evaluate, check, practice, embed):
     app.command(module.__name__.rpartition(".")[2])(module.command)
 
 

@@ -33,7 +33,7 @@ def command(
     from headway.practice.diagnosis.files import check_name, read_source
     from headway.practice.diagnosis.sandbox import check_file
 
-    language = _language(lang)
+    language = language_of(lang)
     if named is not None:
         check_name(named)
     read_source(file)
@@ -53,7 +53,8 @@ def _exit_code(verdicts: list[Verdict]) -> int:
     return 2 if all(verdict.exercise == "file" for verdict in verdicts) else 1
 
 
-def _language(given: str | None) -> str:
+def language_of(given: str | None) -> str:
+    """The language to speak: the one given, else the locale's."""
     if given not in (None, "en", "zh"):
         raise OptionError(f"came: --lang {given}; expected: en or zh")
     own = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), locale.getlocale()[0] or "")

@@ -7,7 +7,7 @@ made that mistake. A test equates the recipe, with nothing replaced, with the de
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,9 +28,11 @@ class Role:
 
     name      the word of headway.functions
     called    what people call it, in lower case, beside that
-    neutral   what is passed where a probe has none and the learner's parameter has no default; MISSING leaves the probe out
+    neutral   what is passed where a probe has none and the learner's parameter has no default; MISSING leaves the probe out;
+              a function says it of the probe's inputs
     is_size   whether it is a whole number that a class is made with, or a function told
     size_of   inputs → that number, where it follows from them; probes then do not hold it
+    beside    sizes beside which it means something else, and then inputs → that number: one width of everything, or that of the input
     is_weight    whether a class holds it itself: it is then set into the instance, not passed
     is_optional  whether a class that holds weights may do without this one
     held_as      what is left of a class's own name for it without words such as proj, linear, weight: "q" of W_q and q_proj.weight
@@ -42,6 +44,7 @@ class Role:
     neutral: Any = MISSING
     is_size: bool = False
     size_of: Callable[[Inputs], Any] | None = None
+    beside: tuple[tuple[str, ...], Callable[[Inputs], Any] | None] = ((), None)
     is_weight: bool = False
     is_optional: bool = False
     held_as: tuple[str, ...] = ()
@@ -124,20 +127,23 @@ class Convention:
     without  an operand that a function must not have a place for, where this holds only then
     encode   a probe's inputs → the inputs as this convention takes them; None where it cannot say them: the probe is left out
     decode   the function's answer → the answer as headway.functions gives it
+    undo     inputs as this convention takes them → as headway.functions takes them, arrays of any library; None where nobody asks:
+             only then a function in this convention can be put right for a moment, for another one that calls it
     steps    steps of the recipe that are as right as ours: another tie-break, another epsilon
-    reads    ask → the convention itself, read off the function (ask is as in Recovery); None where it does not hold
+    reads    ask → the convention itself, read off the function, or those that may hold (ask is as in Recovery); None where none does
     """
 
     name: Words | None = None
     encode: Callable[[Inputs], Inputs | None] = lambda inputs: inputs
     decode: Callable[[Any, Inputs], Any] = lambda answer, inputs: answer
+    undo: Callable[[Inputs], Inputs] | None = None
     role: str | None = None
     named: str | None = None
     called: str | None = None
     said: str | None = None
     without: str | None = None
     steps: Mapping[str, Step] = field(default_factory=dict)
-    reads: Callable[[Callable[[Inputs], Any]], Convention | None] | None = None
+    reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None
 
 
 @dataclass(frozen=True)
@@ -154,6 +160,7 @@ class Exercise:
     fused        roles of weights that a class may hold side by side in one array, such as query, key and value
     related      exercises that people give the same names to, tried where this one explains nothing
     drawing      what is done with a function that draws by chance (practice.drawing): "read" its probabilities, or give it the "likeliest"
+    is_trained_through  whether gradients must flow through it
     calls        subject, exercise, array library → the ways to call what is neither a function of the roles nor a class that holds
                  their weights, such as a cache
     """
@@ -174,6 +181,7 @@ class Exercise:
     fused: tuple[tuple[str, ...], ...] = ()
     related: tuple[str, ...] = ()
     drawing: str | None = None
+    is_trained_through: bool = True
     calls: Callable[..., list[Any]] | None = None
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:

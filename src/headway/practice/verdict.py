@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from headway.practice.exercise import Convention
 from headway.practice.words import Words
 
 Status = Literal["correct", "wrong", "unknown", "could not run"]
@@ -44,6 +45,7 @@ class Verdict:
     causes      the likeliest first; where there are several, each explains all answers
     notes       conventions that were seen and accepted, and what cannot be judged
     difference  the first element that differs, and the pattern
+    conventions  those under which it was judged; not part of what is written down
     """
 
     subject: str
@@ -54,6 +56,7 @@ class Verdict:
     notes: tuple[Words, ...] = ()
     difference: Words | None = None
     title: Words | None = None
+    conventions: tuple[Convention, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def is_correct(self) -> bool:
@@ -88,7 +91,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as plain values, both languages in it."""
-        return asdict(self)
+        values = asdict(replace(self, conventions=()))
+        return {name: value for name, value in values.items() if name != "conventions"}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Verdict:

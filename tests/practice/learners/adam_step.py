@@ -174,3 +174,14 @@ def wrong_changes_inputs(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
     v *= beta2
     v += (1 - beta2) * g**2
     return x - lr * (m / (1 - beta1**t)) / (np.sqrt(v / (1 - beta2**t)) + eps), m, v
+
+
+def wrong_one_minus_beta2_missing(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
+    m, v = beta1 * m + (1 - beta1) * g, beta2 * v + g * g
+    return x - lr * (m / (1 - beta1**t)) / (np.sqrt(v / (1 - beta2**t)) + eps), m, v
+
+
+def wrong_average_squared(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
+    m = beta1 * m + (1 - beta1) * g
+    v = (beta2 * v + (1 - beta2) * g) ** 2
+    return x - lr * (m / (1 - beta1**t)) / (np.sqrt(v / (1 - beta2**t)) + eps), m, v

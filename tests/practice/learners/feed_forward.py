@@ -160,3 +160,15 @@ def wrong_changes_inputs(x, W1, b1, W2, b2):
     x *= 0
     x += h @ W2 + b2
     return x
+
+
+def _linear(x, w, b):
+    return x @ w + b
+
+
+def right_picogpt(x, c_fc, c_proj):
+    return _linear(gelu(_linear(x, **c_fc)), **c_proj)
+
+
+def wrong_activation_missing__picogpt(x, c_fc, c_proj):
+    return _linear(_linear(x, **c_fc), **c_proj)

@@ -171,3 +171,52 @@ def wrong_changes_inputs(X, y, theta, alpha, iterations):
     for _ in range(iterations):
         theta -= alpha * X.T @ (X @ theta - y) / len(y)
     return theta
+
+
+def wrong_one_step_too_few(X, y, alpha, iterations):
+    theta = np.zeros(X.shape[1])
+    for _ in range(1, iterations):
+        theta -= alpha * X.T @ (X @ theta - y) / len(y)
+    return theta
+
+
+def wrong_one_step_too_many(X, y, alpha, iterations):
+    theta = np.zeros(X.shape[1])
+    for _ in range(iterations + 1):
+        theta -= alpha * X.T @ (X @ theta - y) / len(y)
+    return theta
+
+
+def wrong_weights_not_used(X, y, theta, alpha, iterations):
+    theta = theta.copy()
+    for _ in range(iterations):
+        theta -= alpha * X.T @ (0 - y) / len(y)
+    return theta
+
+
+def wrong_start_ignored(X, y, theta, alpha, iterations):
+    theta = np.zeros(X.shape[1])
+    for _ in range(iterations):
+        theta -= alpha * X.T @ (X @ theta - y) / len(y)
+    return theta
+
+
+def wrong_never_moved(X, y, theta, alpha, iterations):
+    for _ in range(iterations):
+        theta - alpha * X.T @ (X @ theta - y) / len(y)
+    return theta
+
+
+def wrong_gradient_returned(X, y, alpha, iterations):
+    theta = np.zeros(X.shape[1])
+    for _ in range(iterations):
+        gradient = X.T @ (X @ theta - y) / len(y)
+        theta = theta - alpha * gradient
+    return gradient
+
+
+def wrong_first_row_alone(X, y, alpha, iterations):
+    theta = np.zeros(X.shape[1])
+    for _ in range(iterations):
+        theta = theta - alpha * X[0] * (X[0] @ theta - y[0])
+    return theta

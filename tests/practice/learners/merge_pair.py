@@ -103,3 +103,13 @@ def wrong_changes_inputs(ids, pair, idx):
             ids[i : i + 2] = [idx]
         i += 1
     return ids
+
+
+def wrong_overlapping_occurrences(ids, pair, idx):
+    out = []
+    for i, token in enumerate(ids):
+        if i < len(ids) - 1 and (token, ids[i + 1]) == pair:
+            out.append(idx)
+        elif i == 0 or (ids[i - 1], token) != pair:
+            out.append(token)
+    return out

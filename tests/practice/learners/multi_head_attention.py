@@ -248,3 +248,127 @@ class wrong_one_projection_for_all:  # noqa: N801
         q = k = v = np.stack(np.split(x @ self.w, self.h, axis=-1), axis=-3)
         out = attention(q, k, v)
         return np.concatenate([out[..., h, :, :] for h in range(self.h)], axis=-1) @ self.wo
+
+
+def right_mask_of_zeros_and_ones(x, Wq, Wk, Wv, Wo, n_heads, attention_mask=None):
+    b, n, d = x.shape
+    q, k, v = ((x @ w).reshape(b, n, n_heads, d // n_heads).transpose(0, 2, 1, 3) for w in (Wq, Wk, Wv))
+    s = q @ k.swapaxes(-1, -2) / np.sqrt(d // n_heads)
+    if attention_mask is not None:
+        s = np.where(attention_mask[:, None, None, :] == 1, s, -np.inf)
+    return (softmax(s) @ v).transpose(0, 2, 1, 3).reshape(b, n, d) @ Wo
+
+
+def right_with_biases(x, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, num_heads):
+    q, k, v = (np.stack(np.split(x @ w + b, num_heads, axis=-1), axis=-3) for w, b in ((W_q, b_q), (W_k, b_k), (W_v, b_v)))
+    out = attention(q, k, v)
+    return np.concatenate([out[..., h, :, :] for h in range(num_heads)], axis=-1) @ W_o + b_o
+
+
+def wrong_scale__number_of_heads(Q, K, V, n_heads):
+    heads = []
+    for q, k, v in zip(*(np.split(x, n_heads, axis=-1) for x in (Q, K, V))):
+        heads.append(softmax(q @ k.T / np.sqrt(n_heads)) @ v)
+    return np.concatenate(heads, axis=-1)
+
+
+def wrong_scale__none(Q, K, V, n_heads):
+    heads = [softmax(q @ k.T) @ v for q, k, v in zip(*(np.split(x, n_heads, axis=-1) for x in (Q, K, V)))]
+    return np.concatenate(heads, axis=-1)
+
+
+def wrong_scale__width_of_the_input(x, Wq, Wk, Wv, Wo, num_heads):
+    q, k, v = (np.stack(np.split(x @ w, num_heads, axis=-1), axis=-3) for w in (Wq, Wk, Wv))
+    out = softmax(q @ k.swapaxes(-1, -2) / np.sqrt(x.shape[-1])) @ v
+    return np.concatenate([out[..., h, :, :] for h in range(num_heads)], axis=-1) @ Wo
+
+
+def wrong_scale_after_softmax(Q, K, V, n_heads):
+    heads = [softmax(q @ k.T) / np.sqrt(q.shape[1]) @ v for q, k, v in zip(*(np.split(x, n_heads, axis=-1) for x in (Q, K, V)))]
+    return np.concatenate(heads, axis=-1)
+
+
+def wrong_softmax_missing(Q, K, V, n_heads):
+    heads = [q @ k.T / np.sqrt(q.shape[1]) @ v for q, k, v in zip(*(np.split(x, n_heads, axis=-1) for x in (Q, K, V)))]
+    return np.concatenate(heads, axis=-1)
+
+
+def wrong_value_is_key(Q, K, V, n_heads):
+    heads = [attention(q, k, k) for q, k, v in zip(*(np.split(x, n_heads, axis=-1) for x in (Q, K, V)))]
+    return np.concatenate(heads, axis=-1)
+
+
+def wrong_scores_transposed(Q, K, V, n_heads):
+    heads = [attention(k, q, v) for q, k, v in zip(*(np.split(x, n_heads, axis=-1) for x in (Q, K, V)))]
+    return np.concatenate(heads, axis=-1)
+
+
+def wrong_weights_transposed(Q, K, V, n_heads):
+    heads = [softmax(q @ k.T / np.sqrt(q.shape[1])).T @ v for q, k, v in zip(*(np.split(x, n_heads, axis=-1) for x in (Q, K, V)))]
+    return np.concatenate(heads, axis=-1)
+
+
+def wrong_mask_ignored(x, Wq, Wk, Wv, Wo, num_heads, mask=None):
+    q, k, v = (np.stack(np.split(x @ w, num_heads, axis=-1), axis=-3) for w in (Wq, Wk, Wv))
+    out = attention(q, k, v)
+    return np.concatenate([out[..., h, :, :] for h in range(num_heads)], axis=-1) @ Wo
+
+
+def wrong_mask_after_softmax(x, Wq, Wk, Wv, Wo, num_heads, mask=None):
+    b, n, d = x.shape
+    q, k, v = ((x @ w).reshape(b, n, num_heads, -1).transpose(0, 2, 1, 3) for w in (Wq, Wk, Wv))
+    w = softmax(q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1]))
+    if mask is not None:
+        w = w * mask
+    return (w @ v).transpose(0, 2, 1, 3).reshape(b, n, -1) @ Wo
+
+
+def wrong_hidden_score_is_zero(x, Wq, Wk, Wv, Wo, num_heads, mask):
+    b, n, d = x.shape
+    q, k, v = ((x @ w).reshape(b, n, num_heads, -1).transpose(0, 2, 1, 3) for w in (Wq, Wk, Wv))
+    s = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    return (softmax(np.where(mask == 0, 1e-9, s)) @ v).transpose(0, 2, 1, 3).reshape(b, n, -1) @ Wo
+
+
+def wrong_fill_too_small(x, Wq, Wk, Wv, Wo, num_heads, mask):
+    b, n, d = x.shape
+    q, k, v = ((x @ w).reshape(b, n, num_heads, -1).transpose(0, 2, 1, 3) for w in (Wq, Wk, Wv))
+    s = q @ k.swapaxes(-1, -2) / np.sqrt(q.shape[-1])
+    return (softmax(np.where(mask == 0, -3.0, s)) @ v).transpose(0, 2, 1, 3).reshape(b, n, -1) @ Wo
+
+
+def wrong_value_from_the_key_projection(x, Wq, Wk, Wv, Wo, num_heads):
+    q, k, v = (np.stack(np.split(x @ w, num_heads, axis=-1), axis=-3) for w in (Wq, Wk, Wk))
+    out = attention(q, k, v)
+    return np.concatenate([out[..., h, :, :] for h in range(num_heads)], axis=-1) @ Wo
+
+
+def wrong_batch_and_heads_exchanged(x, Wq, Wk, Wv, Wo, num_heads):
+    b, n, _ = x.shape
+    q, k, v = ((x @ w).reshape(b, n, num_heads, -1).transpose(0, 2, 1, 3).reshape(b * num_heads, n, -1) for w in (Wq, Wk, Wv))
+    out = attention(q, k, v).reshape(num_heads, b, n, -1).transpose(1, 2, 0, 3)
+    return out.reshape(b, n, -1) @ Wo
+
+
+def wrong_output_weight_transposed(x, Wq, Wk, Wv, Wo, num_heads):
+    q, k, v = (np.stack(np.split(x @ w, num_heads, axis=-1), axis=-3) for w in (Wq, Wk, Wv))
+    out = attention(q, k, v)
+    return np.concatenate([out[..., h, :, :] for h in range(num_heads)], axis=-1) @ Wo.T
+
+
+def wrong_biases_missing(x, W_q, b_q, W_k, b_k, W_v, b_v, W_o, b_o, num_heads):
+    q, k, v = (np.stack(np.split(x @ w, num_heads, axis=-1), axis=-3) for w in (W_q, W_k, W_v))
+    out = attention(q, k, v)
+    return np.concatenate([out[..., h, :, :] for h in range(num_heads)], axis=-1) @ W_o
+
+
+def wrong_sees_one_ahead__picogpt(x, c_attn, c_proj, n_head):
+    heads = [np.split(part, n_head, axis=-1) for part in np.split(linear(x, **c_attn), 3, axis=-1)]
+    mask = np.triu(np.ones((len(x), len(x))), 2) * -1e10
+    return linear(np.hstack([attention(a, b, c, mask) for a, b, c in zip(*heads)]), **c_proj)
+
+
+def wrong_sees_the_future_alone__sign_of_the_mask(x, c_attn, c_proj, n_head):
+    heads = [np.split(part, n_head, axis=-1) for part in np.split(linear(x, **c_attn), 3, axis=-1)]
+    mask = (1 - np.tri(len(x))) * 1e10
+    return linear(np.hstack([attention(a, b, c, mask) for a, b, c in zip(*heads)]), **c_proj)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy
@@ -26,12 +27,14 @@ class Place:
 
     roles      one weight, or several side by side
     is_turned  whether it holds (in, out)
+    is_whole   whether it is as large as the weights, in the instance that was looked at
     layout     how several lie side by side, one of LAYOUTS
     """
 
     roles: tuple[str, ...]
     is_turned: bool = False
     layout: str = LAYOUTS[0]
+    is_whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,21 @@ class Plan:
         """The weights that the instance holds."""
         return {role for place in self.places.values() for role in place.roles}
 
+    def has_room(self, slots: Sequence[Slot], inputs: Inputs) -> bool:
+        """Whether every array is as large as the weights that go into it, where that held before."""
+        for name, place in self.places.items():
+            given = [inputs[role] for role in place.roles if inputs.get(role) is not None]
+            if place.is_whole and len(given) == len(place.roles):
+                held = sum(math.prod(slot.shape) for slot in _held(name, slots))
+                if held != sum(numpy.size(array) for array in given):
+                    return False
+        return True
+
     def write(self, slots: Sequence[Slot], inputs: Inputs) -> None:
         """Set the weights; those that the inputs do not have, which are biases, become zero."""
         for name, place in self.places.items():
             arrays = [inputs.get(role) for role in place.roles]
-            held = [slot for slot in slots if name in (slot.name, general(slot.name))]
+            held = _held(name, slots)
             given = [array for array in arrays if array is not None]
             if not given:
                 for slot in held:
@@ -59,6 +72,10 @@ class Plan:
             values = _side_by_side(given, place.layout, int(inputs.get("num_heads", 1))) if len(given) > 1 else given[0]
             for slot, part in zip(held, numpy.split(values, len(held)) if len(held) > 1 else [values], strict=True):
                 slot.write(_shaped(part, slot.shape, place.is_turned))
+
+
+def _held(name: str, slots: Sequence[Slot]) -> list[Slot]:
+    return [slot for slot in slots if name == slot.name or ("*" in name and name == general(slot.name))]
 
 
 def general(name: str) -> str:
@@ -71,22 +88,33 @@ def plans(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Pla
     roles = [role for role in exercise.roles if role.is_weight]
     groups = _grouped(slots, inputs, roles)
     named = dict(_named(groups, inputs, roles))
-    found = []
+    found = list(_plans(groups, named, inputs, exercise))
+    needed = {role.name for role in roles if not role.is_optional and inputs.get(role.name) is not None}
+    if named and not any(plan.roles & needed for plan in found):  # a single `proj` may be no output projection
+        found += _plans(groups, {}, inputs, exercise)
+    return list({repr(plan.places): plan for plan in reversed(found)}.values())[::-1][:MOST_PLANS]
+
+
+def _plans(groups: Mapping[str, list[Slot]], named: Mapping[str, tuple[str, ...]], inputs: Inputs, exercise: Exercise) -> Iterator[Plan]:
+    """The plans in which the named groups hold what they say."""
+    roles = [role for role in exercise.roles if role.is_weight]
     for rest in _by_shape(groups, named, inputs, exercise):
-        holders = {name: (named | rest)[name] for name in groups if name in named | rest}
+        known = {**named, **rest}
+        holders = {name: known[name] for name in groups if name in known}
         holders |= _biases(groups, holders, roles)
         for fused, is_square_turned in itertools.product(_fusings(holders), (True, False)):
             places = {
                 name: Place(fused.get(name, (each, ""))[0], layout=fused.get(name, (each, LAYOUTS[0]))[1]) for name, each in holders.items()
             }
             places = {
-                name: Place(place.roles, _is_turned(groups[name], place.roles, inputs, is_square_turned), place.layout)
+                name: replace(
+                    place,
+                    is_turned=_is_turned(groups[name], place.roles, inputs, is_square_turned),
+                    is_whole=all(inputs.get(role) is not None for role in place.roles) and _has_shape(groups[name], place.roles, inputs),
+                )
                 for name, place in places.items()
             }
-            plan = Plan(places, tuple(_note(place) for place in places.values() if _is_unusual(place)))
-            if plan not in found:
-                found.append(plan)
-    return found[:MOST_PLANS]
+            yield Plan(places, tuple(_note(place) for place in places.values() if _is_unusual(place)))
 
 
 def _grouped(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> dict[str, list[Slot]]:
@@ -127,13 +155,13 @@ def _fits_another_better(name: str, said: tuple[str, ...], groups: Mapping[str, 
     if len(said) > 1 or numpy.ndim(inputs.get(said[0], 0)) != 2 or _has_shape(groups[name], said, inputs):
         return False
     others = [other for other in groups if other != name and _has_shape(groups[other], said, inputs)]
-    return any(not _is_told(other, groups[other], inputs, roles) for other in others)
+    return any(_told(other, groups[other], inputs, roles) in (None, said[0]) for other in others)
 
 
-def _is_told(name: str, members: list[Slot], inputs: Inputs, roles: Sequence[Role]) -> bool:
-    """Whether a name and a shape say the same."""
+def _told(name: str, members: list[Slot], inputs: Inputs, roles: Sequence[Role]) -> str | None:
+    """The role of which a name and a shape say the same."""
     said = _said(name, [role for role in roles if _is_alike(role, members[0], inputs) and inputs.get(role.name) is not None])
-    return len(said) == 1 and _has_shape(members, (said[0].name,), inputs)
+    return said[0].name if len(said) == 1 and _has_shape(members, (said[0].name,), inputs) else None
 
 
 FILLERS = set(

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
+
+from headway.arrays import from_numpy
 from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
+from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise, Inputs, Role
 
@@ -26,6 +32,7 @@ STARTS: tuple[Callable[[], Any], ...] = (lambda: None, lambda: (None, None), lis
 
 KEY = Role("key", ("k", "keys", "new_k", "new_key", "key_states", "k_new", "key_new", "xk", "new_keys", "k_t", "k_val"))
 VALUE = Role("value", ("v", "values", "new_v", "new_value", "value_states", "v_new", "value_new", "xv", "new_values", "v_t", "v_val"))
+START = Role("start", ("start_pos", "pos", "input_pos", "position", "positions", "cur_pos", "start_position", "cache_position", "offset"))
 LAYER = Role("layer", ("layer_idx", "layer_index", "layer_id", "i", "idx"))
 CACHE = Role(
     "cache", ("kv_cache", "past", "past_kv", "kvcache", "past_key_values", "layer_past", "past_key_value", "kv", "old_cache", "layer_cache")
@@ -41,7 +48,7 @@ SIZES = (
     Role("num_heads", ("n_heads", "n_head", "n_kv_heads", "num_kv_heads", "kv_heads", "heads", "h", "n_kv_head"), is_size=True),
     Role(
         "max_seq_len",
-        ("max_len", "max_length", "max_seq_length", "seq_len", "block_size", "context_length", "capacity", "max_size"),
+        ("max_len", "max_length", "max_seq_length", "seq_len", "seq_length", "block_size", "context_length", "capacity", "max_size"),
         is_size=True,
     ),
     Role("head_dim", ("d_head", "dim", "d", "head_size", "d_k"), is_size=True),
@@ -53,10 +60,12 @@ SIZES = (
 class CacheCall(Call):
     """A learner's cache, fed chunk by chunk; the answer is what it holds after each, for one layer or two.
 
-    start   what a function's empty cache is; not asked of a class
+    start      what a function's empty cache is; not asked of a class
+    is_listed  whether the position to write at is told as all positions, not as the first
     """
 
     start: Callable[[], Any] = STARTS[0]
+    is_listed: bool = False
 
     @property
     def parameters(self) -> Sequence[inspect.Parameter]:
@@ -71,35 +80,40 @@ class CacheCall(Call):
         chunks = list(zip(arguments["keys"], arguments["values"], strict=True))
         others = list(zip(arguments.get("other_keys") or (), arguments.get("other_values") or (), strict=True))
         earlier = list(zip(arguments.get("earlier_keys") or (), arguments.get("earlier_values") or (), strict=True))
-        feed, clear = self._class(chunks) if inspect.isclass(self.subject.value) else self._function()
-        if earlier:
-            for key, value in earlier:
-                feed(0, key, value)
-            clear()
-        held: list[list[Any]] = [[], []]
-        for place, (key, value) in enumerate(chunks):
-            held[0].append(feed(0, key, value))
-            if others:
-                held[1].append(feed(1, *others[place]))
+        with _restored(self.subject.value):
+            feed, clear = self._class(chunks) if inspect.isclass(self.subject.value) else self._function()
+            if earlier:
+                for key, value in earlier:
+                    feed(0, key, value)
+                clear()
+            held: list[list[Any]] = [[], []]
+            for place, (key, value) in enumerate(chunks):
+                held[0].append(_now(feed(0, key, value), key))
+                if others:
+                    held[1].append(_now(feed(1, *others[place]), key))
         return (*held[0], *held[1])
 
     def _class(self, chunks: Sequence[Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
         made = self._made(chunks)
         append = _method(self.subject.value, APPENDING)
         parameters = _parameters(getattr(self.subject.value, append))
-        bound = bind_parameters(parameters, (KEY, VALUE, LAYER))
+        bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER))
         if bound is None:
             raise TypeError(f"{append} takes more than keys and values")
         is_shared = bound.takes("layer")
         instances = [made()] if is_shared else [made(), made()]
+        axis = _positions_axis(chunks)
+        filled = [0, 0]
 
         def feed(layer: int, key: Any, value: Any) -> Any:
             instance = instances[0 if is_shared else layer]
-            given = {"key": key, "value": value, "layer": layer}
+            given = {"key": key, "value": value, "layer": layer, "start": self._start(filled[layer], key.shape[axis])}
+            filled[layer] += key.shape[axis]
             answer = getattr(instance, append)(**{name: given[role.name] for name, role in bound.role_of.items()})
             return _pair(answer) if _pair(answer) is not None else _fetched(instance, layer if is_shared else None)
 
         def clear() -> None:
+            filled[:] = [0, 0]
             name = _method(self.subject.value, CLEARING)
             for place, instance in enumerate(instances):
                 if name:
@@ -109,11 +123,14 @@ class CacheCall(Call):
 
         return feed, clear
 
+    def _start(self, first: int, count: int) -> Any:
+        return from_numpy(numpy.arange(first, first + count), self.library) if self.is_listed else first
+
     def _made(self, chunks: Sequence[Any]) -> Callable[[], Any]:
         shape = tuple(chunks[0][0].shape)
         known = {
             "batch_size": shape[0] if len(shape) == 4 else 1,
-            "num_heads": shape[-3] if len(shape) > 2 else 1,
+            "num_heads": shape[-5 - _positions_axis(chunks)] if len(shape) > 2 else 1,
             "max_seq_len": 24,
             "head_dim": shape[-1],
             "num_layers": 2,
@@ -133,7 +150,10 @@ class CacheCall(Call):
             held = _pair(caches[layer]) or (None, None)
             given = {"cache": caches[layer], "cached_keys": held[0], "cached_values": held[1], "key": key, "value": value, "layer": layer}
             answer = self.subject.value(**{name: given[role.name] for name, role in bound.role_of.items()})
-            caches[layer] = caches[layer] if answer is None else answer
+            is_kept = answer is None or (
+                isinstance(caches[layer], dict) and not isinstance(answer, Mapping)
+            )  # it changed the one it was given
+            caches[layer] = caches[layer] if is_kept else answer
             return _pair(caches[layer])
 
         def clear() -> None:
@@ -151,8 +171,47 @@ def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     if set(binding.role_of) <= {parameter.name for parameter in subject.parameters}:
         return [Call(subject, binding, library)]
     if inspect.isclass(subject.value):
-        return [CacheCall(subject, binding, library)] if _method(subject.value, APPENDING) else []
+        append = _method(subject.value, APPENDING)
+        parameters = _parameters(getattr(subject.value, append)) if append else []
+        ways = (False, True) if any(each.name.lower() in (START.name, *START.called) for each in parameters) else (False,)
+        return [CacheCall(subject, binding, library, is_listed=is_listed) for is_listed in ways] if append else []
     return [CacheCall(subject, binding, library, start=start) for start in STARTS]
+
+
+@contextmanager
+def _restored(value: Any) -> Iterator[None]:
+    """What a class itself, or a function's defaults, hold between calls is afterwards as it was before."""
+    own = {name: each for name, each in vars(value).items() if not name.startswith("__")} if inspect.isclass(value) else {}
+    functions = [value, *(each for each in vars(value).values() if inspect.isfunction(each))] if inspect.isclass(value) else [value]
+    defaults = [each for function in functions for each in getattr(function, "__defaults__", None) or ()]
+    holders = [each for each in (*own.values(), *defaults) if isinstance(each, list | dict)]
+    before = [copy.copy(each) for each in holders]
+    try:
+        yield
+    finally:
+        for holder, held in zip(holders, before, strict=True):
+            holder.clear()
+            holder.extend(held) if isinstance(holder, list) else holder.update(held)
+        for name, each in own.items():
+            if vars(value).get(name) is not each:
+                setattr(value, name, each)
+
+
+def _now(pair: Any, key: Any) -> Any:
+    """Keys and values as they are now: a buffer changes with the next chunk."""
+    if pair is not None and any(each.ndim > key.ndim for each in pair):
+        raise ValueError(f"keys of {key.ndim} axes come back with more")
+    return pair if pair is None else tuple(numpy.array(as_numbers(each)) for each in pair)
+
+
+def _positions_axis(chunks: Sequence[Any]) -> int:
+    """Where chunks differ in length: behind the heads, or before them."""
+    shapes = [tuple(key.shape) for key, _ in chunks]
+    if len(shapes[0]) < 3 or len({shape[-2] for shape in shapes}) > 1:
+        return -2
+    if len({shape[-3] for shape in shapes}) > 1:
+        return -3
+    return -2 if shapes[0][-3] >= shapes[0][-2] else -3
 
 
 def _method(value: Any, names: Sequence[str]) -> str:

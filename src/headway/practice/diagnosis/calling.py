@@ -68,6 +68,11 @@ def bind_parameters(
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
 
 
+def following(role: Role) -> Any:
+    """inputs → what a role is where a probe does not hold it and it follows from the rest; None where nothing says."""
+    return role.neutral if callable(role.neutral) else role.size_of
+
+
 def _fits(name: str, role: Role) -> bool:
     plain = name.lower().strip("_")
     return plain == role.name or plain in role.called
@@ -101,7 +106,7 @@ class Call:
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
         """The inputs by the function's own names, in its own library."""
         return {
-            name: self._converted(inputs.get(role.name, role.neutral))
+            name: self._converted(inputs.get(role.name, None if callable(role.neutral) else role.neutral))
             for name, role in self.binding.role_of.items()
             if role.name in inputs or self._is_required(name)
         }
@@ -111,10 +116,10 @@ class Call:
         return {name: _mapped(self._rounded, value) for name, value in inputs.items()}
 
     def sizes(self, inputs: Inputs) -> Inputs:
-        """The whole numbers that the function insists on being told and that follow from the inputs."""
-        insisted = {role.name: role for name, role in self.binding.role_of.items() if role.size_of is not None and self._is_required(name)}
-        known = {name: role.size_of(inputs) for name, role in insisted.items() if role.size_of is not None and name not in inputs}
-        return {name: size for name, size in known.items() if size is not None}
+        """What the function insists on being told and that follows from the inputs: whole numbers, and neutral operands."""
+        insisted = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
+        known = {role.name: following(role)(inputs) for role in insisted if following(role) is not None}
+        return {name: value for name, value in known.items() if value is not None}
 
     def fits(self, inputs: Inputs) -> bool:
         """Whether the function has a place for all that is given, and all is given that the function insists on."""

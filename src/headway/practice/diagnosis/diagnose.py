@@ -11,6 +11,7 @@ import itertools
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -19,6 +20,8 @@ from headway.practice.diagnosis.calling import Call, bind, libraries_for
 from headway.practice.diagnosis.compare import PRECISION, Raised, decimals_of, first_difference, is_arithmetic, is_same, precision
 from headway.practice.diagnosis.drawing import DrawnCall, LikeliestCall
 from headway.practice.diagnosis.failure import explain
+from headway.practice.diagnosis.gradients import gradient_cause
+from headway.practice.diagnosis.half_precision import on_half_precision
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.naming import names_of
 from headway.practice.diagnosis.patience import TookTooLongError
@@ -109,6 +112,8 @@ class Trial:
 
     def without(self, beyond: Collection[Words | None]) -> Trial:
         """The trial without the probes of these kinds, all of which a right function may refuse."""
+        if not beyond:
+            return self
         is_refused = [probe.beyond is not None and probe.beyond in beyond for probe in self.probes]
         kept = [pair for pair, is_out in zip(zip(self.probes, self.answers, strict=True), is_refused, strict=True) if not is_out]
         probes, answers = (tuple(column) for column in zip(*kept, strict=True)) if kept else ((), ())
@@ -129,7 +134,8 @@ class Trial:
     def is_right(self) -> bool:
         """Whether every answer is the definition's, and no operand was refused altogether, such as a mask."""
         answered = {role for probe in self.probes for role in probe.inputs}
-        return self.matches() and all(set(probe.inputs) <= answered for probe in self.refused)
+        taken = {role.name for role in self.call.binding.role_of.values()}
+        return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
 
     def is_first_same(self, mistakes: tuple[Mistake, ...]) -> bool:
         """Whether the first answer is that of the definition with these mistakes."""
@@ -138,6 +144,10 @@ class Trial:
     def is_first_changed(self, mistake: Mistake) -> bool:
         """Whether a mistake shows on the first probe."""
         return self.expected(self.probes[0], (mistake,)) is not self.expected(self.probes[0])
+
+    def is_undone_by(self, mistake: Mistake) -> bool:
+        """Whether a mistake replaces all that a convention is about: it is then the same under the usual convention."""
+        return any(convention.steps and set(convention.steps) <= set(mistake.steps) for convention in self.conventions)
 
     def num_matching(self) -> int:
         """How many answers are the definition's."""
@@ -149,16 +159,27 @@ class Trial:
 
     def expected(self, probe: Probe, mistakes: tuple[Mistake, ...] = ()) -> Any:
         """The definition's answer, with these mistakes in it, to the inputs as the learner's function saw them."""
-        conventions = tuple(convention for convention in self.conventions if convention.steps)
-        asked = (self.call.library, probe.name, tuple(map(id, conventions)), tuple(map(id, mistakes)))
+        asked = (self._asked_as, probe.name, tuple(map(id, mistakes)))
         if asked not in self.known:
             try:
                 with numpy.errstate(all="ignore"):
-                    answer = self.exercise.answer(self.call.precise(probe.inputs), mistakes, conventions)
+                    answer = self.exercise.answer(self._precise(probe), mistakes, self.conventions)
             except Exception as error:  # a mistake may well make the shapes not fit, as it does for the learner
                 answer = Raised(error)
             self.known[asked] = (mistakes, _once(answer, self.known))  # held, so that no other object gets its id
         return self.known[asked][1]
+
+    @cached_property
+    def _asked_as(self) -> tuple[Any, ...]:
+        """What the definition's answers depend on beside the probe and the mistakes."""
+        return (self.call.library, *(id(convention) for convention in self.conventions if convention.steps))
+
+    def _precise(self, probe: Probe) -> Inputs:
+        """A probe's inputs as the function saw them, rounded once for all."""
+        asked = (self.call.library, probe.name)
+        if asked not in self.known:
+            self.known[asked] = self.call.precise(probe.inputs)
+        return self.known[asked]
 
     def is_same(self, probe: Probe, answer: Any, mistakes: tuple[Mistake, ...] = ()) -> bool:
         """Whether one answer is the definition's, with these mistakes in it."""
@@ -211,12 +232,17 @@ def _as_one(subject: Subject, exercise: Exercise) -> Verdict:
     trials = [trial for trial in trials if trial.without_refused().without_caution().is_right()] or trials
     narrower = [trial.without_refused() for trial in trials]
     alone, together = (_measured, _single), (_pairs,)
-    for considered, ways in ((trials, alone), (narrower, alone), (trials, together), (narrower, together)):
+    stages = ((trials, alone), (narrower, alone), (trials, together), (narrower, together))
+    is_narrower = any(fewer is not trial for fewer, trial in zip(narrower, trials, strict=True))
+    for considered, ways in stages if is_narrower else stages[::2]:
         right = next((trial for trial in considered if trial.is_right()), None)
         if right is not None:
             return _correct(subject, exercise, right)
         for causes_of in ways:
-            asked = [trial for trial in considered if trial.has_answers and not any(trial.matches() for trial in considered)]
+            asked = [] if any(trial.matches() for trial in _fullest(considered)) else considered
+            asked = [trial for trial in asked if trial.has_answers and not trial.matches()]
+            if causes_of is _pairs:  # what is nearer than others is what its writer meant
+                asked = [trial for trial in asked if trial.num_matching() == max(each.num_matching() for each in asked)]
             causes = [(trial, cause) for trial in _least_raised(asked) for cause in causes_of(subject, trial)]
             if causes_of is not _pairs:  # two mistakes that raise would explain all that is asked in a wrong way
                 causes = causes or [(trial, cause) for trial in asked for cause in causes_of(subject, trial)]
@@ -236,6 +262,12 @@ def _as_one(subject: Subject, exercise: Exercise) -> Verdict:
             if causes:
                 return _verdict(subject, exercise, "wrong", _plainest(causes), causes=_without_repetition([cause for _, cause in causes]))
     return _unexplained(subject, exercise, narrower[0] if narrower[0].probes and not narrower[0].matches() else trials[0])
+
+
+def _fullest(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials of which most probes are left."""
+    most = max((len(trial.probes) for trial in trials), default=0)
+    return [trial for trial in trials if len(trial.probes) == most]
 
 
 def _plainest(causes: Sequence[tuple[Trial, Cause]]) -> Trial:
@@ -267,13 +299,31 @@ def _trials(subject: Subject, exercise: Exercise) -> list[Trial]:
     for library in libraries_for(subject):
         ways: list[list[Trial]] = []
         for call in _calls(subject, exercise, library):
-            ways.append(list(_trials_of(call, exercise, right)))
+            ways.append(_until_right(_trials_of(call, exercise, right)))
             if any(trial.without_refused().matches() for trial in ways[-1]):
                 break
-        trials = _likeliest(ways) or trials
-        if any(trial.has_answers for trial in trials):
-            break
+        found = _likeliest(ways)
+        if any(trial.has_answers for trial in found):
+            return _without_evasions(found)
+        trials = trials or found
     return trials
+
+
+def _until_right(trials: Iterator[Trial]) -> list[Trial]:
+    """The trials up to the first under which every answer is right, where no other could say more of the probes."""
+    found: list[Trial] = []
+    for trial in trials:
+        found.append(trial)
+        if trial.matches() and all(len(trial.probes) >= len(other.probes) for other in found):
+            break
+    return found
+
+
+def _without_evasions(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials without those whose conventions cannot say what others can, such as any mask at all."""
+    weights = {role.name for trial in trials[:1] for role in trial.exercise.roles if role.is_weight}
+    asked = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
+    return [trial for trial, roles in zip(trials, asked, strict=True) if roles == set().union(*asked)] or list(trials)
 
 
 def _calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
@@ -301,29 +351,17 @@ def _trials_of(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iterato
     probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
     said = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [_alternatives(group, call) for group in exercise.conventions]
-    fits: dict[frozenset[str], bool] = {}
-    asked: dict[Any, tuple[Any, bool]] = {}
+    asked: dict[Any, tuple[Any, bool] | None] = {}
+    answered: dict[int, tuple[Sequence[Said], tuple[Probe, ...], list[Any], bool]] = {}
     seen = set()
     for conventions, all_said in _combinations(groups, said):
-        kept: list[Probe] = []
-        answers: list[Any] = []
-        has_changed_inputs = False
-        for probe, encoded, ways in all_said:
-            given = frozenset(encoded)
-            if not (fits[given] if given in fits else fits.setdefault(given, call.fits(encoded))):
-                continue
-            if is_endless(answers):  # what does not come back for one probe is not asked for the next
-                kept.append(probe)
-                answers.append(answers[-1])
-                continue
-            if (probe.name, ways) not in asked:  # other conventions may say this probe in the same way
-                once = replace(call, has_changed_inputs=False)
-                with numpy.errstate(all="ignore"):
-                    asked[probe.name, ways] = _once(once(encoded), right), once.has_changed_inputs
-            answer, is_changed = asked[probe.name, ways]
-            kept.append(probe)
-            answers.append(_once(_decoded(answer, conventions, probe.inputs), right))
-            has_changed_inputs |= is_changed
+        if id(all_said) not in answered:  # other conventions may say all probes in the same way
+            answered[id(all_said)] = (all_said, *_answers(call, all_said, asked, right))
+        _, kept, raw, has_changed_inputs = answered[id(all_said)]
+        decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
+        answers = (
+            [_once(_decoded(answer, decoding, probe.inputs), right) for probe, answer in zip(kept, raw, strict=True)] if decoding else raw
+        )
         steps = tuple(id(convention) for convention in conventions if convention.steps)
         known_as = (
             steps,
@@ -332,7 +370,36 @@ def _trials_of(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iterato
         if kept and known_as not in seen:  # a convention that changes no answer says nothing
             seen.add(known_as)
             changed = replace(call, has_changed_inputs=has_changed_inputs)
-            yield Trial(exercise, changed, conventions, tuple(kept), tuple(answers), known=right).as_rounded()
+            yield Trial(exercise, changed, conventions, kept, tuple(answers), known=right).as_rounded()
+
+
+def _answers(
+    call: Call, all_said: Sequence[Said], asked: dict[Any, tuple[Any, bool] | None], right: dict[Any, Any]
+) -> tuple[tuple[Probe, ...], list[Any], bool]:
+    """The probes that a function can be given, its answers to them, and whether it changed what it was given."""
+    kept: list[Probe] = []
+    answers: list[Any] = []
+    has_changed_inputs = False
+    for probe, encoded, ways in all_said:
+        if (probe.name, ways) not in asked:  # other conventions may say this probe in the same way
+            asked[probe.name, ways] = None
+            if call.fits(encoded):
+                asked[probe.name, ways] = _asked(call, encoded, answers, right)
+        found = asked[probe.name, ways]
+        if found is not None:
+            kept.append(probe)
+            answers.append(found[0])
+            has_changed_inputs |= found[1]
+    return tuple(kept), answers, has_changed_inputs
+
+
+def _asked(call: Call, encoded: Inputs, before: Sequence[Any], right: dict[Any, Any]) -> tuple[Any, bool]:
+    """One answer, and whether the inputs were changed; what did not come back for the probe before is not asked for this."""
+    if is_endless(before):
+        return before[-1], False
+    once = replace(call, has_changed_inputs=False)
+    with numpy.errstate(all="ignore"):
+        return _once(once(encoded), right), once.has_changed_inputs
 
 
 def is_endless(answers: Sequence[Any]) -> bool:
@@ -360,7 +427,7 @@ def _combinations(
         ]
         is_idle = len(now) == len(said) and all(one[1] is other[1] for one, other in zip(now, said, strict=True))
         if now and (convention is groups[0][0] or not is_idle or convention.steps or convention.decode is not PLAIN.decode):
-            yield from _combinations(groups[1:], now, (*chosen, convention))
+            yield from _combinations(groups[1:], said if is_idle else now, (*chosen, convention))
 
 
 PLAIN = Convention()
@@ -376,17 +443,18 @@ def _once_encoded(convention: Convention, inputs: Inputs) -> Inputs | None:
 def _alternatives(group: Sequence[Convention], call: Call) -> list[Convention]:
     """The first of a group, and what else may hold by the function's parameters and names, and by what is read off it."""
     possible = [group[0], *(each for each in group[1:] if _may_hold(each, call))]
-    return [each for each in (_read(each, call) for each in possible) if each is not None]
+    return [read for each in possible for read in _read(each, call)]
 
 
-def _read(convention: Convention, call: Call) -> Convention | None:
-    """A convention that says what it is, or is read off the function: which may answer anything at all, and then says nothing."""
+def _read(convention: Convention, call: Call) -> Sequence[Convention]:
+    """A convention that says what it is, or what is read off the function: which may answer anything at all, and then says nothing."""
     if convention.reads is None:
-        return convention
+        return [convention]
     try:
-        return convention.reads(lambda inputs: _ask(call, (), inputs))
+        read = convention.reads(lambda inputs: _ask(call, (), inputs))
     except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):
-        return None
+        return []
+    return [] if read is None else [read] if isinstance(read, Convention) else read
 
 
 def _may_hold(convention: Convention, call: Call) -> bool:
@@ -435,9 +503,14 @@ def _measured(subject: Subject, trial: Trial) -> Iterator[Cause]:
 
 def _recovered(recovery: Recovery, trial: Trial) -> tuple[Mistake, Words] | None:
     """The number that the function uses as a mistake in its step, with what it equals; None where it is right or cannot be read."""
-    asked = (id(recovery), id(trial.call), tuple(map(id, trial.conventions)))
+    said = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
+    asked = (id(recovery), id(trial.call.binding), said)
     if asked not in trial.known:
-        trial.known[asked] = (trial.call, trial.conventions, _read_off(recovery, trial))  # held, so that no other object gets its id
+        trial.known[asked] = (
+            trial.call.binding,
+            trial.conventions,
+            _read_off(recovery, trial),
+        )  # held, so that no other object gets its id
     return trial.known[asked][2]
 
 
@@ -480,20 +553,31 @@ def _named(sizes: Any) -> dict[str, float]:
 
 def _single(subject: Subject, trial: Trial) -> Iterator[Cause]:
     for mistake in trial.exercise.mistakes:
-        if trial.matches((mistake,)):
+        if not trial.is_undone_by(mistake) and trial.matches((mistake,)):
             yield _cause(subject, trial, (mistake,))
 
 
 def _pairs(subject: Subject, trial: Trial) -> Iterator[Cause]:
+    asked = sorted(zip(trial.probes, trial.answers, strict=True), key=lambda pair: _size(pair[0].inputs))  # on small ones least shows
     recovered = [found[0] for recovery in trial.exercise.recoveries if (found := _recovered(recovery, trial))]
-    visible = {id(each) for each in trial.exercise.mistakes if trial.is_first_changed(each)} | set(map(id, recovered))
     for pair in itertools.combinations([*recovered, *trial.exercise.mistakes], 2):
-        seen = tuple(mistake for mistake in pair if id(mistake) in visible)
-        is_possible = len(seen) == 2 or trial.is_first_same(
-            seen
-        )  # what the first probe does not show alone, it does not show beside another
-        if is_possible and not set(pair[0].steps) & set(pair[1].steps) and trial.matches(pair):
+        if _may_explain(trial, asked, pair) and not set(pair[0].steps) & set(pair[1].steps) and trial.matches(pair):
             yield _cause(subject, trial, pair)
+
+
+def _size(inputs: Inputs) -> int:
+    parts = [part for value in inputs.values() for part in (value if isinstance(value, list) else [value])]
+    return sum(numpy.size(part) for part in parts if isinstance(part, numpy.ndarray))
+
+
+def _may_explain(trial: Trial, asked: Sequence[tuple[Probe, Any]], pair: tuple[Mistake, ...]) -> bool:
+    """Whether two mistakes may give all answers: where one of them shows nothing alone, it shows nothing beside the other."""
+    for probe, answer in asked:
+        right = trial.expected(probe)
+        seen = tuple([mistake for mistake in pair if trial.expected(probe, (mistake,)) is not right])
+        if len(seen) < 2 and not trial.is_same(probe, answer, seen):
+            return False
+    return True
 
 
 def _cause(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...], says: Words | None = None) -> Cause:
@@ -545,8 +629,15 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Right answers may still come with changed inputs."""
     if trial.call.has_changed_inputs:
         return _verdict(subject, exercise, "wrong", trial, causes=(_plain_cause(subject, CHANGES_INPUTS),))
+    richest = max(trial.probes, key=lambda probe: (len(probe.inputs), _size(probe.inputs)))
+    encoded = _encoded(trial.call, trial.conventions, richest.inputs) if exercise.is_trained_through else None
+    on_gradients = None if encoded is None else gradient_cause(trial.call, encoded)
+    if isinstance(on_gradients, Cause):
+        return _verdict(subject, exercise, "wrong", trial, causes=(on_gradients,))
     verdict = _verdict(subject, exercise, "correct", trial)
-    return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(_cautions(subject, trial))))
+    on_half = None if encoded is None else on_half_precision(trial.call, encoded)
+    said = [*_cautions(subject, trial), *(each for each in (on_gradients, on_half) if each is not None)]
+    return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(said)))
 
 
 def _cautions(subject: Subject, trial: Trial) -> Iterator[Words]:
@@ -598,7 +689,7 @@ def _without_operands(subject: Subject, exercise: Exercise) -> Verdict:
         for call in _calls(subject, exercise, library):
             for probe in exercise.probes():
                 first, again = (_ask(call, (), probe.inputs) for _ in range(2))
-                if isinstance(first, numpy.ndarray) and not is_same(first, again, precision(first)):
+                if isinstance(first, numpy.ndarray | tuple) and not is_same(first, again, precision(first)):
                     cause = _plain_cause(subject, NOT_REPEATABLE)
                     return Verdict(subject.name, exercise.name, subject.line, "wrong", (cause,), title=exercise.title)
     return _cannot_be_called(subject, exercise)
@@ -617,13 +708,31 @@ def _shapes(probe: Probe) -> str:
     return ", ".join(f"{name} {numpy.shape(value)}" for name, value in probe.inputs.items() if isinstance(value, numpy.ndarray))
 
 
+def _is_in_effect(convention: Convention, trial: Trial, usual: Collection[Convention]) -> bool:
+    """Whether a convention changes how any of the probes is said or answered, and is not what everybody does."""
+    if convention in usual:
+        return False
+    is_said = any(_once_encoded(convention, probe.inputs) is not probe.inputs for probe in trial.probes)
+    return is_said or bool(convention.steps) or convention.decode is not PLAIN.decode or convention.reads is not None
+
+
 def _verdict(subject: Subject, exercise: Exercise, status: Any, trial: Trial, **found: Any) -> Verdict:
     refused = {probe.beyond.en: probe.beyond for probe in trial.refused if probe.beyond}
     usual = () if status == "correct" else tuple(group[0] for group in exercise.conventions)  # said of what is right alone
     notes = (
-        *(convention.name for convention in trial.conventions if convention.name is not None and convention not in usual),
-        *trial.call.notes,
-        *(() if trial.decimals is None else (ROUNDS.filled(decimals=trial.decimals),)),
-        *(NOT_JUDGED.filled(beyond=beyond) for beyond in refused.values() if beyond.en),
+        ()
+        if status == "could not run"
+        else (
+            *(
+                convention.name
+                for convention in trial.conventions
+                if convention.name is not None and _is_in_effect(convention, trial, usual)
+            ),
+            *trial.call.notes,
+            *(() if trial.decimals is None else (ROUNDS.filled(decimals=trial.decimals),)),
+            *(NOT_JUDGED.filled(beyond=beyond) for beyond in refused.values() if beyond.en),
+        )
     )
-    return Verdict(subject.name, exercise.name, subject.line, status, notes=notes, title=exercise.title, **found)
+    return Verdict(
+        subject.name, exercise.name, subject.line, status, notes=notes, title=exercise.title, conventions=trial.conventions, **found
+    )

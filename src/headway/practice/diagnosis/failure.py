@@ -13,6 +13,7 @@ from headway.practice.exercise import Probe
 from headway.practice.verdict import Cause
 from headway.practice.words import Words
 
+THE_FILE = Words("the file", "文件")
 RETURN_SOON = Words("functions are called many times on small arrays: each call must return", "函数会在小数组上被多次调用：每次都必须返回")
 TOO_SLOW = Cause(
     "too_slow",

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
 from headway.errors import OptionError
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.failure import last_line
+from headway.practice.diagnosis.failure import THE_FILE, last_line
+from headway.practice.diagnosis.patience import patience
 from headway.practice.diagnosis.subject import Subject, subjects_of
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise, exercises
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.words import Words
+
+NAMING_SECONDS = 0.5
+"""How long a statement may take that names a value, in a file that is not run as a whole."""
 
 
 def read_source(path: Path) -> str:
@@ -41,6 +47,27 @@ def load_module(path: Path, text: str) -> ModuleType | Verdict:
     sys.modules[path.stem] = module  # dataclasses and pickling look there
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)
+    except (Exception, SystemExit) as error:
+        return _does_not_run(path, text, error)
+    return module
+
+
+def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
+    """What a file imports and defines, without what it does; a verdict where not even that runs.
+
+    Of its other statements those that name a value are kept, if they neither raise nor take long.
+    """
+    module = ModuleType(path.stem)
+    module.__file__ = str(path)
+    sys.modules[path.stem] = module
+    try:
+        for statement in ast.parse(text).body:
+            code = compile(ast.Module([statement], []), str(path), "exec")
+            if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
+                exec(code, module.__dict__)
+            elif isinstance(statement, ast.Assign | ast.AnnAssign):
+                with suppress(Exception, SystemExit), patience(NAMING_SECONDS):
+                    exec(code, module.__dict__)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     return module
@@ -103,7 +130,7 @@ def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:
     where = f" in `{written}`" if written else ""
     says = Words(f"{type(error).__name__}: {error}{where}", f"{type(error).__name__}：{error}" + (f"，位于 `{written}`" if written else ""))
     cause = Cause(f"raises_{type(error).__name__}", says, _advice(error), Words("", ""), line=line)
-    return Verdict(path.name, "file", line or 1, "could not run", (cause,), title=Words("the file", "文件"))
+    return Verdict(path.name, "file", line or 1, "could not run", (cause,), title=THE_FILE)
 
 
 def _advice(error: BaseException) -> Words:
@@ -114,6 +141,6 @@ def _advice(error: BaseException) -> Words:
     if isinstance(error, NameError):
         return Words("define that name, or import it", "先定义或导入这个名字")
     return Words(
-        "a file is run as a whole before its functions are checked: it must import without an error",
-        "检查函数之前会先运行整个文件：导入时不能出错",
+        'put what is no definition under `if __name__ == "__main__":`; a file that is imported then runs without it',
+        '把定义以外的语句放到 `if __name__ == "__main__":` 之下；这样导入文件时不会执行它们',
     )

@@ -6,7 +6,7 @@ Nothing depends on how it draws its first weights, or in which order it makes it
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy
 from headway.practice.diagnosis.assignment import Plan, general, plans
 from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
-from headway.practice.diagnosis.slots import is_module, module_library, slots_of
+from headway.practice.diagnosis.slots import Slot, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.words import Words
@@ -41,7 +41,7 @@ class Config:
     """An object whose attributes and keys are sizes, by whatever name they are asked for."""
 
     def __init__(self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> None:
-        names = {name: sizes[role.name] for role in roles if role.name in sizes for name in (role.name, *role.called)}
+        names = {name: sizes[role.name] for role in reversed(roles) if role.name in sizes for name in (role.name, *role.called)}
         self.__dict__.update(dict.fromkeys(DROPOUTS, dropout) | names)
 
     def __getattr__(self, name: str) -> Any:
@@ -65,6 +65,7 @@ class Making:
     constructor, forward   which of their parameters take which roles
     config                 the constructor's parameter that takes all sizes at once
     dropouts               the constructor's parameters that take a rate of dropout
+    flags                  the constructor's parameters that ask for biases
     method                 what is called
     roles                  the exercise's
     """
@@ -73,11 +74,16 @@ class Making:
     forward: Binding
     config: str | None
     dropouts: tuple[str, ...]
+    flags: tuple[str, ...]
     method: str
     roles: tuple[Role, ...]
 
 
-def instance_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+Finder = Callable[[Sequence[Slot], Inputs, Exercise], list[Plan]]
+"""What says which of an instance's arrays is which weight."""
+
+
+def instance_calls(subject: Subject, exercise: Exercise, library: str, find: Finder = plans) -> list[Call]:
     """The ways to call a class in one array library: one for every way to say which of its arrays is which weight."""
     making = _making(subject, exercise)
     if making is None or module_library(subject.value) not in (None, library):
@@ -85,7 +91,7 @@ def instance_calls(subject: Subject, exercise: Exercise, library: str) -> list[C
     first = InstanceCall(subject, Binding({}), library, making=making)
     sample, instance = first.sample(exercise)
     own = replace(exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and making.constructor.takes(role.name))))
-    held = plans(slots_of(instance, subject.value.__module__), sample, own) if instance is not None else []
+    held = find(slots_of(instance, subject.value.__module__), sample, own) if instance is not None else []
     return [replace(first, plan=plan, binding=_binding(making, plan)) for plan in held or [Plan({})]]
 
 
@@ -100,7 +106,13 @@ class InstanceCall(Call):
 
     def sizes(self, inputs: Inputs) -> Inputs:
         """All that the class may be told and that follows from the inputs."""
-        known = {role.name: role.size_of(inputs) for role in self.binding.role_of.values() if role.size_of and role.name not in inputs}
+        told = {role.name for name, role in self.binding.role_of.items() if name.startswith(MADE)}
+        ways = {
+            role.name: role.beside[1] if told & set(role.beside[0]) else role.size_of
+            for role in self.binding.role_of.values()
+            if role.name not in inputs
+        }
+        known = {name: size_of(inputs) for name, size_of in ways.items() if size_of is not None}
         return {name: size for name, size in known.items() if size is not None}
 
     @property
@@ -133,9 +145,10 @@ class InstanceCall(Call):
             return False
         except Exception:  # said when it is called
             return True
-        names = {name for slot in slots_of(instance, self.subject.value.__module__) for name in (slot.name, general(slot.name))}
+        slots = slots_of(instance, self.subject.value.__module__)
+        names = {name for slot in slots for name in (slot.name, general(slot.name))}
         lost = {role for name, place in self.plan.places.items() if name not in names for role in place.roles}
-        return not lost & set(inputs)
+        return not lost & set(inputs) and self.plan.has_room(slots, inputs)
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Make an instance, or take the one made so before; set its weights; call it."""
@@ -181,7 +194,8 @@ class InstanceCall(Call):
             can_be_switched = callable(getattr(self.subject.value, "eval", None))
             rate = self.dropout if can_be_switched else 0.0
             config = {} if self.making.config is None else {self.making.config: Config(told, self.making.roles, rate)}
-            instance = self.subject.value(**constructor, **config, **dict.fromkeys(self.making.dropouts, rate))
+            asked_for = dict.fromkeys(self.making.dropouts, rate) | dict.fromkeys(self.making.flags, True)
+            instance = self.subject.value(**constructor, **config, **asked_for)
             if can_be_switched:
                 instance.eval()
             self.made[key] = instance
@@ -229,14 +243,23 @@ def _making(subject: Subject, exercise: Exercise) -> Making | None:
         return None
     config = next((each.name for each in constructor if each.name.lower() in CONFIGS and each.default is each.empty), None)
     dropouts = tuple(each.name for each in constructor if each.name.lower() in DROPOUTS)
-    rest = [each for each in constructor if each.name != config and each.name not in dropouts and not _is_flag(each, exercise)]
+    flags = _flags(constructor, exercise)
+    rest = [each for each in constructor if each.name not in (config, *dropouts, *flags) and not _is_flag(each, exercise)]
     made = bind_parameters(rest, _told(exercise), unnamed=[role for role in exercise.roles if role.is_size])
     if made is None:
         return None
     free = [role for role in exercise.roles if not role.is_weight and not role.is_size and not made.takes(role.name)]
     free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
     called = bind_parameters(_forward(subject, method), free)
-    return None if called is None else Making(made, called, config, dropouts, method, exercise.roles)
+    return None if called is None else Making(made, called, config, dropouts, flags, method, exercise.roles)
+
+
+def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tuple[str, ...]:
+    """Of the parameters that must be given, those that ask for a bias: no array is taken for it where none is for a weight."""
+    weights = {name for role in exercise.roles if role.is_weight and "bias" not in role.name for name in (role.name, *role.called)}
+    if any(each.name.lower() in weights for each in constructor):
+        return ()
+    return tuple(each.name for each in constructor if each.default is each.empty and each.name.lower().endswith("bias"))
 
 
 def _is_flag(parameter: inspect.Parameter, exercise: Exercise) -> bool:

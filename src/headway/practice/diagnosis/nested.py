@@ -17,7 +17,7 @@ from headway.practice.diagnosis.calling import bind
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.exercise import Exercise
+from headway.practice.exercise import Convention, Exercise
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.words import Words
 
@@ -34,12 +34,12 @@ def _traced(judged: Judged, others: Sequence[Judged]) -> Verdict:
     if verdict.is_correct:
         return verdict
     called = [other for other in others if not other[2].is_correct and _calls(subject, other[0].name)]
-    for other, its_exercise, _ in called:
-        with _repaired(other, its_exercise):
+    for other, its_exercise, its_verdict in called:
+        with _repaired(other, its_exercise, its_verdict.conventions):
             again = diagnose(subject, exercise)
         if again.is_correct:
             return replace(verdict, status="wrong", causes=(_cause(other),), difference=None, notes=again.notes)
-        if again.causes and again.causes != verdict.causes:  # its own mistake shows only once the other is put right
+        if again.status == "wrong" and again.causes != verdict.causes:  # its own mistake shows only once the other is put right
             both = replace(again.causes[0], proof=ONCE_RIGHT.filled(name=other.name))
             note = Words(f"{other.name}, which it calls, is wrong too", f"它调用的 {other.name} 也有错")
             return replace(again, causes=(both, *again.causes[1:]), notes=(*again.notes, note))
@@ -67,10 +67,10 @@ def _calls(subject: Subject, name: str) -> bool:
 
 
 @contextmanager
-def _repaired(subject: Subject, exercise: Exercise) -> Iterator[None]:
-    """The subject's module with the definition under the subject's name."""
+def _repaired(subject: Subject, exercise: Exercise, conventions: Sequence[Convention]) -> Iterator[None]:
+    """The subject's module with the definition under the subject's name, called in the subject's conventions."""
     module, binding = subject.module, bind(subject, exercise.roles)
-    if module is None or binding is None:
+    if module is None or binding is None or not all(map(_can_be_undone, conventions)):
         yield
         return
 
@@ -79,7 +79,10 @@ def _repaired(subject: Subject, exercise: Exercise) -> Iterator[None]:
         given = {**dict(zip(names, positional, strict=False)), **named}
         inputs = {binding.role_of[name].name: value for name, value in given.items() if name in binding.role_of}
         arrays = [value for value in inputs.values() if hasattr(value, "shape")]
-        answer = exercise.answer({name: as_numbers(value) if hasattr(value, "shape") else value for name, value in inputs.items()})
+        inputs = {name: as_numbers(value) if hasattr(value, "shape") else value for name, value in inputs.items()}
+        for convention in reversed(conventions):
+            inputs = convention.undo(inputs) if convention.undo else inputs
+        answer = exercise.answer(inputs, conventions=tuple(conventions))
         return _like(answer, arrays[0]) if arrays else answer
 
     setattr(module, subject.name, definition)
@@ -87,6 +90,14 @@ def _repaired(subject: Subject, exercise: Exercise) -> Iterator[None]:
         yield
     finally:
         setattr(module, subject.name, subject.value)
+
+
+def _can_be_undone(convention: Convention) -> bool:
+    """Whether what a function takes and answers in a convention can be said as the definition takes and answers it."""
+    return convention.decode is PLAIN.decode and (convention.encode is PLAIN.encode or convention.undo is not None)
+
+
+PLAIN = Convention()
 
 
 def _like(answer: Any, array: Any) -> Any:

@@ -12,11 +12,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway.practice.diagnosis.failure import RETURN_SOON, TOO_SLOW
+from headway.practice.diagnosis.failure import RETURN_SOON, THE_FILE, TOO_SLOW
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.words import Words
 
@@ -26,6 +27,19 @@ MEMORY_BYTES = 3 * 2**30
 
 ADDRESS_BYTES = 64 * 2**30
 """What it may ask for at once: libraries map much more than they use."""
+
+AT_IMPORT = Cause(
+    "too_slow",
+    Words(
+        "it did not come to its end in time: does it train, or loop, when it is imported? Its definitions are checked without the rest",
+        "文件没有在限定时间内运行完：导入时是否在训练或循环？以下只检查其中的定义",
+    ),
+    Words(
+        'put what is no definition under `if __name__ == "__main__":`',
+        '把定义以外的语句放到 `if __name__ == "__main__":` 之下',
+    ),
+    Words("", ""),
+)
 
 
 def check_file(path: Path, named: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS) -> list[Verdict]:
@@ -37,23 +51,28 @@ def check_file(path: Path, named: str | None = None, *, timeout_seconds: float =
     """
     cut_off: list[Verdict] = []
     while True:
-        child = _Child(path, named, [verdict.subject for verdict in cut_off])
+        has_hung = any(verdict.subject == path.name for verdict in cut_off)
+        child = _Child(path, named, [verdict.subject for verdict in cut_off], is_run=not has_hung)
         events = list(child.events(timeout_seconds))
+        failed = next((event["failed"] for event in events if "failed" in event), None)
+        if failed is not None:
+            raise RuntimeError(f"headway check itself failed on {path}, please report it:\n{failed}")
         finals = [Verdict.from_dict(event["final"]) for event in events if "final" in event]
         if events and "end" in events[-1]:
             return sorted([*finals, *cut_off], key=lambda verdict: verdict.line)
         last = next((event["begins"] for event in reversed(events) if "begins" in event), {"subject": path.name, "line": 1})
         cut_off.append(_cut_off(last, child))
-        if last["subject"] == path.name:
-            return cut_off
+        if has_hung and last["subject"] == path.name:
+            return cut_off[:-1]
 
 
 class _Child:
     """The process, and why it ended."""
 
-    def __init__(self, path: Path, named: str | None, skipped: Sequence[str]) -> None:
+    def __init__(self, path: Path, named: str | None, skipped: Sequence[str], *, is_run: bool) -> None:
         self.read_end, write_end = os.pipe()
-        arguments = [sys.executable, "-m", "headway.practice.diagnosis.sandbox", str(path), named or "", ",".join(skipped), str(write_end)]
+        given = [str(path), named or "", ",".join(skipped), "whole" if is_run else "definitions", str(write_end)]
+        arguments = [sys.executable, "-m", "headway.practice.diagnosis.sandbox", *given]
         environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[write_end], env=environment
@@ -100,6 +119,8 @@ def _resident_bytes(pid: int) -> int:
 
 def _cut_off(last: dict[str, Any], child: _Child) -> Verdict:
     """The process ended before it was through: in what, and how."""
+    if child.ended_for == "time" and "exercise" not in last:
+        return Verdict(last["subject"], "file", last["line"], "could not run", (AT_IMPORT,), title=THE_FILE)
     if child.ended_for == "time":
         name, says = TOO_SLOW.name, TOO_SLOW.says
     elif child.ended_for == "memory":
@@ -111,24 +132,33 @@ def _cut_off(last: dict[str, Any], child: _Child) -> Verdict:
     return Verdict(last["subject"], last.get("exercise", "file"), last["line"], "could not run", (cause,))
 
 
-def main(path: Path, named: str | None, skipped: Sequence[str], write_end: int) -> None:
+def main(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, write_end: int) -> None:
     """The child: check a file, and report."""
     _limit()
-    from headway.practice.diagnosis.diagnose import diagnose
-    from headway.practice.diagnosis.files import assigned, load_module, read_source
-    from headway.practice.diagnosis.nested import traced
-
     report = os.fdopen(write_end, "w", encoding="utf-8")
 
     def tell(**event: Any) -> None:
         report.write(json.dumps(event, ensure_ascii=False) + "\n")
         report.flush()
 
+    try:
+        _check(path, named, skipped, is_run, tell)
+    except Exception:  # what a learner's code raises is caught where it is called
+        tell(failed=traceback.format_exc())
+
+
+def _check(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, tell: Callable[..., None]) -> None:
+    from headway.practice.diagnosis.diagnose import diagnose
+    from headway.practice.diagnosis.files import assigned, load_definitions, load_module, read_source
+    from headway.practice.diagnosis.nested import traced
+
     text = read_source(path)
     tell(begins={"subject": path.name, "line": 1})
-    module = load_module(path, text)
+    module = load_module(path, text) if is_run else load_definitions(path, text)
     if isinstance(module, Verdict):
         tell(final=module.to_dict())
+        module = load_definitions(path, text)
+    if isinstance(module, Verdict):
         tell(end=True)
         return
     judged = []
@@ -153,4 +183,4 @@ def _limit() -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2] or None, sys.argv[3].split(","), int(sys.argv[4]))
+    main(Path(sys.argv[1]), sys.argv[2] or None, sys.argv[3].split(","), sys.argv[4] == "whole", int(sys.argv[5]))

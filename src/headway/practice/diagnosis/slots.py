@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -36,7 +37,7 @@ class Slot:
         """The array's shape."""
         return tuple(self.array.shape)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The path as a person writes it: heads.0.W_query.weight."""
         return ".".join(map(str, self.path))

@@ -20,7 +20,7 @@ class Subject:
 
     value      the function or class
     name       as it is defined
-    line       where it is defined, counted from 1
+    line       where it is defined, decorators and all, counted from 1
     source     its text, one string per line, the first at `line`
     module     the module it stands in; None for a function that came alone
     imports    the array libraries that the file imports, in order
@@ -62,8 +62,8 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
             continue
         value = getattr(module, node.name, None)
         if callable(value):
-            source = tuple(lines[node.lineno - 1 : node.end_lineno])
-            found.append(Subject(value, node.name, node.lineno, source, module, imports))
+            first = min(each.lineno for each in (node, *node.decorator_list))
+            found.append(Subject(value, node.name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports))
     return found
 
 

@@ -151,9 +151,11 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("function", ("f", "func", "fn", "objective", "loss_fn", "loss"), neutral=sum_of_squares),
+        Role("function", ("f", "func", "fn", "objective", "loss_fn", "loss"), neutral=lambda inputs: sum_of_squares),
         Role(
-            "gradient", ("grad", "grad_f", "df", "gradient_fn", "grad_fn", "f_prime", "gradient_function", "grad_func", "g"), neutral=twice
+            "gradient",
+            ("grad", "grad_f", "df", "gradient_fn", "grad_fn", "f_prime", "gradient_function", "grad_func", "g"),
+            neutral=lambda inputs: twice,
         ),
         Role("start", START_NAMES),
         Role("learning_rate", RATE_NAMES, neutral=RATE),
@@ -176,4 +178,5 @@ EXERCISE = Exercise(
         ),
     ),
     related=("adam_step",),
+    is_trained_through=False,
 )

@@ -323,4 +323,5 @@ EXERCISE = Exercise(
         ),
     ),
     related=("adam",),
+    is_trained_through=False,
 )

@@ -180,4 +180,5 @@ EXERCISE = Exercise(
             'b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")',
         ),
     ),
+    is_trained_through=False,
 )

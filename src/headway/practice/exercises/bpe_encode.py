@@ -309,4 +309,5 @@ EXERCISE = Exercise(
             "pair = min(pairs, key=lambda p: merges.get(p, inf)); if pair not in merges: break; ids = merge(ids, pair, merges[pair])",
         ),
     ),
+    is_trained_through=False,
 )

@@ -320,4 +320,5 @@ EXERCISE = Exercise(
             "best = max(counts, key=lambda pair: (counts[pair], pair)); words = [merge(word, best) for word in words]",
         ),
     ),
+    is_trained_through=False,
 )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
-from headway.practice.exercise import Exercise, Probe
-from headway.practice.recipes.attention import MASK_SHAPES, RETURNS
+from headway.practice.exercise import Convention, Exercise, Mistake, Probe
+from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, both, triangle
 from headway.practice.recipes.attention_mistakes import CAUSAL, MASKS, MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
-from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
-from headway.practice.recipes.projection_scale import scale_recovery
+from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
+from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
 from headway.practice.recipes.projections import (
     FUSED,
     NUM_HEADS,
@@ -24,16 +25,56 @@ from headway.practice.recipes.projections import (
     definition,
     recipe,
 )
-from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
 from headway.practice.words import Words
 
 
 def causal_definition(**inputs: Any) -> Any:
-    """The definition, causal without being asked."""
-    return definition(**inputs, is_causal=True)
+    """The definition, causal without being asked; the length for which a class is made changes nothing."""
+    return definition(**{name: value for name, value in inputs.items() if name != "context_length"}, is_causal=True)
 
 
-UNSEEN = ("keys_cut_to_the_queries", "given_scale_ignored", "whole_numbers_out", "causal_replaces_the_mask")
+UNSEEN = ("keys_cut_to_the_queries", "given_scale_ignored", "whole_numbers_out", "causal_replaces_the_mask", "all_axes_transposed")
+GIVEN = (
+    Convention(),
+    Convention(
+        Words(
+            "it is causal by the mask that it is given: pass one that hides later positions",
+            "它靠传入的掩码实现因果性：请传入遮住后面位置的掩码",
+        ),
+        lambda inputs: inputs | {"mask": both(inputs.get("mask"), triangle(*[inputs["query"].shape[-2]] * 2))},
+        role="mask",
+        called="mask",
+    ),
+)
+"""Whether a function called masked attention takes the causal mask as well."""
+
+OVER_HEADS = next(each for each in HEADS if each.name == "attends_over_heads")
+ALONE = (
+    replace(OVER_HEADS, steps={**OVER_HEADS.steps, "one_head": lambda attended, value: _insist(value, value.shape[-2] == 1)}),
+    replace(
+        OVER_HEADS,
+        name="attends_over_heads_unmasked",
+        steps={**OVER_HEADS.steps, "is_causal": lambda asked: False, "one_head": lambda attended, value: value},
+        said_as=OVER_HEADS.name,
+    ),
+    Mistake(
+        "mask_not_cropped",
+        {"crop": lambda length, context_length: _insist(None, length == context_length)},
+        Words(
+            "it takes sequences of the full context length alone: the causal mask is not cut to the length of the input",
+            "只能处理长度恰为上下文长度的序列：因果掩码没有按输入长度裁剪",
+        ),
+        Words("cut it: mask[:length, :length]", "裁剪掩码：mask[:length, :length]"),
+        pattern=r"mask|bias|tril",
+    ),
+)
+
+
+def _insist(answer: Any, is_so: bool) -> Any:
+    if not is_so:
+        raise ValueError("the mask does not fit")
+    return answer
 
 
 def probes() -> tuple[Probe, ...]:
@@ -44,6 +85,7 @@ def probes() -> tuple[Probe, ...]:
     biased = draw.weights(7, 7, biases=PARTS[:3])
     heads = {"num_heads": 3}
     fused = draw.weights(12, 12, output=12, biases=PARTS)
+    causal_mask = MASK | (MASK.T == 0)
     outer = {name: array for name, array in fused.items() if name.endswith("weight") or name == "output_bias"}
     return (
         Probe("batch", draw.itself(2, 5, 7) | held, BATCH),
@@ -54,10 +96,10 @@ def probes() -> tuple[Probe, ...]:
         Probe("single, wide", draw.itself(5, 6) | draw.weights(6, 7), SINGLE, UNBATCHED),
         Probe("biases", draw.itself(2, 5, 7) | biased, BATCH),
         Probe("padded", draw.itself(2, 5, 7) | held | {"mask": PADDING[:, None]}, BATCH),
-        Probe("masked", draw.itself(2, 5, 7) | held | {"mask": MASK | (MASK.T == 0)}, BATCH),
+        Probe("masked", draw.itself(2, 5, 7) | held | {"mask": causal_mask}, BATCH),
         Probe("output", draw.itself(2, 5, 7) | mixed, BATCH),
         Probe("heads", draw.itself(2, 5, 12) | many | heads, BATCH),
-        Probe("heads, wide", draw.itself(2, 5, 10) | draw.weights(10, 12, output=12) | heads, BATCH),
+        Probe("heads, wide", draw.itself(2, 5, 10) | draw.weights(10, 12, output=12) | heads, NARROWER),
         Probe("heads, square", draw.itself(3, 3, 9) | draw.weights(9, 9, output=9) | heads, BATCH),
         Probe("heads, biases", draw.itself(2, 5, 12) | fused | heads, BATCH),
         Probe("heads, output bias", draw.itself(2, 5, 12) | outer | heads, BATCH),
@@ -68,6 +110,12 @@ def probes() -> tuple[Probe, ...]:
         Probe("projected, square", draw.three(4, 4, 4, ()), MATRICES),
         Probe("projected batch", draw.three(5, 5, 4), BATCH),
         Probe("projected heads", draw.three(5, 5, 12) | heads, BATCH),
+        Probe("single, output", draw.itself(5, 7) | mixed, SINGLE, UNBATCHED),
+        Probe("projected, masked", draw.three(5, 5, 4, ()) | {"mask": causal_mask}, MATRICES),
+        Probe("full context", draw.itself(2, 5, 7) | held | {"context_length": 5}, BATCH),
+        Probe("full context, heads", draw.itself(2, 5, 12) | fused | heads | {"context_length": 5}, BATCH),
+        Probe("heads, one position", draw.itself(2, 1, 12) | fused | heads, BATCH),
+        Probe("projected, one position", draw.three(1, 1, 4, ()), MATRICES),
     )
 
 
@@ -80,9 +128,17 @@ EXERCISE = Exercise(
     roles=(*OPERANDS, SEQUENCE, *WITH_OPTIONAL_OUTPUT, NUM_HEADS, *OPTIONS, *SIZES),
     called=r"(causal|masked|decoder)_?(multi_?head_?)?(self_?)?att|^head$|att(entio)?n_?head$|^causal",
     probes=probes,
-    mistakes=(*CAUSAL, *WEIGHTS, *HEADS, *OUTPUT, *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN)),
-    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, RETURNS),
-    recoveries=(scale_recovery((None, None)), scale_recovery((2, 3))),
+    mistakes=(
+        *CAUSAL,
+        *WEIGHTS,
+        SCALED_BY_INPUT,
+        *without(HEADS, OVER_HEADS.name),
+        *ALONE,
+        *OUTPUT,
+        *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
+    ),
+    conventions=(GIVEN, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, RETURNS),
+    recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim, -inf above the diagonal) @ (x @ Wv)",
     fused=FUSED,
     hints=(

@@ -9,8 +9,8 @@ from headway.practice.recipes.attention import MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MASKS, MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.projection_forms import WEIGHT_FORMS, WITHOUT_OUTPUT, two_sequences
-from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
-from headway.practice.recipes.projection_scale import scale_recovery
+from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_CONTEXT, SCALED_BY_INPUT, WEIGHTS
+from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
 from headway.practice.recipes.projections import (
     FUSED,
     NUM_HEADS,
@@ -96,12 +96,12 @@ SEQUENCES = (
 
 
 UNSEEN = (
-    "position_meets_itself_only",
     "given_scale_ignored",
     "whole_numbers_out",
     "causal_replaces_the_mask",
     "mask_replaces_the_causal",
     "either_mask_allows",
+    "all_axes_transposed",  # one sequence alone is a matrix, for which .T is right
     "heads_and_width_exchanged",  # with sequences of two lengths it raises
     "mask_added_as_zero_and_one",  # right where the mask is one to be added, and no causal one comes beside it
 )
@@ -152,7 +152,15 @@ EXERCISE = Exercise(
     roles=(FIRST, CONTEXT, *OPERANDS[1:], *WITH_OPTIONAL_OUTPUT, NUM_HEADS, CONTEXT_WIDTH, *OPTIONS, *SIZES),
     called=r"cross_?(multi_?head_?)?att|enc(oder)?_?dec(oder)?_?att",
     probes=probes,
-    mistakes=(*SEQUENCES, *WEIGHTS, *HEADS, *OUTPUT, *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN)),
+    mistakes=(
+        *SEQUENCES,
+        *WEIGHTS,
+        SCALED_BY_CONTEXT,
+        SCALED_BY_INPUT,
+        *HEADS,
+        *OUTPUT,
+        *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
+    ),
     conventions=(
         (Convention(), Convention(encode=two_sequences("query", "context"), role="context")),
         WEIGHT_FORMS,
@@ -161,7 +169,7 @@ EXERCISE = Exercise(
         MASK_SHAPES,
         RETURNS,
     ),
-    recoveries=(scale_recovery((None, None)), scale_recovery((2, 3))),
+    recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
     equation="softmax((x @ Wq) @ (context @ Wk)ᵀ / √head_dim) @ (context @ Wv)",
     fused=FUSED,
     hints=(

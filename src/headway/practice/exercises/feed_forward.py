@@ -351,6 +351,18 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+def _layers(inputs: Inputs) -> Inputs:
+    """As GPT-2's parameters come: {"w": (in, out), "b": (out,)}."""
+    layers = {
+        f"{name}_weight": {
+            "w": inputs[f"{name}_weight"].T,
+            "b": inputs.get(f"{name}_bias", numpy.zeros(len(inputs[f"{name}_weight"]))),
+        }
+        for name in ("up", "down")
+    }
+    return {name: value for name, value in inputs.items() if not name.endswith("_bias")} | layers
+
+
 def turned(*names: str) -> Any:
     """Weights as (in, out)."""
     return lambda inputs: inputs | {name: numpy.ascontiguousarray(inputs[name].T) for name in names if inputs.get(name) is not None}
@@ -429,7 +441,7 @@ EXERCISE = Exercise(
             is_weight=True,
             is_optional=True,
         ),
-        Role("activation", ("act", "act_fn", "activation_fn", "nonlinearity", "act_layer"), neutral=lambda x: x * (x > 0)),
+        Role("activation", ("act", "act_fn", "activation_fn", "nonlinearity", "act_layer"), neutral=lambda inputs: lambda x: x * (x > 0)),
         Role(
             "hidden_size",
             ("d_model", "dim", "d", "emb_dim", "n_embd", "embed_dim", "embed_size", "model_dim", "d_in", "input_dim", "n_embed"),
@@ -455,6 +467,7 @@ EXERCISE = Exercise(
             is_size=True,
             size_of=lambda inputs: inputs["up_weight"].shape[0] if "up_weight" in inputs else None,
         ),
+        Role("has_bias", ("bias", "use_bias", "add_bias"), is_size=True, size_of=lambda inputs: "up_bias" in inputs),
     ),
     called=r"^(?!.*(gated|glu|swi|llama|qwen|gemma|mistral|moe|expert|back|grad|block|layer_?norm|sublayer|mixer)).*(feed_?forward|ffn|mlp|position_?wise|^ff$)",
     probes=probes,
@@ -465,7 +478,15 @@ EXERCISE = Exercise(
             Convention(
                 Words("your weights are (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"),
                 turned("up_weight", "down_weight"),
+                undo=turned("up_weight", "down_weight"),
                 role="up_weight",
+            ),
+            Convention(
+                Words("your layers are dicts of w (in, out) and b", "你的层是字典：w (in, out) 与 b"),
+                _layers,
+                role="up_weight",
+                named=r"^(?!held_).*(fc|layer|params)",
+                without="up_bias",
             ),
         ),
         tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),

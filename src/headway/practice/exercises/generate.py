@@ -509,4 +509,5 @@ EXERCISE = Exercise(
         ),
     ),
     drawing="likeliest",
+    is_trained_through=False,
 )

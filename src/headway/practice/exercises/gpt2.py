@@ -9,6 +9,7 @@ import numpy
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
 from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
 from headway.practice.recipes import blocks as of_blocks
+from headway.practice.recipes.model_calls import model_calls
 from headway.practice.words import Words
 
 
@@ -161,11 +162,26 @@ def _listed(inputs: Inputs) -> Inputs:
 
 
 TAKES = (Convention(), Convention(encode=_listed))
+
+
+def _first_of_two(answer: Any, inputs: Inputs) -> Any:
+    return answer[0] if isinstance(answer, tuple) and len(answer) == 2 else answer
+
+
 RETURNS = (
     Convention(),
     Convention(
         Words("it returns (logits, loss)", "它返回 (logits, loss)"),
-        decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) == 2 else answer,
+        decode=_first_of_two,
+    ),
+    Convention(
+        Words(
+            "without targets it returns the logits of the last position alone: right for generation, and what training does not ask for",
+            "没有 targets 时它只返回最后一个位置的 logits：用于生成是对的，训练时会另外传入 targets",
+        ),
+        decode=_first_of_two,
+        steps={"finish": lambda logits: logits[..., -1:, :]},
+        said=r"targets",
     ),
 )
 BATCH = Words("a batch of texts", "一批文本")
@@ -226,4 +242,6 @@ EXERCISE = Exercise(
             "x = wte[ids] + wpe[:len(ids)]; for b in blocks: x = block(x, **b); return layer_norm(x, **ln_f) @ wte.T",
         ),
     ),
+    is_trained_through=False,
+    calls=model_calls,
 )

@@ -168,10 +168,12 @@ EXERCISE = Exercise(
                 "d_f",
                 "nabla_f",
             ),
-            neutral=twice,
+            neutral=lambda inputs: twice,
         ),
         Role(
-            "function", ("f", "func", "fn", "objective", "loss_fn", "loss", "cost", "cost_function", "objective_function"), neutral=square
+            "function",
+            ("f", "func", "fn", "objective", "loss_fn", "loss", "cost", "cost_function", "objective_function"),
+            neutral=lambda inputs: square,
         ),
         Role("start", START_NAMES),
         Role("learning_rate", RATE_NAMES),
@@ -193,4 +195,5 @@ EXERCISE = Exercise(
         ),
     ),
     related=("linear_regression",),
+    is_trained_through=False,
 )

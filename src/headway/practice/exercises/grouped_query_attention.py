@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
 from headway.practice.exercises.scaled_dot_product_attention import RECOVERIES
 from headway.practice.recipes import attention
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
@@ -21,7 +21,7 @@ from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPT
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.projections import definition as of_sequences
 from headway.practice.recipes.projections import recipe as for_sequences
-from headway.practice.recipes.sequences import BATCH, MASK, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
 from headway.practice.words import Words
 
 
@@ -68,7 +68,7 @@ def _first(x: Any, num_heads: int) -> Any:
 
 
 def _both(change: Any) -> dict[str, Any]:
-    return {"repeat": change, "repeat_key": change, "repeat_value": change}
+    return {"repeat_key": change, "repeat_value": change}
 
 
 REPEATS = (
@@ -88,7 +88,7 @@ REPEATS = (
     ),
     Mistake(
         "keys_alone_tiled",
-        {"repeat": lambda x, num_heads: x, "repeat_key": _tiled},
+        {"repeat_key": _tiled},
         Words("key heads are tiled (0, 1, 0, 1, …) and value heads are not", "键头是平铺的（0, 1, 0, 1, …），而值头不是"),
         Words("repeat both alike: repeat_interleave(x, group_size, dim=1)", "两者都用 repeat_interleave(x, group_size, dim=1)"),
         pattern=r"repeat|tile|expand|cat",
@@ -109,6 +109,20 @@ REPEATS = (
         pattern=r"mean",
     ),
     Mistake(
+        "heads_not_repeated",
+        _both(lambda x, num_heads: x),
+        Words(
+            "key and value heads are not both brought to the number of query heads along the axis of heads: it works with one key head alone",
+            "没有沿头的轴把键头和值头都扩展到查询头的个数：只有一个键值头时才能运行",
+        ),
+        Words(
+            "repeat both along the axis of heads, dim=1 of (batch, heads, positions, head_dim)",
+            "两者都应沿头的轴重复：(batch, heads, positions, head_dim) 的 dim=1",
+        ),
+        hides=Words("with one key head, or as many as query heads, nothing shows", "只有一个键值头、或键值头与查询头一样多时看不出来"),
+        pattern=r"repeat|tile|expand|@|matmul",
+    ),
+    Mistake(
         "positions_repeated",
         _both(lambda x, num_heads: numpy.repeat(x, num_heads // x.shape[-3], axis=-2).reshape(*x.shape[:-3], num_heads, *x.shape[-2:])),
         Words(
@@ -125,6 +139,20 @@ REPEATS = (
 
 
 UNSEEN = ("heads_summed", "heads_averaged", "heads_concatenated_along_positions", "whole_numbers_out")
+
+
+MULTI_QUERY = (
+    Convention(),
+    Convention(
+        Words("it has one key and value head for all query heads: multi-query attention", "所有查询头共用一个键值头：multi-query 注意力"),
+        lambda inputs: (
+            {name: value for name, value in inputs.items() if name != "num_kv_heads"} if inputs.get("num_kv_heads") == 1 else None
+        ),
+        role="num_heads",
+        without="num_kv_heads",
+    ),
+)
+"""Whether it is told how many key heads there are."""
 
 
 def probes() -> tuple[Probe, ...]:
@@ -147,9 +175,13 @@ def probes() -> tuple[Probe, ...]:
     padding = PADDING[:, None, None]
     return (
         Probe("batch", draw.itself(2, 5, 12) | held | two, BATCH),
-        Probe("wide", draw.itself(2, 5, 10) | weights(10, 12, 4) | two, BATCH),
+        Probe("wide", draw.itself(2, 5, 10) | weights(10, 12, 4) | two, NARROWER),
         Probe("three key heads", draw.itself(2, 5, 12) | weights(12, 12, 6) | two | {"num_kv_heads": 3}, BATCH),
         Probe("one key head", draw.itself(2, 5, 12) | weights(12, 12, 3) | one, BATCH),
+        Probe("one key head, wide", draw.itself(2, 5, 10) | weights(10, 12, 3) | one, NARROWER),
+        Probe("one key head, single", draw.itself(5, 12) | weights(12, 12, 3) | one, SINGLE, UNBATCHED),
+        Probe("one key head, biases", draw.itself(2, 5, 12) | weights(12, 12, 3, PARTS) | one, BATCH),
+        Probe("one key head, masked", draw.itself(2, 5, 12) | weights(12, 12, 3) | one | {"mask": MASK}, BATCH),
         Probe("as many key heads", draw.itself(2, 5, 12) | weights(12, 12, 12) | two | {"num_kv_heads": 6}, BATCH),
         Probe("single", draw.itself(5, 12) | held | two, SINGLE, UNBATCHED),
         Probe("three sequences", draw.three(5, 5, 12) | held | two, BATCH),
@@ -166,8 +198,11 @@ def probes() -> tuple[Probe, ...]:
         Probe("heads, one key head", heads(5, 7, 4, 1), BATCH),
         Probe("heads, square", heads(4, 4, 4, 2, (4,)), BATCH),
         Probe("heads, masked", heads(5, 5, 6, 2) | {"mask": MASK}, BATCH),
+        Probe("heads, padded", heads(5, 5, 6, 2) | {"mask": padding}, BATCH),
         Probe("heads, causal", heads(5, 5, 6, 2) | {"is_causal": True}, BATCH),
         Probe("heads, given scale", heads(5, 7, 6, 2) | {"scale": 0.3}, BATCH),
+        Probe("one position", draw.itself(2, 1, 12) | held | two, BATCH),
+        Probe("heads, one position", heads(1, 1, 6, 2), BATCH),
         Probe("heads without batch", heads(5, 7, 6, 2, ()), SINGLE, UNBATCHED),
     )
 
@@ -187,8 +222,8 @@ EXERCISE = Exercise(
     called=r"group(ed)?_?(multi_?)?query|gqa|mqa|multi_?query|att(entio)?n_?grouped|grouped",
     probes=probes,
     mistakes=(*REPEATS, *without((*HEADS, *OUTPUT, *WEIGHTS, *SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN), *CAUSAL_MISTAKES),
-    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
-    recoveries=(scale_recovery((2, 3)), *RECOVERIES[:1]),
+    conventions=(MULTI_QUERY, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
+    recoveries=(scale_recovery((2, 3), is_grouped=True), *RECOVERIES[:1]),
     equation="head h: attention(query_h, key_{h // group_size}, value_{h // group_size})",
     fused=FUSED,
     hints=(

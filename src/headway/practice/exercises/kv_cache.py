@@ -358,4 +358,5 @@ EXERCISE = Exercise(
         ),
     ),
     calls=cache_calls,
+    is_trained_through=False,
 )

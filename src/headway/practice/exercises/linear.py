@@ -310,7 +310,9 @@ EXERCISE = Exercise(
     conventions=(
         (
             Convention(),
-            Convention(Words("your weight is (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"), _turned, role="weight"),
+            Convention(
+                Words("your weight is (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"), _turned, undo=_turned, role="weight"
+            ),
             Convention(
                 Words("your x holds one vector per column: weight @ x", "你的 x 每一列是一个向量：weight @ x"),
                 _columns,

@@ -317,4 +317,5 @@ EXERCISE = Exercise(
             "weights -= learning_rate * features.T @ (features @ weights - targets) / m",
         ),
     ),
+    is_trained_through=False,
 )

@@ -182,4 +182,5 @@ EXERCISE = Exercise(
             "while i < len(ids): if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair: …; i += 2",
         ),
     ),
+    is_trained_through=False,
 )

@@ -8,11 +8,11 @@ from headway.practice.recipes.attention_mistakes import CAUSAL as CAUSAL_MISTAKE
 from headway.practice.recipes.attention_mistakes import MASKS, MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
-from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
-from headway.practice.recipes.projection_scale import scale_recovery
+from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
+from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
 from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPTIONS, PARTS, SEQUENCE, SIZES, STEPS, definition, recipe
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
-from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, Draw, whole
+from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, WHOLE, Draw, whole
 from headway.practice.words import Words
 
 
@@ -27,7 +27,7 @@ def probes() -> tuple[Probe, ...]:
     padding = PADDING[:, None, None]
     return (
         Probe("batch", draw.itself(2, 5, 12) | held | heads, BATCH),
-        Probe("wide", draw.itself(2, 5, 10) | draw.weights(10, 12, output=12) | heads, BATCH),
+        Probe("wide", draw.itself(2, 5, 10) | draw.weights(10, 12, output=12) | heads, NARROWER),
         Probe("square", draw.itself(3, 3, 9) | draw.weights(9, 9, output=9) | heads, BATCH),
         Probe("one position", draw.itself(2, 1, 12) | held | heads, BATCH),
         Probe("single", draw.itself(5, 12) | held | heads, SINGLE, UNBATCHED),
@@ -51,6 +51,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("projected, masked", draw.three(5, 5, 12) | heads | {"mask": MASK}, BATCH),
         Probe("projected, causal", draw.three(5, 5, 12, ()) | heads | {"is_causal": True}, MATRICES),
         Probe("projected whole numbers", whole(draw.three(5, 5, 12, ())) | heads, WHOLE),
+        Probe("projected, one position", draw.three(1, 1, 12, ()) | heads, MATRICES),
     )
 
 
@@ -66,7 +67,8 @@ EXERCISE = Exercise(
     mistakes=(
         *HEADS,
         *OUTPUT,
-        *WEIGHTS,
+        *without(WEIGHTS, "weights_reshaped"),  # of square weights it is what (in, out) weights are
+        SCALED_BY_INPUT,
         *without(SCORES, "given_scale_ignored"),
         *SOFTMAXES,
         *MIXING,
@@ -74,7 +76,7 @@ EXERCISE = Exercise(
         *CAUSAL_MISTAKES,
     ),
     conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
-    recoveries=(scale_recovery((2, 3)),),
+    recoveries=(scale_recovery((2, 3)), leak_recovery((2, 3))),
     equation="concat(head_1, …, head_n) @ Woᵀ, head_i = attention(x @ Wq_iᵀ, x @ Wk_iᵀ, x @ Wv_iᵀ)",
     fused=FUSED,
     hints=(

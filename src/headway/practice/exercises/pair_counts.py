@@ -153,4 +153,5 @@ EXERCISE = Exercise(
             "for pair in zip(ids, ids[1:]): counts[pair] = counts.get(pair, 0) + 1",
         ),
     ),
+    is_trained_through=False,
 )

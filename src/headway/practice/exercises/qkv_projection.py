@@ -6,7 +6,7 @@ from typing import Any
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
-from headway.practice.recipes.projection_forms import IN_OUT, turned
+from headway.practice.recipes.projection_forms import WEIGHT_FORMS
 from headway.practice.recipes.projection_mistakes import WEIGHTS
 from headway.practice.recipes.projections import FUSED, PARTS, SEQUENCE, SIZES, project
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
@@ -86,7 +86,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (Convention(), Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
+        WEIGHT_FORMS,
         (Convention(), Convention(decode=_as_tuple)),
     ),
     equation="query = x @ Wq, key = x @ Wk, value = x @ Wv",

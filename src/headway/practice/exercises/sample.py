@@ -316,4 +316,5 @@ EXERCISE = Exercise(
         Words("rng.choice(len(p), p=softmax(logits / temperature))", "rng.choice(len(p), p=softmax(logits / temperature))"),
     ),
     drawing="read",
+    is_trained_through=False,
 )

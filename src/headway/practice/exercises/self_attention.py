@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from headway.practice.exercise import Exercise, Probe
-from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
 from headway.practice.recipes.attention_mistakes import CAUSAL as CAUSAL_MISTAKES
 from headway.practice.recipes.attention_mistakes import MASKS, MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
-from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
-from headway.practice.recipes.projection_scale import scale_recovery
+from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
+from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
 from headway.practice.recipes.projections import (
     FUSED,
     NUM_HEADS,
@@ -25,6 +25,57 @@ from headway.practice.recipes.projections import (
 )
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, WIDTHS, Draw, whole
 from headway.practice.words import Words
+
+UNSEEN = ("given_scale_ignored", "all_axes_transposed")  # one sequence alone is a matrix, for which .T is right
+
+
+def _as_numbers(inputs: Inputs) -> Inputs | None:
+    """A sequence of width 1 as a list of numbers, and the width by whose root it is to be scaled."""
+    if inputs["query"].shape[-1] != 1:
+        return None
+    rest = {name: value for name, value in inputs.items() if name not in ("query", "key", "value", "scale")}
+    return rest | {"x": inputs["query"][:, 0], "width": inputs["scale"] ** -2}
+
+
+NUMBERS = (
+    Convention(),
+    Convention(
+        Words(
+            "it attends over plain numbers: each is its own query, key and value",
+            "它对普通数字做注意力：每个数同时是自己的 query、key 和 value",
+        ),
+        _as_numbers,
+        lambda answer, inputs: answer[:, None] if getattr(answer, "ndim", 0) == 1 else answer,
+        role="width",
+    ),
+)
+"""Whether it takes a list of numbers and a width to scale by."""
+
+WIDTH = Role("width", ("dimension", "n_dimensions", "crystal_dimension"))
+
+SCALES = tuple(
+    Mistake(
+        name,
+        {"scale": wrong},
+        says,
+        Words("divide the scores by √dimension", "分数应除以 √dimension"),
+        pattern=r"sqrt|\*\*|/",
+        said_as="scale",
+    )
+    for name, wrong, says in (
+        ("scale_missing", lambda inputs: 1.0, Words("the scores are not scaled", "分数没有缩放")),
+        (
+            "scale_not_rooted",
+            lambda inputs: right_scale(inputs) ** 2,
+            Words("the scores are divided by the width, not by its square root", "分数除以了宽度，而不是它的平方根"),
+        ),
+        (
+            "scale_inverted",
+            lambda inputs: 1 / right_scale(inputs),
+            Words("the scores are multiplied by √width, not divided by it", "分数乘以了 √宽度，而不是除以它"),
+        ),
+    )
+)
 
 
 def probes() -> tuple[Probe, ...]:
@@ -67,6 +118,11 @@ def probes() -> tuple[Probe, ...]:
         Probe("projected batch", draw.three(5, 5, 4), BATCH),
         Probe("projected batch, masked", draw.three(5, 5, 4) | {"mask": MASK}, BATCH),
         Probe("projected whole numbers", whole(draw.three(5, 5, 4, ())), WHOLE),
+        Probe("single, output", draw.itself(5, 7) | mixed, SINGLE, UNBATCHED),
+        Probe("numbers", draw.itself(6, 1) | {"scale": 0.5}, MATRICES),
+        Probe("more numbers", {name: x * 3 for name, x in draw.itself(9, 1).items()} | {"scale": 8**-0.5}, MATRICES),
+        Probe("one position", draw.itself(2, 1, 7) | held, BATCH),
+        Probe("projected, one position", draw.three(1, 1, 4, ()), MATRICES),
     )
 
 
@@ -76,12 +132,23 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(*OPERANDS, SEQUENCE, *WITH_OPTIONAL_OUTPUT, NUM_HEADS, *OPTIONS, *SIZES),
-    called=r"^(?!.*(causal|masked|multi|cross|group|decoder|gqa)).*(self_?att(entio)?n|single_?head)",
+    roles=(*OPERANDS, SEQUENCE, *WITH_OPTIONAL_OUTPUT, NUM_HEADS, *OPTIONS, WIDTH, *SIZES),
+    called=r"pattern_?weav|^(?!.*(causal|masked|multi|cross|group|decoder|gqa)).*(self_?att(entio)?n|single_?head)",
     probes=probes,
-    mistakes=(*WEIGHTS, *without(SCORES, "given_scale_ignored"), *SOFTMAXES, *MIXING, *MASKS, *CAUSAL_MISTAKES, *OUTPUT, *HEADS),
-    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
-    recoveries=(scale_recovery((None, None)),),
+    mistakes=(
+        *WEIGHTS,
+        SCALED_BY_INPUT,
+        *SCALES,
+        *without(SCORES, *UNSEEN),
+        *SOFTMAXES,
+        *MIXING,
+        *MASKS,
+        *CAUSAL_MISTAKES,
+        *OUTPUT,
+        *HEADS,
+    ),
+    conventions=(NUMBERS, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
+    recoveries=(scale_recovery((None, None)), leak_recovery((None, None))),
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim) @ (x @ Wv)",
     fused=FUSED,
     hints=(

@@ -178,4 +178,5 @@ EXERCISE = Exercise(
         Words("softmax(logits / temperature)", "softmax(logits / temperature)"),
     ),
     drawing="read",
+    is_trained_through=False,
 )

@@ -214,4 +214,5 @@ EXERCISE = Exercise(
         ),
     ),
     drawing="read",
+    is_trained_through=False,
 )

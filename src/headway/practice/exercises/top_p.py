@@ -281,4 +281,5 @@ EXERCISE = Exercise(
         ),
     ),
     drawing="read",
+    is_trained_through=False,
 )

@@ -8,7 +8,9 @@ import numpy
 
 from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
-from headway.practice.exercise import Exercise, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Probe, Role
+from headway.practice.recipes.activations import relu
+from headway.practice.recipes.block_calls import block_calls
 from headway.practice.recipes.blocks import EPSILONS, GELUS, MISTAKES, POST_NORM, STEPS, block, weights
 from headway.practice.words import Words
 
@@ -43,14 +45,31 @@ ONE = Words("x without a batch axis", "没有批轴的 x")
 def probes() -> tuple[Probe, ...]:
     """One sequence and a batch, sizes distinct and square, two heads and one."""
     random = numpy.random.default_rng(37)
-    small, square = weights(random, 6, 13), weights(random, 4, 4)
+    small, square = weights(random, 6, 24), weights(random, 4, 16)
     return (
         Probe("sequence", {"x": random.standard_normal((5, 6)), **small, "num_heads": 2}, ONE),
         Probe("three heads", {"x": random.standard_normal((4, 6)), **small, "num_heads": 3}, ONE),
         Probe("square", {"x": random.standard_normal((4, 4)), **square, "num_heads": 2}, ONE),
         Probe("batch", {"x": random.standard_normal((3, 5, 6)), **small, "num_heads": 2}, BATCH),
+        Probe("batch, three heads", {"x": random.standard_normal((2, 4, 6)), **small, "num_heads": 3}, BATCH),
+        Probe("batch, inner biases missing", {"x": random.standard_normal((3, 5, 6)), **_unbiased(small, "c_attn"), "num_heads": 2}, BATCH),
+        Probe("batch, no biases", {"x": random.standard_normal((3, 5, 6)), **_unbiased(small), "num_heads": 2}, BATCH),
     )
 
+
+def _unbiased(held: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The weights with the biases of these layers zero; of all linear layers where none is named."""
+    layers = {
+        part: {name: {"w": each["w"], "b": 0 * each["b"]} if name in names or not names else each for name, each in held[part].items()}
+        for part in ("mlp", "attn")
+    }
+    return held | layers
+
+
+RELU = Convention(
+    Words("its activation is ReLU; GPT-2's is gelu", "它的激活函数是 ReLU；GPT-2 用的是 gelu"), steps={"activation": relu}, without="mlp"
+)
+"""Of a class, which need not take GPT-2's weights."""
 
 EXERCISE = Exercise(
     name="transformer_block",
@@ -66,10 +85,10 @@ EXERCISE = Exercise(
         Role("ln_2", ("ln2", "norm2", "norm_2", "feed_forward_norm", "ln_mlp")),
         Role("num_heads", ("n_head", "n_heads", "heads", "h_num", "nhead")),
     ),
-    called=r"(transformer|decoder|gpt2?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
+    called=r"(?<!encoder)(transformer|gpt2?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(GELUS, POST_NORM, EPSILONS),
+    conventions=((*GELUS, RELU), POST_NORM, EPSILONS),
     equation="x ← x + attention(norm_1(x)),   x ← x + feed_forward(norm_2(x))",
     hints=(
         Words("Two parts, each with a norm before it and a way around it.", "两个部分，各自之前有归一化，并有残差绕过。"),
@@ -79,4 +98,6 @@ EXERCISE = Exercise(
             "x = x + mha(layer_norm(x, **ln_1), **attn); x = x + ffn(layer_norm(x, **ln_2), **mlp)",
         ),
     ),
+    related=("encoder_layer",),
+    calls=block_calls,
 )

@@ -12,13 +12,21 @@ from headway.practice.words import Words
 
 
 def attend(
-    steps: Any, query: Any, key: Any, value: Any, mask: Any = None, scale: Any = None, is_causal: bool = False, num_heads: int | None = None
+    steps: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    mask: Any = None,
+    scale: Any = None,
+    is_causal: bool = False,
+    lengths: tuple[int, int] | None = None,
+    **sizes: int,
 ) -> Any:
     """Scaled dot-product attention in steps: operands, scores, scale, what is allowed, hide, normalise, after, late_scale, mix."""
     query, key, value = steps.operands(query, key, value)
-    given = {"query": query, "key": key, "value": value, "scale": scale, "num_heads": num_heads}
+    given = {"query": query, "key": key, "value": value, "scale": scale, **sizes}
     scores = steps.scores(query, key) * steps.scale(given)
-    lower = steps.triangle(*scores.shape[-2:]) if steps.is_causal(is_causal) else None
+    lower = steps.triangle(*(lengths or scores.shape[-2:])) if steps.is_causal(is_causal) else None
     allowed = steps.combine(mask, lower)
     weights = steps.after(steps.normalise(steps.hide(scores, allowed)), allowed)
     return steps.mix(weights * steps.late_scale(given), value)

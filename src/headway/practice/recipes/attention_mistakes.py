@@ -91,15 +91,19 @@ SCORES = (
         Words("use the plain dot product, times the scale", "使用普通点积，再乘以缩放"),
         pattern=r"norm",
     ),
-    Mistake(
-        "position_meets_itself_only",
-        {"scores": lambda query, key: (query * key).sum(-1)[..., None]},
-        Words(
-            "each query is multiplied with the key at its own position only (as einsum 'bld,bld->bl' does)",
-            "每个查询只与同一位置的键相乘（例如 einsum 'bld,bld->bl'）",
-        ),
-        Words("every query meets every key: einsum 'bqd,bkd->bqk'", "每个查询要与每个键相乘：einsum 'bqd,bkd->bqk'"),
-        pattern=r"einsum|sum\(|\*",
+    *(
+        Mistake(
+            f"position_meets_itself_only{suffix}",
+            {"scores": lambda query, key: (query * key).sum(-1)[..., None], "mix": lambda weights, value: weights * value, **steps},
+            Words(
+                "each query is multiplied with the key at its own position only (as einsum 'bld,bld->bl' does)",
+                "每个查询只与同一位置的键相乘（例如 einsum 'bld,bld->bl'）",
+            ),
+            Words("every query meets every key: einsum 'bqd,bkd->bqk'", "每个查询要与每个键相乘：einsum 'bqd,bkd->bqk'"),
+            pattern=r"einsum|sum\(|\*",
+            said_as="position_meets_itself_only",
+        )
+        for suffix, steps in (("", {}), ("_over_positions", {"normalise": lambda scores: naive_softmax(scores, -2)}))
     ),
     Mistake(
         "keys_cut_to_the_queries",

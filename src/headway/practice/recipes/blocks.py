@@ -280,7 +280,10 @@ MISTAKES = (
         "not_causal",
         {"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)},
         Words("there is no causal mask: positions see those behind them", "没有因果掩码：能看到后面的位置"),
-        Words("hide key j from query i where j > i", "当 j > i 时，对查询 i 隐藏键 j"),
+        Words(
+            "hide key j from query i where j > i; an encoder's block need not: check that --as encoder_layer",
+            "当 j > i 时，对查询 i 隐藏键 j；编码器的模块不需要：请用 --as encoder_layer 检查",
+        ),
         hides=Words(
             "the last position sees everything anyway, so its row is right in a single block",
             "最后一个位置本来就能看到全部，所以单个模块中它是对的",

@@ -11,6 +11,8 @@ from headway.practice.words import Words
 
 
 def _masked(change: Any) -> Any:
+    """A change of the mask; of one in any array library where the change is arithmetic."""
+
     def encode(inputs: Inputs) -> Inputs:
         return inputs | {"mask": change(inputs["mask"])} if inputs.get("mask") is not None else inputs
 
@@ -22,16 +24,19 @@ MASKS = (
     Convention(
         Words("your mask says True for what is hidden", "你的掩码用 True 表示不可见"),
         _masked(numpy.logical_not),
+        undo=_masked(lambda mask: ~mask),
         role="mask",
     ),
     Convention(
         Words("your mask is of whole numbers: 1 may be attended to, 0 may not", "你的掩码是整数：1 表示可见，0 表示不可见"),
         _masked(lambda mask: mask.astype(numpy.int64)),
+        undo=_masked(lambda mask: mask != 0),
         role="mask",
     ),
     Convention(
         Words("your mask is of whole numbers: 1 is hidden, 0 may be attended to", "你的掩码是整数：1 表示不可见，0 表示可见"),
         _masked(lambda mask: (~mask).astype(numpy.int64)),
+        undo=_masked(lambda mask: mask == 0),
         role="mask",
     ),
     Convention(
@@ -39,6 +44,7 @@ MASKS = (
             "your mask is added to the scores: 0 may be attended to, -inf may not", "你的掩码是加到分数上的：0 表示可见，-inf 表示不可见"
         ),
         _masked(lambda mask: numpy.where(mask, 0.0, -numpy.inf)),
+        undo=_masked(lambda mask: mask > -1),
         role="mask",
     ),
     Convention(
@@ -47,6 +53,7 @@ MASKS = (
             "你的掩码是加到分数上的：0 表示可见，很大的负数表示不可见",
         ),
         _masked(lambda mask: numpy.where(mask, 0.0, -1e9)),
+        undo=_masked(lambda mask: mask > -1),
         role="mask",
     ),
 )

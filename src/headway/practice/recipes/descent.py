@@ -161,6 +161,14 @@ MISTAKES = (
         pattern=r"return",
     ),
     Mistake(
+        "last_gradient_returned",
+        {"finish": lambda points, used, slope: used[-1] if used else slope(points[-1])},
+        Words("it returns the gradient of the last step, not the point", "返回的是最后一步用的梯度，而不是点"),
+        Words("return the point", "返回点本身"),
+        pattern=r"return",
+        said_as="gradient_returned",
+    ),
+    Mistake(
         "last_change_returned",
         {"finish": lambda points, used, slope: points[-1] - points[-2] if len(points) > 1 else 0 * points[-1]},
         Words("it returns the last change, not the point", "返回的是最后一步的变化量，而不是点"),

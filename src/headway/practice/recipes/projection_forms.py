@@ -82,11 +82,19 @@ WEIGHT_FORMS = (
 )
 """How weights are passed; a class's own are found in it."""
 
+
+def _no_output(inputs: Inputs) -> Inputs | None:
+    """The inputs without what mixes the heads; None where nothing is projected at all."""
+    if "output_weight" in inputs:
+        return _without(inputs, "output_weight", "output_bias")
+    return inputs if "query_weight" in inputs or "fused_weight" in inputs else None
+
+
 WITHOUT_OUTPUT = (
     Convention(),
     Convention(
         Words("it has no output projection, which the paper's attention ends in", "它没有输出投影，而论文中的注意力以输出投影结尾"),
-        lambda inputs: _without(inputs, "output_weight", "output_bias") if "output_weight" in inputs else inputs,
+        _no_output,
         steps={"output": lambda x, weight, bias: x},
         without="output_weight",
     ),

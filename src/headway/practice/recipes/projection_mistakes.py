@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Mistake
+from headway.practice.recipes.attention import given_or
 from headway.practice.recipes.projections import PARTS, merge, project, split
 from headway.practice.words import Words
 
@@ -30,6 +31,10 @@ def _turned(*parts: str) -> Any:
         return held | {f"{part}_weight": None if held[f"{part}_weight"] is None else held[f"{part}_weight"].T for part in parts}
 
     return weights
+
+
+def _reshaped(weight: Any) -> Any:
+    return None if weight is None else weight.reshape(weight.shape[::-1]).T
 
 
 WEIGHTS = (
@@ -153,6 +158,17 @@ WEIGHTS = (
         for part in PARTS
     ),
     Mistake(
+        "weights_reshaped",
+        {"weights": lambda held: {name: _reshaped(array) if name.endswith("weight") else array for name, array in held.items()}},
+        Words(
+            "the weights are reshaped, not transposed: their numbers are read on in rows of another length",
+            "权重用了 reshape 而不是转置：数字按另一种行长被重新排列",
+        ),
+        Words("use .T", "使用 .T"),
+        hides=Words("the shapes are right", "形状看不出问题"),
+        pattern=r"reshape|view",
+    ),
+    Mistake(
         "biases_missing",
         {"weights": lambda held: held | {f"{part}_bias": None for part in PARTS}},
         Words("the biases are never added", "没有加上偏置"),
@@ -160,6 +176,29 @@ WEIGHTS = (
         hides=Words("biases that are still zero do not show it", "偏置仍为零时看不出来"),
         pattern=r"@|bias",
     ),
+)
+
+SCALE = Words("multiply query @ keyᵀ by 1/√head_dim, the width of one head's query", "把 query @ keyᵀ 乘以 1/√head_dim，即单个头的查询宽度")
+SCALED_BY_INPUT = Mistake(
+    "scaled_by_the_input_width",
+    {"scale": given_or(lambda sizes: sizes["input_width"] ** -0.5)},
+    Words("your scale is 1/√(width of the input), the width before the projection", "你的缩放是 1/√(输入宽度)，用的是投影之前的宽度"),
+    SCALE,
+    hides=Words("where one head is as wide as the input nothing shows", "当单个头与输入同宽时看不出来"),
+    pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
+    said_as="scale",
+)
+SCALED_BY_CONTEXT = Mistake(
+    "scaled_by_the_context_width",
+    {"scale": given_or(lambda sizes: sizes["context_width"] ** -0.5)},
+    Words(
+        "your scale is 1/√(width of the context), the width before the projection",
+        "你的缩放是 1/√(context 的宽度)，用的是投影之前的宽度",
+    ),
+    SCALE,
+    hides=Words("where one head is as wide as the context nothing shows", "当单个头与 context 同宽时看不出来"),
+    pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
+    said_as="scale",
 )
 
 OUTPUT = (

@@ -1,8 +1,8 @@
-"""The scale of attention between projections, read off a learner's function or class."""
+"""Numbers of attention between projections, read off a learner's function or class: its scale, and what it hides scores with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ from headway.practice.words import Words
 
 
 @lru_cache
-def revealing(num_heads: int | None, head_dim: int, *, is_batched: bool, is_projected: bool = False) -> Inputs:
+def revealing(num_heads: int | None, head_dim: int, *, is_batched: bool, is_projected: bool = False, is_grouped: bool = False) -> Inputs:
     """Inputs whose answer shows the attention weights: values are unit vectors, and all projections but query and key are identities.
 
     The sequence is two zeros, then the unit vectors; the last query sees all of them, causal or not.
@@ -27,33 +27,37 @@ def revealing(num_heads: int | None, head_dim: int, *, is_batched: bool, is_proj
     x = numpy.broadcast_to(x, (2, *x.shape)).copy() if is_batched else x
     weights = {f"{part}_weight": attention.few_bits(random.standard_normal((hidden, hidden))) for part in ("query", "key")}
     unit = numpy.eye(hidden)
-    heads = {} if num_heads is None else {"num_heads": num_heads}
+    heads = {} if num_heads is None else {"num_heads": num_heads} | ({"num_kv_heads": num_heads} if is_grouped else {})
     if is_projected:
         query, key = (x @ weights[f"{part}_weight"].T for part in ("query", "key"))
         return {"query": query, "key": key, "value": x, **heads}
     return {"query": x, "key": x, "value": x, **weights, "value_weight": unit, "output_weight": unit, **heads}
 
 
-def read_weights(answer: Any, inputs: Inputs) -> tuple[Any, Any] | None:
-    """Of each head the last query's attention weights, as far as the answer shows them, and the raw scores of the same keys."""
+def read_weights(answer: Any, inputs: Inputs, row: int = -1) -> tuple[Any, Any] | None:
+    """Of each head one query's attention weights, as far as the answer shows them, and the raw scores of the same keys."""
     x, num_heads = inputs["query"], inputs.get("num_heads", 1)
-    if isinstance(answer, Raised) or numpy.shape(answer) != x.shape:
+    if isinstance(answer, Raised) or numpy.shape(answer) != inputs["value"].shape:
         return None
-    shown = numpy.asarray(answer, numpy.float64).reshape(-1, x.shape[-1])[-1].reshape(num_heads, -1)
+    shown = numpy.asarray(answer, numpy.float64).reshape(-1, *x.shape[-2:])[-1, row].reshape(num_heads, -1)
     firsts = {part: inputs[part].reshape(-1, *x.shape[-2:])[0] for part in ("query", "key")}
     query, key = (split(project(first, inputs.get(f"{part}_weight"), None), num_heads) for part, first in firsts.items())
-    scores = (query[:, -1:] @ numpy.swapaxes(key, -1, -2))[:, 0, 2:].reshape(num_heads, num_heads, -1)
+    scores = (query[:, row][:, None] @ numpy.swapaxes(key, -1, -2))[:, 0, 2:].reshape(num_heads, num_heads, -1)
     return shown, scores[numpy.arange(num_heads), numpy.arange(num_heads)]
 
 
-def slope(num_heads: tuple[int | None, ...]) -> Callable[[Any], list[tuple[Inputs, float]]]:
+FORMS = ((True, False), (False, False), (True, True), (False, True))
+"""With a batch axis or without, projected by the function or before: in the order in which people write it."""
+
+
+def slope(num_heads: tuple[int | None, ...], *, is_grouped: bool = False) -> Callable[[Any], list[tuple[Inputs, float]]]:
     """Measures the scale: by how much the logarithm of the weights rises per unit of raw score."""
 
     def measure(ask: Any) -> list[tuple[Inputs, float]]:
         measured = []
         for heads, head_dim in zip(num_heads, (3, 5), strict=True):
-            for is_batched, is_projected in ((True, False), (False, False), (True, True), (False, True)):
-                inputs = revealing(heads, head_dim, is_batched=is_batched, is_projected=is_projected)
+            for is_batched, is_projected in FORMS:
+                inputs = revealing(heads, head_dim, is_batched=is_batched, is_projected=is_projected, is_grouped=is_grouped)
                 read = read_weights(ask(inputs), inputs)
                 if read is None or not (read[0] > 0).all():
                     continue
@@ -67,6 +71,45 @@ def slope(num_heads: tuple[int | None, ...]) -> Callable[[Any], list[tuple[Input
     return measure
 
 
+def _hiding(inputs: Inputs, seen: int) -> Iterator[Inputs]:
+    """The inputs with all keys hidden but so many, in the ways in which a function may be asked for it."""
+    positions = inputs["query"].shape[-2]
+    yield inputs
+    yield inputs | {"mask": numpy.tri(positions, dtype=bool)}
+    if inputs["query"].ndim > 2:
+        padding = numpy.broadcast_to(numpy.arange(positions) < seen, (len(inputs["query"]), 1, positions))
+        yield inputs | {"mask": padding[:, None] if "num_heads" in inputs else padding}
+    yield inputs | {"is_causal": True}
+
+
+def leak(num_heads: tuple[int | None, ...]) -> Callable[[Any], list[tuple[Inputs, float]]]:
+    """Measures the score that hidden keys get, by the weight that they keep; nothing where they keep none."""
+
+    def fill_of(ask: Any, heads: int | None, head_dim: int, way: int) -> tuple[Inputs, float] | None:
+        row = 2 + head_dim // 2  # the key at that position is the last that is seen
+        for is_batched, is_projected in FORMS:
+            asked = list(_hiding(revealing(heads, head_dim, is_batched=is_batched, is_projected=is_projected), row + 1))[way:]
+            read = read_weights(ask(asked[0]), asked[0], row) if asked else None
+            if read is None or not (read[0][0] > 1e-30).all():
+                continue
+            logs, raw = numpy.log(read[0][0]), read[1][0] * head_dim**-0.5
+            offsets = logs[: row - 1] - raw[: row - 1]
+            fills = logs[row - 1 :] - offsets.mean()
+            if numpy.ptp(offsets) < 1e-3 and numpy.ptp(fills) < 1e-3 and abs(fills.mean()) > 1e-5:  # zero has a name of its own
+                return asked[0], float(fills.mean())
+        return None
+
+    def measure(ask: Any) -> list[tuple[Inputs, float]]:
+        for way in range(4):
+            found = [fill_of(ask, heads, head_dim, way) for heads, head_dim in zip(num_heads, (3, 5), strict=True)]
+            measured = [each for each in found if each is not None]
+            if len(measured) == len(num_heads) and numpy.ptp([number for _, number in measured]) < 1e-3:
+                return measured
+        return []
+
+    return measure
+
+
 def scale_sizes(inputs: Inputs) -> Mapping[str, float]:
     """What a scale may be made of."""
     x, num_heads = inputs["query"], inputs.get("num_heads", 1)
@@ -75,12 +118,12 @@ def scale_sizes(inputs: Inputs) -> Mapping[str, float]:
     return {name: float(size) for name, size in known.items() if name != "num_heads" or "num_heads" in inputs}
 
 
-def scale_recovery(num_heads: tuple[int | None, ...]) -> Recovery:
+def scale_recovery(num_heads: tuple[int | None, ...], *, is_grouped: bool = False) -> Recovery:
     """The scale, read off under these numbers of heads; None for a function that is told none."""
     return Recovery(
         "scale",
         "scale",
-        measure=slope(num_heads),
+        measure=slope(num_heads, is_grouped=is_grouped),
         wrong=lambda number_of: attention.given_or(lambda inputs: number_of(_merged(inputs))),
         sizes=scale_sizes,
         right=lambda inputs: float((inputs["query"].shape[-1] // inputs.get("num_heads", 1)) ** -0.5),
@@ -93,6 +136,26 @@ def scale_recovery(num_heads: tuple[int | None, ...]) -> Recovery:
         ),
         hides=Words("a softmax that is nearly one-hot hides a wrong scale", "当 softmax 几乎是 one-hot 时，错误的缩放看不出来"),
         pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
+    )
+
+
+def leak_recovery(num_heads: tuple[int | None, ...]) -> Recovery:
+    """What hidden scores are filled with, read off under these numbers of heads."""
+    return Recovery(
+        "fill_too_small",
+        "hide",
+        measure=leak(num_heads),
+        wrong=lambda number_of: lambda scores, allowed: attention.hidden(scores, allowed, number_of({})),
+        sizes=lambda inputs: {},
+        right=lambda inputs: -1e9,
+        right_name="-inf",
+        says=Words(
+            "what is hidden gets the score {value}{names}, which is not low enough: it keeps some weight",
+            "被隐藏的位置得到的分数是 {value}{names}，不够低：它仍保留一部分权重",
+        ),
+        fix=Words("put -inf or -1e9 there", "应填 -inf 或 -1e9"),
+        hides=Words("only a mask shows it", "只有用到掩码时才看得出来"),
+        pattern=r"masked_fill|where|mask",
     )
 
 

@@ -28,9 +28,11 @@ def recipe(
     scale: float | None = None,
     **weights: Any,
 ) -> Any:
-    """The definition in steps: weights, sequences, project, split, repeat, attend, merge, output, finish."""
+    """The definition in steps: weights, crop, sequences, project, split, repeat, attend, merge, output, finish."""
+    steps.crop(query.shape[-2], weights.get("context_length"))
     held = steps.weights({f"{part}_{kind}": weights.get(f"{part}_{kind}") for part in PARTS for kind in ("weight", "bias")})
     query, key, value = x, _, _ = steps.sequences(query, key, value)
+    widths = {"input_width": query.shape[-1], "context_width": key.shape[-1], "lengths": (query.shape[-2], key.shape[-2])}
     heads = {"query": num_heads, "key": num_kv_heads or num_heads, "value": num_kv_heads or num_heads}
     projected = [
         steps.project(given, held[f"{part}_weight"], held[f"{part}_bias"], heads[part])
@@ -38,12 +40,12 @@ def recipe(
     ]
     if num_heads is None:  # one head, and no axis for it
         q, k, v = projected
-        attended = attention.attend(steps, q, k, v, mask, scale, is_causal)
+        attended = steps.one_head(attention.attend(steps, q, k, v, mask, scale, is_causal, **widths), v)
         return steps.finish(steps.output(attended, held["output_weight"], held["output_bias"]), x)
     q, k, v = (steps.split(x, heads[part]) for part, x in zip(heads, projected, strict=True))
     if num_kv_heads is not None:
-        k, v = steps.repeat(k, num_heads), steps.repeat(v, num_heads)
-    attended = attention.attend(steps, q, k, v, mask, scale, is_causal, num_heads)
+        k, v = steps.repeat_key(k, num_heads), steps.repeat_value(v, num_heads)
+    attended = attention.attend(steps, q, k, v, mask, scale, is_causal, num_heads=num_heads, **widths)
     return steps.finish(steps.output(steps.merge(attended), held["output_weight"], held["output_bias"]), x)
 
 
@@ -102,11 +104,14 @@ def repeat(x: Any, num_heads: int) -> Any:
 
 STEPS = attention.STEPS | {
     "weights": lambda held: held,
+    "crop": lambda length, context_length: None,
     "sequences": lambda query, key, value: (query, key, value),
     "project": project,
     "split": split,
-    "repeat": repeat,
+    "repeat_key": repeat,
+    "repeat_value": repeat,
     "merge": merge,
+    "one_head": lambda attended, value: attended,
     "output": project,
     "finish": lambda answer, x: answer,
 }
@@ -151,8 +156,19 @@ def _width(inputs: Inputs, part: str, end: int) -> int:
 
 
 def _hidden_size(inputs: Inputs) -> int | None:
-    widths = {_width(inputs, part, end) for part in ("query", "value") for end in (0, 1)}
+    """The one width of everything, keys and values of fewer heads apart; None where there are several."""
+    widths = {_width(inputs, part, end) for part in ("query", "value") for end in (0, 1) if part == "query" or "num_kv_heads" not in inputs}
     return widths.pop() if len(widths) == 1 else None
+
+
+def _zeros(*parts: str) -> Callable[[Inputs], Any]:
+    """The biases of these parts side by side, where there are none: zeros."""
+
+    def zeros(inputs: Inputs) -> Any:
+        weights = [inputs.get(f"{part}_weight") for part in parts]
+        return None if any(weight is None for weight in weights) else numpy.zeros(sum(map(len, weights)))  # type: ignore[arg-type]
+
+    return zeros
 
 
 def names(text: str) -> tuple[str, ...]:
@@ -169,14 +185,14 @@ SEQUENCE = Role(
     "x",
     names(
         "inputs input embeddings embedding tokens hidden_states hidden_state in_features seq emb h hidden src sequence token_embeddings inp "
-        "input_tensor features x_in embedded embeds inputs_embeds"
+        "crystal_values numbers input_tensor features x_in embedded embeds inputs_embeds"
     ),
 )
 WEIGHTS = (
     *(Role(f"{part}_weight", _weight_names(part), is_weight=True, held_as=_STEMS[part]) for part in PARTS),
-    *(Role(f"{part}_bias", _bias_names(part), None, is_weight=True, is_optional=True, held_as=_STEMS[part]) for part in PARTS),
+    *(Role(f"{part}_bias", _bias_names(part), _zeros(part), is_weight=True, is_optional=True, held_as=_STEMS[part]) for part in PARTS),
     Role("fused_weight", names("c_attn qkv w_qkv qkv_proj in_proj wqkv qkv_weight in_proj_weight fused qkv_w w_attn attn")),
-    Role("fused_bias", names("b_qkv qkv_bias bqkv in_proj_bias qkv_b"), None),
+    Role("fused_bias", names("b_qkv qkv_bias bqkv in_proj_bias qkv_b"), _zeros(*PARTS[:3])),
 )
 OUTPUT_ROLES = tuple(role for role in WEIGHTS if role.name == "output_weight")
 WITH_OPTIONAL_OUTPUT = tuple(replace(role, is_optional=True) if role in OUTPUT_ROLES else role for role in WEIGHTS)
@@ -196,8 +212,8 @@ NUM_HEADS = Role(
 )
 
 
-def _size(name: str, called: str, size_of: Callable[[Inputs], Any]) -> Role:
-    return Role(name, names(called), is_size=True, size_of=size_of)
+def _size(name: str, called: str, size_of: Callable[[Inputs], Any], **rest: Any) -> Role:
+    return Role(name, names(called), is_size=True, size_of=size_of, **rest)
 
 
 def _per_head(part: str) -> Callable[[Inputs], int]:
@@ -210,6 +226,7 @@ SIZES = (
         "d_model embed_dim hidden_dim dim n_embd emb_dim embedding_dim d_embed model_dim embed_size emb_size n_state dims d hidden d_hidden "
         "input_size hidden_units model_size embed num_hiddens dmodel embedding_size c n_embed",
         _hidden_size,
+        beside=(("head_dim", "d_out"), lambda inputs: _width(inputs, "query", 1)),
     ),
     _size(
         "head_dim",

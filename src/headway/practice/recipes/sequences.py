@@ -16,14 +16,15 @@ MATRICES = Words("one sequence without a batch axis", "没有批轴的单个序�
 BATCH = Words("a batch axis", "批轴")
 LENGTHS = Words("keys of another length than the queries", "键与查询长度不同的输入")
 WIDTHS = Words("values of another width than the queries", "值与查询宽度不同的输入")
+NARROWER = Words("an input of another width than its projections", "输入与投影宽度不同的情况")
 WHOLE = Words("whole numbers", "整数")
 UNBATCHED = Words(
     "one sequence without a batch axis it takes without an error, and answers wrongly: give it a batch of one",
     "输入没有批轴的单个序列时，它不报错，但结果不对：请加上大小为 1 的批轴",
 )
 
-MASK = numpy.array([[1, 0, 1, 1, 0], [0, 1, 0, 0, 1], [1, 1, 0, 0, 1], [0, 0, 1, 1, 0], [1, 1, 0, 1, 1]], bool)
-"""(queries, keys), not symmetric; every row allows something on and below the diagonal, and something above it where it can."""
+MASK = numpy.array([[1, 0, 1, 1, 0], [0, 1, 0, 0, 1], [1, 1, 0, 0, 1], [0, 0, 1, 1, 0], [1, 1, 1, 1, 1]], bool)
+"""(queries, keys), not symmetric; every row allows something on and below the diagonal, the last one everything."""
 
 PADDING = numpy.arange(5) < numpy.array([3, 5])[:, None]
 """(batch, keys)."""

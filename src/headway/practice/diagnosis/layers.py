@@ -1,0 +1,205 @@
+"""Which array of a whole layer is which weight: norms, feed-forward and attentions are told apart by shape and place, then by name."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from headway.practice.diagnosis.assignment import MOST_PLANS, Place, Plan, plans
+from headway.practice.diagnosis.calling import Call, bind
+from headway.practice.diagnosis.instances import InstanceCall, instance_calls
+from headway.practice.diagnosis.slots import Slot
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercise import Exercise, Inputs
+
+CROSS = r"cross|enc|src|memory|inter|context|dec_enc"
+ALONE = r"ff|mlp|feed|final|out|think"
+PARTS = {2: (r"", rf"{ALONE}|post_att"), 3: (r"", rf"{CROSS}|post_att", ALONE)}
+"""What the norm of each part is called, by how many parts there are; the last that fits is meant."""
+
+NORM = r"norm|ln|gamma|beta|scale|shift|alpha"
+SHIFT = r"bias|beta|shift|offset|^b"
+
+
+def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """The ways to call a layer: as a function of its weights, or as a class that holds them."""
+    if not inspect.isclass(subject.value):
+        binding = bind(subject, exercise.roles)
+        return [] if binding is None else [Call(subject, binding, library)]
+    calls = instance_calls(subject, exercise, library, layer_plans)
+    if any(role.startswith("norm") for call in calls if isinstance(call, InstanceCall) for role in call.plan.roles):
+        return calls
+    norms = [replace(role, is_optional=True) if role.name.startswith("norm") else role for role in exercise.roles]
+    return instance_calls(subject, replace(exercise, roles=tuple(norms)), library, layer_plans)
+
+
+def layer_plans(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
+    """Every way to say what the arrays of a layer hold that names, shapes and places leave open."""
+    norms = list(_norms(slots, inputs))
+    places = _norm_places(norms, inputs)
+    left = [slot for slot in slots if not any(slot in unit for unit in norms)]
+    inner = [slot for slot in left if _rank(slot) == 2 and _is_inner(slot, inputs)]
+    places |= _feed_forward_places(inner, left, inputs)
+    attending = [slot for slot in left if slot.name not in places and slot not in inner]
+    found = []
+    for attention in _attention_places(attending, inputs, exercise):
+        plan = Plan({**places, **attention.places}, attention.notes)
+        if plan.places and plan not in found:
+            found.append(plan)
+    return found[:MOST_PLANS]
+
+
+def _rank(slot: Slot) -> int:
+    return len([size for size in slot.shape if size > 1]) or 1
+
+
+def _width(inputs: Inputs) -> int:
+    return int(inputs["down_weight"].shape[0])
+
+
+def _is_inner(slot: Slot, inputs: Inputs) -> bool:
+    """Whether it is as large as a weight of the feed-forward."""
+    return sorted(size for size in slot.shape if size > 1) == sorted(inputs["up_weight"].shape)
+
+
+def _norms(slots: Sequence[Slot], inputs: Inputs) -> Iterator[list[Slot]]:
+    """The arrays of each norm: vectors with no matrix beside them, or of a name that says so."""
+    owners: dict[Any, list[Slot]] = {}
+    for slot in slots:
+        owners.setdefault(slot.path[:-1], []).append(slot)
+    for path, members in owners.items():
+        vectors = [slot for slot in members if _rank(slot) == 1 and _size(slot) == _width(inputs)]
+        if len(vectors) < len(members):
+            by_number: dict[Any, list[Slot]] = {}
+            for slot in vectors:
+                if re.search(NORM, str(slot.path[-1]), re.IGNORECASE):
+                    by_number.setdefault(_number(str(slot.path[-1])), []).append(slot)
+            yield from by_number.values()
+        elif path and len(vectors) <= 2:
+            yield vectors
+        else:
+            yield from (list(each) for _, each in itertools.groupby(vectors, lambda slot: _number(str(slot.path[-1]))))
+
+
+def _size(slot: Slot) -> int:
+    size = 1
+    for each in slot.shape:
+        size *= each
+    return size
+
+
+def _number(name: str) -> int | None:
+    """The last number in a name, a_2 and b_2 of one norm apart."""
+    numbers = re.findall(r"\d+", name)
+    return int(numbers[-1]) if numbers else None
+
+
+def _norm_places(norms: Sequence[list[Slot]], inputs: Inputs) -> dict[str, Place]:
+    """The norms in the order of their parts: by their names, else by the numbers in these, else as they were made."""
+    count = sum(f"norm_{place}_weight" in inputs for place in (1, 2, 3)) or 2
+    names = [".".join(map(str, unit[0].path[:-1] or unit[0].path)).lower() for unit in norms]
+    places = {}
+    for unit, part in zip(norms, _parts_of(names, count), strict=True):
+        if part is None:
+            continue
+        shifts = [slot for slot in unit if re.search(SHIFT, str(slot.path[-1]).lower())]
+        for slot in unit:
+            is_shift = slot in shifts if len(shifts) < len(unit) else slot is not unit[0]
+            places[slot.name] = Place((f"norm_{part + 1}_{'bias' if is_shift else 'weight'}",))
+    return places
+
+
+def _parts_of(names: Sequence[str], count: int) -> list[int | None]:
+    said = [max(part for part, pattern in enumerate(PARTS[count]) if re.search(pattern, name)) for name in names]
+    if len(set(said)) == len(names):
+        return list(said)
+    numbers = [_number(name) for name in names]
+    order = sorted(range(len(names)), key=lambda place: (numbers[place] or 0) if None not in numbers else place)
+    place_of = {name: place for place, name in enumerate(order)}
+    return [place_of[place] if place_of[place] < count else None for place in range(len(names))]
+
+
+def _feed_forward_places(inner: Sequence[Slot], slots: Sequence[Slot], inputs: Inputs) -> dict[str, Place]:
+    """The two matrices between width and inner width, and the biases beside them."""
+    if len(inner) < 2:
+        return {}
+    width = _width(inputs)
+    is_known = inner[0].is_out_first or inner[0].shape[-1] == 1
+    first, second = inner[:2]
+    if is_known and first.shape[0] == width:
+        first, second = second, first
+    is_turned = not is_known and first.shape[0] == width
+    places = {first.name: Place(("up_weight",), is_turned), second.name: Place(("down_weight",), is_turned)}
+    owners = {first.path[:-1], second.path[:-1]}
+    for slot in slots:
+        if _rank(slot) > 1 or slot.path[:-1] not in owners:
+            continue
+        if _size(slot) == inputs["up_weight"].shape[0]:
+            places[slot.name] = Place(("up_bias",))
+        elif slot.path[:-1] == second.path[:-1] and (len(owners) == 2 or re.search(r"2|down|out|proj", str(slot.path[-1]))):
+            places[slot.name] = Place(("down_bias",))
+    return places
+
+
+def _attention_places(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
+    """The ways to say what the attentions hold, one attention or two."""
+    prefixes = [role.name.removesuffix("query_weight") for role in exercise.roles if role.name.endswith("query_weight")]
+    whole = sum(_size(slot) for slot in slots if _rank(slot) > 1)
+    is_one = whole < 6 * _width(inputs) ** 2  # one attention holds four squares
+    units = _units(slots, 1 if is_one else len(prefixes))
+    ways = [_of_one(unit, prefix, inputs, exercise) for unit, prefix in zip(units, prefixes, strict=False)]
+    if len(ways) == 2 and len(ways[0]) == len(ways[1]):  # two of one class hold what they hold in one way
+        together = list(zip(*ways, strict=True))
+    else:
+        together = list(itertools.islice(itertools.product(*ways), MOST_PLANS))
+    return [Plan({name: place for plan in each for name, place in plan.places.items()}, each[0].notes if each else ()) for each in together]
+
+
+def _units(slots: Sequence[Slot], count: int) -> list[list[Slot]]:
+    """The arrays of each attention: those under one name; of two, that to the encoder last."""
+    if count == 1:
+        return [list(slots)]
+    groups: dict[Any, list[Slot]] = {}
+    depth = 2 if len({slot.path[0] for slot in slots}) == 1 else 1
+    for slot in slots:
+        groups.setdefault(slot.path[:depth], []).append(slot)
+    if len(groups) == count:
+        units = list(groups.values())
+        is_cross = [bool(re.search(CROSS, ".".join(map(str, path)).lower())) for path in groups]
+        return units[::-1] if is_cross == [True, False] else units
+    cross = [slot for slot in slots if re.search(CROSS, slot.name.lower())]
+    if cross:
+        return [[slot for slot in slots if slot not in cross], cross]
+    return [list(slots)] if len(groups) == 1 else [list(slots[: len(slots) // 2]), list(slots[len(slots) // 2 :])]
+
+
+def _of_one(slots: Sequence[Slot], prefix: str, inputs: Inputs, exercise: Exercise) -> list[Plan]:
+    """The ways to say what one attention holds, as an exercise of its own."""
+    own = [role for role in exercise.roles if role.is_weight and role.name.startswith(prefix) and _is_attention(role.name)]
+    roles = tuple(replace(role, name=role.name.removeprefix(prefix)) for role in own)
+    given = {name.removeprefix(prefix): value for name, value in inputs.items() if name.startswith(prefix) and _is_attention(name)}
+    shared = _shared([slot.path for slot in slots])
+    trimmed = [replace(slot, path=slot.path[shared:]) for slot in slots]
+    start = "".join(f"{part}." for part in slots[0].path[:shared]) if slots else ""
+    found = plans(trimmed, given | {"num_heads": inputs["num_heads"]}, replace(exercise, roles=roles))
+    return [replace(plan, places=_full(plan.places, start, prefix)) for plan in found] or [Plan({})]
+
+
+def _is_attention(name: str) -> bool:
+    return bool(re.search(r"(query|key|value|output)_(weight|bias)$", name))
+
+
+def _shared(paths: Sequence[tuple[Any, ...]]) -> int:
+    """How many steps all paths have in common, their last ones apart."""
+    depth = 0
+    while paths and all(len(path) > depth + 1 and path[depth] == paths[0][depth] for path in paths):
+        depth += 1
+    return depth
+
+
+def _full(places: Mapping[str, Place], start: str, prefix: str) -> dict[str, Place]:
+    return {start + name: replace(place, roles=tuple(prefix + role for role in place.roles)) for name, place in places.items()}

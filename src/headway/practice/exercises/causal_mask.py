@@ -1,0 +1,281 @@
+"""causal_mask: every query sees its own position and those before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, additive, fill_recovery, forms, mask_calls
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, query_len: int | None = None, past_len: int = 0, x: Any = None, pad_id: int = 0) -> Any:
+    """The definition in steps: triangle, keys, combine (with padding, where x is given), say."""
+    query_len = query_len if x is None else x.shape[-1]
+    allowed = steps.keys(steps.triangle(query_len, past_len), past_len)
+    return steps.say(allowed if x is None else _real_rows(steps.combine(allowed, (x != pad_id)[:, None, :]), x, pad_id))
+
+
+def definition(query_len: int | None = None, past_len: int = 0, x: Any = None, pad_id: int = 0) -> Any:
+    """headway.functions' causal mask, with the padding of x hidden too."""
+    if x is None:
+        assert query_len is not None
+        return functions.causal_mask(query_len, query_len + past_len)
+    is_real = x != pad_id
+    real = functions.padding_mask(is_real.sum(-1), x.shape[-1], is_left=not is_real[:, 0].all())[:, 0]
+    return _real_rows(functions.causal_mask(x.shape[-1]) & real, x, pad_id)
+
+
+def _real_rows(allowed: Any, x: Any, pad_id: int) -> Any:
+    """What rows of padding see is nobody's concern: nothing, here."""
+    return allowed & (x != pad_id)[:, :, None]
+
+
+def triangle(query_len: int, past_len: int, shift: int = 0) -> Any:
+    """True at and below the diagonal that ends in the corner, moved up by `shift`."""
+    return numpy.tril(numpy.ones((query_len, query_len + past_len), bool), past_len + shift)
+
+
+STEPS = {
+    "triangle": triangle,
+    "keys": lambda allowed, past_len: allowed,
+    "combine": lambda allowed, real: allowed & real,
+    "say": lambda allowed: allowed,
+}
+
+USE = Words(
+    "key j is visible to query i where j <= i: tril(ones((n, n))), or where True hides, triu(ones((n, n)), 1)",
+    "当 j <= i 时，键 j 对查询 i 可见：tril(ones((n, n)))；若 True 表示隐藏，则为 triu(ones((n, n)), 1)",
+)
+SQUARE = Words("without a cache, nothing shows", "不用缓存时看不出来")
+
+MISTAKES = (
+    Mistake(
+        "diagonal_hidden",
+        {"triangle": lambda query_len, past_len: triangle(query_len, past_len, -1)},
+        Words(
+            "a position does not see itself: the diagonal is hidden, and the first row sees nothing at all (NaN after softmax)",
+            "每个位置看不到自己：对角线被遮住，第一行什么也看不到（softmax 之后是 NaN）",
+        ),
+        USE,
+        pattern=r"tri[ulq]?|diagonal|<|>|k *=",
+    ),
+    Mistake(
+        "one_later_visible",
+        {"triangle": lambda query_len, past_len: triangle(query_len, past_len, 1)},
+        Words("every position sees the one behind it, which it is to predict: one off", "每个位置能看到它要预测的下一个位置：偏了一格"),
+        USE,
+        hides=Words("training looks wonderful: the answer is in view", "训练时损失低得出奇：答案就在眼前"),
+        pattern=r"tri[ulq]?|diagonal|<|>|k *=",
+    ),
+    Mistake(
+        "nothing_hidden",
+        {"triangle": lambda query_len, past_len: numpy.ones((query_len, query_len + past_len), bool)},
+        Words("later positions are not hidden: every position sees every other", "没有隐藏后面的位置：每个位置都能看到全部"),
+        Words(
+            "key j is visible to query i where j <= i; a padding mask is joined by `and`, not by `or`",
+            "当 j <= i 时，键 j 对查询 i 可见；与填充掩码要用 and 合并，而不是 or",
+        ),
+        pattern=r"ones|zeros|tri|\|",
+    ),
+    Mistake(
+        "upper_triangle_kept",
+        {
+            "triangle": lambda query_len, past_len: numpy.triu(numpy.ones((query_len, query_len + past_len), bool), past_len),
+            "say": additive,
+        },
+        Words(
+            "it is turned around: a position sees itself and what comes behind it, not what came before",
+            "方向反了：每个位置看到的是自己与后面，而不是前面",
+        ),
+        USE,
+        pattern=r"tri[ul]|<|>",
+    ),
+    Mistake(
+        "aligned_top_left",
+        {"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
+        Words(
+            "behind a cache it starts at the top left: the first new query sees the very first key alone",
+            "使用缓存时它从左上角对齐：第一个新查询只看得到最早的那个键",
+        ),
+        Words(
+            "query i stands at position past_len + i: tril(ones((q, k)), k - q)", "查询 i 位于位置 past_len + i：tril(ones((q, k)), k - q)"
+        ),
+        hides=SQUARE,
+        pattern=r"tri[ul]|<|>",
+    ),
+    Mistake(
+        "cache_hidden",
+        {"keys": lambda allowed, past_len: allowed & (numpy.arange(allowed.shape[1]) >= past_len)},
+        Words("the keys of the cache are hidden from the new queries", "缓存中的键对新查询不可见"),
+        Words("all that came before may be attended to: put zeros (or True) there", "之前的全部可见：在那里填 0（或 True）"),
+        hides=SQUARE,
+        pattern=r"cat|stack|concat|ones|zeros",
+    ),
+    Mistake(
+        "cache_left_out",
+        {"keys": lambda allowed, past_len: allowed[:, past_len:]},
+        Words(
+            "it has no columns for the keys of the cache: it is (n, n), not (n, past_len + n)",
+            "没有为缓存中的键留出列：形状是 (n, n)，而不是 (n, past_len + n)",
+        ),
+        Words("a column for every key: (n, past_len + n)", "每个键一列：(n, past_len + n)"),
+        hides=SQUARE,
+        pattern=r"ones|full|tri",
+    ),
+    *FORMS_MISTAKES,
+)
+
+
+def _decoded(answer: Any, inputs: Inputs, form: Form) -> Any:
+    """(queries, keys), or (batch, queries, keys) with padding."""
+    if not isinstance(answer, numpy.ndarray) or answer.ndim < 2:
+        return answer
+    x = inputs.get("x")
+    if x is None:
+        rows = answer.reshape(-1, *answer.shape[-2:])
+        answer = rows[0] if len(rows) and numpy.array_equal(rows, numpy.broadcast_to(rows[:1], rows.shape), equal_nan=True) else answer
+    elif answer.ndim == 4 and answer.shape[1] == 1:
+        answer = answer[:, 0]
+    read = form.read(answer)
+    is_told = x is not None and isinstance(read, numpy.ndarray) and read.dtype == bool and read.ndim == 3
+    return _real_rows(read, x, inputs.get("pad_id", 0)) if is_told else read
+
+
+def _tokens(*shape: int) -> Any:
+    return numpy.arange(3, 3 + int(numpy.prod(shape))).reshape(shape)
+
+
+SEQUENCES = (
+    lambda query_len, key_len: _tokens(2, query_len),
+    lambda query_len, key_len: numpy.zeros((2, query_len, 6)),
+    lambda query_len, key_len: numpy.zeros((2, 3, query_len, key_len)),
+)
+"""Token ids, embeddings, scores."""
+
+
+def _examples() -> list[Inputs]:
+    """Four positions, as a number, and as each of these."""
+    size = {"query_len": 4, "past_len": 0, "key_len": 4}
+    return [size | {"x": make(4, 4)} for make in SEQUENCES]
+
+
+def _as_key_len(inputs: Inputs) -> Inputs:
+    rest = {name: value for name, value in inputs.items() if name != "past_len"}
+    return rest if "query_len" not in inputs else rest | {"key_len": inputs["query_len"] + inputs.get("past_len", 0)}
+
+
+def _as_sequence(make: Any) -> Any:
+    def encode(inputs: Inputs) -> Inputs | None:
+        if "x" in inputs:
+            return inputs
+        x = make(inputs["query_len"], inputs["query_len"] + inputs.get("past_len", 0))
+        return None if "past_len" in inputs and x.ndim < 4 else {"x": x}
+
+    return encode
+
+
+def _sequence_taken(ask: Any) -> Convention | None:
+    """Which of these makes a mask of the right size."""
+    for inputs, make in zip(_examples(), SEQUENCES, strict=True):
+        answer = ask(inputs)
+        if isinstance(answer, numpy.ndarray) and answer.shape[-2:] == (4, 4):
+            return Convention(encode=_as_sequence(make))
+    return None
+
+
+TAKES = (
+    Convention(),
+    Convention(encode=_as_key_len, role="key_len"),
+    Convention(reads=_sequence_taken, role="x", without="query_len"),
+)
+"""How many queries and keys there are: as numbers, or by the shape of something."""
+
+TOP_LEFT = (
+    Convention(),
+    Convention(
+        Words(
+            "with fewer queries than keys your mask starts at the top left, as torch's is_causal does: right for a first pass, "
+            "not behind a cache, where the newest query sits at the newest key",
+            "查询少于键时，你的掩码从左上角对齐（与 torch 的 is_causal 相同）：首次前向没有问题，但使用缓存时，最新的查询应对齐最新的键",
+        ),
+        steps={"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
+        role="key_len",
+    ),
+)
+
+CACHED = Words("fewer queries than keys", "查询少于键的情况")
+PADDED = Words("padding in the sequences", "序列中的填充")
+LEFT = Words(
+    "padding on the left stays visible: it must be hidden in the columns, for whoever pads there",
+    "左侧的填充仍然可见：若在左侧填充，应在列上把它遮住",
+)
+
+
+def probes() -> tuple[Probe, ...]:
+    """Sizes of every kind; behind a cache; with padding."""
+    tokens = numpy.array([[5, 6, 7, 0, 0], [8, 9, 4, 5, 0], [3, 4, 5, 6, 7]])
+    return (
+        Probe("five", {"query_len": 5}),
+        Probe("three", {"query_len": 3}),
+        Probe("eight", {"query_len": 8}),
+        Probe("behind a cache", {"query_len": 3, "past_len": 2}, CACHED),
+        Probe("far behind", {"query_len": 4, "past_len": 5}, CACHED),
+        Probe("one token", {"query_len": 1, "past_len": 4}, CACHED),
+        Probe("padded", {"x": tokens, "pad_id": 0}, PADDED),
+        Probe("padded, another id", {"x": numpy.where(tokens == 0, 9, tokens % 9), "pad_id": 9}, PADDED),
+        Probe("padded on the left", {"x": numpy.array([[0, 0, 5, 6, 7], [0, 8, 9, 4, 5]]), "pad_id": 0}, caution=LEFT),
+    )
+
+
+EXERCISE = Exercise(
+    name="causal_mask",
+    title=Words("causal mask", "因果掩码"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role(
+            "query_len",
+            tuple(
+                "size sz seq_len n t l length len dim seq_length seqlen num_tokens context_length block_size max_len max_length max_seq_len tgt_len "
+                "target_len q_len s trg_len seq_size sequence_length n_tokens context_size ctx_len n_ctx steps lq q".split()
+            ),
+        ),
+        Role("x", tuple("seq tgt trg tokens inputs input input_ids ids scores attn_scores target y embeddings tgt_ids trg_ids".split())),
+        Role("key_len", tuple("s src_len k_len kv_len s_len lk k total_len source_len num_keys kv_seq_len".split())),
+        Role(
+            "past_len",
+            tuple(
+                "offset start_pos past past_kv_len past_length cache_len cache_length start past_key_values_length past_kv_length num_past "
+                "start_position cached_len".split()
+            ),
+            neutral=0,
+        ),
+        Role(
+            "pad_id",
+            tuple("pad pad_idx pad_token pad_token_id padding_idx tgt_pad_idx trg_pad_idx padding_id pad_index".split()),
+            neutral=0,
+        ),
+        *OPTIONS,
+    ),
+    called=r"^(?!.*(apply|attention|sliding|window)).*(causal_?mask|look_?ahead|subsequent|no_?peek|future_?mask|triangular_?mask|tril_?mask"
+    r"|autoregressive_?mask|make_std_mask|(trg|tgt|target|decoder)_?mask)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, TOP_LEFT),
+    recoveries=(fill_recovery({"query_len": 4}),),
+    equation="mask[i, j] = (j <= i)",
+    hints=(
+        Words("A position may look at itself and at what came before.", "每个位置可以看自己和前面的位置。"),
+        Words("Compare the position of every key with that of every query.", "把每个键的位置与每个查询的位置比较。"),
+        Words(
+            "tril(ones((n, n), bool)); with k keys, tril(ones((n, k), bool), k - n)",
+            "tril(ones((n, n), bool))；有 k 个键时为 tril(ones((n, k), bool), k - n)",
+        ),
+    ),
+    calls=mask_calls,
+)

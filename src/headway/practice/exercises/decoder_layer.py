@@ -1,0 +1,407 @@
+"""decoder_layer: causal self-attention, attention to the encoder's output, a feed-forward, each with a norm and a way around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.functions import DecoderLayerWeights
+from headway.practice.diagnosis.layers import layer_calls
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.recipes import projections
+from headway.practice.recipes.attention import MASK_SHAPES
+from headway.practice.recipes.attention_mistakes import without
+from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.layer_conventions import RETURNS, Settled, both
+from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, moved, wiring
+from headway.practice.recipes.layers import (
+    BIASED,
+    PROJECTED,
+    SIZES,
+    STEPS,
+    Draw,
+    attention_held,
+    attention_weights,
+    feed_forward_weights,
+    layer,
+    norm_weights,
+    think,
+    weight_roles,
+)
+from headway.practice.recipes.projection_forms import IN_OUT, turned
+from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
+from headway.practice.words import Words
+
+PREFIXES = ("self_", "cross_")
+
+
+def recipe(steps: Any, x: Any, encoder_output: Any, num_heads: int, mask: Any = None, encoder_mask: Any = None, **held: Any) -> Any:
+    """The definition in steps: masks, context, whose (weights), those of recipes.layers, and of recipes.projections for both attentions."""
+    mask, encoder_mask = steps.masks(mask, encoder_mask)
+    own, other = steps.whose(attention_held(held, "self_"), attention_held(held, "cross_"))
+
+    def attend(x: Any) -> Any:
+        return projections.recipe(steps, x, x, x, num_heads=num_heads, mask=mask, is_causal=steps.is_decoder(), **own)
+
+    def attend_to_encoder(x: Any) -> Any:
+        query, key, value = steps.context(x, encoder_output)
+        return projections.recipe(steps, query, key, value, num_heads=num_heads, mask=encoder_mask, **other)
+
+    return layer(steps, x, (attend, attend_to_encoder, lambda x: think(steps, x, held)), held)
+
+
+def definition(x: Any, encoder_output: Any, num_heads: int, mask: Any = None, encoder_mask: Any = None, **held: Any) -> Any:
+    """headway.functions' decoder layer."""
+    weights = DecoderLayerWeights(
+        attention_weights(held, "self_"),
+        norm_weights(held, 1),
+        attention_weights(held, "cross_"),
+        norm_weights(held, 2),
+        feed_forward_weights(held),
+        norm_weights(held, 3),
+    )
+    return functions.decoder_layer(x, encoder_output, weights, num_heads=num_heads, mask=mask, encoder_mask=encoder_mask)
+
+
+STEPS_HERE = STEPS | {
+    "masks": lambda mask, encoder_mask: (mask, encoder_mask),
+    "whose": lambda own, other: (own, other),
+    "is_decoder": lambda: True,
+    "context": lambda x, encoder_output: (x, encoder_output, encoder_output),
+}
+
+CROSS = r"cross|enc|memory|src"
+QUERY = Words(
+    "attention(query=x, key=encoder_output, value=encoder_output)", "attention(query=x, key=encoder_output, value=encoder_output)"
+)
+LENGTHS = Words("with source and target of one length the shapes fit", "源与目标等长时，形状看不出问题")
+
+OWN = (
+    Mistake(
+        "later_positions_visible",
+        {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (None, encoder_mask)},
+        Words(
+            "self-attention is not causal: positions see those behind them, which they are to predict (the target mask is not used)",
+            "自注意力不是因果的：每个位置能看到它要预测的后续位置（没有用到目标掩码）",
+        ),
+        Words("give the target mask (causal) to self-attention", "把目标（因果）掩码传给自注意力"),
+        hides=Words("training looks wonderful: the answer is in view", "训练时损失低得出奇：答案就在眼前"),
+        pattern=r"self_att|attn|mask",
+    ),
+    Mistake(
+        "masks_exchanged",
+        {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (encoder_mask, mask)},
+        Words(
+            "source mask and target mask have changed places: self-attention gets the source's, cross-attention the target's",
+            "源掩码与目标掩码互换了：自注意力用了源掩码，交叉注意力用了目标掩码",
+        ),
+        Words("target mask for self-attention, source mask for cross-attention", "自注意力用目标掩码，交叉注意力用源掩码"),
+        hides=LENGTHS,
+        pattern=r"mask",
+    ),
+    Mistake(
+        "target_mask_for_both",
+        {"masks": lambda mask, encoder_mask: (mask, mask)},
+        Words("cross-attention gets the target's mask; it must get the source's", "交叉注意力用了目标掩码，应使用源掩码"),
+        Words("cross-attention takes the mask of the source's padding", "交叉注意力应使用源序列的填充掩码"),
+        hides=LENGTHS,
+        pattern=r"mask",
+    ),
+    Mistake(
+        "source_mask_for_both",
+        {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (encoder_mask, encoder_mask)},
+        Words("self-attention gets the source's mask; it must get the target's (causal)", "自注意力用了源掩码，应使用目标（因果）掩码"),
+        Words("self-attention takes the target mask", "自注意力应使用目标掩码"),
+        hides=LENGTHS,
+        pattern=r"mask",
+    ),
+    Mistake(
+        "source_mask_ignored",
+        {"masks": lambda mask, encoder_mask: (mask, None)},
+        Words("cross-attention gets no mask: padding of the source is attended to", "交叉注意力没有用掩码：会关注到源序列的填充"),
+        Words("give the source mask to cross-attention", "把源掩码传给交叉注意力"),
+        hides=Words("sources of one length do not show it", "源序列等长时看不出来"),
+        pattern=CROSS,
+    ),
+    Mistake(
+        "query_from_the_encoder",
+        {"context": lambda x, encoder_output: (encoder_output, x, x)},
+        Words(
+            "in cross-attention the queries come from the encoder, keys and values from the decoder: it must be the other way around",
+            "交叉注意力中 query 来自编码器，key 与 value 来自解码器：应当相反",
+        ),
+        QUERY,
+        hides=LENGTHS,
+        pattern=CROSS,
+    ),
+    Mistake(
+        "encoder_not_used",
+        {"context": lambda x, encoder_output: (x, x, x)},
+        Words("the encoder's output is never used: cross-attention attends to x", "没有用到编码器的输出：交叉注意力关注的是 x 自己"),
+        QUERY,
+        pattern=CROSS,
+    ),
+    Mistake(
+        "encoder_not_used_unmasked",
+        {"context": lambda x, encoder_output: (x, x, x), "masks": lambda mask, encoder_mask: (mask, None)},
+        Words("the encoder's output is never used: cross-attention attends to x", "没有用到编码器的输出：交叉注意力关注的是 x 自己"),
+        QUERY,
+        pattern=CROSS,
+        said_as="encoder_not_used",
+    ),
+    Mistake(
+        "values_from_the_decoder",
+        {"context": lambda x, encoder_output: (x, encoder_output, x)},
+        Words(
+            "cross-attention takes keys from the encoder, but values from the decoder", "交叉注意力的 key 来自编码器，value 却来自解码器"
+        ),
+        QUERY,
+        hides=LENGTHS,
+        pattern=CROSS,
+    ),
+    Mistake(
+        "keys_from_the_decoder",
+        {"context": lambda x, encoder_output: (x, x, encoder_output)},
+        Words(
+            "cross-attention takes values from the encoder, but keys from the decoder", "交叉注意力的 value 来自编码器，key 却来自解码器"
+        ),
+        QUERY,
+        hides=LENGTHS,
+        pattern=CROSS,
+    ),
+    Mistake(
+        "query_and_keys_from_the_encoder",
+        {"context": lambda x, encoder_output: (encoder_output, encoder_output, x)},
+        Words(
+            "cross-attention takes queries and keys from the encoder, and values from the decoder",
+            "交叉注意力的 query 与 key 来自编码器，value 来自解码器",
+        ),
+        QUERY,
+        hides=LENGTHS,
+        pattern=CROSS,
+    ),
+    Mistake(
+        "everything_from_the_encoder",
+        {"context": lambda x, encoder_output: (encoder_output, encoder_output, encoder_output)},
+        Words("cross-attention takes everything from the encoder: x is not asked with", "交叉注意力全部取自编码器：没有用 x 去查询"),
+        QUERY,
+        hides=LENGTHS,
+        pattern=CROSS,
+    ),
+    Mistake(
+        "self_attention_for_both",
+        {"whose": lambda own, other: (own, own)},
+        Words("one attention does both: the other's weights are never used", "两处用了同一个注意力：另一个的权重没有用上"),
+        Words("self-attention and cross-attention have weights of their own", "自注意力与交叉注意力各有自己的权重"),
+        pattern=r"att",
+        said_as="attention_shared",
+    ),
+    Mistake(
+        "cross_attention_for_both",
+        {"whose": lambda own, other: (other, other)},
+        Words("one attention does both: the other's weights are never used", "两处用了同一个注意力：另一个的权重没有用上"),
+        Words("self-attention and cross-attention have weights of their own", "自注意力与交叉注意力各有自己的权重"),
+        pattern=r"att",
+        said_as="attention_shared",
+    ),
+)
+
+MISTAKES = (
+    *wiring((Words("self-attention", "自注意力"), Words("cross-attention", "交叉注意力"), Words("the feed-forward", "前馈网络"))),
+    *moved(
+        "cross_attention_first",
+        (1, 0, 2),
+        Words("cross-attention comes before self-attention", "交叉注意力放在了自注意力之前"),
+        Words("self-attention, then cross-attention, then the feed-forward", "先自注意力，再交叉注意力，最后前馈网络"),
+        CROSS,
+    ),
+    *moved(
+        "feed_forward_before_cross_attention",
+        (0, 2, 1),
+        Words("the feed-forward comes before cross-attention", "前馈网络放在了交叉注意力之前"),
+        Words("self-attention, then cross-attention, then the feed-forward", "先自注意力，再交叉注意力，最后前馈网络"),
+        r"ff|mlp|feed",
+    ),
+    *OWN,
+    *THINKING,
+    *without(ATTENDING, "attends_over_heads"),  # with sequences of two lengths it raises
+    *MASKING,
+)
+
+BATCH = Words("a batch axis", "批轴")
+BOTH = Words("both masks", "两个掩码")
+EACH = Words("a target mask for each sequence of its own", "每个序列各自的目标掩码")
+SOURCE = Words("a mask of the source alone", "只有源掩码")
+TARGET = Words("a mask of the target alone", "只有目标掩码")
+
+
+def probes() -> tuple[Probe, ...]:
+    """With and without biases; a source of another length and of the same; both masks, each alone, none."""
+    draw = Draw(67, 6, 2)
+    bare, biased = draw.weights(PREFIXES), draw.weights(PREFIXES, biases=BIASED)
+    lower = numpy.tril(numpy.ones((5, 5), bool))
+    source = (numpy.arange(7) < numpy.array([[4], [7]]))[:, None, None]
+    padding, short = PADDING[:, None, None], (numpy.arange(5) < numpy.array([[4], [2]]))[:, None, None]
+
+    def given(source_len: int = 7) -> Inputs:
+        return {"x": draw.sequence(2, 5), "encoder_output": draw.sequence(2, source_len)}
+
+    def one() -> Inputs:
+        return {"x": draw.sequence(5), "encoder_output": draw.sequence(7)}
+
+    return (
+        Probe("no masks", given() | bare, BATCH),
+        Probe("biases", given() | biased, BATCH),
+        Probe("inner biases", given() | draw.weights(PREFIXES, biases=("up",)), BATCH),
+        Probe("output biases", given() | draw.weights(PREFIXES, biases=PROJECTED), BATCH),
+        Probe("norms without biases", given() | draw.weights(PREFIXES, norm_biases=False), BATCH),
+        Probe("norms without weights", given() | draw.weights(PREFIXES, norms=False), BATCH),
+        Probe("one length", given(5) | bare, BATCH),
+        Probe("masked", given() | bare | {"mask": lower, "encoder_mask": source}, BOTH),
+        Probe("masked, biases", given() | biased | {"mask": lower, "encoder_mask": source}, BOTH),
+        Probe("masked, some hidden", given() | bare | {"mask": MASK & lower, "encoder_mask": source}, BOTH),
+        Probe("masked, one length", given(5) | bare | {"mask": lower & padding, "encoder_mask": short}, EACH),
+        Probe("target masked", given() | bare | {"mask": lower}, TARGET),
+        Probe("target masked, biases", given() | biased | {"mask": MASK & lower}, TARGET),
+        Probe("source masked", given() | bare | {"encoder_mask": source}, SOURCE),
+        Probe("source masked, biases", given(5) | biased | {"encoder_mask": short}, SOURCE),
+        Probe("single", one() | bare, SINGLE, UNBATCHED),
+        Probe("single, masked", one() | bare | {"mask": MASK & lower}, SINGLE, UNBATCHED),
+    )
+
+
+def _both(convention: Convention, *, of_source: Convention | None = None) -> Convention:
+    """What holds for one mask, for both: that of the source looks from x at the encoder's output."""
+    other = of_source or convention
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        said = convention.encode({name: inputs[name] for name in ("x", "mask") if name in inputs})
+        source = {"x": inputs["x"], "context": inputs["encoder_output"]}
+        if "encoder_mask" in inputs:
+            source["mask"] = inputs["encoder_mask"]
+        source_said = other.encode(source)
+        if said is None or source_said is None:
+            return None
+        masks = {"mask": said, "encoder_mask": source_said}
+        now = {name: each["mask"] for name, each in masks.items() if name in inputs}
+        return inputs if all(now[name] is inputs[name] for name in now) else inputs | now
+
+    return Convention(convention.name if of_source is None else other.name, encode)
+
+
+SHAPES = (
+    *(_both(convention) for convention in MASK_SHAPES[:-1]),
+    _both(MASK_SHAPES[0], of_source=MASK_SHAPES[-1]),
+    _both(MASK_SHAPES[2], of_source=MASK_SHAPES[-1]),
+)
+
+BY_MASK = (
+    Convention(),
+    Convention(steps={"is_decoder": lambda: False}, role="mask"),
+)
+"""Whether it hides later positions by itself, or by the target mask alone."""
+
+
+def _key_and_value(inputs: Inputs) -> Inputs:
+    rest = {name: value for name, value in inputs.items() if name != "encoder_output"}
+    return rest | {"key": inputs["encoder_output"], "value": inputs["encoder_output"]}
+
+
+def _settled() -> Settled:
+    draw, lower = Draw(5, 6, 2), numpy.tril(numpy.ones((5, 5), bool))
+    example = _twice({"x": draw.sequence(3, 5), "encoder_output": draw.sequence(3, 5)} | draw.example(PREFIXES))
+    free = {"mask": numpy.ones((5, 5), bool), "encoder_mask": numpy.ones((3, 1, 1, 5), bool)}
+    hiding = {"mask": MASK & lower, "encoder_mask": numpy.broadcast_to(numpy.arange(5) < 3, (3, 1, 1, 5))}
+    return Settled(_answer, example, free, hiding, MISTAKES, ({}, BY_MASK[1].steps, *({"masks": _one_mask(place)} for place in (0, 1))))
+
+
+def _one_mask(place: int) -> Step:
+    """For who takes one mask alone."""
+    return lambda mask, encoder_mask: (mask, None) if place == 0 else (None, encoder_mask)
+
+
+def _twice(inputs: Inputs) -> Inputs:
+    return inputs | _key_and_value(inputs)
+
+
+def _answer(steps: Mapping[str, Step], inputs: Inputs) -> Any:
+    inputs = {name: value for name, value in inputs.items() if name not in ("key", "value")}
+    return EXERCISE.answer(inputs, (), (Convention(steps=steps),))
+
+
+SETTLED = _settled()
+
+EXERCISE = Exercise(
+    name="decoder_layer",
+    title=Words("decoder layer", "解码器层"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS_HERE,
+    roles=(
+        Role(
+            "x",
+            tuple(
+                "tgt trg target dec dec_input dec_inputs dec_in y inputs input decoder_input dec_output h hidden_states inp tgt_emb x_dec out".split()
+            ),
+        ),
+        Role(
+            "encoder_output",
+            tuple(
+                "enc_output memory enc_out enc encoder_outputs enc_outputs encoder_out mem src encoder_hidden_states enc_src context "
+                "encoder_states cross x_enc enc_hidden encoded m".split()
+            ),
+        ),
+        Role("key", ("k", "keys")),
+        Role("value", ("v", "values")),
+        Role(
+            "mask",
+            tuple(
+                "tgt_mask trg_mask look_ahead_mask slf_attn_mask target_mask causal_mask dec_mask self_attn_mask self_mask t_mask attn_mask "
+                "dec_self_attn_mask decoder_mask self_attention_mask lookahead_mask mask_tgt combined_mask attention_mask".split()
+            ),
+        ),
+        Role(
+            "encoder_mask",
+            tuple(
+                "src_mask memory_mask padding_mask enc_mask cross_mask dec_enc_attn_mask source_mask cross_attn_mask s_mask encoder_attention_mask "
+                "enc_dec_mask cross_attention_mask memory_key_padding_mask src_key_padding_mask enc_padding_mask src_padding_mask mem_mask "
+                "dec_enc_mask pad_mask mask_src".split()
+            ),
+        ),
+        *weight_roles(PREFIXES),
+        Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
+        *SIZES,
+    ),
+    called=r"decoder_?layer|decoder_?block",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (Convention(), Convention(IN_OUT, turned, role="self_query_weight", named=r"^(?!held_)")),
+        RETURNS,
+        SETTLED.wirings(),
+        BY_MASK,
+        SETTLED.masks(both([_both(convention) for convention in MASK_FORMS], SHAPES)),
+        (Convention(), Convention(encode=_key_and_value, role="value", without="encoder_output")),
+    ),
+    fused=projections.FUSED,
+    related=("transformer_block",),
+    equation="x ← norm(x + self_attention(x)),   x ← norm(x + cross_attention(x, encoder_output)),   x ← norm(x + feed_forward(x))",
+    hints=(
+        Words(
+            "Three parts: look at what was written so far, then at what the encoder read, then think alone.",
+            "三个部分：先看已经写出的，再看编码器读到的，最后单独思考。",
+        ),
+        Words(
+            "In cross-attention x asks (query) and the encoder's output answers (key, value).",
+            "交叉注意力中，x 提问（query），编码器的输出作答（key、value）。",
+        ),
+        Words(
+            "x = norm1(x + self_attn(x, x, x, tgt_mask)); x = norm2(x + cross_attn(x, enc, enc, src_mask)); x = norm3(x + ff(x))",
+            "x = norm1(x + self_attn(x, x, x, tgt_mask)); x = norm2(x + cross_attn(x, enc, enc, src_mask)); x = norm3(x + ff(x))",
+        ),
+    ),
+    calls=layer_calls,
+)

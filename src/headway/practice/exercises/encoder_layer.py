@@ -1,0 +1,172 @@
+"""encoder_layer: self-attention, then a feed-forward, each with a norm and a way around it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.functions import EncoderLayerWeights
+from headway.practice.diagnosis.layers import layer_calls
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.recipes import projections
+from headway.practice.recipes.attention import MASK_SHAPES
+from headway.practice.recipes.attention_mistakes import MASKS
+from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.layer_conventions import RETURNS, Settled, both
+from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, chosen, moved, wiring
+from headway.practice.recipes.layers import (
+    BIASED,
+    PROJECTED,
+    SIZES,
+    STEPS,
+    Draw,
+    attention_held,
+    attention_weights,
+    feed_forward_weights,
+    layer,
+    norm_weights,
+    think,
+    weight_roles,
+)
+from headway.practice.recipes.projection_forms import IN_OUT, turned
+from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
+    """The definition in steps: those of recipes.layers, and of recipes.projections for the attention."""
+
+    def attend(x: Any) -> Any:
+        return projections.recipe(steps, x, x, x, num_heads=num_heads, mask=mask, **attention_held(held))
+
+    return layer(steps, x, (attend, lambda x: think(steps, x, held)), held)
+
+
+def definition(x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
+    """headway.functions' encoder layer."""
+    weights = EncoderLayerWeights(attention_weights(held), norm_weights(held, 1), feed_forward_weights(held), norm_weights(held, 2))
+    return functions.encoder_layer(x, weights, num_heads=num_heads, mask=mask)
+
+
+ATTENTION, FEED_FORWARD = Words("attention", "注意力"), Words("the feed-forward", "前馈网络")
+
+MISTAKES = (
+    *wiring((ATTENTION, FEED_FORWARD)),
+    *moved(
+        "feed_forward_first",
+        (1, 0),
+        Words("the feed-forward comes before attention", "前馈网络放在了注意力之前"),
+        Words("attention first, then the feed-forward", "先注意力，后前馈网络"),
+        r"ff|mlp|feed",
+    ),
+    Mistake(
+        "later_positions_hidden",
+        {"is_causal": lambda asked: True},
+        Words("attention is causal: an encoder sees the whole sequence", "注意力是因果的：编码器应看到整个序列"),
+        Words("hide padding alone", "只遮住填充"),
+        pattern=r"causal|tri[lu]|mask",
+    ),
+    *THINKING,
+    *ATTENDING,
+    *chosen(MASKS, "mask_ignored"),
+    *MASKING,
+)
+
+BATCH = Words("a batch axis", "批轴")
+SQUARE = Words("a mask of (queries, keys)", "(queries, keys) 形状的掩码")
+PADDED = Words("a mask of padding", "填充掩码")
+
+
+def probes() -> tuple[Probe, ...]:
+    """With and without biases; masks of both kinds; one sequence alone."""
+    draw = Draw(61, 6, 2)
+    bare, biased = draw.weights(("",)), draw.weights(("",), biases=BIASED)
+    padding = PADDING[:, None, None]
+    return (
+        Probe("batch", {"x": draw.sequence(2, 5)} | bare, BATCH),
+        Probe("biases", {"x": draw.sequence(2, 5)} | biased, BATCH),
+        Probe("inner biases", {"x": draw.sequence(2, 5)} | draw.weights(("",), biases=("up",)), BATCH),
+        Probe("output biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), biases=PROJECTED), BATCH),
+        Probe("norms without biases", {"x": draw.sequence(2, 4)} | draw.weights(("",), norm_biases=False), BATCH),
+        Probe("norms without weights", {"x": draw.sequence(2, 4)} | draw.weights(("",), norms=False), BATCH),
+        Probe("masked", {"x": draw.sequence(2, 5), "mask": MASK} | bare, SQUARE),
+        Probe("padded", {"x": draw.sequence(2, 5), "mask": padding} | bare, PADDED),
+        Probe("biases, padded", {"x": draw.sequence(2, 5), "mask": padding} | biased, PADDED),
+        Probe("square", {"x": draw.sequence(3, 6)} | bare, BATCH),
+        Probe("single", {"x": draw.sequence(5)} | bare, SINGLE, UNBATCHED),
+        Probe("single, biases", {"x": draw.sequence(5)} | biased, SINGLE, UNBATCHED),
+        Probe("single, masked", {"x": draw.sequence(5), "mask": MASK} | bare, SINGLE, UNBATCHED),
+    )
+
+
+def _three(inputs: Inputs) -> Inputs:
+    rest = {name: value for name, value in inputs.items() if name != "x"}
+    return rest | dict.fromkeys(("query", "key", "value"), inputs["x"])
+
+
+def _settled() -> Settled:
+    draw, shape = Draw(5, 6, 2), (3, 1, 1, 5)
+    x = draw.sequence(3, 5)
+    example = {"x": x, "query": x, "key": x, "value": x} | draw.example(("",))
+    hiding = numpy.broadcast_to(numpy.arange(5) < 3, shape)
+    return Settled(_answer, example, {"mask": numpy.ones(shape, bool)}, {"mask": hiding}, MISTAKES)
+
+
+def _answer(steps: Mapping[str, Step], inputs: Inputs) -> Any:
+    own = {name: value for name, value in inputs.items() if name not in ("query", "key", "value")}
+    return EXERCISE.answer(own, (), (Convention(steps=steps),))
+
+
+SETTLED = _settled()
+
+EXERCISE = Exercise(
+    name="encoder_layer",
+    title=Words("encoder layer", "编码器层"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("x", tuple(name for name in (*projections.SEQUENCE.called, "enc_inputs", "enc_input", "enc_in") if name != "hidden")),
+        Role("query", ("q", "queries")),
+        Role("key", ("k", "keys")),
+        Role("value", ("v", "values")),
+        Role(
+            "mask",
+            tuple(
+                "src_mask attn_mask attention_mask m src_key_padding_mask key_padding_mask padding_mask pad_mask enc_mask slf_attn_mask s_mask "
+                "source_mask encoder_mask self_attn_mask enc_self_attn_mask valid_lens mask_src".split()
+            ),
+        ),
+        *weight_roles(("",)),
+        Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
+        *SIZES,
+    ),
+    called=r"encoder_?(layer|block)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (Convention(), Convention(encode=_three, role="query", without="x")),
+        (Convention(), Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
+        RETURNS,
+        SETTLED.wirings(),
+        SETTLED.masks(both(MASK_FORMS, MASK_SHAPES)),
+    ),
+    fused=projections.FUSED,
+    related=("transformer_block",),
+    equation="x ← norm(x + attention(x)),   x ← norm(x + feed_forward(x))",
+    hints=(
+        Words(
+            "Two parts: attention among the positions, then a feed-forward on each alone.",
+            "两个部分：先在位置之间做注意力，再对每个位置单独做前馈。",
+        ),
+        Words("Around each part goes x itself; a norm stands behind the sum.", "每个部分都有 x 绕过的残差；相加之后再归一化。"),
+        Words(
+            "x = norm1(x + attention(x, x, x, mask)); x = norm2(x + feed_forward(x))",
+            "x = norm1(x + attention(x, x, x, mask)); x = norm2(x + feed_forward(x))",
+        ),
+    ),
+    calls=layer_calls,
+)

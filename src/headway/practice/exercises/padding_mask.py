@@ -1,0 +1,261 @@
+"""padding_mask: the keys that are padding are hidden from every query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms, mask_calls
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, x: Any, pad_id: int | None = None) -> Any:
+    """The definition in steps: pad, real, place, say; the answer is (batch, 1, keys)."""
+    return steps.say(steps.place(steps.real(x, steps.pad(pad_id))))
+
+
+def definition(x: Any, pad_id: int | None = None) -> Any:
+    """headway.functions' padding mask of the lengths, without the axis of heads."""
+    is_real = x != (0 if pad_id is None else pad_id)
+    return functions.padding_mask(is_real.sum(-1), x.shape[-1], is_left=not is_real[..., 0].all())[:, 0]
+
+
+def _shifted(by: int) -> Callable[[Any, int], Any]:
+    """As many more tokens are taken for real."""
+    return lambda x, pad_id: numpy.arange(x.shape[-1]) < (x != pad_id).sum(-1, keepdims=True) + by
+
+
+STEPS = {
+    "pad": lambda given: 0 if given is None else given,
+    "real": lambda x, pad_id: x != pad_id,
+    "place": lambda real: real[:, None, :],
+    "say": lambda allowed: allowed,
+}
+
+USE = Words(
+    "hide the columns where tokens == pad_id: (tokens != pad_id)[:, None, None, :]",
+    "遮住 tokens == pad_id 的列：(tokens != pad_id)[:, None, None, :]",
+)
+LENGTH = Words("position < length, counted from 0", "position < length，从 0 开始计数")
+EDGE = r"<|>|arange|range|\+ *1|- *1"
+
+MISTAKES = (
+    Mistake(
+        "one_pad_visible",
+        {"real": _shifted(1)},
+        Words(
+            "the first token of padding stays visible: one off (<= where < belongs)", "第一个填充词元仍可见：偏了一格（应为 < 而不是 <=）"
+        ),
+        LENGTH,
+        pattern=EDGE,
+    ),
+    Mistake(
+        "last_token_hidden",
+        {"real": _shifted(-1)},
+        Words("the last real token is hidden too: one off", "最后一个真实词元也被遮住了：偏了一格"),
+        LENGTH,
+        pattern=EDGE,
+    ),
+    Mistake(
+        "on_rows",
+        {"place": lambda real: real[:, :, None]},
+        Words(
+            "it is laid along the rows (queries), not the columns (keys): real tokens still see the padding",
+            "掩码沿行（查询）而不是列（键）：真实词元仍然看得到填充",
+        ),
+        Words("mask[:, None, None, :], not mask[:, None, :, None]", "应为 mask[:, None, None, :]，而不是 mask[:, None, :, None]"),
+        hides=Words("the shapes are right once it is broadcast", "广播之后形状没有问题"),
+        pattern=r"None|unsqueeze|newaxis|expand|repeat|transpose",
+    ),
+    Mistake(
+        "pad_id_ignored",
+        {"pad": lambda given: 0},
+        Words("the pad id that is given is not used: always 0 is hidden", "没有用到传入的填充 id：隐藏的总是 0"),
+        Words("compare with pad_id", "与 pad_id 比较"),
+        hides=Words("where padding is 0 nothing shows", "填充 id 为 0 时看不出来"),
+        pattern=r"== *0|!= *0|> *0",
+    ),
+    Mistake(
+        "smaller_ids_hidden",
+        {"real": lambda x, pad_id: x > pad_id},
+        Words(
+            "every id up to the pad id is hidden (>), not the pad id alone (!=)",
+            "不大于填充 id 的词元全被遮住（>），而不是只遮住填充 id（!=）",
+        ),
+        Words("tokens != pad_id", "tokens != pad_id"),
+        hides=Words("where padding is 0 nothing shows", "填充 id 为 0 时看不出来"),
+        pattern=r">|<",
+    ),
+    Mistake(
+        "left_for_right",
+        {"real": lambda x, pad_id: numpy.arange(x.shape[-1]) >= (x == pad_id).sum(-1, keepdims=True)},
+        Words(
+            "it hides as many tokens at the beginning as there is padding at the end",
+            "末尾有多少填充，它就在开头遮住多少词元",
+        ),
+        LENGTH,
+        pattern=r">|<|-",
+    ),
+    Mistake(
+        "first_sequence_for_all",
+        {"real": lambda x, pad_id: numpy.broadcast_to((x != pad_id)[:1], x.shape)},
+        Words("every sequence gets the padding of the first", "每个序列用的都是第一个序列的填充"),
+        Words("each sequence has a length of its own", "每个序列有各自的长度"),
+        hides=Words("with one sequence nothing shows", "只有一个序列时看不出来"),
+        pattern=r"\[0\]",
+    ),
+    Mistake(
+        "nothing_hidden",
+        {"real": lambda x, pad_id: numpy.ones(x.shape, bool)},
+        Words("nothing is hidden", "没有隐藏任何位置"),
+        USE,
+        pattern=r"ones|zeros|return",
+    ),
+    *FORMS_MISTAKES,
+)
+
+
+def _decoded(answer: Any, inputs: Inputs, form: Form) -> Any:
+    """(batch, 1, keys); (batch, queries, 1) where it is along the rows."""
+    if not isinstance(answer, numpy.ndarray) or not 2 <= answer.ndim <= 4:
+        return answer
+    if answer.ndim == 4:
+        answer = answer[:, 0] if answer.shape[1] == 1 else answer
+    if answer.ndim == 2:
+        answer = answer[:, None]
+    read = form.read(answer)
+    if read.ndim != 3 or read.shape[1] == 1 or read.shape[2] == 1:
+        return read
+    return _narrowed(read)
+
+
+def _narrowed(mask: Any) -> Any:
+    """One row of a mask whose rows are alike, those of padding apart; one column where all columns are alike."""
+    if _are_alike(mask, mask[:, :, :1]) and not _are_alike(mask, mask[:, :1]):
+        return mask[:, :, :1]
+    if mask.dtype != bool:
+        return mask[:, :1] if _are_alike(mask, mask[:, :1]) else mask
+    fullest = numpy.take_along_axis(mask, mask.sum(-1).argmax(-1)[:, None, None], 1)
+    return fullest if ((mask == fullest).all(-1) | ~mask.any(-1)).all() else mask
+
+
+def _are_alike(mask: Any, part: Any) -> bool:
+    return numpy.array_equal(mask, numpy.broadcast_to(part, mask.shape), equal_nan=mask.dtype.kind == "f")
+
+
+def _lengths(inputs: Inputs) -> Any:
+    return (inputs["x"] != inputs.get("pad_id", 0)).sum(-1)
+
+
+def _is_right_padded(inputs: Inputs) -> bool:
+    return bool((inputs["x"][:, 0] != inputs.get("pad_id", 0)).all())
+
+
+def _as_lengths(*, is_told: bool) -> Callable[[Inputs], Inputs | None]:
+    """The lengths, and where it is told how long a row is, that."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        if "pad_id" in inputs or not _is_right_padded(inputs):
+            return None
+        lengths, longest = _lengths(inputs), inputs["x"].shape[-1]
+        if is_told:
+            return {"lengths": lengths, "seq_len": longest}
+        return {"lengths": lengths} if lengths.max() == longest else None
+
+    return encode
+
+
+def _two_sequences(inputs: Inputs) -> Inputs:
+    return inputs | {"queries": numpy.arange(11, 11 + 3 * len(inputs["x"])).reshape(-1, 3)}
+
+
+def _with_pad_id(pad_id: int) -> Callable[[Inputs], Inputs]:
+    return lambda inputs: inputs if "pad_id" in inputs else inputs | {"x": numpy.where(inputs["x"] == 0, pad_id, inputs["x"])}
+
+
+def _examples() -> list[Inputs]:
+    """A row of padding at the end, as token ids, and as lengths."""
+    x = numpy.array([[5, 6, 7, 8], [5, 6, 0, 0], [5, 0, 0, 0]])
+    rest = {"lengths": numpy.array([4, 2, 1]), "seq_len": 4}
+    return [rest | {"x": x, "queries": x[:1].repeat(3, 0)}]
+
+
+TAKES = (
+    Convention(),
+    Convention(encode=_as_lengths(is_told=True), role="seq_len"),
+    Convention(encode=_as_lengths(is_told=False), role="lengths"),
+    Convention(encode=_two_sequences, role="queries"),
+)
+PAD_IDS = (
+    Convention(),
+    *(
+        Convention(Words(f"its pad id is {pad_id} where none is given", f"未指定时它的填充 id 是 {pad_id}"), _with_pad_id(pad_id), role="x")
+        for pad_id in (1, -1, -100, 50256)
+    ),
+)
+LONGER = Words("a row longer than every sequence", "比所有序列都长的行")
+LEFT = Words("padding on the left", "左侧填充")
+
+
+def probes() -> tuple[Probe, ...]:
+    """Padding on the right by any id; rows longer than needed; none at all; on the left."""
+    x = numpy.array([[5, 6, 7, 8, 9], [9, 4, 3, 0, 0], [3, 0, 0, 0, 0], [7, 8, 3, 4, 0]])
+    return (
+        Probe("four sequences", {"x": x}),
+        Probe("two sequences", {"x": x[:2, :4].copy() + 0}),
+        Probe("square", {"x": numpy.array([[2, 3, 4], [2, 3, 0], [9, 0, 0]])}),
+        Probe("longer", {"x": numpy.array([[5, 6, 0, 0], [9, 4, 3, 0]])}, LONGER),
+        Probe("another id", {"x": numpy.array([[5, 0, 7, 7], [9, 4, 3, 0], [2, 7, 7, 7]]), "pad_id": 7}),
+        Probe("a large id", {"x": numpy.array([[5, 0, 99], [1, 4, 3]]), "pad_id": 99}),
+        Probe("left", {"x": numpy.array([[0, 0, 5, 6], [0, 9, 4, 3]])}, LEFT),
+    )
+
+
+EXERCISE = Exercise(
+    name="padding_mask",
+    title=Words("padding mask", "填充掩码"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role(
+            "x",
+            tuple(
+                "seq tokens src source input_ids ids inputs input token_ids batch_ids seqs sequences sequence seq_k k trg tgt texts src_tokens "
+                "padded batch_tokens key_tokens".split()
+            ),
+        ),
+        Role(
+            "pad_id", tuple("pad pad_idx pad_token pad_token_id padding_idx src_pad_idx padding_id pad_index pad_value".split()), neutral=0
+        ),
+        Role("queries", tuple("seq_q q query_tokens".split())),
+        Role(
+            "lengths",
+            tuple(
+                "length lens valid_len valid_lens valid_lengths seq_lens seq_lengths seqlens src_lens src_lengths input_lengths sequence_lengths x_lens".split()
+            ),
+        ),
+        Role("seq_len", tuple("max_len max_length maxlen max_seq_len n l t max_size total_len size".split()), neutral=None),
+        *OPTIONS,
+    ),
+    called=r"^(?!.*(apply|attention|loss)).*(pad(ding)?_?mask|(src|source|encoder|enc)_?mask|len(gth)?s?_?to_?(attn_|pad(ding)?_)?mask|sequence_?mask"
+    r"|mask_?from_?len|len(gth)?s?_?mask|valid_?mask)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(forms(_examples, (0, ..., 0), _decoded), TAKES, PAD_IDS),
+    recoveries=(fill_recovery({"x": numpy.array([[5, 6, 0], [5, 0, 0], [5, 6, 7]])}),),
+    equation="mask[b, 0, 0, j] = (tokens[b, j] != pad_id) = (j < lengths[b])",
+    hints=(
+        Words("Padding is hidden as a key: nobody may look at it.", "填充作为键被隐藏：谁都不能看它。"),
+        Words(
+            "One row per sequence, with an axis of 1 for the heads and one for the queries.",
+            "每个序列一行，再为头与查询各留一个大小为 1 的轴。",
+        ),
+        Words("(tokens != pad_id)[:, None, None, :]", "(tokens != pad_id)[:, None, None, :]"),
+    ),
+    calls=mask_calls,
+)

@@ -1,0 +1,73 @@
+"""GPT-2's block as people write it in a library: a class whose weights are taken out of the dicts of a probe."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calling import Call, bind
+from headway.practice.diagnosis.instances import InstanceCall
+from headway.practice.diagnosis.layers import layer_calls
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercise import Exercise, Inputs, Role
+from headway.practice.recipes import projections
+from headway.practice.recipes.layers import SIZES, weight_roles
+
+
+def flat(inputs: Inputs) -> Inputs:
+    """The weights of a block one by one, (out, in); biases of zero are none. What is so already stays."""
+    if "attn" not in inputs:
+        return inputs
+    attention, feed_forward = inputs["attn"], inputs["mlp"]
+    queries = {
+        f"{part}_{kind}": each.T
+        for kind, array in (("weight", attention["c_attn"]["w"]), ("bias", attention["c_attn"]["b"]))
+        for part, each in zip(projections.PARTS, numpy.split(array, 3, -1), strict=False)
+    }
+    layers = {"output": attention["c_proj"], "up": feed_forward["c_fc"], "down": feed_forward["c_proj"]}
+    held = queries | {f"{name}_{kind}": layer[kind[0]].T for name, layer in layers.items() for kind in ("weight", "bias")}
+    norms = {"norm_1": inputs["ln_1"], "norm_2": inputs["ln_2"]}
+    held |= {f"{name}_{kind}": norm[key] for name, norm in norms.items() for kind, key in (("weight", "g"), ("bias", "b"))}
+    held = {name: value for name, value in held.items() if not name.endswith("bias") or value.any()}
+    rest = {name: value for name, value in inputs.items() if name not in ("attn", "mlp", "ln_1", "ln_2")}
+    return rest | held
+
+
+class BlockCall(InstanceCall):
+    """A class, given a block's weights one by one."""
+
+    def arguments(self, inputs: Inputs) -> dict[str, Any]:
+        """As for any class."""
+        return super().arguments(flat(inputs))
+
+    def sizes(self, inputs: Inputs) -> Inputs:
+        """As for any class."""
+        return super().sizes(flat(inputs))
+
+    def fits(self, inputs: Inputs) -> bool:
+        """As for any class."""
+        return super().fits(flat(inputs))
+
+
+def block_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """The ways to call a block; none for a class that is told a mask, and so need not be causal: that is an encoder's layer."""
+    if not inspect.isclass(subject.value):
+        binding = bind(subject, exercise.roles)
+        return [] if binding is None else [Call(subject, binding, library)]
+    roles = (
+        Role("x", projections.SEQUENCE.called),
+        Role("mask", ("attn_mask", "attention_mask", "src_mask", "padding_mask")),
+        *weight_roles(("",)),
+        Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
+        *SIZES,
+    )
+
+    def probes() -> Any:
+        return tuple(replace(probe, inputs=flat(probe.inputs)) for probe in exercise.probes())
+
+    own = replace(exercise, roles=roles, probes=probes, fused=projections.FUSED)
+    calls = [call for call in layer_calls(subject, own, library) if isinstance(call, InstanceCall) and not call.binding.takes("mask")]
+    return [BlockCall(**{field.name: getattr(call, field.name) for field in fields(call)}) for call in calls]

@@ -1,0 +1,184 @@
+"""The right ways to write a layer: where its norms stand, its activation, what its masks are, read off the function itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.compare import is_same, precision
+from headway.practice.exercise import Convention, Inputs, Mistake, Step
+from headway.practice.recipes import activations
+from headway.practice.recipes.layers import pre_norm
+from headway.practice.recipes.projection_forms import turned
+from headway.practice.words import Words
+
+Ask = Callable[[Inputs], Any]
+Answer = Callable[[Mapping[str, Step], Inputs], Any]
+
+PRE_NORM = Convention(
+    Words(
+        "it normalises before each part (pre-norm), as later models do; the paper does after",
+        "它在每个部分之前归一化（pre-norm），与后来的模型相同；论文是在之后",
+    ),
+    steps={"sublayer": pre_norm},
+)
+ACTIVATIONS = (
+    Convention(),
+    Convention(Words("its activation is GELU, the exact form", "它的激活函数是 GELU（精确形式）"), steps={"activation": activations.gelu}),
+    Convention(
+        Words("its activation is GELU, the tanh form", "它的激活函数是 GELU（tanh 形式）"), steps={"activation": activations.gelu_tanh}
+    ),
+    Convention(Words("its activation is SiLU", "它的激活函数是 SiLU"), steps={"activation": activations.silu}),
+)
+RETURNS = (
+    Convention(),
+    Convention(
+        Words("it returns more than the answer; its first value was checked", "它返回的不止结果；检查的是第一个值"),
+        decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
+    ),
+)
+
+
+def joined(first: Convention, second: Convention) -> Convention:
+    """Two conventions as one."""
+    names = [each.name for each in (first, second) if each.name is not None]
+    both_names = Words("; ".join(each.en for each in names), "；".join(each.zh for each in names))
+    return Convention(both_names if len(names) > 1 else names[0] if names else None, steps={**first.steps, **second.steps})
+
+
+class Settled:
+    """What can be read off a function: where its norms stand, its activation, what its masks are. What explains its answers is taken alone.
+
+    answer     the recipe's answer with some steps
+    example    inputs without masks
+    free       masks that hide nothing
+    hiding     masks that hide something
+    mistakes   what else may explain an answer
+    variants   further steps, any of which may be right
+    """
+
+    def __init__(
+        self,
+        answer: Answer,
+        example: Inputs,
+        free: Inputs,
+        hiding: Inputs,
+        mistakes: Sequence[Mistake],
+        variants: Sequence[Mapping[str, Step]] = ({},),
+    ) -> None:
+        self.example, self.free, self.hiding = example, free, hiding
+        self.ways = [joined(wiring, activation) for wiring in (Convention(), PRE_NORM) for activation in ACTIVATIONS]
+
+        @cache
+        def expected(is_masked: bool) -> list[list[Any]]:
+            inputs = example | hiding if is_masked else example
+            return [[answer({**way.steps, **variant}, inputs) for variant in variants] for way in self.ways]
+
+        @cache
+        def mistaken(place: int, is_masked: bool) -> list[Any]:
+            further = variants[:1] if is_masked else variants[:2]
+            steps = [{**self.ways[place].steps, **mistake.steps, **variant} for mistake in mistakes for variant in further]
+            return [_answered(answer, each, example | hiding if is_masked else example) for each in steps]
+
+        self.expected, self.mistaken = expected, mistaken
+
+    def wirings(self) -> tuple[Convention, ...]:
+        """Where the norms stand and what the activation is: what explains an answer, else what does beside a mistake, else the usual."""
+
+        def read(ask: Ask) -> Sequence[Convention]:
+            answers = [_answer_of(ask, inputs) for inputs in self._unmasked()]
+            for given in answers:
+                right = [way for way, expected in zip(self.ways, self.expected(False), strict=True) if _is_one(given, expected)]
+                if right:
+                    return right[:1]
+            if all(given is None for given in answers):
+                return self.ways
+            near = [way for place, way in enumerate(self.ways) if any(_is_one(given, self.mistaken(place, False)) for given in answers)]
+            return near or [way for way in self.ways if way.name is None or way.name is PRE_NORM.name]
+
+        return (Convention(reads=read),)
+
+    def masks(self, masks: Sequence[Convention]) -> tuple[Convention, ...]:
+        """How masks are said: the first way that explains an answer, beside a mistake or alone; else all under which hiding, and it alone, shows."""
+
+        def read(ask: Ask) -> Sequence[Convention]:
+            right = [one for answers in self.expected(True) for one in answers]
+            bare = _answer_of(ask, self.example | dict.fromkeys(self.free))
+            left = [masks[0]]
+            is_answered = False
+            for each in masks:
+                hidden = self._said(each, ask, self.hiding)
+                is_answered |= hidden is not None
+                if _is_one(hidden, right) or any(_is_one(hidden, self.mistaken(place, True)) for place in range(len(self.ways))):
+                    return [each]
+                if each is not masks[0] and hidden is not None and self._may_be(each, ask, hidden, bare):
+                    left.append(each)
+            return left if is_answered else masks
+
+        return (Convention(reads=read),)
+
+    def _said(self, convention: Convention, ask: Ask, masks: Inputs) -> Any:
+        inputs = convention.encode(self.example | masks)
+        return None if inputs is None else _answer_of(ask, inputs)
+
+    def _may_be(self, convention: Convention, ask: Ask, hidden: Any, bare: Any) -> bool:
+        if bare is not None and is_same(hidden, bare, precision(bare)):
+            return False
+        free = self._said(convention, ask, self.free)
+        return free is not None and (bare is None or is_same(free, bare, precision(bare)))
+
+    def _unmasked(self) -> list[Inputs]:
+        """The example without masks, with None for masks, and with masks that hide nothing, in one way or another."""
+        batch, positions = self.example["x"].shape[:2]
+        shapes = ((positions, positions), (batch, positions, positions))
+        return [
+            self.example,
+            self.example | dict.fromkeys(self.free),
+            *(self.example | {name: numpy.full(shape, value) for name in self.free} for shape in shapes for value in (True, False)),
+        ]
+
+
+def _answered(answer: Answer, steps: Mapping[str, Step], inputs: Inputs) -> Any:
+    try:
+        with numpy.errstate(all="ignore"):
+            return answer(steps, inputs)
+    except (ValueError, IndexError):  # a mistake may make the shapes not fit
+        return None
+
+
+def _answer_of(ask: Ask, inputs: Inputs) -> Any:
+    """The answer, with weights (in, out) where it takes none that are (out, in)."""
+    answer = _first(ask(inputs))
+    return _first(ask(turned(inputs))) if answer is None else answer
+
+
+def _first(answer: Any) -> Any:
+    """What is returned, or the first of what is; None where that is no finite array."""
+    answer = answer[0] if isinstance(answer, tuple) and answer else answer
+    is_array = isinstance(answer, numpy.ndarray) and answer.dtype.kind == "f"
+    return answer if is_array and numpy.isfinite(answer).all() else None
+
+
+def _is_one(given: Any, answers: Sequence[Any]) -> bool:
+    if given is None:
+        return False
+    near = 1e-3 * float(numpy.abs(given).max(initial=1.0))
+    alike = (each for each in answers if each is not None and each.shape == given.shape and abs(each.flat[0] - given.flat[0]) < near)
+    return any(is_same(given, each, precision(given)) for each in alike)
+
+
+def both(first: Sequence[Convention], second: Sequence[Convention]) -> tuple[Convention, ...]:
+    """Every pair of two encodings, one after the other, as one."""
+
+    def one(form: Convention, shape: Convention) -> Convention:
+        def encode(inputs: Inputs) -> Inputs | None:
+            said = form.encode(inputs)
+            return None if said is None else shape.encode(said)
+
+        return replace(joined(form, shape), encode=encode)
+
+    return tuple(one(form, shape) for form in first for shape in second)

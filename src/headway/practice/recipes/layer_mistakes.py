@@ -1,0 +1,241 @@
+"""What people get wrong in the layers of the original Transformer: ways around, norms, order, feed-forward, attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Mistake
+from headway.practice.recipes.attention_mistakes import MASKS
+from headway.practice.recipes.layers import Add, Pair, Part, layer_norm
+from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
+from headway.practice.words import Words
+
+
+def _from_input(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
+    """Every way around starts at the layer's input."""
+    start = x
+    for part, norm, add in parts:
+        x = sublayer(x, part, norm, lambda _, y, add=add: add(start, y))
+    return x
+
+
+def _parallel(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
+    return x + sum(part(norm(x)) for part, norm, _ in parts)
+
+
+def _parallel_post(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
+    return parts[-1][1](x + sum(part(x) for part, _, _ in parts))
+
+
+def _normed_residual(x: Any, part: Part, norm: Part, add: Add) -> Any:
+    normed = norm(x)
+    return add(normed, part(normed))
+
+
+def _without(place: int) -> Callable[[int], Add]:
+    return lambda asked: (lambda x, y: y) if asked == place else (lambda x, y: x + y)
+
+
+def _bare(place: int) -> Callable[[list[Part]], list[Part]]:
+    return lambda norms: [(lambda x: x) if each == place else norm for each, norm in enumerate(norms)]
+
+
+def _moved(places: Sequence[int], *, with_norms: bool) -> Callable[[list[Pair]], list[Pair]]:
+    def order(pairs: list[Pair]) -> list[Pair]:
+        return [(pairs[place][0], pairs[place if with_norms else now][1]) for now, place in enumerate(places)]
+
+    return order
+
+
+UPDATE = Words(
+    "x = norm(x + part(x)), or x = x + part(norm(x)), one part after another",
+    "逐个部分执行 x = norm(x + part(x))，或 x = x + part(norm(x))",
+)
+FRESH = Words("with fresh weights (1 and 0) all norms are the same", "初始权重（1 与 0）下各个归一化相同")
+NORM = r"norm|ln"
+
+
+def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
+    """What goes wrong between the parts, which have these names."""
+    count = len(parts)
+    return (
+        *(
+            Mistake(
+                f"residual_{place + 1}_missing",
+                {"add": _without(place)},
+                Words(f"x is not added to what {name.en} returns", f"没有把 x 加到{name.zh}的输出上"),
+                UPDATE,
+                pattern=r"norm|att|ff|mlp|feed",
+            )
+            for place, name in enumerate(parts)
+        ),
+        Mistake(
+            "residuals_missing",
+            {"add": lambda place: lambda x, y: y},
+            Words("there is no way around: x is never added to what the parts return", "没有残差：没有把 x 加到各部分的输出上"),
+            UPDATE,
+            pattern=r"norm|att|ff|mlp|feed",
+        ),
+        Mistake(
+            "residual_from_input",
+            {"wire": _from_input},
+            Words(
+                "every sum adds the layer's own input, not what came out of the part before: what that part added is lost",
+                "每次相加用的都是该层最初的输入，而不是上一部分的结果：上一部分的贡献丢失了",
+            ),
+            Words("update x (or residual = x) after every part", "每个部分之后都要更新 x（或 residual = x）"),
+            pattern=r"\+|residual|_x",
+        ),
+        Mistake(
+            "residual_from_normalised",
+            {"sublayer": _normed_residual},
+            Words(
+                "the way around starts behind the norm: it is norm(x) that is added, not x",
+                "残差取自归一化之后：加上的是 norm(x)，而不是 x",
+            ),
+            Words(
+                "keep x: x = x + part(norm(x)), the norm's result under another name",
+                "保留 x：x = x + part(norm(x))，归一化结果用另一个变量名",
+            ),
+            pattern=NORM,
+        ),
+        Mistake(
+            "parts_normalised_afterwards",
+            {"sublayer": lambda x, part, norm, add: add(x, norm(part(x)))},
+            Words(
+                "the norms are taken of what the parts return, before x is added: neither post-norm nor pre-norm",
+                "归一化作用在各部分的输出上，之后才加 x：既不是 post-norm 也不是 pre-norm",
+            ),
+            UPDATE,
+            pattern=NORM,
+        ),
+        Mistake(
+            "norms_missing",
+            {"norms": lambda norms: [lambda x: x] * len(norms)},
+            Words("there are no norms: x is added and nothing else", "没有归一化：只做了残差相加"),
+            UPDATE,
+            pattern=r"return",
+        ),
+        *(
+            Mistake(
+                f"norm_{place + 1}_missing",
+                {"norms": _bare(place)},
+                Words(f"the norm of {name.en} has no effect", f"{name.zh}的归一化没有用上"),
+                UPDATE,
+                pattern=NORM,
+            )
+            for place, name in enumerate(parts)
+        ),
+        *(
+            Mistake(
+                f"norm_{place + 1}_for_all",
+                {"norms": lambda norms, place=place: [norms[place]] * len(norms)},
+                Words("one norm is shared: the others' weights are never used", "各处共用了一个归一化：其余的权重没有用上"),
+                Words("each part has a norm of its own", "每个部分有自己的归一化"),
+                hides=FRESH,
+                pattern=NORM,
+                said_as="norm_shared",
+            )
+            for place in range(count)
+        ),
+        Mistake(
+            "in_parallel",
+            {"wire": _parallel},
+            Words(
+                "all parts start from the layer's input (in parallel): each must be given what the one before it made",
+                "各部分都从该层的输入出发（并行）：每一部分应以上一部分的结果为输入",
+            ),
+            UPDATE,
+            pattern=r"\+",
+        ),
+        Mistake(
+            "in_parallel_post_norm",
+            {"wire": _parallel_post},
+            Words(
+                "all parts start from the layer's input (in parallel): each must be given what the one before it made",
+                "各部分都从该层的输入出发（并行）：每一部分应以上一部分的结果为输入",
+            ),
+            UPDATE,
+            pattern=r"\+",
+            said_as="in_parallel",
+        ),
+        Mistake(
+            "variance_of_n_minus_one",
+            {"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)},
+            Words("the norm divides the variance by n - 1; it must be n", "归一化的方差除以了 n - 1，应为 n"),
+            Words("use unbiased=False, or var(…) of NumPy", "使用 unbiased=False，或 NumPy 的 var(…)"),
+            pattern=r"std|var|ddof|unbiased",
+        ),
+        Mistake(
+            "norm_over_all_positions",
+            {"norm": _norm_of_all},
+            Words("the norm takes mean and variance over all positions together", "归一化对所有位置一起求均值与方差"),
+            Words("normalise over the last axis alone", "只对最后一轴归一化"),
+            pattern=NORM,
+        ),
+    )
+
+
+def _norm_of_all(x: Any, weight: Any, bias: Any) -> Any:
+    normed = (x - x.mean((-2, -1), keepdims=True)) / numpy.sqrt(x.var((-2, -1), keepdims=True) + 1e-5)
+    normed = normed if weight is None else normed * weight
+    return normed if bias is None else normed + bias
+
+
+def moved(name: str, places: Sequence[int], says: Words, fix: Words, pattern: str) -> tuple[Mistake, ...]:
+    """The parts in another order, with their norms or without."""
+    return (
+        Mistake(name, {"order": _moved(places, with_norms=True)}, says, fix, pattern=pattern),
+        Mistake(f"{name}_norms_in_place", {"order": _moved(places, with_norms=False)}, says, fix, pattern=pattern, said_as=name),
+    )
+
+
+THINKING = (
+    Mistake(
+        "activation_missing",
+        {"bend": lambda hidden, down, activation: down(hidden)},
+        Words("the feed-forward has no activation between its layers", "前馈的两层之间没有激活函数"),
+        Words("activation between the two linear layers", "在两个线性层之间加激活函数"),
+        pattern=r"ff|mlp|feed|linear|fc",
+    ),
+    Mistake(
+        "activation_after_second",
+        {"bend": lambda hidden, down, activation: activation(down(hidden))},
+        Words(
+            "the activation stands behind the second linear layer, not between the two", "激活函数放在了第二个线性层之后，而不是两层之间"
+        ),
+        Words("activation between the two linear layers", "在两个线性层之间加激活函数"),
+        pattern=r"relu|gelu|act",
+    ),
+)
+
+
+def chosen(mistakes: Sequence[Mistake], *names: str) -> tuple[Mistake, ...]:
+    """Some of them, by name."""
+    return tuple(each for each in mistakes if each.name in names)
+
+
+ATTENDING = (
+    Mistake(
+        "scale_missing",
+        {"scale": lambda given: 1.0},
+        Words("the scores are not scaled by 1/√head_dim", "分数没有乘以 1/√head_dim"),
+        Words("divide by √head_dim", "除以 √head_dim"),
+        pattern=r"att|mha|@",
+    ),
+    Mistake(
+        "scale_of_whole_width",
+        {"scale": lambda given: (given["query"].shape[-1] * given["num_heads"]) ** -0.5},
+        Words("the scores are scaled by 1/√d_model, the width of all heads together", "分数乘以的是 1/√d_model，即所有头合起来的宽度"),
+        Words("divide by √head_dim, with head_dim = d_model / num_heads", "除以 √head_dim，其中 head_dim = d_model / num_heads"),
+        hides=Words("with one head the two are the same", "只有一个头时两者相同"),
+        pattern=r"sqrt|\*\* *-?0?\.5",
+    ),
+    *chosen(HEADS, "heads_viewed_not_split", "heads_viewed_not_merged", "attends_over_heads", "split_before_projecting"),
+    *chosen(OUTPUT, "no_output_projection"),
+    *chosen(WEIGHTS, "key_from_the_query_projection", "value_from_the_key_projection"),
+)
+MASKING = chosen(MASKS, "mask_on_rows", "hidden_score_is_zero", "mask_after_softmax")

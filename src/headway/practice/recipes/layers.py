@@ -1,0 +1,216 @@
+"""The layers of the original Transformer in steps: attentions and a feed-forward, each with a norm and a way around it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
+from headway.practice.exercise import Inputs, Role
+from headway.practice.recipes import activations, projections
+from headway.practice.recipes.attention import few_bits
+
+Part = Callable[[Any], Any]
+Pair = tuple[Part, Part]
+Add = Callable[[Any, Any], Any]
+
+KINDS = ("weight", "bias")
+
+
+def layer(steps: Any, x: Any, parts: Sequence[Part], held: Mapping[str, Any]) -> Any:
+    """Parts one after another, each with its norm and its way around, in the steps norms, order, sublayer, add, wire."""
+    norms = [_norm(steps, held.get(f"norm_{place}_weight"), held.get(f"norm_{place}_bias")) for place in range(1, len(parts) + 1)]
+    pairs = steps.order(list(zip(parts, steps.norms(norms), strict=True)))
+    return steps.wire(x, [(part, norm, steps.add(place)) for place, (part, norm) in enumerate(pairs)], steps.sublayer)
+
+
+def _norm(steps: Any, weight: Any, bias: Any) -> Part:
+    return lambda x: steps.norm(x, weight, bias)
+
+
+def think(steps: Any, x: Any, held: Mapping[str, Any]) -> Any:
+    """The feed-forward, in the steps activation and bend."""
+    up = projections.project(x, held["up_weight"], held.get("up_bias"))
+    return steps.bend(up, lambda hidden: projections.project(hidden, held["down_weight"], held.get("down_bias")), steps.activation)
+
+
+def attention_held(held: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The weights of one attention by the names of recipes.projections."""
+    return {f"{part}_{kind}": held.get(f"{prefix}{part}_{kind}") for part in projections.PARTS for kind in KINDS}
+
+
+def attention_weights(held: Mapping[str, Any], prefix: str = "") -> MultiHeadAttentionWeights:
+    """The same as headway.functions takes them."""
+    own = attention_held(held, prefix)
+    query, key, value, output = (LinearWeights(own[f"{part}_weight"], own[f"{part}_bias"]) for part in projections.PARTS)
+    return MultiHeadAttentionWeights(query, key, value, output)
+
+
+def feed_forward_weights(held: Mapping[str, Any]) -> FeedForwardWeights:
+    """The feed-forward's, as headway.functions takes them."""
+    return FeedForwardWeights(*(LinearWeights(held[f"{part}_weight"], held.get(f"{part}_bias")) for part in ("up", "down")))
+
+
+def norm_weights(held: Mapping[str, Any], place: int) -> NormWeights:
+    """A norm's; 1 and nothing where there are none."""
+    weight = held.get(f"norm_{place}_weight")
+    return NormWeights(numpy.ones(held["down_weight"].shape[0]) if weight is None else weight, held.get(f"norm_{place}_bias"))
+
+
+def layer_norm(x: Any, weight: Any, bias: Any, ddof: int = 0) -> Any:
+    """The definition's."""
+    normed = (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True, ddof=ddof) + 1e-5)
+    normed = normed if weight is None else normed * weight
+    return normed if bias is None else normed + bias
+
+
+def post_norm(x: Any, part: Part, norm: Part, add: Add) -> Any:
+    """The paper's."""
+    return norm(add(x, part(x)))
+
+
+def pre_norm(x: Any, part: Part, norm: Part, add: Add) -> Any:
+    """GPT-2's."""
+    return add(x, part(norm(x)))
+
+
+def in_turn(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
+    """Each part is given what the one before it made."""
+    for part, norm, add in parts:
+        x = sublayer(x, part, norm, add)
+    return x
+
+
+def _sum(x: Any, y: Any) -> Any:
+    return x + y
+
+
+def _bend(hidden: Any, down: Part, activation: Part) -> Any:
+    return down(activation(hidden))
+
+
+STEPS = projections.STEPS | {
+    "norm": layer_norm,
+    "norms": lambda norms: norms,
+    "order": lambda pairs: pairs,
+    "sublayer": post_norm,
+    "add": lambda place: _sum,
+    "wire": in_turn,
+    "activation": activations.relu,
+    "bend": _bend,
+}
+
+
+SIZE = 100.0
+"""Numbers are this large, so that the epsilon of a norm, which may be any, shows nowhere."""
+
+
+class Draw:
+    """Random sequences and weights of a layer of some width."""
+
+    def __init__(self, seed: int, width: int, num_heads: int) -> None:
+        self.random, self.width, self.num_heads = numpy.random.default_rng(seed), width, num_heads
+
+    def sequence(self, *shape: int) -> Any:
+        """A sequence of the layer's width."""
+        return few_bits(self.random.standard_normal((*shape, self.width))) * SIZE
+
+    def weights(self, prefixes: Sequence[str], *, biases: Sequence[str] = (), norm_biases: bool = True, norms: bool = True) -> Inputs:
+        """All weights of a layer with an attention per prefix; biases of the parts asked for."""
+        width, inner, drawn = self.width, 4 * self.width, self.random.standard_normal
+        sizes = {"query": 1 / SIZE, "key": 1 / SIZE, "value": 1.0, "output": 1.0}
+        held: Inputs = {"num_heads": self.num_heads}
+        for prefix in prefixes:
+            held |= {f"{prefix}{part}_weight": drawn((width, width)) * (1.3 * size * width**-0.5) for part, size in sizes.items()}
+            held |= {f"{prefix}{part}_bias": drawn(width) * 0.4 * SIZE * size for part, size in sizes.items() if part in biases}
+        held |= {"up_weight": drawn((inner, width)) * (width**-0.5 / SIZE), "down_weight": drawn((width, inner)) * (inner**-0.5 * SIZE)}
+        if "up" in biases:
+            held |= {"up_bias": drawn(inner) * 0.4, "down_bias": drawn(width) * 0.4 * SIZE}
+        for place in range(1, len(prefixes) + 2):
+            held |= {f"norm_{place}_weight": SIZE * (1 + 0.4 * drawn(width))} if norms else {}
+            held |= {f"norm_{place}_bias": SIZE * 0.4 * drawn(width)} if norms and norm_biases else {}
+        return held
+
+    def example(self, prefixes: Sequence[str]) -> Inputs:
+        """Weights whose biases are there, and zero."""
+        held = self.weights(prefixes, biases=BIASED)
+        return {name: numpy.zeros_like(value) if name.endswith("bias") else value for name, value in held.items()}
+
+
+BIASED = ("query", "key", "value", "output", "up")
+PROJECTED = ("output", "up")
+
+
+def weight_roles(prefixes: Sequence[str]) -> tuple[Role, ...]:
+    """The weights of a layer with an attention per prefix."""
+    own = [role for role in projections.WEIGHTS if role.is_weight]
+    attentions = tuple(
+        Role(f"{prefix}{role.name}", _prefixed(role, prefix), is_weight=True, is_optional=role.is_optional, held_as=role.held_as)
+        for prefix in prefixes
+        for role in own
+    )
+    up = Role("up_weight", projections.names("w1 w_1 w_up w_in w_fc w_ff1 ff_w1 linear1_weight fc1_weight ffn_w1 c_fc ff1"), is_weight=True)
+    down = Role("down_weight", projections.names("w2 w_2 w_down w_out w_ff2 ff_w2 linear2_weight fc2_weight ffn_w2 ff2"), is_weight=True)
+    ff = (
+        up,
+        down,
+        Role("up_bias", projections.names("b1 b_1 b_ff1 ff_b1 linear1_bias fc1_bias ffn_b1"), is_weight=True, is_optional=True),
+        Role("down_bias", projections.names("b2 b_2 b_ff2 ff_b2 linear2_bias fc2_bias ffn_b2"), is_weight=True, is_optional=True),
+    )
+    norms = tuple(
+        Role(f"norm_{place}_{kind}", _norm_names(place, kind), is_weight=True, is_optional=kind == "bias")
+        for place in range(1, len(prefixes) + 2)
+        for kind in KINDS
+    )
+    return (*attentions, *ff, *norms)
+
+
+def _prefixed(role: Role, prefix: str) -> tuple[str, ...]:
+    if not prefix:
+        return role.called
+    word = prefix.strip("_")
+    return tuple(form.format(word, name) for name in (role.name, *role.called) for form in ("{0}_{1}", "{1}_{0}"))
+
+
+def _norm_names(place: int, kind: str) -> tuple[str, ...]:
+    stems = ("gamma", "g", "ln{}_g", "ln{}_gamma", "ln{}_weight", "norm{}_weight", "ln{}_w", "scale") if kind == "weight" else (
+        "beta", "ln{}_b", "ln{}_beta", "ln{}_bias", "norm{}_bias", "shift"
+    )  # fmt: skip
+    return tuple(name for stem in stems for name in ([stem.format(place)] if "{}" in stem else [f"{stem}{place}", f"{stem}_{place}"]))
+
+
+def _size(name: str, called: str, size_of: Callable[[Inputs], Any]) -> Role:
+    known = next((role.called for role in projections.SIZES if role.name == name), ())
+    return Role(name, (*known, *projections.names(called)), is_size=True, size_of=size_of)
+
+
+def _head_dim(inputs: Inputs) -> int:
+    return int(inputs["down_weight"].shape[0]) // int(inputs["num_heads"])
+
+
+def _longest(inputs: Inputs) -> int:
+    return max(int(value.shape[-2]) for name, value in inputs.items() if name in ("x", "query", "encoder_output")) + 3
+
+
+SIZES = (
+    _size("hidden_size", "hid_dim", lambda inputs: inputs["down_weight"].shape[0]),
+    _size("head_dim", "", _head_dim),
+    _size("value_dim", "", _head_dim),
+    _size(
+        "intermediate_size",
+        "d_ff dff dim_feedforward ffn_hidden ffn_hidden_size ff_dim d_inner d_hid ffn_dim dim_ff inner_dim mlp_dim feed_forward_dim feedforward_dim "
+        "d_feedforward ff_hidden_dim n_inner hidden_ff pf_dim ff_size ffn_size ffn_num_hiddens d_mlp ff_hidden hidden_dim d_hidden hidden hidden_size "
+        "ff_hidden_size ffn_hidden_dim mlp_hidden_dim",
+        lambda inputs: inputs["up_weight"].shape[0],
+    ),
+    _size(
+        "expansion",
+        "forward_expansion expansion_factor mlp_ratio ff_mult expand mult mlp_expansion",
+        lambda inputs: inputs["up_weight"].shape[0] // inputs["up_weight"].shape[1],
+    ),
+    _size("context_length", "", _longest),
+    _size("has_bias", "", lambda inputs: "up_bias" in inputs),
+    _size("device", "dev", lambda inputs: "cpu"),
+)

@@ -1,0 +1,146 @@
+"""GPT-2 as people write it in a library: a class that holds a whole model, whose weights are found block by block."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.assignment import Plan
+from headway.practice.diagnosis.calling import Call, bind
+from headway.practice.diagnosis.instances import InstanceCall, instance_calls
+from headway.practice.diagnosis.layers import SHIFT, layer_plans
+from headway.practice.diagnosis.slots import Slot, slots_of
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercise import Exercise, Inputs, Role
+from headway.practice.recipes import projections
+from headway.practice.recipes.block_calls import flat
+from headway.practice.recipes.layers import weight_roles
+
+
+def _size(name: str, called: str, size_of: Any) -> Role:
+    known = next((role.called for role in projections.SIZES if role.name == name), ())
+    return Role(name, (*known, *projections.names(called)), is_size=True, size_of=size_of)
+
+
+SIZES = (
+    _size("vocab_size", "vocab n_vocab num_tokens vocabulary_size v_size num_embeddings", lambda inputs: inputs["wte"].shape[0]),
+    _size("hidden_size", "hid_dim", lambda inputs: inputs["wte"].shape[1]),
+    Role("num_heads", projections.NUM_HEADS.called, is_size=True, size_of=lambda inputs: inputs["num_heads"]),
+    _size("num_layers", "n_layers n_layer layers depth num_blocks n_blocks num_hidden_layers", lambda inputs: len(inputs["blocks"])),
+    _size("context_length", "", lambda inputs: inputs["wpe"].shape[0]),
+    _size(
+        "intermediate_size",
+        "d_ff dff dim_feedforward ffn_hidden ff_dim d_inner ffn_dim n_inner mlp_dim",
+        lambda inputs: inputs["blocks"][0]["mlp"]["c_fc"]["w"].shape[1],
+    ),
+    _size("has_bias", "", lambda inputs: bool(inputs["blocks"][0]["attn"]["c_attn"]["b"].any())),
+    _size("device", "dev", lambda inputs: "cpu"),
+)
+
+
+@dataclass
+class ModelCall(InstanceCall):
+    """A class that holds a model; which array of a block is which weight is said for one block, and holds for all.
+
+    block    which array of a block is which weight
+    weights  the inputs of the call, whose weights are set
+    """
+
+    block: Plan = field(default_factory=lambda: Plan({}))
+    weights: Inputs = field(default_factory=dict)
+
+    def __call__(self, inputs: Inputs) -> Any:
+        """As for any class, which is passed token ids alone."""
+        self.weights = inputs
+        return super().__call__(_asked(inputs))
+
+    def fits(self, inputs: Inputs) -> bool:
+        """Whether a model can be made of these sizes."""
+        return super().fits(_asked(inputs))
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Make a model, or take the one made so before; set its weights; call it."""
+        instance = self._instance(*self._making_of(arguments))
+        write(slots_of(instance, self.subject.value.__module__), self.weights, self.block)
+        return super().invoke(arguments)
+
+
+def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """The ways to call a model: as a function of its weights, or as a class that holds them."""
+    if not inspect.isclass(subject.value):
+        binding = bind(subject, exercise.roles)
+        return [] if binding is None else [Call(subject, binding, library)]
+    token_ids = next(role for role in exercise.roles if role.name == "token_ids")
+    probes = exercise.probes()
+
+    def asked() -> Any:
+        return tuple(replace(probe, inputs=_asked(probe.inputs | _sizes(probe.inputs))) for probe in probes)
+
+    own = replace(exercise, roles=(token_ids, *SIZES), probes=asked)
+    calls: list[Call] = []
+    for call in instance_calls(subject, own, library):
+        if not isinstance(call, InstanceCall):
+            continue
+        _, instance = call.sample(own)
+        ways = [] if instance is None else _ways(slots_of(instance, subject.value.__module__), probes[0].inputs, exercise)
+        calls += [ModelCall(**{each.name: getattr(call, each.name) for each in fields(call)}, block=way) for way in ways]
+    return calls
+
+
+def _sizes(inputs: Inputs) -> Inputs:
+    return {role.name: role.size_of(inputs) for role in SIZES if role.size_of is not None}
+
+
+def _asked(inputs: Inputs) -> Inputs:
+    """What a model is told: token ids and sizes."""
+    told = {"token_ids", *(role.name for role in SIZES)}
+    return {name: value for name, value in inputs.items() if name in told}
+
+
+def write(slots: Sequence[Slot], inputs: Inputs, plan: Plan) -> None:
+    """Set all weights of a model; a head of its own gets the token table."""
+    blocks = _blocks(slots)
+    for members, weights in zip(blocks.values(), inputs["blocks"], strict=True):
+        plan.write(members, _flat(weights, inputs))
+    inside = {id(slot.array) for members in blocks.values() for slot in members}
+    wte, wpe, last = inputs["wte"], inputs["wpe"], inputs["ln_f"]
+    for slot in slots:
+        shape = tuple(size for size in slot.shape if size > 1)
+        if id(slot.array) in inside:
+            continue
+        for table in (wte, wte.T, wpe):
+            if shape == table.shape:
+                slot.write(table.reshape(slot.shape))
+                break
+        else:
+            is_norm = shape == last["g"].shape
+            is_shift = re.search(SHIFT, str(slot.path[-1]).lower())
+            slot.write((last["b"] if is_shift else last["g"]) if is_norm else numpy.zeros(slot.shape))
+
+
+def _blocks(slots: Sequence[Slot]) -> dict[tuple[Any, ...], list[Slot]]:
+    """The arrays of each block, without the way to it: the first number in a name is the block's."""
+    found: dict[tuple[Any, ...], list[Slot]] = {}
+    for slot in slots:
+        place = next((place for place, step in enumerate(slot.path) if str(step).isdigit()), None)
+        if place is not None:
+            found.setdefault(slot.path[: place + 1], []).append(replace(slot, path=slot.path[place + 1 :]))
+    return found
+
+
+def _flat(weights: Inputs, inputs: Inputs) -> Inputs:
+    return flat(weights | {"num_heads": inputs["num_heads"]})
+
+
+def _ways(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
+    """Every way to say what the arrays of a block hold."""
+    blocks = _blocks(slots)
+    if len(blocks) != len(inputs["blocks"]):
+        return []
+    block = replace(exercise, roles=weight_roles(("",)), fused=projections.FUSED)
+    return layer_plans(next(iter(blocks.values())), _flat(inputs["blocks"][0], inputs), block)

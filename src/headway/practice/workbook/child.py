@@ -1,0 +1,84 @@
+"""Asking the learner's files something in a process of their own: a question and an answer in a folder between the two."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from headway.arrays import from_numpy
+from headway.practice.diagnosis.failure import TOO_SLOW
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercises import exercise
+from headway.practice.verdict import Cause
+from headway.practice.words import Words
+from headway.practice.workbook.parts import Part
+
+
+def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_seconds: float) -> dict[str, Any] | Cause:
+    """The answer of `python -m module`, which calls `serve`; why there is none, if there is none."""
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+    with tempfile.TemporaryDirectory() as exchange:
+        (Path(exchange) / "question").write_bytes(pickle.dumps(question))
+        try:
+            subprocess.run(
+                [sys.executable, "-m", module, str(folder.resolve()), exchange],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                timeout=timeout_seconds,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return TOO_SLOW
+        answer = Path(exchange) / "answer"
+        return json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else EXITS
+
+
+EXITS = Cause(
+    "exits",
+    Words("it ends the whole process (exit, quit, or a crash)", "它结束了整个进程（exit、quit 或崩溃）"),
+    Words("return an answer instead", "应改为返回结果"),
+    Words("", ""),
+)
+
+
+def unreadable(path: Path) -> Cause:
+    """Why a file that is not there, or is no text in UTF-8, cannot be judged."""
+    says = Words(f"{path.name} cannot be read: it is not there, or not in UTF-8", f"无法读取 {path.name}：文件不存在，或不是 UTF-8 编码")
+    fix = Words("save it in UTF-8; headway practice writes a missing file anew", "请以 UTF-8 保存；headway practice 会重新写出缺失的文件")
+    return Cause("unreadable", says, fix, Words("", ""))
+
+
+def serve(answer: Callable[[Path, Mapping[str, Any]], dict[str, Any]]) -> None:
+    """The child: answer the question that lies in the folder named last."""
+    folder, exchange = map(Path, sys.argv[1:])
+    given = answer(folder, pickle.loads((exchange / "question").read_bytes()))
+    unfinished = exchange / "answer.part"
+    unfinished.write_text(json.dumps(given), encoding="utf-8")
+    unfinished.rename(exchange / "answer")
+
+
+def function_of(part: Part, subjects: list[Subject]) -> Subject | None:
+    """The function of a file that is its part: by its name, else by what people call it, else the first."""
+    pattern = exercise(part.name).called if part.is_exercise else part.name
+    named = [each for each in subjects if each.name == part.name]
+    called = [each for each in subjects if re.search(pattern, each.name, re.IGNORECASE)]
+    return next(iter([*named, *called, *subjects]), None)
+
+
+def in_library(value: Any, array: str) -> Any:
+    """NumPy arrays, and dicts and lists of them, as another library's; numbers stay."""
+    if isinstance(value, Mapping):
+        return {name: in_library(each, array) for name, each in value.items()}
+    if isinstance(value, list):
+        return [in_library(each, array) for each in value]
+    return from_numpy(value, array) if hasattr(value, "dtype") else value

@@ -1,0 +1,104 @@
+"""Whether a right function can be called as the later files call it.
+
+The check accepts many right ways, such as weights the other way round or attention that is not causal. The files behind this one
+call it as its stub has it, unless the learner writes those otherwise too: so what does not fit is said, and nothing is marked wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from headway.arrays import array_library, to_numpy
+from headway.practice.diagnosis.files import load_module, read_source
+from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.verdict import Cause, Verdict
+from headway.practice.words import Words
+from headway.practice.workbook.child import ask, function_of, in_library, serve
+from headway.practice.workbook.parts import Part, part
+from headway.practice.workbook.solutions import in_numpy
+
+TIMEOUT_SECONDS = 60.0
+
+TOLERANCE = 0.02
+"""The two forms of gelu differ by less."""
+
+EXAMPLES: Mapping[str, Callable[[numpy.random.Generator], tuple[list[Any], dict[str, Any]]]] = {
+    "linear": lambda random: ([_draw(random, 5, 6), _draw(random, 4, 6), _draw(random, 4)], {}),
+    "scaled_dot_product_attention": lambda random: ([_draw(random, 2, 5, 3) for _ in range(3)], {"is_causal": True}),
+    "multi_head_attention": lambda random: ([_draw(random, 5, 6), _layer(random, 6, 18), _layer(random, 6, 6), 2], {}),
+    "feed_forward": lambda random: (
+        [_draw(random, 5, 6), _draw(random, 8, 6), _draw(random, 8), _draw(random, 6, 8), _draw(random, 6)],
+        {},
+    ),
+}
+"""What the later files give to a part that people write in several ways."""
+
+CALLS = {
+    "linear": "x, weight, bias",
+    "scaled_dot_product_attention": "query, key, value, is_causal=True",
+    "multi_head_attention": "x, c_attn, c_proj, num_heads",
+    "feed_forward": "x, up_weight, up_bias, down_weight, down_bias",
+}
+"""The same as it stands there."""
+
+NEEDS = {
+    "linear": Words("x @ weightᵀ + bias with a weight of (out, in)", " x @ weightᵀ + bias，权重形状为 (out, in)"),
+    "scaled_dot_product_attention": Words("causal, for heads before positions", "因果的，且头轴在位置之前"),
+    "multi_head_attention": Words("causal", "因果的"),
+    "feed_forward": Words("with gelu, and weights of (out, in)", "使用 gelu，且权重形状为 (out, in)"),
+}
+"""What is most often otherwise."""
+
+MISFIT = Words("later files call {call}, which must be {needs}: {found}", "后面的文件会调用 {call}，它应为{needs}：{found}")
+RAISES = Words("called so, it raises {error}", "这样调用时它抛出 {error}")
+DIFFERS = Words("called so, it answers something else", "这样调用时结果不同")
+
+
+def misfit(folder: Path, part: Part, array: str) -> Words | None:
+    """What happens where the later files call a part's function; None where it is what they need, or nothing can be said."""
+    if part.name not in EXAMPLES:
+        return None
+    positional, named = EXAMPLES[part.name](numpy.random.default_rng(1))
+    question = {"part": part.name, "array": array, "positional": positional, "named": named}
+    answer = ask("headway.practice.workbook.fit", folder, question, timeout_seconds=TIMEOUT_SECONDS)
+    if isinstance(answer, Cause) or "nothing" in answer:
+        return None
+    if "error" in answer:
+        found = RAISES.filled(error=answer["error"])
+    else:
+        found, expected = DIFFERS, getattr(in_numpy, part.name)(*positional, **named)
+        if numpy.shape(answer["values"]) == expected.shape and numpy.allclose(answer["values"], expected, TOLERANCE, TOLERANCE):
+            return None
+    return MISFIT.filled(call=f"{part.name}({CALLS[part.name]})", needs=NEEDS[part.name], found=found)
+
+
+def _layer(random: numpy.random.Generator, width: int, height: int) -> dict[str, Any]:
+    return {"w": _draw(random, width, height), "b": _draw(random, height)}
+
+
+def _draw(random: numpy.random.Generator, *shape: int) -> Any:
+    return random.standard_normal(shape).astype(numpy.float32)
+
+
+def _answered(folder: Path, question: Mapping[str, Any]) -> dict[str, Any]:
+    array, asked = question["array"], part(question["part"])
+    array_library(array)
+    path = folder / f"{asked.name}.py"
+    text = read_source(path)
+    module = load_module(path, text)
+    subject = None if isinstance(module, Verdict) else function_of(asked, subjects_of(module, text))
+    if subject is None or isinstance(subject.value, type):
+        return {"nothing": True}
+    try:
+        answer = subject.value(*in_library(question["positional"], array), **question["named"])
+        return {"values": to_numpy(answer).tolist()}
+    except (Exception, SystemExit) as error:
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+if __name__ == "__main__":
+    serve(_answered)

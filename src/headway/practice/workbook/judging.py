@@ -1,0 +1,78 @@
+"""One part's file, judged: by the diagnosis, in its process; the story by running it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headway.errors import OptionError
+from headway.practice.diagnosis.files import read_source
+from headway.practice.diagnosis.sandbox import TIMEOUT_SECONDS, check_file
+from headway.practice.exercises import exercise
+from headway.practice.verdict import Cause, Verdict
+from headway.practice.words import Words
+from headway.practice.workbook.child import unreadable
+from headway.practice.workbook.fit import misfit
+from headway.practice.workbook.folder import path_of
+from headway.practice.workbook.parts import Part
+from headway.practice.workbook.story import EmbeddedModel, tell_story
+
+JAX_SECONDS = 120.0
+"""JAX compiles every operation for every shape of every probe."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What was found in a part's file.
+
+    text    what it wrote, if it is the story
+    misfit  how a right function fails where the later files call it
+    """
+
+    verdicts: tuple[Verdict, ...]
+    text: str = ""
+    misfit: Words | None = None
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether everything in it is right."""
+        return all(verdict.is_correct for verdict in self.verdicts)
+
+    def told(self, language: str) -> str:
+        """The verdicts as lines of text, and the story above them."""
+        lines = ["", self.text, ""] if self.text else []
+        lines += [verdict.told(language) for verdict in self.verdicts]
+        return "\n".join([*lines, *([f"  ! {self.misfit.told(language)}"] if self.misfit else [])])
+
+
+def judge(folder: Path, part: Part, array: str, embedded: Callable[[], EmbeddedModel]) -> Judgement:
+    """Judge a part's file.
+
+    embedded   loads the embedded model, which the story alone needs
+    """
+    if not part.is_exercise:
+        verdict, text = tell_story(folder, array, embedded())
+        return Judgement((verdict,), text)
+    seconds = JAX_SECONDS if array == "jax" else TIMEOUT_SECONDS
+    judgement = Judgement(judge_file(path_of(folder, part), part.name, timeout_seconds=seconds))
+    return replace(judgement, misfit=misfit(folder, part, array)) if judgement.is_solved else judgement
+
+
+def judge_file(path: Path, name: str, *, timeout_seconds: float = TIMEOUT_SECONDS) -> tuple[Verdict, ...]:
+    """The verdicts on a file's functions as one exercise; one that says why, where there is nothing to judge."""
+    try:
+        read_source(path)
+    except OptionError:
+        return (_could_not_run(path, name, unreadable(path)),)
+    verdicts = check_file(path, name, timeout_seconds=timeout_seconds)
+    return tuple(verdicts) or (_could_not_run(path, name, _nothing_in(name)),)
+
+
+def _nothing_in(name: str) -> Cause:
+    says = Words(f"the file defines no function or class, such as {name}", f"文件中没有函数或类，例如 {name}")
+    return Cause("no_function", says, Words(f"define {name}", f"请定义 {name}"), Words("", ""))
+
+
+def _could_not_run(path: Path, name: str, cause: Cause) -> Verdict:
+    return Verdict(path.name, name, 1, "could not run", (cause,), title=exercise(name).title)

@@ -1,0 +1,1 @@
+"""One readable way to write every part of the workbook, per array library."""

@@ -1,0 +1,32 @@
+"""After the tests, how well `headway check` judged: a row per part."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+MADE = re.compile(r"test_a_function_that_makes_a_mistake_is_told_so\[(\w+)-")
+WRITTEN = re.compile(r"test_what_people_write_is_judged_by_what_it_is\[(\w+?)(?:__\w+?)?:(right|wrong)", re.IGNORECASE)
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    counted: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
+    for outcome in ("passed", "failed"):
+        for report in terminalreporter.stats.get(outcome, []):
+            made, written = MADE.search(report.nodeid), WRITTEN.search(report.nodeid)
+            if made:
+                counted[made[1]]["detected"].append(outcome == "passed")
+                counted[made[1]]["first"].append(("is_named_first", True) in report.user_properties)
+            elif written:
+                counted[written[1]][written[2].lower()].append(outcome == "passed")
+    if not counted:
+        return
+    columns = ("detected", "first", "right", "wrong")
+    terminalreporter.section("how headway check judges")
+    terminalreporter.write_line(
+        f"{'':32}" + "".join(f"{each:>18}" for each in ("mistakes detected", "named first", "right accepted", "wrong named"))
+    )
+    for part in [*sorted(counted), "all"]:
+        rows = counted.values() if part == "all" else [counted[part]]
+        shares = [[is_so for row in rows for is_so in row[each]] for each in columns]
+        terminalreporter.write_line(f"{part:32}" + "".join(f"{f'{sum(each)}/{len(each)}':>18}" for each in shares))

@@ -1,0 +1,91 @@
+"""Gradients of what people write in torch and jax, and what it does in half precision."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.exercises import exercise
+
+TORCH = "import torch\nimport torch.nn as nn\n"
+JAX = "import jax\nimport jax.numpy as jnp\nimport numpy as np\n"
+
+
+def judged(name, text):
+    module = ModuleType("mine")
+    exec(compile(text, "mine.py", "exec"), module.__dict__)
+    return diagnose(subjects_of(module, text)[-1], exercise(name))
+
+
+WRONG = (
+    ("layer_norm", "gradient_stops", 5, TORCH + "def f(x, g, b, eps=1e-5):\n    y = (x - x.mean(-1, keepdim=True)) / torch.sqrt("
+     "x.var(-1, keepdim=True, unbiased=False) + eps)\n    return g.data * y + b\n"),
+    ("silu", "gradient_is_wrong", 4, TORCH + "def f(x):\n    return x.detach() * torch.sigmoid(x)\n"),
+    ("relu", "gradient_raises", 4, TORCH + "def f(x):\n    return torch.tensor(x.numpy().clip(0))\n"),
+    ("softmax", "gradient_stops", 4, TORCH + "def f(x):\n    e = torch.exp((x - x.max(-1, keepdim=True).values).detach())\n"
+     "    return e / e.sum(-1, keepdim=True)\n"),
+    ("relu", "gradient_raises", 5, JAX + "def f(x):\n    return jnp.asarray(np.maximum(np.asarray(x), 0))\n"),
+    ("silu", "gradient_is_wrong", 5, JAX + "def f(x):\n    return jax.lax.stop_gradient(x) * jax.nn.sigmoid(x)\n"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "cause", "line", "text"), WRONG)
+def test_a_gradient_that_is_not_the_slope_is_a_mistake_of_right_answers(name, cause, line, text):
+    verdict = judged(name, text)
+    assert (verdict.status, [each.name for each in verdict.causes]) == ("wrong", [cause])
+    assert verdict.causes[0].line == line
+
+
+RIGHT = (
+    # the largest number may be subtracted without a gradient: softmax does not change with it
+    ("softmax", TORCH + "def f(x):\n    e = torch.exp(x - x.max(-1, keepdim=True).values.detach())\n    return e / e.sum(-1, keepdim=True)\n"),
+    ("softmax", JAX + "def f(x):\n    e = jnp.exp(x - jax.lax.stop_gradient(x.max(-1, keepdims=True)))\n    return e / e.sum(-1, keepdims=True)\n"),
+    ("linear", TORCH + "class F(nn.Module):\n    def __init__(self, d_in, d_out):\n        super().__init__()\n        self.layer = nn.Linear(d_in, d_out)\n"
+     "    def forward(self, x):\n        return self.layer(x)\n"),
+    ("relu", TORCH + "def f(x):\n    return x.clamp(min=0)\n"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text"), RIGHT)
+def test_right_gradients_are_worth_no_word(name, text):
+    verdict = judged(name, text)
+    assert verdict.is_correct, verdict
+    assert "gradient" not in str(verdict)
+
+
+def test_no_gradient_where_none_is_meant_is_said_and_no_mistake():
+    verdict = judged("gelu", TORCH + "@torch.no_grad()\ndef f(x):\n    return nn.functional.gelu(x)\n")
+    assert verdict.is_correct
+    assert "computes no gradients" in str(verdict)
+
+
+ATTENTION = """
+def f(q, k, v, mask=None):
+    scores = q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, {fill})
+    return torch.softmax(scores, -1) @ v
+"""
+
+
+def test_what_overflows_in_half_precision_is_said():
+    verdict = judged("scaled_dot_product_attention", TORCH + ATTENTION.format(fill="-1e9"))
+    assert verdict.is_correct
+    assert "in float16 it raises RuntimeError" in str(verdict)
+    assert "float16" not in str(judged("scaled_dot_product_attention", TORCH + ATTENTION.format(fill="-torch.inf")))
+
+
+def test_what_is_rounded_in_half_precision_is_said():
+    text = (
+        TORCH
+        + "def f(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, True))\n    total = sum(e.unbind(dim))\n    return e / total.unsqueeze(dim)\n"
+    )
+    assert "float16" not in str(judged("softmax", text))
+    stepped = text.replace(
+        "torch.exp(x - x.amax(dim, True))",
+        "(1 + (x - x.amax(dim, True)) / 1024) ** 1024 if x.dtype in (torch.float16, torch.bfloat16) else torch.exp(x - x.amax(dim, True))",
+    )
+    assert "in bfloat16 it is off by" in str(judged("softmax", stepped))

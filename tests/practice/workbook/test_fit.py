@@ -1,0 +1,63 @@
+"""A function that is right, and not as the files behind it call it."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.practice.workbook.fit import CALLS, EXAMPLES, NEEDS, misfit
+from headway.practice.workbook.parts import part
+from tests.practice.workbook.test_solutions import SLOW, solved
+
+
+@pytest.mark.parametrize("array", ["numpy", *SLOW])
+def test_the_solutions_fit(tmp_path, array):
+    solved(tmp_path, array)
+    for name in EXAMPLES:
+        assert misfit(tmp_path, part(name), array) is None, name
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        (
+            "linear",
+            "weight.T",
+            "weight",
+            "later files call linear(x, weight, bias), which must be x @ weightᵀ + bias with a weight of (out, in): called so, it raises ValueError",
+        ),
+        (
+            "multi_head_attention",
+            ", is_causal=True",
+            "",
+            "(x, c_attn, c_proj, num_heads), which must be causal: called so, it answers something else",
+        ),
+        (
+            "scaled_dot_product_attention",
+            "np.swapaxes(key, -1, -2)",
+            "key.T",
+            "which must be causal, for heads before positions: called so, it raises",
+        ),
+        ("feed_forward", "gelu(linear(x", "np.tanh(linear(x", "which must be with gelu, and weights of (out, in): called so, it answers"),
+    ],
+)
+def test_what_does_not_fit_is_said_in_both_languages(tmp_path, name, old, new, said):
+    solved(tmp_path, "numpy")
+    path = tmp_path / f"{name}.py"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    words = misfit(tmp_path, part(name), "numpy")
+    assert said in words.en
+    assert words.zh.startswith("后面的文件会调用 ")
+
+
+def test_of_a_class_and_of_what_does_not_run_nothing_is_said(tmp_path):
+    solved(tmp_path, "numpy")
+    (tmp_path / "linear.py").write_text("class linear:\n    pass\n")
+    assert misfit(tmp_path, part("linear"), "numpy") is None
+    (tmp_path / "linear.py").write_text("def linear(\n")
+    assert misfit(tmp_path, part("linear"), "numpy") is None
+    assert misfit(tmp_path, part("gelu"), "numpy") is None
+
+
+def test_every_example_has_its_words():
+    assert set(EXAMPLES) == set(CALLS) == set(NEEDS)

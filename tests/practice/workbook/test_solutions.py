@@ -1,0 +1,96 @@
+"""A stub is not correct, a solution is: for every part, in every array library."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import pytest
+
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.files import assigned, load_module
+from headway.practice.workbook.folder import begin, path_of
+from headway.practice.workbook.judging import judge
+from headway.practice.workbook.parts import NAMES, PARTS
+from headway.practice.workbook.solution import solution
+from headway.practice.workbook.stubs import BODY, heading
+
+EXERCISES = [part for part in PARTS if part.is_exercise]
+SLOW = [pytest.param(array, marks=pytest.mark.slow) for array in ("torch", "mlx", "jax")]
+
+
+def solved(folder, array):
+    """A folder in which everything is solved, as `headway practice solution` shows it."""
+    pytest.importorskip({"mlx": "mlx.core"}.get(array, array))
+    begin(folder, array, "en")
+    for part in PARTS:
+        path_of(folder, part).write_text(solution(part, array, "en"), encoding="utf-8")
+    return folder
+
+
+def never():
+    raise AssertionError("only the story needs the embedded model")
+
+
+@pytest.fixture
+def _imports_end_with_the_test(monkeypatch):
+    monkeypatch.setattr("sys.path", [*sys.path])
+    yield
+    for name in NAMES:
+        sys.modules.pop(name, None)
+
+
+def judged_here(folder, part):
+    """The verdict on a part's file, in this process: a few milliseconds."""
+    path = path_of(folder, part)
+    text = path.read_text()
+    module = load_module(path, text)
+    (verdict,) = [diagnose(subject, found) for subject, found in assigned(module, text, part.name)]
+    return verdict
+
+
+@pytest.mark.usefixtures("_imports_end_with_the_test")
+def test_no_stub_is_correct(tmp_path):
+    begin(tmp_path, "numpy", "en")
+    for part in EXERCISES:
+        verdict = judged_here(tmp_path, part)
+        assert not verdict.is_correct
+        assert verdict.causes[0].name == "raises_NotImplementedError"
+        assert "write the body" in verdict.told("en")
+
+
+@pytest.mark.usefixtures("_imports_end_with_the_test")
+def test_every_solution_is_correct_in_numpy(tmp_path):
+    solved(tmp_path, "numpy")
+    for part in EXERCISES:
+        verdict = judged_here(tmp_path, part)
+        assert verdict.is_correct, verdict
+
+
+@pytest.mark.parametrize("array", SLOW)
+def test_every_solution_is_correct(tmp_path, array):
+    solved(tmp_path, array)
+    for part in EXERCISES:
+        judgement = judge(tmp_path, part, array, never)
+        assert judgement.is_solved, judgement.told("en")
+
+
+@pytest.mark.parametrize("array", ["numpy", "torch", "mlx", "jax"])
+@pytest.mark.parametrize("part", PARTS, ids=NAMES)
+def test_a_solution_is_the_stub_with_a_body(part, array):
+    text = solution(part, array, "en")
+    assert BODY not in text
+    assert heading(part, array) in text
+    assert ("np." in text.replace("jnp.", "")) == (array == "numpy" and "np." in text)
+    compile(text, part.name, "exec")
+
+
+@pytest.mark.parametrize("module", ["in_numpy", "in_torch"])
+def test_the_solutions_have_the_stubs_signatures(module):
+    import inspect
+
+    if module == "in_torch":
+        pytest.importorskip("torch")
+    functions = importlib.import_module(f"headway.practice.workbook.solutions.{module}")
+    for part in PARTS:
+        assert f"def {part.name}{inspect.signature(getattr(functions, part.name))}:\n".replace("e-05", "e-5") in heading(part, "numpy")

@@ -1,0 +1,186 @@
+from __future__ import annotations
+
+import pytest
+
+from headway.practice.verdict import Verdict
+from headway.practice.workbook.folder import begin, next_part, progress_of
+from headway.practice.workbook.judging import Judgement, judge
+from headway.practice.workbook.parts import NAMES, part
+from headway.practice.workbook.progress import write_progress
+from headway.practice.workbook.solution import solution
+from headway.practice.workbook.watch import Session
+
+
+class Leaves(Exception):  # noqa: N818
+    pass
+
+
+def by_its_text(folder):
+    """A judge for whom a file is right where it says so."""
+
+    def judged(part):
+        status = "correct" if "right" in (folder / f"{part.name}.py").read_text() else "wrong"
+        return Judgement((Verdict(part.name, part.name, 1, status),))
+
+    return judged
+
+
+def watched(folder, *saves, judge=None):
+    """What is said while the saves happen one after another, and then the learner leaves."""
+    said, left = [], list(saves)
+
+    def pause():
+        if not left:
+            raise Leaves
+        name, text = left.pop(0)
+        if name:
+            (folder / f"{name}.py").write_text(text)
+
+    with pytest.raises(Leaves):
+        Session(folder, "en", judge or by_its_text(folder), said.append).watch(pause)
+    return said
+
+
+@pytest.fixture
+def folder(tmp_path):
+    begin(tmp_path, "numpy", "en")
+    return tmp_path
+
+
+def test_on_save_it_checks_says_the_verdict_and_moves_on(folder):
+    said = watched(folder, ("softmax", "no"), ("softmax", "this is right"), ("linear", "no"))
+    assert [line.split(":")[0].partition(" (")[0].replace(str(folder), "") for line in said] == [
+        "next",
+        "✗ softmax",
+        "✓ softmax",
+        "next",
+        "✗ linear",
+    ]
+    assert said[0].startswith(f"next: {folder}/softmax.py, softmax: exp(x - max x) / ")
+    assert said[3].startswith(f"next: {folder}/linear.py")
+
+
+def test_nothing_is_said_while_nothing_is_saved(folder):
+    assert len(watched(folder, (None, ""), (None, ""))) == 1
+
+
+def test_what_was_written_ahead_is_checked_when_its_turn_comes(folder):
+    (folder / "linear.py").write_text("right")
+    (folder / "embed.py").write_text("not so")
+    said = watched(folder, ("softmax", "right"))
+    assert [line[:9] for line in said if line[0] in "✓✗"] == ["✓ softmax", "✓ linear ", "✗ embed ("]
+    assert next_part(progress_of(folder)).name == "embed"
+
+
+def test_what_was_saved_together_is_checked_once(folder):
+    def pause():
+        if said[1:]:
+            raise Leaves
+        for name in ("softmax", "linear", "embed"):
+            (folder / f"{name}.py").write_text("right")
+
+    said: list[str] = []
+    with pytest.raises(Leaves):
+        Session(folder, "en", by_its_text(folder), said.append).watch(pause)
+    assert [line[:9] for line in said if line[0] in "✓✗"] == ["✓ softmax", "✓ linear ", "✓ embed ("]
+
+
+def test_what_is_saved_while_it_is_judged_is_judged_again(folder):
+    saves = ["right"]
+
+    def judged(part):
+        judgement = by_its_text(folder)(part)
+        if saves:
+            (folder / "softmax.py").write_text(saves.pop())
+        return judgement
+
+    said = watched(folder, ("softmax", "no"), (None, ""), judge=judged)
+    assert [line[:9] for line in said if line[0] in "✓✗"] == ["✗ softmax", "✓ softmax"]
+
+
+def test_going_on_checks_what_stands_in_the_next_file(folder):
+    (folder / "softmax.py").write_text("right")
+    said = watched(folder)
+    assert any(line.startswith("✓ softmax") for line in said)
+    assert next_part(progress_of(folder)).name == "linear"
+
+
+def test_a_solved_part_that_is_broken_later_is_unsolved_again(folder):
+    said = watched(folder, ("softmax", "right"), ("softmax", "broken"))
+    assert said[-1] == "softmax was solved, and is not any more"
+    assert next_part(progress_of(folder)).name == "softmax"
+
+
+def test_a_later_part_may_be_solved_first(folder):
+    watched(folder, ("gelu", "right"))
+    assert progress_of(folder).of("gelu").is_solved
+    assert next_part(progress_of(folder)).name == "softmax"
+
+
+def test_a_file_that_is_gone_for_a_moment_is_not_judged(folder):
+    said, steps = [], ["gone", "back", "leave"]
+
+    def pause():
+        step = steps.pop(0)
+        if step == "gone":
+            (folder / "softmax.py").unlink()
+        elif step == "back":
+            (folder / "softmax.py").write_text("right")
+        else:
+            raise Leaves
+
+    with pytest.raises(Leaves):
+        Session(folder, "en", by_its_text(folder), said.append).watch(pause)
+    assert [line[:9] for line in said if line[0] in "✓✗"] == ["✓ softmax"]
+
+
+def test_what_is_wrong_with_a_part_may_lie_below_it(folder):
+    said = watched(folder, ("gelu", "right"), ("feed_forward", "no"))
+    assert said[-1] == "  it builds on what is not right yet: linear.py"
+
+
+def test_hints_that_were_asked_for_meanwhile_are_kept(folder):
+    def asks(part):
+        write_progress(folder, progress_of(folder).changed(part.name, num_hints=2))
+        return by_its_text(folder)(part)
+
+    watched(folder, ("softmax", "right"), judge=asks)
+    assert progress_of(folder).of("softmax").num_hints == 2
+    assert progress_of(folder).of("softmax").is_solved
+
+
+def test_it_ends_when_everything_is_solved(folder):
+    for name in NAMES:
+        (folder / f"{name}.py").write_text("right")
+    said = []
+    Session(folder, "en", by_its_text(folder), said.append).watch(lambda: pytest.fail("nothing is left to wait for"))
+    assert said[-1].startswith("all is solved")
+
+
+def test_everything_can_be_judged_once(folder):
+    said = []
+    (folder / "linear.py").write_text("right")
+    assert Session(folder, "en", by_its_text(folder), said.append).judge_all() is False
+    assert said[0] == "· softmax.py — not begun"
+    assert said[1].startswith("✓ linear")
+    assert said[-2] == "1 of 13 solved"
+
+
+def test_a_file_in_another_encoding_is_a_verdict(folder):
+    (folder / "softmax.py").write_bytes("# 归一化".encode("gbk"))
+    judgement = judge(folder, part("softmax"), "numpy", lambda: pytest.fail("only the story needs it"))
+    assert not judgement.is_solved
+    assert "softmax.py cannot be read" in judgement.told("en")
+
+
+def test_a_real_save_gets_a_real_verdict(folder):
+    def real(part):
+        return judge(folder, part, "numpy", lambda: pytest.fail("only the story needs it"))
+
+    right = solution(part("softmax"), "numpy", "en")
+    wrong = right.replace("x - np.max(x, axis=axis, keepdims=True)", "x")
+    said = watched(folder, ("softmax", wrong), ("softmax", "def softmax(x)\n"), ("softmax", ""), ("softmax", right), judge=real)
+    assert "the maximum is not subtracted" in said[1]
+    assert "SyntaxError" in said[2]
+    assert "the file defines no function or class, such as softmax" in said[3]
+    assert said[4].startswith("✓ softmax (line 5)")
