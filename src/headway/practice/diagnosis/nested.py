@@ -1,57 +1,127 @@
 """A function that is wrong only because another one of the same file is.
 
-The other one is put right for a moment, in the learner's module, and the function is asked again: if it is right then, the fault
-is the other's alone.
+What a function calls is judged before it. If that is wrong it is put right for a moment, in the learner's module, and the function is
+asked then: if it is right the fault is the other's alone.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headway.arrays import array_namespace, cast, from_numpy, is_floating
 from headway.practice.diagnosis.calling import bind
 from headway.practice.diagnosis.compare import as_numbers
-from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.diagnose import diagnose, right_as_it_is
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.words import Words
 
-Judged = tuple[Subject, Exercise, Verdict]
+
+@dataclass(frozen=True)
+class Judged:
+    """A function with the verdict on it.
+
+    is_at_fault   whether the verdict lies in the function itself, not in another one that it calls
+    """
+
+    subject: Subject
+    exercise: Exercise
+    verdict: Verdict
+    is_at_fault: bool
 
 
-def traced(judged: Sequence[Judged]) -> list[Verdict]:
-    """The verdicts, each fault named once: where it is another function's of the same file, that one is named."""
-    return [_traced(each, [other for other in judged if other[0] is not each[0]]) for each in judged]
+def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject, Exercise], None] = lambda *_: None) -> list[Verdict]:
+    """The verdicts on a file's functions, in their order, each fault named once: in the function where it lies.
+
+    begin   told of each before it is judged
+    """
+    judged: list[Judged] = []
+    for subject, exercise in _callees_first(given):
+        begin(subject, exercise)
+        faults = [each for each in judged if each.is_at_fault and _reaches(subject, each.subject, [other.subject for other in judged])]
+        verdict = _judge(subject, exercise, faults)
+        is_because = any(cause.name.startswith(BECAUSE) for cause in verdict.causes)
+        judged.append(Judged(subject, exercise, verdict, is_at_fault=not verdict.is_correct and not is_because))
+    return [next(each.verdict for each in judged if each.subject is subject) for subject, _ in given]
 
 
-def _traced(judged: Judged, others: Sequence[Judged]) -> Verdict:
-    subject, exercise, verdict = judged
-    if verdict.is_correct:
-        return verdict
-    called = [other for other in others if not other[2].is_correct and _calls(subject, other[0].name)]
-    for other, its_exercise, its_verdict in called:
-        with _repaired(other, its_exercise, its_verdict.conventions):
-            again = diagnose(subject, exercise)
-        if again.is_correct:
-            return replace(verdict, status="wrong", causes=(_cause(other),), difference=None, notes=again.notes)
-        if again.status == "wrong" and again.causes != verdict.causes:  # its own mistake shows only once the other is put right
-            both = replace(again.causes[0], proof=ONCE_RIGHT.filled(name=other.name))
-            note = Words(f"{other.name}, which it calls, is wrong too", f"它调用的 {other.name} 也有错")
-            return replace(again, causes=(both, *again.causes[1:]), notes=(*again.notes, note))
-    return verdict
+def _callees_first(given: Sequence[tuple[Subject, Exercise]]) -> list[tuple[Subject, Exercise]]:
+    """The functions, those that others call before these; in their order otherwise."""
+    found: list[tuple[Subject, Exercise]] = []
+    waiting: list[Subject] = []
+
+    def visit(pair: tuple[Subject, Exercise]) -> None:
+        if any(pair[0] is subject for subject, _ in found) or any(pair[0] is subject for subject in waiting):
+            return
+        waiting.append(pair[0])
+        for other in given:
+            if _calls(pair[0], other[0].name):
+                visit(other)
+        waiting.pop()
+        found.append(pair)
+
+    for pair in given:
+        visit(pair)
+    return found
 
 
+def _reaches(subject: Subject, other: Subject, between: Sequence[Subject]) -> bool:
+    """Whether a function calls another, itself or through others."""
+    if _calls(subject, other.name):
+        return True
+    rest = [each for each in between if each is not subject]
+    return any(_calls(subject, each.name) and _reaches(each, other, [later for later in rest if later is not each]) for each in rest)
+
+
+def _calls(subject: Subject, name: str) -> bool:
+    is_other = name != subject.name
+    return is_other and any(re.search(rf"\b{re.escape(name)}\s*\(", line.partition("#")[0]) for line in subject.source)
+
+
+def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
+    """The verdict on a function, some of what it calls being wrong."""
+    curable = [fault for fault in faults if _can_be_repaired(fault)]
+    if not curable:
+        return diagnose(subject, exercise)
+    as_it_is = right_as_it_is(subject, exercise)
+    if as_it_is is not None:
+        return as_it_is
+    again = _once_repaired(subject, exercise, curable)
+    if again.is_correct:
+        for fault in tuple(curable):  # what may stay wrong is not to blame
+            fewer = [each for each in curable if each is not fault]
+            if fewer and _once_repaired(subject, exercise, fewer).is_correct:
+                curable = fewer
+        return replace(again, status="wrong", causes=tuple(_cause(each.subject) for each in curable))
+    if again.status == "wrong":  # its own mistake shows only once the other is put right
+        names = ", ".join(each.subject.name for each in curable)
+        own = replace(again.causes[0], proof=ONCE_RIGHT.filled(name=names))
+        return replace(again, causes=(own, *again.causes[1:]), notes=(*again.notes, WRONG_TOO.filled(name=names)))
+    return diagnose(subject, exercise)
+
+
+def _once_repaired(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
+    with ExitStack() as stack:
+        for fault in faults:
+            stack.enter_context(_repaired(fault))
+        return diagnose(subject, exercise)
+
+
+BECAUSE = "because_of_"
+WRONG_TOO = Words("{name}, which it calls, is wrong too", "它调用的 {name} 也有错")
 ONCE_RIGHT = Words("with {name} put right, this alone remains", "把 {name} 改正之后，只剩下这一处")
 
 
 def _cause(other: Subject) -> Cause:
     return Cause(
-        f"because_of_{other.name}",
+        BECAUSE + other.name,
         Words(f"it is wrong only because {other.name} is", f"它出错只是因为 {other.name} 有错"),
         Words(f"put {other.name} right; nothing is wrong here", f"改正 {other.name} 即可；这里没有错"),
         Words(
@@ -62,17 +132,24 @@ def _cause(other: Subject) -> Cause:
     )
 
 
-def _calls(subject: Subject, name: str) -> bool:
-    return any(re.search(rf"\b{re.escape(name)}\s*\(", line.partition("#")[0]) for line in subject.source)
+def _can_be_repaired(fault: Judged) -> bool:
+    """Whether the definition can take the place of a function, in the conventions that this was judged in."""
+    subject = fault.subject
+    is_function = subject.module is not None and not inspect.isclass(subject.value) and bind(subject, fault.exercise.roles) is not None
+    return is_function and all(map(_can_be_undone, fault.verdict.conventions))
+
+
+def _can_be_undone(convention: Convention) -> bool:
+    """Whether what a function takes and answers in a convention can be said as the definition takes and answers it."""
+    return convention.decode is PLAIN.decode and (convention.encode is PLAIN.encode or convention.undo is not None)
 
 
 @contextmanager
-def _repaired(subject: Subject, exercise: Exercise, conventions: Sequence[Convention]) -> Iterator[None]:
-    """The subject's module with the definition under the subject's name, called in the subject's conventions."""
-    module, binding = subject.module, bind(subject, exercise.roles)
-    if module is None or binding is None or not all(map(_can_be_undone, conventions)):
-        yield
-        return
+def _repaired(fault: Judged) -> Iterator[None]:
+    """The module with the definition under a function's name."""
+    subject, exercise, conventions = fault.subject, fault.exercise, fault.verdict.conventions
+    binding = bind(subject, exercise.roles)
+    assert binding is not None
 
     def definition(*positional: Any, **named: Any) -> Any:
         names = [parameter.name for parameter in subject.parameters]
@@ -85,19 +162,11 @@ def _repaired(subject: Subject, exercise: Exercise, conventions: Sequence[Conven
         answer = exercise.answer(inputs, conventions=tuple(conventions))
         return _like(answer, arrays[0]) if arrays else answer
 
-    setattr(module, subject.name, definition)
+    setattr(subject.module, subject.name, definition)
     try:
         yield
     finally:
-        setattr(module, subject.name, subject.value)
-
-
-def _can_be_undone(convention: Convention) -> bool:
-    """Whether what a function takes and answers in a convention can be said as the definition takes and answers it."""
-    return convention.decode is PLAIN.decode and (convention.encode is PLAIN.encode or convention.undo is not None)
-
-
-PLAIN = Convention()
+        setattr(subject.module, subject.name, subject.value)
 
 
 def _like(answer: Any, array: Any) -> Any:

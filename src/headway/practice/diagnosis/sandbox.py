@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from headway.practice.diagnosis.failure import RETURN_SOON, THE_FILE, TOO_SLOW
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercise import Exercise
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.words import Words
 
@@ -148,9 +150,8 @@ def main(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, wr
 
 
 def _check(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, tell: Callable[..., None]) -> None:
-    from headway.practice.diagnosis.diagnose import diagnose
     from headway.practice.diagnosis.files import assigned, load_definitions, load_module, read_source
-    from headway.practice.diagnosis.nested import traced
+    from headway.practice.diagnosis.nested import verdicts
 
     text = read_source(path)
     tell(begins={"subject": path.name, "line": 1})
@@ -161,13 +162,12 @@ def _check(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, 
     if isinstance(module, Verdict):
         tell(end=True)
         return
-    judged = []
-    for subject, exercise in assigned(module, text, named):
-        if subject.name in skipped:
-            continue
+    asked = [(subject, exercise) for subject, exercise in assigned(module, text, named) if subject.name not in skipped]
+
+    def begin(subject: Subject, exercise: Exercise) -> None:
         tell(begins={"subject": subject.name, "line": subject.line, "exercise": exercise.name})
-        judged.append((subject, exercise, diagnose(subject, exercise)))
-    for verdict in traced(judged):
+
+    for verdict in verdicts(asked, begin):
         tell(final=verdict.to_dict())
     tell(end=True)
 

@@ -192,20 +192,21 @@ def probes() -> tuple[Probe, ...]:
     """Two blocks, one text and a batch."""
     random = numpy.random.default_rng(43)
 
-    def model(vocab_size: int, max_seq_len: int, width: int, num_blocks: int, num_heads: int) -> Inputs:
+    def model(vocab_size: int, max_seq_len: int, width: int, num_blocks: int, num_heads: int, inner: int | None = None) -> Inputs:
         return {
             "wte": random.standard_normal((vocab_size, width)),
             "wpe": random.standard_normal((max_seq_len, width)),
-            "blocks": [of_blocks.weights(random, width, 2 * width + 1) for _ in range(num_blocks)],
+            "blocks": [of_blocks.weights(random, width, inner or 2 * width + 1) for _ in range(num_blocks)],
             "ln_f": {"g": 1 + 0.4 * random.standard_normal(width), "b": 0.4 * random.standard_normal(width)},
             "num_heads": num_heads,
         }
 
-    small, single = model(11, 9, 6, 2, 3), model(5, 8, 4, 1, 2)
+    small, single, usual = model(11, 9, 6, 2, 3), model(5, 8, 4, 1, 2), model(11, 9, 6, 2, 3, inner=24)
     return (
         Probe("text", {"token_ids": numpy.array([3, 10, 3, 0, 8]), **small}, ONE),
         Probe("one block", {"token_ids": numpy.array([4, 1, 2]), **single}, ONE),
         Probe("batch", {"token_ids": numpy.array([[3, 10, 3, 0, 8], [7, 7, 1, 2, 9]]), **small}, BATCH),
+        Probe("batch, four times as wide inside", {"token_ids": numpy.array([[3, 10, 3, 0, 8], [7, 7, 1, 2, 9]]), **usual}, BATCH),
     )
 
 

@@ -139,7 +139,7 @@ EXERCISE = Exercise(
         *WEIGHTS,
         SCALED_BY_INPUT,
         *SCALES,
-        *without(SCORES, *UNSEEN),
+        *without(SCORES, "scale_missing", *UNSEEN),
         *SOFTMAXES,
         *MIXING,
         *MASKS,

@@ -13,8 +13,8 @@ from headway.practice.words import Words
 
 
 def recipe(steps: Any, x: Any, axis: int = -1) -> Any:
-    """The definition in steps: promote, shift, power, total, finish."""
-    x = steps.promote(x)
+    """The definition in steps: promote, axis, shift, power, total, divide, finish."""
+    x, axis = steps.promote(x), steps.axis(axis)
     powers = steps.power(x - steps.shift(x, axis))
     return steps.finish(steps.divide(powers, steps.total(powers, x, axis)), axis)
 
@@ -26,6 +26,7 @@ def _softmax(x: Any, axis: int) -> Any:
 
 STEPS = {
     "promote": lambda x: x if x.dtype.kind == "f" else x.astype(numpy.float64),
+    "axis": lambda axis: axis,
     "shift": lambda x, axis: x.max(axis, keepdims=True),
     "power": numpy.exp,
     "total": lambda powers, x, axis: powers.sum(axis, keepdims=True),
@@ -110,7 +111,7 @@ MISTAKES = (
     ),
     Mistake(
         "first_axis",
-        {"shift": lambda x, axis: x.max(0, keepdims=True), "total": lambda powers, x, axis: powers.sum(0, keepdims=True)},
+        {"axis": lambda axis: 0},
         Words("it normalises along axis 0: columns sum to 1, rows do not", "沿第 0 轴归一化：每列之和为 1，而不是每行"),
         Words("use axis=-1", "使用 axis=-1"),
         hides=SQUARE,
@@ -118,7 +119,7 @@ MISTAKES = (
     ),
     Mistake(
         "second_axis",
-        {"shift": lambda x, axis: x.max(1, keepdims=True), "total": lambda powers, x, axis: powers.sum(1, keepdims=True)},
+        {"axis": lambda axis: 1},
         Words(
             "it normalises along axis 1: on (batch, heads, queries, keys) that is over the heads",
             "沿第 1 轴归一化：对 (batch, heads, queries, keys) 来说是在各头之间归一化",
@@ -129,7 +130,7 @@ MISTAKES = (
     ),
     Mistake(
         "given_axis_ignored",
-        {"shift": lambda x, axis: x.max(-1, keepdims=True), "total": lambda powers, x, axis: powers.sum(-1, keepdims=True)},
+        {"axis": lambda axis: -1},
         Words("the argument axis is not used: it always normalises the last axis", "参数 axis 没有用上：总是沿最后一轴归一化"),
         Words("use axis in both max and sum", "在 max 与 sum 中都使用 axis"),
         pattern=r"-1",

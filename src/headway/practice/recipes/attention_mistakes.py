@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Mistake, Step
-from headway.practice.recipes.attention import both, hidden, naive_softmax, right_scale, softmax, transposed, triangle
+from headway.practice.recipes.attention import both, given_or, hidden, naive_softmax, right_scale, softmax, transposed, triangle
 from headway.practice.words import Words
 
 SQUARE = Words(
@@ -25,6 +25,15 @@ def without(mistakes: Sequence[Mistake], *names: str) -> tuple[Mistake, ...]:
 
 
 SCORES = (
+    Mistake(
+        "scale_missing",
+        {"scale": given_or(lambda inputs: 1.0)},
+        Words("the scores are not scaled", "分数没有缩放"),
+        Words("multiply query @ keyᵀ by 1/√head_dim", "把 query @ keyᵀ 乘以 1/√head_dim"),
+        hides=Words("a softmax that is nearly one-hot hides a missing scale", "当 softmax 几乎是 one-hot 时，缺少缩放看不出来"),
+        pattern=PRODUCT,
+        said_as="scale",
+    ),
     Mistake(
         "keys_not_transposed",
         {"scores": lambda query, key: query @ key},

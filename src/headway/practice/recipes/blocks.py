@@ -104,6 +104,17 @@ def _residual_from_normed(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: 
     return x + think(x)
 
 
+def _first_residual_from_normed(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: Any) -> Any:
+    x = norm_1(x)
+    x = x + attend(x)
+    return x + think(norm_2(x))
+
+
+def _second_residual_from_normed(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: Any) -> Any:
+    x = norm_2(x + attend(norm_1(x)))
+    return x + think(x)
+
+
 def _normed_parts(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: Any) -> Any:
     x = x + norm_1(attend(x))
     return x + norm_2(think(x))
@@ -158,6 +169,27 @@ MISTAKES = (
         ),
         hides=ZERO_WEIGHTS,
         pattern=r"norm|ln",
+    ),
+    *(
+        Mistake(
+            name,
+            {"wire": wire},
+            Words(
+                f"the way around the {part.en} starts behind the norm: it is norm(x) that is added, not x",
+                f"{part.zh}的残差取自归一化之后：加上的是 norm(x)，而不是 x",
+            ),
+            Words(
+                "keep x: write the norm's result to another name, or call it inside: x = x + part(norm(x))",
+                "保留 x：归一化的结果用另一个变量名，或直接写 x = x + part(norm(x))",
+            ),
+            hides=ZERO_WEIGHTS,
+            pattern=r"norm|ln",
+            said_as="residual_from_normalised",
+        )
+        for name, wire, part in (
+            ("first_residual_from_normalised", _first_residual_from_normed, Words("attention", "注意力")),
+            ("second_residual_from_normalised", _second_residual_from_normed, Words("feed-forward", "前馈")),
+        )
     ),
     Mistake(
         "norms_after_the_sums",

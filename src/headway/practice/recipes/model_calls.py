@@ -60,8 +60,18 @@ class ModelCall(InstanceCall):
         return super().__call__(_asked(inputs))
 
     def fits(self, inputs: Inputs) -> bool:
-        """Whether a model can be made of these sizes."""
-        return super().fits(_asked(inputs))
+        """Whether a model can be made of these sizes, and its blocks have room for the weights."""
+        if not super().fits(_asked(inputs)):
+            return False
+        try:
+            instance = self._instance(*self._making_of(self.arguments(_asked(inputs))))
+        except Exception:  # said when it is called
+            return True
+        try:
+            write(slots_of(instance, self.subject.value.__module__), inputs, self.block)
+        except (RuntimeError, ValueError):
+            return False
+        return True
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Make a model, or take the one made so before; set its weights; call it."""
@@ -87,7 +97,10 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
         if not isinstance(call, InstanceCall):
             continue
         _, instance = call.sample(own)
-        ways = [] if instance is None else _ways(slots_of(instance, subject.value.__module__), probes[0].inputs, exercise)
+        slots = [] if instance is None else slots_of(instance, subject.value.__module__)
+        ways = max(
+            (_ways(slots, probe.inputs, exercise) for probe in probes), key=lambda ways: max((len(way.roles) for way in ways), default=0)
+        )
         calls += [ModelCall(**{each.name: getattr(call, each.name) for each in fields(call)}, block=way) for way in ways]
     return calls
 

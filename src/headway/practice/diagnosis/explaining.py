@@ -1,0 +1,154 @@
+"""What explains a learner's answers: a number read off them, a known mistake, two at once."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.naming import candidates, names_of
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.trials import PLAIN, Trial, ask, num_numbers
+from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
+from headway.practice.verdict import Cause
+from headway.practice.words import Words
+
+PAIRS_SECONDS = 0.6
+"""How long two mistakes at once are searched for, of this process's own work; what is not found by then is called unknown."""
+
+PROVED = Words(
+    "on all {count} probes your answers are exactly those of the definition with this done your way; put right, they match",
+    "在全部 {count} 个探针上，你的输出与“只把这一处换成你的写法”的定义完全一致；改正后即与定义相同",
+)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Mistakes with which the definition gives all of a learner's answers, and how that is said."""
+
+    trial: Trial
+    mistakes: tuple[Mistake, ...]
+    cause: Cause
+
+
+Explain = Callable[[Subject, Trial], Iterator[Explanation]]
+"""A way to explain a trial."""
+
+
+def named(subject: Subject, trial: Trial) -> Iterator[Explanation]:
+    """Known mistakes, in steps in which nothing is measured."""
+    yield from _single(subject, trial, [mistake for mistake in trial.exercise.mistakes if not _is_measurable(mistake, trial)])
+
+
+def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
+    """Numbers that are read off the answers."""
+    for recovery in trial.exercise.recoveries:
+        found = _recovered(recovery, trial)
+        if found is None:
+            continue
+        mistake, says = found
+        if trial.matches((mistake,)):
+            yield _explanation(subject, trial, (mistake,), says)
+
+
+def _recovered(recovery: Recovery, trial: Trial) -> tuple[Mistake, Words] | None:
+    """The number that the function uses as a mistake in its step, with what it equals; None where it is right or cannot be read."""
+    said = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
+    asked = (id(recovery), id(trial.call.binding), said)
+    if asked not in trial.known:
+        trial.known[asked] = (
+            trial.call.binding,
+            trial.conventions,
+            _read_off(recovery, trial),
+        )  # held, so that no other object gets its id
+    return trial.known[asked][2]
+
+
+def _read_off(recovery: Recovery, trial: Trial) -> tuple[Mistake, Words] | None:
+    try:
+        measured = recovery.measure(lambda inputs: ask(trial.call, trial.conventions, inputs))
+    except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):  # it may answer anything at all
+        return None
+    if not measured or not all(numpy.isfinite(number) for _, number in measured):
+        return None
+    if all(abs(number - recovery.right(inputs)) <= 1e-3 * max(abs(recovery.right(inputs)), 1e-12) for inputs, number in measured):
+        return None
+    names = names_of([(recovery.sizes(inputs), number) for inputs, number in measured], tolerance=1e-3)
+    inputs, number = max(measured, key=lambda each: abs(each[1] - recovery.right(each[0])) / max(abs(recovery.right(each[0])), 1e-12))
+    numbers = [each for _, each in measured]
+    if not names and max(numbers) - min(numbers) > 1e-3 * max(map(abs, numbers)):
+        return None
+
+    def number_of(other: Inputs) -> float:
+        sizes = recovery.sizes(other)
+        if not names:
+            return number
+        return next(value for name, value in candidates(sizes).items() if name == names[0])
+
+    says = recovery.says.filled(
+        value=f"{number:.4g}",
+        names=" = " + " = ".join(names[:2]) if names else "",
+        right=f"{recovery.right(inputs):.4g}",
+        right_name=recovery.right_name,
+    )
+    steps = {recovery.step: recovery.wrong(number_of)}
+    return Mistake(recovery.name, steps, says, recovery.fix, recovery.hides, recovery.pattern), says
+
+
+def measurable(subject: Subject, trial: Trial) -> Iterator[Explanation]:
+    """Known mistakes in steps in which a number can be measured: where none could be read, or it explains nothing."""
+    yield from _single(subject, trial, [mistake for mistake in trial.exercise.mistakes if _is_measurable(mistake, trial)])
+
+
+def _is_measurable(mistake: Mistake, trial: Trial) -> bool:
+    return any(recovery.step in mistake.steps for recovery in trial.exercise.recoveries)
+
+
+def _single(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> Iterator[Explanation]:
+    for mistake in mistakes:
+        if not trial.is_undone_by(mistake) and trial.matches((mistake,)):
+            yield _explanation(subject, trial, (mistake,))
+
+
+def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
+    """Two mistakes at once, searched for as long as PAIRS_SECONDS, under all conventions together."""
+    until = trial.known.setdefault("pairs until", time.process_time() + PAIRS_SECONDS)
+    asked = sorted(zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs))  # on small ones least shows
+    recovered = [found[0] for recovery in trial.exercise.recoveries if (found := _recovered(recovery, trial))]
+    for pair in itertools.combinations([*recovered, *trial.exercise.mistakes], 2):
+        if time.process_time() > until:
+            return
+        if not set(pair[0].steps) & set(pair[1].steps) and _may_explain(trial, asked, pair) and trial.matches(pair):
+            yield _explanation(subject, trial, pair)
+
+
+def _may_explain(trial: Trial, asked: Sequence[tuple[Probe, Any]], pair: tuple[Mistake, ...]) -> bool:
+    """Whether two mistakes may give all answers: where one of them shows nothing alone, it shows nothing beside the other."""
+    for probe, answer in asked:
+        right = trial.expected(probe)
+        seen = tuple([mistake for mistake in pair if trial.expected(probe, (mistake,)) is not right])
+        if len(seen) < 2 and not trial.is_same(probe, answer, seen):
+            return False
+    return True
+
+
+def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...], says: Words | None = None) -> Explanation:
+    first = mistakes[0]
+    words = says or _together([mistake.says for mistake in mistakes])
+    cause = Cause(
+        name=" + ".join(mistake.said_as or mistake.name for mistake in mistakes),
+        says=words,
+        fix=_together([mistake.fix for mistake in mistakes]),
+        proof=PROVED.filled(count=len(trial.probes)),
+        hides=first.hides if len(mistakes) == 1 else None,
+        line=subject.line_of(first.pattern),
+    )
+    return Explanation(trial, mistakes, cause)
+
+
+def _together(words: Sequence[Words]) -> Words:
+    return Words("; and ".join(each.en for each in words), "；并且".join(each.zh for each in words))

@@ -1,0 +1,381 @@
+"""A learner's answers to the probes, under every combination of the conventions in which it may be written."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calling import Call, bind, libraries_for
+from headway.practice.diagnosis.compare import Raised, decimals_of, is_arithmetic, is_same, precision
+from headway.practice.diagnosis.drawing import DrawnCall, LikeliestCall
+from headway.practice.diagnosis.instances import instance_calls
+from headway.practice.diagnosis.patience import TookTooLongError
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
+from headway.practice.words import Words
+
+CALLS: dict[str | None, type[Call]] = {None: Call, "read": DrawnCall, "likeliest": LikeliestCall}
+PLAIN = Convention()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A learner's answers to all probes under one convention.
+
+    decimals   what they are all rounded to, where they are and the definition's are not
+    """
+
+    exercise: Exercise
+    call: Call
+    conventions: tuple[Convention, ...]
+    probes: tuple[Probe, ...]
+    answers: tuple[Any, ...]
+    refused: tuple[Probe, ...] = ()
+    known: dict[Any, Any] = field(default_factory=dict)
+    decimals: int | None = None
+
+    def as_rounded(self) -> Trial:
+        """The trial, with what its answers are rounded to."""
+        decimals = decimals_of(self.answers)
+        is_plain = decimals is None or decimals_of([self.expected(probe) for probe in self.probes]) is not None
+        return self if is_plain else replace(self, decimals=decimals)
+
+    def without_refused(self) -> Trial:
+        """The trial without the kinds of probes that a right function may refuse, and one of which this one did refuse."""
+        return self.without({probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)})
+
+    def without_misshapen(self) -> Trial:
+        """The trial without the kinds of probes that a right function may refuse, and that this one never answers in the right shape."""
+        asked = zip(self.probes, self.answers, strict=True)
+        shaped = {probe.beyond for probe, answer in asked if getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)}
+        return self.without({probe.beyond for probe in self.probes} - shaped)
+
+    def without_caution(self) -> Trial:
+        """The trial without the probes where a right function may go wrong, and is told so; nothing is said of those as refused."""
+        return replace(self.without({probe.beyond for probe in self.probes if probe.caution is not None}), refused=self.refused)
+
+    def without(self, beyond: Collection[Words | None]) -> Trial:
+        """The trial without the probes of these kinds, all of which a right function may refuse."""
+        if not beyond:
+            return self
+        is_refused = [probe.beyond is not None and probe.beyond in beyond for probe in self.probes]
+        kept = [pair for pair, is_out in zip(zip(self.probes, self.answers, strict=True), is_refused, strict=True) if not is_out]
+        probes, answers = (tuple(column) for column in zip(*kept, strict=True)) if kept else ((), ())
+        refused = tuple(probe for probe, is_out in zip(self.probes, is_refused, strict=True) if is_out)
+        return replace(self, probes=probes, answers=answers, refused=(*self.refused, *refused))
+
+    @property
+    def has_answers(self) -> bool:
+        """Whether the function answered at all."""
+        return any(not isinstance(answer, Raised) for answer in self.answers)
+
+    def matches(self, mistakes: tuple[Mistake, ...] = ()) -> bool:
+        """Whether every answer is that of the definition with these mistakes."""
+        return self.has_answers and all(
+            self.is_same(probe, answer, mistakes) for probe, answer in zip(self.probes, self.answers, strict=True)
+        )
+
+    def is_right(self) -> bool:
+        """Whether every answer is the definition's, and no operand was refused altogether, such as a mask."""
+        answered = {role for probe in self.probes for role in probe.inputs}
+        taken = {role.name for role in self.call.binding.role_of.values()}
+        return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
+
+    def is_first_same(self, mistakes: tuple[Mistake, ...]) -> bool:
+        """Whether the first answer is that of the definition with these mistakes."""
+        return self.is_same(self.probes[0], self.answers[0], mistakes)
+
+    def is_first_changed(self, mistake: Mistake) -> bool:
+        """Whether a mistake shows on the first probe."""
+        return self.expected(self.probes[0], (mistake,)) is not self.expected(self.probes[0])
+
+    def is_undone_by(self, mistake: Mistake) -> bool:
+        """Whether a mistake replaces all that a convention is about: it is then the same under the usual convention."""
+        return any(convention.steps and set(convention.steps) <= set(mistake.steps) for convention in self.conventions)
+
+    def num_matching(self) -> int:
+        """How many answers are the definition's."""
+        return sum(self.is_same(probe, answer, ()) for probe, answer in zip(self.probes, self.answers, strict=True))
+
+    def num_raised(self) -> int:
+        """How often it raised instead of answering."""
+        return sum(isinstance(answer, Raised) for answer in self.answers)
+
+    def expected(self, probe: Probe, mistakes: tuple[Mistake, ...] = ()) -> Any:
+        """The definition's answer, with these mistakes in it, to the inputs as the learner's function saw them."""
+        asked = (self._asked_as, probe.name, tuple(map(id, mistakes)))
+        known = _answers_of(self.exercise.name) if self._is_listed(mistakes) else self.known
+        if asked not in known:
+            try:
+                with numpy.errstate(all="ignore"):
+                    answer = self.exercise.answer(self._precise(probe), mistakes, self.conventions)
+            except Exception as error:  # a mistake may well make the shapes not fit, as it does for the learner
+                answer = Raised(error)
+            known[asked] = (mistakes, _once(answer, known))  # held, so that no other object gets its id
+        return known[asked][1]
+
+    def _is_listed(self, mistakes: tuple[Mistake, ...]) -> bool:
+        """Whether the mistakes and the conventions are the exercise's own, which are there as long as it is, and none read off."""
+        return self._has_listed_conventions and all(id(mistake) in self._listed for mistake in mistakes)
+
+    @cached_property
+    def _listed(self) -> set[int]:
+        return set(map(id, self.exercise.mistakes))
+
+    @cached_property
+    def _has_listed_conventions(self) -> bool:
+        listed = {id(convention) for group in self.exercise.conventions for convention in group}
+        return all(id(convention) in listed for convention in self.conventions if convention.steps)
+
+    @cached_property
+    def _asked_as(self) -> tuple[Any, ...]:
+        """What the definition's answers depend on beside the probe and the mistakes."""
+        return (self.call.library, *(id(convention) for convention in self.conventions if convention.steps))
+
+    def _precise(self, probe: Probe) -> Inputs:
+        """A probe's inputs as the function saw them, rounded once for all."""
+        asked = (self.call.library, probe.name)
+        if asked not in self.known:
+            self.known[asked] = self.call.precise(probe.inputs)
+        return self.known[asked]
+
+    def is_same(self, probe: Probe, answer: Any, mistakes: tuple[Mistake, ...] = ()) -> bool:
+        """Whether one answer is the definition's, with these mistakes in it."""
+        expected = self.expected(probe, mistakes)
+        compared = (id(answer), id(expected), self.decimals)
+        if compared not in self.known:
+            rounding = 0.0 if self.decimals is None else 10.0**-self.decimals
+            self.known[compared] = (answer, is_same(answer, expected, max(precision(answer), precision(expected)), rounding))
+        return self.known[compared][1]
+
+
+@lru_cache(maxsize=2)
+def _answers_of(exercise_name: str) -> dict[Any, Any]:
+    """The definition's answers to the probes of an exercise, with its listed mistakes: the same for whoever is judged."""
+    return {}
+
+
+def _once(answer: Any, known: dict[Any, Any]) -> Any:
+    """The first of all answers that are the same number for number, so that no two of them are compared twice."""
+    if isinstance(answer, tuple):
+        parts = tuple(_once(part, known) for part in answer)
+        return known.setdefault(("tuple", *map(id, parts)), parts)
+    if not isinstance(answer, numpy.ndarray):
+        return answer
+    return known.setdefault((answer.dtype, answer.shape, answer.tobytes()), answer)
+
+
+def _is_refusal(probe: Probe, answer: Any) -> bool:
+    """Whether a function said no to what it may; an overflow is no such word unless the probe is about large numbers, and says so."""
+    if probe.beyond is None or not isinstance(answer, Raised):
+        return False
+    return bool(probe.beyond.en) or not is_arithmetic(answer.error)
+
+
+def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
+    """The answers under every combination of conventions, in the first array library in which any probe ran."""
+    right: dict[Any, Any] = {}
+    trials: list[Trial] = []
+    for library in libraries_for(subject):
+        ways: list[list[Trial]] = []
+        for call in calls_of(subject, exercise, library):
+            ways.append(_until_right(_trials_under(call, exercise, right)))
+            if any(trial.without_refused().matches() for trial in ways[-1]):
+                break
+        found = _likeliest(ways)
+        if any(trial.has_answers for trial in found):
+            return _without_evasions(found)
+        trials = trials or found
+    return trials
+
+
+def _until_right(trials: Iterator[Trial]) -> list[Trial]:
+    """The trials up to the first under which every answer is right, where no other could say more of the probes."""
+    found: list[Trial] = []
+    for trial in trials:
+        found.append(trial)
+        if trial.matches() and all(len(trial.probes) >= len(other.probes) for other in found):
+            break
+    return found
+
+
+def _without_evasions(trials: Sequence[Trial]) -> list[Trial]:
+    """The trials without those whose conventions cannot say what others can, such as any mask at all."""
+    weights = {role.name for trial in trials[:1] for role in trial.exercise.roles if role.is_weight}
+    asked = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
+    return [trial for trial, roles in zip(trials, asked, strict=True) if roles == set().union(*asked)] or list(trials)
+
+
+def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """The ways to call it: one for a function; for a class, one for each way to say which of its arrays is which weight."""
+    if exercise.calls is not None:
+        return exercise.calls(subject, exercise, library)
+    if inspect.isclass(subject.value):
+        return instance_calls(subject, exercise, library)
+    binding = bind(subject, exercise.roles)
+    return [] if binding is None else [CALLS[exercise.drawing](subject, binding, library)]
+
+
+def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
+    """Of several ways to call it, those under which most answers are right; where none is, those that one mistake brings near."""
+    ways = [trials for trials in ways if trials]
+    most = max((trial.num_matching() for trials in ways for trial in trials), default=0)
+    if most:
+        return [trial for trials in ways if max(trial.num_matching() for trial in trials) == most for trial in trials]
+    near = [trials for trials in ways[1:] if any(trials[0].is_first_same((mistake,)) for mistake in trials[0].exercise.mistakes)]
+    return [trial for trials in [*ways[:1], *near] for trial in trials]
+
+
+def _trials_under(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iterator[Trial]:
+    """One trial for every combination of conventions under which a probe can be said."""
+    probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
+    said = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
+    groups = [_alternatives(group, call) for group in exercise.conventions]
+    asked: dict[Any, tuple[Any, bool] | None] = {}
+    answered: dict[int, tuple[Sequence[Said], tuple[Probe, ...], list[Any], bool]] = {}
+    seen = set()
+    for conventions, all_said in _combinations(groups, said):
+        if id(all_said) not in answered:  # other conventions may say all probes in the same way
+            answered[id(all_said)] = (all_said, *_answers(call, all_said, asked, right))
+        _, kept, raw, has_changed_inputs = answered[id(all_said)]
+        decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
+        answers = (
+            [_once(_decoded(answer, decoding, probe.inputs), right) for probe, answer in zip(kept, raw, strict=True)] if decoding else raw
+        )
+        steps = tuple(id(convention) for convention in conventions if convention.steps)
+        known_as = (
+            steps,
+            *((probe.name, answer.kind if isinstance(answer, Raised) else id(answer)) for probe, answer in zip(kept, answers, strict=True)),
+        )
+        if kept and known_as not in seen:  # a convention that changes no answer says nothing
+            seen.add(known_as)
+            changed = replace(call, has_changed_inputs=has_changed_inputs)
+            yield Trial(exercise, changed, conventions, kept, tuple(answers), known=right).as_rounded()
+
+
+def _answers(
+    call: Call, all_said: Sequence[Said], asked: dict[Any, tuple[Any, bool] | None], right: dict[Any, Any]
+) -> tuple[tuple[Probe, ...], list[Any], bool]:
+    """The probes that a function can be given, its answers to them, and whether it changed what it was given."""
+    kept: list[Probe] = []
+    answers: list[Any] = []
+    has_changed_inputs = False
+    for probe, encoded, ways in all_said:
+        if (probe.name, ways) not in asked:  # other conventions may say this probe in the same way
+            asked[probe.name, ways] = None
+            if call.fits(encoded):
+                asked[probe.name, ways] = _asked(call, encoded, answers, right)
+        found = asked[probe.name, ways]
+        if found is not None:
+            kept.append(probe)
+            answers.append(found[0])
+            has_changed_inputs |= found[1]
+    return tuple(kept), answers, has_changed_inputs
+
+
+def _asked(call: Call, encoded: Inputs, before: Sequence[Any], right: dict[Any, Any]) -> tuple[Any, bool]:
+    """One answer, and whether the inputs were changed; what did not come back for the probe before is not asked for this."""
+    if is_endless(before):
+        return before[-1], False
+    once = replace(call, has_changed_inputs=False)
+    with numpy.errstate(all="ignore"):
+        return _once(once(encoded), right), once.has_changed_inputs
+
+
+def is_endless(answers: Sequence[Any]) -> bool:
+    """Whether the last call did not come back."""
+    return bool(answers) and isinstance(answers[-1], Raised) and isinstance(answers[-1].error, TookTooLongError)
+
+
+Said = tuple[Probe, Inputs, tuple[Any, ...]]
+"""A probe, its inputs as some conventions say them, and what of these said them otherwise."""
+
+
+def _combinations(
+    groups: Sequence[Sequence[Convention]], said: Sequence[Said], chosen: tuple[Convention, ...] = ()
+) -> Iterator[tuple[tuple[Convention, ...], Sequence[Said]]]:
+    """Every choice of one convention of each group, with the probes as it says them; without those that change nothing."""
+    if not groups:
+        yield chosen, said
+        return
+    for convention in groups[0]:
+        again = [(probe, said_in(convention, inputs), ways) for probe, inputs, ways in said]
+        now: list[Said] = [
+            (probe, encoded, ways if encoded is inputs else (*ways, convention.encode))
+            for (probe, encoded, ways), (_, inputs, _) in zip(again, said, strict=True)
+            if encoded is not None
+        ]
+        is_idle = len(now) == len(said) and all(one[1] is other[1] for one, other in zip(now, said, strict=True))
+        if now and (convention is groups[0][0] or not is_idle or convention.steps or convention.decode is not PLAIN.decode):
+            yield from _combinations(groups[1:], said if is_idle else now, (*chosen, convention))
+
+
+def num_numbers(inputs: Inputs) -> int:
+    """How many numbers the arrays of a probe hold."""
+    parts = [part for value in inputs.values() for part in (value if isinstance(value, list) else [value])]
+    return sum(numpy.size(part) for part in parts if isinstance(part, numpy.ndarray))
+
+
+def said_in(convention: Convention, inputs: Inputs) -> Inputs | None:
+    """The inputs as a convention says them; None where it cannot."""
+    try:
+        return convention.encode(inputs)
+    except KeyError:  # it is about a role that this probe does not have
+        return None
+
+
+def _alternatives(group: Sequence[Convention], call: Call) -> list[Convention]:
+    """The first of a group, and what else may hold by the function's parameters and names, and by what is read off it."""
+    possible = [group[0], *(each for each in group[1:] if _may_hold(each, call))]
+    return [read for each in possible for read in _read(each, call)]
+
+
+def _read(convention: Convention, call: Call) -> Sequence[Convention]:
+    """A convention that says what it is, or what is read off the function: which may answer anything at all, and then says nothing."""
+    if convention.reads is None:
+        return [convention]
+    try:
+        read = convention.reads(lambda inputs: ask(call, (), inputs))
+    except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):
+        return []
+    return [] if read is None else [read] if isinstance(read, Convention) else read
+
+
+def _may_hold(convention: Convention, call: Call) -> bool:
+    """Whether the function has the operand that a convention is about, and is called so that it can hold."""
+    if convention.without is not None and call.binding.takes(convention.without):
+        return False
+    taken_as = next((name for name, role in call.binding.role_of.items() if role.name == convention.role), None)
+    if convention.role is not None and (taken_as is None or not re.search(convention.named or "", taken_as, re.IGNORECASE)):
+        return False
+    is_said = re.search(convention.said or "", "\n".join(call.subject.source), re.IGNORECASE)
+    return bool(is_said and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
+
+
+def ask(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:
+    """The answer to some inputs, as headway.functions would give it; Raised where the function cannot be asked so."""
+    encoded = encoded_for(call, conventions, inputs)
+    if encoded is None:
+        return Raised(ValueError("it cannot be asked so"))
+    with numpy.errstate(all="ignore"):
+        return _decoded(call(encoded), conventions, inputs)
+
+
+def encoded_for(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Inputs | None:
+    """The inputs as the conventions say them; None where one cannot."""
+    encoded: Inputs | None = inputs | call.sizes(inputs)
+    for convention in conventions:
+        encoded = None if encoded is None else said_in(convention, encoded)
+    return encoded
+
+
+def _decoded(answer: Any, conventions: Sequence[Convention], inputs: Inputs) -> Any:
+    for convention in reversed(conventions):
+        answer = answer if isinstance(answer, Raised) or answer is None else convention.decode(answer, inputs)
+    return answer
