@@ -9,6 +9,7 @@ from headway.practice.exercise import Convention
 from headway.practice.words import Words
 
 Status = Literal["correct", "wrong", "unknown", "could not run"]
+Confidence = Literal["certain", "likely", "one of several", "none"]
 
 STATUS_WORDS = {
     "correct": Words("correct", "正确"),
@@ -16,6 +17,13 @@ STATUS_WORDS = {
     "unknown": Words("wrong, and the cause is not known", "有错，原因未知"),
     "could not run": Words("could not run", "无法运行"),
 }
+
+
+UNSURE = {
+    "likely": Words(", most likely by two mistakes at once", "，很可能是同时有两处错误"),
+    "one of several": Words(", by one of these", "，是以下原因之一"),
+}
+"""What is said behind the status where the cause is not certain."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +71,21 @@ class Verdict:
         """Whether every answer was the definition's."""
         return self.status == "correct"
 
+    @property
+    def confidence(self) -> Confidence:
+        """How sure the cause is: one mistake that explains every answer is; two at once, or one of several, are less so."""
+        if self.status == "unknown":
+            return "none"
+        if len(self.causes) > 1:
+            return "one of several"
+        return "likely" if self.causes and " + " in self.causes[0].name else "certain"
+
     def told(self, language: str = "en") -> str:
         """The verdict as lines of text."""
         title = self.title.told(language) if self.title else self.exercise
         where = f"第 {self.line} 行" if language == "zh" else f"line {self.line}"
-        lines = [f"{'✓' if self.is_correct else '✗'} {self.subject} ({where}) — {title}: {STATUS_WORDS[self.status].told(language)}"]
+        status = STATUS_WORDS[self.status].told(language) + UNSURE.get(self.confidence, Words("", "")).told(language)
+        lines = [f"{'✓' if self.is_correct else '✗'} {self.subject} ({where}) — {title}: {status}"]
         alternatives = len(self.causes) > 1
         for number, cause in enumerate(self.causes, 1):
             place = (f"（第 {cause.line} 行）" if language == "zh" else f" (line {cause.line})") if cause.line else ""
@@ -92,7 +110,7 @@ class Verdict:
     def to_dict(self) -> dict[str, Any]:
         """The verdict as plain values, both languages in it."""
         values = asdict(replace(self, conventions=()))
-        return {name: value for name, value in values.items() if name != "conventions"}
+        return {name: value for name, value in values.items() if name != "conventions"} | {"confidence": self.confidence}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Verdict:

@@ -122,7 +122,8 @@ def _as_one(subject: Subject, exercise: Exercise) -> Verdict:
             found = [explanation for trial in considered for explanation in way(subject, trial)]
             if found:
                 return _wrong(subject, exercise, found)
-    return _unexplained(subject, exercise, narrower[0] if narrower[0].probes and not narrower[0].matches() else trials[0])
+    open_ones = [trial for trial in narrower if trial.probes and not trial.matches()] or [trials[0]]
+    return _unexplained(subject, exercise, _least_raised(open_ones)[0])
 
 
 def _worth_asking(trials: Sequence[Trial]) -> list[Trial]:

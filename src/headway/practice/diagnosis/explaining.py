@@ -151,4 +151,7 @@ def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...], 
 
 
 def _together(words: Sequence[Words]) -> Words:
-    return Words("; and ".join(each.en for each in words), "；并且".join(each.zh for each in words))
+    return Words(
+        "; and ".join(each.en for each in words),
+        "；并且".join(f" {each.zh}" if each.zh[:1].isascii() else each.zh for each in words).strip(),
+    )

@@ -99,7 +99,7 @@ def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Ve
             fewer = [each for each in curable if each is not fault]
             if fewer and _once_repaired(subject, exercise, fewer).is_correct:
                 curable = fewer
-        return replace(again, status="wrong", causes=tuple(_cause(each.subject) for each in curable))
+        return replace(again, status="wrong", causes=(_cause([each.subject for each in curable]),))
     if again.status == "wrong":  # its own mistake shows only once the other is put right
         names = ", ".join(each.subject.name for each in curable)
         own = replace(again.causes[0], proof=ONCE_RIGHT.filled(name=names))
@@ -119,16 +119,18 @@ WRONG_TOO = Words("{name}, which it calls, is wrong too", "它调用的 {name} �
 ONCE_RIGHT = Words("with {name} put right, this alone remains", "把 {name} 改正之后，只剩下这一处")
 
 
-def _cause(other: Subject) -> Cause:
+def _cause(others: Sequence[Subject]) -> Cause:
+    names, are = " and ".join(other.name for other in others), "is" if len(others) == 1 else "are"
+    names_zh = "、".join(other.name for other in others)
     return Cause(
-        BECAUSE + other.name,
-        Words(f"it is wrong only because {other.name} is", f"它出错只是因为 {other.name} 有错"),
-        Words(f"put {other.name} right; nothing is wrong here", f"改正 {other.name} 即可；这里没有错"),
+        BECAUSE + "_and_".join(other.name for other in others),
+        Words(f"it is wrong only because {names} {are}", f"它出错只是因为 {names_zh} 有错"),
+        Words(f"put {names} right; nothing is wrong here", f"改正 {names_zh} 即可；这里没有错"),
         Words(
-            f"with the definition in place of {other.name}, every answer matches",
-            f"用定义替换 {other.name} 之后，所有输出都一致",
+            f"with the definition in place of {names}, every answer matches",
+            f"用定义替换 {names_zh} 之后，所有输出都一致",
         ),
-        line=other.line,
+        line=others[0].line,
     )
 
 

@@ -1,0 +1,93 @@
+"""Each fault is named once: where it lies, through however many calls."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from headway.practice.diagnosis.files import assigned
+from headway.practice.diagnosis.nested import verdicts
+
+CHAIN = """
+import numpy as np
+
+def transformer_block(x, mlp, attn, ln_1, ln_2, n_head):
+    x = x + mha(layer_norm(x, **ln_1), **attn, n_head=n_head)
+    return x + ffn(layer_norm(x, **ln_2), **mlp)
+
+def gelu(x):
+    return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+def softmax(x):
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return e / np.sum(e, axis=-1, keepdims=True)
+
+def layer_norm(x, g, b, eps=1e-5):
+    return g * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) + b
+
+def linear(x, w, b):
+    return x @ w + b
+
+def ffn(x, c_fc, c_proj):
+    return linear(gelu(linear(x, **c_fc)), **c_proj)
+
+def attention(q, k, v, mask):
+    return softmax(q @ k.T / np.sqrt(q.shape[-1]) + mask) @ v
+
+def mha(x, c_attn, c_proj, n_head):
+    heads = [np.split(part, n_head, axis=-1) for part in np.split(linear(x, **c_attn), 3, axis=-1)]
+    mask = (1 - np.tri(x.shape[0], dtype=x.dtype)) * -1e10
+    return linear(np.hstack([attention(q, k, v, mask) for q, k, v in zip(*heads)]), **c_proj)
+"""
+
+
+def judged(text):
+    module = ModuleType("mine")
+    exec(compile(text, "mine.py", "exec"), module.__dict__)
+    return {each.subject: each for each in verdicts(list(assigned(module, text)))}
+
+
+def causes(text):
+    return {name: [cause.name for cause in verdict.causes] for name, verdict in judged(text).items() if not verdict.is_correct}
+
+
+def test_right_functions_that_call_each_other_are_right():
+    assert causes(CHAIN) == {}
+
+
+def test_a_fault_is_named_where_it_lies_and_blamed_by_all_that_reach_it():
+    wrong = CHAIN.replace("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])")
+    assert causes(wrong) == {
+        "attention": ["scale"],
+        "mha": ["because_of_attention"],
+        "transformer_block": ["because_of_attention"],
+    }
+
+
+def test_a_mistake_of_its_own_shows_once_what_it_calls_is_put_right():
+    wrong = CHAIN.replace("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])").replace("zip(*heads)])", "zip(*heads)][::-1])")
+    found = judged(wrong)
+    assert found["mha"].causes[0].name == "heads_in_reverse"
+    assert any("attention, which it calls, is wrong too" in note.en for note in found["mha"].notes)
+
+
+def test_two_faults_are_both_blamed():
+    wrong = CHAIN.replace("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])").replace(
+        "x.var(-1, keepdims=True)", "x.var(-1, keepdims=True, ddof=1)"
+    )
+    found = causes(wrong)
+    assert found["layer_norm"] == ["variance_unbiased"]
+    assert found["transformer_block"] in (["because_of_layer_norm_and_attention"], ["because_of_attention_and_layer_norm"])
+
+
+def test_verdicts_stand_in_the_order_of_the_file():
+    assert list(judged(CHAIN))[:3] == ["transformer_block", "gelu", "softmax"]
+
+
+def test_how_sure_a_cause_is_is_said():
+    verdict = judged("import numpy as np\ndef softmax(x):\n    e = np.exp(x)\n    return e / e.sum(axis=0)\n")["softmax"]
+    assert verdict.causes[0].name == "no_shift + first_axis"
+    assert verdict.confidence == "likely"
+    assert verdict.to_dict()["confidence"] == "likely"
+    assert "most likely by two mistakes at once" in str(verdict)
+    (alone,) = judged("import numpy as np\ndef softmax(x):\n    e = np.exp(x)\n    return e / e.sum(-1, keepdims=True)\n").values()
+    assert alone.confidence == "certain"
