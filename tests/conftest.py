@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are there to stay: the garbage collector need not look at them again and again."""
+    gc.freeze()
 
 
 def data_directory() -> Path:

@@ -42,6 +42,14 @@ def test_right_code_is_correct_and_the_exit_code_is_0(tmp_path):
     assert (done.returncode, done.stdout) == (0, "✓ softmax (line 2) — softmax: correct\n")
 
 
+def test_a_function_that_cannot_run_exits_with_2_unless_another_is_wrong(wrong, tmp_path):
+    stub = tmp_path / "stub.py"
+    stub.write_text(RIGHT + "def relu(x):\n    raise NotImplementedError\n")
+    assert run(str(stub)).returncode == 2
+    stub.write_text(WRONG + "def relu(x):\n    raise NotImplementedError\n")
+    assert run(str(stub)).returncode == 1
+
+
 def test_a_file_that_does_not_run_exits_with_2(tmp_path):
     (tmp_path / "mine.py").write_text("import nothing_of_that_name\n")
     done = run(str(tmp_path / "mine.py"))

@@ -28,7 +28,7 @@ def command(
       headway check notebook.ipynb --lang zh
       headway check mine.py --as softmax --json
 
-    The file runs in a process of its own, with limits. Exit codes: 0 all correct, 1 something is wrong, 2 nothing could be checked.
+    The file runs in a process of its own, with limits. Exit codes: 0 all correct, 1 something is wrong, 2 something could not run or be found, and nothing is wrong.
     """
     from headway.practice.diagnosis.files import check_name, read_source
     from headway.practice.diagnosis.sandbox import check_file
@@ -48,9 +48,9 @@ def command(
 
 
 def _exit_code(verdicts: list[Verdict]) -> int:
-    if all(verdict.is_correct for verdict in verdicts):
-        return 0
-    return 2 if all(verdict.exercise == "file" for verdict in verdicts) else 1
+    if any(verdict.status in ("wrong", "unknown") for verdict in verdicts):
+        return 1
+    return 0 if all(verdict.is_correct for verdict in verdicts) else 2
 
 
 def language_of(given: str | None) -> str:

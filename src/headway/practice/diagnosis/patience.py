@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import threading
 from collections.abc import Iterator
@@ -24,10 +25,13 @@ def patience(seconds: float) -> Iterator[None]:
     def stop(number: int, frame: FrameType | None) -> Any:
         raise TookTooLongError(f"it did not come back within {seconds:g} seconds: an endless loop?")
 
-    before = signal.signal(signal.SIGVTALRM, stop)
+    before, collects = signal.signal(signal.SIGVTALRM, stop), gc.isenabled()
+    gc.disable()  # what others left behind is not this call's work, and an error raised while it is collected is lost
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         signal.signal(signal.SIGVTALRM, before)
+        if collects:
+            gc.enable()
