@@ -30,7 +30,7 @@ def main() -> None:
     print("| part | mistakes | detected | named first | hand-written: right accepted | wrong named first |\n|---|---|---|---|---|---|")
     for name in NAMES:
         chosen = exercise(name)
-        verdicts = [(mistake.name, diagnose(_function(chosen, (mistake,)), chosen)) for mistake in chosen.mistakes]
+        verdicts = [(mistake.said_as or mistake.name, diagnose(_function(chosen, (mistake,)), chosen)) for mistake in chosen.mistakes]
         detected = sum(verdict.status == "wrong" for _, verdict in verdicts)
         first = sum(bool(verdict.causes) and verdict.causes[0].name == made for made, verdict in verdicts)
         print(f"| {name} | {len(verdicts)} | {detected} | {first} | {_share(written[name], 'right')} | {_share(written[name], 'wrong')} |")

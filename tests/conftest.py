@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.practice.score import write_score
+
 ROOT = Path(__file__).resolve().parents[1]
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    """How well `headway check` judged, where that was tested."""
+    write_score(terminalreporter)
 
 
 def pytest_collection_finish() -> None:

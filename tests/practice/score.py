@@ -9,7 +9,7 @@ MADE = re.compile(r"test_a_function_that_makes_a_mistake_is_told_so\[(\w+)-")
 WRITTEN = re.compile(r"test_what_people_write_is_judged_by_what_it_is\[(\w+?)(?:__\w+?)?:(right|wrong)", re.IGNORECASE)
 
 
-def pytest_terminal_summary(terminalreporter, config):
+def write_score(terminalreporter):
     counted: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     for outcome in ("passed", "failed"):
         for report in terminalreporter.stats.get(outcome, []):
