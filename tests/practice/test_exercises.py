@@ -54,6 +54,7 @@ def test_every_mistake_shows_on_some_probe_and_differs_from_every_other(name, mi
     assert not twins, f"no probe tells it from {twins}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "mistake"), EVERY_MISTAKE)
 def test_a_function_that_makes_a_mistake_is_told_so(name, mistake, record_property):
     chosen = exercise(name)

@@ -25,7 +25,8 @@ def cases():
         exec(compile(text, str(path), "exec"), module.__dict__)
         for subject in subjects_of(module, text):
             if subject.name.lower().startswith(("right", "wrong")):
-                yield pytest.param(path.stem.partition("__")[0], subject, id=f"{path.stem}:{subject.name}")
+                slow = [pytest.mark.slow] if "__" in path.stem else []  # a library is loaded, and compiles
+                yield pytest.param(path.stem.partition("__")[0], subject, id=f"{path.stem}:{subject.name}", marks=slow)
 
 
 @pytest.mark.parametrize(("name", "subject"), list(cases()))
