@@ -18,6 +18,15 @@ def pytest_terminal_summary(terminalreporter) -> None:
     write_score(terminalreporter)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items) -> None:
+    """JAX compiles every operation for every shape: what is asked of it is slow."""
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and any(isinstance(value, str) and value == "jax" for value in callspec.params.values()):
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_collection_finish() -> None:
     """Thousands of tests are there to stay: the garbage collector need not look at them again and again."""
     gc.freeze()
