@@ -40,11 +40,6 @@ class Progress:
     seconds: float
     validation_loss: float | None = None
 
-    @property
-    def seconds_left(self) -> float:
-        """At the pace so far."""
-        return self.seconds / max(self.step, 1) * (self.num_steps - self.step)
-
 
 class Run:
     """One training run: model, optimizer, and how far it has come."""

@@ -11,7 +11,6 @@ from headway.errors import OptionError
 NAMES = ("gpt2", "llama", "qwen3", "transformer")
 """The architectures that can be trained."""
 
-DECODERS = ("gpt2", "llama", "qwen3")
 GROUPED = ("llama", "qwen3")
 
 CHANGEABLE = frozenset(

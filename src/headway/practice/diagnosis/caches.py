@@ -14,7 +14,7 @@ import numpy
 from headway.arrays import from_numpy
 from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Inputs, Role
 
 APPENDING = (
@@ -96,7 +96,7 @@ class CacheCall(Call):
     def _class(self, chunks: Sequence[Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
         made = self._made(chunks)
         append = _method(self.subject.value, APPENDING)
-        parameters = _parameters(getattr(self.subject.value, append))
+        parameters = parameters_of(getattr(self.subject.value, append), is_bound=True)
         bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER))
         if bound is None:
             raise TypeError(f"{append} takes more than keys and values")
@@ -141,7 +141,7 @@ class CacheCall(Call):
         return lambda: self.subject.value(**{name: known[role.name] for name, role in bound.role_of.items()})
 
     def _function(self) -> tuple[Callable[..., Any], Callable[[], Any]]:
-        bound = bind_parameters(_parameters(self.subject.value, is_bound=False), (CACHE, CACHED_KEYS, CACHED_VALUES, KEY, VALUE, LAYER))
+        bound = bind_parameters(parameters_of(self.subject.value), (CACHE, CACHED_KEYS, CACHED_VALUES, KEY, VALUE, LAYER))
         if bound is None or not (bound.takes("key") and bound.takes("value")):
             raise TypeError("it takes no keys and values")
         caches: list[Any] = [self.start(), self.start()]
@@ -172,7 +172,7 @@ def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
         return [Call(subject, binding, library)]
     if inspect.isclass(subject.value):
         append = _method(subject.value, APPENDING)
-        parameters = _parameters(getattr(subject.value, append)) if append else []
+        parameters = parameters_of(getattr(subject.value, append), is_bound=True) if append else []
         ways = (False, True) if any(each.name.lower() in (START.name, *START.called) for each in parameters) else (False,)
         return [CacheCall(subject, binding, library, is_listed=is_listed) for is_listed in ways] if append else []
     return [CacheCall(subject, binding, library, start=start) for start in STARTS]
@@ -215,18 +215,8 @@ def _positions_axis(chunks: Sequence[Any]) -> int:
 
 
 def _method(value: Any, names: Sequence[str]) -> str:
-    own = [
-        name
-        for base in value.__mro__
-        if base is not object and base.__module__.partition(".")[0] not in ("torch", "mlx")
-        for name in vars(base)
-    ]
-    return next((name for name in names if name in own), "")
-
-
-def _parameters(function: Any, *, is_bound: bool = True) -> list[inspect.Parameter]:
-    parameters = list(inspect.signature(function).parameters.values())[is_bound:]
-    return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    """The first of some methods that a class defines; empty where it defines none."""
+    return next((name for name in names if defines(value, name)), "")
 
 
 def _pair(answer: Any) -> tuple[Any, Any] | None:
@@ -245,7 +235,7 @@ def _fetched(instance: Any, layer: int | None) -> Any:
     """What a cache holds, by its own method or its attributes."""
     name = _method(type(instance), FETCHING)
     if name:
-        has_layer = bool(_parameters(getattr(type(instance), name)))
+        has_layer = bool(parameters_of(getattr(type(instance), name), is_bound=True))
         return _pair(getattr(instance, name)(*([layer or 0] if has_layer else [])))
     for pair in _attributes(instance, layer):
         return pair

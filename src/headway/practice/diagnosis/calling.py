@@ -17,7 +17,7 @@ from headway.errors import OptionError
 from headway.practice.diagnosis.compare import Raised, as_numbers
 from headway.practice.diagnosis.patience import TookTooLongError, patience
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.exercise import MISSING, Inputs, Role
+from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.words import Words
 
 DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "float32", "list": "float64"}
@@ -73,6 +73,12 @@ def following(role: Role) -> Any:
     return role.neutral if callable(role.neutral) else role.size_of
 
 
+def function_calls(subject: Subject, exercise: Exercise, library: str, kind: type[Call] | None = None) -> list[Call]:
+    """The one way to call a function of the roles; none where its parameters do not fit."""
+    binding = bind(subject, exercise.roles)
+    return [] if binding is None else [(kind or Call)(subject, binding, library)]
+
+
 def _fits(name: str, role: Role) -> bool:
     plain = name.lower().strip("_")
     return plain == role.name or plain in role.called
@@ -93,8 +99,7 @@ class Call:
         arguments = self.arguments(inputs)
         before = {name: _copied(value) for name, value in arguments.items()}
         try:
-            with patience(0.1 if self.endless else PATIENCE_SECONDS.get(self.library, 1.0)):
-                answer = self.invoke(arguments)
+            answer = self.run(arguments)
             answer = list(itertools.islice(answer, MOST_YIELDED)) if inspect.isgenerator(answer) else answer
         except (Exception, SystemExit) as error:
             self.endless |= {True} if isinstance(error, TookTooLongError) else set()
@@ -102,6 +107,11 @@ class Call:
         kept = [name for name in arguments if not self.binding.role_of[name].may_change]
         self.has_changed_inputs |= any(not _equal(before[name], arguments[name]) for name in kept)
         return as_numbers(answer)
+
+    def run(self, arguments: Mapping[str, Any]) -> Any:
+        """The function's own answer, or TookTooLongError; once a call was endless, the next ones get less time."""
+        with patience(0.1 if self.endless else PATIENCE_SECONDS.get(self.library, 1.0)):
+            return self.invoke(arguments)
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
         """The inputs by the function's own names, in its own library."""

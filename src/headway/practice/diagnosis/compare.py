@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import as_dtype, dtype_name, to_numpy
+from headway.arrays import as_dtype, dtype_name, is_floating, to_numpy
 from headway.practice.words import Words
 
 PRECISION = {"float64": 1e-7, "float32": 3e-5, "float16": 4e-3, "bfloat16": 3e-2}
@@ -58,6 +58,12 @@ def _as_numpy(answer: Any) -> Any:
     """An array as NumPy's, half precision kept: it says how exact the numbers are."""
     name, numbers = dtype_name(answer.dtype), numpy.asarray(to_numpy(answer))
     return numbers.astype(as_dtype(name, numpy)) if name in ("float16", "bfloat16") else numbers
+
+
+def floating_arrays(answer: Any) -> list[Any]:
+    """The floating arrays of an answer, in the library that they are of."""
+    parts = answer if isinstance(answer, tuple | list) else [answer]
+    return [part for part in parts if hasattr(part, "dtype") and is_floating(part)]
 
 
 def precision(answer: Any) -> float:

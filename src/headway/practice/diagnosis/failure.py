@@ -15,6 +15,7 @@ from headway.practice.words import Words
 
 THE_FILE = Words("the file", "文件")
 RETURN_SOON = Words("functions are called many times on small arrays: each call must return", "函数会在小数组上被多次调用：每次都必须返回")
+ENDS_THE_PROCESS = Words("it ends the whole process (exit, quit, or a crash)", "它结束了整个进程（exit、quit 或崩溃）")
 TOO_SLOW = Cause(
     "too_slow",
     Words("it did not come back in time: an endless loop?", "没有在限定时间内返回：是不是死循环？"),

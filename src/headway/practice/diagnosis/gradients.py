@@ -10,9 +10,9 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy, to_numpy
-from headway.practice.diagnosis.calling import PATIENCE_SECONDS, Call
+from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.compare import floating_arrays
 from headway.practice.diagnosis.instances import InstanceCall
-from headway.practice.diagnosis.patience import patience
 from headway.practice.exercise import Inputs
 from headway.practice.verdict import Cause
 from headway.practice.words import Words
@@ -148,7 +148,7 @@ def _slope(call: Call, arguments: Inputs, leaves: Sequence[_Leaf], moved: _Leaf)
 
     def at(step: float) -> float:
         values = [replace(leaf, value=leaf.value + (step * _direction(leaf) if leaf is moved else 0.0)) for leaf in leaves]
-        outputs = _outputs(_answer(call, arguments, {leaf.name: _array(call, leaf.value) for leaf in values}))
+        outputs = floating_arrays(call.run(arguments | {leaf.name: _array(call, leaf.value) for leaf in values}))
         return float(sum((_weights(output.shape, place) * to_numpy(output)).sum() for place, output in enumerate(outputs)))
 
     try:
@@ -162,17 +162,6 @@ def _array(call: Call, value: numpy.ndarray) -> Any:
     return from_numpy(numpy.asarray(value, numpy.float32), call.library)
 
 
-def _answer(call: Call, arguments: Inputs, leaves: Inputs) -> Any:
-    with patience(PATIENCE_SECONDS.get(call.library, 1.0)):
-        return call.invoke(arguments | leaves)
-
-
-def _outputs(answer: Any) -> list[Any]:
-    """The floating arrays of an answer."""
-    parts = answer if isinstance(answer, tuple | list) else [answer]
-    return [part for part in parts if hasattr(part, "dtype") and "float" in str(part.dtype)]
-
-
 def _weights(shape: Sequence[int], place: int) -> numpy.ndarray:
     return numpy.random.default_rng(7 + place).standard_normal(tuple(shape))
 
@@ -183,7 +172,7 @@ def _torch_gradients(call: Call, arguments: Inputs, leaves: Sequence[_Leaf]) -> 
     held = {leaf.name: _array(call, leaf.value).requires_grad_() for leaf in leaves}
     with torch.enable_grad():
         # A learner may not change a leaf in place; what is computed from one may be, where autograd allows it.
-        outputs = _outputs(_answer(call, arguments, held))
+        outputs = floating_arrays(call.run(arguments | held))
         weighted = [
             (torch.from_numpy(_weights(output.shape, place)).to(output.dtype) * output).sum() for place, output in enumerate(outputs)
         ]
@@ -197,7 +186,7 @@ def _jax_gradients(call: Call, arguments: Inputs, leaves: Sequence[_Leaf]) -> li
     import jax
 
     def loss(values: list[Any]) -> Any:
-        outputs = _outputs(_answer(call, arguments, dict(zip([leaf.name for leaf in leaves], values, strict=True))))
+        outputs = floating_arrays(call.run(arguments | dict(zip([leaf.name for leaf in leaves], values, strict=True))))
         return sum(
             ((_weights(output.shape, place).astype(numpy.float32) * output).sum() for place, output in enumerate(outputs)), start=0.0
         )

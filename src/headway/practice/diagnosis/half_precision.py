@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import array_library, as_dtype, cast, to_numpy
-from headway.practice.diagnosis.calling import PATIENCE_SECONDS, Call
-from headway.practice.diagnosis.compare import PRECISION
+from headway.arrays import array_library, as_dtype, cast, is_floating, to_numpy
+from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.compare import PRECISION, floating_arrays
 from headway.practice.diagnosis.instances import InstanceCall
-from headway.practice.diagnosis.patience import patience
 from headway.practice.exercise import Inputs
 from headway.practice.words import Words
 
@@ -38,11 +37,11 @@ def on_half_precision(call: Call, encoded: Inputs) -> Words | None:
         return None
     for dtype in ("bfloat16", "float16"):
         small = _in(dtype, call, call.arguments(encoded))
-        expected = _first(_answer(call, _in("float32", call, small)))
+        expected = _first(call.run(_in("float32", call, small)))
         if expected is None:
             return None
         try:
-            answer = _first(_answer(call, small))
+            answer = _first(call.run(small))
         except Exception as error:
             return RAISES.filled(
                 dtype=dtype, error=f"{type(error).__name__} ({str(error).strip().splitlines()[0][:120]})" if str(error) else ""
@@ -56,7 +55,7 @@ def on_half_precision(call: Call, encoded: Inputs) -> Words | None:
 def _in(dtype: str, call: Call, arguments: Inputs) -> Inputs:
     """The arguments with their floating arrays in a dtype."""
     wanted = as_dtype(dtype, array_library(call.library))
-    return {name: cast(value, wanted) if _is_floating(value) else value for name, value in arguments.items()}
+    return {name: cast(value, wanted) if hasattr(value, "dtype") and is_floating(value) else value for name, value in arguments.items()}
 
 
 def _compared(answer: numpy.ndarray, expected: numpy.ndarray, dtype: str) -> Words | None:
@@ -70,16 +69,6 @@ def _compared(answer: numpy.ndarray, expected: numpy.ndarray, dtype: str) -> Wor
     return INEXACT.filled(dtype=dtype, error=f"{error:.1%}") if error > 2 * PRECISION[dtype] else None
 
 
-def _answer(call: Call, arguments: Inputs) -> Any:
-    with patience(PATIENCE_SECONDS.get(call.library, 1.0)):
-        return call.invoke(arguments)
-
-
 def _first(answer: Any) -> numpy.ndarray | None:
     """The first floating array of an answer."""
-    parts = answer if isinstance(answer, tuple | list) else [answer]
-    return next((to_numpy(part).astype(numpy.float64) for part in parts if _is_floating(part)), None)
-
-
-def _is_floating(value: Any) -> bool:
-    return hasattr(value, "dtype") and "float" in str(value.dtype)
+    return next((to_numpy(part).astype(numpy.float64) for part in floating_arrays(answer)), None)

@@ -16,7 +16,7 @@ from headway.practice.diagnosis.assignment import Plan, general, plans
 from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.slots import Slot, is_module, module_library, slots_of
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.words import Words
 
@@ -227,7 +227,7 @@ def _binding(making: Making, plan: Plan, *, is_construction: bool = False) -> Bi
 def _required(call: InstanceCall) -> set[str]:
     """The names that a value must be given for."""
     making = call.making
-    needed = {MADE + each.name for each in _constructor(call.subject) if each.default is each.empty}
+    needed = {MADE + each.name for each in call.subject.parameters if each.default is each.empty}
     needed |= {MADE + name for name, role in making.constructor.role_of.items() if role.size_of is not None}
     needed |= {each.name for each in _forward(call.subject, making.method) if each.default is each.empty}
     needed |= {HELD + role.name for role in making.roles if role.is_weight and not role.name.endswith("bias")}
@@ -237,8 +237,8 @@ def _required(call: InstanceCall) -> set[str]:
 def _making(subject: Subject, exercise: Exercise) -> Making | None:
     """How a class is made and called; None where its parameters do not fit."""
     own = [name for name, value in vars(subject.value).items() if not name.startswith("_") and callable(value)]
-    method = next((name for name in METHODS if _defines(subject.value, name)), own[0] if len(own) == 1 else None)
-    constructor = _constructor(subject)
+    method = next((name for name in METHODS if defines(subject.value, name)), own[0] if len(own) == 1 else None)
+    constructor = subject.parameters
     if method is None:
         return None
     config = next((each.name for each in constructor if each.name.lower() in CONFIGS and each.default is each.empty), None)
@@ -279,21 +279,9 @@ def _told(exercise: Exercise) -> list[Role]:
     ]
 
 
-def _defines(value: Any, name: str) -> bool:
-    """Whether the class itself, or one of its own bases, defines a method: what object and a library's Module define does not count."""
-    return any(
-        name in vars(base) for base in value.__mro__ if base is not object and base.__module__.partition(".")[0] not in ("torch", "mlx")
-    )
-
-
-def _constructor(subject: Subject) -> list[inspect.Parameter]:
-    return subject.parameters
-
-
 def _forward(subject: Subject, method: str) -> list[inspect.Parameter]:
-    parameters = list(inspect.signature(getattr(subject.value, method)).parameters.values())
     is_bound = not isinstance(inspect.getattr_static(subject.value, method), staticmethod)
-    return [each for each in parameters[is_bound:] if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    return parameters_of(getattr(subject.value, method), is_bound=is_bound)
 
 
 def _key(value: tuple[str, Any]) -> Any:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from headway.practice.diagnosis.assignment import MOST_PLANS, Place, Plan, plans
-from headway.practice.diagnosis.calling import Call, bind
+from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.diagnosis.subject import Subject
@@ -28,8 +28,7 @@ SHIFT = r"bias|beta|shift|offset|^b"
 def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """The ways to call a layer: as a function of its weights, or as a class that holds them."""
     if not inspect.isclass(subject.value):
-        binding = bind(subject, exercise.roles)
-        return [] if binding is None else [Call(subject, binding, library)]
+        return function_calls(subject, exercise, library)
     calls = instance_calls(subject, exercise, library, layer_plans)
     if any(role.startswith("norm") for call in calls if isinstance(call, InstanceCall) for role in call.plan.roles):
         return calls

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway.practice.diagnosis.failure import RETURN_SOON, THE_FILE, TOO_SLOW
+from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, RETURN_SOON, THE_FILE, TOO_SLOW
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.verdict import Cause, Verdict
@@ -68,6 +68,11 @@ def check_file(path: Path, named: str | None = None, *, timeout_seconds: float =
             return cut_off[:-1]
 
 
+def child_environment() -> dict[str, str]:
+    """What a learner's code runs in: no window, no traces beside the file, one thread."""
+    return {**os.environ, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+
+
 class _Child:
     """The process, and why it ended."""
 
@@ -75,9 +80,13 @@ class _Child:
         self.read_end, write_end = os.pipe()
         given = [str(path), named or "", ",".join(skipped), "whole" if is_run else "definitions", str(write_end)]
         arguments = [sys.executable, "-m", "headway.practice.diagnosis.sandbox", *given]
-        environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, pass_fds=[write_end], env=environment
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=[write_end],
+            env=child_environment(),
         )
         os.close(write_end)
         self.ended_for: str | None = None
@@ -129,7 +138,7 @@ def _cut_off(last: dict[str, Any], child: _Child) -> Verdict:
         gigabytes = MEMORY_BYTES / 2**30
         name, says = "too_large", Words(f"it took more than {gigabytes:.0f} GiB of memory", f"它占用了超过 {gigabytes:.0f} GiB 的内存")
     else:
-        name, says = "exits", Words("it ends the whole process (exit, quit, or a crash)", "它结束了整个进程（exit、quit 或崩溃）")
+        name, says = "exits", ENDS_THE_PROCESS
     cause = Cause(name, says, RETURN_SOON, Words("", ""))
     return Verdict(last["subject"], last.get("exercise", "file"), last["line"], "could not run", (cause,))
 

@@ -37,10 +37,9 @@ class Subject:
     def parameters(self) -> list[inspect.Parameter]:
         """What it takes, without self, *args and **kwargs."""
         try:
-            parameters = inspect.signature(self.value).parameters.values()
+            return parameters_of(self.value)
         except (TypeError, ValueError):
             return []
-        return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
 
     def line_of(self, pattern: str | None) -> int | None:
         """The first line of it that matches, comments left out."""
@@ -50,6 +49,19 @@ class Subject:
             if re.search(pattern, text.partition("#")[0]):
                 return self.line + offset
         return None
+
+
+def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> list[inspect.Parameter]:
+    """What a function takes, without *args and **kwargs, and without self where it is bound to one."""
+    parameters = list(inspect.signature(function).parameters.values())[is_bound:]
+    return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+
+
+def defines(value: Any, name: str) -> bool:
+    """Whether a class itself, or one of its own bases, defines a method: what object and a library's Module define does not count."""
+    return any(
+        name in vars(base) for base in value.__mro__ if base is not object and base.__module__.partition(".")[0] not in ("torch", "mlx")
+    )
 
 
 def subjects_of(module: ModuleType, text: str) -> list[Subject]:

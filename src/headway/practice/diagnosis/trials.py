@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calling import Call, bind, libraries_for
+from headway.practice.diagnosis.calling import Call, function_calls, libraries_for
 from headway.practice.diagnosis.compare import Raised, decimals_of, is_arithmetic, is_same, precision
 from headway.practice.diagnosis.drawing import DrawnCall, LikeliestCall
 from headway.practice.diagnosis.instances import instance_calls
@@ -90,10 +90,6 @@ class Trial:
     def is_first_same(self, mistakes: tuple[Mistake, ...]) -> bool:
         """Whether the first answer is that of the definition with these mistakes."""
         return self.is_same(self.probes[0], self.answers[0], mistakes)
-
-    def is_first_changed(self, mistake: Mistake) -> bool:
-        """Whether a mistake shows on the first probe."""
-        return self.expected(self.probes[0], (mistake,)) is not self.expected(self.probes[0])
 
     def is_undone_by(self, mistake: Mistake) -> bool:
         """Whether a mistake replaces all that a convention is about: it is then the same under the usual convention."""
@@ -218,8 +214,7 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
         return exercise.calls(subject, exercise, library)
     if inspect.isclass(subject.value):
         return instance_calls(subject, exercise, library)
-    binding = bind(subject, exercise.roles)
-    return [] if binding is None else [CALLS[exercise.drawing](subject, binding, library)]
+    return function_calls(subject, exercise, library, CALLS[exercise.drawing])
 
 
 def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calling import Call, bind
+from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.layers import layer_calls
 from headway.practice.diagnosis.subject import Subject
@@ -55,8 +55,7 @@ class BlockCall(InstanceCall):
 def block_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """The ways to call a block; none for a class that is told a mask, and so need not be causal: that is an encoder's layer."""
     if not inspect.isclass(subject.value):
-        binding = bind(subject, exercise.roles)
-        return [] if binding is None else [Call(subject, binding, library)]
+        return function_calls(subject, exercise, library)
     roles = (
         Role("x", projections.SEQUENCE.called),
         Role("mask", ("attn_mask", "attention_mask", "src_mask", "padding_mask")),

@@ -58,12 +58,3 @@ MASKS = (
     ),
 )
 """How a mask says what may be attended to; probes hold it as a boolean, True = may attend."""
-
-RETURNS_OUTPUT = (
-    Convention(),
-    Convention(
-        Words("it returns (output, attention weights); the output was checked", "它返回 (输出, 注意力权重)；检查的是输出"),
-        decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) == 2 else answer,
-    ),
-)
-"""What is returned beside the output."""

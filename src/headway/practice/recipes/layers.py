@@ -181,7 +181,8 @@ def _norm_names(place: int, kind: str) -> tuple[str, ...]:
     return tuple(name for stem in stems for name in ([stem.format(place)] if "{}" in stem else [f"{stem}{place}", f"{stem}_{place}"]))
 
 
-def _size(name: str, called: str, size_of: Callable[[Inputs], Any]) -> Role:
+def size_role(name: str, called: str, size_of: Callable[[Inputs], Any]) -> Role:
+    """A size that a class is made with, by the names of attention's and these."""
     known = next((role.called for role in projections.SIZES if role.name == name), ())
     return Role(name, (*known, *projections.names(called)), is_size=True, size_of=size_of)
 
@@ -195,22 +196,22 @@ def _longest(inputs: Inputs) -> int:
 
 
 SIZES = (
-    _size("hidden_size", "hid_dim", lambda inputs: inputs["down_weight"].shape[0]),
-    _size("head_dim", "", _head_dim),
-    _size("value_dim", "", _head_dim),
-    _size(
+    size_role("hidden_size", "hid_dim", lambda inputs: inputs["down_weight"].shape[0]),
+    size_role("head_dim", "", _head_dim),
+    size_role("value_dim", "", _head_dim),
+    size_role(
         "intermediate_size",
         "d_ff dff dim_feedforward ffn_hidden ffn_hidden_size ff_dim d_inner d_hid ffn_dim dim_ff inner_dim mlp_dim feed_forward_dim feedforward_dim "
         "d_feedforward ff_hidden_dim n_inner hidden_ff pf_dim ff_size ffn_size ffn_num_hiddens d_mlp ff_hidden hidden_dim d_hidden hidden hidden_size "
         "ff_hidden_size ffn_hidden_dim mlp_hidden_dim",
         lambda inputs: inputs["up_weight"].shape[0],
     ),
-    _size(
+    size_role(
         "expansion",
         "forward_expansion expansion_factor mlp_ratio ff_mult expand mult mlp_expansion",
         lambda inputs: inputs["up_weight"].shape[0] // inputs["up_weight"].shape[1],
     ),
-    _size("context_length", "", _longest),
-    _size("has_bias", "", lambda inputs: "up_bias" in inputs),
-    _size("device", "dev", lambda inputs: "cpu"),
+    size_role("context_length", "", _longest),
+    size_role("has_bias", "", lambda inputs: "up_bias" in inputs),
+    size_role("device", "dev", lambda inputs: "cpu"),
 )

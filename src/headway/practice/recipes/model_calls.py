@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.assignment import Plan
-from headway.practice.diagnosis.calling import Call, bind
+from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.layers import SHIFT, layer_plans
 from headway.practice.diagnosis.slots import Slot, slots_of
@@ -19,27 +19,21 @@ from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.recipes import projections
 from headway.practice.recipes.block_calls import flat
-from headway.practice.recipes.layers import weight_roles
-
-
-def _size(name: str, called: str, size_of: Any) -> Role:
-    known = next((role.called for role in projections.SIZES if role.name == name), ())
-    return Role(name, (*known, *projections.names(called)), is_size=True, size_of=size_of)
-
+from headway.practice.recipes.layers import size_role, weight_roles
 
 SIZES = (
-    _size("vocab_size", "vocab n_vocab num_tokens vocabulary_size v_size num_embeddings", lambda inputs: inputs["wte"].shape[0]),
-    _size("hidden_size", "hid_dim", lambda inputs: inputs["wte"].shape[1]),
+    size_role("vocab_size", "vocab n_vocab num_tokens vocabulary_size v_size num_embeddings", lambda inputs: inputs["wte"].shape[0]),
+    size_role("hidden_size", "hid_dim", lambda inputs: inputs["wte"].shape[1]),
     Role("num_heads", projections.NUM_HEADS.called, is_size=True, size_of=lambda inputs: inputs["num_heads"]),
-    _size("num_layers", "n_layers n_layer layers depth num_blocks n_blocks num_hidden_layers", lambda inputs: len(inputs["blocks"])),
-    _size("context_length", "", lambda inputs: inputs["wpe"].shape[0]),
-    _size(
+    size_role("num_layers", "n_layers n_layer layers depth num_blocks n_blocks num_hidden_layers", lambda inputs: len(inputs["blocks"])),
+    size_role("context_length", "", lambda inputs: inputs["wpe"].shape[0]),
+    size_role(
         "intermediate_size",
         "d_ff dff dim_feedforward ffn_hidden ff_dim d_inner ffn_dim n_inner mlp_dim",
         lambda inputs: inputs["blocks"][0]["mlp"]["c_fc"]["w"].shape[1],
     ),
-    _size("has_bias", "", lambda inputs: bool(inputs["blocks"][0]["attn"]["c_attn"]["b"].any())),
-    _size("device", "dev", lambda inputs: "cpu"),
+    size_role("has_bias", "", lambda inputs: bool(inputs["blocks"][0]["attn"]["c_attn"]["b"].any())),
+    size_role("device", "dev", lambda inputs: "cpu"),
 )
 
 
@@ -83,8 +77,7 @@ class ModelCall(InstanceCall):
 def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """The ways to call a model: as a function of its weights, or as a class that holds them."""
     if not inspect.isclass(subject.value):
-        binding = bind(subject, exercise.roles)
-        return [] if binding is None else [Call(subject, binding, library)]
+        return function_calls(subject, exercise, library)
     token_ids = next(role for role in exercise.roles if role.name == "token_ids")
     probes = exercise.probes()
 

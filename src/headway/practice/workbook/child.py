@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
 import re
 import subprocess
@@ -14,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from headway.arrays import from_numpy
-from headway.practice.diagnosis.failure import TOO_SLOW
+from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, TOO_SLOW
+from headway.practice.diagnosis.sandbox import child_environment
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercises import exercise
 from headway.practice.verdict import Cause
@@ -24,7 +24,6 @@ from headway.practice.workbook.parts import Part
 
 def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_seconds: float) -> dict[str, Any] | Cause:
     """The answer of `python -m module`, which calls `serve`; why there is none, if there is none."""
-    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as exchange:
         (Path(exchange) / "question").write_bytes(pickle.dumps(question))
         try:
@@ -33,7 +32,7 @@ def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_secon
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=environment,
+                env=child_environment(),
                 timeout=timeout_seconds,
                 check=False,
             )
@@ -45,7 +44,7 @@ def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_secon
 
 EXITS = Cause(
     "exits",
-    Words("it ends the whole process (exit, quit, or a crash)", "它结束了整个进程（exit、quit 或崩溃）"),
+    ENDS_THE_PROCESS,
     Words("return an answer instead", "应改为返回结果"),
     Words("", ""),
 )
