@@ -67,18 +67,23 @@ def option(run: dict, name: str, default: str) -> str:
 
 @pytest.mark.parametrize("array", ARRAY_LIBRARIES)
 def test_greedy_text_is_llama2cs_byte_for_byte(folder, expected, array):
-    model = headway.load(folder, array=array)
+    model = headway.load(folder, array=array, weights="plain")
+    assert model.generate("", max_new_tokens=200, temperature=0).text == expected["greedy_200"]
+
+
+def test_greedy_text_of_the_compiled_decoder_is_llama2cs_byte_for_byte(folder, expected):
+    model = headway.load(folder, weights="float32")
     assert model.generate("", max_new_tokens=200, temperature=0).text == expected["greedy_200"]
 
 
 def test_greedy_text_from_the_file_itself_is_the_same(folder, expected):
-    model = headway.load(folder, array="numpy")
+    model = headway.load(folder, weights="plain")
     again = headway.LanguageModel(load_llama2c(folder / "stories260K.bin"), model.tokenizer)
     assert again.generate("", max_new_tokens=200, temperature=0).text == expected["greedy_200"]
 
 
 def test_seeded_texts_are_llama2cs_byte_for_byte(folder, expected):
-    model = headway.load(folder)
+    model = headway.load(folder, weights="float32")
     seeded = [run for run in expected["llama2_zig_runs"] if "--random_seed" in run["args"]]
     assert len(seeded) == 3
     for run in seeded:

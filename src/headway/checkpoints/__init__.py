@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from headway.checkpoints.fingerprint import fingerprint
 from headway.checkpoints.hub import models_here, resolve_model
 from headway.checkpoints.llama2c import load_llama2c
 from headway.checkpoints.reading import Checkpoint, load_checkpoint
 from headway.checkpoints.writing import save_checkpoint
 from headway.errors import CheckpointError
 
-__all__ = ["Checkpoint", "load_checkpoint", "load_llama2c", "models_here", "open_checkpoint", "resolve_model", "save_checkpoint"]
+__all__ = [
+    "Checkpoint",
+    "fingerprint",
+    "load_checkpoint",
+    "load_llama2c",
+    "models_here",
+    "open_checkpoint",
+    "resolve_model",
+    "save_checkpoint",
+]
 
 
 def open_checkpoint(
-    path: Path, *, array: str = "numpy", dtype: str = "float32", device: str | None = None, ignored_config_keys: Collection[str] = ()
+    path: Path, *, array: str = "numpy", dtype: str | None = "float32", device: str | None = None, ignored_config_keys: Collection[str] = ()
 ) -> Checkpoint:
     """Load what a path holds: a Hugging Face folder, a llama2.c file, or a folder with one such file and nothing else to load.
 
@@ -26,5 +36,5 @@ def open_checkpoint(
     candidates = [path] if path.is_file() else sorted(path.glob("*.bin"))
     models = [candidate for candidate in candidates if not candidate.name.startswith("tok")]
     if len(models) == 1 and not (path / "config.json").exists():
-        return load_llama2c(models[0], array=array, dtype=dtype, device=device)
+        return load_llama2c(models[0], array=array, dtype=dtype or "float32", device=device)
     return load_checkpoint(path, array=array, dtype=dtype, device=device, ignored_config_keys=ignored_config_keys)

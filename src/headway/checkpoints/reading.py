@@ -45,17 +45,24 @@ class Checkpoint:
 
 
 def load_checkpoint(
-    folder: Path, *, array: str = "numpy", dtype: str = "float32", device: str | None = None, ignored_config_keys: Collection[str] = ()
+    folder: Path,
+    *,
+    array: str = "numpy",
+    dtype: str | None = "float32",
+    device: str | None = None,
+    ignored_config_keys: Collection[str] = (),
 ) -> Checkpoint:
     """Load a folder as it is: config.json, generation_config.json, model.safetensors or its sharded index.
 
     array     the array library of the weights
-    dtype     of the weights: where the file has it already, NumPy and torch arrays lie over the mapped file itself
+    dtype     of the weights: where the file has it already, NumPy and torch arrays lie over the mapped file itself; None leaves
+              each NumPy array as it is stored
 
     Errors   ModelNotFoundError for no such folder; CheckpointError where a file is missing or broken, or tensors are missing,
              left over or of another shape; UnsupportedError for what is not built here.
     """
-    check_computing(array, dtype, device)
+    if dtype is not None:
+        check_computing(array, dtype, device)
     keys = _read_json(folder, "config.json")
     if "model_type" not in keys:
         raise CheckpointError(f"came: {folder / 'config.json'} without model_type; expected: the config.json of a Hugging Face model")
@@ -80,7 +87,9 @@ def _config(module: ModuleType, keys: dict[str, Any], ignored: Collection[str]) 
     return config_from(module.Config, keys, without_effect=module.WITHOUT_EFFECT, ignored=ignored)
 
 
-def _weights(module: ModuleType, config: Any, tensors: dict[str, SafetensorsFile], array: str, dtype: str, device: str | None) -> Any:
+def _weights(
+    module: ModuleType, config: Any, tensors: dict[str, SafetensorsFile], array: str, dtype: str | None, device: str | None
+) -> Any:
     table = module.stored_weights(config)
     names = {place.name: _stored_name(place, module.PREFIX, tensors) for place in table.values()}
     absent = _absent_parts(table.values(), names, tensors)
@@ -101,8 +110,10 @@ def _weights(module: ModuleType, config: Any, tensors: dict[str, SafetensorsFile
     return tree_from_leaves(module.Weights, leaves)
 
 
-def _converted(name: str, file: SafetensorsFile, array: str, dtype: str, device: str | None) -> Any:
+def _converted(name: str, file: SafetensorsFile, array: str, dtype: str | None, device: str | None) -> Any:
     stored = file.tensor(name)
+    if dtype is None:
+        return stored
     if dtype_name(stored.dtype) == dtype and array in ("numpy", "torch"):
         return from_numpy(stored, array, device)
     if array == "numpy":

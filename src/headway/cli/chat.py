@@ -10,7 +10,7 @@ import typer
 
 from headway.cli import options as o
 from headway.errors import PromptError, TokenizerError
-from headway.language_model import LanguageModel, Piece, load
+from headway.language_model import LanguageModel, Piece
 
 
 def command(
@@ -27,6 +27,9 @@ def command(
     array: o.Array = o.ArrayLibrary.numpy,
     dtype: o.Dtype = "float32",
     device: o.Device = None,
+    weights: o.PackedWeights = o.Weights.auto,
+    cache: o.CacheKind = None,
+    threads: o.Threads = None,
     ignore_config_key: o.IgnoreConfigKey = None,
 ) -> None:
     """Talk with a model that has a chat template.
@@ -40,7 +43,9 @@ def command(
 
     Exit codes: 0 done, 2 bad input, 130 interrupted.
     """
-    language_model = load(model, array=array.value, dtype=dtype, device=device, ignored_config_keys=ignore_config_key or ())
+    language_model = o.load_shown(
+        model, weights, cache, threads, array=array.value, dtype=dtype, device=device, ignored_config_keys=ignore_config_key or ()
+    )
     if not language_model.tokenizer.has_chat_template:
         raise TokenizerError(f"came: {model}, which has no chat template; expected: a model made for conversation; use headway generate")
     sampling = o.sampling(temperature=temperature, top_k=top_k, top_p=top_p, min_p=min_p, seed=seed)

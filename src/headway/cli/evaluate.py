@@ -49,7 +49,9 @@ def command(
         raise OptionError(f"came: --batch-size {batch_size}; expected: at least 1")
     is_pairs = file.suffix == ".tsv"
     pairs, text = (read_pairs(file), "") if is_pairs else ([], read_text(file))
-    language_model = load(model, array=array.value, dtype=dtype, device=device, ignored_config_keys=ignore_config_key or ())
+    language_model = load(
+        model, array=array.value, dtype=dtype, device=device, weights="plain", ignored_config_keys=ignore_config_key or ()
+    )
     started = time.perf_counter()
     figures = _answers(language_model, pairs, batch_size) if is_pairs else _loss(language_model, text, file)
     figures = {"model": model, "file": str(file), **figures, "seconds": round(time.perf_counter() - started, 2)}

@@ -10,7 +10,7 @@ import typer
 
 from headway.cli import options as o
 from headway.errors import OptionError
-from headway.language_model import LanguageModel, load
+from headway.language_model import LanguageModel
 
 
 def command(
@@ -33,6 +33,9 @@ def command(
     array: o.Array = o.ArrayLibrary.numpy,
     dtype: o.Dtype = "float32",
     device: o.Device = None,
+    weights: o.PackedWeights = o.Weights.auto,
+    cache: o.CacheKind = None,
+    threads: o.Threads = None,
     echo: Annotated[bool, typer.Option(help="Print the prompt before its continuation; never before an encoder–decoder's answer.")] = True,
     ignore_config_key: o.IgnoreConfigKey = None,
     as_json: o.Json = False,
@@ -52,7 +55,9 @@ def command(
         if sys.stdin.isatty():
             raise OptionError('came: no prompt; expected: a text, as in: headway generate "Once upon a time"; or one on stdin')
         prompt = sys.stdin.read().rstrip("\n")
-    language_model = load(model, array=array.value, dtype=dtype, device=device, ignored_config_keys=ignore_config_key or ())
+    language_model = o.load_shown(
+        model, weights, cache, threads, array=array.value, dtype=dtype, device=device, ignored_config_keys=ignore_config_key or ()
+    )
     if language_model.kind == "encoder":
         _fill(language_model, model, prompt, as_json=as_json)
         return

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from headway.language_model import Piece
+from headway.cli.progress import Work
+from headway.language_model import LanguageModel, Piece, load
 
 
 class ArrayLibrary(StrEnum):
@@ -21,6 +22,25 @@ class ArrayLibrary(StrEnum):
     torch = "torch"
     jax = "jax"
     mlx = "mlx"
+
+
+class Weights(StrEnum):
+    """How the weights of a decoder are packed."""
+
+    auto = "auto"
+    plain = "plain"
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+    int8 = "int8"
+    int4 = "int4"
+
+
+class Cache(StrEnum):
+    """How the compiled kernels keep keys and values."""
+
+    float32 = "float32"
+    bfloat16 = "bfloat16"
+    int8 = "int8"
 
 
 class EarlyStopping(StrEnum):
@@ -59,9 +79,29 @@ Array = Annotated[ArrayLibrary, typer.Option(help="The array library that comput
 Dtype = Annotated[
     str, typer.Option(help="float32, bfloat16, float16 or float64; on NumPy half precision saves memory and is 10 times slower.")
 ]
+PackedWeights = Annotated[
+    Weights,
+    typer.Option(
+        "--weights",
+        help="For numpy: pack a decoder's weights for the compiled kernels; plain runs the definitions. "
+        "auto is int8 for gpt2, llama, qwen2 and qwen3, else plain.",
+    ),
+]
+CacheKind = Annotated[
+    Cache | None,
+    typer.Option("--cache", help="How the compiled kernels keep keys and values.  [default: float32 for float32 weights, else bfloat16]"),
+]
+Threads = Annotated[int | None, typer.Option(help="Threads of the compiled kernels.  [default: one per core]")]
 Device = Annotated[str | None, typer.Option(help="For torch: cpu, cuda, …  [default: the library's own]")]
 IgnoreConfigKey = Annotated[list[str] | None, typer.Option(help="A key of config.json that you know to change nothing.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+
+
+def load_shown(model: str, weights: Weights, cache: Cache | None, threads: int | None, **options: Any) -> LanguageModel:
+    """Load a model; what has to be done once before it can run is shown on stderr."""
+    with Work() as work:
+        kind = None if cache is None else cache.value
+        return load(model, weights=weights.value, cache=kind, num_threads=threads, on_work=work.show, **options)
 
 
 def sampling(**given: Any) -> dict[str, Any]:

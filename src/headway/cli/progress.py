@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 class Interruption:
@@ -54,3 +55,25 @@ class Shown:
                 bar.update(task, completed=done, description=description)
 
             yield advance
+
+
+class Work:
+    """What has to be done once before a model can run, on one line of stderr that is wiped when it is done."""
+
+    def __enter__(self) -> Work:
+        self._status: Any = None
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()
+
+    def show(self, what: str, done: int, total: int) -> None:
+        """Say what is being done, and how much of it is."""
+        if self._status is None:
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status("")
+            self._status.start()
+        share = f" {100 * done // total} %" if done else ""
+        self._status.update(f"once for this model or processor: {what}{share}")

@@ -25,6 +25,7 @@ class Engine:
     array                   the array library of the weights
     ops                     what forward calls: the definitions, or headway.kernels.operations(array)
     decoder_start_token_id  what an encoder–decoder's decoder begins with
+    stack                   a compiled twin of a decoder's passes, which has weights of its own; None runs the architecture's
     """
 
     architecture: ModuleType
@@ -34,6 +35,7 @@ class Engine:
     device: str | None = None
     ops: Operations = functions
     decoder_start_token_id: int | None = None
+    stack: Any = None
 
     def start(self, requests: Sequence[Request]) -> Generation:
         """Begin to continue some prompts together; iterate over the result for the tokens.
@@ -60,6 +62,12 @@ class Engine:
                 "it stands in the model's config.json"
             )
         return [self.decoder_start_token_id]
+
+    def new_kv_cache(self, num_rows: int, max_seq_len: int) -> list[Any]:
+        """Empty caches for so many rows, each of which can take the rows that go on."""
+        if self.stack:
+            return [self.stack.new_cache(num_rows, max_seq_len)]
+        return self.architecture.new_kv_cache(self.config, num_rows, max_seq_len, self.weights.token_embedding)
 
     def room(self, request: Request) -> int:
         """How many tokens can be added."""

@@ -38,7 +38,7 @@ class Generation:
     """Some requests under way together.
 
     A request begins in one row. A beam search goes on in as many as it has beams; a request that has ended has none.
-    What a decoder begins with is padded on the left, what an encoder reads on the right.
+    What a decoder begins with is padded on the left, what an encoder reads on the right; a compiled stack needs no padding.
     """
 
     def __init__(self, engine: Engine, requests: Sequence[Request]) -> None:
@@ -53,11 +53,11 @@ class Generation:
         ]
         longest = max(map(len, prompts))
         self.num_padding = numpy.array([longest - len(prompt) for prompt in prompts])
-        self.next_rows = [Row(index, index, [0] * (longest - len(prompt)) + prompt) for index, prompt in enumerate(prompts)]
+        self.next_rows = [Row(index, index, prompt) for index, prompt in enumerate(prompts)]
         self.owners = list(range(len(requests)))
         self.padding = self._padding()
         self.source: Any = None
-        self.kv_cache = engine.architecture.new_kv_cache(engine.config, len(requests), longest + max(rooms), engine.weights.token_embedding)
+        self.kv_cache = engine.new_kv_cache(len(requests), longest + max(rooms))
 
     def __iter__(self) -> Iterator[SampledToken]:
         """The tokens as they become final, the requests in turn; each request's last one carries the reason.
@@ -94,7 +94,11 @@ class Generation:
 
     def _run(self, rows: Sequence[Row]) -> numpy.ndarray:
         """Logits (num_rows, vocab_size) behind the last token of each row."""
-        engine, tokens = self.engine, numpy.array([row.token_ids for row in rows])
+        engine = self.engine
+        if engine.stack:
+            return engine.stack.next_logits([row.token_ids for row in rows], *self.kv_cache)
+        longest = max(len(row.token_ids) for row in rows)
+        tokens = numpy.array([[0] * (longest - len(row.token_ids)) + row.token_ids for row in rows])
         if engine.is_encoder_decoder and self.source is None:
             self.source = self._read()
         seen = {"source": self.source} if engine.is_encoder_decoder else {"padding": self.padding}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy
 
@@ -40,6 +41,7 @@ class Embedder:
     array: str = "numpy"
     device: str | None = None
     ops: Operations = functions
+    stack: Any = None
 
     def embed(
         self,
@@ -163,6 +165,12 @@ class Embedder:
     def _hidden(self, token_ids: numpy.ndarray, lengths: numpy.ndarray | None) -> Array:
         """The model's vectors of every token, padding included."""
         model = self.checkpoint
+        if self.stack:
+            starts = numpy.zeros(len(token_ids), int) if lengths is None else token_ids.shape[1] - lengths
+            hidden = numpy.zeros((*token_ids.shape, model.weights.token_embedding.shape[-1]), numpy.float32)
+            for row, tokens, start in zip(hidden, token_ids, starts, strict=True):
+                row[start:] = self.stack.hidden_states(tokens[start:].tolist())
+            return hidden
         arguments = (self._array(token_ids), model.weights, model.config)
         if model.architecture.KIND == "decoder":
             padding = None if lengths is None else self._array(token_ids.shape[1] - lengths)

@@ -10,11 +10,13 @@ from typing import Any, overload
 
 import numpy
 
+from headway.arrays import check_computing
 from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
 from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
 from headway.engine import Engine
 from headway.errors import OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
+from headway.language_model.compiled import OnWork, compiled_stack, weights_kind
 from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import FilledText, fill_mask
 from headway.language_model.options import options_of, own_options, token_ids_of
@@ -31,13 +33,23 @@ def load(
     array: str = "numpy",
     dtype: str = "float32",
     device: str | None = None,
+    weights: str = "auto",
+    cache: str | None = None,
+    num_threads: int | None = None,
     ignored_config_keys: Collection[str] = (),
+    on_work: OnWork | None = None,
 ) -> LanguageModel:
     """Load a model: `stories`, a folder, a llama2.c file, or a hub name, which is downloaded if it is not here yet.
 
     array    the array library that computes: numpy, torch, jax or mlx
     dtype    float32, bfloat16, float16 or float64
     device   torch's, such as "cuda"; the library's own choice by default
+    weights  how a decoder's weights are packed for the compiled kernels: float32, bfloat16, int8 or int4; plain runs the
+             definitions on weights as they are; auto is int8 on NumPy where the architecture has kernels, else plain
+    cache    how compiled kernels keep keys and values: float32, bfloat16 or int8; float32 weights have float32 by default, the
+             others bfloat16
+    num_threads           that the compiled kernels use; one per physical core by default
+    on_work               called with what has to be done before the first text, how much of it is done, and how much there is
     ignored_config_keys   keys of config.json that are not built here, and that you know to change nothing
 
     Errors   ModelNotFoundError, CheckpointError, UnsupportedError, TokenizerError, OptionError; each says what to do.
@@ -47,9 +59,16 @@ def load(
     >>> model.generate("Once upon a time", max_new_tokens=3, temperature=0).finish_reason
     'length'
     """
-    path = resolve_model(name_or_folder)
-    checkpoint = open_checkpoint(path, array=array, dtype=dtype, device=device, ignored_config_keys=ignored_config_keys)
-    return LanguageModel(checkpoint, load_tokenizer(path), read_sentence_options(path), array=array, device=device)
+    check_computing(array, dtype, device)
+    path, kind = resolve_model(name_or_folder), weights_kind(weights, array, dtype)
+    stored = None if kind != "plain" else dtype
+    checkpoint = open_checkpoint(path, array=array, dtype=stored, device=device, ignored_config_keys=ignored_config_keys)
+    if kind != "plain" and weights == "auto" and not hasattr(checkpoint.architecture, "stack"):
+        kind, checkpoint = "plain", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
+    stack = None
+    if kind != "plain":
+        stack = compiled_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, on_work=on_work)
+    return LanguageModel(checkpoint, load_tokenizer(path), read_sentence_options(path), array=array, device=device, stack=stack)
 
 
 class LanguageModel:
@@ -69,14 +88,15 @@ class LanguageModel:
         *,
         array: str = "numpy",
         device: str | None = None,
+        stack: Any = None,
     ) -> None:
         """Put the parts together; `load` makes them from a name."""
         self.config, self.tokenizer, self.kind = checkpoint.config, tokenizer, checkpoint.architecture.KIND
         own = checkpoint.generation_config
         start = (*token_ids_of(own, "decoder_start_token_id"), *token_ids_of(own, "bos_token_id"), None)[0]
         ops = operations(array)
-        self.engine = Engine(checkpoint.architecture, checkpoint.config, checkpoint.weights, array, device, ops, start)
-        self.embedder = Embedder(checkpoint, tokenizer, sentence_options or SentenceOptions(), array, device, ops)
+        self.engine = Engine(checkpoint.architecture, checkpoint.config, checkpoint.weights, array, device, ops, start, stack)
+        self.embedder = Embedder(checkpoint, tokenizer, sentence_options or SentenceOptions(), array, device, ops, stack)
         self.defaults = own_options(own)
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
 

@@ -13,6 +13,7 @@ from headway.arrays import Array, Operations
 from headway.functions import FeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
 from headway.models.config import expect_multiple, expect_number, expect_one_of, expect_positive
 from headway.models.past import KVCaches, positions, visible
+from headway.models.stack import Stack
 from headway.models.stored import Stored, stored_norm
 
 KIND = "decoder"
@@ -103,6 +104,23 @@ def stored_weights(config: Config) -> dict[str, Stored]:
     table |= stored_norm("norm", f"{PREFIX}ln_f", width, has_bias=True)
     head = f"{PREFIX}wte.weight" if config.tie_word_embeddings else "lm_head.weight"
     return table | {"output_head": Stored(head, (config.vocab_size, width))}
+
+
+def stack(config: Config) -> Stack:
+    """What a compiled decoder needs to know."""
+    return Stack(
+        config.n_layer,
+        config.n_embd,
+        config.n_inner or 4 * config.n_embd,
+        config.n_head,
+        config.n_head,
+        config.n_embd // config.n_head,
+        "layer_norm",
+        config.layer_norm_epsilon,
+        ACTIVATIONS[config.activation_function],
+        tuple(_scale(config, index) for index in range(config.n_layer)),
+        (None,) * config.n_layer,
+    )
 
 
 def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array) -> list[KVCache]:

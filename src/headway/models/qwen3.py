@@ -14,6 +14,7 @@ from headway.functions import GatedFeedForwardWeights, KVCache, MultiHeadAttenti
 from headway.models.config import expect_layer_types, expect_multiple, expect_number, expect_one_of, expect_positive
 from headway.models.past import KVCaches, positions, visible
 from headway.models.rope import longest_seq_len, rotary_tables
+from headway.models.stack import Stack, rotary_stack
 from headway.models.stored import Stored, stored_linear, stored_norm
 
 KIND = "decoder"
@@ -117,6 +118,11 @@ def stored_weights(config: Config) -> dict[str, Stored]:
     table |= stored_norm("norm", f"{PREFIX}norm", width)
     head = f"{PREFIX}embed_tokens.weight" if config.tie_word_embeddings else "lm_head.weight"
     return table | {"output_head": Stored(head, (config.vocab_size, width))}
+
+
+def stack(config: Config) -> Stack:
+    """What a compiled decoder needs to know."""
+    return rotary_stack(config, ACTIVATIONS[config.hidden_act], config.windows)
 
 
 def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array) -> list[KVCache]:

@@ -1,0 +1,77 @@
+"""Keys and values of sequences under way, as the compiled attention reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from headway.kernels.cpu import layout as at
+from headway.kernels.cpu.layout import NUM_ROWS
+from headway.kernels.cpu.packing import KINDS, aligned_zeros, whole
+
+BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
+
+
+class Cache:
+    """Room for some sequences; memory that no token has reached is not taken from the system.
+
+    lengths  how many tokens of each sequence are in it
+    slots    where each sequence lies
+    """
+
+    def __init__(self, description: Any, num_sequences: int, max_seq_len: int, kind: str) -> None:
+        """Empty."""
+        self.kind, self.capacity = kind, whole(max_seq_len, NUM_ROWS)
+        self.lengths, self.slots = numpy.zeros(num_sequences, numpy.int64), numpy.arange(num_sequences)
+        head = description.num_kv_heads * self.capacity
+        scale = 4 * head if kind == "int8" else 0
+        key, value = (head * size * BYTES[kind] for size in (description.head_dim, whole(description.head_dim, NUM_ROWS)))
+        self._parts = {
+            place: [aligned_zeros(num_sequences * size).reshape(num_sequences, size) for _ in range(description.num_layers)]
+            for place, size in ((at.KEYS, key), (at.VALUES, value), (at.KEY_SCALES, scale), (at.VALUE_SCALES, scale))
+        }
+        tables = description.rotary(self.capacity) if description.rotary else ()
+        self._rotary = [numpy.ascontiguousarray(table, numpy.float32) for table in tables]
+
+    @property
+    def num_bytes(self) -> int:
+        """What it takes when it is full."""
+        return sum(part.nbytes for parts in self._parts.values() for part in parts)
+
+    def take(self, parents: Sequence[int]) -> None:
+        """Let sequence i go on from what sequence parents[i] was; one may be taken more than once, or not at all."""
+        chosen = [int(self.slots[parent]) for parent in parents]
+        self._grow(len(chosen))
+        free = [slot for slot in range(self._num_slots) if slot not in chosen]
+        slots: list[int] = []
+        for slot in chosen:
+            slots.append(self._copied(slot, free.pop()) if slot in slots else slot)
+        self.lengths, self.slots = self.lengths[list(parents)], numpy.array(slots, numpy.int64)
+
+    def place(self, plan: numpy.ndarray, layers: numpy.ndarray) -> None:
+        """Tell a pass where everything lies."""
+        plan[at.CACHE_KIND], plan[at.CAPACITY] = KINDS[self.kind], self.capacity
+        plan[at.COSINES], plan[at.SINES] = (table.ctypes.data for table in self._rotary) if self._rotary else (0, 0)
+        for place, parts in self._parts.items():
+            layers[:, place] = [part.ctypes.data for part in parts]
+
+    @property
+    def _num_slots(self) -> int:
+        return self._parts[at.KEYS][0].shape[0]
+
+    def _grow(self, num_slots: int) -> None:
+        """Have room for so many sequences."""
+        if num_slots <= self._num_slots:
+            return
+        for parts in self._parts.values():
+            for index, part in enumerate(parts):
+                parts[index] = aligned_zeros(num_slots * part.shape[1]).reshape(num_slots, part.shape[1])
+                parts[index][: len(part)] = part
+
+    def _copied(self, slot: int, copy: int) -> int:
+        for parts in self._parts.values():
+            for part in parts:
+                part[copy] = part[slot]
+        return copy

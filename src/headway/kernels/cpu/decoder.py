@@ -1,0 +1,316 @@
+"""A whole pass of a decoder, from token ids to logits, in one call: every thread runs `run`, and they share the work.
+
+The pass is a row of phases. Within a phase threads claim pieces of work from a counter, and nobody's piece depends on another's;
+between phases they wait for one another. Which thread did a piece changes nothing, so neither does the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.kernels.cpu import layout as at
+from headway.kernels.cpu.attention import attend, combine, remember
+from headway.kernels.cpu.elementwise import REASSOCIATE, activate, norm, rotate, round_group
+from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, BFLOAT16, COLUMNS, GROUP, MATRIX_SIZE, NUM_ROWS, ROWS
+from headway.kernels.cpu.memory import claim, compiled, float_of, floats, halves, meet, signed_bytes, unsigned_bytes, whole_numbers
+from headway.kernels.cpu.packer import float16_number
+from headway.kernels.cpu.products import multiply, tokens_at_once
+
+F = numpy.float32
+
+
+@compiled
+def _counter(plan: Any, number: int) -> int:
+    return plan[at.COUNTERS] + at.CACHE_LINE * number
+
+
+@compiled(fastmath=REASSOCIATE)
+def put(x: Any, row: int, numbers: Any, first: int, count: int) -> None:
+    """Store a row of activations from column `first` on, a multiple of 32, in the form that the products take."""
+    columns = x[at.X_COLUMNS]
+    for start in range(first, first + (count + GROUP - 1) // GROUP * GROUP, GROUP):
+        there = min(GROUP, first + count - start)
+        if x[at.ROUNDED]:
+            group = (row * columns + start) // GROUP
+            wide = x[at.X_WIDE] + 64 * group if x[at.X_WIDE] else 0
+            round_group(
+                numbers, start - first, there, x[at.X_BYTES] + 32 * group, wide, x[at.X_SCALES] + 4 * group, x[at.X_SUMS] + 4 * group
+            )
+        else:
+            out = floats(x[at.X_FLOATS] + 4 * (row * columns + start), GROUP)
+            for i in range(there):
+                out[i] = numbers[start - first + i]
+            for i in range(there, GROUP):
+                out[i] = F(0)
+
+
+@compiled
+def read_row(matrix: Any, row: int, out: Any, count: int) -> None:
+    """One row of a packed matrix as float32."""
+    kind, columns = matrix[at.KIND], matrix[COLUMNS]
+    block, lane = row // NUM_ROWS, row % NUM_ROWS
+    first = block * NUM_ROWS * columns
+    if kind == at.FLOAT32:
+        numbers = floats(matrix[at.CODES] + 4 * first, NUM_ROWS * columns)
+        for i in range(count):
+            out[i] = numbers[NUM_ROWS * i + lane]
+    elif kind == BFLOAT16:
+        bits = halves(matrix[at.CODES] + 2 * first, NUM_ROWS * columns)
+        for i in range(count):
+            out[i] = float_of(numpy.int32(bits[NUM_ROWS * i + lane]) << numpy.int32(16))
+    else:
+        scales = halves(matrix[at.SCALES] + first // 16, NUM_ROWS * columns // GROUP)
+        signed = signed_bytes(matrix[at.CODES] + first, NUM_ROWS * columns)
+        nibbles = unsigned_bytes(matrix[at.CODES] + first // 2, NUM_ROWS * columns // 2)
+        for i in range(count):
+            group, inside = i // GROUP, i % GROUP
+            scale = float16_number(scales[NUM_ROWS * group + lane])
+            if kind == at.INT8:
+                code = F(signed[GROUP * NUM_ROWS * group + inside // 4 * 64 + 4 * lane + inside % 4])
+            else:
+                byte = nibbles[16 * NUM_ROWS * group + inside % 16 // 4 * 64 + 4 * lane + inside % 4]
+                code = F(byte & 15) - F(8) if inside < 16 else F(byte >> 4) - F(8)
+            out[i] = code * scale
+
+
+@compiled
+def project(plan: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: int, scratch: int, is_added: bool) -> None:
+    """Tokens' activations times a packed matrix, written to (num_tokens, rows) at an address, or added to what is there."""
+    rows, columns = matrix[ROWS], matrix[COLUMNS]
+    num_blocks, at_once = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_at_once(columns, num_tokens)
+    unit = max(1, num_blocks // (8 * plan[at.NUM_THREADS])) if num_tokens == 1 else 1
+    units = (num_blocks + unit - 1) // unit
+    pieces = (num_tokens + at_once - 1) // at_once
+    wide, result_at = scratch, scratch + 2 * NUM_ROWS * columns
+    piece = claim(counter)
+    while piece < units * pieces:
+        first = piece // units * at_once
+        last, begin = min(first + at_once, num_tokens), piece % units * unit
+        for block in range(begin, min(begin + unit, num_blocks)):
+            multiply(matrix, block, x, first, last, wide, result_at)
+            _write_block(matrix, block, result_at, first, last, out, is_added)
+        piece = claim(counter)
+
+
+@compiled
+def _write_block(matrix: Any, block: int, result_at: int, first: int, last: int, out: int, is_added: bool) -> None:
+    rows, row = matrix[ROWS], block * NUM_ROWS
+    count = min(NUM_ROWS, rows - row)
+    result = floats(result_at, (last - first) * NUM_ROWS)
+    target = floats(out, last * rows)
+    for token in range(first, last):
+        for i in range(count):
+            value = result[(token - first) * NUM_ROWS + i]
+            if matrix[at.BIAS]:
+                value += floats(matrix[at.BIAS], rows)[row + i]
+            target[token * rows + row + i] = value + target[token * rows + row + i] if is_added else value
+
+
+@compiled
+def _block_with_bias(matrix: Any, block: int, x: Any, first: int, last: int, scratch: int, out: Any, out_at: int) -> None:
+    """16 rows times some tokens, their bias added; nothing where the matrix has no such block."""
+    if block * NUM_ROWS >= matrix[ROWS]:
+        return
+    multiply(matrix, block, x, first, last, scratch, out_at)
+    if matrix[at.BIAS]:
+        bias = floats(matrix[at.BIAS], matrix[ROWS])
+        for token in range(last - first):
+            for i in range(min(NUM_ROWS, matrix[ROWS] - block * NUM_ROWS)):
+                out[token * NUM_ROWS + i] += bias[block * NUM_ROWS + i]
+
+
+@compiled
+def widen_out(plan: Any, counter: int, layer: int, x: Any, inner: Any, num_tokens: int, scratch: int) -> None:
+    """The first half of the feed-forward: activation(gate) · up, or activation(up), a group of 32 at a time."""
+    up, gate = whole_numbers(layer + 8 * at.UP, MATRIX_SIZE), whole_numbers(layer + 8 * at.GATE, MATRIX_SIZE)
+    rows, columns = up[ROWS], up[COLUMNS]
+    at_once = tokens_at_once(columns, num_tokens)
+    units, pieces = (rows + GROUP - 1) // GROUP, (num_tokens + at_once - 1) // at_once
+    block_size = at_once * NUM_ROWS
+    wide, results_at = scratch, scratch + 2 * NUM_ROWS * columns
+    results = floats(results_at, 4 * block_size + GROUP)
+    row = results[4 * block_size :]
+    piece = claim(counter)
+    while piece < units * pieces:
+        first, group = piece // units * at_once, piece % units
+        last, count = min(first + at_once, num_tokens), min(GROUP, rows - GROUP * group)
+        for half in range(2):
+            place = half * block_size
+            _block_with_bias(up, 2 * group + half, x, first, last, wide, results[place:], results_at + 4 * place)
+            if gate[ROWS]:
+                place += 2 * block_size
+                _block_with_bias(gate, 2 * group + half, x, first, last, wide, results[place:], results_at + 4 * place)
+        for token in range(last - first):
+            source = 2 * block_size if gate[ROWS] else 0
+            for i in range(count):
+                row[i] = results[source + (i // NUM_ROWS) * block_size + token * NUM_ROWS + i % NUM_ROWS]
+            activate(plan[at.ACTIVATION], row, count)
+            if gate[ROWS]:
+                for i in range(count):
+                    row[i] *= results[(i // NUM_ROWS) * block_size + token * NUM_ROWS + i % NUM_ROWS]
+            put(inner, first + token, row, GROUP * group, count)
+        piece = claim(counter)
+
+
+@compiled
+def _norm_rows(plan: Any, counter: int, weight: int, bias: int, num_tokens: int, scratch: int) -> None:
+    """Norm every token's vector, for the products that follow."""
+    size, eps = plan[at.HIDDEN_SIZE], numpy.float64(floats(plan[at.FLOATS], 1)[0])
+    x, normed = whole_numbers(plan[at.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE), floats(scratch, size)
+    token = claim(counter)
+    while token < num_tokens:
+        norm(plan[at.NORM], floats(plan[at.RESIDUAL] + 4 * token * size, size), weight, bias, eps, size, normed)
+        put(x, token, normed, 0, size)
+        token = claim(counter)
+
+
+@compiled
+def _embed_rows(plan: Any, counter: int, num_tokens: int) -> None:
+    """Token ids to vectors, and learned positions added."""
+    size, embedding = plan[at.HIDDEN_SIZE], whole_numbers(plan[at.EMBEDDING], MATRIX_SIZE)
+    token_ids, positions = whole_numbers(plan[at.TOKEN_IDS], num_tokens), whole_numbers(plan[at.POSITIONS], num_tokens)
+    token = claim(counter)
+    while token < num_tokens:
+        x = floats(plan[at.RESIDUAL] + 4 * token * size, size)
+        read_row(embedding, token_ids[token], x, size)
+        if plan[at.POSITION_TABLE]:
+            learned = floats(plan[at.POSITION_TABLE] + 4 * positions[token] * size, size)
+            for i in range(size):
+                x[i] += learned[i]
+        token = claim(counter)
+
+
+@compiled
+def _prepare_heads(plan: Any, counter: int, layer: Any, num_tokens: int) -> None:
+    """Norm the heads of queries and keys where the model does, turn them by their positions, and remember keys and values."""
+    num_heads, num_kv_heads, head_dim = plan[at.NUM_HEADS], plan[at.NUM_KV_HEADS], plan[at.HEAD_DIM]
+    eps, half = numpy.float64(floats(plan[at.FLOATS], 1)[0]), head_dim // 2
+    positions, sequences = whole_numbers(plan[at.POSITIONS], num_tokens), whole_numbers(plan[at.SEQUENCES], num_tokens)
+    work = claim(counter)
+    while work < num_tokens * num_kv_heads:
+        token, kv_head = work // num_kv_heads, work % num_kv_heads
+        position, group = positions[token], num_heads // num_kv_heads
+        key = floats(plan[at.NEW_KEYS] + 4 * work * head_dim, head_dim)
+        value = floats(plan[at.NEW_VALUES] + 4 * work * head_dim, head_dim)
+        for head in range(group + 1):
+            query_at = plan[at.QUERIES] + 4 * (token * num_heads + kv_head * group + head) * head_dim
+            x = key if head == group else floats(query_at, head_dim)
+            weight = layer[at.KEY_NORM] if head == group else layer[at.QUERY_NORM]
+            if weight:
+                norm(at.RMS_NORM, x, weight, 0, eps, head_dim, x)
+            if plan[at.COSINES]:
+                cos = floats(plan[at.COSINES] + 4 * position * half, half)
+                sin = floats(plan[at.SINES] + 4 * position * half, half)
+                rotate(x, cos, sin, half)
+        remember(plan, layer, sequences[token], kv_head, position, key, value)
+        work = claim(counter)
+
+
+@compiled
+def _attend_all(plan: Any, counter: int, layer: Any, scale: float, scratch: int) -> None:
+    items = plan[at.NUM_ITEMS] * plan[at.NUM_KV_HEADS]
+    work = claim(counter)
+    while work < items:
+        item = whole_numbers(plan[at.ITEMS] + 8 * at.ITEM_SIZE * (work // plan[at.NUM_KV_HEADS]), at.ITEM_SIZE)
+        attend(plan, layer, scale, item, work % plan[at.NUM_KV_HEADS], scratch)
+        work = claim(counter)
+
+
+@compiled
+def _collect_heads(plan: Any, counter: int, num_tokens: int) -> None:
+    """Put the parts of attention together, for the product that follows."""
+    size = plan[at.NUM_HEADS] * plan[at.HEAD_DIM]
+    x, firsts = whole_numbers(plan[at.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE), whole_numbers(plan[at.FIRST_PARTIALS], num_tokens + 1)
+    token = claim(counter)
+    while token < num_tokens:
+        if firsts[token + 1] > firsts[token]:
+            combine(plan, token, firsts[token], firsts[token + 1] - firsts[token])
+        put(x, token, floats(plan[at.ATTENDED] + 4 * token * size, size), 0, size)
+        token = claim(counter)
+
+
+@compiled
+def run(plan_at: int, thread: int) -> int:
+    """One thread's share of a pass; the plan's counters begin at zero."""
+    plan = whole_numbers(plan_at, at.PLAN_SIZE)
+    num_tokens, scratch = plan[at.NUM_TOKENS], plan[at.SCRATCH] + thread * plan[at.SCRATCH_BYTES]
+    normed, attended = (
+        whole_numbers(plan[at.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE),
+        whole_numbers(plan[at.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE),
+    )
+    inner, numbers = whole_numbers(plan[at.INNER_ACTIVATIONS], ACTIVATIONS_SIZE), floats(plan[at.FLOATS], 1 + plan[at.NUM_LAYERS])
+    _embed_rows(plan, _counter(plan, 0), num_tokens)
+    meeting = meet(plan, plan[at.MEETING])
+    for index in range(plan[at.NUM_LAYERS]):
+        place = plan[at.LAYERS] + 8 * at.LAYER_SIZE * index
+        layer, count = whole_numbers(place, at.LAYER_SIZE), _counter(plan, 1 + at.COUNTERS_PER_LAYER * index)
+        line = at.CACHE_LINE
+        _norm_rows(plan, count, layer[at.ATTENTION_NORM], layer[at.ATTENTION_NORM_BIAS], num_tokens, scratch)
+        meeting = meet(plan, meeting)
+        project(plan, count + line, whole_numbers(place + 8 * at.QUERY, MATRIX_SIZE), normed, num_tokens, plan[at.QUERIES], scratch, False)
+        project(
+            plan, count + 2 * line, whole_numbers(place + 8 * at.KEY, MATRIX_SIZE), normed, num_tokens, plan[at.NEW_KEYS], scratch, False
+        )
+        project(
+            plan,
+            count + 3 * line,
+            whole_numbers(place + 8 * at.VALUE, MATRIX_SIZE),
+            normed,
+            num_tokens,
+            plan[at.NEW_VALUES],
+            scratch,
+            False,
+        )
+        meeting = meet(plan, meeting)
+        _prepare_heads(plan, count + 4 * line, layer, num_tokens)
+        meeting = meet(plan, meeting)
+        _attend_all(plan, count + 5 * line, layer, numpy.float64(numbers[1 + index]), scratch)
+        meeting = meet(plan, meeting)
+        _collect_heads(plan, count + 6 * line, num_tokens)
+        meeting = meet(plan, meeting)
+        project(
+            plan,
+            count + 7 * line,
+            whole_numbers(place + 8 * at.OUTPUT, MATRIX_SIZE),
+            attended,
+            num_tokens,
+            plan[at.RESIDUAL],
+            scratch,
+            True,
+        )
+        meeting = meet(plan, meeting)
+        _norm_rows(plan, count + 8 * line, layer[at.FEED_FORWARD_NORM], layer[at.FEED_FORWARD_NORM_BIAS], num_tokens, scratch)
+        meeting = meet(plan, meeting)
+        widen_out(plan, count + 9 * line, place, normed, inner, num_tokens, scratch)
+        meeting = meet(plan, meeting)
+        project(
+            plan, count + 10 * line, whole_numbers(place + 8 * at.DOWN, MATRIX_SIZE), inner, num_tokens, plan[at.RESIDUAL], scratch, True
+        )
+        meeting = meet(plan, meeting)
+    meeting = _finish(plan, scratch, meeting)
+    if thread == 0:
+        plan[at.MEETING] = meeting
+    return 0
+
+
+@compiled
+def _finish(plan: Any, scratch: int, meeting: int) -> int:
+    """The last norm of the tokens that are wanted, and where logits are too, the product with the head."""
+    size, wanted = plan[at.HIDDEN_SIZE], whole_numbers(plan[at.WANTED], plan[at.NUM_WANTED])
+    eps, normed = numpy.float64(floats(plan[at.FLOATS], 1)[0]), whole_numbers(plan[at.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE)
+    counter = _counter(plan, 1 + at.COUNTERS_PER_LAYER * plan[at.NUM_LAYERS])
+    place = claim(counter)
+    while place < plan[at.NUM_WANTED]:
+        out = floats(plan[at.HIDDEN_OUT] + 4 * place * size, size)
+        x = floats(plan[at.RESIDUAL] + 4 * wanted[place] * size, size)
+        norm(plan[at.NORM], x, plan[at.FINAL_NORM], plan[at.FINAL_NORM_BIAS], eps, size, out)
+        put(normed, place, out, 0, size)
+        place = claim(counter)
+    meeting = meet(plan, meeting)
+    if plan[at.LOGITS]:
+        head = whole_numbers(plan[at.HEAD], MATRIX_SIZE)
+        project(plan, counter + at.CACHE_LINE, head, normed, plan[at.NUM_WANTED], plan[at.LOGITS], scratch, False)
+        meeting = meet(plan, meeting)
+    return meeting

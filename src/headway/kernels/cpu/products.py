@@ -1,0 +1,159 @@
+"""A block of 16 rows of a packed matrix times the activations of some tokens: for use inside Numba functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headway.kernels.cpu.instructions import here
+from headway.kernels.cpu.layout import (
+    BFLOAT16,
+    CODES,
+    COLUMNS,
+    FLOAT32,
+    GROUP,
+    INT4,
+    KIND,
+    NUM_ROWS,
+    SCALES,
+    X_BYTES,
+    X_FLOATS,
+    X_SCALES,
+    X_SUMS,
+    X_WIDE,
+)
+from headway.kernels.cpu.memory import compiled
+from headway.kernels.cpu.tiles import float_tile, int_tile, widen
+
+INSTRUCTIONS = here()
+IS_WIDE = INSTRUCTIONS.is_wide
+ACTIVATION_BYTES = 196_608
+WIDE_FROM = 3
+"""From how many tokens on it pays to widen the weights first."""
+
+
+def _float_product(kind: str) -> Any:
+    six, two, one = (float_tile(kind, number) for number in (6, 2, 1))
+
+    @compiled
+    def product(weights: int, x: int, x_stride: int, num_inputs: int, out: int, out_stride: int, num_tokens: int, is_added: int) -> None:
+        token = 0
+        while num_tokens - token >= 6:
+            six(weights, x + token * x_stride, x_stride, num_inputs, out + token * out_stride, out_stride, is_added)
+            token += 6
+        while num_tokens - token >= 2:
+            two(weights, x + token * x_stride, x_stride, num_inputs, out + token * out_stride, out_stride, is_added)
+            token += 2
+        if token < num_tokens:
+            one(weights, x + token * x_stride, x_stride, num_inputs, out + token * out_stride, out_stride, is_added)
+
+    return product
+
+
+def _int_product(kind: str, most: int, middle: int) -> Any:
+    many, some, one = (int_tile(kind, number, INSTRUCTIONS) for number in (most, middle, 1))
+
+    @compiled
+    def product(
+        weights: int,
+        scales: int,
+        x: int,
+        x_stride: int,
+        x_scales: int,
+        x_sums: int,
+        num_groups: int,
+        out: int,
+        out_stride: int,
+        num_tokens: int,
+    ) -> None:
+        token, stride = 0, 4 * num_groups
+        while num_tokens - token >= most:
+            many(
+                weights,
+                scales,
+                x + token * x_stride,
+                x_stride,
+                x_scales + token * stride,
+                x_sums + token * stride,
+                stride,
+                num_groups,
+                out + token * out_stride,
+                out_stride,
+            )
+            token += most
+        while num_tokens - token >= middle:
+            some(
+                weights,
+                scales,
+                x + token * x_stride,
+                x_stride,
+                x_scales + token * stride,
+                x_sums + token * stride,
+                stride,
+                num_groups,
+                out + token * out_stride,
+                out_stride,
+            )
+            token += middle
+        while token < num_tokens:
+            one(
+                weights,
+                scales,
+                x + token * x_stride,
+                x_stride,
+                x_scales + token * stride,
+                x_sums + token * stride,
+                stride,
+                num_groups,
+                out + token * out_stride,
+                out_stride,
+            )
+            token += 1
+
+    return product
+
+
+float32_product, bfloat16_product, byte_product = (_float_product(kind) for kind in ("float32", "bfloat16", "int8"))
+int8_product = _int_product("int8", INSTRUCTIONS.num_tokens, 2)
+int4_product = _int_product("int4", 4, 2)
+wide_product = _int_product("wide", 6, 2) if IS_WIDE else int8_product
+
+
+@compiled
+def tokens_at_once(columns: int, num_tokens: int) -> int:
+    """How many tokens go with a block of weights before the next: a multiple of 12, or all.
+
+    Their activations stay in the second cache while the weights go by.
+    """
+    return min(num_tokens, max(24, ACTIVATION_BYTES // (2 * columns) // 12 * 12))
+
+
+@compiled
+def multiply(matrix: Any, block: int, x: Any, first: int, last: int, scratch: int, out: int) -> None:
+    """16 rows of a packed matrix times the tokens from first to last: (last - first, 16) float32 at an address.
+
+    scratch   an address with room for 16 rows of int16
+    """
+    kind, columns, num_tokens = matrix[KIND], matrix[COLUMNS], last - first
+    if kind <= BFLOAT16:
+        codes = matrix[CODES] + block * NUM_ROWS * columns * (4 if kind == FLOAT32 else 2)
+        activations, stride = x[X_FLOATS] + 4 * first * columns, 4 * columns
+        if kind == FLOAT32:
+            float32_product(codes, activations, stride, columns, out, 4 * NUM_ROWS, num_tokens, 0)
+        else:
+            bfloat16_product(codes, activations, stride, columns, out, 4 * NUM_ROWS, num_tokens, 0)
+        return
+    groups = columns // GROUP
+    scales = matrix[SCALES] + block * 2 * NUM_ROWS * groups
+    x_scales, x_sums, bytes_ = x[X_SCALES] + 4 * first * groups, x[X_SUMS] + 4 * first * groups, x[X_BYTES] + first * columns
+    if kind == INT4:
+        codes = matrix[CODES] + block * 8 * columns
+        int4_product(codes, scales, bytes_, columns, x_scales, x_sums, groups, out, 4 * NUM_ROWS, num_tokens)
+        return
+    codes = matrix[CODES] + block * NUM_ROWS * columns
+    if IS_WIDE and num_tokens >= WIDE_FROM:
+        for piece in range(columns // 4):
+            widen(codes + 64 * piece, scratch + 128 * piece)
+        wide = x[X_WIDE] + 2 * first * columns
+        wide_product(scratch, scales, wide, 2 * columns, x_scales, x_sums, groups, out, 4 * NUM_ROWS, num_tokens)
+    else:
+        int8_product(codes, scales, bytes_, columns, x_scales, x_sums, groups, out, 4 * NUM_ROWS, num_tokens)

@@ -1,0 +1,269 @@
+"""Register tiles: a few activations times 16 rows of a packed matrix, as LLVM code inside Numba functions.
+
+Each tile loads a piece of 16 rows once, multiplies it with several tokens' activations, and keeps the sums in registers. Addresses
+are integers; strides are in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, Instructions, call, constant, splat, vector
+from headway.kernels.cpu.layout import GROUP, NUM_ROWS
+from headway.kernels.cpu.memory import intrinsic
+
+FLOATS = vector(F32, NUM_ROWS)
+Load = Callable[[ir.IRBuilder, ir.Value], ir.Value]
+Dot = Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]
+
+
+def at(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type, offset: int = 0) -> ir.Value:
+    """A pointer to something at an address."""
+    if offset:
+        address = builder.add(address, ir.Constant(I64, offset))
+    return builder.inttoptr(address, kind.as_pointer())
+
+
+def load(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type, offset: int = 0, align: int = 1) -> ir.Value:
+    """What lies at an address."""
+    return builder.load(at(builder, address, kind, offset), align=align)
+
+
+def step(builder: ir.IRBuilder, base: ir.Value, index: ir.Value, size: int) -> ir.Value:
+    """base + index · size."""
+    return builder.add(base, builder.mul(index, ir.Constant(I64, size)))
+
+
+def rows_of(builder: ir.IRBuilder, base: ir.Value, stride: ir.Value, count: int) -> list[ir.Value]:
+    """The addresses of some tokens' rows."""
+    return [builder.add(base, builder.mul(stride, ir.Constant(I64, row))) for row in range(count)]
+
+
+def _float32(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
+    return load(builder, address, FLOATS, align=4)
+
+
+def _bfloat16(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
+    """bfloat16 is the upper half of float32."""
+    words = vector(I32, NUM_ROWS)
+    halves = load(builder, address, vector(I16, NUM_ROWS), align=2)
+    return builder.bitcast(builder.shl(builder.zext(halves, words), constant(words, 16)), FLOATS)
+
+
+def _int8(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
+    return builder.sitofp(load(builder, address, vector(I8, NUM_ROWS)), FLOATS)
+
+
+LOADS: dict[str, tuple[Load, int]] = {"float32": (_float32, 4), "bfloat16": (_bfloat16, 2), "int8": (_int8, 1)}
+"""How 16 numbers become float32, and how many bytes one takes."""
+
+
+def float_tile(kind: str, num_tokens: int) -> Any:
+    """tile(weights, x, x_stride, num_inputs, out, out_stride, is_added): float32 activations times 16 columns of numbers.
+
+    weights  (num_inputs, 16) of the kind
+    x        (num_tokens, num_inputs) float32
+    out      (num_tokens, 16) float32, written or, where is_added, added to
+    """
+    read, size = LOADS[kind]
+
+    @intrinsic
+    def tile(context: Any, weights: Any, x: Any, x_stride: Any, num_inputs: Any, out: Any, out_stride: Any, is_added: Any) -> Any:
+        def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+            weights, x, x_stride, num_inputs, out, out_stride, is_added = arguments
+            activations, results = rows_of(builder, x, x_stride, num_tokens), rows_of(builder, out, out_stride, num_tokens)
+            totals = [cgutils.alloca_once(builder, FLOATS) for _ in range(num_tokens)]
+            for total in totals:
+                builder.store(constant(FLOATS, 0.0), total)
+            with builder.if_then(builder.icmp_signed("!=", is_added, ir.Constant(I64, 0))):
+                for total, result in zip(totals, results, strict=True):
+                    builder.store(load(builder, result, FLOATS, align=4), total)
+            with cgutils.for_range(builder, num_inputs, intp=I64) as loop:
+                column = read(builder, step(builder, weights, loop.index, NUM_ROWS * size))
+                for total, row in zip(totals, activations, strict=True):
+                    activation = splat(builder, load(builder, step(builder, row, loop.index, 4), F32, align=4), NUM_ROWS)
+                    builder.store(call(builder, "llvm.fma.v16f32", FLOATS, column, activation, builder.load(total)), total)
+            for total, result in zip(totals, results, strict=True):
+                builder.store(builder.load(total), at(builder, result, FLOATS), align=4)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 7), generate
+
+    return tile
+
+
+class _Sums:
+    """The sums of a group, tokens by registers of 16 rows, and what becomes of them at the group's end."""
+
+    def __init__(self, builder: ir.IRBuilder, lanes: int, num_tokens: int) -> None:
+        self.builder, self.lanes, self.parts = builder, lanes, NUM_ROWS // lanes
+        self.kind, self.floats = vector(I32, lanes), vector(F32, lanes)
+
+        def slots(kind: ir.Type) -> list[list[ir.Value]]:
+            return [[cgutils.alloca_once(builder, kind) for _ in range(self.parts)] for _ in range(num_tokens)]
+
+        self.sums, self.totals = slots(self.kind), slots(self.floats)
+        for total in (total for row in self.totals for total in row):
+            builder.store(constant(self.floats, 0.0), total)
+
+    def start(self) -> None:
+        """Zero for every token and register."""
+        for slot in (slot for row in self.sums for slot in row):
+            self.builder.store(constant(self.kind, 0), slot)
+
+    def add(self, dot: Dot, token: int, registers: list[ir.Value], activation: ir.Value) -> None:
+        """Add the products of 16 rows with one token's activation."""
+        activation = splat(self.builder, activation, self.lanes)
+        for slot, register in zip(self.sums[token], registers, strict=True):
+            self.builder.store(dot(self.builder, self.builder.load(slot), register, activation), slot)
+
+    def finish(self, scales: ir.Value, x_scales: list[ir.Value], x_sums: list[ir.Value] | None) -> None:
+        """Take off what the weights were shifted by, and add the group, scaled, to the totals.
+
+        scales    the address of the 16 rows' scales, float16
+        x_scales  the addresses of the tokens' scales, float32
+        x_sums    by token what to take off, int32
+        """
+        builder = self.builder
+        row_scales = [self._scales(scales, part) for part in range(self.parts)]
+        for token, row in enumerate(self.sums):
+            x_scale = splat(builder, load(builder, x_scales[token], F32, align=4), self.lanes)
+            for part, slot in enumerate(row):
+                total = builder.load(slot)
+                if x_sums is not None:
+                    total = builder.sub(total, splat(builder, x_sums[token], self.lanes))
+                result = self.totals[token][part]
+                scaled = (builder.sitofp(total, self.floats), builder.fmul(row_scales[part], x_scale), builder.load(result))
+                builder.store(call(builder, f"llvm.fma.v{self.lanes}f32", self.floats, *scaled), result)
+
+    def write(self, results: list[ir.Value]) -> None:
+        """The totals to their addresses."""
+        for row, result in zip(self.totals, results, strict=True):
+            for part, total in enumerate(row):
+                self.builder.store(self.builder.load(total), at(self.builder, result, self.floats, 4 * self.lanes * part), align=4)
+
+    def _scales(self, address: ir.Value, part: int) -> ir.Value:
+        """float16 as float32: the bits moved to their place, and the exponent by a product.
+
+        No processor lacks these instructions, and the smallest numbers come out right too.
+        """
+        builder = self.builder
+        halves = load(builder, address, vector(I16, self.lanes), 2 * self.lanes * part, align=2)
+        bits = builder.shl(builder.sext(halves, self.kind), constant(self.kind, 13))
+        signed = builder.and_(bits, constant(self.kind, -0x70002000))  # 0x8FFFE000: the sign, and the rest below it
+        return builder.fmul(builder.bitcast(signed, self.floats), constant(self.floats, 2.0**112))
+
+
+def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
+    """tile(weights, scales, x, x_stride, x_scales, x_sums, group_stride, num_groups, out, out_stride): bytes times packed rows.
+
+    kind      int8, int4, or wide: int8 weights widened to 16 bits, activations too
+    weights   by group of 32 inputs: int8 (8, 16, 4), int4 (4, 16, 4) with the inputs of the upper nibbles behind those of the
+              lower, wide (16, 16, 2)
+    scales    (num_groups, 16) float16
+    x         (num_tokens, 32 · num_groups) int8, or int16 for wide
+    x_scales  (num_tokens, num_groups) float32;  x_sums the same in int32, the sums of each group's activations
+    out       (num_tokens, 16) float32, written
+    """
+    add_piece, pieces = {"int8": (_int8_piece, 8), "int4": (_int4_piece, 4), "wide": (_wide_piece, 16)}[kind]
+    shift = {"int8": instructions.offset, "int4": 8, "wide": 0}[kind]
+    input_size = 2 if kind == "wide" else 1
+
+    @intrinsic
+    def tile(
+        context: Any,
+        weights: Any,
+        scales: Any,
+        x: Any,
+        x_stride: Any,
+        x_scales: Any,
+        x_sums: Any,
+        group_stride: Any,
+        num_groups: Any,
+        out: Any,
+        out_stride: Any,
+    ) -> Any:
+        def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+            weights, scales, x, x_stride, x_scales, x_sums, group_stride, num_groups, out, out_stride = arguments
+            activations = rows_of(builder, x, x_stride, num_tokens)
+            scale_rows, sum_rows = (rows_of(builder, base, group_stride, num_tokens) for base in (x_scales, x_sums))
+            sums, count = _Sums(builder, instructions.lanes, num_tokens), _opaque(builder, pieces)
+            with cgutils.for_range(builder, num_groups, intp=I64) as loop:
+                here = [step(builder, row, loop.index, GROUP * input_size) for row in activations]
+                w_here = step(builder, weights, loop.index, 64 * pieces)
+                sums.start()
+                with cgutils.for_range(builder, count, intp=I64) as inner:
+                    registers = _registers(builder, step(builder, w_here, inner.index, 64), instructions.lanes)
+                    add_piece(builder, instructions, sums, registers, [step(builder, row, inner.index, 4) for row in here])
+                taken = None
+                if shift:
+                    read = [load(builder, step(builder, row, loop.index, 4), I32, align=4) for row in sum_rows]
+                    taken = [builder.mul(each, ir.Constant(I32, shift)) for each in read]
+                x_here = [step(builder, row, loop.index, 4) for row in scale_rows]
+                sums.finish(step(builder, scales, loop.index, 2 * NUM_ROWS), x_here, taken)
+            sums.write(rows_of(builder, out, out_stride, num_tokens))
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 10), generate
+
+    return tile
+
+
+def _registers(builder: ir.IRBuilder, address: ir.Value, lanes: int) -> list[ir.Value]:
+    """64 bytes as registers of 32-bit lanes."""
+    return [load(builder, address, vector(I32, lanes), 4 * lanes * part, align=4 * lanes) for part in range(NUM_ROWS // lanes)]
+
+
+def _opaque(builder: ir.IRBuilder, number: int) -> ir.Value:
+    """A number that the compiler cannot see through: a loop over it stays a loop, whose sums stay in their registers."""
+    return builder.asm(ir.FunctionType(I64, [I64]), "", "=r,0", [ir.Constant(I64, number)], side_effect=False)
+
+
+def _int8_piece(
+    builder: ir.IRBuilder, instructions: Instructions, sums: _Sums, registers: list[ir.Value], activations: list[ir.Value]
+) -> None:
+    for token, address in enumerate(activations):
+        sums.add(instructions.dot_signed, token, registers, load(builder, address, I32))
+
+
+def _int4_piece(
+    builder: ir.IRBuilder, instructions: Instructions, sums: _Sums, registers: list[ir.Value], activations: list[ir.Value]
+) -> None:
+    words = vector(I32, instructions.lanes)
+    nibble, four = constant(words, 0x0F0F0F0F), constant(words, 4)
+    lower = [builder.and_(register, nibble) for register in registers]
+    upper = [builder.and_(builder.lshr(register, four), nibble) for register in registers]
+    for token, address in enumerate(activations):
+        sums.add(instructions.dot_unsigned, token, lower, load(builder, address, I32))
+        sums.add(instructions.dot_unsigned, token, upper, load(builder, address, I32, 16))
+
+
+def _wide_piece(builder: ir.IRBuilder, instructions: Any, sums: _Sums, registers: list[ir.Value], activations: list[ir.Value]) -> None:
+    for token, address in enumerate(activations):
+        sums.add(instructions.dot_wide, token, registers, load(builder, address, I32))
+
+
+@intrinsic
+def widen(context: Any, weights: Any, out: Any) -> Any:
+    """64 bytes of int8 weights (16, 4) as int16 (2, 16, 2)."""
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        weights, out = arguments
+        words = vector(I32, NUM_ROWS)
+        register = load(builder, weights, words, align=64)
+
+        def byte(number: int) -> ir.Value:
+            return builder.ashr(builder.shl(register, constant(words, 24 - 8 * number)), constant(words, 24))
+
+        for pair in range(2):
+            low = builder.and_(byte(2 * pair), constant(words, 0xFFFF))
+            both = builder.or_(low, builder.shl(byte(2 * pair + 1), constant(words, 16)))
+            builder.store(both, at(builder, out, words, 64 * pair), align=64)
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp), generate

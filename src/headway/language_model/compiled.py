@@ -1,0 +1,80 @@
+"""A checkpoint's decoder as compiled code over packed weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from headway.checkpoints import Checkpoint, fingerprint
+from headway.errors import OptionError, UnsupportedError
+from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.packed_file import packed_weights
+from headway.kernels.cpu.stack import Stack
+from headway.trees import leaves
+
+WEIGHTS = ("auto", "plain", "float32", "bfloat16", "int8", "int4")
+CACHES = {"float32": "float32", "bfloat16": "bfloat16", "int8": "bfloat16", "int4": "bfloat16"}
+"""By the kind of the weights, how keys and values are kept where nothing else is said."""
+
+OnWork = Callable[[str, int, int], None]
+"""Called with what is being done before a generation can begin, how much of it is done, and how much there is."""
+
+
+def weights_kind(weights: str, array: str, dtype: str) -> str:
+    """The kind of packed weights asked for; "plain" for the definitions on unpacked ones.
+
+    Errors   OptionError for an unknown kind, or packed weights on another library than NumPy.
+    """
+    if weights not in WEIGHTS:
+        raise OptionError(f"came: weights={weights!r}; expected: one of {', '.join(WEIGHTS)}")
+    is_default = array == "numpy" and dtype == "float32"
+    if weights == "auto":
+        return "int8" if is_default else "plain"
+    if weights != "plain" and not is_default:
+        raise OptionError(
+            f"came: weights={weights!r} with array={array!r} and dtype={dtype!r}; "
+            "expected: packed weights on numpy in float32; leave out the one or the others"
+        )
+    return weights
+
+
+def compiled_stack(
+    checkpoint: Checkpoint,
+    path: Path,
+    kind: str,
+    *,
+    num_threads: int | None = None,
+    cache_kind: str | None = None,
+    on_work: OnWork | None = None,
+    folder: Path | None = None,
+) -> Stack:
+    """The stack of a checkpoint whose weights are as they are stored.
+
+    kind        float32, bfloat16, int8 or int4
+    cache_kind  of keys and values: float32, bfloat16 or int8
+    folder      where packed weights and compiled code are kept; the user's cache folder by default
+
+    Errors   UnsupportedError for an architecture that has no compiled decoder; OptionError for an unknown cache_kind.
+    """
+    if not hasattr(checkpoint.architecture, "stack"):
+        name = checkpoint.architecture.__name__.rpartition(".")[2]
+        raise UnsupportedError(f"came: packed weights for {name}; expected: gpt2, llama, qwen2 or qwen3; leave the option out")
+    cache_kind = CACHES[kind] if cache_kind is None else cache_kind
+    if cache_kind not in set(CACHES.values()) | {"int8"}:
+        raise OptionError(f"came: cache={cache_kind!r}; expected: float32, bfloat16 or int8")
+    folder = folder or user_cache_path("headway")
+
+    def tell(what: str) -> Callable[[int, int], None] | None:
+        return (lambda done, total: on_work(what, done, total)) if on_work else None
+
+    def on_compile(name: str) -> None:
+        if on_work:
+            on_work(f"compiling {name}", 0, 1)
+
+    machine = Machine(num_threads, folder / "compiled", on_compile)
+    key = fingerprint(path)
+    file = folder / "packed" / f"{key[:32]}-{kind}.weights"
+    weights = packed_weights(file, key, kind, leaves(checkpoint.weights), machine, tell("packing"))
+    return Stack(checkpoint.architecture.stack(checkpoint.config), weights, machine.run, machine.team, cache_kind=cache_kind)

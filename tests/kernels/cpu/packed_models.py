@@ -1,0 +1,81 @@
+"""Small random decoders, packed, and the same with the weights that the packed ones stand for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.packed_file import packed_weights
+from headway.kernels.cpu.packing import unpack
+from headway.kernels.cpu.stack import Stack
+from headway.models import gpt2, llama, qwen2, qwen3
+from headway.trees import leaves, tree_from_leaves
+from tests.small_models import random_weights
+
+ROPE = {"rope_type": "default", "rope_theta": 10000.0}
+LLAMA_LIKE = {"vocab_size": 101, "num_hidden_layers": 2, "rope_parameters": ROPE}
+MODELS = {
+    "gpt2": (gpt2, gpt2.Config(vocab_size=101, n_positions=1400, n_embd=36, n_layer=2, n_head=3)),
+    "gpt2 with exact gelu, scaled by depth, wider within": (
+        gpt2,
+        gpt2.Config(101, 1400, 36, 2, 3, n_inner=70, activation_function="gelu", scale_attn_by_inverse_layer_idx=True),
+    ),
+    "gpt2 with relu, its own head": (gpt2, gpt2.Config(101, 1400, 36, 2, 3, activation_function="relu", tie_word_embeddings=False)),
+    "llama with odd sizes and a window": (
+        llama,
+        llama.Config(
+            hidden_size=40,
+            intermediate_size=70,
+            num_attention_heads=6,
+            num_key_value_heads=2,
+            head_dim=10,
+            sliding_window=150,
+            **LLAMA_LIKE,
+        ),
+    ),
+    "qwen2": (qwen2, qwen2.Config(hidden_size=64, intermediate_size=96, num_attention_heads=4, num_key_value_heads=2, **LLAMA_LIKE)),
+    "qwen3 with wide heads": (
+        qwen3,
+        qwen3.Config(hidden_size=64, intermediate_size=96, num_attention_heads=14, num_key_value_heads=2, head_dim=64, **LLAMA_LIKE),
+    ),
+}
+TOLERANCE = {"float32": 1e-5, "bfloat16": 2e-5, "int8": 0.08, "int4": 0.08}
+"""By kind, of the largest logit. Integers round their activations to bytes, once per product; the definitions do not."""
+
+
+@dataclass(frozen=True)
+class Model:
+    architecture: Any
+    config: Any
+    weights: Any
+    stack: Stack
+
+    def last_logits(self, token_ids: list[int]) -> numpy.ndarray:
+        """What the definitions say, with the unpacked weights."""
+        return self.architecture.forward(numpy.array([token_ids]), self.weights, self.config)[0, -1]
+
+
+def model(name: str, kind: str, machine: Machine, *, cache_kind: str = "float32") -> Model:
+    architecture, config = MODELS[name]
+    tree = random_weights(architecture, config, deviation=0.2)
+    packed = packed_weights(None, "", kind, list(leaves(tree)), machine)
+    plain = {path: _plain(packed, path) for path, _ in leaves(tree)}
+    stack = Stack(architecture.stack(config), packed, machine.run, machine.team, cache_kind=cache_kind)
+    return Model(architecture, config, tree_from_leaves(architecture.Weights, plain), stack)
+
+
+def _plain(packed: Any, path: str) -> numpy.ndarray:
+    name = path.removesuffix(".weight")
+    return packed.vectors[path] if path in packed.vectors else unpack(packed.matrices[name])
+
+
+def prompts(*lengths: int) -> list[list[int]]:
+    random = numpy.random.default_rng(5)
+    return [random.integers(0, 101, length).tolist() for length in lengths]
+
+
+def error(mine: numpy.ndarray, theirs: numpy.ndarray) -> float:
+    return float(abs(mine - theirs).max() / abs(theirs).max())

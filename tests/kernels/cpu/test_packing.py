@@ -1,0 +1,86 @@
+"""Matrices to packed ones and back."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.errors import NotFiniteError
+from headway.kernels.cpu.packing import KINDS, pack, unpack
+
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+def random(rows: int, columns: int, seed: int = 0) -> numpy.ndarray:
+    return numpy.random.default_rng(seed).standard_normal((rows, columns)).astype(numpy.float32)
+
+
+def groups(matrix: numpy.ndarray) -> numpy.ndarray:
+    """(rows, groups, 32), filled up with zeros."""
+    return numpy.pad(matrix, ((0, 0), (0, -matrix.shape[1] % 32))).reshape(len(matrix), -1, 32)
+
+
+def by_the_largest(matrix: numpy.ndarray, kind: str) -> numpy.ndarray:
+    """llama.cpp's blocks: the scale is the largest weight's alone, in float16."""
+    parts = groups(matrix)
+    largest = numpy.take_along_axis(parts, abs(parts).argmax(-1, keepdims=True), -1)
+    if kind == "int8":
+        scale = (abs(largest) / 127).astype(numpy.float16).astype(numpy.float32)
+        return scale * numpy.rint(parts / (abs(largest) / 127))
+    scale = largest / -8
+    return scale.astype(numpy.float16).astype(numpy.float32) * (numpy.clip(numpy.floor(parts / scale + 8.5), 0, 15) - 8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows=st.integers(1, 70), columns=st.integers(1, 100), seed=st.integers(0, 99))
+def test_every_shape_comes_back(machine, rows, columns, seed):
+    matrix = random(rows, columns, seed)
+    for kind, tolerance in (("float32", 0), ("bfloat16", 2**-8), ("int8", 1 / 250), ("int4", 1 / 8)):
+        back = unpack(pack("x", matrix, kind, machine.pack, machine.team))
+        assert back.shape == matrix.shape
+        assert abs(back - matrix).max() <= tolerance * abs(matrix).max(), kind
+
+
+@pytest.mark.parametrize("kind", ["int8", "int4"])
+def test_no_group_is_rounded_worse_than_by_its_largest_weight(machine, kind):
+    matrix = random(64, 96)
+    mine, theirs = groups(unpack(pack("x", matrix, kind, machine.pack, machine.team))), by_the_largest(matrix, kind)
+    errors = [((each - groups(matrix)) ** 2).sum(-1) for each in (mine, theirs)]
+    assert (errors[0] <= errors[1] * 1.02).all()
+    assert errors[0].sum() < 0.97 * errors[1].sum()
+
+
+@every_kind
+def test_strides_and_dtypes_of_the_source_change_nothing(machine, kind):
+    matrix = random(37, 45).astype(ml_dtypes.bfloat16)
+    sources = [matrix, matrix.astype(numpy.float32), numpy.asfortranarray(matrix), matrix.astype(numpy.float16), matrix.astype(float)]
+    packed = [unpack(pack("x", source, kind, machine.pack, machine.team)) for source in sources]
+    assert all((each == packed[0]).all() for each in packed)
+
+
+@every_kind
+def test_very_small_and_very_large_weights_stay_finite_and_zeros_zero(machine, kind):
+    matrix = numpy.zeros((5, 64), numpy.float32)
+    matrix[1], matrix[2], matrix[3, :32] = 1e-30, 3e5, random(1, 32)
+    back = unpack(pack("x", matrix, kind, machine.pack, machine.team))
+    assert numpy.isfinite(back).all()
+    assert not back[[0, 4]].any()
+    numpy.testing.assert_allclose(back[2], 3e5, rtol=0.01)
+
+
+@every_kind
+@pytest.mark.parametrize("number", [numpy.nan, numpy.inf, -numpy.inf])
+def test_a_weight_that_is_not_finite_is_an_error_that_names_the_tensor(machine, kind, number):
+    matrix = random(20, 40)
+    matrix[19, 39] = number
+    with pytest.raises(NotFiniteError, match=r"tensor layers\.3\.up"):
+        pack("layers.3.up", matrix, kind, machine.pack, machine.team)
+
+
+def test_bits_per_weight(machine):
+    matrix = random(64, 128)
+    for kind, bits in (("float32", 32), ("bfloat16", 16), ("int8", 8.5), ("int4", 4.5)):
+        assert pack("x", matrix, kind, machine.pack, machine.team).num_bytes * 8 / matrix.size == bits

@@ -1,0 +1,101 @@
+"""A compiled decoder against the definitions, and against itself asked in other ways."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.stack import Stack
+from tests.kernels.cpu.packed_models import MODELS, TOLERANCE, error, model, prompts
+
+every_model = pytest.mark.parametrize("name", MODELS)
+every_kind = pytest.mark.parametrize("kind", TOLERANCE)
+CACHES = {"float32": 1e-6, "bfloat16": 0.02, "int8": 0.06}
+
+
+@every_model
+@every_kind
+def test_logits_are_those_of_the_definitions(machine, name, kind):
+    mine, (prompt,) = model(name, kind, machine), prompts(53)
+    cache = mine.stack.new_cache(1, 60)
+    assert error(mine.stack.next_logits([prompt], cache)[0], mine.last_logits(prompt)) < TOLERANCE[kind]
+    assert error(mine.stack.next_logits([[7]], cache)[0], mine.last_logits([*prompt, 7])) < TOLERANCE[kind]
+
+
+@every_kind
+def test_a_longer_prompt_than_one_pass_and_one_part_of_attention(machine, kind):
+    mine, (prompt,) = model("qwen2", kind, machine), prompts(1290)
+    cache = mine.stack.new_cache(1, 1300)
+    assert error(mine.stack.next_logits([prompt], cache)[0], mine.last_logits(prompt)) < TOLERANCE[kind]
+    assert error(mine.stack.next_logits([[7]], cache)[0], mine.last_logits([*prompt, 7])) < TOLERANCE[kind]
+
+
+@pytest.mark.parametrize("cache_kind", CACHES)
+@every_model
+def test_how_keys_and_values_are_kept_changes_little(machine, name, cache_kind):
+    mine, (prompt,) = model(name, "float32", machine, cache_kind=cache_kind), prompts(190)
+    assert error(mine.stack.next_logits([prompt], mine.stack.new_cache(1, 190))[0], mine.last_logits(prompt)) < CACHES[cache_kind] * 10
+
+
+@every_kind
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_chunks_batches_and_threads_change_nothing(machine, kind, data):
+    name = data.draw(st.sampled_from(list(MODELS)))
+    lengths = data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=5))
+    num_threads = data.draw(st.integers(1, 5))
+    mine, rows = model(name, kind, machine), prompts(*lengths)
+    other = Machine(num_threads, machine.folder)
+    stack = Stack(mine.stack.description, mine.stack.weights, machine.run, other.team)
+    together, cache = stack.new_cache(len(rows), 50), mine.stack.new_cache
+    first = stack.next_logits(rows, together)
+    second = stack.next_logits([[3]] * len(rows), together)
+    for index, row in enumerate(rows):
+        alone = cache(1, 50)
+        for token_id in row[:-1]:
+            mine.stack.next_logits([[token_id]], alone)
+        last = mine.stack.next_logits([row[-1:]], alone)[0]
+        assert error(first[index], last) < 1e-5
+        assert error(second[index], mine.stack.next_logits([[3]], alone)[0]) < 1e-5
+
+
+@every_kind
+def test_the_number_of_threads_changes_no_bit(machine, kind):
+    mine, rows = model("qwen3 with wide heads", kind, machine), prompts(700, 3, 20)
+    answers = []
+    for num_threads in (1, 2, 7):
+        stack = Stack(mine.stack.description, mine.stack.weights, machine.run, Machine(num_threads, machine.folder).team)
+        cache = stack.new_cache(3, 710)
+        answers.append((stack.next_logits(rows, cache), stack.next_logits([[4], [5], [6]], cache)))
+    for answer in answers[1:]:
+        numpy.testing.assert_array_equal(answer, answers[0])
+
+
+def test_sequences_go_on_from_others(machine):
+    mine, rows = model("qwen2", "float32", machine, cache_kind="int8"), prompts(9, 4, 17)
+    cache, parents = mine.stack.new_cache(3, 30), [2, 0, 0, 2, 2]
+    mine.stack.next_logits(rows, cache)
+    cache.take(parents)
+    mine.stack.next_logits([[number] for number in range(5)], cache)
+    cache.take([4, 1])
+    logits = mine.stack.next_logits([[11], [12]], cache)
+    for got, expected in zip(logits, ([*rows[2], 4, 11], [*rows[0], 1, 12]), strict=True):
+        alone = mine.stack.new_cache(1, 30)
+        numpy.testing.assert_array_equal(got, mine.stack.next_logits([expected], alone)[0])
+
+
+@every_model
+def test_hidden_states_are_those_of_the_definitions(machine, name):
+    mine, (prompt,) = model(name, "float32", machine), prompts(530)
+    expected = mine.architecture.hidden_states(numpy.array([prompt]), mine.weights, mine.config)[0]
+    assert error(mine.stack.hidden_states(prompt), expected) < 1e-5
+
+
+def test_a_later_token_changes_no_earlier_vector(machine):
+    mine, (prompt,) = model("qwen2", "int8", machine), prompts(40)
+    before, after = mine.stack.hidden_states(prompt), mine.stack.hidden_states([*prompt[:25], 1, *prompt[26:]])
+    numpy.testing.assert_array_equal(before[:25], after[:25])
+    assert abs(before[25:] - after[25:]).max() > 1e-2
