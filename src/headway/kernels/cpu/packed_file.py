@@ -21,7 +21,7 @@ import numpy
 from headway.files import replacing
 from headway.kernels.cpu.layout import CACHE_LINE
 from headway.kernels.cpu.machine import Machine
-from headway.kernels.cpu.packing import num_bytes, over, pack, vector, whole
+from headway.kernels.cpu.packing import aligned_zeros, num_bytes, over, pack, vector, whole
 from headway.kernels.cpu.stack import PackedWeights
 
 MAGIC = b"HEADWAY\x01"
@@ -46,9 +46,7 @@ def packed_weights(
     leaves = list(leaves)
     header = _plan(key, kind, leaves)
     if path is None or not _has_room(path, header["size"]):
-        memory = numpy.zeros(header["size"] + CACHE_LINE, numpy.uint8)
-        start = -memory.ctypes.data % CACHE_LINE
-        return _fill(memory[start:], header, leaves, machine, on_progress)
+        return _fill(aligned_zeros(header["size"]), header, leaves, machine, on_progress)
     with replacing(path) as temporary:
         mapped = numpy.memmap(temporary, numpy.uint8, "w+", shape=(header["size"],))
         weights = _fill(mapped, header, leaves, machine, on_progress)
