@@ -8,6 +8,7 @@
     ├── PromptError          a prompt that is empty or does not fit         (also a ValueError)
     ├── DivergenceError      an iteration that left the finite numbers      (also an ArithmeticError)
     ├── NotFiniteError       a model whose numbers are NaN                  (also an ArithmeticError)
+    ├── ResourceError        not enough memory for what was asked           (also a MemoryError)
     ├── ModelNotFoundError   no such folder, file or hub repository         (also a FileNotFoundError)
     ├── CheckpointError      a checkpoint that is broken or incomplete      (also a ValueError)
     │   └── UnsupportedError a sound checkpoint of something not built here
@@ -48,6 +49,10 @@ class DivergenceError(HeadwayError, ArithmeticError):
 
 class NotFiniteError(HeadwayError, ArithmeticError):
     """A model whose numbers are NaN."""
+
+
+class ResourceError(HeadwayError, MemoryError):
+    """Not enough memory for what was asked."""
 
 
 class ModelNotFoundError(HeadwayError, FileNotFoundError):

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from platformdirs import user_cache_path
 
 from tests.models.saved_by_transformers import CASES, ENCODER_DECODER_CASES, Saved, SavedEncoderDecoder, save, save_encoder_decoder
 
@@ -30,3 +32,11 @@ def _kept(tmp_path_factory: pytest.TempPathFactory, cases: list[Any], save: Call
         return kept[name]
 
     return get
+
+
+@pytest.fixture(scope="session")
+def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder of the session's own, in which code that was compiled before is found."""
+    folder = tmp_path_factory.mktemp("cache")
+    (folder / "compiled").symlink_to(user_cache_path("headway", ensure_exists=True) / "compiled")
+    return folder

@@ -10,9 +10,12 @@ from headway.arrays import ARRAY_LIBRARIES, from_numpy, to_numpy
 from headway.checkpoints import load_checkpoint
 from headway.engine import Engine, Request
 from headway.kernels import operations
+from headway.language_model.compiled import compiled_stack
 from tests.models.saved_by_transformers import CASES
 
 LOGITS = 1e-4
+PACKED = {"float32": 2e-6, "bfloat16": 0.02, "int8": 0.03, "int4": 0.3}
+"""By kind of the packed weights, of the largest logit."""
 ONE_PER_ARCHITECTURE = ("gpt2", "llama with llama3 rope", "mistral with a window", "qwen2", "qwen3")
 every_case = pytest.mark.parametrize("name", [case.name for case in CASES])
 one_per_architecture = pytest.mark.parametrize("name", ONE_PER_ARCHITECTURE)
@@ -87,6 +90,31 @@ def test_half_precision_stays_half_precision(saved_model, name):
     logits = loaded.architecture.forward(saved.token_ids, loaded.weights, loaded.config, ops=functions)
     assert logits.dtype == numpy.float16
     numpy.testing.assert_allclose(logits.astype(numpy.float32), saved.logits, atol=0.05, rtol=0.05)
+
+
+@every_case
+@pytest.mark.parametrize("kind", PACKED)
+def test_the_compiled_decoder_says_what_transformers_says(saved_model, kernels, name, kind):
+    saved = saved_model(name)
+    stack = compiled(saved, kind, kernels)
+    cache, tokens = stack.new_cache(2, 13), saved.token_ids.tolist()
+    stack.next_logits([row[:5] for row in tokens], cache)
+    logits = stack.next_logits([row[5:] for row in tokens], cache)
+    assert abs(logits - saved.logits[:, -1]).max() <= PACKED[kind] * abs(saved.logits).max()
+
+
+@every_case
+def test_greedy_tokens_of_the_compiled_decoder_equal_those_of_transformers(saved_model, kernels, name):
+    saved = saved_model(name)
+    loaded = load_checkpoint(saved.folder, dtype=None)
+    engine = Engine(loaded.architecture, loaded.config, loaded.weights, stack=compiled(saved, "float32", kernels))
+    request = Request(saved.token_ids[0].tolist(), max_new_tokens=20, end_token_ids=(2,))
+    assert [token.token_id for token in engine.start([request])] == saved.greedy
+
+
+def compiled(saved, kind, kernels):
+    """The stack of a saved model, its weights straight from the file."""
+    return compiled_stack(load_checkpoint(saved.folder, dtype=None), saved.folder, kind, cache_kind="float32", folder=kernels)
 
 
 def _greedy(loaded, prompt, array) -> list[int]:

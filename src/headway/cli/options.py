@@ -101,7 +101,7 @@ def load_shown(model: str, weights: Weights, cache: Cache | None, threads: int |
     """Load a model; what has to be done once before it can run is shown on stderr."""
     with Work() as work:
         kind = None if cache is None else cache.value
-        return load(model, weights=weights.value, cache=kind, num_threads=threads, on_work=work.show, **options)
+        return load(model, weights=weights.value, cache=kind, num_threads=threads, tell=work.tell, **options)
 
 
 def sampling(**given: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -58,22 +59,28 @@ class Shown:
 
 
 class Work:
-    """What has to be done once before a model can run, on one line of stderr that is wiped when it is done."""
+    """What has to be done once before a model can run: a line on stderr that is wiped when it is done. Notes stay."""
 
     def __enter__(self) -> Work:
         self._status: Any = None
+        self._noted: set[str] = set()
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._status is not None:
             self._status.stop()
 
-    def show(self, what: str, done: int, total: int) -> None:
-        """Say what is being done, and how much of it is."""
+    def tell(self, what: str, done: int, total: int) -> None:
+        """Say what is being done and how much of it is; 0 of 0 is a note."""
+        if total == 0:
+            if what not in self._noted:
+                print(f"headway: {what}", file=sys.stderr)
+            self._noted.add(what)
+            return
         if self._status is None:
             from rich.console import Console
 
             self._status = Console(stderr=True).status("")
             self._status.start()
-        share = f" {100 * done // total} %" if done else ""
-        self._status.update(f"once for this model or processor: {what}{share}")
+        share = f", {100 * done // total} %" if done else ""
+        self._status.update(f"{what}, once{share} …")

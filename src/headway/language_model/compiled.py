@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from platformdirs import user_cache_path
@@ -12,14 +11,12 @@ from headway.errors import OptionError, UnsupportedError
 from headway.kernels.cpu.machine import Machine
 from headway.kernels.cpu.packed_file import packed_weights
 from headway.kernels.cpu.stack import Stack
+from headway.kernels.cpu.telling import Tell, silent
 from headway.trees import leaves
 
 WEIGHTS = ("auto", "plain", "float32", "bfloat16", "int8", "int4")
 CACHES = {"float32": "float32", "bfloat16": "bfloat16", "int8": "bfloat16", "int4": "bfloat16"}
 """By the kind of the weights, how keys and values are kept where nothing else is said."""
-
-OnWork = Callable[[str, int, int], None]
-"""Called with what is being done before a generation can begin, how much of it is done, and how much there is."""
 
 
 def weights_kind(weights: str, array: str, dtype: str) -> str:
@@ -47,13 +44,14 @@ def compiled_stack(
     *,
     num_threads: int | None = None,
     cache_kind: str | None = None,
-    on_work: OnWork | None = None,
+    tell: Tell = silent,
     folder: Path | None = None,
 ) -> Stack:
     """The stack of a checkpoint whose weights are as they are stored.
 
     kind        float32, bfloat16, int8 or int4
     cache_kind  of keys and values: float32, bfloat16 or int8
+    tell        called with what takes time before a generation can begin: see headway.kernels.cpu.telling
     folder      where packed weights and compiled code are kept; the user's cache folder by default
 
     Errors   UnsupportedError for an architecture that has no compiled decoder; OptionError for an unknown cache_kind.
@@ -66,15 +64,8 @@ def compiled_stack(
         raise OptionError(f"came: cache={cache_kind!r}; expected: float32, bfloat16 or int8")
     folder = folder or user_cache_path("headway")
 
-    def tell(what: str) -> Callable[[int, int], None] | None:
-        return (lambda done, total: on_work(what, done, total)) if on_work else None
-
-    def on_compile(name: str) -> None:
-        if on_work:
-            on_work(f"compiling {name}", 0, 1)
-
-    machine = Machine(num_threads, folder / "compiled", on_compile)
+    machine = Machine(num_threads, folder / "compiled", tell)
     key = fingerprint(path)
     file = folder / "packed" / f"{key[:32]}-{kind}.weights"
-    weights = packed_weights(file, key, kind, leaves(checkpoint.weights), machine, tell("packing"))
+    weights = packed_weights(file, key, kind, leaves(checkpoint.weights), machine)
     return Stack(checkpoint.architecture.stack(checkpoint.config), weights, machine.run, machine.team, cache_kind=cache_kind)

@@ -16,7 +16,8 @@ from headway.checkpoints.sentence_transformers import SentenceOptions, read_sent
 from headway.engine import Engine
 from headway.errors import OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
-from headway.language_model.compiled import OnWork, compiled_stack, weights_kind
+from headway.kernels.cpu.telling import Tell, silent
+from headway.language_model.compiled import compiled_stack, weights_kind
 from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import FilledText, fill_mask
 from headway.language_model.options import options_of, own_options, token_ids_of
@@ -37,7 +38,7 @@ def load(
     cache: str | None = None,
     num_threads: int | None = None,
     ignored_config_keys: Collection[str] = (),
-    on_work: OnWork | None = None,
+    tell: Tell = silent,
 ) -> LanguageModel:
     """Load a model: `stories`, a folder, a llama2.c file, or a hub name, which is downloaded if it is not here yet.
 
@@ -48,8 +49,8 @@ def load(
              definitions on weights as they are; auto is int8 on NumPy where the architecture has kernels, else plain
     cache    how compiled kernels keep keys and values: float32, bfloat16 or int8; float32 weights have float32 by default, the
              others bfloat16
-    num_threads           that the compiled kernels use; one per physical core by default
-    on_work               called with what has to be done before the first text, how much of it is done, and how much there is
+    num_threads   that the compiled kernels use; one per physical core by default
+    tell     called with what has to be done before the first text, how much of it is done, and how much there is
     ignored_config_keys   keys of config.json that are not built here, and that you know to change nothing
 
     Errors   ModelNotFoundError, CheckpointError, UnsupportedError, TokenizerError, OptionError; each says what to do.
@@ -67,7 +68,7 @@ def load(
         kind, checkpoint = "plain", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
     stack = None
     if kind != "plain":
-        stack = compiled_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, on_work=on_work)
+        stack = compiled_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, tell=tell)
     return LanguageModel(checkpoint, load_tokenizer(path), read_sentence_options(path), array=array, device=device, stack=stack)
 
 

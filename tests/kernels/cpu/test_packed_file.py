@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 import pytest
 
-from headway.errors import NotFiniteError
-from headway.kernels.cpu import packed_file
+from headway.errors import NotFiniteError, ResourceError
+from headway.kernels.cpu import memory_check, packed_file
 from headway.kernels.cpu.packed_file import packed_weights
 from headway.kernels.cpu.packing import unpack
 from headway.trees import leaves
@@ -44,7 +46,7 @@ def test_what_was_packed_is_read_back_without_a_look_at_the_checkpoint(machine, 
 
 def test_progress_is_told_to_its_end(machine, tree, tmp_path):
     said = []
-    packed_weights(tmp_path / "packed", "key", "int8", tree, machine, lambda done, total: said.append((done, total)))
+    packed_weights(tmp_path / "packed", "key", "int8", tree, replace(machine, tell=lambda *told: said.append(told[1:])))
     assert said[-1][0] == said[-1][1]
     assert [done for done, _ in said] == sorted(done for done, _ in said)
 
@@ -101,12 +103,32 @@ def test_packing_that_fails_leaves_what_was_there(machine, tree, tmp_path):
 
 
 def test_without_room_or_permission_the_weights_are_packed_in_memory(machine, tree, tmp_path, monkeypatch):
-    expected = read(packed_weights(None, "key", "int8", tree, machine))
+    expected, notes = read(packed_weights(None, "key", "int8", tree, machine)), []
+    machine = replace(machine, tell=lambda what, done, total: None if total else notes.append(what))
     (tmp_path / "a file").write_text("")
     assert same(expected, read(packed_weights(tmp_path / "a file" / "packed", "key", "int8", tree, machine)))
     monkeypatch.setattr(packed_file.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 1000}))
     assert same(expected, read(packed_weights(tmp_path / "packed", "key", "int8", tree, machine)))
     assert [each.name for each in tmp_path.iterdir()] == ["a file"]
+    assert [f"for which {tmp_path / 'a file'} has no room" in notes[0], f"for which {tmp_path} has no room" in notes[1]] == [True, True]
+
+
+def test_too_little_memory_is_said_before_anything_begins(machine, tree, tmp_path, monkeypatch):
+    (tmp_path / "meminfo").write_text("MemTotal: 99 kB\nMemAvailable: 17 kB\n")
+    monkeypatch.setattr(memory_check, "MEMINFO", tmp_path / "meminfo")
+    with pytest.raises(ResourceError, match=r"0\.0 GB of free memory"):
+        packed_weights(tmp_path / "packed", "key", "int8", tree, machine)
+    monkeypatch.setattr(memory_check, "MEMINFO", tmp_path / "none")
+    packed_weights(tmp_path / "packed", "key", "int8", tree, machine)
+
+
+def test_an_interrupted_packing_leaves_nothing(machine, tree, tmp_path):
+    def interrupt(what, done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        packed_weights(tmp_path / "packed", "key", "int8", tree, replace(machine, tell=interrupt))
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_process_goes_on_with_a_file_that_another_replaces(machine, tree, tmp_path):

@@ -14,6 +14,19 @@ from headway.kernels.cpu.packing import KINDS, aligned_zeros, whole
 BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
 
 
+def cache_bytes(description: Any, num_sequences: int, max_seq_len: int, kind: str) -> int:
+    """What a cache takes when it is full."""
+    return num_sequences * description.num_layers * sum(_sizes(description, whole(max_seq_len, NUM_ROWS), kind).values())
+
+
+def _sizes(description: Any, capacity: int, kind: str) -> dict[int, int]:
+    """How many bytes one sequence takes in one layer, by what is kept."""
+    tokens = description.num_kv_heads * capacity
+    key, value = (tokens * size * BYTES[kind] for size in (description.head_dim, whole(description.head_dim, NUM_ROWS)))
+    scale = 4 * tokens if kind == "int8" else 0
+    return {at.KEYS: key, at.VALUES: value, at.KEY_SCALES: scale, at.VALUE_SCALES: scale}
+
+
 class Cache:
     """Room for some sequences; memory that no token has reached is not taken from the system.
 
@@ -25,20 +38,12 @@ class Cache:
         """Empty."""
         self.kind, self.capacity = kind, whole(max_seq_len, NUM_ROWS)
         self.lengths, self.slots = numpy.zeros(num_sequences, numpy.int64), numpy.arange(num_sequences)
-        head = description.num_kv_heads * self.capacity
-        scale = 4 * head if kind == "int8" else 0
-        key, value = (head * size * BYTES[kind] for size in (description.head_dim, whole(description.head_dim, NUM_ROWS)))
         self._parts = {
             place: [aligned_zeros(num_sequences * size).reshape(num_sequences, size) for _ in range(description.num_layers)]
-            for place, size in ((at.KEYS, key), (at.VALUES, value), (at.KEY_SCALES, scale), (at.VALUE_SCALES, scale))
+            for place, size in _sizes(description, self.capacity, kind).items()
         }
         tables = description.rotary(self.capacity) if description.rotary else ()
         self._rotary = [numpy.ascontiguousarray(table, numpy.float32) for table in tables]
-
-    @property
-    def num_bytes(self) -> int:
-        """What it takes when it is full."""
-        return sum(part.nbytes for parts in self._parts.values() for part in parts)
 
     def take(self, parents: Sequence[int]) -> None:
         """Let sequence i go on from what sequence parents[i] was; one may be taken more than once, or not at all."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from headway.kernels.cpu import native
 from headway.kernels.cpu.team import Entry, Team, num_cores
+from headway.kernels.cpu.telling import Tell, silent
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,12 @@ class Machine:
 
     num_threads  how many threads compute; one per physical core by default
     folder       where compiled code is kept; None keeps nothing
-    on_compile   called with a name before each compilation
+    tell         called with what takes time: see telling
     """
 
     num_threads: int | None = None
     folder: Path | None = None
-    on_compile: Callable[[str], None] | None = None
+    tell: Tell = silent
 
     @cached_property
     def team(self) -> Team:
@@ -40,4 +40,4 @@ class Machine:
         return self._entry("packer.run")
 
     def _entry(self, name: str) -> Entry:
-        return native.load(name, self.folder, self.on_compile)
+        return native.load(name, self.folder, self.tell)

@@ -10,7 +10,6 @@ import ctypes
 import hashlib
 import importlib
 import importlib.metadata
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,33 +17,29 @@ from typing import Any
 from llvmlite import binding
 
 from headway.files import replacing
+from headway.kernels.cpu.team import Entry
+from headway.kernels.cpu.telling import Tell, silent
 
-Entry = Callable[[int, int], None]
 SYMBOL = "headway_entry"
 SOURCES = Path(__file__).parent
 _alive: list[Any] = []
 """What the loaded code stands in; it is never unloaded."""
 
 
-def load(name: str, folder: Path | None, on_compile: Callable[[str], None] | None = None) -> Entry:
+def load(name: str, folder: Path | None, tell: Tell = silent) -> Entry:
     """The entry `module.function` of this package; compiled where the folder has no code of it yet.
 
-    folder      where code is kept; None, or one that cannot be written, compiles for this process alone
-    on_compile  called with the name before a compilation, which takes seconds
+    folder   where code is kept; None, or one that cannot be written, compiles for this process alone
+    tell     called before a compilation, which takes seconds, and where its code cannot be kept
     """
     path = folder / f"{name}-{_digest(name)}.o" if folder else None
     code = _read(path)
     if code is None:
-        if on_compile:
-            on_compile(name)
+        tell("compiling kernels", 0, 1)
         code = _compile(name)
-        _keep(path, code)
+        if not _keep(path, code):
+            tell(f"compiled code cannot be kept in {folder}: every start compiles it again, which takes some 20 seconds", 0, 0)
     return _link(code)
-
-
-def is_compiled(name: str, folder: Path | None) -> bool:
-    """Whether an entry's code is kept already."""
-    return folder is not None and (folder / f"{name}-{_digest(name)}.o").exists()
 
 
 @cache
@@ -69,14 +64,16 @@ def _read(path: Path | None) -> bytes | None:
     return code if code and hashlib.sha256(code).digest() == digest else None
 
 
-def _keep(path: Path | None, code: bytes) -> None:
+def _keep(path: Path | None, code: bytes) -> bool:
+    """Whether the code could be written, where it was to be."""
     if path is None:
-        return
+        return True
     try:
         with replacing(path) as temporary:
             temporary.write_bytes(code + hashlib.sha256(code).digest())
     except OSError:
-        return  # no folder to write to: this process has its code, the next one compiles again
+        return False
+    return True
 
 
 def _compile(name: str) -> bytes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,35 +21,36 @@ import numpy
 from headway.files import replacing
 from headway.kernels.cpu.layout import CACHE_LINE
 from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.memory_check import check_memory
 from headway.kernels.cpu.packing import aligned_zeros, num_bytes, over, pack, vector, whole
 from headway.kernels.cpu.stack import PackedWeights
 
 MAGIC = b"HEADWAY\x01"
 PAGE = 4096
 Leaves = Iterable[tuple[str, Any]]
-Progress = Callable[[int, int], None]
 
 
-def packed_weights(
-    path: Path | None, key: str, kind: str, leaves: Leaves, machine: Machine, on_progress: Progress | None = None
-) -> PackedWeights:
+def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, machine: Machine) -> PackedWeights:
     """A checkpoint's weights, packed: from the file where it holds them, else packed now and, where there is room, kept in the file.
 
-    leaves       (path, array) of the weight tree; touched only where they have to be packed
-    on_progress  called with the bytes packed so far and in all
+    leaves   (path, array) of the weight tree; touched only where they have to be packed
 
-    Errors   NotFiniteError, which names the tensor, for weights that are NaN or infinite.
+    Errors   NotFiniteError, which names the tensor, for weights that are NaN or infinite; ResourceError where memory does not suffice.
     """
     kept = _read(path, key, kind) if path else None
     if kept is not None:
         return kept
     leaves = list(leaves)
     header = _plan(key, kind, leaves)
+    check_memory(header["size"], f"weights packed as {kind}")
     if path is None or not _has_room(path, header["size"]):
-        return _fill(aligned_zeros(header["size"]), header, leaves, machine, on_progress)
+        if path is not None:
+            size = f"{header['size'] / 1e6:,.0f} MB"
+            machine.tell(f"packed weights take {size}, for which {path.parent} has no room: every start packs them again", 0, 0)
+        return _fill(aligned_zeros(header["size"]), header, leaves, machine)
     with replacing(path) as temporary:
         mapped = numpy.memmap(temporary, numpy.uint8, "w+", shape=(header["size"],))
-        weights = _fill(mapped, header, leaves, machine, on_progress)
+        weights = _fill(mapped, header, leaves, machine)
         text = json.dumps(header).encode()
         mapped[8:16] = numpy.frombuffer(len(text).to_bytes(8, "little"), numpy.uint8)
         mapped[16 : 16 + len(text)] = numpy.frombuffer(text, numpy.uint8)
@@ -85,9 +86,7 @@ def _plan(key: str, kind: str, leaves: list[tuple[str, Any]]) -> dict[str, Any]:
     return {"key": key, "kind": kind, "matrices": matrices, "vectors": vectors, "size": offsets[-1]}
 
 
-def _fill(
-    memory: numpy.ndarray, header: dict[str, Any], leaves: list[tuple[str, Any]], machine: Machine, on_progress: Progress | None
-) -> PackedWeights:
+def _fill(memory: numpy.ndarray, header: dict[str, Any], leaves: list[tuple[str, Any]], machine: Machine) -> PackedWeights:
     weights, done, packed = _over(memory, header), 0, set()
     total = sum(leaf.nbytes for _, leaf in leaves)
     for path, leaf in leaves:
@@ -99,8 +98,7 @@ def _fill(
                 packed.add(offset)
                 pack(path, leaf, header["kind"], machine.pack, machine.team, memory[offset : offset + num_bytes(header["kind"], shape)])
         done += leaf.nbytes
-        if on_progress:
-            on_progress(done, total)
+        machine.tell("packing weights", done, total)
     return weights
 
 

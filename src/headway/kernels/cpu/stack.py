@@ -9,8 +9,9 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu import layout as at
-from headway.kernels.cpu.cache import Cache
+from headway.kernels.cpu.cache import Cache, cache_bytes
 from headway.kernels.cpu.layout import CACHE_LINE, GROUP, KEYS_AT_ONCE, KEYS_OF_A_PART, NUM_ROWS, ROWS_AT_ONCE, TOKENS_AT_ONCE
+from headway.kernels.cpu.memory_check import check_memory
 from headway.kernels.cpu.packing import NOTHING, Packed, aligned_zeros, whole
 from headway.kernels.cpu.team import Entry, Team
 
@@ -76,6 +77,8 @@ class Stack:
 
     def new_cache(self, num_sequences: int, max_seq_len: int) -> Cache:
         """An empty cache for so many sequences of so many tokens each."""
+        size = cache_bytes(self.description, num_sequences, max_seq_len, self.cache_kind)
+        check_memory(size, f"keys and values of {num_sequences} x {max_seq_len} tokens")
         return Cache(self.description, num_sequences, max_seq_len, self.cache_kind)
 
     def next_logits(self, token_ids: Sequence[Sequence[int]], cache: Cache) -> numpy.ndarray:
