@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headway import functions
-from headway.errors import ShapeError
+from headway.errors import OptionError, ShapeError
 from headway.kernels import numpy_twins, operations
 
 RANDOM = np.random.default_rng(0)
@@ -32,3 +32,24 @@ def test_a_wrong_width_is_the_definitions_error():
 
 def test_they_are_what_numpy_runs_on():
     assert operations("numpy").linear is numpy_twins.linear
+
+
+@pytest.mark.parametrize("spread", [0.01, 1.0, 4.0])
+@pytest.mark.parametrize("vocab_size", [7, 3000, 20000])
+def test_the_tokens_kept_are_those_of_the_definitions(vocab_size, spread):
+    for dtype in ("float32", "float64", "float16"):
+        logits = (RANDOM.standard_normal(vocab_size) * spread).astype(dtype)
+        logits[RANDOM.integers(0, vocab_size, vocab_size // 3)] = logits[0]  # ties
+        logits[1] = -np.inf
+        for top_p in (0.01, 0.3, 0.9, 0.999999, 1.0):
+            np.testing.assert_array_equal(numpy_twins.keep_top_p(logits, top_p), functions.keep_top_p(logits, top_p))
+        for top_k in (1, 5, 2999, 10**6):
+            mine = numpy_twins.keep_top_k(logits, top_k)
+            np.testing.assert_array_equal(mine, functions.keep_top_k(logits, top_k))
+            assert mine.dtype == logits.dtype
+
+
+@pytest.mark.parametrize("name", ["keep_top_k", "keep_top_p"])
+def test_what_cannot_be_kept_is_the_definitions_error(name):
+    with pytest.raises(OptionError, match=f"came: {name[5:]}="):
+        getattr(numpy_twins, name)(np.zeros(5000), 0)

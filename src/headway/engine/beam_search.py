@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy
 
 from headway import functions
+from headway.arrays import Operations
 from headway.engine.choosing import Chooser, Step, check_numbers
 from headway.engine.request import Hypothesis, Request
 
@@ -23,9 +24,9 @@ class BeamSearch(Chooser):
     Source   as in BeamOptions
     """
 
-    def __init__(self, index: int, request: Request, prompt: Sequence[int], room: int) -> None:
+    def __init__(self, index: int, request: Request, prompt: Sequence[int], room: int, ops: Operations = functions) -> None:
         """See Chooser."""
-        super().__init__(index, request, prompt, room)
+        super().__init__(index, request, prompt, room, ops)
         self.options = request.beams
         self.scores = numpy.zeros(1, numpy.float32)
         self.finished: list[Hypothesis] = []

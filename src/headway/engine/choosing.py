@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy
 
 from headway import functions
+from headway.arrays import Operations
 from headway.engine.request import FinishReason, Request, SampledToken
 from headway.errors import NotFiniteError, OptionError
 
@@ -32,11 +33,12 @@ class Chooser(ABC):
 
     token_ids  (num_rows, seq_len) what its rows have seen: the decoder's prompt, and what was added
     room       how many tokens may be added in all
+    ops        the functions that keep some tokens, in the fastest form there is
     """
 
-    def __init__(self, index: int, request: Request, prompt: Sequence[int], room: int) -> None:
+    def __init__(self, index: int, request: Request, prompt: Sequence[int], room: int, ops: Operations = functions) -> None:
         """Start behind the decoder's prompt, in one row."""
-        self.index, self.request, self.room = index, request, room
+        self.index, self.request, self.room, self.ops = index, request, room, ops
         self.token_ids = numpy.array([prompt], numpy.int64)
         self.num_prompt_tokens = len(prompt)
 

@@ -25,6 +25,7 @@ class Engine:
     array                   the array library of the weights
     ops                     what forward calls: the definitions, or headway.kernels.operations(array)
     decoder_start_token_id  what an encoder–decoder's decoder begins with
+    sampling                what choosers call on NumPy's logits: the definitions, or headway.kernels.operations("numpy")
     stack                   a compiled twin of a decoder's passes, which has weights of its own; None runs the architecture's
     """
 
@@ -35,6 +36,7 @@ class Engine:
     device: str | None = None
     ops: Operations = functions
     decoder_start_token_id: int | None = None
+    sampling: Operations = functions
     stack: Any = None
 
     def start(self, requests: Sequence[Request]) -> Generation:

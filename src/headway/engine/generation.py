@@ -48,7 +48,7 @@ class Generation:
         prompts = [list(engine.decoder_prompt(request)) for request in requests]
         rooms = [engine.room(request) for request in requests]
         self.choosers: list[Chooser] = [
-            (BeamSearch if request.beams.num_beams > 1 else Sampler)(index, request, prompt, room)
+            (BeamSearch if request.beams.num_beams > 1 else Sampler)(index, request, prompt, room, engine.sampling)
             for index, (request, prompt, room) in enumerate(zip(requests, prompts, rooms, strict=True))
         ]
         longest = max(map(len, prompts))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy
 
 from headway import functions
+from headway.arrays import Operations
 from headway.engine.choosing import Chooser, Step, check_numbers
 from headway.engine.request import Request, SampledToken
 
@@ -14,9 +15,9 @@ from headway.engine.request import Request, SampledToken
 class Sampler(Chooser):
     """Chooses one token at a time and keeps it. One seed gives the same tokens on all array libraries."""
 
-    def __init__(self, index: int, request: Request, prompt: Sequence[int], room: int) -> None:
+    def __init__(self, index: int, request: Request, prompt: Sequence[int], room: int, ops: Operations = functions) -> None:
         """See Chooser."""
-        super().__init__(index, request, prompt, room)
+        super().__init__(index, request, prompt, room, ops)
         self.random = numpy.random.Generator(numpy.random.PCG64(request.sampling.seed))
 
     def advance(self, logits: numpy.ndarray) -> Step:
@@ -35,9 +36,9 @@ class Sampler(Chooser):
             return int(logits.argmax())
         logits = functions.scale_by_temperature(logits, options.temperature)
         if options.top_k is not None:
-            logits = functions.keep_top_k(logits, options.top_k)
+            logits = self.ops.keep_top_k(logits, options.top_k)
         if options.top_p is not None:
-            logits = functions.keep_top_p(logits, options.top_p)
+            logits = self.ops.keep_top_p(logits, options.top_p)
         if options.min_p is not None:
             logits = functions.keep_min_p(logits, options.min_p)
         if options.typical_p is not None:
@@ -50,6 +51,6 @@ class Sampler(Chooser):
         if number is None:
             return None, {}
         log_probs = functions.log_softmax(logits)
-        top = numpy.flatnonzero(functions.keep_top_k(log_probs, number) > -numpy.inf) if number else numpy.empty(0, int)
+        top = numpy.flatnonzero(self.ops.keep_top_k(log_probs, number) > -numpy.inf) if number else numpy.empty(0, int)
         top = top[numpy.argsort(-log_probs[top], kind="stable")][:number]
         return float(log_probs[token_id]), {int(token): float(log_probs[token]) for token in top}

@@ -1,0 +1,89 @@
+"""One measurement per process: `python -m benchmarks.peers.measure PEER TASK` prints one JSON object.
+
+Token ids go in, and a step's greedy choice is part of its time. A first run, which is not counted, lets an engine pack its weights and
+compile its kernels.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import json
+import random
+import resource
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.peers.settings import checkpoint, converted
+
+
+@dataclass(frozen=True)
+class Task:
+    """How many sequences, of how many tokens each, are continued by how many tokens, and how often."""
+
+    num_sequences: int
+    prompt_len: int
+    num_tokens: int
+    num_runs: int = 1
+
+
+TASKS = {
+    "decode": Task(1, 64, 64),
+    "decode_at_4096": Task(1, 4096, 64),
+    "batch_16": Task(16, 64, 64),
+    "prefill_512": Task(1, 512, 1, num_runs=3),
+    "prefill_8192": Task(1, 8192, 1),
+}
+PEERS = {
+    "llama.cpp-q8_0": ("with_llama_cpp", converted("q8_0.gguf")),
+    "llama.cpp-q4_0": ("with_llama_cpp", converted("q4_0.gguf")),
+    "llama.cpp-f16": ("with_llama_cpp", converted("f16.gguf")),
+    "openvino-int8": ("with_openvino", converted("openvino-int8")),
+    "openvino-int4": ("with_openvino", converted("openvino-int4")),
+    "ctranslate2-int8": ("with_ctranslate2", converted("ctranslate2-int8")),
+    "transformers-bf16": ("with_transformers", converted("transformers-bf16")),
+    "transformers-f32": ("with_transformers", checkpoint()),
+}
+WARM_UP_LEN = 512
+
+
+def measure(module: str, path: Path, task: Task) -> dict[str, float]:
+    """Tokens per second of all sequences together, and the most memory that the process has held."""
+    if not path.exists():
+        raise FileNotFoundError(f"came: no {path}; do: python -m benchmarks.peers.convert")
+    engine = importlib.import_module(f"benchmarks.peers.{module}")
+    generate = engine.load(path, task.num_sequences, task.prompt_len + task.num_tokens)
+    generate(_prompts(task.num_sequences, min(task.prompt_len, WARM_UP_LEN), seed=0), 2)
+    paces = []
+    for run in range(task.num_runs):
+        prompts = _prompts(task.num_sequences, task.prompt_len, seed=1 + run)
+        started = time.perf_counter()
+        times = generate(prompts, task.num_tokens)
+        if len(times) != task.num_tokens:
+            raise RuntimeError(f"came: {len(times)} steps; expected: {task.num_tokens}")
+        if task.num_tokens == 1:
+            paces.append(task.num_sequences * task.prompt_len / (times[0] - started))
+        else:
+            paces.append(task.num_sequences / statistics.median(later - earlier for earlier, later in itertools.pairwise(times)))
+    return {"tokens_per_second": statistics.median(paces), "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024}
+
+
+def _prompts(num_sequences: int, prompt_len: int, *, seed: int) -> list[list[int]]:
+    draw = random.Random(seed)
+    return [draw.choices(range(100, 150_000), k=prompt_len) for _ in range(num_sequences)]
+
+
+def main(peer: str, name: str) -> None:
+    module, path = PEERS[peer]
+    try:
+        result: dict[str, object] = {**measure(module, path, TASKS[name])}
+    except Exception as error:
+        result = {"error": f"{type(error).__name__}: {error}"}
+    print(json.dumps({"peer": peer, "task": name, **result}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
