@@ -7,6 +7,7 @@ from functools import cache
 import numpy
 import pytest
 
+from headway.arrays import ARRAY_LIBRARIES
 from headway.practice.diagnosis.calling import Call, bind
 from headway.practice.diagnosis.compare import Raised, is_same, precision
 from headway.practice.diagnosis.diagnose import diagnose
@@ -76,6 +77,25 @@ def test_the_definition_is_correct_and_the_stub_is_not(name):
 
     stub.__signature__ = _signature(chosen)
     assert diagnose(Subject(stub, name), chosen).status == "could not run"
+
+
+@pytest.mark.parametrize("library", ARRAY_LIBRARIES)
+@every_exercise
+def test_the_definition_is_correct_as_a_function_of_any_array_library(name, library):
+    chosen, seen = exercise(name), set()
+
+    def definition(**inputs):
+        seen.update(library_of(value) for value in inputs.values() if hasattr(value, "dtype"))
+        return chosen.definition(**inputs)
+
+    definition.__signature__ = _signature(chosen)
+    verdict = diagnose(Subject(definition, name, imports=(library,)), chosen)
+    assert verdict.is_correct, verdict
+    assert seen <= {library}, "it was judged in another library"
+
+
+def library_of(array):
+    return next(library for library in ("torch", "jax", "mlx", "numpy") if type(array).__module__.startswith(library))
 
 
 @every_exercise

@@ -39,6 +39,72 @@ def test_a_gradient_that_is_not_the_slope_is_a_mistake_of_right_answers(name, ca
     assert verdict.causes[0].line == line
 
 
+LINEAR = """
+class F(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(d_out, d_in){frozen})
+        self.bias = nn.Parameter(torch.zeros(d_out))
+    def forward(self, x):
+        return x @ {weight}.T + {bias}
+"""
+WEIGHTS = (
+    ("self.weight.detach()", "self.bias", "", "gradient_stops", "weight", 10),
+    ("self.weight.data", "self.bias", "", "gradient_stops", "weight", 10),
+    ("self.weight", "self.bias.detach()", "", "gradient_stops", "bias", 10),
+    ("nn.Parameter(self.weight)", "self.bias", "", "gradient_stops", "weight", None),
+    ("self.weight", "self.bias", ", requires_grad=False", "gradient_stops", "weight", None),
+    ("(2 * self.weight - self.weight.detach())", "self.bias", "", "gradient_is_wrong", "weight", 10),
+)
+
+
+@pytest.mark.parametrize(("weight", "bias", "frozen", "cause", "name", "line"), WEIGHTS)
+def test_a_gradient_that_does_not_reach_a_weight_is_a_mistake_of_a_right_class(weight, bias, frozen, cause, name, line):
+    verdict = judged("linear", TORCH + LINEAR.format(weight=weight, bias=bias, frozen=frozen))
+    assert (verdict.status, [each.name for each in verdict.causes]) == ("wrong", [cause])
+    assert f"{name}:" in verdict.causes[0].says.en or f"of {name}," in verdict.causes[0].says.en
+    assert verdict.causes[0].line == line
+
+
+NORM = """
+class F(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.gamma, self.beta, self.eps = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model)), eps
+    def forward(self, x):
+        mean, var = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, unbiased=False)
+        return {gamma} * (x - mean) / torch.sqrt(var + self.eps) + self.beta
+"""
+
+
+def test_the_weights_of_a_norm_are_trained_or_it_is_said():
+    assert judged("layer_norm", TORCH + NORM.format(gamma="self.gamma")).is_correct
+    verdict = judged("layer_norm", TORCH + NORM.format(gamma="self.gamma.data"))
+    assert [each.name for each in verdict.causes] == ["gradient_stops"]
+
+
+ENCODER = """
+class F(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff):
+        super().__init__()
+        self.attn = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+    def forward(self, x):
+        attended = self.attn(x, x, x)[0]
+        x = self.norm1(x + attended)
+        return self.norm2(x + self.down({hidden}))
+"""
+
+
+def test_one_weight_among_those_of_a_layer_is_named():
+    assert judged("encoder_layer", TORCH + ENCODER.format(hidden="torch.relu(self.up(x))")).is_correct
+    hidden = "torch.relu(nn.functional.linear(x, self.up.weight.detach(), self.up.bias))"
+    (cause,) = judged("encoder_layer", TORCH + ENCODER.format(hidden=hidden)).causes
+    assert cause.name == "gradient_stops"
+    assert "no gradient reaches up.weight:" in cause.says.en
+
+
 RIGHT = (
     # the largest number may be subtracted without a gradient: softmax does not change with it
     ("softmax", TORCH + "def f(x):\n    e = torch.exp(x - x.max(-1, keepdim=True).values.detach())\n    return e / e.sum(-1, keepdim=True)\n"),

@@ -36,6 +36,7 @@ class Role:
     is_weight    whether a class holds it itself: it is then set into the instance, not passed
     is_optional  whether a class that holds weights may do without this one
     held_as      what is left of a class's own name for it without words such as proj, linear, weight: "q" of W_q and q_proj.weight
+    is_part      whether it is a part that a class may be handed ready made: size_of then says of what it is made
     may_change   whether a right function may change it in place, such as counts that it adds to
     """
 
@@ -48,6 +49,7 @@ class Role:
     is_weight: bool = False
     is_optional: bool = False
     held_as: tuple[str, ...] = ()
+    is_part: bool = False
     may_change: bool = False
 
 
@@ -124,6 +126,7 @@ class Convention:
     named    a regular expression for what a function calls that operand, where this holds only then
     called   a regular expression for what a function is called itself, where this holds only then
     said     a regular expression for what its source says, comments and all, where this holds only then
+    among    a regular expression for the names that stand in its file, one a line, where this holds only then
     without  an operand that a function must not have a place for, where this holds only then
     encode   a probe's inputs → the inputs as this convention takes them; None where it cannot say them: the probe is left out
     decode   the function's answer → the answer as headway.functions gives it
@@ -141,6 +144,7 @@ class Convention:
     named: str | None = None
     called: str | None = None
     said: str | None = None
+    among: str | None = None
     without: str | None = None
     steps: Mapping[str, Step] = field(default_factory=dict)
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None

@@ -11,7 +11,7 @@ import pytest
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.subject import Subject, subjects_of
 from headway.practice.exercises import exercise
-from headway.practice.exercises.generate import TINY_GPT
+from headway.practice.exercises.generate.tiny_gpt import TINY_GPT
 
 CHOSEN = exercise("generate")
 
@@ -68,11 +68,48 @@ def test_two_mistakes_together_are_both_named():
     assert verdict.causes[0].name == "first_tokens_kept + one_too_many"
 
 
-@pytest.mark.parametrize("name", "generate generate_text_simple greedy_decode generate_text greedy_search greedy_generate".split())
+@pytest.mark.parametrize(
+    "name",
+    "generate generate_text_simple greedy_decode generate_text greedy_search greedy_generate generate_with_key_value_cache TextGenerator".split(),
+)
 def test_what_people_call_it(name):
     assert re.search(CHOSEN.called, name, re.IGNORECASE)
 
 
-@pytest.mark.parametrize("name", "generate_mask generate_batch DataGenerator generate_positions create_key_generator".split())
+@pytest.mark.parametrize("name", "generate_mask generate_batch DataGenerator generate_positions create_key_generator Generator".split())
 def test_its_neighbours_are_called_otherwise(name):
     assert not re.search(CHOSEN.called, name, re.IGNORECASE)
+
+
+CACHED = """
+def generate_text_simple_cached(model, idx, max_new_tokens, context_size=None):
+    model.reset_kv_cache()
+    logits = model(idx[:, -context_size:] if context_size else idx, use_cache=True)
+    for _ in range(max_new_tokens):
+        next_idx = logits[:, -1].argmax(-1)[:, None]
+        idx = np.concatenate([idx, next_idx], axis=1)
+        logits = model({given}, use_cache=True)
+    return idx
+"""
+
+
+def test_a_cache_is_accepted_and_said():
+    verdict = judged("import numpy as np\n" + CACHED.format(given="next_idx"), "generate_text_simple_cached")
+    assert verdict.is_correct, verdict
+    assert any("key-value cache" in note.en for note in verdict.notes)
+
+
+def test_what_speaks_of_a_cache_and_uses_none_is_asked_for_long_texts_too():
+    text = """
+def generate(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)  # no kv cache yet
+    for _ in range(max_new_tokens):
+        ids.append(int(model(ids)[-1].argmax()))
+    return ids
+"""
+    assert [cause.name for cause in judged(text).causes] == ["context_not_cropped"]
+
+
+def test_the_whole_text_beside_a_cache_is_a_mistake():
+    verdict = judged("import numpy as np\n" + CACHED.format(given="idx"), "generate_text_simple_cached")
+    assert [cause.name for cause in verdict.causes] == ["whole_text_beside_cache"]

@@ -232,3 +232,140 @@ def wrong_changes_inputs(model, prompt, max_new_tokens, context_size):
     for _ in range(max_new_tokens):
         prompt.append(int(np.argmax(model(prompt[-context_size:])[-1])))
     return prompt
+
+
+def right_cache_returned(model, prompt, max_new_tokens):
+    ids = list(prompt)
+    logits, cache = model(ids, None)
+    for _ in range(max_new_tokens):
+        token = int(np.argmax(logits[-1]))
+        ids.append(token)
+        if len(ids) < len(prompt) + max_new_tokens:
+            logits, cache = model([token], cache)
+    return ids
+
+
+def right_cache_of_ones_own(model, prompt, max_new_tokens, eos_id=None):
+    kv_cache = {"k": [], "v": []}
+    ids, new = list(prompt), list(prompt)
+    for _ in range(max_new_tokens):
+        token = int(np.argmax(model(new, kv_cache=kv_cache)[-1]))
+        if token == eos_id:
+            break
+        ids.append(token)
+        new = [token]
+    return ids
+
+
+def right_start_pos(model, prompt, max_new_tokens):
+    """Keys and values are kept inside the model."""
+    tokens, prev_pos = list(prompt), 0
+    for cur_pos in range(len(prompt), len(prompt) + max_new_tokens):
+        logits = model.forward(np.array(tokens[prev_pos:cur_pos]), prev_pos)
+        tokens.append(int(logits[-1].argmax()))
+        prev_pos = cur_pos
+    return tokens
+
+
+def right_cache_begun_anew_when_full(model, prompt, max_new_tokens, context_size):
+    ids = list(prompt)
+    cache, new = model.make_cache(), ids[-context_size:]
+    for _ in range(max_new_tokens):
+        if cache.get_seq_length() + len(new) > context_size:
+            cache, new = model.make_cache(), ids[-context_size:]
+        ids.append(int(np.argmax(model(new, cache=cache)[-1])))
+        new = ids[-1:]
+    return ids
+
+
+class right_generator:
+    def __init__(self, model):
+        self.model = model
+        self.cache = None
+
+    def prefill(self, prompt):
+        logits, self.cache = self.model(prompt, None)
+        return int(np.argmax(logits[-1]))
+
+    def decode(self, token):
+        logits, self.cache = self.model([token], self.cache)
+        return int(np.argmax(logits[-1]))
+
+    def generate(self, prompt, max_new_tokens):
+        new = [self.prefill(list(prompt))]
+        while len(new) < max_new_tokens:
+            new.append(self.decode(new[-1]))
+        return list(prompt) + new
+
+
+def wrong_cache_not_passed(model, prompt, max_new_tokens):
+    ids = new = list(prompt)
+    for _ in range(max_new_tokens):
+        logits, cache = model(new, None)
+        ids = [*ids, int(np.argmax(logits[-1]))]
+        new = ids[-1:]
+    return ids
+
+
+def wrong_cache_not_passed__new_each_time(model, prompt, max_new_tokens):
+    ids = new = list(prompt)
+    for _ in range(max_new_tokens):
+        kv_cache = {}
+        ids = [*ids, int(np.argmax(model(new, kv_cache=kv_cache)[-1]))]
+        new = ids[-1:]
+    return ids
+
+
+def wrong_whole_text_beside_cache(model, prompt, max_new_tokens):
+    ids, cache = list(prompt), None
+    for _ in range(max_new_tokens):
+        logits, cache = model(ids, cache)
+        ids.append(int(np.argmax(logits[-1])))
+    return ids
+
+
+def wrong_end_of_prompt_given_twice(model, prompt, max_new_tokens):
+    ids = list(prompt)
+    _, cache = model(ids, None)
+    for _ in range(max_new_tokens):
+        logits, cache = model(ids[-1:], cache)
+        ids.append(int(np.argmax(logits[-1])))
+    return ids
+
+
+def wrong_logits_of_first_position__cached(model, prompt, max_new_tokens):
+    ids, new, cache = list(prompt), list(prompt), None
+    for _ in range(max_new_tokens):
+        logits, cache = model(new, cache)
+        new = [int(np.argmax(logits[0]))]
+        ids += new
+    return ids
+
+
+def wrong_one_too_many__cached(model, prompt, max_new_tokens):
+    ids, cache = list(prompt), None
+    logits, cache = model(ids, cache)
+    ids.append(int(np.argmax(logits[-1])))
+    for _ in range(max_new_tokens):
+        logits, cache = model(ids[-1:], cache)
+        ids.append(int(np.argmax(logits[-1])))
+    return ids
+
+
+class wrong_last_token_only(right_generator):
+    def generate(self, prompt, max_new_tokens):
+        token = self.prefill(list(prompt))
+        for _ in range(max_new_tokens - 1):
+            token = self.decode(token)
+        return [token]
+
+
+class wrong_not_repeatable(right_generator):
+    def generate(self, prompt, max_new_tokens):
+        new = list(prompt)
+        ids = list(prompt)
+        for _ in range(max_new_tokens):
+            logits, self.cache = self.model(new, self.cache)  # begins where the text before ended
+            new = [int(np.argmax(logits[-1]))]
+            ids += new
+        return ids

@@ -68,3 +68,108 @@ def wrong_first_row_for_all(model, idx, max_new_tokens, context_size):
         logits = model(idx[:, -context_size:])[:, -1, :]
         idx = torch.cat((idx, logits.argmax(dim=-1, keepdim=True)), dim=1)
     return idx[:1].expand_as(idx)
+
+
+def right_text_simple_cached(model, idx, max_new_tokens, context_size=None, use_cache=True):
+    model.eval()
+    ctx_len = context_size or model.pos_emb.num_embeddings
+    with torch.no_grad():
+        if use_cache:
+            model.reset_kv_cache()
+            logits = model(idx[:, -ctx_len:], use_cache=True)
+            for _ in range(max_new_tokens):
+                next_idx = logits[:, -1].argmax(dim=-1, keepdim=True)
+                idx = torch.cat([idx, next_idx], dim=1)
+                logits = model(next_idx, use_cache=True)
+        else:
+            for _ in range(max_new_tokens):
+                logits = model(idx[:, -ctx_len:], use_cache=False)
+                idx = torch.cat([idx, logits[:, -1].argmax(dim=-1, keepdim=True)], dim=1)
+    return idx
+
+
+@torch.no_grad()
+def right_past_key_values(model, input_ids, max_new_tokens, eos_token_id=None):
+    past_key_values, current = None, input_ids
+    for _ in range(max_new_tokens):
+        outputs = model(current, past_key_values=past_key_values, use_cache=True)
+        past_key_values = outputs.past_key_values
+        current = outputs.logits[:, -1, :].argmax(dim=-1, keepdim=True)
+        if eos_token_id is not None and current.item() == eos_token_id:
+            break
+        input_ids = torch.cat([input_ids, current], dim=-1)
+    return input_ids
+
+
+class KVCache:
+    def __init__(self, n_layers):
+        self.cache = [None] * n_layers
+
+    def get(self, layer_idx):
+        return self.cache[layer_idx]
+
+    def update(self, layer_idx, value):
+        self.cache[layer_idx] = value
+
+
+@torch.inference_mode()
+def right_cache_object(model, token_ids, max_new_tokens):
+    cache = KVCache(n_layers=model.cfg["n_layers"])
+    model.reset_kv_cache()
+    logits = model(token_ids, cache=cache)[:, -1]
+    for step in range(max_new_tokens):
+        next_token = torch.argmax(logits, dim=-1, keepdim=True)
+        token_ids = torch.cat([token_ids, next_token], dim=1)
+        if step + 1 < max_new_tokens:
+            logits = model(next_token, cache=cache)[:, -1]
+    return token_ids
+
+
+@torch.no_grad()
+def right_input_pos(model, prompt, max_new_tokens):
+    T = prompt.size(0)
+    seq = torch.empty(T + max_new_tokens, dtype=prompt.dtype)
+    seq[:T] = prompt
+    input_pos = torch.arange(0, T)
+    x = prompt
+    for i in range(max_new_tokens):
+        logits = model(x, input_pos)
+        x = logits[-1].argmax(-1, keepdim=True)
+        seq[T + i] = x
+        input_pos = torch.tensor([T + i])
+    return seq
+
+
+def wrong_cache_not_passed(model, input_ids, max_new_tokens):
+    past_key_values, current = None, input_ids
+    for _ in range(max_new_tokens):
+        outputs = model(current, past_key_values=past_key_values, use_cache=True)
+        current = outputs.logits[:, -1, :].argmax(dim=-1, keepdim=True)
+        input_ids = torch.cat([input_ids, current], dim=-1)
+    return input_ids
+
+
+def wrong_cache_not_passed__always_the_start(model, prompt, max_new_tokens):
+    tokens, x = prompt, prompt
+    for _ in range(max_new_tokens):
+        x = model.forward(x, 0)[-1].argmax(-1, keepdim=True)
+        tokens = torch.cat([tokens, x])
+    return tokens
+
+
+def wrong_whole_text_beside_cache(model, idx, max_new_tokens):
+    model.reset_kv_cache()
+    for _ in range(max_new_tokens):
+        logits = model(idx, use_cache=True)[:, -1]
+        idx = torch.cat([idx, logits.argmax(dim=-1, keepdim=True)], dim=1)
+    return idx
+
+
+def wrong_least_likely_taken__cached(model, idx, max_new_tokens):
+    cache = KVCache(n_layers=model.cfg["n_layers"])
+    new = idx
+    for _ in range(max_new_tokens):
+        logits = model(new, cache=cache)[:, -1]
+        new = logits.argmin(dim=-1, keepdim=True)
+        idx = torch.cat([idx, new], dim=1)
+    return idx

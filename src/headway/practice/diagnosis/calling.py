@@ -26,6 +26,9 @@ DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "floa
 PATIENCE_SECONDS = {"jax": 10.0, "torch": 3.0}
 """How long one call may work: libraries compile and load at the first."""
 
+HASTE_SECONDS = {"numpy": 0.25, "list": 0.25}
+"""The same where it may be asked in a way that it was not made for, and never come back: a small probe takes milliseconds."""
+
 MOST_YIELDED = 1000
 """How much is taken of a function that yields its answer piece by piece."""
 
@@ -86,13 +89,17 @@ def _fits(name: str, role: Role) -> bool:
 
 @dataclass
 class Call:
-    """A learner's function, bound and called in one array library."""
+    """A learner's function, bound and called in one array library.
+
+    is_patient   whether it is given all the time that a slow function needs
+    """
 
     subject: Subject
     binding: Binding
     library: str
     has_changed_inputs: bool = False
     endless: set[bool] = field(default_factory=set)
+    is_patient: bool = False
 
     def __call__(self, inputs: Inputs) -> Any:
         """The answer as NumPy, or what was raised."""
@@ -110,7 +117,9 @@ class Call:
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
         """The function's own answer, or TookTooLongError; once a call was endless, the next ones get less time."""
-        with patience(0.1 if self.endless else PATIENCE_SECONDS.get(self.library, 1.0)):
+        enough = PATIENCE_SECONDS.get(self.library, 1.0)
+        seconds = enough if self.is_patient else HASTE_SECONDS.get(self.library, enough)
+        with patience(min(0.1, seconds) if self.endless else seconds):
             return self.invoke(arguments)
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
@@ -176,7 +185,7 @@ class Call:
         value = self._rounded(value)
         if self.library == "list":
             return value.tolist()
-        return from_numpy(numpy.array(value), self.library)
+        return numpy.array(value) if self.library == "numpy" else from_numpy(numpy.array(value), self.library)
 
     def _rounded(self, value: Any) -> Any:
         """A leaf in the library's dtype; half precision stays, which only a probe of it is in."""

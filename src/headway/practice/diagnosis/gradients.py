@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy
@@ -13,6 +14,7 @@ from headway.arrays import from_numpy, to_numpy
 from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.compare import floating_arrays
 from headway.practice.diagnosis.instances import InstanceCall
+from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Inputs
 from headway.practice.verdict import Cause
 from headway.practice.words import Words
@@ -25,7 +27,10 @@ AGREES = 0.01
 """How near two slopes must be, from a whole and from half a step, to say what the slope is: beside a kink they are not."""
 
 DIFFERS = 0.05
-"""How far a gradient may be from the slope, relative to the larger of the slopes of all inputs."""
+"""How far a gradient may be from the slope, relative to the largest of the slopes of all inputs."""
+
+WEIGHT_SHARE = 0.02
+"""Weights differ in what they matter: the gradient of each is measured against its own slope, down to this share of the largest."""
 
 MEANT_TO = r"no_grad|inference_mode"
 LEAVES = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
@@ -37,10 +42,17 @@ NOWHERE = Words("", "")
 
 @dataclass(frozen=True)
 class _Leaf:
-    """An input that a gradient is asked of, by the name that the learner calls it."""
+    """An input or a weight that a gradient is asked of.
+
+    name    as the learner calls it
+    unit    how long a step is
+    share   of the largest of all slopes: what is shorter is measured against that
+    """
 
     name: str
     value: numpy.ndarray
+    unit: float = 1.0
+    share: float = 1.0
 
 
 def gradient_cause(call: Call, encoded: Inputs) -> Cause | Words | None:
@@ -51,6 +63,10 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Words | None:
     if call.library not in LIBRARIES:
         return None
     arguments = call.arguments(encoded)
+    return _of_inputs(call, arguments) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) else None)
+
+
+def _of_inputs(call: Call, arguments: Inputs) -> Cause | Words | None:
     leaves = [_Leaf(name, _off_the_grid(value)) for name, value in _floating(call, arguments)]
     slopes = [_slope(call, arguments, leaves, leaf) for leaf in leaves]
     known = [(leaf, slope) for leaf, slope in zip(leaves, slopes, strict=True) if slope is not None]
@@ -71,7 +87,7 @@ def _compared(
     for leaf, slope in known:
         gradient = gradients[leaf.name]
         along = 0.0 if gradient is None else float((gradient * _direction(leaf)).sum())
-        if not abs(along - slope) <= DIFFERS * size:
+        if not abs(along - slope) <= DIFFERS * max(abs(along), abs(slope), leaf.share * size):
             wrong.append((leaf.name, along, slope))
     if not wrong:
         return None
@@ -125,7 +141,7 @@ def _cause(call: Call, name: str, says: Words, pattern: str) -> Cause:
 
 
 def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarray]]:
-    """The arguments that a gradient can be asked of: what a class holds is set anew in every call."""
+    """The arguments that a gradient can be asked of: what a class holds is no argument of its own."""
     passed = call.making.forward.role_of if isinstance(call, InstanceCall) else arguments
     for name, value in arguments.items():
         numbers = to_numpy(value) if name in passed and hasattr(value, "dtype") else None
@@ -140,7 +156,7 @@ def _off_the_grid(value: numpy.ndarray) -> numpy.ndarray:
 
 
 def _direction(leaf: _Leaf) -> numpy.ndarray:
-    return numpy.random.default_rng(5).standard_normal(leaf.value.shape)
+    return leaf.unit * numpy.random.default_rng(5).standard_normal(leaf.value.shape)
 
 
 def _slope(call: Call, arguments: Inputs, leaves: Sequence[_Leaf], moved: _Leaf) -> float | None:
@@ -148,13 +164,21 @@ def _slope(call: Call, arguments: Inputs, leaves: Sequence[_Leaf], moved: _Leaf)
 
     def at(step: float) -> float:
         values = [replace(leaf, value=leaf.value + (step * _direction(leaf) if leaf is moved else 0.0)) for leaf in leaves]
-        outputs = floating_arrays(call.run(arguments | {leaf.name: _array(call, leaf.value) for leaf in values}))
-        return float(sum((_weights(output.shape, place) * to_numpy(output)).sum() for place, output in enumerate(outputs)))
+        return _loss(call.run(arguments | {leaf.name: _array(call, leaf.value) for leaf in values}))
 
     try:
-        whole, half = ((at(step) - at(-step)) / (2 * step) for step in (STEP, STEP / 2))
+        return _slope_of(at)
     except Exception:  # it was asked off the probes' grid, where it may refuse
         return None
+
+
+def _loss(answer: Any) -> float:
+    return float(sum((_weights(output.shape, place) * to_numpy(output)).sum() for place, output in enumerate(floating_arrays(answer))))
+
+
+def _slope_of(at: Callable[[float], float]) -> float | None:
+    """How a loss changes with a step; None where a whole and half a step do not agree on it."""
+    whole, half = ((at(step) - at(-step)) / (2 * step) for step in (STEP, STEP / 2))
     return half if numpy.isfinite(half) and abs(whole - half) <= AGREES * max(abs(whole), abs(half)) + 1e-3 else None
 
 
@@ -172,14 +196,56 @@ def _torch_gradients(call: Call, arguments: Inputs, leaves: Sequence[_Leaf]) -> 
     held = {leaf.name: _array(call, leaf.value).requires_grad_() for leaf in leaves}
     with torch.enable_grad():
         # A learner may not change a leaf in place; what is computed from one may be, where autograd allows it.
-        outputs = floating_arrays(call.run(arguments | held))
-        weighted = [
-            (torch.from_numpy(_weights(output.shape, place)).to(output.dtype) * output).sum() for place, output in enumerate(outputs)
-        ]
-        if not any(each.requires_grad for each in weighted):
-            return [None] * len(leaves)
-        found = torch.autograd.grad(sum(each for each in weighted if each.requires_grad), list(held.values()), allow_unused=True)
-    return [None if each is None else to_numpy(each) for each in found]
+        return _torch_gradients_of(call.run(arguments | held), list(held.values()))
+
+
+def _torch_gradients_of(answer: Any, leaves: Sequence[Any]) -> list[numpy.ndarray | None]:
+    import torch
+
+    weighted = [
+        (torch.from_numpy(_weights(output.shape, place)).to(output.dtype) * output).sum()
+        for place, output in enumerate(floating_arrays(answer))
+    ]
+    trained = [leaf for leaf in leaves if leaf.requires_grad]
+    if not trained or not any(each.requires_grad for each in weighted):
+        return [None] * len(leaves)
+    found = iter(torch.autograd.grad(sum(each for each in weighted if each.requires_grad), trained, allow_unused=True))
+    gradients = [next(found) if leaf.requires_grad else None for leaf in leaves]
+    return [None if each is None else to_numpy(each) for each in gradients]
+
+
+def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Words | None:
+    """The same for what a class of torch holds in parameters; what it holds otherwise no optimiser would find, which is said elsewhere."""
+    if call.library != "torch":
+        return None
+    import torch
+
+    instance = call.instance_for(arguments)
+    slots = [slot for slot in call.held_by(instance) if slot.is_parameter]
+    leaves = [_Leaf(slot.name, to_numpy(slot.array).copy(), _unit(to_numpy(slot.array)), WEIGHT_SHARE) for slot in slots]
+
+    def at(slot: Slot, leaf: _Leaf, step: float) -> float:
+        slot.write(leaf.value + step * _direction(leaf))
+        answer = call.forward(instance, arguments)
+        slot.write(leaf.value)
+        return _loss(answer)
+
+    slopes = [_slope_of(partial(at, slot, leaf)) for slot, leaf in zip(slots, leaves, strict=True)]
+    known = [(leaf, slope) for leaf, slope in zip(leaves, slopes, strict=True) if slope is not None]
+    size = max((abs(slope) for _, slope in known), default=0.0)
+    if size < 1e-4:
+        return None
+    try:
+        with torch.enable_grad():
+            gradients = _torch_gradients_of(call.forward(instance, arguments), [slot.array for slot in slots])
+    except Exception as error:
+        return _raises(call, error)
+    return _compared(call, known, dict(zip([leaf.name for leaf in leaves], gradients, strict=True)), size)
+
+
+def _unit(values: numpy.ndarray) -> float:
+    """How large numbers are; 1 where they are all 0."""
+    return float(numpy.sqrt((values.astype(numpy.float64) ** 2).mean())) or 1.0
 
 
 def _jax_gradients(call: Call, arguments: Inputs, leaves: Sequence[_Leaf]) -> list[numpy.ndarray | None]:

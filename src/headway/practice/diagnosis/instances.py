@@ -15,6 +15,7 @@ import numpy
 from headway.practice.diagnosis.assignment import Plan, general, plans
 from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
+from headway.practice.diagnosis.parts import Part
 from headway.practice.diagnosis.slots import Slot, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
@@ -23,7 +24,7 @@ from headway.practice.words import Words
 CONFIGS = ("config", "cfg", "args", "conf", "hparams", "model_args", "configs")
 DROPOUTS = tuple("dropout drop p p_drop dropout_p dropout_rate drop_rate drop_prob dropout_prob attn_drop attn_dropout attn_pdrop resid_pdrop "
                  "attention_dropout attention_dropout_rate attention_probs_dropout_prob resid_dropout proj_drop".split())  # fmt: skip
-METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute")
+METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate")
 DROPOUT = 0.5
 """The rate that modules are made with: in eval mode it must change nothing."""
 
@@ -128,11 +129,7 @@ class InstanceCall(Call):
     def notes(self) -> tuple[Words, ...]:
         """What its fused weights hold, and whether an optimiser would find them."""
         instance = next(iter(self.made.values()), None)
-        is_lost = any(
-            not slot.is_parameter
-            for slot in (slots_of(instance, self.subject.value.__module__) if instance is not None else ())
-            if self._holds(slot.name)
-        )
+        is_lost = any(not slot.is_parameter for slot in (self.held_by(instance) if instance is not None else ()))
         return (*self.plan.notes, *([NOT_PARAMETERS] if is_lost else []))
 
     def fits(self, inputs: Inputs) -> bool:
@@ -151,12 +148,20 @@ class InstanceCall(Call):
         return not lost & set(inputs) and self.plan.has_room(slots, inputs)
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Make an instance, or take the one made so before; set its weights; call it."""
+        """An instance's own answer, its weights set."""
+        return self.forward(self.instance_for(arguments), arguments)
+
+    def instance_for(self, arguments: Mapping[str, Any]) -> Any:
+        """A new instance, or the one made so before, with its weights set."""
         role_of = self.binding.role_of
         constructor, told = self._making_of(arguments)
         held = {role_of[name].name: as_numbers(value) for name, value in arguments.items() if name.startswith(HELD)}
         instance = self._instance(constructor, told)
         self.plan.write(slots_of(instance, self.subject.value.__module__), held | {"num_heads": told.get("num_heads", 1)})
+        return instance
+
+    def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
+        """What an instance answers, as it is."""
         call = instance if self.making.method == "__call__" or is_module(instance) else getattr(instance, self.making.method)
         return call(**{name: value for name, value in arguments.items() if not name.startswith((MADE, TOLD, HELD))})
 
@@ -195,14 +200,17 @@ class InstanceCall(Call):
             rate = self.dropout if can_be_switched else 0.0
             config = {} if self.making.config is None else {self.making.config: Config(told, self.making.roles, rate)}
             asked_for = dict.fromkeys(self.making.dropouts, rate) | dict.fromkeys(self.making.flags, True)
-            instance = self.subject.value(**constructor, **config, **asked_for)
+            parts = {name: value.made(self.library) for name, value in constructor.items() if isinstance(value, Part)}
+            instance = self.subject.value(**{**constructor, **parts}, **config, **asked_for)
             if can_be_switched:
                 instance.eval()
             self.made[key] = instance
         return self.made[key]
 
-    def _holds(self, name: str) -> bool:
-        return bool({name, general(name)} & set(self.plan.places))
+    def held_by(self, instance: Any) -> list[Slot]:
+        """The arrays of an instance that hold weights."""
+        slots = slots_of(instance, self.subject.value.__module__)
+        return [slot for slot in slots if {slot.name, general(slot.name)} & set(self.plan.places)]
 
 
 MADE, TOLD, HELD = "made_with_", "told_", "held_"
@@ -214,7 +222,9 @@ def _binding(making: Making, plan: Plan, *, is_construction: bool = False) -> Bi
     role_of = {MADE + name: role for name, role in making.constructor.role_of.items()}
     bound = {role.name for role in role_of.values()}
     if making.config is not None:
-        role_of |= {TOLD + role.name: role for role in making.roles if (role.is_size or role.size_of) and role.name not in bound}
+        role_of |= {TOLD + role.name: role for role in making.roles if _is_told(role) and role.name not in bound}
+    elif any(role.is_part for role in role_of.values()):  # which are told how many heads there are, and the class is not
+        role_of |= {TOLD + role.name: role for role in making.roles if role.name == "num_heads" and role.name not in bound}
     if is_construction:
         return Binding(role_of)
     role_of |= making.forward.role_of
@@ -222,6 +232,10 @@ def _binding(making: Making, plan: Plan, *, is_construction: bool = False) -> Bi
     holds = [role for role in making.roles if role.is_weight and role.name not in bound and plan.roles]
     role_of |= {HELD + role.name: role for role in holds if role.name in plan.roles or not role.is_optional}
     return Binding(role_of)
+
+
+def _is_told(role: Role) -> bool:
+    return bool(role.is_size or role.size_of) and not role.is_part
 
 
 def _required(call: InstanceCall) -> set[str]:
@@ -248,7 +262,7 @@ def _making(subject: Subject, exercise: Exercise) -> Making | None:
     made = bind_parameters(rest, _told(exercise), unnamed=[role for role in exercise.roles if role.is_size])
     if made is None:
         return None
-    free = [role for role in exercise.roles if not role.is_weight and not role.is_size and not made.takes(role.name)]
+    free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_part or made.takes(role.name))]
     free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
     called = bind_parameters(_forward(subject, method), free)
     return None if called is None else Making(made, called, config, dropouts, flags, method, exercise.roles)

@@ -12,6 +12,8 @@ from typing import Any
 from headway.practice.diagnosis.assignment import MOST_PLANS, Place, Plan, plans
 from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
+from headway.practice.diagnosis.params import held
+from headway.practice.diagnosis.parts import part_roles
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise, Inputs
@@ -27,13 +29,20 @@ SHIFT = r"bias|beta|shift|offset|^b"
 
 def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """The ways to call a layer: as a function of its weights, or as a class that holds them."""
+    subject = held(subject, library) or subject
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
+    exercise = replace(exercise, roles=(*exercise.roles, *part_roles(_prefixes(exercise), subject)))
     calls = instance_calls(subject, exercise, library, layer_plans)
     if any(role.startswith("norm") for call in calls if isinstance(call, InstanceCall) for role in call.plan.roles):
         return calls
     norms = [replace(role, is_optional=True) if role.name.startswith("norm") else role for role in exercise.roles]
     return instance_calls(subject, replace(exercise, roles=tuple(norms)), library, layer_plans)
+
+
+def _prefixes(exercise: Exercise) -> list[str]:
+    """What the names of each attention's weights begin with."""
+    return [role.name.removesuffix("query_weight") for role in exercise.roles if role.name.endswith("query_weight")]
 
 
 def layer_plans(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
@@ -146,7 +155,7 @@ def _feed_forward_places(inner: Sequence[Slot], slots: Sequence[Slot], inputs: I
 
 def _attention_places(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
     """The ways to say what the attentions hold, one attention or two."""
-    prefixes = [role.name.removesuffix("query_weight") for role in exercise.roles if role.name.endswith("query_weight")]
+    prefixes = _prefixes(exercise)
     whole = sum(_size(slot) for slot in slots if _rank(slot) > 1)
     is_one = whole < 6 * _width(inputs) ** 2  # one attention holds four squares
     units = _units(slots, 1 if is_one else len(prefixes))

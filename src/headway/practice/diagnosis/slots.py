@@ -12,6 +12,9 @@ import numpy
 
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating
 
+PARTS = "headway.practice.diagnosis.parts"
+"""The module of parts that a class is handed ready made."""
+
 LINEAR = {"torch": ("Linear", "NonDynamicallyQuantizableLinear"), "mlx": ("Linear",)}
 """Layers that hold their weight as (out, in), by library."""
 
@@ -76,7 +79,7 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
         if _is_array(value):
             if is_floating(value) and value.ndim and not _is_mask(str(key), value):
                 yield Slot(here, holder, key, value, _is_linear(holder), _is_parameter(holder, key, value))
-        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ == home:
+        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, PARTS):
             yield from _walk(value, here, home, seen)
 
 

@@ -23,6 +23,9 @@ from headway.practice.words import Words
 CALLS: dict[str | None, type[Call]] = {None: Call, "read": DrawnCall, "likeliest": LikeliestCall}
 PLAIN = Convention()
 
+HOPELESS = (NotImplementedError, NameError, ImportError)
+"""What a function raises however it is asked, where it raises it to everything."""
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -98,6 +101,10 @@ class Trial:
     def num_matching(self) -> int:
         """How many answers are the definition's."""
         return sum(self.is_same(probe, answer, ()) for probe, answer in zip(self.probes, self.answers, strict=True))
+
+    def raises_only(self, errors: tuple[type[BaseException], ...]) -> bool:
+        """Whether it raised one of these errors whatever it was asked."""
+        return all(isinstance(answer, Raised) and isinstance(answer.error, errors) for answer in self.answers)
 
     def num_raised(self) -> int:
         """How often it raised instead of answering."""
@@ -182,20 +189,32 @@ def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
         ways: list[list[Trial]] = []
         for call in calls_of(subject, exercise, library):
             ways.append(_until_right(_trials_under(call, exercise, right)))
+            if _needs_patience(ways[-1]):
+                ways[-1] = _until_right(_trials_under(replace(call, is_patient=True, endless=set()), exercise, right))
             if any(trial.without_refused().matches() for trial in ways[-1]):
                 break
         found = _likeliest(ways)
         if any(trial.has_answers for trial in found):
             return _without_evasions(found)
         trials = trials or found
+        if found and all(trial.raises_only((*HOPELESS, TookTooLongError)) for trial in found):
+            break
     return trials
 
 
+def _needs_patience(trials: Sequence[Trial]) -> bool:
+    """Whether it took too long even where it answered most: it may be slow, and not asked in a wrong way."""
+    nearest = min(trials, key=Trial.num_raised, default=None)
+    return nearest is not None and any(is_endless(nearest.answers[:end]) for end in range(1, len(nearest.answers) + 1))
+
+
 def _until_right(trials: Iterator[Trial]) -> list[Trial]:
-    """The trials up to the first under which every answer is right, where no other could say more of the probes."""
+    """The trials up to the first under which every answer is right, where no other could say more of the probes, or none is to be had."""
     found: list[Trial] = []
     for trial in trials:
         found.append(trial)
+        if trial.raises_only(HOPELESS):
+            break
         if trial.matches() and all(len(trial.probes) >= len(other.probes) for other in found):
             break
     return found
@@ -350,7 +369,9 @@ def _may_hold(convention: Convention, call: Call) -> bool:
     if convention.role is not None and (taken_as is None or not re.search(convention.named or "", taken_as, re.IGNORECASE)):
         return False
     is_said = re.search(convention.said or "", "\n".join(call.subject.source), re.IGNORECASE)
-    return bool(is_said and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
+    names = "\n".join(vars(call.subject.module)) if call.subject.module is not None else ""
+    is_among = re.search(convention.among or "", names, re.IGNORECASE)
+    return bool(is_said and is_among and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
 
 
 def ask(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:

@@ -1,4 +1,4 @@
-"""The exercises, one file each: what is asked, what it is probed with, what people get wrong."""
+"""The exercises, one file or folder each: what is asked, what it is probed with, what people get wrong."""
 
 from importlib import import_module
 
@@ -50,7 +50,7 @@ NAMES = (
     "adam_step",
     "adam",
 )
-"""In the order in which they build on each other; each is a file here, which defines EXERCISE."""
+"""In the order in which they build on each other; each is a file or a folder here, which defines EXERCISE."""
 
 
 def exercise(name: str) -> Exercise:

@@ -217,13 +217,16 @@ def probes() -> tuple[Probe, ...]:
     """The first step and later ones, gradients large, tiny and zero; with all the numbers given, and with none."""
     random = numpy.random.default_rng(16)
 
+    def numbers(shape: tuple[int, ...], size: float = 1.0) -> Any:
+        return numpy.asarray(random.standard_normal(shape) * size)
+
     def drawn(step: int, *shape: int, size: float = 1.0, **more: Any) -> Inputs:
         zeros = numpy.zeros(shape)
-        later = {"mean": random.standard_normal(shape) * size, "square": (random.random(shape) + 0.1) * size * size}
+        later = {"mean": numbers(shape, size), "square": numpy.asarray((random.random(shape) + 0.1) * size * size)}
         moments = {"mean": zeros, "square": zeros} if step == 1 else later
         return {
-            "point": random.standard_normal(shape),
-            "gradient": random.standard_normal(shape) * size,
+            "point": numbers(shape),
+            "gradient": numbers(shape, size),
             **moments,
             "step": step,
             "learning_rate": 0.1,

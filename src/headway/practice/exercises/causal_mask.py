@@ -26,7 +26,7 @@ def definition(query_len: int | None = None, past_len: int = 0, x: Any = None, p
         return functions.causal_mask(query_len, query_len + past_len)
     is_real = x != pad_id
     real = functions.padding_mask(is_real.sum(-1), x.shape[-1], is_left=not is_real[:, 0].all())[:, 0]
-    return _real_rows(functions.causal_mask(x.shape[-1]) & real, x, pad_id)
+    return _real_rows(functions.causal_mask(x.shape[-1], like=x) & real, x, pad_id)
 
 
 def _real_rows(allowed: Any, x: Any, pad_id: int) -> Any:

@@ -7,8 +7,9 @@ from typing import Any
 
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, both, triangle
-from headway.practice.recipes.attention_mistakes import CAUSAL, MASKS, MIXING, SCORES, SOFTMAXES, without
+from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery

@@ -6,8 +6,9 @@ import numpy
 
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe, Role
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS
-from headway.practice.recipes.attention_mistakes import MASKS, MIXING, SCORES, SOFTMAXES, without
+from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import WEIGHT_FORMS, WITHOUT_OUTPUT, two_sequences
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_CONTEXT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery

@@ -13,7 +13,6 @@ from headway.practice.diagnosis.layers import layer_calls
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
 from headway.practice.recipes import projections
 from headway.practice.recipes.attention import MASK_SHAPES
-from headway.practice.recipes.attention_mistakes import MASKS
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.layer_conventions import RETURNS, Settled, both
 from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, chosen, moved, wiring
@@ -31,6 +30,7 @@ from headway.practice.recipes.layers import (
     think,
     weight_roles,
 )
+from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
 from headway.practice.words import Words
@@ -136,7 +136,7 @@ EXERCISE = Exercise(
         Role(
             "mask",
             tuple(
-                "src_mask attn_mask attention_mask m src_key_padding_mask key_padding_mask padding_mask pad_mask enc_mask slf_attn_mask s_mask "
+                "src_mask attn_mask x_mask attention_mask m src_key_padding_mask key_padding_mask padding_mask pad_mask enc_mask slf_attn_mask s_mask "
                 "source_mask encoder_mask self_attn_mask enc_self_attn_mask valid_lens mask_src".split()
             ),
         ),

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy
 
+from headway import functions
+from headway.arrays import asarray_like
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
 from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
 from headway.practice.recipes import blocks as of_blocks
+from headway.practice.recipes.block_mistakes import MISTAKES as BLOCK_MISTAKES
 from headway.practice.recipes.model_calls import model_calls
 from headway.practice.words import Words
 
@@ -22,9 +25,8 @@ def recipe(steps: Any, token_ids: Any, wte: Any, wpe: Any, blocks: Any, ln_f: An
 
 def definition(token_ids: Any, wte: Any, wpe: Any, blocks: Any, ln_f: Any, num_heads: int, **rest: Any) -> Any:
     """headway.functions throughout."""
-    from headway import functions
-
-    x = functions.embed(token_ids, wte) + functions.learned_positions(numpy.arange(token_ids.shape[-1]), wpe)
+    positions = asarray_like(range(token_ids.shape[-1]), token_ids)
+    x = functions.embed(token_ids, wte) + functions.learned_positions(positions, wpe)
     for weights in blocks:
         x = BLOCK.definition(x, **weights, num_heads=num_heads)
     return functions.unembed(functions.layer_norm(x, ln_f["g"], ln_f["b"]), wte)
@@ -153,7 +155,7 @@ MISTAKES = (
         Words("return the logits of all positions; take [-1] where a token is chosen", "返回所有位置的 logits；选词时再取 [-1]"),
         pattern=r"-1",
     ),
-    *of_blocks.MISTAKES,
+    *BLOCK_MISTAKES,
 )
 
 

@@ -11,9 +11,10 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Pro
 from headway.practice.exercises.scaled_dot_product_attention import RECOVERIES
 from headway.practice.recipes import attention
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
-from headway.practice.recipes.attention_mistakes import CAUSAL as CAUSAL_MISTAKES
-from headway.practice.recipes.attention_mistakes import MASKS, MIXING, SCORES, SOFTMAXES, without
+from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.mask_mistakes import CAUSAL as CAUSAL_MISTAKES
+from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import scale_recovery

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
+from headway.arrays import asarray_like
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
 from headway.practice.words import Words
 
@@ -38,7 +39,8 @@ def definition(
         x = functions.embed(token_ids, token_table)
     if x is None:
         return functions.learned_positions(positions, table)
-    return x + functions.learned_positions(numpy.arange(offset, offset + x.shape[-2]) if positions is None else positions, table)
+    at = asarray_like(range(offset, offset + x.shape[-2]), table) if positions is None else positions
+    return x + functions.learned_positions(at, table)
 
 
 def along_batch(x: Any, rows: Any, table: Any) -> Any:

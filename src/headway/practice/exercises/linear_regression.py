@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
+from headway.arrays import array_namespace
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role
 from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
@@ -34,9 +35,11 @@ def definition(
     features: Any, targets: Any, learning_rate: float, num_steps: int, start: Any = None, start_bias: float | None = None
 ) -> Any:
     """headway.functions' gradient descent on half the mean squared error."""
-    start = numpy.zeros(features.shape[1]) if start is None else start
+    start = 0.0 * features[0] if start is None else start
     if start_bias is not None:
-        features, start = numpy.concatenate([features, numpy.ones((len(features), 1))], 1), numpy.append(start, start_bias)
+        xp = array_namespace(features)
+        features = xp.concat([features, xp.ones_like(features[:, :1])], axis=1)
+        start = xp.concat([start, start_bias * xp.ones_like(start[:1])], axis=0)
     return functions.gradient_descent(
         lambda theta: features.T @ (features @ theta - targets) / len(features),
         start,

@@ -11,8 +11,9 @@ from headway import functions
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Exercise, Inputs, Probe, Recovery, Role
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, STEPS, TOP_LEFT, attend, given_or, right_scale, transposed
-from headway.practice.recipes.attention_mistakes import CAUSAL, MASKS, MIXING, SCORES, SOFTMAXES, without
+from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
 from headway.practice.words import Words
 
 

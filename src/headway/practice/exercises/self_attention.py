@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
-from headway.practice.recipes.attention_mistakes import CAUSAL as CAUSAL_MISTAKES
-from headway.practice.recipes.attention_mistakes import MASKS, MIXING, SCORES, SOFTMAXES, without
+from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
+from headway.practice.recipes.mask_mistakes import CAUSAL as CAUSAL_MISTAKES
+from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_BY_INPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery

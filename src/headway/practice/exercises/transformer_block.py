@@ -11,7 +11,8 @@ from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttent
 from headway.practice.exercise import Convention, Exercise, Probe, Role
 from headway.practice.recipes.activations import relu
 from headway.practice.recipes.block_calls import block_calls
-from headway.practice.recipes.blocks import EPSILONS, GELUS, MISTAKES, POST_NORM, STEPS, block, weights
+from headway.practice.recipes.block_mistakes import MISTAKES
+from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, block, weights
 from headway.practice.words import Words
 
 
@@ -71,6 +72,24 @@ RELU = Convention(
 )
 """Of a class, which need not take GPT-2's weights."""
 
+CAUSAL_NAMES = "causal|decoder|gpt|auto_?regressive"
+
+SEES_ALL = (
+    Convention(),
+    Convention(
+        Words(
+            "its attention sees the whole sequence: right for an encoder's block, such as a ViT's; in a GPT, later positions must be hidden",
+            "它的注意力能看到整个序列：对编码器的模块（如 ViT）是对的；在 GPT 中必须遮住后面的位置",
+        ),
+        steps={"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)},
+        without="mlp",
+        called=rf"^(?!.*({CAUSAL_NAMES}))",
+        said=rf"\A(?![\s\S]*({CAUSAL_NAMES}|mask|tri[lu]))",
+        among=r"\A(?![\s\S]*(decoder|gpt|language_?model|generate))",
+    ),
+)
+"""Of a class that speaks of no mask, and neither it nor what stands beside it is called after what needs one."""
+
 EXERCISE = Exercise(
     name="transformer_block",
     title=Words("GPT-2's block", "GPT-2 的模块"),
@@ -88,7 +107,7 @@ EXERCISE = Exercise(
     called=r"(?<!encoder)(transformer|gpt2?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((*GELUS, RELU), POST_NORM, EPSILONS),
+    conventions=((*GELUS, RELU), POST_NORM, EPSILONS, SEES_ALL),
     equation="x ← x + attention(norm_1(x)),   x ← x + feed_forward(norm_2(x))",
     hints=(
         Words("Two parts, each with a norm before it and a way around it.", "两个部分，各自之前有归一化，并有残差绕过。"),

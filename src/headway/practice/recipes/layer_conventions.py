@@ -43,6 +43,11 @@ RETURNS = (
 )
 
 
+SEQUENCES = ("x", "query", "key", "value", "encoder_output")
+WIRING = {"norm", "norms", "order", "sublayer", "add", "wire", "activation", "bend"}
+"""Steps beside attention: a mistake in these shows where attention is silent, one in attention does not."""
+
+
 def joined(first: Convention, second: Convention) -> Convention:
     """Two conventions as one."""
     names = [each.name for each in (first, second) if each.name is not None]
@@ -71,6 +76,7 @@ class Settled:
         variants: Sequence[Mapping[str, Step]] = ({},),
     ) -> None:
         self.example, self.free, self.hiding = example, free, hiding
+        self.silent = {name: 0 * value if name.endswith("output_weight") else value for name, value in example.items()}
         self.ways = [joined(wiring, activation) for wiring in (Convention(), PRE_NORM) for activation in ACTIVATIONS]
 
         @cache
@@ -79,25 +85,44 @@ class Settled:
             return [[answer({**way.steps, **variant}, inputs) for variant in variants] for way in self.ways]
 
         @cache
+        def expected_silent() -> list[Any]:
+            return [answer(way.steps, self.silent) for way in self.ways]
+
+        @cache
+        def mistaken_silent(place: int) -> list[Any]:
+            of_wiring = [mistake for mistake in mistakes if set(mistake.steps) <= WIRING]
+            return [_answered(answer, {**self.ways[place].steps, **mistake.steps}, self.silent) for mistake in of_wiring]
+
+        @cache
         def mistaken(place: int, is_masked: bool) -> list[Any]:
             further = variants[:1] if is_masked else variants[:2]
             steps = [{**self.ways[place].steps, **mistake.steps, **variant} for mistake in mistakes for variant in further]
             return [_answered(answer, each, example | hiding if is_masked else example) for each in steps]
 
         self.expected, self.mistaken = expected, mistaken
+        self.expected_silent, self.mistaken_silent = expected_silent, mistaken_silent
 
     def wirings(self) -> tuple[Convention, ...]:
-        """Where the norms stand and what the activation is: what explains an answer, else what does beside a mistake, else the usual."""
+        """Where the norms stand and what the activation is: what explains an answer, else what does with attention silent, so that no mistake
+        in it shows, else what does beside a mistake, else the usual.
+        """
 
         def read(ask: Ask) -> Sequence[Convention]:
-            answers = [_answer_of(ask, inputs) for inputs in self._unmasked()]
+            answers = [_answer_of(ask, inputs) for inputs in self._unmasked(self.example)]
             for given in answers:
                 right = [way for way, expected in zip(self.ways, self.expected(False), strict=True) if _is_one(given, expected)]
                 if right:
                     return right[:1]
             if all(given is None for given in answers):
-                return self.ways
-            near = [way for place, way in enumerate(self.ways) if any(_is_one(given, self.mistaken(place, False)) for given in answers)]
+                return self.ways if self._takes_one(ask) else self.ways[:1]
+            silent = next(filter(_is_answer, (_answer_of(ask, inputs) for inputs in self._unmasked(self.silent))), None)
+            alone = [way for way, expected in zip(self.ways, self.expected_silent(), strict=True) if _is_one(silent, [expected])]
+            if alone:
+                return alone[:1]
+            near = [way for place, way in enumerate(self.ways) if _is_one(silent, self.mistaken_silent(place))]
+            near = near or [
+                way for place, way in enumerate(self.ways) if any(_is_one(given, self.mistaken(place, False)) for given in answers)
+            ]
             return near or [way for way in self.ways if way.name is None or way.name is PRE_NORM.name]
 
         return (Convention(reads=read),)
@@ -117,9 +142,13 @@ class Settled:
                     return [each]
                 if each is not masks[0] and hidden is not None and self._may_be(each, ask, hidden, bare):
                     left.append(each)
-            return left if is_answered else masks
+            return left if is_answered else masks if self._takes_one(ask) else masks[:1]
 
         return (Convention(reads=read),)
+
+    def _takes_one(self, ask: Ask) -> bool:
+        """Whether it answers to one sequence alone, which nothing else is asked here."""
+        return _answer_of(ask, {name: value[0] if name in SEQUENCES else value for name, value in self.example.items()}) is not None
 
     def _said(self, convention: Convention, ask: Ask, masks: Inputs) -> Any:
         inputs = convention.encode(self.example | masks)
@@ -131,15 +160,19 @@ class Settled:
         free = self._said(convention, ask, self.free)
         return free is not None and (bare is None or is_same(free, bare, precision(bare)))
 
-    def _unmasked(self) -> list[Inputs]:
-        """The example without masks, with None for masks, and with masks that hide nothing, in one way or another."""
-        batch, positions = self.example["x"].shape[:2]
+    def _unmasked(self, example: Inputs) -> list[Inputs]:
+        """An example without masks, with None for masks, and with masks that hide nothing, in one way or another."""
+        batch, positions = example["x"].shape[:2]
         shapes = ((positions, positions), (batch, positions, positions))
         return [
-            self.example,
-            self.example | dict.fromkeys(self.free),
-            *(self.example | {name: numpy.full(shape, value) for name in self.free} for shape in shapes for value in (True, False)),
+            example,
+            example | dict.fromkeys(self.free),
+            *(example | {name: numpy.full(shape, value) for name in self.free} for shape in shapes for value in (True, False)),
         ]
+
+
+def _is_answer(given: Any) -> bool:
+    return given is not None
 
 
 def _answered(answer: Answer, steps: Mapping[str, Step], inputs: Inputs) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Mistake
-from headway.practice.recipes.attention_mistakes import MASKS
 from headway.practice.recipes.layers import Add, Pair, Part, layer_norm
+from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
 from headway.practice.words import Words
 

@@ -203,7 +203,7 @@ SIZES = (
         "intermediate_size",
         "d_ff dff dim_feedforward ffn_hidden ffn_hidden_size ff_dim d_inner d_hid ffn_dim dim_ff inner_dim mlp_dim feed_forward_dim feedforward_dim "
         "d_feedforward ff_hidden_dim n_inner hidden_ff pf_dim ff_size ffn_size ffn_num_hiddens d_mlp ff_hidden hidden_dim d_hidden hidden hidden_size "
-        "ff_hidden_size ffn_hidden_dim mlp_hidden_dim",
+        "ff_hidden_size ffn_hidden_dim mlp_hidden_dim mlp_dims ff_dims hidden_dims",
         lambda inputs: inputs["up_weight"].shape[0],
     ),
     size_role(

@@ -29,7 +29,7 @@ SIZES = (
     size_role("context_length", "", lambda inputs: inputs["wpe"].shape[0]),
     size_role(
         "intermediate_size",
-        "d_ff dff dim_feedforward ffn_hidden ff_dim d_inner ffn_dim n_inner mlp_dim",
+        "d_ff dff dim_feedforward ffn_hidden ff_dim d_inner ffn_dim n_inner mlp_dim mlp_dims",
         lambda inputs: inputs["blocks"][0]["mlp"]["c_fc"]["w"].shape[1],
     ),
     size_role("has_bias", "", lambda inputs: bool(inputs["blocks"][0]["attn"]["c_attn"]["b"].any())),
@@ -67,11 +67,15 @@ class ModelCall(InstanceCall):
             return False
         return True
 
-    def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Make a model, or take the one made so before; set its weights; call it."""
-        instance = self._instance(*self._making_of(arguments))
-        write(slots_of(instance, self.subject.value.__module__), self.weights, self.block)
-        return super().invoke(arguments)
+    def instance_for(self, arguments: Mapping[str, Any]) -> Any:
+        """A new model, or the one made so before, with all its weights set."""
+        instance = super().instance_for(arguments)
+        write(self.held_by(instance), self.weights, self.block)
+        return instance
+
+    def held_by(self, instance: Any) -> list[Slot]:
+        """All its arrays."""
+        return slots_of(instance, self.subject.value.__module__)
 
 
 def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from headway import functions
+from headway.arrays import as_floating, asarray_like, cast
 from headway.functions import LinearWeights, MultiHeadAttentionWeights
 from headway.practice.exercise import Inputs, Role
 from headway.practice.recipes import attention
@@ -64,7 +65,7 @@ def definition(
 
     def layer(part: str, width: int) -> LinearWeights:
         weight = weights.get(f"{part}_weight")
-        return LinearWeights(numpy.eye(width) if weight is None else weight, weights.get(f"{part}_bias"))
+        return LinearWeights(identity(width, query) if weight is None else weight, weights.get(f"{part}_bias"))
 
     mask = mask[:, None] if num_heads is None and mask is not None and mask.ndim == 3 else mask  # the definition has an axis of heads
     inner = (layer("query", query.shape[-1]), layer("key", key.shape[-1]), layer("value", value.shape[-1]))
@@ -76,6 +77,11 @@ def definition(
         return functions.linear(attended, layer("output", v.shape[-1]).weight, weights.get("output_bias"))
     held = MultiHeadAttentionWeights(*inner, layer("output", inner[0].weight.shape[0]))
     return functions.multi_head_attention(query, key, value, held, num_heads=num_heads or 1, mask=mask, is_causal=is_causal, scale=scale)
+
+
+def identity(width: int, like: Any) -> Any:
+    """The weight that changes nothing."""
+    return cast(asarray_like(numpy.eye(width), like), as_floating(like).dtype)
 
 
 def project(x: Any, weight: Any, bias: Any, num_heads: int | None = None) -> Any:

@@ -1,4 +1,4 @@
-"""layer_norm: (x - mean x) / √(var x + eps) · weight + bias."""
+"""What people get wrong in layer norm."""
 
 from __future__ import annotations
 
@@ -6,57 +6,9 @@ from typing import Any
 
 import numpy
 
-from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role
-from headway.practice.recipes.norms import (
-    HALF,
-    LARGE,
-    MATRIX,
-    ONES,
-    RETURNS,
-    ROWS,
-    SQUARE,
-    VECTOR,
-    WHOLE,
-    ZEROS,
-    eps_conventions,
-    eps_of,
-    eps_recovery,
-    mistake,
-    size_roles,
-)
+from headway.practice.exercises.layer_norm.steps import EPS, variance
+from headway.practice.recipes.norms import LARGE, MATRIX, ONES, SQUARE, ZEROS, mistake
 from headway.practice.words import Words
-
-EPS = 1e-5
-
-
-def recipe(steps: Any, x: Any, weight: Any = None, bias: Any = None, eps: float | None = None) -> Any:
-    """The definition in steps: promote, before, mean, centre, variance, eps, root, divide, scale, shift, finish."""
-    x = steps.before(steps.promote(x), weight)
-    mean = steps.mean(x)
-    variance = steps.variance(x, mean)
-    answer = steps.divide(steps.centre(x, mean), steps.root(variance, steps.eps(eps)), x)
-    answer = answer if weight is None else steps.scale(answer, weight, bias)
-    return steps.finish(answer if bias is None else steps.shift(answer, bias, weight))
-
-
-def _variance(x: Any, axis: Any = -1, keepdims: bool = True) -> Any:
-    return x.var(axis, keepdims=keepdims)
-
-
-STEPS = {
-    "promote": lambda x: x.astype(numpy.float64),
-    "before": lambda x, weight: x,
-    "mean": lambda x: x.mean(-1, keepdims=True),
-    "centre": lambda x, mean: x - mean,
-    "variance": lambda x, mean: _variance(x),
-    "eps": eps_of(EPS),
-    "root": lambda variance, eps: numpy.sqrt(variance + eps),
-    "divide": lambda centred, root, x: centred / root,
-    "scale": lambda normed, weight, bias: normed * weight,
-    "shift": lambda scaled, bias, weight: scaled + bias,
-    "finish": lambda answer: answer,
-}
 
 USE = Words(
     "(x - mean) / sqrt(var + eps) * weight + bias, with mean and var over the last axis",
@@ -69,7 +21,7 @@ AXIS = r"axis|dim|\(0|\(1"
 
 def _over(axis: Any) -> dict[str, Any]:
     """Mean and variance over other axes."""
-    return {"mean": lambda x: x.mean(axis, keepdims=True), "variance": lambda x, mean: _variance(x, axis)}
+    return {"mean": lambda x: x.mean(axis, keepdims=True), "variance": lambda x, mean: variance(x, axis)}
 
 
 MISTAKES = (
@@ -233,7 +185,7 @@ MISTAKES = (
         "all_axes_but_the_first",
         {
             "mean": lambda x: x.mean(tuple(range(1, x.ndim)), keepdims=True),
-            "variance": lambda x, mean: _variance(x, tuple(range(1, x.ndim))),
+            "variance": lambda x, mean: variance(x, tuple(range(1, x.ndim))),
         },
         (
             "mean and variance run over all axes but the batch: the tokens of a sequence mix",
@@ -245,7 +197,7 @@ MISTAKES = (
     ),
     mistake(
         "first_axis_in_variance",
-        {"variance": lambda x, mean: _variance(x, 0)},
+        {"variance": lambda x, mean: variance(x, 0)},
         ("the variance runs over axis 0, the mean over the last", "方差沿第 0 轴，均值沿最后一轴"),
         LAST,
         None,
@@ -253,7 +205,7 @@ MISTAKES = (
     ),
     mistake(
         "all_axes_in_variance",
-        {"variance": lambda x, mean: _variance(x, None)},
+        {"variance": lambda x, mean: variance(x, None)},
         ("the variance is that of the whole array", "方差取的是整个数组的"),
         LAST,
         Words("for a single vector the two are the same", "只有一个向量时两者相同"),
@@ -280,7 +232,7 @@ MISTAKES = (
     ),
     mistake(
         "no_keepdims_in_variance",
-        {"variance": lambda x, mean: _variance(x, -1, False)},
+        {"variance": lambda x, mean: variance(x, -1, False)},
         (
             "the variance lost its axis (no keepdims): each row gets other rows' variances",
             "方差丢掉了轴（没有 keepdims）：每一行用的是别的行的方差",
@@ -291,7 +243,7 @@ MISTAKES = (
     ),
     mistake(
         "no_keepdims",
-        {"mean": lambda x: x.mean(-1), "variance": lambda x, mean: _variance(x, -1, False)},
+        {"mean": lambda x: x.mean(-1), "variance": lambda x, mean: variance(x, -1, False)},
         ("mean and variance lost their axis (no keepdims)", "均值与方差都丢掉了轴（没有 keepdims）"),
         LAST,
         SQUARE,
@@ -382,94 +334,5 @@ MISTAKES = (
         Words("compute in float32", "请用 float32 计算"),
         Words("small numbers are off in the fourth decimal alone", "数值小时只有第四位小数不对"),
         r"16|half",
-    ),
-)
-
-
-NO_BIAS = Words("a weight without a bias", "只有权重而没有偏置")
-
-
-def probes() -> tuple[Probe, ...]:
-    """With and without weights and eps; a vector, rows of unlike mean and size, square ones, three axes, small and equal numbers."""
-    random = numpy.random.default_rng(9)
-
-    def drawn(*shape: int) -> Any:
-        return random.standard_normal(shape) * (1 + random.random((*shape[:-1], 1))) + random.standard_normal((*shape[:-1], 1)) * 2
-
-    def weighted(*shape: int) -> Inputs:
-        return {"x": drawn(*shape), "weight": random.standard_normal(shape[-1]) + 1.5, "bias": random.standard_normal(shape[-1])}
-
-    def without_bias(*shape: int) -> Inputs:
-        return {name: value for name, value in weighted(*shape).items() if name != "bias"}
-
-    ones = {"weight": numpy.array([1.0, 2.0, 0.5, 3.0]), "bias": numpy.array([0.0, 1.0, -1.0, 0.5])}
-    return (
-        Probe("vector", {"x": drawn(5)}, VECTOR),
-        Probe("rows", {"x": drawn(3, 5)}, ROWS),
-        Probe("square", {"x": drawn(4, 4)}, ROWS),
-        Probe("three axes", {"x": drawn(2, 3, 4)}, ROWS),
-        Probe("small numbers", {"x": drawn(3, 4) * 1e-3}, ROWS),
-        Probe("equal numbers", {"x": numpy.array([[2.0, 2.0, 2.0, 2.0], [1.0, 2.0, 3.0, 5.0]])}, ROWS),
-        Probe("weight alone", without_bias(3, 5), NO_BIAS),
-        Probe("weight alone, square", without_bias(4, 4), NO_BIAS),
-        Probe("weight alone, three axes", without_bias(2, 3, 4), NO_BIAS),
-        Probe("weight alone, small numbers", {"x": drawn(3, 4) * 1e-3, "weight": ones["weight"]}, NO_BIAS),
-        Probe("weighted vector", weighted(5), VECTOR),
-        Probe("weighted rows", weighted(3, 5), ROWS),
-        Probe("weighted square", weighted(4, 4), ROWS),
-        Probe("weighted, three axes", weighted(2, 3, 4), ROWS),
-        Probe("weighted, small numbers", ones | {"x": drawn(3, 4) * 1e-3}, ROWS),
-        Probe("weighted, equal numbers", ones | {"x": numpy.array([[2.0, 2.0, 2.0, 2.0], [1.0, 2.0, 3.0, 5.0]])}, ROWS),
-        Probe("weighted, large numbers", ones | {"x": drawn(3, 4) * 400}, ROWS),
-        Probe("large numbers", {"x": drawn(3, 4) * 400}, ROWS),
-        Probe("given eps", {"x": drawn(3, 5), "eps": 0.3}, ROWS),
-        Probe("weighted, given eps", weighted(3, 5) | {"eps": 0.3}, ROWS),
-        Probe("half precision", {"x": numpy.array([[300.0, -700.0, 500.0, 100.0]], numpy.float16)}, caution=HALF),
-        Probe("weighted, half precision", ones | {"x": numpy.array([[300.0, -700.0, 500.0, 100.0]], numpy.float16)}, caution=HALF),
-        Probe("whole numbers", {"x": numpy.array([[1, 2, 4, 8]])}, caution=WHOLE),
-    )
-
-
-EXERCISE = Exercise(
-    name="layer_norm",
-    title=Words("LayerNorm", "LayerNorm"),
-    definition=functions.layer_norm,
-    recipe=recipe,
-    steps=STEPS,
-    roles=(
-        Role("x", ("input", "inputs", "z", "a", "h", "hidden", "hidden_states", "features", "in_features", "arr", "data")),
-        Role(
-            "weight",
-            ("gamma", "g", "w", "weights", "a_2", "a2", "alpha", "ln_weight"),
-            is_weight=True,
-            held_as=("scale", "gain", "g", "gamma", "norm", "ln", "a"),
-        ),
-        Role(
-            "bias",
-            ("beta", "b", "shift", "b_2", "b2", "ln_bias"),
-            is_weight=True,
-            is_optional=True,
-            held_as=("shift", "beta", "offset", "norm", "ln"),
-        ),
-        Role("eps", ("epsilon", "e", "ep", "layer_norm_eps", "layer_norm_epsilon"), neutral=EPS),
-        Role("ln_param", (), neutral={}),
-        *size_roles(),
-    ),
-    called=r"^(?!.*(back|grad|rms|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
-    probes=probes,
-    mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), RETURNS),
-    recoveries=(eps_recovery(EPS, ROOT),),
-    equation="layer_norm(x) = (x - mean x) / √(var x + eps) · weight + bias",
-    hints=(
-        Words("Every vector is treated alone: its own mean, its own variance.", "每个向量单独处理：用它自己的均值和方差。"),
-        Words(
-            "Subtract the mean, divide by the root of variance plus eps; both over the last axis.",
-            "减去均值，再除以“方差加 eps”的平方根；都沿最后一轴。",
-        ),
-        Words(
-            "(x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * weight + bias",
-            "(x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * weight + bias",
-        ),
     ),
 )

@@ -1,0 +1,66 @@
+"""A function whose weights come in one tree, as JAX's do: beside the function of its file that makes such a tree it is a class."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from headway.practice.diagnosis.subject import Subject, parameters_of
+
+PARAMS = ("params", "parameters", "weights", "p", "layer_params", "theta")
+KEYS = ("key", "rng", "rng_key", "prng_key", "seed", "random_state")
+MAKES = r"init|make|create|new"
+
+
+def held(subject: Subject, library: str) -> Subject | None:
+    """The function as a class that holds its tree; None where it takes none, or its file makes none."""
+    taken = [each.name for each in subject.parameters if each.name.lower() in PARAMS]
+    makers = _makers(subject) if taken else []
+    if not makers:
+        return None
+    params, maker = taken[0], makers[0]
+    made, function = [each for each in parameters_of(maker) if each.name.lower() not in KEYS], subject.value
+    keys = [each.name for each in parameters_of(maker) if each.name.lower() in KEYS]
+
+    class Holder:
+        def __init__(self, **sizes: Any) -> None:
+            self.params = maker(**sizes, **{name: _key(name, library) for name in keys})
+
+        def __call__(self, **given: Any) -> Any:
+            return function(**{params: self.params}, **given)
+
+    own = [each for each in subject.parameters if each.name != params]
+    bound = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *_named(own)]
+    Holder.__signature__ = inspect.Signature(_named(made))  # type: ignore[attr-defined]
+    Holder.__call__.__signature__ = inspect.Signature(bound)  # type: ignore[attr-defined]
+    Holder.__module__ = function.__module__
+    return replace(subject, value=Holder)
+
+
+def _named(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    return [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+
+
+def _makers(subject: Subject) -> list[Callable[..., Any]]:
+    """The functions of the same file that may make the tree: first that whose name has most in common with the subject's."""
+    names = vars(subject.module) if subject.module is not None else {}
+    makers = [name for name, value in names.items() if inspect.isfunction(value) and re.search(MAKES, name, re.IGNORECASE)]
+    words = set(re.findall("[a-z]+", subject.name.lower()))
+    makers.sort(key=lambda name: -len(words & set(re.findall("[a-z]+", name.lower()))))
+    return [names[name] for name in makers]
+
+
+def _key(name: str, library: str) -> Any:
+    """What a maker draws from."""
+    if "seed" in name.lower():
+        return 0
+    if library == "jax":
+        import jax
+
+        return jax.random.PRNGKey(0)
+    import numpy
+
+    return numpy.random.default_rng(0)

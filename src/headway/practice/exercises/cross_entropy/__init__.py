@@ -1,0 +1,162 @@
+"""cross_entropy: the mean of -log softmax(logits)[target]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercises.cross_entropy.mistakes import MISTAKES
+from headway.practice.exercises.cross_entropy.recoveries import RECOVERIES
+from headway.practice.exercises.cross_entropy.steps import STEPS, softmax
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None) -> Any:
+    """The definition in steps: operands, log_probs, counts, targets, pick, unit, reduce, finish."""
+    logits, targets = steps.operands(logits.astype(numpy.float64), targets)
+    counts = steps.counts(targets, ignored)
+    surprise = -steps.unit() * steps.pick(steps.log_probs(logits), steps.targets(numpy.where(counts, targets, 0)))
+    return steps.finish(steps.reduce(surprise, counts, logits))
+
+
+BATCH = Words("a batch of sequences (batch, seq, vocab)", "一批序列 (batch, seq, vocab)")
+OTHERWISE = Words(
+    "of (batch, seq, vocab) it does not take the mean over all tokens: flatten to (batch · seq, vocab) first",
+    "对 (batch, seq, vocab) 它取的不是全部词元的平均：请先展平成 (batch · seq, vocab)",
+)
+SINGLE = Words("a single row", "单独一行")
+
+
+def probes() -> tuple[Probe, ...]:
+    """Rows, as many rows as classes, a batch of sequences; large and hard logits; ignored targets; one row alone."""
+    random = numpy.random.default_rng(14)
+
+    def drawn(*shape: int) -> Inputs:
+        return {"logits": random.standard_normal(shape) * 1.5, "targets": random.integers(0, shape[-1], shape[:-1])}
+
+    return (
+        Probe("rows", drawn(3, 5) | {"targets": numpy.array([4, 0, 2])}),
+        Probe("more rows than classes", drawn(6, 4) | {"targets": numpy.array([3, 0, 2, 2, 1, 0])}),
+        Probe("as many rows as classes", drawn(4, 4) | {"targets": numpy.array([3, 0, 1, 1])}),
+        Probe("large logits", {"logits": numpy.array([[1000.0, 1001.0, 1002.0], [900.0, 901.0, 900.5]]), "targets": numpy.array([2, 1])}),
+        Probe("small logits", {"logits": numpy.array([[-1000.0, -1003.0, -1001.0], [0.5, 1.0, 0.0]]), "targets": numpy.array([1, 1])}),
+        Probe("hard logits", {"logits": numpy.array([[0.0, 1000.0, 2.0], [40.0, -40.0, 0.0]]), "targets": numpy.array([0, 1])}),
+        Probe("sequences", drawn(2, 3, 5), BATCH, OTHERWISE),
+        Probe("one row", {"logits": random.standard_normal(5), "targets": numpy.array(3)}, SINGLE),
+        Probe("ignored", drawn(5, 4) | {"targets": numpy.array([3, -100, 1, -100, 0]), "ignored": -100}),
+        Probe("ignored class", drawn(5, 4) | {"targets": numpy.array([3, 2, 1, 2, 0]), "ignored": 2}),
+        Probe(
+            "ignored in sequences",
+            drawn(2, 3, 5) | {"targets": numpy.array([[3, 1, -100], [4, -100, -100]]), "ignored": -100},
+            BATCH,
+            OTHERWISE,
+        ),
+    )
+
+
+def _probabilities(inputs: Inputs) -> Inputs | None:
+    """Probabilities, where none rounds to 0: what a function makes of log(0) is its own affair."""
+    probabilities = softmax(inputs["logits"])
+    return inputs | {"logits": probabilities} if probabilities.min() > 1e-3 else None
+
+
+def _hot(inputs: Inputs) -> Inputs:
+    """One-hot targets; who leaves some out by their number takes numbers."""
+    return inputs if "ignored" in inputs else inputs | {"targets": numpy.eye(inputs["logits"].shape[-1])[inputs["targets"]]}
+
+
+PROBABILITIES = Words(
+    "it takes probabilities, not logits: the softmax is its caller's", "它接受的是概率而不是 logits：softmax 由调用者完成"
+)
+CALLED_PROBABILITIES = r"prob|pred|hat|^p$|^q$|^y_?p|output|softmax"
+
+
+def _with_floor(floor: float) -> Convention:
+    says = Words(f"{PROBABILITIES.en}; it adds {floor:g} before the logarithm", f"{PROBABILITIES.zh}；取对数之前加了 {floor:g}")
+    steps = {"log_probs": lambda logits: numpy.log(softmax(logits) + floor)}
+    return Convention(says, _probabilities, role="logits", named=CALLED_PROBABILITIES, steps=steps)
+
+
+EXERCISE = Exercise(
+    name="cross_entropy",
+    title=Words("cross-entropy", "交叉熵"),
+    definition=functions.cross_entropy,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role(
+            "logits",
+            (
+                "inputs",
+                "input",
+                "x",
+                "scores",
+                "outputs",
+                "output",
+                "y_pred",
+                "preds",
+                "pred",
+                "predictions",
+                "z",
+                "y_hat",
+                "probs",
+                "probabilities",
+                "predicted_probs",
+                "p",
+                "q",
+                "yhat",
+                "softmax_output",
+            ),
+        ),
+        Role(
+            "targets",
+            (
+                "target",
+                "labels",
+                "y",
+                "y_true",
+                "label",
+                "true_labels",
+                "ids",
+                "t",
+                "ground_truth",
+                "targets_ids",
+                "token_ids",
+                "one_hot",
+                "y_onehot",
+            ),
+        ),
+        Role("ignored", ("ignore_index", "pad_id", "padding_idx", "pad_token_id", "ignored_index", "pad_idx", "pad", "ignore")),
+    ),
+    called=r"^(?!.*(binary|bce|back|grad|deriv|regression)).*(cross_?entropy|nll|softmax_loss|(^|_)ce(_loss)?$|neg(ative)?_?log|lm_loss)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (
+            Convention(),
+            Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
+            *(_with_floor(floor) for floor in (1e-8, 1e-7)),
+        ),
+        (Convention(), Convention(Words("your targets are one-hot vectors", "你的目标是 one-hot 向量"), _hot, role="targets")),
+        (
+            Convention(),
+            Convention(
+                Words("it returns more than the loss; its first value was checked", "它返回的不止损失；检查的是第一个值"),
+                decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
+            ),
+        ),
+    ),
+    recoveries=RECOVERIES,
+    equation="cross_entropy(logits, targets) = mean of -log softmax(logits)[target]",
+    hints=(
+        Words("How surprised is the model at the right answer? Average that over the rows.", "模型对正确答案有多“意外”？对各行取平均。"),
+        Words(
+            "The surprise is -log of the probability; take log_softmax, and no probability is formed.",
+            "意外程度是概率的 -log；直接用 log_softmax，不必算出概率。",
+        ),
+        Words("-log_softmax(logits)[np.arange(n), targets].mean()", "-log_softmax(logits)[np.arange(n), targets].mean()"),
+    ),
+)

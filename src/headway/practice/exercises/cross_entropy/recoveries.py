@@ -1,0 +1,90 @@
+"""The numbers that are read off a loss: its unit, and what it adds before the logarithm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.compare import Raised
+from headway.practice.exercise import Inputs, Recovery
+from headway.practice.exercises.cross_entropy.mistakes import LSE
+from headway.practice.exercises.cross_entropy.steps import log_softmax, pick, softmax
+from headway.practice.exercises.log_softmax import SMALL
+from headway.practice.words import Words
+
+
+def _unit(ask: Any) -> list[tuple[Inputs, float]]:
+    """The factor on the loss, which is 1/ln 2 in bits."""
+    measured = []
+    for vocab_size in (4, 7):
+        inputs = {
+            "logits": numpy.linspace(-1, 1, 3 * vocab_size).reshape(3, vocab_size) ** 3,
+            "targets": numpy.array([1, 0, vocab_size - 1]),
+        }
+        answer = ask(inputs)
+        if isinstance(answer, Raised) or numpy.shape(answer) != () or not numpy.isfinite(answer):
+            return []
+        measured.append((inputs, float(answer) / float(-pick(log_softmax(inputs["logits"]), inputs["targets"]).mean())))
+    is_named = min(abs(measured[0][1] - each) for each in (3, -1, 1 / 4)) < 1e-5
+    return [] if is_named else measured
+
+
+def _floor(ask: Any) -> list[tuple[Inputs, float]]:
+    """What is left of a probability of 0 before its logarithm is taken."""
+    inputs = {"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([1, 1])}
+    answer = ask(inputs)
+    if isinstance(answer, Raised) or numpy.shape(answer) != () or not 1 < float(answer) < 700:
+        return []
+    return [(inputs, float(numpy.exp(-numpy.float64(answer))))]
+
+
+RECOVERIES = (
+    Recovery(
+        "unit",
+        "unit",
+        measure=_unit,
+        wrong=lambda number_of: lambda: number_of({}),
+        sizes=lambda inputs: {},
+        right=lambda inputs: 1.0,
+        right_name="nats",
+        says=Words(
+            "your loss is {value}{names} times the right one (1/ln 2 = 1.443: bits where nats are asked)",
+            "你的损失是正确值的 {value}{names} 倍（若为 1/ln 2 = 1.443，则是以比特而非奈特计）",
+        ),
+        fix=Words("use the natural logarithm", "使用自然对数"),
+        pattern=r"log2|log10|\*|/",
+    ),
+    Recovery(
+        "floor",
+        "log_probs",
+        measure=_floor,
+        wrong=lambda number_of: lambda logits: numpy.log(softmax(logits) + number_of({})),
+        sizes=lambda inputs: {},
+        right=lambda inputs: 0.0,
+        right_name="nothing",
+        says=Words(
+            "{value} is added to the probabilities before the logarithm: a wrong, certain model is punished far too little",
+            "取对数之前给概率加了 {value}：模型错得很肯定时，惩罚太轻",
+        ),
+        fix=LSE,
+        hides=SMALL,
+        pattern=r"1e-|eps",
+    ),
+    Recovery(
+        "clipped_at",
+        "log_probs",
+        measure=_floor,
+        wrong=lambda number_of: lambda logits: numpy.log(numpy.maximum(softmax(logits), number_of({}))),
+        sizes=lambda inputs: {},
+        right=lambda inputs: 0.0,
+        right_name="nothing",
+        says=Words(
+            "probabilities are kept from falling below {value}: a wrong, certain model is punished far too little",
+            "概率被限制为不小于 {value}：模型错得很肯定时，惩罚太轻",
+        ),
+        fix=LSE,
+        hides=SMALL,
+        pattern=r"clip|clamp|max|1e-|eps",
+    ),
+)

@@ -1,0 +1,46 @@
+"""The steps of cross-entropy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+
+def softmax(x: Any, axis: Any = -1) -> Any:
+    """The definition's, on NumPy."""
+    powers = numpy.exp(x - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+def log_softmax(x: Any, axis: Any = -1) -> Any:
+    """The definition's, on NumPy."""
+    shifted = x - x.max(axis, keepdims=True)
+    return shifted - numpy.log(numpy.exp(shifted).sum(axis, keepdims=True))
+
+
+def pick(log_probs: Any, targets: Any) -> Any:
+    """Each row's number at its target."""
+    return numpy.take_along_axis(log_probs, targets[..., None], -1)[..., 0]
+
+
+def mean(surprise: Any, counts: Any, logits: Any) -> Any:
+    """The mean over the rows that count."""
+    return numpy.where(counts, surprise, 0).sum() / max(counts.sum(), 1)
+
+
+def one_hot(log_probs: Any, targets: Any) -> Any:
+    """1 at each row's target, 0 elsewhere."""
+    return numpy.eye(log_probs.shape[-1])[targets]
+
+
+STEPS = {
+    "operands": lambda logits, targets: (logits, targets),
+    "log_probs": log_softmax,
+    "counts": lambda targets, ignored: numpy.ones(targets.shape, bool) if ignored is None else targets != ignored,
+    "targets": lambda targets: targets,
+    "pick": pick,
+    "unit": lambda: 1.0,
+    "reduce": mean,
+    "finish": lambda loss: loss,
+}

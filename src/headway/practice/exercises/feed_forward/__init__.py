@@ -1,0 +1,209 @@
+"""feed_forward: activation(x @ upᵀ + bias) @ downᵀ + bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.functions import FeedForwardWeights, LinearWeights
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercises.feed_forward.mistakes import MISTAKES
+from headway.practice.exercises.feed_forward.recoveries import RECOVERIES, drawn
+from headway.practice.exercises.feed_forward.steps import STEPS
+from headway.practice.recipes.activations import gelu, gelu_tanh, relu, silu
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
+    """The definition in steps: before, weights, up, up_bias, bend (with activation), down, down_bias, finish."""
+    up, down = steps.weights(up_weight, down_weight)
+    given = steps.before(x, steps.activation)
+    hidden = steps.bend(steps.up_bias(steps.up(given, up), up_bias), steps.activation)
+    answer = steps.down_bias(steps.down(steps.middle(hidden, up_bias), down), down_bias)
+    return steps.finish(answer, x, steps.activation)
+
+
+def definition(x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
+    """headway.functions takes the weights as a tree."""
+    return functions.feed_forward(x, FeedForwardWeights(LinearWeights(up_weight, up_bias), LinearWeights(down_weight, down_bias)))
+
+
+QUIET = Words("", "")
+VECTOR = Words("a single vector", "单个向量")
+BATCH = Words("more than one leading axis", "多于一个的前导轴")
+
+
+def probes() -> tuple[Probe, ...]:
+    """Without and with biases; rows, a vector, three axes, an inside as wide as x, numbers below 0 alone."""
+    random = numpy.random.default_rng(12)
+
+    def biased(*shape: int, inner: int = 12) -> Inputs:
+        return drawn(random, *shape, inner=inner) | {
+            "up_bias": random.standard_normal(inner),
+            "down_bias": random.standard_normal(shape[-1]),
+        }
+
+    return (
+        Probe("rows", drawn(random, 5, 3)),
+        Probe("vector", drawn(random, 3), VECTOR),
+        Probe("three axes", drawn(random, 2, 5, 3), BATCH),
+        Probe("as wide inside", drawn(random, 5, 4, inner=4), QUIET),
+        Probe("rows with biases", biased(5, 3)),
+        Probe("zeros with biases", biased(5, 3) | {"x": numpy.zeros((5, 3))}),
+        Probe("vector with biases", biased(3), VECTOR),
+        Probe("three axes with biases", biased(2, 5, 3), BATCH),
+        Probe("as wide inside, with biases", biased(4, 4, inner=4), QUIET),
+    )
+
+
+def _layers(inputs: Inputs) -> Inputs:
+    """As GPT-2's parameters come: {"w": (in, out), "b": (out,)}."""
+    layers = {
+        f"{name}_weight": {
+            "w": inputs[f"{name}_weight"].T,
+            "b": inputs.get(f"{name}_bias", numpy.zeros(len(inputs[f"{name}_weight"]))),
+        }
+        for name in ("up", "down")
+    }
+    return {name: value for name, value in inputs.items() if not name.endswith("_bias")} | layers
+
+
+def turned(*names: str) -> Any:
+    """Weights as (in, out)."""
+    return lambda inputs: inputs | {name: numpy.ascontiguousarray(inputs[name].T) for name in names if inputs.get(name) is not None}
+
+
+ACTIVATIONS = (
+    (Words("its activation is ReLU", "它的激活函数是 ReLU"), relu),
+    (Words("its activation is GELU, the exact form", "它的激活函数是 GELU（精确形式）"), gelu),
+    (Words("its activation is GELU, the tanh form", "它的激活函数是 GELU（tanh 形式）"), gelu_tanh),
+    (Words("its activation is SiLU", "它的激活函数是 SiLU"), silu),
+)
+
+EXERCISE = Exercise(
+    name="feed_forward",
+    title=Words("feed-forward layer (MLP)", "前馈网络（MLP）"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("x", ("input", "inputs", "h", "hidden", "hidden_states", "in_features", "z")),
+        Role(
+            "up_weight",
+            (
+                "w1",
+                "w_1",
+                "w_up",
+                "up",
+                "w_in",
+                "w_fc",
+                "fc1_weight",
+                "fc1",
+                "c_fc",
+                "wi",
+                "w_i",
+                "weight1",
+                "w1_weight",
+                "up_proj",
+                "linear1_weight",
+                "c_fc_w",
+            ),
+            is_weight=True,
+            held_as=("fc1", "linear1", "up", "in", "first", "w1", "wi"),
+        ),
+        Role(
+            "up_bias",
+            ("b1", "b_1", "b_up", "b_in", "fc1_bias", "bias1", "up_b", "b_fc", "linear1_bias", "c_fc_b"),
+            is_weight=True,
+            is_optional=True,
+        ),
+        Role(
+            "down_weight",
+            (
+                "w2",
+                "w_2",
+                "w_down",
+                "down",
+                "w_out",
+                "w_proj",
+                "fc2_weight",
+                "fc2",
+                "c_proj",
+                "wo",
+                "w_o",
+                "weight2",
+                "w2_weight",
+                "down_proj",
+                "linear2_weight",
+                "c_proj_w",
+            ),
+            is_weight=True,
+            held_as=("fc2", "linear2", "down", "out", "second", "w2", "wo"),
+        ),
+        Role(
+            "down_bias",
+            ("b2", "b_2", "b_down", "b_out", "fc2_bias", "bias2", "down_b", "b_proj", "linear2_bias", "c_proj_b"),
+            is_weight=True,
+            is_optional=True,
+        ),
+        Role("activation", ("act", "act_fn", "activation_fn", "nonlinearity", "act_layer"), neutral=lambda inputs: lambda x: x * (x > 0)),
+        Role(
+            "hidden_size",
+            ("d_model", "dim", "d", "emb_dim", "n_embd", "embed_dim", "embed_size", "model_dim", "d_in", "input_dim", "n_embed"),
+            is_size=True,
+            size_of=lambda inputs: inputs["x"].shape[-1] if "x" in inputs else None,
+        ),
+        Role(
+            "intermediate_size",
+            (
+                "d_ff",
+                "hidden_dim",
+                "ff_dim",
+                "d_hidden",
+                "dim_feedforward",
+                "d_inner",
+                "n_inner",
+                "ffn_dim",
+                "dim_ff",
+                "inner_dim",
+                "hidden",
+                "d_hid",
+            ),
+            is_size=True,
+            size_of=lambda inputs: inputs["up_weight"].shape[0] if "up_weight" in inputs else None,
+        ),
+        Role("has_bias", ("bias", "use_bias", "add_bias"), is_size=True, size_of=lambda inputs: "up_bias" in inputs),
+    ),
+    called=r"^(?!.*(gated|glu|swi|llama|qwen|gemma|mistral|moe|expert|back|grad|block|layer_?norm|sublayer|mixer)).*(feed_?forward|ffn|mlp|position_?wise|^ff$)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (
+            Convention(),
+            Convention(
+                Words("your weights are (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"),
+                turned("up_weight", "down_weight"),
+                undo=turned("up_weight", "down_weight"),
+                role="up_weight",
+            ),
+            Convention(
+                Words("your layers are dicts of w (in, out) and b", "你的层是字典：w (in, out) 与 b"),
+                _layers,
+                role="up_weight",
+                named=r"^(?!held_).*(fc|layer|params)",
+                without="up_bias",
+            ),
+        ),
+        tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),
+    ),
+    recoveries=RECOVERIES,
+    related=("gated_feed_forward",),
+    equation="feed_forward(x) = activation(x @ upᵀ + up_bias) @ downᵀ + down_bias",
+    hints=(
+        Words("Widen, bend, and narrow again; every position alone.", "先变宽，再激活，再变窄；每个位置单独处理。"),
+        Words("Two linear maps with one activation between them.", "两次线性映射，中间一次激活。"),
+        Words("activation(x @ up.T + up_bias) @ down.T + down_bias", "activation(x @ up.T + up_bias) @ down.T + down_bias"),
+    ),
+)

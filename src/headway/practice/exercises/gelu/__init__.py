@@ -1,0 +1,82 @@
+"""gelu: x · Φ(x), exactly or in the tanh form of GPT-2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercises.gelu.mistakes import MISTAKES, instead
+from headway.practice.exercises.gelu.recoveries import RECOVERIES
+from headway.practice.exercises.gelu.steps import STEPS
+from headway.practice.recipes.activations import ARRAYS, X_NAMES, floating, probes_of, quick_gelu
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, x: Any, approximate: str | None = None) -> Any:
+    """The definition in steps: form, then inner_exact and erf, or inner_tanh and tanh; one, half, apply."""
+    x = floating(x)
+    is_tanh = (approximate or steps.form()) == "tanh"
+    bent = (
+        steps.tanh(steps.inner_tanh(x, steps.factor(), steps.coefficient(), steps.cube)) if is_tanh else steps.erf(x * steps.erf_factor())
+    )
+    return steps.apply(x, steps.half() * (steps.one() + bent))
+
+
+def definition(x: Any, approximate: str = "none") -> Any:
+    """headway.functions has the two forms as two functions."""
+    return (functions.gelu_tanh if approximate == "tanh" else functions.gelu)(x)
+
+
+def probes() -> tuple[Probe, ...]:
+    """The usual ones, where the two forms differ most, and both forms for who takes an argument for it."""
+    random = numpy.random.default_rng(4)
+    return probes_of(
+        Probe("where the forms differ", {"x": numpy.array([-2.7, -2.2, 2.2, 2.7])}, ARRAYS),
+        Probe("asked for tanh", {"x": random.standard_normal(6) * 2, "approximate": "tanh"}, ARRAYS),
+        Probe("asked for the exact form", {"x": random.standard_normal(6) * 2, "approximate": "none"}, ARRAYS),
+    )
+
+
+def _as_flag(inputs: Inputs) -> Inputs:
+    return inputs | {"approximate": inputs["approximate"] == "tanh"} if "approximate" in inputs else inputs
+
+
+EXERCISE = Exercise(
+    name="gelu",
+    title=Words("GELU", "GELU"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(Role("x", X_NAMES), Role("approximate", ("approx", "approximation", "is_approximate", "use_tanh", "tanh"), neutral="none")),
+    called=r"(?<!r)gelu(?!_?back|_?grad|_?deriv|_?prime)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (
+            Convention(Words("it is the exact form, with erf", "这是精确形式，用 erf")),
+            Convention(Words("it is the tanh form, as in GPT-2", "这是 tanh 形式，与 GPT-2 相同"), steps={"form": lambda: "tanh"}),
+            Convention(
+                Words(
+                    "it is the sigmoid form, x · sigmoid(1.702 x), as its name says",
+                    "这是 sigmoid 形式 x · sigmoid(1.702 x)，与它的名字相符",
+                ),
+                steps=instead(quick_gelu),
+                called="quick",
+            ),
+        ),
+        (Convention(), Convention(encode=_as_flag, role="approximate")),
+    ),
+    recoveries=RECOVERIES,
+    equation="gelu(x) = x · Φ(x) = ½ x (1 + erf(x / √2)) ≈ ½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))",
+    hints=(
+        Words("The input is multiplied by the chance that a standard normal draw lies below it.", "输入乘以“标准正态随机数小于它”的概率。"),
+        Words("That chance is ½ (1 + erf(x / √2)).", "这个概率是 ½ (1 + erf(x / √2))。"),
+        Words(
+            "0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) is right too",
+            "写成 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) 也对",
+        ),
+    ),
+)

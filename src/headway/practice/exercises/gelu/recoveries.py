@@ -1,0 +1,134 @@
+"""The numbers that are read off a GELU: the factors in its forms."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Inputs, Recovery
+from headway.practice.exercises.gelu.mistakes import LARGE, TANH_FORM, USE
+from headway.practice.recipes.activations import answers_at, sigmoid
+from headway.practice.words import Words
+
+NUMBERS = numpy.array([-1.4, -0.9, -0.35, 0.45, 0.8, 1.3, 1.6])
+
+
+def _bent(ask: Any) -> Any:
+    """What stands behind 1 +: 2 · answer / x - 1; None where it does not lie between -1 and 1."""
+    answer = answers_at(ask, NUMBERS.tolist())
+    bent = None if answer is None else 2 * answer / NUMBERS - 1
+    return bent if bent is not None and (numpy.abs(bent) < 1).all() else None
+
+
+def _tanh_line(ask: Any) -> tuple[float, float] | None:
+    """The inner of tanh, per x, is factor + factor · coefficient · x²: both numbers, where it is a straight line over x²."""
+    bent = _bent(ask)
+    if bent is None:
+        return None
+    slope, start = numpy.polyfit(NUMBERS**2, numpy.arctanh(bent) / NUMBERS, 1)
+    rest = numpy.abs(numpy.arctanh(bent) / NUMBERS - start - slope * NUMBERS**2).max()
+    return (float(start), float(slope / start)) if rest < 2e-6 * max(abs(start), 1) and abs(start) > 1e-3 else None
+
+
+def _factor(ask: Any) -> list[tuple[Inputs, float]]:
+    found = _tanh_line(ask)
+    return [] if found is None or min(abs(found[0] - each) for each in (2 / math.pi, -math.sqrt(2 / math.pi))) < 1e-5 else [({}, found[0])]
+
+
+def _coefficient(ask: Any) -> list[tuple[Inputs, float]]:
+    found = _tanh_line(ask)
+    named = (0.0, 0.044715, -0.044715, 0.044715 / math.sqrt(2 / math.pi))
+    return [] if found is None or min(abs(found[1] - each) for each in named) < 1e-5 else [({}, found[1])]
+
+
+def _erf_factor(ask: Any) -> list[tuple[Inputs, float]]:
+    """The factor inside erf: the inverse of erf, per x, where that is the same everywhere."""
+    bent = _bent(ask)
+    if bent is None:
+        return []
+    inverse = [NormalDist().inv_cdf((1 + each) / 2) / math.sqrt(2) for each in bent]
+    factors = numpy.array(inverse) / NUMBERS
+    is_named = min(abs(factors[0] - each) for each in (1.0, -math.sqrt(0.5))) < 1e-5
+    return [] if numpy.ptp(factors) > 1e-5 * abs(factors[0]) or is_named else [({}, float(factors[0]))]
+
+
+def _sigmoid_factor(ask: Any) -> list[tuple[Inputs, float]]:
+    """The factor inside a sigmoid: tanh of half of it, where x is alone in it; 1 and 1.702 have names."""
+    bent = _bent(ask)
+    if bent is None:
+        return []
+    factors = 2 * numpy.arctanh(bent) / NUMBERS
+    is_named = min(abs(factors[0] - each) for each in (1.0, 1.702, 2 * math.sqrt(2 / math.pi), math.sqrt(2))) < 1e-5
+    return [] if numpy.ptp(factors) > 1e-5 * abs(factors[0]) or is_named else [({}, float(factors[0]))]
+
+
+def _recovery(name: str, measure: Any, right: float, right_name: str, says: Words, fix: Words, pattern: str) -> Recovery:
+    return Recovery(
+        name,
+        name,
+        measure=measure,
+        wrong=lambda number_of: lambda: number_of({}),
+        sizes=lambda inputs: {"(2/π)": 2 / math.pi, "π": math.pi, "√2/π": math.sqrt(2) / math.pi, "0.44715": 0.44715, "1.702": 1.702},
+        right=lambda inputs: right,
+        right_name=right_name,
+        says=says,
+        fix=fix,
+        hides=LARGE,
+        pattern=pattern,
+    )
+
+
+RECOVERIES = (
+    _recovery(
+        "factor",
+        _factor,
+        math.sqrt(2 / math.pi),
+        "√(2/π)",
+        Words(
+            "the factor inside your tanh is {value}{names}; it must be {right} = {right_name}",
+            "tanh 里的系数是 {value}{names}；应为 {right} = {right_name}",
+        ),
+        TANH_FORM,
+        r"pi|0\.79|sqrt",
+    ),
+    _recovery(
+        "coefficient",
+        _coefficient,
+        0.044715,
+        "0.044715",
+        Words("x³ has the coefficient {value}{names}; it must be {right_name}", "x³ 的系数是 {value}{names}；应为 {right_name}"),
+        TANH_FORM,
+        r"\.0?0?4\d*|\*\* *3",
+    ),
+    _recovery(
+        "erf_factor",
+        _erf_factor,
+        1 / math.sqrt(2),
+        "1/√2",
+        Words(
+            "the factor inside your erf is {value}{names}; it must be {right} = {right_name}",
+            "erf 里的系数是 {value}{names}；应为 {right} = {right_name}",
+        ),
+        USE,
+        r"erf",
+    ),
+    Recovery(
+        "sigmoid_factor",
+        "apply",
+        measure=_sigmoid_factor,
+        wrong=lambda number_of: lambda x, gate: x * sigmoid(number_of({}) * x),
+        sizes=lambda inputs: {"√(8/π)": math.sqrt(8 / math.pi), "1.7": 1.7},
+        right=lambda inputs: math.nan,
+        right_name="no sigmoid at all",
+        says=Words(
+            "it is a sigmoid form, x · sigmoid({value} x){names}; GELU is x · Φ(x)",
+            "这是 sigmoid 形式 x · sigmoid({value} x){names}；GELU 是 x · Φ(x)",
+        ),
+        fix=USE,
+        hides=LARGE,
+        pattern=r"sigmoid|exp",
+    ),
+)

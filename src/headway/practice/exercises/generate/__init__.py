@@ -1,0 +1,199 @@
+"""Greedy generation: ask the model for the next token, append it, and ask again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.arrays import array_namespace, asarray_like, cast
+from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercises.generate.calls import generate_calls
+from headway.practice.exercises.generate.conventions import CACHES, COUNTS, ENDS, MODELS, PROMPTS, RETURNED
+from headway.practice.exercises.generate.mistakes import MISTAKES
+from headway.practice.recipes.toy_model import ToyModel
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
+    """The definition in steps, per row: count, window, returned, at, choose, append, stop, give."""
+    rows = [_completed(steps, steps.model(model), row.tolist(), max_new_tokens, eos) for row in numpy.atleast_2d(prompt)]
+    answer = steps.batch(rows)
+    return answer[0] if numpy.ndim(prompt) == 1 else answer
+
+
+def _completed(steps: Any, model: Any, prompt: list[int], max_new_tokens: int, eos: int | None) -> numpy.ndarray:
+    ids = list(prompt)
+    for _ in range(steps.count(max_new_tokens, len(prompt))):
+        logits = steps.returned(model.logits(numpy.array(steps.window(ids, model.context_size, prompt))), len(ids) - len(prompt))
+        token = int(steps.choose(logits, steps.at(logits)))
+        is_end = steps.is_end(token, eos, ids)
+        if is_end and not steps.end_is_kept:
+            break
+        ids = steps.append(ids, token, model.context_size)
+        if is_end:
+            break
+    return numpy.array(steps.give(ids, prompt))
+
+
+def definition(model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
+    """The loop written out, over arrays."""
+    xp = array_namespace(prompt)
+    if prompt.ndim == 2:
+        return xp.stack([definition(model, row, max_new_tokens, eos) for row in prompt])
+    ids = prompt
+    for _ in range(max_new_tokens):
+        token = int(model(ids[-model.context_size :])[-1].argmax())
+        if token == eos:
+            break
+        ids = xp.concat([ids, cast(asarray_like([token], ids), ids.dtype)])
+    return ids
+
+
+STEPS: dict[str, Step] = {
+    "model": lambda model: model,
+    "count": lambda max_new_tokens, prompt_len: max_new_tokens,
+    "window": lambda ids, context_size, prompt: ids[-context_size:],
+    "returned": lambda logits, num_new: logits,
+    "at": lambda logits: logits[-1],
+    "choose": lambda logits, scores: scores.argmax(),
+    "is_end": lambda token, eos, ids: eos is not None and token == eos,
+    "end_is_kept": False,  # type: ignore[dict-item]
+    "append": lambda ids, token, context_size: [*ids, token],
+    "give": lambda ids, prompt: ids,
+    "batch": lambda rows: numpy.stack(rows) if len({len(row) for row in rows}) == 1 else rows,
+}
+
+BATCH = Words("a batch of prompts", "一批提示")
+END = Words("", "")
+
+
+def probes() -> tuple[Probe, ...]:
+    """A short text, one that outgrows the context, a prompt longer than it; stop tokens in the completion and in the prompt; a batch."""
+    model, other = ToyModel(3), ToyModel(8, context_size=4)
+    short: Inputs = {"model": model, "prompt": numpy.array([1, 7, 3]), "max_new_tokens": 3}
+    growing: Inputs = {"model": other, "prompt": numpy.array([2, 9]), "max_new_tokens": 7}
+    long = {"model": other, "prompt": numpy.array([5, 0, 8, 8, 1, 6]), "max_new_tokens": 5}
+    batch = {"model": model, "prompt": numpy.array([[4, 1, 10], [9, 2, 6]]), "max_new_tokens": 3}
+    roomy: Inputs = {"model": ToyModel(5, context_size=32), "prompt": numpy.array([8, 2, 0]), "max_new_tokens": 4}
+    end = int(definition(**growing)[4])
+    short_end = int(definition(**short)[4])
+    return (
+        Probe("short", short),
+        Probe("one token", short | {"max_new_tokens": 1, "prompt": numpy.array([6])}),
+        Probe("growing past the context", growing | {"context_size": 4}),
+        Probe("prompt longer than the context", long | {"context_size": 4}),
+        Probe("room to spare", roomy),
+        Probe("room to spare, and said", roomy | {"context_size": 32}),
+        Probe("batch", batch, BATCH),
+        Probe("stop token", growing | {"context_size": 4, "eos": end}),
+        Probe("stop token, short", short | {"eos": short_end}),
+        Probe("stop token, short, the context said", short | {"context_size": 6, "eos": short_end}),
+        Probe("stop token in the prompt", short | {"eos": 7}),
+    )
+
+
+EXERCISE = Exercise(
+    name="generate",
+    title=Words("greedy generation", "贪心生成"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role(
+            "model",
+            ("net", "gpt", "lm", "model_fn", "f", "fn", "forward", "predict", "logits_fn", "next_token_logits", "transformer", "llm", "m"),
+        ),
+        Role("params", ("weights", "parameters")),
+        Role("num_heads", ("n_head", "n_heads", "heads"), neutral=2),
+        Role(
+            "prompt",
+            (
+                "idx",
+                "inputs",
+                "ids",
+                "tokens",
+                "prompt_ids",
+                "input_ids",
+                "token_ids",
+                "context",
+                "x",
+                "start",
+                "start_ids",
+                "prompt_tokens",
+                "prompt_token_ids",
+                "input_tokens",
+                "seq",
+                "sequence",
+            ),
+        ),
+        Role(
+            "max_new_tokens",
+            (
+                "n_tokens_to_generate",
+                "num_tokens",
+                "n_tokens",
+                "n",
+                "max_tokens",
+                "n_new_tokens",
+                "num_new_tokens",
+                "steps",
+                "num_steps",
+                "length",
+                "max_length",
+                "max_len",
+                "k",
+                "new_tokens",
+                "num_tokens_to_generate",
+                "max_gen_len",
+                "n_new",
+                "total_len",
+            ),
+        ),
+        Role(
+            "context_size",
+            (
+                "context_length",
+                "block_size",
+                "max_seq_len",
+                "ctx",
+                "n_ctx",
+                "ctx_len",
+                "max_context",
+                "window",
+                "ctx_size",
+                "max_context_length",
+                "context_len",
+            ),
+            is_size=True,
+            size_of=lambda inputs: inputs["model"].context_size if "model" in inputs else None,
+        ),
+        Role(
+            "eos", ("eos_id", "eos_token_id", "stop_token", "stop_id", "end_token", "stop", "stop_token_id", "end_id", "eos_token", "eot")
+        ),
+        Role("temperature", ("t", "temp"), neutral=1.0),
+        Role("rng", ("generator", "key", "seed"), neutral=None),
+    ),
+    called=r"^(text|token|greedy|cached|gpt|llm)_?generator$|generat(e|ion)(?!.*(mask|data|positions|batch|square|key(?!_?val)))|greedy_?(decod|search|gen)|complete(_text)?$|^decode_?loop|autoregress",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(COUNTS, CACHES, MODELS, PROMPTS, RETURNED, ENDS),
+    equation="ids ← ids + [argmax model(ids[-context_size:])[-1]], max_new_tokens times",
+    hints=(
+        Words(
+            "The model says for every position what comes next; only what it says at the last is new.",
+            "模型为每个位置预测下一个词；只有最后一个位置的预测是新的。",
+        ),
+        Words(
+            "Crop what the model is given to its context, take the likeliest at the last position, append it.",
+            "把输入裁剪到上下文长度，取最后位置最可能的词，追加到末尾。",
+        ),
+        Words(
+            "for _ in range(max_new_tokens): ids.append(argmax(model(ids[-context_size:])[-1]))",
+            "for _ in range(max_new_tokens): ids.append(argmax(model(ids[-context_size:])[-1]))",
+        ),
+    ),
+    drawing="likeliest",
+    calls=generate_calls,
+    is_trained_through=False,
+)

@@ -1,0 +1,116 @@
+"""The right ways to write generate: what it takes for a model, what its model returns, what it returns itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Convention, Inputs
+from headway.practice.exercises.generate.tiny_gpt import TINY_GPT
+from headway.practice.words import Words
+
+
+def _listed(inputs: Inputs) -> Inputs:
+    return inputs | {"prompt": inputs["prompt"].tolist()}
+
+
+def _as_row(inputs: Inputs) -> Inputs:
+    return inputs | {"prompt": inputs["prompt"][None]} if inputs["prompt"].ndim == 1 else inputs
+
+
+def _of_row(answer: Any, inputs: Inputs) -> Any:
+    is_row = inputs["prompt"].ndim == 1 and isinstance(answer, numpy.ndarray) and answer.ndim == 2 and len(answer) == 1
+    return answer[0] if is_row else answer
+
+
+def _model_returning(form: str) -> Callable[[Inputs], Inputs]:
+    return lambda inputs: inputs | {"model": inputs["model"].returning(form)}
+
+
+def _with_prompt(answer: Any, inputs: Inputs) -> Any:
+    prompt = inputs["prompt"]
+    if answer is None or not isinstance(answer, numpy.ndarray) or answer.ndim != prompt.ndim:
+        return answer
+    return numpy.concatenate([prompt, answer.astype(prompt.dtype)], axis=-1)
+
+
+def _counting_prompt(inputs: Inputs) -> Inputs:
+    return inputs | {"max_new_tokens": inputs["max_new_tokens"] + inputs["prompt"].shape[-1]}
+
+
+def _with_cache(inputs: Inputs) -> Inputs | None:
+    """A model that insists on its cache; no text that outgrows its context, for which a cache has no room."""
+    model = inputs["model"]
+    is_short = inputs["prompt"].shape[-1] + inputs["max_new_tokens"] <= model.context_size
+    return inputs | {"model": model.needing_cache()} if is_short else None
+
+
+def _newest(logits: Any, num_new: int) -> Any:
+    """What a model with a cache returns: the logits of the tokens that it was just given."""
+    return logits if num_new == 0 else logits[-1:]
+
+
+def _as_params(inputs: Inputs) -> Inputs | None:
+    is_short = inputs["prompt"].ndim == 1 and inputs["prompt"].size + inputs["max_new_tokens"] <= TINY_GPT.context_size
+    if not is_short or "context_size" in inputs:
+        return None
+    rest = {name: value for name, value in inputs.items() if name != "model"}
+    return rest | {"params": TINY_GPT.params, "num_heads": TINY_GPT.num_heads}
+
+
+PROMPTS = (
+    Convention(decode=_of_row),
+    Convention(encode=_listed),
+    Convention(encode=_as_row, decode=_of_row),
+)
+MODELS = (
+    Convention(),
+    Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),
+    Convention(
+        Words("its model returns logits and something else: a loss, or a cache", "它的模型返回 logits 和另一个值：损失或缓存"),
+        _model_returning("pair"),
+        role="model",
+    ),
+    Convention(
+        Words("its model returns an object with .logits", "它的模型返回带 .logits 的对象"), _model_returning("attribute"), role="model"
+    ),
+    Convention(
+        Words("its model returns the logits of the last position only", "它的模型只返回最后一个位置的 logits"),
+        _model_returning("last"),
+        role="model",
+        named=r"next|last|scores",
+    ),
+    Convention(encode=_model_returning("lists"), role="model"),
+)
+CACHES = (
+    Convention(),
+    Convention(
+        Words(
+            "it keeps a key-value cache: texts that outgrow the model's context were not asked of it",
+            "它使用键值缓存：没有用超出模型上下文长度的文本来检查",
+        ),
+        _with_cache,
+        steps={"returned": _newest},
+        role="model",
+        said=r"cache|past|kv|pos",
+    ),
+)
+RETURNED = (
+    Convention(),
+    Convention(Words("it returns the new tokens without the prompt", "它只返回新生成的词，不含提示"), decode=_with_prompt),
+)
+ENDS = (
+    Convention(),
+    Convention(Words("its answer ends with the stop token", "它的结果包含停止词"), steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
+)
+COUNTS = (
+    Convention(),
+    Convention(
+        Words("its length counts the prompt", "它的长度包含提示"),
+        _counting_prompt,
+        role="max_new_tokens",
+        named=r"max_?len|total|^length|max_tokens_total|seq_?len",
+    ),
+)

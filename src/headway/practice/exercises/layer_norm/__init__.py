@@ -1,0 +1,113 @@
+"""layer_norm: (x - mean x) / √(var x + eps) · weight + bias."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.exercises.layer_norm.mistakes import MISTAKES, ROOT
+from headway.practice.exercises.layer_norm.steps import EPS, STEPS
+from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_recovery, size_roles
+from headway.practice.words import Words
+
+
+def recipe(steps: Any, x: Any, weight: Any = None, bias: Any = None, eps: float | None = None) -> Any:
+    """The definition in steps: promote, before, mean, centre, variance, eps, root, divide, scale, shift, finish."""
+    x = steps.before(steps.promote(x), weight)
+    mean = steps.mean(x)
+    variance = steps.variance(x, mean)
+    answer = steps.divide(steps.centre(x, mean), steps.root(variance, steps.eps(eps)), x)
+    answer = answer if weight is None else steps.scale(answer, weight, bias)
+    return steps.finish(answer if bias is None else steps.shift(answer, bias, weight))
+
+
+NO_BIAS = Words("a weight without a bias", "只有权重而没有偏置")
+
+
+def probes() -> tuple[Probe, ...]:
+    """With and without weights and eps; a vector, rows of unlike mean and size, square ones, three axes, small and equal numbers."""
+    random = numpy.random.default_rng(9)
+
+    def drawn(*shape: int) -> Any:
+        return random.standard_normal(shape) * (1 + random.random((*shape[:-1], 1))) + random.standard_normal((*shape[:-1], 1)) * 2
+
+    def weighted(*shape: int) -> Inputs:
+        return {"x": drawn(*shape), "weight": random.standard_normal(shape[-1]) + 1.5, "bias": random.standard_normal(shape[-1])}
+
+    def without_bias(*shape: int) -> Inputs:
+        return {name: value for name, value in weighted(*shape).items() if name != "bias"}
+
+    ones = {"weight": numpy.array([1.0, 2.0, 0.5, 3.0]), "bias": numpy.array([0.0, 1.0, -1.0, 0.5])}
+    return (
+        Probe("vector", {"x": drawn(5)}, VECTOR),
+        Probe("rows", {"x": drawn(3, 5)}, ROWS),
+        Probe("square", {"x": drawn(4, 4)}, ROWS),
+        Probe("three axes", {"x": drawn(2, 3, 4)}, ROWS),
+        Probe("small numbers", {"x": drawn(3, 4) * 1e-3}, ROWS),
+        Probe("equal numbers", {"x": numpy.array([[2.0, 2.0, 2.0, 2.0], [1.0, 2.0, 3.0, 5.0]])}, ROWS),
+        Probe("weight alone", without_bias(3, 5), NO_BIAS),
+        Probe("weight alone, square", without_bias(4, 4), NO_BIAS),
+        Probe("weight alone, three axes", without_bias(2, 3, 4), NO_BIAS),
+        Probe("weight alone, small numbers", {"x": drawn(3, 4) * 1e-3, "weight": ones["weight"]}, NO_BIAS),
+        Probe("weighted vector", weighted(5), VECTOR),
+        Probe("weighted rows", weighted(3, 5), ROWS),
+        Probe("weighted square", weighted(4, 4), ROWS),
+        Probe("weighted, three axes", weighted(2, 3, 4), ROWS),
+        Probe("weighted, small numbers", ones | {"x": drawn(3, 4) * 1e-3}, ROWS),
+        Probe("weighted, equal numbers", ones | {"x": numpy.array([[2.0, 2.0, 2.0, 2.0], [1.0, 2.0, 3.0, 5.0]])}, ROWS),
+        Probe("weighted, large numbers", ones | {"x": drawn(3, 4) * 400}, ROWS),
+        Probe("large numbers", {"x": drawn(3, 4) * 400}, ROWS),
+        Probe("given eps", {"x": drawn(3, 5), "eps": 0.3}, ROWS),
+        Probe("weighted, given eps", weighted(3, 5) | {"eps": 0.3}, ROWS),
+        Probe("half precision", {"x": numpy.array([[300.0, -700.0, 500.0, 100.0]], numpy.float16)}, caution=HALF),
+        Probe("weighted, half precision", ones | {"x": numpy.array([[300.0, -700.0, 500.0, 100.0]], numpy.float16)}, caution=HALF),
+        Probe("whole numbers", {"x": numpy.array([[1, 2, 4, 8]])}, caution=WHOLE),
+    )
+
+
+EXERCISE = Exercise(
+    name="layer_norm",
+    title=Words("LayerNorm", "LayerNorm"),
+    definition=functions.layer_norm,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("x", ("input", "inputs", "z", "a", "h", "hidden", "hidden_states", "features", "in_features", "arr", "data")),
+        Role(
+            "weight",
+            ("gamma", "g", "w", "weights", "a_2", "a2", "alpha", "ln_weight"),
+            is_weight=True,
+            held_as=("scale", "gain", "g", "gamma", "norm", "ln", "a"),
+        ),
+        Role(
+            "bias",
+            ("beta", "b", "shift", "b_2", "b2", "ln_bias"),
+            is_weight=True,
+            is_optional=True,
+            held_as=("shift", "beta", "offset", "norm", "ln"),
+        ),
+        Role("eps", ("epsilon", "e", "ep", "layer_norm_eps", "layer_norm_epsilon"), neutral=EPS),
+        Role("ln_param", (), neutral={}),
+        *size_roles(),
+    ),
+    called=r"^(?!.*(back|grad|rms|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(eps_conventions(EPS), RETURNS),
+    recoveries=(eps_recovery(EPS, ROOT),),
+    equation="layer_norm(x) = (x - mean x) / √(var x + eps) · weight + bias",
+    hints=(
+        Words("Every vector is treated alone: its own mean, its own variance.", "每个向量单独处理：用它自己的均值和方差。"),
+        Words(
+            "Subtract the mean, divide by the root of variance plus eps; both over the last axis.",
+            "减去均值，再除以“方差加 eps”的平方根；都沿最后一轴。",
+        ),
+        Words(
+            "(x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * weight + bias",
+            "(x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * weight + bias",
+        ),
+    ),
+)

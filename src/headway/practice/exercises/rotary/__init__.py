@@ -1,0 +1,191 @@
+"""Rotary positions: each pair of coordinates turns by position · theta^(-2i / head_dim)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.arrays import array_namespace, asarray_like, cast
+from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.exercises.rotary.conventions import ANGLES, AXES, BASES, LAYOUT, POSITIONS, PRECISION
+from headway.practice.exercises.rotary.mistakes import MISTAKES
+from headway.practice.exercises.rotary.recoveries import RECOVERIES
+from headway.practice.exercises.rotary.steps import STEPS
+from headway.practice.words import Words
+
+
+def recipe(
+    steps: Any,
+    x: Any,
+    key: Any = None,
+    positions: Any = None,
+    offset: int = 0,
+    theta: float = 10000.0,
+    cos: Any = None,
+    sin: Any = None,
+    **sizes: Any,
+) -> Any:
+    """The definition in steps: positions, frequencies, widen, split, turn, join; both for query and key."""
+
+    def turned(x: Any) -> Any:
+        if cos is None:
+            angles = steps.positions(x, positions, offset)[..., None] * steps.frequencies(x.shape[-1], theta)
+            both = numpy.cos(angles), numpy.sin(angles)
+        else:
+            both = cos, sin
+        a, b = steps.split(x)
+        return steps.join(*steps.turn(a, b, *steps.widen(both[0]), *steps.widen(both[1])))
+
+    return turned(x) if key is None else steps.both(turned, x, key)
+
+
+def definition(
+    x: Any,
+    key: Any = None,
+    positions: Any = None,
+    offset: int = 0,
+    theta: float = 10000.0,
+    cos: Any = None,
+    sin: Any = None,
+    **sizes: Any,
+) -> Any:
+    """headway.functions' rotary at the positions, or with the cosines and sines that are given."""
+    if x.ndim == 1:
+        return definition(x[None], positions=asarray_like([positions], x), theta=theta)[0]
+    if cos is None:
+        at = asarray_like(range(offset, offset + x.shape[-2]), x) if positions is None else positions
+        cos, sin = functions.rotary_cos_sin(at, functions.rotary_frequencies(x.shape[-1], theta=theta, like=x))
+    single = array_namespace(x).float32
+    turned = cast(functions.rotary(x, cos, sin), single)
+    return turned if key is None else (turned, cast(functions.rotary(key, cos, sin), single))
+
+
+VECTOR = Words("a single vector", "单个向量")
+ROWS = Words("several positions at once", "一次多个位置")
+MATRIX = Words("x without leading axes", "没有前导轴的 x")
+BATCH = Words("x with three axes", "三个轴的 x")
+HEADS = Words("x with batch and heads", "带批与头的 x")
+
+
+def probes() -> tuple[Probe, ...]:
+    """One vector; sequences of distinct sizes with one, no and both leading axes; another base, offset, positions; angles that are given."""
+    random = numpy.random.default_rng(13)
+
+    def given(seq_len: int, width: int) -> Inputs:
+        angles = (numpy.arange(seq_len) + 2)[:, None] * 0.7 ** numpy.arange(width // 2)
+        return {"cos": numpy.cos(angles), "sin": numpy.sin(angles)}
+
+    matrix, batch, heads = (random.standard_normal((*leading, 5, 8)) for leading in ((), (3,), (2, 3)))
+    square, vector = random.standard_normal((6, 6, 6, 6)), random.standard_normal(6)
+    keys = random.standard_normal((2, 3, 5, 8))
+    shuffled = numpy.array([4, 0, 7, 7, 2])
+    return (
+        Probe("heads", {"x": heads}, HEADS),
+        Probe("heads, square", {"x": square}, HEADS),
+        Probe("batch", {"x": batch}, BATCH),
+        Probe("matrix", {"x": matrix}, MATRIX),
+        Probe("another base", {"x": heads, "theta": 300.0}, HEADS),
+        Probe("another base, matrix", {"x": matrix, "theta": 300.0}, MATRIX),
+        Probe("offset", {"x": heads, "offset": 3}, HEADS),
+        Probe("offset, matrix", {"x": matrix, "offset": 3}, MATRIX),
+        Probe("positions", {"x": heads, "positions": shuffled}, HEADS),
+        Probe("positions, batch", {"x": batch, "positions": shuffled}, BATCH),
+        Probe("positions, matrix", {"x": matrix, "positions": shuffled}, MATRIX),
+        Probe("one vector", {"x": vector, "positions": 3}, VECTOR),
+        Probe("angles given", {"x": heads, **given(5, 8)}, HEADS),
+        Probe("angles given, matrix", {"x": matrix, **given(5, 8)}, MATRIX),
+        Probe("query and key", {"x": heads, "key": keys}, HEADS),
+        Probe("query and key, positions", {"x": heads, "key": keys, "positions": shuffled}, HEADS),
+        Probe("query and key, angles given", {"x": heads, "key": keys, **given(5, 8)}, HEADS),
+    )
+
+
+def _length(inputs: Inputs) -> Any:
+    """As many positions as a table must hold: those of x, behind the offset, or up to the last that is given."""
+    x, offset = inputs.get("x"), inputs.get("offset") or 0
+    if x is None or x.ndim < 2:
+        return None
+    last = 0 if inputs.get("positions") is None else int(numpy.max(inputs["positions"])) + 1
+    rows = max(x.shape[1:-1]) if x.ndim == 4 else x.shape[-2]  # heads may stand before or behind the positions, and are fewer
+    return max(rows + (offset.start if isinstance(offset, slice) else offset), last)
+
+
+EXERCISE = Exercise(
+    name="rotary",
+    title=Words("rotary positions", "旋转位置编码"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role(
+            "x",
+            (
+                "q",
+                "query",
+                "queries",
+                "xq",
+                "in_query_or_key",
+                "t",
+                "tensor",
+                "hidden_states",
+                "input",
+                "inputs",
+                "vec",
+                "vector",
+                "h",
+                "qk",
+            ),
+        ),
+        Role("positions", ("position_ids", "token_positions", "pos", "position", "input_pos", "pos_ids", "m", "idx", "p")),
+        Role("key", ("k", "xk", "keys")),
+        Role("theta", ("base", "rope_theta", "rope_base", "theta_base", "freq_base", "max_period", "n"), neutral=10000.0),
+        Role(
+            "offset",
+            ("start_pos", "start", "cache_len", "past_len", "position_offset", "seq_offset", "start_index", "pos_offset"),
+            neutral=0,
+        ),
+        Role("cos", ("cos_cached", "cosine", "cosines", "c", "cos_table")),
+        Role("sin", ("sin_cached", "sine", "sines", "s", "sin_table")),
+        Role("freqs_cis", ("freqs_complex", "cis", "freqs_ci", "rotations", "freq_cis")),
+        Role("angles", ("freqs", "angle", "thetas", "pos_emb", "rotary_emb")),
+        Role(
+            "head_dim",
+            ("d_k", "dim", "dims", "d", "d_head", "head_size", "d_model", "hidden_size", "rotary_dim", "dh"),
+            is_size=True,
+            size_of=lambda inputs: inputs["x"].shape[-1] if inputs.get("x") is not None else None,
+        ),
+        Role("seq_len", ("length", "l", "seq_length", "seqlen"), is_size=True, size_of=_length),
+        Role(
+            "max_seq_len",
+            (
+                "max_len",
+                "max_length",
+                "max_position_embeddings",
+                "context_length",
+                "context_size",
+                "end",
+                "max_seq_length",
+                "block_size",
+                "max_position",
+            ),
+            is_size=True,
+            size_of=lambda inputs: 16,
+        ),
+    ),
+    called=r"(?<![a-z])rope(?!_?(param|freq|cache|cos|angle|table|theta|init))|apply_?rope|rotary(?!.*(param|freq|cos|angle|table|cache))|apply_?rot",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(PRECISION, LAYOUT, POSITIONS, ANGLES, BASES, AXES),
+    recoveries=RECOVERIES,
+    equation="(a, b) → (a · cos φ - b · sin φ, b · cos φ + a · sin φ),   φ = position · 10000^(-2i / head_dim)",
+    hints=(
+        Words(
+            "Coordinates turn in pairs, each pair at its own speed; at position 0 nothing turns, and lengths never change.",
+            "坐标两两旋转，每一对速度不同；位置 0 不旋转，长度始终不变。",
+        ),
+        Words("The angle of pair i at position p is p · 10000^(-2i / head_dim).", "位置 p 处第 i 对的角度是 p · 10000^(-2i / head_dim)。"),
+        Words("With a, b = halves of x: cat([a·cos - b·sin, b·cos + a·sin])", "设 a, b 为 x 的两半：cat([a·cos - b·sin, b·cos + a·sin])"),
+    ),
+)

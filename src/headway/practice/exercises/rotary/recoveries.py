@@ -1,0 +1,105 @@
+"""The numbers that are read off a rotation: its base and its first position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Inputs, Recovery, Step
+from headway.practice.exercises.rotary.mistakes import FIRST_PAIR
+from headway.practice.exercises.rotary.steps import counted, exponents, halves
+from headway.practice.words import Words
+
+
+def _read(ask: Any, seq_len: int, width: int) -> tuple[Any, Any] | None:
+    """Each pair's first angle and its step per position, from vectors that point along the first of every pair."""
+    row = numpy.concatenate([numpy.ones(width // 2), numpy.zeros(width // 2)])
+    positions = {"positions": numpy.arange(seq_len)}
+    for leading in ((), (2,), (2, 3)):
+        x = numpy.broadcast_to(row, (*leading, seq_len, width)).copy()
+        for inputs in ({"x": x}, {"x": x} | positions, {"x": x, "offset": 0}, {"x": x, "key": x}, {"x": x, "key": x} | positions):
+            answer = ask(inputs)
+            answer = answer[0] if isinstance(answer, tuple) and answer else answer
+            if isinstance(answer, numpy.ndarray) and answer.shape == x.shape and numpy.isfinite(answer).all():
+                return _angles(answer.reshape(-1, seq_len, width)[0].astype(numpy.float64))
+    return None
+
+
+def _angles(turned: Any) -> tuple[Any, Any] | None:
+    a, b = halves(turned)
+    if numpy.abs(a**2 + b**2 - 1).max() > 1e-2:
+        return None
+    angles = numpy.unwrap(numpy.arctan2(b, a), axis=0)
+    step = (angles[-1] - angles[0]) / (len(angles) - 1)
+    even = angles[0] + numpy.arange(len(angles))[:, None] * step
+    return (angles[0], step) if numpy.abs(angles - even).max() < 1e-2 else None
+
+
+def _theta(ask: Any) -> list[tuple[Inputs, float]]:
+    """The base that the steps per position are powers of."""
+    measured = []
+    for seq_len, width in ((7, 8), (9, 12)):
+        read = _read(ask, seq_len, width)
+        if read is None or not (read[1] > 0).all() or abs(read[1][0] - 1) > 1e-3:
+            return []
+        bases = read[1][1:] ** (-width / (2 * numpy.arange(1, width // 2)))
+        if numpy.ptp(bases) > 1e-2 * bases.max() or any(abs(bases[0] / other - 1) < 1e-2 for other in (1.0, 100.0, 1e8)):
+            return []  # what the named mistakes do to the exponent reads as 1, 100 or 10⁸
+        measured.append(({"x": numpy.zeros((seq_len, width))}, float(numpy.median(bases))))
+    return measured
+
+
+def _offset(ask: Any) -> list[tuple[Inputs, float]]:
+    """The position that row 0 stands for, read from the pair that turns slowest."""
+    measured = []
+    for seq_len, width in ((7, 8), (9, 12)):
+        read = _read(ask, seq_len, width)
+        if read is None or not read[1][-1] > 0:
+            return []
+        measured.append(({"x": numpy.zeros((seq_len, width))}, float(round(read[0][-1] / read[1][-1], 2))))
+    return measured
+
+
+def _given_or(number_of: Callable[[Inputs], float]) -> Step:
+    return lambda width, theta: (number_of({}) if theta == 10000.0 else float(theta)) ** -exponents(width)
+
+
+RECOVERIES = (
+    Recovery(
+        "theta",
+        "frequencies",
+        measure=_theta,
+        wrong=_given_or,
+        sizes=lambda inputs: {},
+        right=lambda inputs: 10000.0,
+        right_name="10000",
+        says=Words(
+            "your base is {value}; the paper's is {right_name} (a model has its own: rope_theta in its config)",
+            "你的底数是 {value}；论文中为 {right_name}（各模型以其配置中的 rope_theta 为准）",
+        ),
+        fix=Words("take the base as an argument, 10000 by default", "把底数作为参数，默认 10000"),
+        hides=FIRST_PAIR,
+        pattern=r"\d{3,}|1e\d|\d_000|log",
+    ),
+    Recovery(
+        "offset",
+        "positions",
+        measure=_offset,
+        wrong=lambda number_of: lambda x, positions, offset: counted(x, positions, offset) + number_of({}),
+        sizes=lambda inputs: {},
+        right=lambda inputs: 0.0,
+        right_name="0",
+        says=Words(
+            "your first row is turned as position {value}; it must be {right_name}: at position 0 x stays as it is",
+            "你的第一行按位置 {value} 旋转；应为 {right_name}：在位置 0，x 保持不变",
+        ),
+        fix=Words("count positions from 0", "位置从 0 开始计数"),
+        hides=Words(
+            "scores depend on distances only, so they are right; a cache of keys that were turned otherwise is not",
+            "分数只取决于距离，所以是对的；但与按其他位置旋转的缓存不一致",
+        ),
+        pattern=r"arange|range",
+    ),
+)

@@ -1,0 +1,133 @@
+"""Sinusoidal positions: sin and cos of position / base^(2i / hidden_size), by turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.arrays import cast
+from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.exercises.sinusoidal_positions.conventions import ADDS, RETURNS, TAKES, WIDTHS
+from headway.practice.exercises.sinusoidal_positions.mistakes import MISTAKES
+from headway.practice.exercises.sinusoidal_positions.recoveries import RECOVERIES
+from headway.practice.exercises.sinusoidal_positions.steps import STEPS
+from headway.practice.words import Words
+
+
+def recipe(
+    steps: Any,
+    seq_len: Any = None,
+    hidden_size: Any = None,
+    base: float = 10000.0,
+    offset: int = 0,
+    interleaved: bool = True,
+    x: Any = None,
+) -> Any:
+    """The definition in steps: positions, exponents, angles, waves, arrange, finish, and add where x is given."""
+    if x is not None:
+        seq_len, hidden_size = x.shape[-2:]
+
+    def table(length: int) -> Any:
+        angles = steps.angles(steps.positions(length, offset), steps.exponents(hidden_size), base)
+        return steps.finish(steps.arrange(steps.waves(angles), interleaved))
+
+    return table(seq_len) if x is None else steps.add(steps.scale(x), table)
+
+
+def definition(
+    seq_len: Any = None, hidden_size: Any = None, base: float = 10000.0, offset: int = 0, interleaved: bool = True, x: Any = None
+) -> Any:
+    """The table of headway.functions; x plus the table where x is given."""
+    seq_len, hidden_size = (seq_len, hidden_size) if x is None else x.shape[-2:]
+    table = functions.sinusoidal_positions(seq_len, hidden_size, base=base, offset=offset, interleaved=interleaved, like=x)
+    return table if x is None else cast(x + table, table.dtype)
+
+
+def _size(axis: int) -> Callable[[Inputs], Any]:
+    return lambda inputs: None if inputs.get("x") is None else inputs["x"].shape[axis]
+
+
+ODD = Words("an odd hidden_size", "奇数的 hidden_size")
+BATCH = Words("x with a batch axis", "带批轴的 x")
+MATRIX = Words("x without a batch axis", "没有批轴的 x")
+
+
+def probes() -> tuple[Probe, ...]:
+    """Tables of distinct sizes, a square, an odd width, a long one; another base and first position; x with and without a batch."""
+    random = numpy.random.default_rng(11)
+    return (
+        Probe("table", {"seq_len": 7, "hidden_size": 6}),
+        Probe("square", {"seq_len": 8, "hidden_size": 8}),
+        Probe("long", {"seq_len": 23, "hidden_size": 4}),
+        Probe("odd width", {"seq_len": 5, "hidden_size": 7}, ODD),
+        Probe("another base", {"seq_len": 7, "hidden_size": 6, "base": 500.0}),
+        Probe("another first position", {"seq_len": 5, "hidden_size": 8, "offset": 3}),
+        Probe("halves asked for", {"seq_len": 5, "hidden_size": 8, "interleaved": False}),
+        Probe("added", {"x": random.standard_normal((3, 5, 8))}, BATCH),
+        Probe("added, square", {"x": random.standard_normal((6, 6, 6))}, BATCH),
+        Probe("added to one sequence", {"x": random.standard_normal((5, 8))}, MATRIX),
+    )
+
+
+EXERCISE = Exercise(
+    name="sinusoidal_positions",
+    title=Words("sinusoidal positions", "正弦位置编码"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role(
+            "seq_len",
+            tuple(
+                (
+                    "position positions pos p max_len max_length maxlen length len n_pos n_positions num_positions max_seq_len max_seq_length "
+                    "max_sequence_length seq_length seqlen sequence_length context_length context_size block_size n_ctx max_position num_tokens "
+                    "n_tokens max_position_embeddings t l s"
+                ).split()
+            ),
+            is_size=True,
+            size_of=_size(-2),
+        ),
+        Role(
+            "hidden_size",
+            tuple(
+                (
+                    "d_model dmodel d dim dims depth embed_dim embedding_dim emb_dim embed_size embedding_size n_embd n_embed model_dim width size "
+                    "d_embed d_emb num_hiddens output_dim hidden_dim channels"
+                ).split()
+            ),
+            is_size=True,
+            size_of=_size(-1),
+        ),
+        Role("x", ("embeddings", "embedding", "inputs", "input", "tok_emb", "token_embeddings", "xs", "h")),
+        Role("base", ("theta", "max_period", "scale", "n_base", "max_timescale", "freq_base", "c"), neutral=10000.0),
+        Role("offset", ("start", "start_pos", "first", "start_position"), neutral=0),
+        Role("interleaved", ("interleave", "is_interleaved"), neutral=True),
+    ),
+    called=(
+        r"sinusoid|pos(ition(al)?)?_?enc|get_?pos(ition)?al_?enc|position_?encod"
+        r"|(?<!relative_)(?<!learned_)(?<!rotary_)pos(ition(al)?)?_?embed(?!.*(learn|table|lookup|rotary))|^(get_)?pe$"
+    ),
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(WIDTHS, TAKES, RETURNS, ADDS),
+    recoveries=RECOVERIES,
+    equation="out[p, 2i] = sin(p / 10000^(2i / hidden_size)),   out[p, 2i+1] = cos(p / 10000^(2i / hidden_size))",
+    hints=(
+        Words(
+            "Each pair of columns is a sine and a cosine of one frequency; the pairs go from fast to slow.",
+            "每两列是同一频率的正弦与余弦；各对由快到慢。",
+        ),
+        Words(
+            "The frequency of pair i is 1 / 10000^(2i / hidden_size), the angle is position times frequency.",
+            "第 i 对的频率是 1 / 10000^(2i / hidden_size)，角度等于位置乘以频率。",
+        ),
+        Words(
+            "table[:, 0::2] = sin(angles); table[:, 1::2] = cos(angles), with angles of shape (seq_len, hidden_size / 2)",
+            "table[:, 0::2] = sin(angles)；table[:, 1::2] = cos(angles)，其中 angles 的形状为 (seq_len, hidden_size / 2)",
+        ),
+    ),
+)

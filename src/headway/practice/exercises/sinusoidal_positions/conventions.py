@@ -1,0 +1,86 @@
+"""The right ways to write sinusoidal positions: what is taken, what is returned, what they are added to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.compare import Raised
+from headway.practice.exercise import Convention, Inputs
+from headway.practice.words import Words
+
+
+def _refused(answer: Any, inputs: Inputs) -> Any:
+    """An answer of another width to an odd hidden_size, or of three axes to two, counts as a refusal."""
+    if inputs.get("x") is not None and inputs["x"].ndim == 2 and numpy.ndim(answer) == 3:
+        return Raised(ValueError(f"an answer of shape {answer.shape}"))
+    width = inputs["hidden_size"] if inputs.get("x") is None else inputs["x"].shape[-1]
+    if width % 2 and isinstance(answer, numpy.ndarray) and answer.shape[-1] in (width - 1, width + 1):
+        return Raised(ValueError(f"an answer of shape {answer.shape}"))
+    is_wide = isinstance(answer, numpy.ndarray) and answer.dtype == numpy.float64
+    return answer.astype(numpy.float32) if is_wide else answer  # angles in float32 are as right
+
+
+def _with_axis(axis: int) -> Callable[[Any, Inputs], Any]:
+    def decode(answer: Any, inputs: Inputs) -> Any:
+        is_deep = isinstance(answer, numpy.ndarray) and answer.ndim == 3 and answer.shape[axis] == 1
+        return answer.squeeze(axis) if is_deep and inputs.get("x") is None else answer
+
+    return decode
+
+
+def _sum_of(answer: Any, inputs: Inputs) -> Any:
+    if inputs.get("x") is None or not isinstance(answer, numpy.ndarray):
+        return answer
+    return answer if answer.shape[-2:] != inputs["x"].shape[-2:] else inputs["x"] + answer.astype(numpy.float64)
+
+
+def _as_positions(inputs: Inputs) -> Inputs:
+    return inputs | {"seq_len": numpy.arange(inputs["seq_len"])} if inputs.get("x") is None else inputs
+
+
+def _rows_first(inputs: Inputs) -> Inputs | None:
+    x = inputs.get("x")
+    if x is None:
+        return inputs
+    return inputs | {"x": x.swapaxes(0, 1)} if x.ndim == 3 else None
+
+
+def _batch_first(answer: Any, inputs: Inputs) -> Any:
+    x = inputs.get("x")
+    return answer.swapaxes(0, 1) if x is not None and x.ndim == 3 and numpy.ndim(answer) == 3 else answer
+
+
+WIDTHS = (Convention(decode=_refused),)
+RETURNS = (
+    Convention(),
+    Convention(Words("it returns (1, seq_len, hidden_size)", "它返回 (1, seq_len, hidden_size)"), decode=_with_axis(0), role="seq_len"),
+    Convention(Words("it returns (seq_len, 1, hidden_size)", "它返回 (seq_len, 1, hidden_size)"), decode=_with_axis(1), role="seq_len"),
+)
+TAKES = (
+    Convention(),
+    Convention(Words("it takes the positions, not how many", "它接收的是位置数组，而不是个数"), encode=_as_positions, role="seq_len"),
+    Convention(
+        Words("its x is (seq_len, batch, hidden_size)", "它的 x 为 (seq_len, batch, hidden_size)"),
+        encode=_rows_first,
+        decode=_batch_first,
+        role="x",
+        said=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
+    ),
+)
+ADDS = (
+    Convention(),
+    Convention(
+        Words("it returns the positions alone, for whoever calls to add", "它只返回位置向量，由调用者相加"), decode=_sum_of, role="x"
+    ),
+    Convention(
+        Words(
+            "it multiplies x by √hidden_size before adding, as the paper's embedding does",
+            "相加之前 x 乘以 √hidden_size，与论文的嵌入层相同",
+        ),
+        steps={"scale": lambda x: x * x.shape[-1] ** 0.5},
+        role="x",
+    ),
+)

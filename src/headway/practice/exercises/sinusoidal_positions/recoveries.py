@@ -1,0 +1,95 @@
+"""The numbers that are read off a table of positions: its base and its first position."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Inputs, Recovery
+from headway.practice.exercises.sinusoidal_positions.mistakes import FIRST_PAIR
+from headway.practice.words import Words
+
+
+def _table(ask: Any, seq_len: int, width: int) -> Any:
+    """A learner's table, whether it is asked for or added to x; None where neither works."""
+    for inputs in (
+        {"seq_len": seq_len, "hidden_size": width},
+        {"x": numpy.zeros((2, seq_len, width))},
+        {"x": numpy.zeros((seq_len, width))},
+    ):
+        answer = ask(inputs)
+        if isinstance(answer, numpy.ndarray) and answer.shape[-2:] == (seq_len, width) and numpy.isfinite(answer).all():
+            return answer.reshape(-1, seq_len, width)[0].astype(numpy.float64)
+    return None
+
+
+def _angles(table: Any) -> tuple[Any, Any] | None:
+    """Each pair's first angle and its step per position; None where the pairs do not turn evenly on the circle."""
+    sines, cosines = table[:, 0::2], table[:, 1::2]
+    if sines.shape != cosines.shape or numpy.abs(sines**2 + cosines**2 - 1).max() > 1e-2:
+        return None
+    angles = numpy.unwrap(numpy.arctan2(sines, cosines), axis=0)
+    step = (angles[-1] - angles[0]) / (len(angles) - 1)
+    even = angles[0] + numpy.arange(len(angles))[:, None] * step
+    return (angles[0], step) if numpy.abs(angles - even).max() < 1e-2 else None
+
+
+def _base(ask: Any) -> list[tuple[Inputs, float]]:
+    """The base that the steps per position are powers of."""
+    measured = []
+    for seq_len, width in ((7, 8), (9, 12)):
+        table = _table(ask, seq_len, width)
+        read = None if table is None else _angles(table)
+        if read is None or not (read[1] > 0).all():
+            return []
+        bases = read[1][1:] ** (-width / (2 * numpy.arange(1, width // 2)))
+        if numpy.ptp(bases) > 2e-2 * bases.max() or any(abs(bases[0] / other - 1) < 1e-2 for other in (1.0, 100.0, 1e8, 1e-4)):
+            return []  # what the named mistakes do to the exponent reads as 100, 10⁸ or 10⁻⁴
+        measured.append(({"hidden_size": width}, float(bases[0])))
+    return measured
+
+
+def _offset(ask: Any) -> list[tuple[Inputs, float]]:
+    """The position that row 0 stands for, read from the pair that turns slowest."""
+    measured = []
+    for seq_len, width in ((7, 8), (9, 12)):
+        table = _table(ask, seq_len, width)
+        read = None if table is None else _angles(table)
+        if read is None or not read[1][-1] > 0:
+            return []
+        first, step = read
+        measured.append(({"hidden_size": width}, float(round(first[-1] / step[-1], 3))))
+    return measured
+
+
+RECOVERIES = (
+    Recovery(
+        "base",
+        "angles",
+        measure=_base,
+        wrong=lambda number_of: (
+            lambda positions, exponents, base: positions[:, None] / (number_of({}) if base == 10000.0 else base) ** exponents
+        ),
+        sizes=lambda inputs: {},
+        right=lambda inputs: 10000.0,
+        right_name="10000",
+        says=Words("your base is {value}; it must be {right_name}", "你的底数是 {value}；应为 {right_name}"),
+        fix=Words("use 10000, or take the base as an argument", "使用 10000，或把底数作为参数"),
+        hides=FIRST_PAIR,
+        pattern=r"\d{3,}|1e\d|log",
+    ),
+    Recovery(
+        "offset",
+        "positions",
+        measure=_offset,
+        wrong=lambda number_of: lambda length, offset: numpy.arange(length) + offset + number_of({}),
+        sizes=lambda inputs: {},
+        right=lambda inputs: 0.0,
+        right_name="0",
+        says=Words("your first row stands for position {value}; it must be {right_name}", "你的第一行对应位置 {value}；应为 {right_name}"),
+        fix=Words("count positions from 0", "位置从 0 开始计数"),
+        hides=Words("distances between positions are right", "位置之间的距离是对的"),
+        pattern=r"arange|range",
+    ),
+)
