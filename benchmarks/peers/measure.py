@@ -14,7 +14,7 @@ import resource
 import statistics
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.peers.settings import checkpoint, converted
@@ -30,6 +30,15 @@ class Task:
     num_runs: int = 1
 
 
+@dataclass(frozen=True)
+class Peer:
+    """The module that runs an engine, what it opens, and what it is told besides."""
+
+    module: str
+    path: Path
+    options: dict[str, str] = field(default_factory=dict)
+
+
 TASKS = {
     "decode": Task(1, 64, 64),
     "decode_at_4096": Task(1, 4096, 64),
@@ -38,24 +47,29 @@ TASKS = {
     "prefill_8192": Task(1, 8192, 1),
 }
 PEERS = {
-    "llama.cpp-q8_0": ("with_llama_cpp", converted("q8_0.gguf")),
-    "llama.cpp-q4_0": ("with_llama_cpp", converted("q4_0.gguf")),
-    "llama.cpp-f16": ("with_llama_cpp", converted("f16.gguf")),
-    "openvino-int8": ("with_openvino", converted("openvino-int8")),
-    "openvino-int4": ("with_openvino", converted("openvino-int4")),
-    "ctranslate2-int8": ("with_ctranslate2", converted("ctranslate2-int8")),
-    "transformers-bf16": ("with_transformers", converted("transformers-bf16")),
-    "transformers-f32": ("with_transformers", checkpoint()),
+    "llama.cpp-q8_0": Peer("with_llama_cpp", converted("q8_0.gguf")),
+    "llama.cpp-q4_0": Peer("with_llama_cpp", converted("q4_0.gguf")),
+    "llama.cpp-f16": Peer("with_llama_cpp", converted("f16.gguf")),
+    "openvino-int8": Peer("with_openvino", converted("openvino-int8")),
+    "openvino-int4": Peer("with_openvino", converted("openvino-int4")),
+    "ctranslate2-int8": Peer("with_ctranslate2", converted("ctranslate2-int8")),
+    "transformers-bf16": Peer("with_transformers", converted("transformers-bf16")),
+    "transformers-f32": Peer("with_transformers", checkpoint()),
+    "headway-int8": Peer("with_headway", checkpoint(), {"weights": "int8", "cache": "bfloat16"}),
+    "headway-int8-cache-int8": Peer("with_headway", checkpoint(), {"weights": "int8", "cache": "int8"}),
+    "headway-int4": Peer("with_headway", checkpoint(), {"weights": "int4", "cache": "bfloat16"}),
+    "headway-bfloat16": Peer("with_headway", checkpoint(), {"weights": "bfloat16", "cache": "bfloat16"}),
+    "headway-float32": Peer("with_headway", checkpoint(), {"weights": "float32", "cache": "float32"}),
 }
 WARM_UP_LEN = 512
 
 
-def measure(module: str, path: Path, task: Task) -> dict[str, float]:
+def measure(peer: Peer, task: Task) -> dict[str, float]:
     """Tokens per second of all sequences together, and the most memory that the process has held."""
-    if not path.exists():
-        raise FileNotFoundError(f"came: no {path}; do: python -m benchmarks.peers.convert")
-    engine = importlib.import_module(f"benchmarks.peers.{module}")
-    generate = engine.load(path, task.num_sequences, task.prompt_len + task.num_tokens)
+    if not peer.path.exists():
+        raise FileNotFoundError(f"came: no {peer.path}; do: python -m benchmarks.peers.convert")
+    engine = importlib.import_module(f"benchmarks.peers.{peer.module}")
+    generate = engine.load(peer.path, task.num_sequences, task.prompt_len + task.num_tokens, **peer.options)
     generate(_prompts(task.num_sequences, min(task.prompt_len, WARM_UP_LEN), seed=0), 2)
     paces = []
     for run in range(task.num_runs):
@@ -77,9 +91,8 @@ def _prompts(num_sequences: int, prompt_len: int, *, seed: int) -> list[list[int
 
 
 def main(peer: str, name: str) -> None:
-    module, path = PEERS[peer]
     try:
-        result: dict[str, object] = {**measure(module, path, TASKS[name])}
+        result: dict[str, object] = {**measure(PEERS[peer], TASKS[name])}
     except Exception as error:
         result = {"error": f"{type(error).__name__}: {error}"}
     print(json.dumps({"peer": peer, "task": name, **result}))

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from platformdirs import user_cache_path
 
 import headway as package
 from headway.checkpoints import save_checkpoint
@@ -21,9 +22,9 @@ from tests.small_models import random_weights
 COMMAND = [sys.executable, "-m", "headway"]
 
 
-def headway(*arguments: str, stdin: str | None = "") -> subprocess.CompletedProcess[str]:
+def headway(*arguments: str, stdin: str | None = "", **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=120, env=os.environ | {"NO_COLOR": "1"}
+        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=120, env=os.environ | {"NO_COLOR": "1"} | environment
     )
 
 
@@ -44,7 +45,33 @@ def test_the_same_seed_gives_the_same_text_and_python_gives_it_too():
 @pytest.mark.parametrize("array", ["torch", "jax", "mlx"])
 def test_every_array_library_writes_the_same_text(array):
     arguments = ("generate", "One rainy day", "--seed", "3", "-n", "60")
-    assert headway(*arguments, "--array", array).stdout == headway(*arguments).stdout
+    assert headway(*arguments, "--array", array).stdout == headway(*arguments, "--weights", "plain").stdout
+
+
+@pytest.mark.parametrize("weights", ["plain", "float32", "bfloat16", "int8", "int4"])
+def test_every_kind_of_weights_writes_a_story(weights):
+    arguments = ("generate", "Once upon a time", "--temperature", "0", "-n", "25", "--weights", weights, "--threads", "2")
+    result = headway(*arguments)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("Once upon a time, there was a ")
+    if weights != "plain":
+        assert headway(*arguments, "--cache", "int8").stdout.startswith("Once upon a time, there was a ")
+
+
+def test_packed_float32_weights_write_what_the_definitions_write():
+    arguments = ("generate", "The little fox", "--seed", "7", "-n", "80")
+    assert headway(*arguments, "--weights", "float32").stdout == headway(*arguments, "--weights", "plain").stdout
+
+
+def test_a_first_run_packs_and_later_ones_do_not(tmp_path):
+    environment = {"XDG_CACHE_HOME": str(tmp_path)}
+    (tmp_path / "headway").mkdir()
+    (tmp_path / "headway" / "compiled").symlink_to(user_cache_path("headway", ensure_exists=True) / "compiled")
+    first = headway("generate", "Once", "-n", "5", "--temperature", "0", **environment)
+    (packed,) = (tmp_path / "headway" / "packed").iterdir()
+    before = packed.stat().st_mtime_ns
+    assert headway("generate", "Once", "-n", "5", "--temperature", "0", **environment).stdout == first.stdout
+    assert packed.stat().st_mtime_ns == before
 
 
 def test_a_prompt_from_stdin_and_json_out():
@@ -68,6 +95,8 @@ def test_a_stop_string_ends_the_text():
         (("generate", ""), "came: an empty prompt"),
         (("generate", "word " * 2000), "expected: at most 511"),
         (("generate", "a", "--temperature", "-1"), "came: temperature=-1.0"),
+        (("generate", "a", "--weights", "int8", "--array", "torch"), "came: weights='int8' with array='torch'"),
+        (("generate", "a", "--threads", "0"), "came: 0 threads; expected: at least 1"),
         (("generate", "a", "--top-p", "1.5"), "came: top_p=1.5"),
         (("generate", "a", "--num-beams", "0"), "came: num_beams=0"),
         (("generate", "a", "--num-beams", "2", "--num-best", "3"), "came: num_best=3; expected: a whole number from 1 to num_beams=2"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from headway.kernels.cpu.elementwise import REASSOCIATE, bfloat16_bits, exp
+from headway.kernels.cpu.elementwise import NO_NAN, REASSOCIATE, bfloat16_bits, exp, largest_size, not_finite
 from headway.kernels.cpu.layout import (
     ATTENDED,
     BFLOAT16,
@@ -66,8 +66,9 @@ def _product(kind: int, numbers: int, x: int, x_stride: int, num_inputs: int, ou
 
 
 @compiled(fastmath=REASSOCIATE)
-def _store(kind: int, base: int, first: int, stride: int, x: Any, count: int, scale: int) -> None:
+def _store(kind: int, base: int, first: int, stride: int, numbers_at: int, count: int, scale: int) -> None:
     """Numbers into a cache, `stride` numbers apart from `first` on; as bytes with a scale of their own."""
+    x = floats(numbers_at, count)
     if kind == FLOAT32:
         numbers = floats(base, first + stride * count)
         for i in range(count):
@@ -77,20 +78,17 @@ def _store(kind: int, base: int, first: int, stride: int, x: Any, count: int, sc
         for i in range(count):
             bits[first + stride * i] = bfloat16_bits(x[i])
     else:
-        largest, poison = F(0), F(0)
-        for i in range(count):
-            largest = max(largest, abs(x[i]))
-            poison += F(0) * x[i]
+        largest = largest_size(numbers_at, count)
         factor = F(127) / largest if largest > F(0) else F(0)
         codes = signed_bytes(base, first + stride * count)
         for i in range(count):
             codes[first + stride * i] = numpy.int8(numpy.int32(numpy.rint(x[i] * factor)))
-        floats(scale, 1)[0] = largest / F(127) + poison
+        floats(scale, 1)[0] = largest / F(127) + not_finite(numbers_at, count)
 
 
 @compiled
-def remember(plan: Any, layer: Any, sequence: int, head: int, position: int, key: Any, value: Any) -> None:
-    """Put a key and a value of one head into the cache."""
+def remember(plan: Any, layer: Any, sequence: int, head: int, position: int, key: int, value: int) -> None:
+    """Put a key and a value of one head, at these addresses, into the cache."""
     kind, capacity, head_dim = plan[CACHE_KIND], plan[CAPACITY], plan[HEAD_DIM]
     place = sequence * plan[NUM_KV_HEADS] + head
     padded = whole_rows(head_dim)
@@ -103,14 +101,12 @@ def remember(plan: Any, layer: Any, sequence: int, head: int, position: int, key
 
 
 @compiled(fastmath=REASSOCIATE)
-def _remember_value(kind: int, base: int, capacity: int, position: int, value: Any, head_dim: int, scale: int) -> None:
+def _remember_value(kind: int, base: int, capacity: int, position: int, value_at: int, head_dim: int, scale: int) -> None:
     """A value lies in pieces of 16 numbers, `capacity` pieces apart."""
-    largest, poison = F(0), F(0)
+    value, largest = floats(value_at, head_dim), F(0)
     if kind > BFLOAT16:
-        for i in range(head_dim):
-            largest = max(largest, abs(value[i]))
-            poison += F(0) * value[i]
-        floats(scale, 1)[0] = largest / F(127) + poison
+        largest = largest_size(value_at, head_dim)
+        floats(scale, 1)[0] = largest / F(127) + not_finite(value_at, head_dim)
     factor = F(127) / largest if largest > F(0) else F(0)
     for piece in range(0, head_dim, NUM_ROWS):
         count = min(NUM_ROWS, head_dim - piece)
@@ -129,25 +125,32 @@ def _remember_value(kind: int, base: int, capacity: int, position: int, value: A
                 codes[first + i] = numpy.int8(numpy.int32(numpy.rint(value[piece + i] * factor)))
 
 
+@compiled(fastmath=NO_NAN)
+def _largest(scores: int, count: int, largest: Any) -> Any:
+    x = floats(scores, count)
+    for i in range(count):
+        largest = x[i] if x[i] > largest else largest
+    return largest
+
+
 @compiled(fastmath=REASSOCIATE)
-def _weigh(scores: Any, first: int, begin: int, end: int, count: int, state: Any) -> Any:
+def _weigh(scores: int, begin: int, end: int, count: int, state: Any) -> Any:
     """Scores to exponentials in place, zero outside begin to end; state is the largest score and the sum so far.
 
     Return what the answer so far must be multiplied by.
     """
-    largest = state[0]
-    for i in range(begin, end):
-        largest = max(largest, scores[first + i])
+    before, here, after = floats(scores, begin), floats(scores + 4 * begin, end - begin), floats(scores + 4 * end, count - end)
+    largest = _largest(scores + 4 * begin, end - begin, state[0])
     rescale = exp(state[0] - largest) if state[1] > F(0) else F(0)
     total = F(0)
     for i in range(begin):
-        scores[first + i] = F(0)
-    for i in range(begin, end):
-        weight = exp(scores[first + i] - largest)
-        scores[first + i] = weight
+        before[i] = F(0)
+    for i in range(end - begin):
+        weight = exp(here[i] - largest)
+        here[i] = weight
         total += weight
-    for i in range(max(end, begin), count):
-        scores[first + i] = F(0)
+    for i in range(count - end):
+        after[i] = F(0)
     state[0] = largest
     state[1] = state[1] * rescale + total
     return rescale
@@ -168,7 +171,7 @@ def attend(plan: Any, layer: Any, scale: float, item: Any, kv_head: int, scratch
     scores_at = queries_at + 4 * num_rows * whole_rows(head_dim)
     out_at = scores_at + 4 * num_rows * KEYS_AT_ONCE
     states_at = out_at + 4 * num_rows * padded
-    queries, scores = floats(queries_at, num_rows * head_dim), floats(scores_at, num_rows * KEYS_AT_ONCE)
+    queries = floats(queries_at, num_rows * head_dim)
     out, states = floats(out_at, num_rows * padded), floats(states_at, 2 * num_rows)
     source = floats(plan[QUERIES], item[LAST_ROW] * num_heads * head_dim)
     for row in range(num_rows):
@@ -185,17 +188,18 @@ def attend(plan: Any, layer: Any, scale: float, item: Any, kv_head: int, scratch
             at = keys + (block + piece) * head_dim * size
             _product(kind, at, queries_at, 4 * head_dim, head_dim, scores_at + 4 * piece, 4 * KEYS_AT_ONCE, num_rows, 0)
         if kind > BFLOAT16:
-            _scale(scores, layer[KEY_SCALES] + 4 * (place * capacity + block), num_rows, count)
+            _scale(scores_at, layer[KEY_SCALES] + 4 * (place * capacity + block), num_rows, count)
         for row in range(num_rows):
             position = positions[first + row // group]
-            begin = max(position + 1 - layer[WINDOW] - block, 0) if layer[WINDOW] else 0
             end = min(max(position + 1 - block, 0), count)
-            rescale = _weigh(scores, row * KEYS_AT_ONCE, min(begin, count), end, count, states[2 * row : 2 * row + 2])
+            begin = min(max(position + 1 - layer[WINDOW] - block, 0), end) if layer[WINDOW] else 0
+            rescale = _weigh(scores_at + 4 * row * KEYS_AT_ONCE, begin, end, count, floats(states_at + 8 * row, 2))
             if rescale != F(1):
-                for i in range(row * padded, (row + 1) * padded):
-                    out[i] *= rescale
+                answer = floats(out_at + 4 * row * padded, padded)
+                for i in range(padded):
+                    answer[i] *= rescale
         if kind > BFLOAT16:
-            _scale(scores, layer[VALUE_SCALES] + 4 * (place * capacity + block), num_rows, count)
+            _scale(scores_at, layer[VALUE_SCALES] + 4 * (place * capacity + block), num_rows, count)
         for piece in range(0, padded, NUM_ROWS):
             at = values + (piece * capacity + block * NUM_ROWS) * size
             _product(kind, at, scores_at, 4 * KEYS_AT_ONCE, count, out_at + 4 * piece, 4 * padded, num_rows, 1)
@@ -203,12 +207,13 @@ def attend(plan: Any, layer: Any, scale: float, item: Any, kv_head: int, scratch
 
 
 @compiled(fastmath=REASSOCIATE)
-def _scale(scores: Any, scales: int, num_rows: int, count: int) -> None:
+def _scale(scores: int, scales: int, num_rows: int, count: int) -> None:
     """Multiply every row by the keys' or the values' own scales."""
     factors = floats(scales, count)
     for row in range(num_rows):
+        numbers = floats(scores + 4 * row * KEYS_AT_ONCE, count)
         for i in range(count):
-            scores[row * KEYS_AT_ONCE + i] *= factors[i]
+            numbers[i] *= factors[i]
 
 
 @compiled

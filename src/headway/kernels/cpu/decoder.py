@@ -12,8 +12,8 @@ import numpy
 
 from headway.kernels.cpu import layout as at
 from headway.kernels.cpu.attention import attend, combine, remember
-from headway.kernels.cpu.elementwise import REASSOCIATE, activate, norm, rotate, round_group
-from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, BFLOAT16, COLUMNS, GROUP, MATRIX_SIZE, NUM_ROWS, ROWS
+from headway.kernels.cpu.elementwise import activate, norm, rotate, round_group, widen_group
+from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, BFLOAT16, COLUMNS, GROUP, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_TOKENS
 from headway.kernels.cpu.memory import claim, compiled, float_of, floats, halves, meet, signed_bytes, unsigned_bytes, whole_numbers
 from headway.kernels.cpu.packer import float16_number
 from headway.kernels.cpu.products import multiply, tokens_at_once
@@ -26,22 +26,24 @@ def _counter(plan: Any, number: int) -> int:
     return plan[at.COUNTERS] + at.CACHE_LINE * number
 
 
-@compiled(fastmath=REASSOCIATE)
-def put(x: Any, row: int, numbers: Any, first: int, count: int) -> None:
-    """Store a row of activations from column `first` on, a multiple of 32, in the form that the products take."""
+@compiled
+def put(x: Any, row: int, numbers: int, first: int, count: int) -> None:
+    """Store float32 activations at an address as columns of a row, from a multiple of 32 on, in the form that the products take."""
     columns = x[at.X_COLUMNS]
-    for start in range(first, first + (count + GROUP - 1) // GROUP * GROUP, GROUP):
-        there = min(GROUP, first + count - start)
+    for start in range(0, count, GROUP):
+        there, place = min(GROUP, count - start), row * columns + first + start
         if x[at.ROUNDED]:
-            group = (row * columns + start) // GROUP
-            wide = x[at.X_WIDE] + 64 * group if x[at.X_WIDE] else 0
-            round_group(
-                numbers, start - first, there, x[at.X_BYTES] + 32 * group, wide, x[at.X_SCALES] + 4 * group, x[at.X_SUMS] + 4 * group
-            )
+            group = place // GROUP
+            bytes_, scale = x[at.X_BYTES] + 32 * group, x[at.X_SCALES] + 4 * group
+            round_group(numbers + 4 * start, there, bytes_, scale, x[at.X_SUMS] + 4 * group)
+            if x[at.X_WIDE]:
+                side, row_group = row % WIDE_TOKENS, (row // WIDE_TOKENS * columns + first + start) // GROUP * WIDE_TOKENS
+                widen_group(bytes_, x[at.X_WIDE] + 64 * row_group + 4 * side)
+                floats(x[at.X_WIDE_SCALES] + 4 * (row_group + side), 1)[0] = floats(scale, 1)[0]
         else:
-            out = floats(x[at.X_FLOATS] + 4 * (row * columns + start), GROUP)
+            out, source = floats(x[at.X_FLOATS] + 4 * place, GROUP), floats(numbers + 4 * start, there)
             for i in range(there):
-                out[i] = numbers[start - first + i]
+                out[i] = source[i]
             for i in range(there, GROUP):
                 out[i] = F(0)
 
@@ -98,14 +100,18 @@ def project(plan: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: 
 def _write_block(matrix: Any, block: int, result_at: int, first: int, last: int, out: int, is_added: bool) -> None:
     rows, row = matrix[ROWS], block * NUM_ROWS
     count = min(NUM_ROWS, rows - row)
-    result = floats(result_at, (last - first) * NUM_ROWS)
-    target = floats(out, last * rows)
     for token in range(first, last):
-        for i in range(count):
-            value = result[(token - first) * NUM_ROWS + i]
-            if matrix[at.BIAS]:
-                value += floats(matrix[at.BIAS], rows)[row + i]
-            target[token * rows + row + i] = value + target[token * rows + row + i] if is_added else value
+        result, target = floats(result_at + 4 * NUM_ROWS * (token - first), count), floats(out + 4 * (token * rows + row), count)
+        if matrix[at.BIAS]:
+            bias = floats(matrix[at.BIAS] + 4 * row, count)
+            for i in range(count):
+                result[i] += bias[i]
+        if is_added:
+            for i in range(count):
+                target[i] += result[i]
+        else:
+            for i in range(count):
+                target[i] = result[i]
 
 
 @compiled
@@ -128,10 +134,10 @@ def widen_out(plan: Any, counter: int, layer: int, x: Any, inner: Any, num_token
     rows, columns = up[ROWS], up[COLUMNS]
     at_once = tokens_at_once(columns, num_tokens)
     units, pieces = (rows + GROUP - 1) // GROUP, (num_tokens + at_once - 1) // at_once
-    block_size = at_once * NUM_ROWS
+    block_size = (at_once + WIDE_TOKENS - 1) // WIDE_TOKENS * WIDE_TOKENS * NUM_ROWS
     wide, results_at = scratch, scratch + 2 * NUM_ROWS * columns
-    results = floats(results_at, 4 * block_size + GROUP)
-    row = results[4 * block_size :]
+    results, row_at = floats(results_at, 4 * block_size), results_at + 16 * block_size
+    row = floats(row_at, GROUP)
     piece = claim(counter)
     while piece < units * pieces:
         first, group = piece // units * at_once, piece % units
@@ -150,7 +156,7 @@ def widen_out(plan: Any, counter: int, layer: int, x: Any, inner: Any, num_token
             if gate[ROWS]:
                 for i in range(count):
                     row[i] *= results[(i // NUM_ROWS) * block_size + token * NUM_ROWS + i % NUM_ROWS]
-            put(inner, first + token, row, GROUP * group, count)
+            put(inner, first + token, row_at, GROUP * group, count)
         piece = claim(counter)
 
 
@@ -162,7 +168,7 @@ def _norm_rows(plan: Any, counter: int, weight: int, bias: int, num_tokens: int,
     token = claim(counter)
     while token < num_tokens:
         norm(plan[at.NORM], floats(plan[at.RESIDUAL] + 4 * token * size, size), weight, bias, eps, size, normed)
-        put(x, token, normed, 0, size)
+        put(x, token, scratch, 0, size)
         token = claim(counter)
 
 
@@ -192,11 +198,10 @@ def _prepare_heads(plan: Any, counter: int, layer: Any, num_tokens: int) -> None
     while work < num_tokens * num_kv_heads:
         token, kv_head = work // num_kv_heads, work % num_kv_heads
         position, group = positions[token], num_heads // num_kv_heads
-        key = floats(plan[at.NEW_KEYS] + 4 * work * head_dim, head_dim)
-        value = floats(plan[at.NEW_VALUES] + 4 * work * head_dim, head_dim)
+        key_at, value_at = plan[at.NEW_KEYS] + 4 * work * head_dim, plan[at.NEW_VALUES] + 4 * work * head_dim
         for head in range(group + 1):
             query_at = plan[at.QUERIES] + 4 * (token * num_heads + kv_head * group + head) * head_dim
-            x = key if head == group else floats(query_at, head_dim)
+            x = floats(key_at if head == group else query_at, head_dim)
             weight = layer[at.KEY_NORM] if head == group else layer[at.QUERY_NORM]
             if weight:
                 norm(at.RMS_NORM, x, weight, 0, eps, head_dim, x)
@@ -204,7 +209,7 @@ def _prepare_heads(plan: Any, counter: int, layer: Any, num_tokens: int) -> None
                 cos = floats(plan[at.COSINES] + 4 * position * half, half)
                 sin = floats(plan[at.SINES] + 4 * position * half, half)
                 rotate(x, cos, sin, half)
-        remember(plan, layer, sequences[token], kv_head, position, key, value)
+        remember(plan, layer, sequences[token], kv_head, position, key_at, value_at)
         work = claim(counter)
 
 
@@ -227,7 +232,7 @@ def _collect_heads(plan: Any, counter: int, num_tokens: int) -> None:
     while token < num_tokens:
         if firsts[token + 1] > firsts[token]:
             combine(plan, token, firsts[token], firsts[token + 1] - firsts[token])
-        put(x, token, floats(plan[at.ATTENDED] + 4 * token * size, size), 0, size)
+        put(x, token, plan[at.ATTENDED] + 4 * token * size, 0, size)
         token = claim(counter)
 
 
@@ -303,10 +308,10 @@ def _finish(plan: Any, scratch: int, meeting: int) -> int:
     counter = _counter(plan, 1 + at.COUNTERS_PER_LAYER * plan[at.NUM_LAYERS])
     place = claim(counter)
     while place < plan[at.NUM_WANTED]:
-        out = floats(plan[at.HIDDEN_OUT] + 4 * place * size, size)
+        out_at = plan[at.HIDDEN_OUT] + 4 * place * size
         x = floats(plan[at.RESIDUAL] + 4 * wanted[place] * size, size)
-        norm(plan[at.NORM], x, plan[at.FINAL_NORM], plan[at.FINAL_NORM_BIAS], eps, size, out)
-        put(normed, place, out, 0, size)
+        norm(plan[at.NORM], x, plan[at.FINAL_NORM], plan[at.FINAL_NORM_BIAS], eps, size, floats(out_at, size))
+        put(normed, place, out_at, 0, size)
         place = claim(counter)
     meeting = meet(plan, meeting)
     if plan[at.LOGITS]:

@@ -7,18 +7,22 @@ from typing import Any
 
 import numpy
 
-from headway.kernels.cpu.layout import GELU, GELU_TANH, GROUP, LAYER_NORM, SILU
+from headway.kernels.cpu.layout import GELU, GELU_TANH, GROUP, LAYER_NORM, SILU, WIDE_TOKENS
 from headway.kernels.cpu.memory import bits_of, compiled, float_of, floats, shorts, signed_bytes, words
 
 F = numpy.float32
 REASSOCIATE = {"reassoc", "contract", "nsz"}
 """Sums may be taken in lanes; NaN and infinity stay what they are."""
+NO_NAN = REASSOCIATE | {"nnan"}
+"""For the largest of some numbers, in lanes: of a NaN it may make anything, so what depends on it has to see the NaN otherwise."""
 
 
 @compiled
 def exp(x: Any) -> Any:
     """e to the x in float32, within 2 units in the last place: 2 to a whole number times a polynomial in the rest."""
-    x = min(max(x, F(-87.3)), F(88.7)) + F(0) * x
+    poison = F(0) * x
+    x = x if x > F(-87.3) else F(-87.3)
+    x = (x if x < F(88.7) else F(88.7)) + poison
     whole = numpy.rint(x * F(1.44269504))
     rest = (x - whole * F(0.693359375)) + whole * F(2.12194440e-4)
     series = F(1.9875691500e-4)
@@ -62,7 +66,7 @@ def activate(kind: int, x: Any, count: int) -> None:
             x[i] = x[i] / (F(1) + exp(-inner))
     else:
         for i in range(count):
-            x[i] = max(x[i], F(0)) + F(0) * x[i]
+            x[i] = (x[i] if x[i] > F(0) else F(0)) + F(0) * x[i]
 
 
 @compiled(fastmath=REASSOCIATE)
@@ -97,31 +101,52 @@ def rotate(x: Any, cos: Any, sin: Any, half: int) -> None:
         x[half + i] = b * cos[i] + a * sin[i]
 
 
+@compiled(fastmath=NO_NAN)
+def largest_size(numbers: int, count: int) -> Any:
+    """The largest absolute value of the float32 numbers at an address."""
+    x, largest = floats(numbers, count), F(0)
+    for i in range(count):
+        size = abs(x[i])
+        largest = size if size > largest else largest
+    return largest
+
+
 @compiled(fastmath=REASSOCIATE)
-def round_group(x: Any, first: int, count: int, bytes_: int, wide: int, scale: int, total: int) -> None:
+def not_finite(numbers: int, count: int) -> Any:
+    """0 where all of the float32 numbers at an address are finite, else NaN."""
+    x, total = floats(numbers, count), F(0)
+    for i in range(count):
+        total += F(0) * x[i]
+    return total
+
+
+@compiled(fastmath=REASSOCIATE)
+def round_group(numbers: int, count: int, bytes_: int, scale: int, total: int) -> None:
     """Round a group of activations to signed bytes with one scale, the largest being ±127; a short group ends in zeros.
 
-    bytes_, wide, scale and total are addresses: of 32 int8, the same 32 as int16 (or 0), a float32, and the int32 sum of the bytes.
+    All but the count are addresses: of the float32 activations, of 32 int8, of a float32 scale, and of the int32 sum of the bytes.
     A NaN or an infinity makes the scale NaN.
     """
-    largest, poison = F(0), F(0)
-    for i in range(count):
-        largest = max(largest, abs(x[first + i]))
-        poison += F(0) * x[first + i]
+    x, out, sum_ = floats(numbers, count), signed_bytes(bytes_, GROUP), numpy.int32(0)
+    largest = largest_size(numbers, count)
     factor = F(127) / largest if largest > F(0) else F(0)
-    out, sum_ = signed_bytes(bytes_, GROUP), numpy.int32(0)
     for i in range(count):
-        out[i] = numpy.int8(numpy.int32(numpy.rint(x[first + i] * factor)))
+        code = numpy.int32(numpy.rint(x[i] * factor))
+        out[i] = numpy.int8(code)
+        sum_ += code
     for i in range(count, GROUP):
         out[i] = numpy.int8(0)
-    for i in range(GROUP):
-        sum_ += numpy.int32(out[i])
-    floats(scale, 1)[0] = largest / F(127) + poison
+    floats(scale, 1)[0] = largest / F(127) + not_finite(numbers, count)
     words(total, 1)[0] = sum_
-    if wide:
-        copy = shorts(wide, GROUP)
-        for i in range(GROUP):
-            copy[i] = numpy.int16(out[i])
+
+
+@compiled
+def widen_group(bytes_: int, wide: int) -> None:
+    """Copy 32 int8 as int16, pair by pair, among those of six tokens."""
+    codes, pairs = signed_bytes(bytes_, GROUP), shorts(wide, GROUP * WIDE_TOKENS)
+    for pair in range(GROUP // 2):
+        pairs[2 * WIDE_TOKENS * pair] = codes[2 * pair]
+        pairs[2 * WIDE_TOKENS * pair + 1] = codes[2 * pair + 1]
 
 
 @compiled

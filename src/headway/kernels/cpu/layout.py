@@ -27,9 +27,15 @@ KIND, CODES, SCALES, BIAS, ROWS, COLUMNS = range(6)
 """A packed matrix: its kind, the addresses of codes, scales and bias, its rows, and its columns filled up to whole groups."""
 MATRIX_SIZE = 6
 
-ROUNDED, X_FLOATS, X_BYTES, X_WIDE, X_SCALES, X_SUMS, X_COLUMNS = range(7)
-"""Activations: whether they are rounded to bytes, the addresses of their forms, and their columns filled up to whole groups."""
-ACTIVATIONS_SIZE = 7
+ROUNDED, X_FLOATS, X_BYTES, X_SCALES, X_SUMS, X_WIDE, X_WIDE_SCALES, X_COLUMNS = range(8)
+"""Activations: whether they are rounded to bytes, the addresses of their forms, and their columns filled up to whole groups.
+
+    float32    (num_tokens, columns)
+    int8       (num_tokens, columns), with scales and sums of each group, (num_tokens, num_groups)
+    int16      (num_tokens / 6, columns / 2, 6, 2), the same numbers with six tokens side by side; scales (num_tokens / 6, num_groups, 6)
+"""
+ACTIVATIONS_SIZE = 8
+WIDE_TOKENS = 6
 
 ATTENTION_NORM, ATTENTION_NORM_BIAS, FEED_FORWARD_NORM, FEED_FORWARD_NORM_BIAS, QUERY_NORM, KEY_NORM, WINDOW = range(7)
 KEYS, VALUES, KEY_SCALES, VALUE_SCALES = range(7, 11)

@@ -15,19 +15,21 @@ from headway.kernels.cpu.layout import (
     KIND,
     NUM_ROWS,
     SCALES,
+    WIDE_TOKENS,
     X_BYTES,
     X_FLOATS,
     X_SCALES,
     X_SUMS,
     X_WIDE,
+    X_WIDE_SCALES,
 )
 from headway.kernels.cpu.memory import compiled
-from headway.kernels.cpu.tiles import float_tile, int_tile, widen
+from headway.kernels.cpu.tiles import float_tile, int_tile, wide_tile, widen
 
 INSTRUCTIONS = here()
 IS_WIDE = INSTRUCTIONS.is_wide
 ACTIVATION_BYTES = 196_608
-WIDE_FROM = 3
+WIDE_FROM = 5
 """From how many tokens on it pays to widen the weights first."""
 
 
@@ -115,7 +117,7 @@ def _int_product(kind: str, most: int, middle: int) -> Any:
 float32_product, bfloat16_product, byte_product = (_float_product(kind) for kind in ("float32", "bfloat16", "int8"))
 int8_product = _int_product("int8", INSTRUCTIONS.num_tokens, 2)
 int4_product = _int_product("int4", 4, 2)
-wide_product = _int_product("wide", 6, 2) if IS_WIDE else int8_product
+six_wide = wide_tile(INSTRUCTIONS) if IS_WIDE else None
 
 
 @compiled
@@ -128,10 +130,27 @@ def tokens_at_once(columns: int, num_tokens: int) -> int:
 
 
 @compiled
+def is_widened(num_tokens: int) -> bool:
+    """Whether int8 weights are widened for so many tokens; if so, tokens are taken from a multiple of 6 on."""
+    return IS_WIDE and num_tokens >= WIDE_FROM
+
+
+@compiled
+def _multiply_wide(codes: int, scales: int, x: Any, first: int, groups: int, num_tokens: int, scratch: int, out: int) -> None:
+    if IS_WIDE:
+        for piece in range(groups * GROUP // 4):
+            widen(codes + 64 * piece, scratch + 128 * piece)
+        for token in range(first, first + num_tokens, WIDE_TOKENS):
+            wide, wide_scales = x[X_WIDE] + 2 * token * groups * GROUP, x[X_WIDE_SCALES] + 4 * token * groups
+            six_wide(scratch, scales, wide, wide_scales, groups, out + 4 * NUM_ROWS * (token - first))
+
+
+@compiled
 def multiply(matrix: Any, block: int, x: Any, first: int, last: int, scratch: int, out: int) -> None:
     """16 rows of a packed matrix times the tokens from first to last: (last - first, 16) float32 at an address.
 
     scratch   an address with room for 16 rows of int16
+    out       has room for a number of tokens that is a multiple of 6
     """
     kind, columns, num_tokens = matrix[KIND], matrix[COLUMNS], last - first
     if kind <= BFLOAT16:
@@ -150,10 +169,7 @@ def multiply(matrix: Any, block: int, x: Any, first: int, last: int, scratch: in
         int4_product(codes, scales, bytes_, columns, x_scales, x_sums, groups, out, 4 * NUM_ROWS, num_tokens)
         return
     codes = matrix[CODES] + block * NUM_ROWS * columns
-    if IS_WIDE and num_tokens >= WIDE_FROM:
-        for piece in range(columns // 4):
-            widen(codes + 64 * piece, scratch + 128 * piece)
-        wide = x[X_WIDE] + 2 * first * columns
-        wide_product(scratch, scales, wide, 2 * columns, x_scales, x_sums, groups, out, 4 * NUM_ROWS, num_tokens)
+    if is_widened(num_tokens):
+        _multiply_wide(codes, scales, x, first, groups, num_tokens, scratch, out)
     else:
         int8_product(codes, scales, bytes_, columns, x_scales, x_sums, groups, out, 4 * NUM_ROWS, num_tokens)

@@ -181,8 +181,15 @@ class _Room:
             columns, record = whole(size, GROUP), numpy.zeros(at.ACTIVATIONS_SIZE, numpy.int64)
             record[at.X_COLUMNS], record[at.ROUNDED] = columns, kind in ("int8", "int4")
             if record[at.ROUNDED]:
-                record[at.X_BYTES], record[at.X_WIDE] = self.memory(num_tokens * columns), self.memory(2 * num_tokens * columns)
-                record[at.X_SCALES], record[at.X_SUMS] = (self.memory(num_tokens * columns // GROUP * 4) for _ in range(2))
+                groups = num_tokens * columns // GROUP
+                for place_of, size_of in (
+                    (at.X_BYTES, GROUP),
+                    (at.X_SCALES, 4),
+                    (at.X_SUMS, 4),
+                    (at.X_WIDE, 2 * GROUP),
+                    (at.X_WIDE_SCALES, 4),
+                ):
+                    record[place_of] = self.memory(groups * size_of)
             else:
                 record[at.X_FLOATS] = self.memory(4 * num_tokens * columns)
             self.records[place] = record

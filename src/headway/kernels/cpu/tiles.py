@@ -14,10 +14,12 @@ from numba import types
 from numba.core import cgutils
 
 from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, Instructions, call, constant, splat, vector
-from headway.kernels.cpu.layout import GROUP, NUM_ROWS
+from headway.kernels.cpu.layout import GROUP, NUM_ROWS, WIDE_TOKENS
 from headway.kernels.cpu.memory import intrinsic
 
 FLOATS = vector(F32, NUM_ROWS)
+WEIGHTS_AHEAD, SCALES_AHEAD = 1024, 128
+"""How many bytes ahead of a single token's product weights are asked for: the processor's own guesses end at a page."""
 Load = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 Dot = Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]
 
@@ -84,7 +86,10 @@ def float_tile(kind: str, num_tokens: int) -> Any:
                 for total, result in zip(totals, results, strict=True):
                     builder.store(load(builder, result, FLOATS, align=4), total)
             with cgutils.for_range(builder, num_inputs, intp=I64) as loop:
-                column = read(builder, step(builder, weights, loop.index, NUM_ROWS * size))
+                here = step(builder, weights, loop.index, NUM_ROWS * size)
+                if num_tokens == 1:
+                    _prefetch(builder, here, WEIGHTS_AHEAD)
+                column = read(builder, here)
                 for total, row in zip(totals, activations, strict=True):
                     activation = splat(builder, load(builder, step(builder, row, loop.index, 4), F32, align=4), NUM_ROWS)
                     builder.store(call(builder, "llvm.fma.v16f32", FLOATS, column, activation, builder.load(total)), total)
@@ -162,17 +167,15 @@ class _Sums:
 def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
     """tile(weights, scales, x, x_stride, x_scales, x_sums, group_stride, num_groups, out, out_stride): bytes times packed rows.
 
-    kind      int8, int4, or wide: int8 weights widened to 16 bits, activations too
-    weights   by group of 32 inputs: int8 (8, 16, 4), int4 (4, 16, 4) with the inputs of the upper nibbles behind those of the
-              lower, wide (16, 16, 2)
+    kind      int8 or int4
+    weights   by group of 32 inputs: int8 (8, 16, 4), int4 (4, 16, 4) with the inputs of the upper nibbles behind those of the lower
     scales    (num_groups, 16) float16
-    x         (num_tokens, 32 · num_groups) int8, or int16 for wide
+    x         (num_tokens, 32 · num_groups) int8
     x_scales  (num_tokens, num_groups) float32;  x_sums the same in int32, the sums of each group's activations
     out       (num_tokens, 16) float32, written
     """
-    add_piece, pieces = {"int8": (_int8_piece, 8), "int4": (_int4_piece, 4), "wide": (_wide_piece, 16)}[kind]
-    shift = {"int8": instructions.offset, "int4": 8, "wide": 0}[kind]
-    input_size = 2 if kind == "wide" else 1
+    add_piece, pieces = {"int8": (_int8_piece, 8), "int4": (_int4_piece, 4)}[kind]
+    shift = {"int8": instructions.offset, "int4": 8}[kind]
 
     @intrinsic
     def tile(
@@ -194,16 +197,21 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
             scale_rows, sum_rows = (rows_of(builder, base, group_stride, num_tokens) for base in (x_scales, x_sums))
             sums, count = _Sums(builder, instructions.lanes, num_tokens), _opaque(builder, pieces)
             with cgutils.for_range(builder, num_groups, intp=I64) as loop:
-                here = [step(builder, row, loop.index, GROUP * input_size) for row in activations]
+                here = [step(builder, row, loop.index, GROUP) for row in activations]
                 w_here = step(builder, weights, loop.index, 64 * pieces)
                 sums.start()
                 with cgutils.for_range(builder, count, intp=I64) as inner:
-                    registers = _registers(builder, step(builder, w_here, inner.index, 64), instructions.lanes)
+                    here_now = step(builder, w_here, inner.index, 64)
+                    if num_tokens == 1:
+                        _prefetch(builder, here_now, WEIGHTS_AHEAD)
+                    registers = _registers(builder, here_now, instructions.lanes)
                     add_piece(builder, instructions, sums, registers, [step(builder, row, inner.index, 4) for row in here])
                 taken = None
                 if shift:
                     read = [load(builder, step(builder, row, loop.index, 4), I32, align=4) for row in sum_rows]
                     taken = [builder.mul(each, ir.Constant(I32, shift)) for each in read]
+                if num_tokens == 1:
+                    _prefetch(builder, step(builder, scales, loop.index, 2 * NUM_ROWS), SCALES_AHEAD)
                 x_here = [step(builder, row, loop.index, 4) for row in scale_rows]
                 sums.finish(step(builder, scales, loop.index, 2 * NUM_ROWS), x_here, taken)
             sums.write(rows_of(builder, out, out_stride, num_tokens))
@@ -217,6 +225,13 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
 def _registers(builder: ir.IRBuilder, address: ir.Value, lanes: int) -> list[ir.Value]:
     """64 bytes as registers of 32-bit lanes."""
     return [load(builder, address, vector(I32, lanes), 4 * lanes * part, align=4 * lanes) for part in range(NUM_ROWS // lanes)]
+
+
+def _prefetch(builder: ir.IRBuilder, address: ir.Value, ahead: int) -> None:
+    """Ask for weights that are needed in a while."""
+    place = at(builder, address, I8, ahead)
+    number = [ir.Constant(I32, each) for each in (0, 3, 1)]
+    call(builder, "llvm.prefetch.p0", ir.VoidType(), place, *number)
 
 
 def _opaque(builder: ir.IRBuilder, number: int) -> ir.Value:
@@ -243,9 +258,39 @@ def _int4_piece(
         sums.add(instructions.dot_unsigned, token, upper, load(builder, address, I32, 16))
 
 
-def _wide_piece(builder: ir.IRBuilder, instructions: Any, sums: _Sums, registers: list[ir.Value], activations: list[ir.Value]) -> None:
-    for token, address in enumerate(activations):
-        sums.add(instructions.dot_wide, token, registers, load(builder, address, I32))
+def wide_tile(instructions: Any) -> Any:
+    """tile(weights, scales, x, x_scales, num_groups, out): the same for six tokens at once, all in 16 bits.
+
+    Fewer numbers fit a register, but pairs need no care for their signs, and the six tokens lie side by side.
+
+    weights   (num_groups, 16, 16, 2) int16
+    scales    (num_groups, 16) float16
+    x         (num_groups, 16, 6, 2) int16;  x_scales (num_groups, 6) float32
+    out       (6, 16) float32, written
+    """
+
+    @intrinsic
+    def tile(context: Any, weights: Any, scales: Any, x: Any, x_scales: Any, num_groups: Any, out: Any) -> Any:
+        def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+            weights, scales, x, x_scales, num_groups, out = arguments
+            sums, count = _Sums(builder, instructions.lanes, WIDE_TOKENS), _opaque(builder, GROUP // 2)
+            with cgutils.for_range(builder, num_groups, intp=I64) as loop:
+                w_here, x_here = step(builder, weights, loop.index, 64 * 16), step(builder, x, loop.index, 4 * WIDE_TOKENS * 16)
+                sums.start()
+                with cgutils.for_range(builder, count, intp=I64) as inner:
+                    registers = _registers(builder, step(builder, w_here, inner.index, 64), instructions.lanes)
+                    pair = step(builder, x_here, inner.index, 4 * WIDE_TOKENS)
+                    for token in range(WIDE_TOKENS):
+                        sums.add(instructions.dot_wide, token, registers, load(builder, pair, I32, 4 * token, align=4))
+                row = step(builder, x_scales, loop.index, 4 * WIDE_TOKENS)
+                x_rows = [builder.add(row, ir.Constant(I64, 4 * token)) for token in range(WIDE_TOKENS)]
+                sums.finish(step(builder, scales, loop.index, 2 * NUM_ROWS), x_rows, None)
+            sums.write([builder.add(out, ir.Constant(I64, 4 * NUM_ROWS * token)) for token in range(WIDE_TOKENS)])
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 6), generate
+
+    return tile
 
 
 @intrinsic
