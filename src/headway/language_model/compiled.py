@@ -17,6 +17,8 @@ from headway.trees import leaves
 WEIGHTS = ("auto", "plain", "float32", "bfloat16", "int8", "int4")
 CACHES = {"float32": "float32", "bfloat16": "bfloat16", "int8": "bfloat16", "int4": "bfloat16"}
 """By the kind of the weights, how keys and values are kept where nothing else is said."""
+SMALL = 16_000_000
+"""Bytes of weights below which one thread is as fast as several, which would wait for one another more than they work."""
 
 
 def weights_kind(weights: str, array: str, dtype: str) -> str:
@@ -50,6 +52,7 @@ def compiled_stack(
     """The stack of a checkpoint whose weights are as they are stored.
 
     kind        float32, bfloat16, int8 or int4
+    num_threads  one per physical core by default, and a single one for a small model
     cache_kind  of keys and values: float32, bfloat16 or int8
     tell        called with what takes time before a generation can begin: see headway.kernels.cpu.telling
     folder      where packed weights and compiled code are kept; the user's cache folder by default
@@ -68,4 +71,6 @@ def compiled_stack(
     key = fingerprint(path)
     file = folder / "packed" / f"{key[:32]}-{kind}.weights"
     weights = packed_weights(file, key, kind, leaves(checkpoint.weights), machine)
-    return Stack(checkpoint.architecture.stack(checkpoint.config), weights, machine.run, machine.team, cache_kind=cache_kind)
+    is_small = num_threads is None and weights.num_bytes < SMALL
+    team = Machine(1, machine.folder, tell).team if is_small else machine.team
+    return Stack(checkpoint.architecture.stack(checkpoint.config), weights, machine.run, team, cache_kind=cache_kind)

@@ -96,7 +96,9 @@ class LanguageModel:
         own = checkpoint.generation_config
         start = (*token_ids_of(own, "decoder_start_token_id"), *token_ids_of(own, "bos_token_id"), None)[0]
         ops = operations(array)
-        self.engine = Engine(checkpoint.architecture, checkpoint.config, checkpoint.weights, array, device, ops, start, operations("numpy"), stack)
+        self.engine = Engine(
+            checkpoint.architecture, checkpoint.config, checkpoint.weights, array, device, ops, start, operations("numpy"), stack
+        )
         self.embedder = Embedder(checkpoint, tokenizer, sentence_options or SentenceOptions(), array, device, ops, stack)
         self.defaults = own_options(own)
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)

@@ -1,7 +1,8 @@
 """A whole pass of a decoder, from token ids to logits, in one call: every thread runs `run`, and they share the work.
 
-The pass is a row of phases. Within a phase threads claim pieces of work from a counter, and nobody's piece depends on another's;
-between phases they wait for one another. Which thread did a piece changes nothing, so neither does the number of threads.
+The pass is a row of phases. Within a phase threads claim pieces of work from a counter, and nobody's piece depends on another's; the
+next phase begins when all pieces are done. Which thread did a piece changes nothing, so neither does the number of threads. Every phase
+returns how many pieces it has.
 """
 
 from __future__ import annotations
@@ -14,16 +15,23 @@ from headway.kernels.cpu import layout as at
 from headway.kernels.cpu.attention import attend, combine, remember
 from headway.kernels.cpu.elementwise import activate, norm, rotate, round_group, widen_group
 from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, BFLOAT16, COLUMNS, GROUP, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_TOKENS
-from headway.kernels.cpu.memory import claim, compiled, float_of, floats, halves, meet, signed_bytes, unsigned_bytes, whole_numbers
+from headway.kernels.cpu.memory import (
+    claim,
+    compiled,
+    float_of,
+    floats,
+    halves,
+    meet,
+    next_piece,
+    signed_bytes,
+    unsigned_bytes,
+    wait_for_all,
+    whole_numbers,
+)
 from headway.kernels.cpu.packer import float16_number
 from headway.kernels.cpu.products import multiply, tokens_at_once
 
 F = numpy.float32
-
-
-@compiled
-def _counter(plan: Any, number: int) -> int:
-    return plan[at.COUNTERS] + at.CACHE_LINE * number
 
 
 @compiled
@@ -78,7 +86,7 @@ def read_row(matrix: Any, row: int, out: Any, count: int) -> None:
 
 
 @compiled
-def project(plan: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: int, scratch: int, is_added: bool) -> None:
+def project(plan: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: int, scratch: int, is_added: bool) -> int:
     """Tokens' activations times a packed matrix, written to (num_tokens, rows) at an address, or added to what is there."""
     rows, columns = matrix[ROWS], matrix[COLUMNS]
     num_blocks, at_once = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_at_once(columns, num_tokens)
@@ -93,7 +101,8 @@ def project(plan: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: 
         for block in range(begin, min(begin + unit, num_blocks)):
             multiply(matrix, block, x, first, last, wide, result_at)
             _write_block(matrix, block, result_at, first, last, out, is_added)
-        piece = claim(counter)
+        piece = next_piece(counter)
+    return units * pieces
 
 
 @compiled
@@ -128,7 +137,7 @@ def _block_with_bias(matrix: Any, block: int, x: Any, first: int, last: int, scr
 
 
 @compiled
-def widen_out(plan: Any, counter: int, layer: int, x: Any, inner: Any, num_tokens: int, scratch: int) -> None:
+def widen_out(plan: Any, counter: int, layer: int, x: Any, inner: Any, num_tokens: int, scratch: int) -> int:
     """The first half of the feed-forward: activation(gate) · up, or activation(up), a group of 32 at a time."""
     up, gate = whole_numbers(layer + 8 * at.UP, MATRIX_SIZE), whole_numbers(layer + 8 * at.GATE, MATRIX_SIZE)
     rows, columns = up[ROWS], up[COLUMNS]
@@ -157,11 +166,12 @@ def widen_out(plan: Any, counter: int, layer: int, x: Any, inner: Any, num_token
                 for i in range(count):
                     row[i] *= results[(i // NUM_ROWS) * block_size + token * NUM_ROWS + i % NUM_ROWS]
             put(inner, first + token, row_at, GROUP * group, count)
-        piece = claim(counter)
+        piece = next_piece(counter)
+    return units * pieces
 
 
 @compiled
-def _norm_rows(plan: Any, counter: int, weight: int, bias: int, num_tokens: int, scratch: int) -> None:
+def _norm_rows(plan: Any, counter: int, weight: int, bias: int, num_tokens: int, scratch: int) -> int:
     """Norm every token's vector, for the products that follow."""
     size, eps = plan[at.HIDDEN_SIZE], numpy.float64(floats(plan[at.FLOATS], 1)[0])
     x, normed = whole_numbers(plan[at.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE), floats(scratch, size)
@@ -169,11 +179,12 @@ def _norm_rows(plan: Any, counter: int, weight: int, bias: int, num_tokens: int,
     while token < num_tokens:
         norm(plan[at.NORM], floats(plan[at.RESIDUAL] + 4 * token * size, size), weight, bias, eps, size, normed)
         put(x, token, scratch, 0, size)
-        token = claim(counter)
+        token = next_piece(counter)
+    return num_tokens
 
 
 @compiled
-def _embed_rows(plan: Any, counter: int, num_tokens: int) -> None:
+def _embed_rows(plan: Any, counter: int, num_tokens: int) -> int:
     """Token ids to vectors, and learned positions added."""
     size, embedding = plan[at.HIDDEN_SIZE], whole_numbers(plan[at.EMBEDDING], MATRIX_SIZE)
     token_ids, positions = whole_numbers(plan[at.TOKEN_IDS], num_tokens), whole_numbers(plan[at.POSITIONS], num_tokens)
@@ -185,11 +196,12 @@ def _embed_rows(plan: Any, counter: int, num_tokens: int) -> None:
             learned = floats(plan[at.POSITION_TABLE] + 4 * positions[token] * size, size)
             for i in range(size):
                 x[i] += learned[i]
-        token = claim(counter)
+        token = next_piece(counter)
+    return num_tokens
 
 
 @compiled
-def _prepare_heads(plan: Any, counter: int, layer: Any, num_tokens: int) -> None:
+def _prepare_heads(plan: Any, counter: int, layer: Any, num_tokens: int) -> int:
     """Norm the heads of queries and keys where the model does, turn them by their positions, and remember keys and values."""
     num_heads, num_kv_heads, head_dim = plan[at.NUM_HEADS], plan[at.NUM_KV_HEADS], plan[at.HEAD_DIM]
     eps, half = numpy.float64(floats(plan[at.FLOATS], 1)[0]), head_dim // 2
@@ -210,21 +222,23 @@ def _prepare_heads(plan: Any, counter: int, layer: Any, num_tokens: int) -> None
                 sin = floats(plan[at.SINES] + 4 * position * half, half)
                 rotate(x, cos, sin, half)
         remember(plan, layer, sequences[token], kv_head, position, key_at, value_at)
-        work = claim(counter)
+        work = next_piece(counter)
+    return num_tokens * num_kv_heads
 
 
 @compiled
-def _attend_all(plan: Any, counter: int, layer: Any, scale: float, scratch: int) -> None:
+def _attend_all(plan: Any, counter: int, layer: Any, scale: float, scratch: int) -> int:
     items = plan[at.NUM_ITEMS] * plan[at.NUM_KV_HEADS]
     work = claim(counter)
     while work < items:
         item = whole_numbers(plan[at.ITEMS] + 8 * at.ITEM_SIZE * (work // plan[at.NUM_KV_HEADS]), at.ITEM_SIZE)
         attend(plan, layer, scale, item, work % plan[at.NUM_KV_HEADS], scratch)
-        work = claim(counter)
+        work = next_piece(counter)
+    return items
 
 
 @compiled
-def _collect_heads(plan: Any, counter: int, num_tokens: int) -> None:
+def _collect_heads(plan: Any, counter: int, num_tokens: int) -> int:
     """Put the parts of attention together, for the product that follows."""
     size = plan[at.NUM_HEADS] * plan[at.HEAD_DIM]
     x, firsts = whole_numbers(plan[at.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE), whole_numbers(plan[at.FIRST_PARTIALS], num_tokens + 1)
@@ -233,89 +247,73 @@ def _collect_heads(plan: Any, counter: int, num_tokens: int) -> None:
         if firsts[token + 1] > firsts[token]:
             combine(plan, token, firsts[token], firsts[token + 1] - firsts[token])
         put(x, token, plan[at.ATTENDED] + 4 * token * size, 0, size)
-        token = claim(counter)
+        token = next_piece(counter)
+    return num_tokens
 
 
 @compiled
 def run(plan_at: int, thread: int) -> int:
     """One thread's share of a pass; the plan's counters begin at zero."""
     plan = whole_numbers(plan_at, at.PLAN_SIZE)
-    num_tokens, scratch = plan[at.NUM_TOKENS], plan[at.SCRATCH] + thread * plan[at.SCRATCH_BYTES]
-    normed, attended = (
-        whole_numbers(plan[at.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE),
-        whole_numbers(plan[at.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE),
-    )
-    inner, numbers = whole_numbers(plan[at.INNER_ACTIVATIONS], ACTIVATIONS_SIZE), floats(plan[at.FLOATS], 1 + plan[at.NUM_LAYERS])
-    _embed_rows(plan, _counter(plan, 0), num_tokens)
-    meeting = meet(plan, plan[at.MEETING])
+    scratch, counter = plan[at.SCRATCH] + thread * plan[at.SCRATCH_BYTES], plan[at.COUNTERS]
+    wait_for_all(counter, _embed_rows(plan, counter, plan[at.NUM_TOKENS]))
     for index in range(plan[at.NUM_LAYERS]):
-        place = plan[at.LAYERS] + 8 * at.LAYER_SIZE * index
-        layer, count = whole_numbers(place, at.LAYER_SIZE), _counter(plan, 1 + at.COUNTERS_PER_LAYER * index)
-        line = at.CACHE_LINE
-        _norm_rows(plan, count, layer[at.ATTENTION_NORM], layer[at.ATTENTION_NORM_BIAS], num_tokens, scratch)
-        meeting = meet(plan, meeting)
-        project(plan, count + line, whole_numbers(place + 8 * at.QUERY, MATRIX_SIZE), normed, num_tokens, plan[at.QUERIES], scratch, False)
-        project(
-            plan, count + 2 * line, whole_numbers(place + 8 * at.KEY, MATRIX_SIZE), normed, num_tokens, plan[at.NEW_KEYS], scratch, False
-        )
-        project(
-            plan,
-            count + 3 * line,
-            whole_numbers(place + 8 * at.VALUE, MATRIX_SIZE),
-            normed,
-            num_tokens,
-            plan[at.NEW_VALUES],
-            scratch,
-            False,
-        )
-        meeting = meet(plan, meeting)
-        _prepare_heads(plan, count + 4 * line, layer, num_tokens)
-        meeting = meet(plan, meeting)
-        _attend_all(plan, count + 5 * line, layer, numpy.float64(numbers[1 + index]), scratch)
-        meeting = meet(plan, meeting)
-        _collect_heads(plan, count + 6 * line, num_tokens)
-        meeting = meet(plan, meeting)
-        project(
-            plan,
-            count + 7 * line,
-            whole_numbers(place + 8 * at.OUTPUT, MATRIX_SIZE),
-            attended,
-            num_tokens,
-            plan[at.RESIDUAL],
-            scratch,
-            True,
-        )
-        meeting = meet(plan, meeting)
-        _norm_rows(plan, count + 8 * line, layer[at.FEED_FORWARD_NORM], layer[at.FEED_FORWARD_NORM_BIAS], num_tokens, scratch)
-        meeting = meet(plan, meeting)
-        widen_out(plan, count + 9 * line, place, normed, inner, num_tokens, scratch)
-        meeting = meet(plan, meeting)
-        project(
-            plan, count + 10 * line, whole_numbers(place + 8 * at.DOWN, MATRIX_SIZE), inner, num_tokens, plan[at.RESIDUAL], scratch, True
-        )
-        meeting = meet(plan, meeting)
-    meeting = _finish(plan, scratch, meeting)
+        _run_layer(plan, index, scratch, counter + at.CACHE_LINE * (1 + at.COUNTERS_PER_LAYER * index))
+    _finish(plan, scratch, counter + at.CACHE_LINE * (1 + at.COUNTERS_PER_LAYER * plan[at.NUM_LAYERS]))
+    meeting = meet(plan, plan[at.MEETING])
     if thread == 0:
         plan[at.MEETING] = meeting
     return 0
 
 
 @compiled
-def _finish(plan: Any, scratch: int, meeting: int) -> int:
+def _run_layer(plan: Any, index: int, scratch: int, counter: int) -> None:
+    num_tokens, line, place = plan[at.NUM_TOKENS], at.CACHE_LINE, plan[at.LAYERS] + 8 * at.LAYER_SIZE * index
+    layer, scale = whole_numbers(place, at.LAYER_SIZE), numpy.float64(floats(plan[at.FLOATS] + 4 * (1 + index), 1)[0])
+    normed = whole_numbers(plan[at.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE)
+    attended = whole_numbers(plan[at.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE)
+    inner = whole_numbers(plan[at.INNER_ACTIVATIONS], ACTIVATIONS_SIZE)
+    query, key = whole_numbers(place + 8 * at.QUERY, MATRIX_SIZE), whole_numbers(place + 8 * at.KEY, MATRIX_SIZE)
+    value, output = whole_numbers(place + 8 * at.VALUE, MATRIX_SIZE), whole_numbers(place + 8 * at.OUTPUT, MATRIX_SIZE)
+    down = whole_numbers(place + 8 * at.DOWN, MATRIX_SIZE)
+
+    wait_for_all(counter, _norm_rows(plan, counter, layer[at.ATTENTION_NORM], layer[at.ATTENTION_NORM_BIAS], num_tokens, scratch))
+    queries = project(plan, counter + line, query, normed, num_tokens, plan[at.QUERIES], scratch, False)
+    keys = project(plan, counter + 2 * line, key, normed, num_tokens, plan[at.NEW_KEYS], scratch, False)
+    values = project(plan, counter + 3 * line, value, normed, num_tokens, plan[at.NEW_VALUES], scratch, False)
+    wait_for_all(counter + line, queries)
+    wait_for_all(counter + 2 * line, keys)
+    wait_for_all(counter + 3 * line, values)
+    counter += 4 * line
+    wait_for_all(counter, _prepare_heads(plan, counter, layer, num_tokens))
+    counter += line
+    wait_for_all(counter, _attend_all(plan, counter, layer, scale, scratch))
+    counter += line
+    wait_for_all(counter, _collect_heads(plan, counter, num_tokens))
+    counter += line
+    wait_for_all(counter, project(plan, counter, output, attended, num_tokens, plan[at.RESIDUAL], scratch, True))
+    counter += line
+    norm_at, bias_at = layer[at.FEED_FORWARD_NORM], layer[at.FEED_FORWARD_NORM_BIAS]
+    wait_for_all(counter, _norm_rows(plan, counter, norm_at, bias_at, num_tokens, scratch))
+    counter += line
+    wait_for_all(counter, widen_out(plan, counter, place, normed, inner, num_tokens, scratch))
+    counter += line
+    wait_for_all(counter, project(plan, counter, down, inner, num_tokens, plan[at.RESIDUAL], scratch, True))
+
+
+@compiled
+def _finish(plan: Any, scratch: int, counter: int) -> None:
     """The last norm of the tokens that are wanted, and where logits are too, the product with the head."""
     size, wanted = plan[at.HIDDEN_SIZE], whole_numbers(plan[at.WANTED], plan[at.NUM_WANTED])
     eps, normed = numpy.float64(floats(plan[at.FLOATS], 1)[0]), whole_numbers(plan[at.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE)
-    counter = _counter(plan, 1 + at.COUNTERS_PER_LAYER * plan[at.NUM_LAYERS])
     place = claim(counter)
     while place < plan[at.NUM_WANTED]:
         out_at = plan[at.HIDDEN_OUT] + 4 * place * size
         x = floats(plan[at.RESIDUAL] + 4 * wanted[place] * size, size)
         norm(plan[at.NORM], x, plan[at.FINAL_NORM], plan[at.FINAL_NORM_BIAS], eps, size, floats(out_at, size))
         put(normed, place, out_at, 0, size)
-        place = claim(counter)
-    meeting = meet(plan, meeting)
+        place = next_piece(counter)
+    wait_for_all(counter, plan[at.NUM_WANTED])
     if plan[at.LOGITS]:
-        head = whole_numbers(plan[at.HEAD], MATRIX_SIZE)
-        project(plan, counter + at.CACHE_LINE, head, normed, plan[at.NUM_WANTED], plan[at.LOGITS], scratch, False)
-        meeting = meet(plan, meeting)
-    return meeting
+        head, counter = whole_numbers(plan[at.HEAD], MATRIX_SIZE), counter + at.CACHE_LINE
+        wait_for_all(counter, project(plan, counter, head, normed, plan[at.NUM_WANTED], plan[at.LOGITS], scratch, False))

@@ -62,8 +62,12 @@ class Instructions:
         return total
 
     def dot_unsigned(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
-        """The same for weights between 0 and 15."""
+        """The same for weights between 0 and 15; a total of up to eight of them is what `settle` makes of it."""
         return self.dot_signed(builder, total, weights, activation)
+
+    def settle(self, builder: ir.IRBuilder, total: ir.Value) -> ir.Value:
+        """The total of products of unsigned weights."""
+        return total
 
 
 def _byte(builder: ir.IRBuilder, words: ir.Value, byte: int) -> ir.Value:
@@ -93,12 +97,22 @@ class Avx2(Instructions):
         return self._dot(builder, total, size, call(builder, "llvm.x86.avx2.psign.b", bytes_, weights, activation))
 
     def dot_unsigned(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
+        """See Instructions; pairs are kept in 16 bits, which eight of them fit: 8 · 2 · 15 · 127 < 2¹⁵."""
+        pairs = self._pairs(builder, builder.bitcast(weights, vector(I8, 32)), builder.bitcast(activation, vector(I8, 32)))
+        return builder.bitcast(builder.add(builder.bitcast(total, pairs.type), pairs), total.type)
+
+    def settle(self, builder: ir.IRBuilder, total: ir.Value) -> ir.Value:
         """See Instructions."""
-        return self._dot(builder, total, builder.bitcast(weights, vector(I8, 32)), builder.bitcast(activation, vector(I8, 32)))
+        return self._halves(builder, builder.bitcast(total, vector(I16, 16)))
 
     def _dot(self, builder: ir.IRBuilder, total: ir.Value, unsigned: ir.Value, signed: ir.Value) -> ir.Value:
-        pairs = call(builder, "llvm.x86.avx2.pmadd.ub.sw", vector(I16, 16), unsigned, signed)
-        return builder.add(total, call(builder, "llvm.x86.avx2.pmadd.wd", total.type, pairs, constant(vector(I16, 16), 1)))
+        return builder.add(total, self._halves(builder, self._pairs(builder, unsigned, signed)))
+
+    def _pairs(self, builder: ir.IRBuilder, unsigned: ir.Value, signed: ir.Value) -> ir.Value:
+        return call(builder, "llvm.x86.avx2.pmadd.ub.sw", vector(I16, 16), unsigned, signed)
+
+    def _halves(self, builder: ir.IRBuilder, pairs: ir.Value) -> ir.Value:
+        return call(builder, "llvm.x86.avx2.pmadd.wd", vector(I32, 8), pairs, constant(vector(I16, 16), 1))
 
     def dot_wide(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
         """total + Σ of two products of signed 16-bit numbers, in each lane."""

@@ -133,6 +133,22 @@ def wait_until(address: int, number: int) -> None:
 
 
 @compiled
+def next_piece(counter: int) -> int:
+    """Count a piece of work as done, in the int64 behind the one at an address, and claim another."""
+    claim(counter + 8)
+    return claim(counter)
+
+
+@compiled
+def wait_for_all(counter: int, total: int) -> None:
+    """Wait until so many pieces of work are done.
+
+    It is the work that is waited for, not the threads: one that does not get to run holds up nobody, unless in the middle of a piece.
+    """
+    wait_until(counter + 8, total)
+
+
+@compiled
 def meet(record: Any, number: int) -> int:
     """Wait until every thread has come here, having met `number` times before; how often they have met now.
 

@@ -117,7 +117,7 @@ def _int_product(kind: str, most: int, middle: int) -> Any:
 float32_product, bfloat16_product, byte_product = (_float_product(kind) for kind in ("float32", "bfloat16", "int8"))
 int8_product = _int_product("int8", INSTRUCTIONS.num_tokens, 2)
 int4_product = _int_product("int4", 4, 2)
-six_wide = wide_tile(INSTRUCTIONS) if IS_WIDE else None
+six_wide: Any = wide_tile(INSTRUCTIONS) if IS_WIDE else None
 
 
 @compiled

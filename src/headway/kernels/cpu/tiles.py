@@ -21,6 +21,7 @@ FLOATS = vector(F32, NUM_ROWS)
 WEIGHTS_AHEAD, SCALES_AHEAD = 1024, 128
 """How many bytes ahead of a single token's product weights are asked for: the processor's own guesses end at a page."""
 Load = Callable[[ir.IRBuilder, ir.Value], ir.Value]
+Settle = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 Dot = Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]
 
 
@@ -127,19 +128,20 @@ class _Sums:
         for slot, register in zip(self.sums[token], registers, strict=True):
             self.builder.store(dot(self.builder, self.builder.load(slot), register, activation), slot)
 
-    def finish(self, scales: ir.Value, x_scales: list[ir.Value], x_sums: list[ir.Value] | None) -> None:
+    def finish(self, scales: ir.Value, x_scales: list[ir.Value], x_sums: list[ir.Value] | None, settle: Settle | None = None) -> None:
         """Take off what the weights were shifted by, and add the group, scaled, to the totals.
 
         scales    the address of the 16 rows' scales, float16
         x_scales  the addresses of the tokens' scales, float32
         x_sums    by token what to take off, int32
+        settle    what makes sums of the dots that were added
         """
         builder = self.builder
         row_scales = [self._scales(scales, part) for part in range(self.parts)]
         for token, row in enumerate(self.sums):
             x_scale = splat(builder, load(builder, x_scales[token], F32, align=4), self.lanes)
             for part, slot in enumerate(row):
-                total = builder.load(slot)
+                total = settle(builder, builder.load(slot)) if settle else builder.load(slot)
                 if x_sums is not None:
                     total = builder.sub(total, splat(builder, x_sums[token], self.lanes))
                 result = self.totals[token][part]
@@ -213,7 +215,7 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
                 if num_tokens == 1:
                     _prefetch(builder, step(builder, scales, loop.index, 2 * NUM_ROWS), SCALES_AHEAD)
                 x_here = [step(builder, row, loop.index, 4) for row in scale_rows]
-                sums.finish(step(builder, scales, loop.index, 2 * NUM_ROWS), x_here, taken)
+                sums.finish(step(builder, scales, loop.index, 2 * NUM_ROWS), x_here, taken, instructions.settle if kind == "int4" else None)
             sums.write(rows_of(builder, out, out_stride, num_tokens))
             return context.get_dummy_value()
 
