@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headway.errors import PromptError, ResourceError, TokenIdError
+from headway.kernels.cpu import memory_check
 from headway.kernels.cpu.machine import Machine
 from headway.kernels.cpu.stack import Stack
 from tests.kernels.cpu.packed_models import MODELS, TOLERANCE, error, model, prompts
@@ -99,3 +103,47 @@ def test_a_later_token_changes_no_earlier_vector(machine):
     before, after = mine.stack.hidden_states(prompt), mine.stack.hidden_states([*prompt[:25], 1, *prompt[26:]])
     numpy.testing.assert_array_equal(before[:25], after[:25])
     assert abs(before[25:] - after[25:]).max() > 1e-2
+
+
+@pytest.mark.parametrize(
+    ("name", "token_ids", "error"),
+    [
+        ("qwen2", [[101]], TokenIdError),
+        ("qwen2", [[-1]], TokenIdError),
+        ("qwen2", [[]], PromptError),
+        ("qwen2", [[1] * 2001], PromptError),
+        ("gpt2", [[1] * 1401], PromptError),
+        ("qwen2", [[1], [2]], PromptError),
+    ],
+)
+def test_compiled_code_is_given_nothing_wrong(machine, name, token_ids, error):
+    stack = model(name, "int8", machine).stack
+    cache = stack.new_cache(1, 2000)
+    with pytest.raises(error, match="came: "):
+        stack.next_logits(token_ids, cache)
+    assert cache.lengths == [0]
+
+
+def test_two_python_threads_may_use_one_stack(machine):
+    stack, rows = model("qwen2", "int8", machine).stack, prompts(20, 33)
+    expected, wrong = [stack.next_logits([row], stack.new_cache(1, 40)) for row in rows], []
+
+    def work(row, answer):
+        for _ in range(30):
+            if not (stack.next_logits([row], stack.new_cache(1, 40)) == answer).all():
+                wrong.append(row)
+
+    threads = [threading.Thread(target=work, args=each) for each in zip(rows, expected, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_what_needs_more_memory_than_there_is_is_an_error(machine, tmp_path, monkeypatch):
+    stack = model("qwen2", "int8", machine).stack
+    (tmp_path / "meminfo").write_text("MemAvailable: 17 kB\n")
+    monkeypatch.setattr(memory_check, "MEMINFO", tmp_path / "meminfo")
+    with pytest.raises(ResourceError, match=r"keys and values of 3 x 1000 tokens"):
+        stack.new_cache(3, 1000)

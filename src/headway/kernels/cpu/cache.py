@@ -30,13 +30,14 @@ def _sizes(description: Any, capacity: int, kind: str) -> dict[int, int]:
 class Cache:
     """Room for some sequences; memory that no token has reached is not taken from the system.
 
-    lengths  how many tokens of each sequence are in it
-    slots    where each sequence lies
+    max_seq_len  how many tokens of each sequence it takes
+    lengths      how many are in it
+    slots        where each sequence lies
     """
 
     def __init__(self, description: Any, num_sequences: int, max_seq_len: int, kind: str) -> None:
         """Empty."""
-        self.kind, self.capacity = kind, whole(max_seq_len, NUM_ROWS)
+        self.kind, self.max_seq_len, self.capacity = kind, max_seq_len, whole(max_seq_len, NUM_ROWS)
         self.lengths, self.slots = numpy.zeros(num_sequences, numpy.int64), numpy.arange(num_sequences)
         self._parts = {
             place: [aligned_zeros(num_sequences * size).reshape(num_sequences, size) for _ in range(description.num_layers)]

@@ -85,7 +85,7 @@ class Avx2(Instructions):
 
     name: str = "avx2"
     lanes: int = 8
-    num_tokens: int = 2
+    num_tokens: int = 4
     is_wide: bool = True
     features: tuple[str, ...] = ("avx2", "fma")
 

@@ -29,7 +29,7 @@ from headway.kernels.cpu.tiles import float_tile, int_tile, wide_tile, widen
 INSTRUCTIONS = here()
 IS_WIDE = INSTRUCTIONS.is_wide
 ACTIVATION_BYTES = 196_608
-WIDE_FROM = 5
+WIDE_FROM = 24
 """From how many tokens on it pays to widen the weights first."""
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
+from headway.errors import PromptError, TokenIdError
 from headway.kernels.cpu import layout as at
 from headway.kernels.cpu.cache import Cache, cache_bytes
 from headway.kernels.cpu.layout import CACHE_LINE, GROUP, KEYS_AT_ONCE, KEYS_OF_A_PART, NUM_ROWS, ROWS_AT_ONCE, TOKENS_AT_ONCE
@@ -66,7 +68,7 @@ class Stack:
     def __init__(self, description: Any, weights: PackedWeights, run: Entry, team: Team, *, cache_kind: str = "float32") -> None:
         """Lay out what does not change from pass to pass."""
         self.description, self.weights, self.cache_kind = description, weights, cache_kind
-        self._run, self._team = run, team
+        self._run, self._team, self._lock = run, team, threading.Lock()
         self._plan = numpy.zeros(at.PLAN_SIZE, numpy.int64)
         self._layers = numpy.zeros((description.num_layers, at.LAYER_SIZE), numpy.int64)
         self._floats = numpy.array([description.eps, *description.scales], numpy.float32)
@@ -82,24 +84,48 @@ class Stack:
         return Cache(self.description, num_sequences, max_seq_len, self.cache_kind)
 
     def next_logits(self, token_ids: Sequence[Sequence[int]], cache: Cache) -> numpy.ndarray:
-        """Read some more tokens of every sequence: the logits (num_sequences, vocab_size) behind the last of each."""
-        logits = numpy.empty((len(token_ids), self.weights.matrices["output_head"].rows), numpy.float32)
+        """Read some more tokens of every sequence: the logits (num_sequences, vocab_size) behind the last of each.
+
+        Errors   PromptError where the cache or the model's positions have no room for them, or a sequence brings none; TokenIdError for
+                 an id out of range.
+        """
+        self._check(token_ids, cache)
+        logits, done = numpy.empty((len(token_ids), self.weights.matrices["output_head"].rows), numpy.float32), 0
         for rows, wanted in _passes(token_ids, cache.lengths):
-            part = numpy.empty((len(wanted), logits.shape[1]), numpy.float32)
-            self._pass(rows, wanted, cache, part)
-            logits[[rows[row][0] for row in wanted]] = part
+            self._pass(rows, wanted, cache, logits[done : done + len(wanted)])
+            done += len(wanted)
         cache.lengths += numpy.array([len(tokens) for tokens in token_ids])
         return logits
 
     def hidden_states(self, token_ids: Sequence[int]) -> numpy.ndarray:
         """The vectors (seq_len, hidden_size) of one text's tokens, below the output head."""
         cache, hidden = self.new_cache(1, len(token_ids)), []
+        self._check([token_ids], cache)
         for rows, _ in _passes([token_ids], cache.lengths):
             hidden.append(self._pass(rows, list(range(len(rows))), cache, None))
         return numpy.concatenate(hidden)
 
+    def _check(self, token_ids: Sequence[Sequence[int]], cache: Cache) -> None:
+        """Compiled code trusts what it is given: nothing wrong may come to it."""
+        table = self.weights.vectors.get("position_embedding")
+        limit = cache.max_seq_len if table is None else min(cache.max_seq_len, len(table))
+        vocab_size = self.weights.matrices["token_embedding"].rows
+        if len(token_ids) != len(cache.lengths):
+            raise PromptError(f"came: tokens for {len(token_ids)} sequences; expected: for {len(cache.lengths)}, as many as the cache has")
+        for length, tokens in zip(cache.lengths, token_ids, strict=True):
+            if not len(tokens) or length + len(tokens) > limit:
+                raise PromptError(f"came: {len(tokens)} tokens behind {length}; expected: at least 1, and at most {limit} in all")
+            if min(tokens) < 0 or max(tokens) >= vocab_size:
+                raise TokenIdError(f"came: token ids from {min(tokens)} to {max(tokens)}; expected: 0 to {vocab_size - 1}")
+
     def _pass(self, rows: list[tuple[int, int, int]], wanted: list[int], cache: Cache, logits: numpy.ndarray | None) -> numpy.ndarray:
         """One call: rows are (sequence, position, token id). Return the normed vectors of the wanted rows."""
+        with self._lock:  # one plan, whoever asks
+            return self._locked_pass(rows, wanted, cache, logits)
+
+    def _locked_pass(
+        self, rows: list[tuple[int, int, int]], wanted: list[int], cache: Cache, logits: numpy.ndarray | None
+    ) -> numpy.ndarray:
         plan, description = self._plan, self.description
         if len(rows) > self._room.num_tokens:
             self._room = _Room(min(whole(len(rows), 12), whole(TOKENS_AT_ONCE, 12)), self._sizes(), self.weights.kind)
@@ -114,7 +140,7 @@ class Stack:
         plan[at.SEQUENCES], plan[at.NUM_ITEMS], plan[at.ITEMS] = slots.ctypes.data, len(items), items.ctypes.data
         plan[at.FIRST_PARTIALS], plan[at.PARTIALS] = firsts.ctypes.data, parts.ctypes.data
         plan[at.NUM_WANTED], plan[at.WANTED], plan[at.HIDDEN_OUT] = len(wanted), chosen.ctypes.data, hidden.ctypes.data
-        plan[at.LOGITS] = 0 if logits is None else logits.ctypes.data
+        plan[at.LOGITS] = 0 if logits is None or not wanted else logits.ctypes.data
         self._counters[:] = 0
         self._team.run(self._run, plan)
         return hidden
