@@ -169,6 +169,7 @@ def test_models_lists_the_embedded_one(tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX has them")
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_printed_and_exits_130():
     process = subprocess.Popen(
         [*COMMAND, "generate", "Once upon a time", "--array", "jax"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1

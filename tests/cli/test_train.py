@@ -13,6 +13,7 @@ from tests.train.test_architectures import data_of
 SHAPE = "--tokenizer characters --context 26 --num-layers 1 --num-heads 2 --hidden-size 12 --batch-size 6 --num-steps 4".split()
 
 
+@pytest.mark.slow
 def test_pairs_in_two_files_make_a_model_that_answers(tmp_path):
     (path,) = data_of("transformer", tmp_path).files
     columns = zip(*(line.split("\t") for line in path.read_text().splitlines()), strict=True)
@@ -27,6 +28,7 @@ def test_pairs_in_two_files_make_a_model_that_answers(tmp_path):
     assert headway("generate", "--model", str(out), "sort ba", "-n", "3").returncode == 0
 
 
+@pytest.mark.slow
 def test_a_finished_run_goes_on_further(tmp_path):
     (path,) = data_of("gpt2", tmp_path).files
     first = headway("train", "--out", str(tmp_path / "out"), *SHAPE, str(path))

@@ -29,6 +29,7 @@ from headway.kernels.cpu.tiles import float_tile, int_tile, wide_tile, widen
 INSTRUCTIONS = here()
 IS_WIDE = INSTRUCTIONS.is_wide
 ACTIVATION_BYTES = 196_608
+"""Of widened activations that are multiplied with a block of weights before the next block."""
 WIDE_FROM = 24
 """From how many tokens on it pays to widen the weights first."""
 
