@@ -66,7 +66,9 @@ def test_packed_float32_weights_write_what_the_definitions_write():
 def test_a_first_run_packs_and_later_ones_do_not(tmp_path):
     environment = {"XDG_CACHE_HOME": str(tmp_path)}
     (tmp_path / "headway").mkdir()
-    (tmp_path / "headway" / "compiled").symlink_to(user_cache_path("headway", ensure_exists=True) / "compiled")
+    compiled = user_cache_path("headway") / "compiled"
+    compiled.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "headway" / "compiled").symlink_to(compiled)
     first = headway("generate", "Once", "-n", "5", "--temperature", "0", **environment)
     (packed,) = (tmp_path / "headway" / "packed").iterdir()
     before = packed.stat().st_mtime_ns

@@ -37,6 +37,7 @@ def _kept(tmp_path_factory: pytest.TempPathFactory, cases: list[Any], save: Call
 @pytest.fixture(scope="session")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache folder of the session's own, in which code that was compiled before is found."""
-    folder = tmp_path_factory.mktemp("cache")
-    (folder / "compiled").symlink_to(user_cache_path("headway", ensure_exists=True) / "compiled")
+    folder, compiled = tmp_path_factory.mktemp("cache"), user_cache_path("headway") / "compiled"
+    compiled.mkdir(parents=True, exist_ok=True)
+    (folder / "compiled").symlink_to(compiled)
     return folder

@@ -76,8 +76,9 @@ def _keep(path: Path | None, code: bytes) -> bool:
     return True
 
 
+@cache
 def _compile(name: str) -> bytes:
-    """An object file with the entry in it under a name of ours."""
+    """An object file with the entry in it under a name of ours; once per process, where it cannot be kept."""
     from numba import types
 
     module, function = name.split(".")
