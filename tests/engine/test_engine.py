@@ -50,6 +50,7 @@ def test_greedy_decoding_takes_the_largest_logit_of_a_whole_pass_each_time(archi
 
 
 @both_architectures
+@pytest.mark.slow  # JAX compiles
 def test_the_same_seed_gives_the_same_tokens_on_all_array_libraries(architecture, config):
     results = {array: run(engine(architecture, config, array), PROMPTS, max_new_tokens=15, sampling=SAMPLING) for array in ARRAY_LIBRARIES}
     assert all(result == results["numpy"] for result in results.values()), results

@@ -51,6 +51,7 @@ def test_prompts_of_different_lengths_together_are_answered_as_each_alone(oracle
 
 
 @every_encoder_decoder
+@pytest.mark.slow  # JAX compiles
 def test_the_same_seed_gives_the_same_tokens_on_all_array_libraries(oracle, name):
     given = prompts(7, 4)
     results = {array: run(oracle(name).engine(array), given, max_new_tokens=8, sampling=SAMPLING) for array in ARRAY_LIBRARIES}
