@@ -41,7 +41,6 @@ from headway.kernels.cpu.memory import compiled, floats, halves, signed_bytes, w
 from headway.kernels.cpu.products import bfloat16_product, byte_product, float32_product
 
 F = numpy.float32
-ITEM_BYTES = 4
 
 
 @compiled
@@ -66,23 +65,27 @@ def _product(kind: int, numbers: int, x: int, x_stride: int, num_inputs: int, ou
 
 
 @compiled(fastmath=REASSOCIATE)
-def _store(kind: int, base: int, first: int, stride: int, numbers_at: int, count: int, scale: int) -> None:
-    """Numbers into a cache, `stride` numbers apart from `first` on; as bytes with a scale of their own."""
-    x = floats(numbers_at, count)
+def _store(kind: int, base: int, first: int, stride: int, piece_stride: int, numbers_at: int, count: int, scale: int) -> None:
+    """Numbers into a cache, from `first` on: in pieces of 16 that lie piece_stride apart, `stride` apart within a piece.
+
+    As bytes they have a scale of their own.
+    """
+    x, end = floats(numbers_at, count), first + (count + NUM_ROWS - 1) // NUM_ROWS * piece_stride
     if kind == FLOAT32:
-        numbers = floats(base, first + stride * count)
+        numbers = floats(base, end)
         for i in range(count):
-            numbers[first + stride * i] = x[i]
+            numbers[first + i // NUM_ROWS * piece_stride + i % NUM_ROWS * stride] = x[i]
     elif kind == BFLOAT16:
-        bits = halves(base, first + stride * count)
+        bits = halves(base, end)
         for i in range(count):
-            bits[first + stride * i] = bfloat16_bits(x[i])
+            bits[first + i // NUM_ROWS * piece_stride + i % NUM_ROWS * stride] = bfloat16_bits(x[i])
     else:
         largest = largest_size(numbers_at, count)
         factor = F(127) / largest if largest > F(0) else F(0)
-        codes = signed_bytes(base, first + stride * count)
+        codes = signed_bytes(base, end)
         for i in range(count):
-            codes[first + stride * i] = numpy.int8(numpy.int32(numpy.rint(x[i] * factor)))
+            code = numpy.int8(numpy.int32(numpy.rint(x[i] * factor)))
+            codes[first + i // NUM_ROWS * piece_stride + i % NUM_ROWS * stride] = code
         floats(scale, 1)[0] = largest / F(127) + not_finite(numbers_at, count)
 
 
@@ -91,38 +94,12 @@ def remember(plan: Any, layer: Any, sequence: int, head: int, position: int, key
     """Put a key and a value of one head, at these addresses, into the cache."""
     kind, capacity, head_dim = plan[CACHE_KIND], plan[CAPACITY], plan[HEAD_DIM]
     place = sequence * plan[NUM_KV_HEADS] + head
-    padded = whole_rows(head_dim)
-    key_base = layer[KEYS] + place * capacity * head_dim * _size(kind)
-    first = position // NUM_ROWS * head_dim * NUM_ROWS + position % NUM_ROWS
     scale = 4 * (place * capacity + position)
-    _store(kind, key_base, first, NUM_ROWS, key, head_dim, layer[KEY_SCALES] + scale)
-    value_base = layer[VALUES] + place * capacity * padded * _size(kind)
-    _remember_value(kind, value_base, capacity, position, value, head_dim, layer[VALUE_SCALES] + scale)
-
-
-@compiled(fastmath=REASSOCIATE)
-def _remember_value(kind: int, base: int, capacity: int, position: int, value_at: int, head_dim: int, scale: int) -> None:
-    """A value lies in pieces of 16 numbers, `capacity` pieces apart."""
-    value, largest = floats(value_at, head_dim), F(0)
-    if kind > BFLOAT16:
-        largest = largest_size(value_at, head_dim)
-        floats(scale, 1)[0] = largest / F(127) + not_finite(value_at, head_dim)
-    factor = F(127) / largest if largest > F(0) else F(0)
-    for piece in range(0, head_dim, NUM_ROWS):
-        count = min(NUM_ROWS, head_dim - piece)
-        first = piece * capacity + position * NUM_ROWS
-        if kind == FLOAT32:
-            numbers = floats(base, first + count)
-            for i in range(count):
-                numbers[first + i] = value[piece + i]
-        elif kind == BFLOAT16:
-            bits = halves(base, first + count)
-            for i in range(count):
-                bits[first + i] = bfloat16_bits(value[piece + i])
-        else:
-            codes = signed_bytes(base, first + count)
-            for i in range(count):
-                codes[first + i] = numpy.int8(numpy.int32(numpy.rint(value[piece + i] * factor)))
+    keys = layer[KEYS] + place * capacity * head_dim * _size(kind)
+    values = layer[VALUES] + place * capacity * whole_rows(head_dim) * _size(kind)
+    first = position // NUM_ROWS * head_dim * NUM_ROWS + position % NUM_ROWS
+    _store(kind, keys, first, NUM_ROWS, NUM_ROWS * NUM_ROWS, key, head_dim, layer[KEY_SCALES] + scale)
+    _store(kind, values, position * NUM_ROWS, 1, capacity * NUM_ROWS, value, head_dim, layer[VALUE_SCALES] + scale)
 
 
 @compiled(fastmath=NO_NAN)
@@ -168,7 +145,7 @@ def attend(plan: Any, layer: Any, scale: float, item: Any, kv_head: int, scratch
     keys = layer[KEYS] + place * capacity * head_dim * size
     values = layer[VALUES] + place * capacity * padded * size
     queries_at = scratch
-    scores_at = queries_at + 4 * num_rows * whole_rows(head_dim)
+    scores_at = queries_at + 4 * num_rows * padded
     out_at = scores_at + 4 * num_rows * KEYS_AT_ONCE
     states_at = out_at + 4 * num_rows * padded
     queries = floats(queries_at, num_rows * head_dim)

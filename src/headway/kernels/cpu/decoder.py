@@ -99,7 +99,7 @@ def project(plan: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: 
         first = piece // units * at_once
         last, begin = min(first + at_once, num_tokens), piece % units * unit
         for block in range(begin, min(begin + unit, num_blocks)):
-            multiply(matrix, block, x, first, last, wide, result_at)
+            _multiply_with_bias(matrix, block, x, first, last, wide, result_at)
             _write_block(matrix, block, result_at, first, last, out, is_added)
         piece = next_piece(counter)
     return units * pieces
@@ -111,10 +111,6 @@ def _write_block(matrix: Any, block: int, result_at: int, first: int, last: int,
     count = min(NUM_ROWS, rows - row)
     for token in range(first, last):
         result, target = floats(result_at + 4 * NUM_ROWS * (token - first), count), floats(out + 4 * (token * rows + row), count)
-        if matrix[at.BIAS]:
-            bias = floats(matrix[at.BIAS] + 4 * row, count)
-            for i in range(count):
-                result[i] += bias[i]
         if is_added:
             for i in range(count):
                 target[i] += result[i]
@@ -124,16 +120,16 @@ def _write_block(matrix: Any, block: int, result_at: int, first: int, last: int,
 
 
 @compiled
-def _block_with_bias(matrix: Any, block: int, x: Any, first: int, last: int, scratch: int, out: Any, out_at: int) -> None:
-    """16 rows times some tokens, their bias added; nothing where the matrix has no such block."""
-    if block * NUM_ROWS >= matrix[ROWS]:
-        return
-    multiply(matrix, block, x, first, last, scratch, out_at)
+def _multiply_with_bias(matrix: Any, block: int, x: Any, first: int, last: int, scratch: int, out: int) -> None:
+    """16 rows times some tokens, their bias added: see multiply."""
+    multiply(matrix, block, x, first, last, scratch, out)
     if matrix[at.BIAS]:
-        bias = floats(matrix[at.BIAS], matrix[ROWS])
+        count = min(NUM_ROWS, matrix[ROWS] - block * NUM_ROWS)
+        bias = floats(matrix[at.BIAS] + 4 * NUM_ROWS * block, count)
         for token in range(last - first):
-            for i in range(min(NUM_ROWS, matrix[ROWS] - block * NUM_ROWS)):
-                out[token * NUM_ROWS + i] += bias[block * NUM_ROWS + i]
+            result = floats(out + 4 * NUM_ROWS * token, count)
+            for i in range(count):
+                result[i] += bias[i]
 
 
 @compiled
@@ -151,12 +147,11 @@ def widen_out(plan: Any, counter: int, layer: int, x: Any, inner: Any, num_token
     while piece < units * pieces:
         first, group = piece // units * at_once, piece % units
         last, count = min(first + at_once, num_tokens), min(GROUP, rows - GROUP * group)
-        for half in range(2):
-            place = half * block_size
-            _block_with_bias(up, 2 * group + half, x, first, last, wide, results[place:], results_at + 4 * place)
+        for half in range((count + NUM_ROWS - 1) // NUM_ROWS):
+            place = results_at + 4 * half * block_size
+            _multiply_with_bias(up, 2 * group + half, x, first, last, wide, place)
             if gate[ROWS]:
-                place += 2 * block_size
-                _block_with_bias(gate, 2 * group + half, x, first, last, wide, results[place:], results_at + 4 * place)
+                _multiply_with_bias(gate, 2 * group + half, x, first, last, wide, place + 8 * block_size)
         for token in range(last - first):
             source = 2 * block_size if gate[ROWS] else 0
             for i in range(count):

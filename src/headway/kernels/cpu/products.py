@@ -34,90 +34,61 @@ WIDE_FROM = 24
 """From how many tokens on it pays to widen the weights first."""
 
 
+def _floats_while_they_fit(tile: Any, size: int) -> Any:
+    """A tile of so many tokens, again and again from a token on; the first token that is left."""
+
+    @compiled
+    def tiles(weights: int, x: int, x_stride: int, num_inputs: int, out: int, out_stride: int, is_added: int, token: int, end: int) -> int:
+        while end - token >= size:
+            tile(weights, x + token * x_stride, x_stride, num_inputs, out + token * out_stride, out_stride, is_added)
+            token += size
+        return token
+
+    return tiles
+
+
 def _float_product(kind: str) -> Any:
-    six, two, one = (float_tile(kind, number) for number in (6, 2, 1))
+    six, two, one = (_floats_while_they_fit(float_tile(kind, size), size) for size in (6, 2, 1))
 
     @compiled
     def product(weights: int, x: int, x_stride: int, num_inputs: int, out: int, out_stride: int, num_tokens: int, is_added: int) -> None:
-        token = 0
-        while num_tokens - token >= 6:
-            six(weights, x + token * x_stride, x_stride, num_inputs, out + token * out_stride, out_stride, is_added)
-            token += 6
-        while num_tokens - token >= 2:
-            two(weights, x + token * x_stride, x_stride, num_inputs, out + token * out_stride, out_stride, is_added)
-            token += 2
-        if token < num_tokens:
-            one(weights, x + token * x_stride, x_stride, num_inputs, out + token * out_stride, out_stride, is_added)
+        token = six(weights, x, x_stride, num_inputs, out, out_stride, is_added, 0, num_tokens)
+        token = two(weights, x, x_stride, num_inputs, out, out_stride, is_added, token, num_tokens)
+        one(weights, x, x_stride, num_inputs, out, out_stride, is_added, token, num_tokens)
 
     return product
 
 
-def _int_product(kind: str, most: int, middle: int) -> Any:
-    many, some, one = (int_tile(kind, number, INSTRUCTIONS) for number in (most, middle, 1))
+def _ints_while_they_fit(tile: Any, size: int) -> Any:
+    """The same for integers."""
 
     @compiled
-    def product(
-        weights: int,
-        scales: int,
-        x: int,
-        x_stride: int,
-        x_scales: int,
-        x_sums: int,
-        num_groups: int,
-        out: int,
-        out_stride: int,
-        num_tokens: int,
-    ) -> None:
-        token, stride = 0, 4 * num_groups
-        while num_tokens - token >= most:
-            many(
-                weights,
-                scales,
-                x + token * x_stride,
-                x_stride,
-                x_scales + token * stride,
-                x_sums + token * stride,
-                stride,
-                num_groups,
-                out + token * out_stride,
-                out_stride,
-            )
-            token += most
-        while num_tokens - token >= middle:
-            some(
-                weights,
-                scales,
-                x + token * x_stride,
-                x_stride,
-                x_scales + token * stride,
-                x_sums + token * stride,
-                stride,
-                num_groups,
-                out + token * out_stride,
-                out_stride,
-            )
-            token += middle
-        while token < num_tokens:
-            one(
-                weights,
-                scales,
-                x + token * x_stride,
-                x_stride,
-                x_scales + token * stride,
-                x_sums + token * stride,
-                stride,
-                num_groups,
-                out + token * out_stride,
-                out_stride,
-            )
-            token += 1
+    def tiles(weights: int, scales: int, x: int, x_scales: int, x_sums: int, num_groups: int, out: int, token: int, end: int) -> int:
+        columns, stride, out_stride = GROUP * num_groups, 4 * num_groups, 4 * NUM_ROWS
+        while end - token >= size:
+            row, row_scales, row_sums = x + token * columns, x_scales + token * stride, x_sums + token * stride
+            tile(weights, scales, row, columns, row_scales, row_sums, stride, num_groups, out + token * out_stride, out_stride)
+            token += size
+        return token
+
+    return tiles
+
+
+def _int_product(kind: str, most: int) -> Any:
+    many, two, one = (_ints_while_they_fit(int_tile(kind, size, INSTRUCTIONS), size) for size in (most, 2, 1))
+
+    @compiled
+    def product(weights: int, scales: int, x: int, x_scales: int, x_sums: int, num_groups: int, out: int, num_tokens: int) -> None:
+        token = many(weights, scales, x, x_scales, x_sums, num_groups, out, 0, num_tokens)
+        token = two(weights, scales, x, x_scales, x_sums, num_groups, out, token, num_tokens)
+        one(weights, scales, x, x_scales, x_sums, num_groups, out, token, num_tokens)
 
     return product
 
 
 float32_product, bfloat16_product, byte_product = (_float_product(kind) for kind in ("float32", "bfloat16", "int8"))
-int8_product = _int_product("int8", INSTRUCTIONS.num_tokens, 2)
-int4_product = _int_product("int4", 4, 2)
+int8_product = _int_product("int8", INSTRUCTIONS.num_tokens)
+int4_product = _int_product("int4", 4)
 six_wide: Any = wide_tile(INSTRUCTIONS) if IS_WIDE else None
 
 
@@ -167,10 +138,10 @@ def multiply(matrix: Any, block: int, x: Any, first: int, last: int, scratch: in
     x_scales, x_sums, bytes_ = x[X_SCALES] + 4 * first * groups, x[X_SUMS] + 4 * first * groups, x[X_BYTES] + first * columns
     if kind == INT4:
         codes = matrix[CODES] + block * 8 * columns
-        int4_product(codes, scales, bytes_, columns, x_scales, x_sums, groups, out, 4 * NUM_ROWS, num_tokens)
+        int4_product(codes, scales, bytes_, x_scales, x_sums, groups, out, num_tokens)
         return
     codes = matrix[CODES] + block * NUM_ROWS * columns
     if is_widened(num_tokens):
         _multiply_wide(codes, scales, x, first, groups, num_tokens, scratch, out)
     else:
-        int8_product(codes, scales, bytes_, columns, x_scales, x_sums, groups, out, 4 * NUM_ROWS, num_tokens)
+        int8_product(codes, scales, bytes_, x_scales, x_sums, groups, out, num_tokens)
