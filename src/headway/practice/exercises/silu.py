@@ -8,6 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Recovery, Role
+from headway.practice.recipes.activation_mistakes import LARGE, instead, not_bent, relu_instead, softplus_instead
 from headway.practice.recipes.activations import (
     ARRAYS,
     QUIET,
@@ -19,9 +20,7 @@ from headway.practice.recipes.activations import (
     hard_swish,
     mish,
     probes_of,
-    relu,
     sigmoid,
-    softplus,
 )
 from headway.practice.words import Words
 
@@ -39,12 +38,6 @@ STEPS = {
 }
 
 USE = Words("return x * sigmoid(x), that is x / (1 + exp(-x))", "返回 x * sigmoid(x)，即 x / (1 + exp(-x))")
-LARGE = Words("for large numbers the two are the same", "数值很大时两者相同")
-
-
-def instead(function: Any) -> dict[str, Any]:
-    """Another function in place of all of it."""
-    return {"apply": lambda x, gate: function(x)}
 
 
 def _derivative(x: Any) -> Any:
@@ -144,14 +137,7 @@ MISTAKES = (
         hides=Words("beyond 3 the two are nearly the same", "绝对值大于 3 时两者几乎相同"),
         pattern=r"clip|clamp|relu6|6",
     ),
-    Mistake(
-        "relu",
-        instead(relu),
-        Words("it is ReLU: nothing comes through below 0", "这是 ReLU：小于 0 处什么也不通过"),
-        USE,
-        hides=LARGE,
-        pattern=r"max|relu|>",
-    ),
+    relu_instead(USE),
     Mistake(
         "gelu",
         instead(gelu),
@@ -168,14 +154,7 @@ MISTAKES = (
         hides=LARGE,
         pattern=r"tanh|gelu",
     ),
-    Mistake(
-        "softplus",
-        instead(softplus),
-        Words("it is softplus, log(1 + exp x)", "这是 softplus，即 log(1 + exp x)"),
-        USE,
-        hides=LARGE,
-        pattern=r"log|softplus",
-    ),
+    softplus_instead(USE),
     Mistake(
         "mish",
         instead(mish),
@@ -191,14 +170,7 @@ MISTAKES = (
         USE,
         pattern=r"1 *-",
     ),
-    Mistake(
-        "not_bent",
-        instead(lambda x: x),
-        Words("it returns x as it is", "原样返回了 x"),
-        USE,
-        hides=LARGE,
-        pattern=r"return",
-    ),
+    not_bent(USE),
     Mistake(
         "sign_turned",
         {"apply": lambda x, gate: -x * gate},

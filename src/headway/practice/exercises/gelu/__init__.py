@@ -8,9 +8,10 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
-from headway.practice.exercises.gelu.mistakes import MISTAKES, instead
+from headway.practice.exercises.gelu.mistakes import MISTAKES
 from headway.practice.exercises.gelu.recoveries import RECOVERIES
 from headway.practice.exercises.gelu.steps import STEPS
+from headway.practice.recipes.activation_mistakes import instead
 from headway.practice.recipes.activations import ARRAYS, X_NAMES, floating, probes_of, quick_gelu
 from headway.practice.words import Words
 

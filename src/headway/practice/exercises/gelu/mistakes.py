@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Mistake
-from headway.practice.recipes.activations import erf, quick_gelu, relu, sigmoid, silu, softplus
+from headway.practice.recipes.activation_mistakes import LARGE, instead, not_bent, relu_instead, softplus_instead
+from headway.practice.recipes.activations import erf, quick_gelu, sigmoid, silu
 from headway.practice.words import Words
 
 USE = Words("return 0.5 * x * (1 + erf(x / √2))", "返回 0.5 * x * (1 + erf(x / √2))")
@@ -16,13 +17,7 @@ TANH_FORM = Words(
     "return 0.5 * x * (1 + tanh(√(2/π) * (x + 0.044715 * x³)))",
     "返回 0.5 * x * (1 + tanh(√(2/π) * (x + 0.044715 * x³)))",
 )
-LARGE = Words("for large numbers the two are the same", "数值很大时两者相同")
 SMALL = Words("near 0 the answer is right", "在 0 附近结果是对的")
-
-
-def instead(function: Any) -> dict[str, Any]:
-    """Another function in place of all of it."""
-    return {"apply": lambda x, gate: function(x)}
 
 
 def _density(x: Any) -> Any:
@@ -172,14 +167,7 @@ MISTAKES = (
         USE,
         pattern=r"exp|pdf",
     ),
-    Mistake(
-        "relu",
-        instead(relu),
-        Words("it is ReLU: nothing comes through below 0", "这是 ReLU：小于 0 处什么也不通过"),
-        USE,
-        hides=LARGE,
-        pattern=r"max|relu|>",
-    ),
+    relu_instead(USE),
     Mistake(
         "silu",
         instead(silu),
@@ -188,14 +176,7 @@ MISTAKES = (
         hides=LARGE,
         pattern=r"sigmoid|exp|silu",
     ),
-    Mistake(
-        "softplus",
-        instead(softplus),
-        Words("it is softplus, log(1 + exp x)", "这是 softplus，即 log(1 + exp x)"),
-        USE,
-        hides=LARGE,
-        pattern=r"log|softplus",
-    ),
+    softplus_instead(USE),
     Mistake(
         "derivative_returned",
         instead(lambda x: _cumulative(x) + x * _density(x)),
@@ -203,12 +184,5 @@ MISTAKES = (
         USE,
         pattern=r"return",
     ),
-    Mistake(
-        "not_bent",
-        instead(lambda x: x),
-        Words("it returns x as it is", "原样返回了 x"),
-        USE,
-        hides=LARGE,
-        pattern=r"return",
-    ),
+    not_bent(USE),
 )

@@ -9,7 +9,8 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Inputs, Recovery
-from headway.practice.exercises.gelu.mistakes import LARGE, TANH_FORM, USE
+from headway.practice.exercises.gelu.mistakes import TANH_FORM, USE
+from headway.practice.recipes.activation_mistakes import LARGE
 from headway.practice.recipes.activations import answers_at, sigmoid
 from headway.practice.words import Words
 
