@@ -1,4 +1,4 @@
-"""Every set of instructions: what it is compiled to, and for those that run here, what it computes."""
+"""Every set of instructions: what it is compiled to, and what a decoder computes with it, emulated where need be."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import sys
 import pytest
 from llvmlite import binding, ir
 
-from headway.kernels.cpu.instructions import ALL, I32, vector
+from headway.kernels.cpu.instructions import ALL, F32, I32, vector
 
 PROCESSORS = {
+    "avx512bf16": ("x86_64-unknown-linux-gnu", "znver4", ""),
     "avx512vnni": ("x86_64-unknown-linux-gnu", "cascadelake", ""),
     "avxvnni": ("x86_64-unknown-linux-gnu", "alderlake", ""),
     "avx2": ("x86_64-unknown-linux-gnu", "haswell", ""),
@@ -18,34 +19,39 @@ PROCESSORS = {
     "portable": ("x86_64-unknown-linux-gnu", "x86-64", ""),
 }
 EXPECTED = {
+    "avx512bf16": ("vpdpbusd", "zmm"),
     "avx512vnni": ("vpdpbusd", "zmm"),
     "avxvnni": ("vpdpbusd", "ymm"),
     "avx2": ("vpmaddubsw", "ymm"),
     "dotprod": ("sdot", "16b"),
     "portable": ("pmul", "xmm"),
 }
-ON_PLAIN_CODE = """
-from headway.kernels.cpu import instructions
-instructions.here = lambda: instructions.ALL[-1]
+A_DECODER = """
+import sys
+from tests.kernels.cpu.emulation import compile_for
+compile_for(sys.argv[1])
 from headway.kernels.cpu.machine import Machine
 from tests.kernels.cpu.packed_models import TOLERANCE, error, model, prompts
 
 machine = Machine(2, None)
 for kind in TOLERANCE:
     mine, (prompt,) = model("llama with odd sizes and a window", kind, machine, cache_kind="float32"), prompts(37)
-    cache = mine.stack.new_cache(1, 40)
-    assert error(mine.stack.next_logits([prompt], cache)[0], mine.last_logits(prompt)) < TOLERANCE[kind], kind
+    cache, other = mine.stack.new_cache(1, 40), mine.stack.new_cache(1, 40)
+    together = mine.stack.next_logits([prompt], cache)[0]
+    one_by_one = [mine.stack.next_logits([[token_id]], other)[0] for token_id in prompt]
+    assert error(together, mine.last_logits(prompt)) < TOLERANCE[kind], kind
+    assert error(together, one_by_one[-1]) < 1e-5, kind
     assert error(mine.stack.next_logits([[7]], cache)[0], mine.last_logits([*prompt, 7])) < TOLERANCE[kind], kind
 print("the same")
 """
 
 
-def assembly(instructions, dot):
+def assembly(instructions, dot, total=I32):
     triple, processor, features = PROCESSORS[instructions.name]
-    words = vector(I32, instructions.lanes)
+    totals, words = vector(total, instructions.lanes), vector(I32, instructions.lanes)
     module = ir.Module()
     module.triple = triple
-    function = ir.Function(module, ir.FunctionType(words, [words] * 3), "dot")
+    function = ir.Function(module, ir.FunctionType(totals, [totals, words, words]), "dot")
     builder = ir.IRBuilder(function.append_basic_block())
     builder.ret(getattr(instructions, dot)(builder, *function.args))
     binding.initialize_all_targets()
@@ -65,7 +71,12 @@ def test_it_is_the_processors_own_instruction(instructions, dot):
     assert all(word in code for word in EXPECTED[instructions.name]), code
 
 
+def test_pairs_of_bfloat16_are_one_instruction():
+    assert "vdpbf16ps\t%zmm2, %zmm1, %zmm0" in assembly(ALL[0], "dot_pairs", F32)
+
+
 @pytest.mark.slow
-def test_plain_code_gives_the_same_answers():
-    run = subprocess.run([sys.executable, "-c", ON_PLAIN_CODE], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("name", ["avx512bf16", "dotprod", "portable"])
+def test_a_decoder_gives_the_same_answers(name):
+    run = subprocess.run([sys.executable, "-c", A_DECODER, name], capture_output=True, text=True, check=False)
     assert run.stdout == "the same\n", run.stderr

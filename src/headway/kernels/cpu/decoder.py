@@ -13,7 +13,7 @@ import numpy
 
 from headway.kernels.cpu import layout as at
 from headway.kernels.cpu.attention import attend, combine, remember
-from headway.kernels.cpu.elementwise import activate, norm, rotate, round_group, widen_group
+from headway.kernels.cpu.elementwise import activate, norm, rotate, round_group, round_to_bfloat16, widen_group
 from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, BFLOAT16, COLUMNS, GROUP, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_TOKENS
 from headway.kernels.cpu.memory import (
     claim,
@@ -29,7 +29,7 @@ from headway.kernels.cpu.memory import (
     whole_numbers,
 )
 from headway.kernels.cpu.packer import float16_number
-from headway.kernels.cpu.products import multiply, tokens_at_once
+from headway.kernels.cpu.products import IS_PAIRED, multiply, tokens_at_once
 
 F = numpy.float32
 
@@ -40,7 +40,7 @@ def put(x: Any, row: int, numbers: int, first: int, count: int) -> None:
     columns = x[at.X_COLUMNS]
     for start in range(0, count, GROUP):
         there, place = min(GROUP, count - start), row * columns + first + start
-        if x[at.ROUNDED]:
+        if x[at.X_KIND] > BFLOAT16:
             group = place // GROUP
             bytes_, scale = x[at.X_BYTES] + 32 * group, x[at.X_SCALES] + 4 * group
             round_group(numbers + 4 * start, there, bytes_, scale, x[at.X_SUMS] + 4 * group)
@@ -48,6 +48,8 @@ def put(x: Any, row: int, numbers: int, first: int, count: int) -> None:
                 side, row_group = row % WIDE_TOKENS, (row // WIDE_TOKENS * columns + first + start) // GROUP * WIDE_TOKENS
                 widen_group(bytes_, x[at.X_WIDE] + 64 * row_group + 4 * side)
                 floats(x[at.X_WIDE_SCALES] + 4 * (row_group + side), 1)[0] = floats(scale, 1)[0]
+        elif x[at.X_KIND] == BFLOAT16 and IS_PAIRED:
+            round_to_bfloat16(numbers + 4 * start, there, x[at.X_FLOATS] + 2 * place)
         else:
             out, source = floats(x[at.X_FLOATS] + 4 * place, GROUP), floats(numbers + 4 * start, there)
             for i in range(there):
@@ -69,7 +71,7 @@ def read_row(matrix: Any, row: int, out: Any, count: int) -> None:
     elif kind == BFLOAT16:
         bits = halves(matrix[at.CODES] + 2 * first, NUM_ROWS * columns)
         for i in range(count):
-            out[i] = float_of(numpy.int32(bits[NUM_ROWS * i + lane]) << numpy.int32(16))
+            out[i] = float_of(numpy.int32(bits[NUM_ROWS * (i - i % 2) + 2 * lane + i % 2]) << numpy.int32(16))
     else:
         scales = halves(matrix[at.SCALES] + first // 16, NUM_ROWS * columns // GROUP)
         signed = signed_bytes(matrix[at.CODES] + first, NUM_ROWS * columns)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu.layout import GELU, GELU_TANH, GROUP, LAYER_NORM, SILU, WIDE_TOKENS
-from headway.kernels.cpu.memory import bits_of, compiled, float_of, floats, shorts, signed_bytes, words
+from headway.kernels.cpu.memory import bits_of, compiled, float_of, floats, halves, shorts, signed_bytes, words
 
 F = numpy.float32
 REASSOCIATE = {"reassoc", "contract", "nsz"}
@@ -155,3 +155,13 @@ def bfloat16_bits(x: Any) -> Any:
     bits = numpy.uint32(bits_of(x))
     rounded = (bits + numpy.uint32(0x7FFF) + ((bits >> numpy.uint32(16)) & numpy.uint32(1))) >> numpy.uint32(16)
     return numpy.uint16(rounded if x == x else numpy.uint32(0x7FC0))
+
+
+@compiled
+def round_to_bfloat16(numbers: int, count: int, out: int) -> None:
+    """A group of float32 activations at an address as 32 bfloat16 at another; a short group ends in zeros."""
+    x, bits = floats(numbers, count), halves(out, GROUP)
+    for i in range(count):
+        bits[i] = bfloat16_bits(x[i])
+    for i in range(count, GROUP):
+        bits[i] = numpy.uint16(0)

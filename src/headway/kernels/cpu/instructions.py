@@ -44,15 +44,20 @@ class Instructions:
 
     lanes      how many rows share a register
     offset     what is added to the bytes of a signed weight before it is multiplied, and taken off the sum by the tile
-    num_tokens how many activations a tile of integers multiplies with each weight it loads
+    num_tokens how many activations a tile of int8 multiplies with each weight it loads
+    num_tokens_int4
+               how many a tile of int4 does
     is_wide    whether many tokens are multiplied with weights widened to 16 bits beforehand
+    is_paired  whether pairs of bfloat16 are multiplied with pairs of bfloat16, to which activations are rounded then
     """
 
     name: str = "portable"
     lanes: int = 4
     offset: int = 0
     num_tokens: int = 4
+    num_tokens_int4: int = 4
     is_wide: bool = False
+    is_paired: bool = False
     features: tuple[str, ...] = field(default=())
 
     def dot_signed(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
@@ -129,6 +134,7 @@ class Vnni(Instructions):
     lanes: int = 16
     offset: int = 128
     num_tokens: int = 12
+    num_tokens_int4: int = 12
     features: tuple[str, ...] = ("avx512f", "avx512vl", "avx512bw", "avx512vnni")
 
     def dot_signed(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
@@ -138,6 +144,19 @@ class Vnni(Instructions):
     def dot_unsigned(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
         """See Instructions."""
         return call(builder, f"llvm.x86.avx512.vpdpbusd.{32 * self.lanes}", total.type, total, weights, activation)
+
+
+@dataclass(frozen=True)
+class Bfloat16(Vnni):
+    """x86 processors since 2022 with one instruction for the sum of two products of bfloat16, besides that of bytes."""
+
+    name: str = "avx512bf16"
+    is_paired: bool = True
+    features: tuple[str, ...] = (*Vnni.features, "avx512bf16")
+
+    def dot_pairs(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
+        """total + Σ of two products of bfloat16, in each lane, in float32."""
+        return call(builder, "llvm.x86.avx512bf16.dpbf16ps.512", total.type, total, weights, activation)
 
 
 @dataclass(frozen=True)
@@ -162,8 +181,9 @@ class Dotprod(Instructions):
 
 
 ALL = (
+    Bfloat16(),
     Vnni(),
-    Vnni(name="avxvnni", lanes=8, num_tokens=6, features=("avx2", "fma", "avxvnni")),
+    Vnni(name="avxvnni", lanes=8, num_tokens=6, num_tokens_int4=4, features=("avx2", "fma", "avxvnni")),
     Avx2(),
     Dotprod(),
     Instructions(),

@@ -3,7 +3,8 @@
 A packed matrix is cut into blocks of 16 rows, filled up with zeros, and into groups of 32 inputs, filled up likewise. Within a
 block the rows lie side by side, so that one register holds the same inputs of several rows:
 
-    float32, bfloat16   (num_blocks, num_inputs, 16)
+    float32             (num_blocks, num_inputs, 16)
+    bfloat16            (num_blocks, num_inputs / 2, 16, 2)
     int8                (num_blocks, num_groups, 8, 16, 4)     scales (num_blocks, num_groups, 16) float16
     int4                (num_blocks, num_groups, 4, 16, 4)     the lower nibbles are a group's inputs 0 to 15, the upper 16 to 31
 
@@ -27,10 +28,10 @@ KIND, CODES, SCALES, BIAS, ROWS, COLUMNS = range(6)
 """A packed matrix: its kind, the addresses of codes, scales and bias, its rows, and its columns filled up to whole groups."""
 MATRIX_SIZE = 6
 
-ROUNDED, X_FLOATS, X_BYTES, X_SCALES, X_SUMS, X_WIDE, X_WIDE_SCALES, X_COLUMNS = range(8)
-"""Activations: whether they are rounded to bytes, the addresses of their forms, and their columns filled up to whole groups.
+X_KIND, X_FLOATS, X_BYTES, X_SCALES, X_SUMS, X_WIDE, X_WIDE_SCALES, X_COLUMNS = range(8)
+"""Activations: the kind of weights they meet, the addresses of their forms, and their columns filled up to whole groups.
 
-    float32    (num_tokens, columns)
+    float32    (num_tokens, columns); bfloat16 for weights in bfloat16 where the processor multiplies pairs of them
     int8       (num_tokens, columns), with scales and sums of each group, (num_tokens, num_groups)
     int16      (num_tokens / 6, columns / 2, 6, 2), the same numbers with six tokens side by side; scales (num_tokens / 6, num_groups, 6)
 """

@@ -25,7 +25,7 @@ from headway.kernels.cpu.memory_check import check_memory
 from headway.kernels.cpu.packing import aligned_zeros, num_bytes, over, pack, vector, whole
 from headway.kernels.cpu.stack import PackedWeights
 
-MAGIC = b"HEADWAY\x01"
+MAGIC = b"HEADWAY\x02"
 PAGE = 4096
 Leaves = Iterable[tuple[str, Any]]
 

@@ -105,7 +105,7 @@ def _write_group(kind: int, matrix: Any, first: int, columns: int, lane: int, st
     if kind == BFLOAT16:
         bits = halves(matrix[at.CODES] + 2 * first, NUM_ROWS * columns)
         for i in range(GROUP):
-            bits[NUM_ROWS * (start + i) + lane] = bfloat16_bits(weights[i])
+            bits[NUM_ROWS * (start + i - i % 2) + 2 * lane + i % 2] = bfloat16_bits(weights[i])
         return
     low, high, tries = (F(-127), F(127), 1) if kind == INT8 else (F(-8), F(7), 6)
     scale = best_scale(weights, low, high, tries)

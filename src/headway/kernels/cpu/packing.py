@@ -107,11 +107,12 @@ def pack(name: str, matrix: numpy.ndarray, kind: str, pack_blocks: Entry, team: 
 def unpack(packed: Packed) -> numpy.ndarray:
     """The matrix (rows, columns) in float32 that packed weights stand for: what every product with them is checked against."""
     groups = whole(packed.columns, GROUP) // GROUP
-    if packed.kind in ("float32", "bfloat16"):
-        numbers = packed.codes.view(numpy.float32 if packed.kind == "float32" else numpy.uint16)
-        if packed.kind == "bfloat16":
-            numbers = (numbers.astype(numpy.uint32) << 16).view(numpy.float32)
-        weights = numbers.reshape(-1, groups * GROUP, NUM_ROWS).transpose(0, 2, 1)
+    weights: numpy.ndarray
+    if packed.kind == "float32":
+        weights = packed.codes.view(numpy.float32).reshape(-1, groups * GROUP, NUM_ROWS).transpose(0, 2, 1)
+    elif packed.kind == "bfloat16":
+        numbers = (packed.codes.view(numpy.uint16).astype(numpy.uint32) << 16).view(numpy.float32)
+        weights = numbers.reshape(-1, groups * GROUP // 2, NUM_ROWS, 2).transpose(0, 2, 1, 3)
     else:
         if packed.kind == "int8":
             codes = packed.codes.view(numpy.int8).reshape(-1, groups, 8, NUM_ROWS, 4)

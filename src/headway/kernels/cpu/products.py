@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from headway.kernels.cpu.instructions import here
+from headway.kernels.cpu.instructions import Instructions, here
 from headway.kernels.cpu.layout import (
     BFLOAT16,
     CODES,
@@ -24,10 +25,10 @@ from headway.kernels.cpu.layout import (
     X_WIDE_SCALES,
 )
 from headway.kernels.cpu.memory import compiled
-from headway.kernels.cpu.tiles import float_tile, int_tile, wide_tile, widen
+from headway.kernels.cpu.tiles import float_tile, int_tile, pair_tile, wide_tile, widen
 
 INSTRUCTIONS = here()
-IS_WIDE = INSTRUCTIONS.is_wide
+IS_WIDE, IS_PAIRED = INSTRUCTIONS.is_wide, INSTRUCTIONS.is_paired
 ACTIVATION_BYTES = 196_608
 """Of widened activations that are multiplied with a block of weights before the next block."""
 WIDE_FROM = 24
@@ -47,12 +48,13 @@ def _floats_while_they_fit(tile: Any, size: int) -> Any:
     return tiles
 
 
-def _float_product(kind: str) -> Any:
-    six, two, one = (_floats_while_they_fit(float_tile(kind, size), size) for size in (6, 2, 1))
+def _float_product(tile: Any, most: int = 6) -> Any:
+    """A product by tiles of `most`, two and one tokens; `tile` makes a tile of so many."""
+    many, two, one = (_floats_while_they_fit(tile(size), size) for size in (most, 2, 1))
 
     @compiled
     def product(weights: int, x: int, x_stride: int, num_inputs: int, out: int, out_stride: int, num_tokens: int, is_added: int) -> None:
-        token = six(weights, x, x_stride, num_inputs, out, out_stride, is_added, 0, num_tokens)
+        token = many(weights, x, x_stride, num_inputs, out, out_stride, is_added, 0, num_tokens)
         token = two(weights, x, x_stride, num_inputs, out, out_stride, is_added, token, num_tokens)
         one(weights, x, x_stride, num_inputs, out, out_stride, is_added, token, num_tokens)
 
@@ -74,8 +76,10 @@ def _ints_while_they_fit(tile: Any, size: int) -> Any:
     return tiles
 
 
-def _int_product(kind: str, most: int) -> Any:
-    many, two, one = (_ints_while_they_fit(int_tile(kind, size, INSTRUCTIONS), size) for size in (most, 2, 1))
+def int_product(kind: str, instructions: Instructions) -> Any:
+    """product(weights, scales, x, x_scales, x_sums, num_groups, out, num_tokens): see int_tile."""
+    most = {"int8": instructions.num_tokens, "int4": instructions.num_tokens_int4}[kind]
+    many, two, one = (_ints_while_they_fit(int_tile(kind, size, instructions), size) for size in (most, 2, 1))
 
     @compiled
     def product(weights: int, scales: int, x: int, x_scales: int, x_sums: int, num_groups: int, out: int, num_tokens: int) -> None:
@@ -86,9 +90,14 @@ def _int_product(kind: str, most: int) -> Any:
     return product
 
 
-float32_product, bfloat16_product, byte_product = (_float_product(kind) for kind in ("float32", "bfloat16", "int8"))
-int8_product = _int_product("int8", INSTRUCTIONS.num_tokens)
-int4_product = _int_product("int4", 4)
+def pair_product(instructions: Instructions) -> Any:
+    """product(weights, x, x_stride, num_inputs, out, out_stride, num_tokens, is_added): see pair_tile."""
+    return _float_product(partial(pair_tile, instructions), instructions.num_tokens if instructions.is_paired else 6)
+
+
+float32_product, bfloat16_product, byte_product = (_float_product(partial(float_tile, kind)) for kind in ("float32", "bfloat16", "int8"))
+bfloat16_pair_product = pair_product(INSTRUCTIONS)
+int8_product, int4_product = (int_product(kind, INSTRUCTIONS) for kind in ("int8", "int4"))
 six_wide: Any = wide_tile(INSTRUCTIONS) if IS_WIDE else None
 
 
@@ -127,11 +136,12 @@ def multiply(matrix: Any, block: int, x: Any, first: int, last: int, scratch: in
     kind, columns, num_tokens = matrix[KIND], matrix[COLUMNS], last - first
     if kind <= BFLOAT16:
         codes = matrix[CODES] + block * NUM_ROWS * columns * (4 if kind == FLOAT32 else 2)
-        activations, stride = x[X_FLOATS] + 4 * first * columns, 4 * columns
+        stride = (2 if kind == BFLOAT16 and IS_PAIRED else 4) * columns
+        activations = x[X_FLOATS] + first * stride
         if kind == FLOAT32:
             float32_product(codes, activations, stride, columns, out, 4 * NUM_ROWS, num_tokens, 0)
         else:
-            bfloat16_product(codes, activations, stride, columns, out, 4 * NUM_ROWS, num_tokens, 0)
+            bfloat16_pair_product(codes, activations, stride, columns, out, 4 * NUM_ROWS, num_tokens, 0)
         return
     groups = columns // GROUP
     scales = matrix[SCALES] + block * 2 * NUM_ROWS * groups

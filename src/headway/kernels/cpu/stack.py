@@ -14,7 +14,7 @@ from headway.kernels.cpu import layout as at
 from headway.kernels.cpu.cache import Cache, cache_bytes
 from headway.kernels.cpu.layout import CACHE_LINE, GROUP, KEYS_AT_ONCE, KEYS_OF_A_PART, NUM_ROWS, ROWS_AT_ONCE, TOKENS_AT_ONCE
 from headway.kernels.cpu.memory_check import check_memory
-from headway.kernels.cpu.packing import NOTHING, Packed, aligned_zeros, whole
+from headway.kernels.cpu.packing import KINDS, NOTHING, Packed, aligned_zeros, whole
 from headway.kernels.cpu.team import Entry, Team
 
 NORMS = {"layer_norm": at.LAYER_NORM, "rms_norm": at.RMS_NORM}
@@ -205,8 +205,8 @@ class _Room:
         self.records: dict[int, numpy.ndarray] = {}
         for place, size in sizes.items():
             columns, record = whole(size, GROUP), numpy.zeros(at.ACTIVATIONS_SIZE, numpy.int64)
-            record[at.X_COLUMNS], record[at.ROUNDED] = columns, kind in ("int8", "int4")
-            if record[at.ROUNDED]:
+            record[at.X_COLUMNS], record[at.X_KIND] = columns, KINDS[kind]
+            if kind in ("int8", "int4"):
                 groups = num_tokens * columns // GROUP
                 for place_of, size_of in (
                     (at.X_BYTES, GROUP),

@@ -21,6 +21,7 @@ FLOATS = vector(F32, NUM_ROWS)
 WEIGHTS_AHEAD, SCALES_AHEAD = 1024, 128
 """How many bytes ahead of a single token's product weights are asked for: the processor's own guesses end at a page."""
 Load = Callable[[ir.IRBuilder, ir.Value], ir.Value]
+Add = Callable[[ir.IRBuilder, ir.Value, list[ir.Value], list[ir.Value]], None]
 Settle = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 Dot = Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]
 
@@ -75,6 +76,50 @@ def float_tile(kind: str, num_tokens: int) -> Any:
     """
     read, size = LOADS[kind]
 
+    def add(builder: ir.IRBuilder, weights: ir.Value, activations: list[ir.Value], totals: list[ir.Value]) -> None:
+        column = read(builder, weights)
+        for total, address in zip(totals, activations, strict=True):
+            _add_product(builder, total, column, address)
+
+    return _tile_of_floats(num_tokens, add, 1, NUM_ROWS * size, 4)
+
+
+def pair_tile(instructions: Any, num_tokens: int) -> Any:
+    """tile(weights, x, x_stride, num_inputs, out, out_stride, is_added): activations times 16 columns of bfloat16, in pairs.
+
+    weights  (num_inputs / 2, 16, 2) bfloat16
+    x        (num_tokens, num_inputs) float32, or bfloat16 where the instructions multiply pairs
+    out      (num_tokens, 16) float32, written or, where is_added, added to
+    """
+    words = vector(I32, NUM_ROWS)
+
+    def add_floats(builder: ir.IRBuilder, weights: ir.Value, activations: list[ir.Value], totals: list[ir.Value]) -> None:
+        pairs = load(builder, weights, words, align=64)
+        first = builder.bitcast(builder.shl(pairs, constant(words, 16)), FLOATS)
+        second = builder.bitcast(builder.and_(pairs, constant(words, -0x10000)), FLOATS)
+        for total, address in zip(totals, activations, strict=True):
+            _add_product(builder, total, first, address)
+            _add_product(builder, total, second, address, 4)
+
+    def add_pairs(builder: ir.IRBuilder, weights: ir.Value, activations: list[ir.Value], totals: list[ir.Value]) -> None:
+        pairs = load(builder, weights, words, align=64)
+        for total, address in zip(totals, activations, strict=True):
+            activation = splat(builder, load(builder, address, I32, align=4), NUM_ROWS)
+            builder.store(instructions.dot_pairs(builder, builder.load(total), pairs, activation), total)
+
+    add, size = (add_pairs, 2) if instructions.is_paired else (add_floats, 4)
+    return _tile_of_floats(num_tokens, add, 2, 4 * NUM_ROWS, 2 * size)
+
+
+def _add_product(builder: ir.IRBuilder, total: ir.Value, column: ir.Value, address: ir.Value, offset: int = 0) -> None:
+    """Add 16 weights of one input times a token's activation at an address."""
+    activation = splat(builder, load(builder, address, F32, offset, align=4), NUM_ROWS)
+    builder.store(call(builder, "llvm.fma.v16f32", FLOATS, column, activation, builder.load(total)), total)
+
+
+def _tile_of_floats(num_tokens: int, add: Add, num_inputs_at_once: int, weight_bytes: int, activation_bytes: int) -> Any:
+    """A tile that keeps sums in float32: `add` adds the products of a few inputs, which take so many bytes."""
+
     @intrinsic
     def tile(context: Any, weights: Any, x: Any, x_stride: Any, num_inputs: Any, out: Any, out_stride: Any, is_added: Any) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
@@ -86,14 +131,12 @@ def float_tile(kind: str, num_tokens: int) -> Any:
             with builder.if_then(builder.icmp_signed("!=", is_added, ir.Constant(I64, 0))):
                 for total, result in zip(totals, results, strict=True):
                     builder.store(load(builder, result, FLOATS, align=4), total)
-            with cgutils.for_range(builder, num_inputs, intp=I64) as loop:
-                here = step(builder, weights, loop.index, NUM_ROWS * size)
+            count = builder.udiv(num_inputs, ir.Constant(I64, num_inputs_at_once))
+            with cgutils.for_range(builder, count, intp=I64) as loop:
+                here = step(builder, weights, loop.index, weight_bytes)
                 if num_tokens == 1:
                     _prefetch(builder, here, WEIGHTS_AHEAD)
-                column = read(builder, here)
-                for total, row in zip(totals, activations, strict=True):
-                    activation = splat(builder, load(builder, step(builder, row, loop.index, 4), F32, align=4), NUM_ROWS)
-                    builder.store(call(builder, "llvm.fma.v16f32", FLOATS, column, activation, builder.load(total)), total)
+                add(builder, here, [step(builder, row, loop.index, activation_bytes) for row in activations], totals)
             for total, result in zip(totals, results, strict=True):
                 builder.store(builder.load(total), at(builder, result, FLOATS), align=4)
             return context.get_dummy_value()

@@ -1,0 +1,77 @@
+"""Instructions of processors that are not at hand, by what their makers' manuals say, in operations that every processor has.
+
+A set of instructions is tried as it is: only where it names an intrinsic of EMULATED, what that computes is written instead.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from headway.kernels.cpu import instructions
+from headway.kernels.cpu.instructions import F32, I8, I16, I32, constant, vector
+
+call = instructions.call
+
+
+def every(builder: ir.IRBuilder, numbers: ir.Value, step: int, first: int) -> ir.Value:
+    """Every so many-th number of a vector."""
+    places = ir.Constant(vector(I32, numbers.type.count // step), list(range(first, numbers.type.count, step)))
+    return builder.shuffle_vector(numbers, numbers, places)
+
+
+def sum_of_products(builder: ir.IRBuilder, total: ir.Value, one: ir.Value, other: ir.Value) -> ir.Value:
+    """total + Σ of four products, in each lane, in 32 bits."""
+    products = builder.mul(one, other)
+    for place in range(4):
+        total = builder.add(total, every(builder, products, 4, place))
+    return total
+
+
+def vpdpbusd(builder: ir.IRBuilder, total: ir.Value, unsigned: ir.Value, signed: ir.Value) -> ir.Value:
+    """Intel's manual: unsigned bytes of the first source times signed bytes of the second, four sums added to the destination."""
+    bytes_, words = vector(I8, 4 * total.type.count), vector(I32, 4 * total.type.count)
+    first = builder.zext(builder.bitcast(unsigned, bytes_), words)
+    return sum_of_products(builder, total, first, builder.sext(builder.bitcast(signed, bytes_), words))
+
+
+def sdot(builder: ir.IRBuilder, total: ir.Value, one: ir.Value, other: ir.Value) -> ir.Value:
+    """Arm's manual: signed bytes times signed bytes, four sums added to the destination."""
+    words = vector(I32, 4 * total.type.count)
+    return sum_of_products(builder, total, builder.sext(one, words), builder.sext(other, words))
+
+
+def dpbf16ps(builder: ir.IRBuilder, total: ir.Value, one: ir.Value, other: ir.Value) -> ir.Value:
+    """Intel's manual: products of pairs of bfloat16 added to the destination, the second of a pair first; denormals are zero."""
+    count = total.type.count
+    halves, words, floats = vector(I16, 2 * count), vector(I32, count), vector(F32, count)
+
+    def flushed(numbers: ir.Value) -> ir.Value:
+        size = call(builder, f"llvm.fabs.v{count}f32", floats, numbers)
+        return builder.select(builder.fcmp_ordered("<", size, constant(floats, 2.0**-126)), constant(floats, 0.0), numbers)
+
+    def number(pairs: ir.Value, place: int) -> ir.Value:
+        bits = builder.zext(every(builder, builder.bitcast(pairs, halves), 2, place), words)
+        return flushed(builder.bitcast(builder.shl(bits, constant(words, 16)), floats))
+
+    for place in (1, 0):
+        total = flushed(call(builder, f"llvm.fma.v{count}f32", floats, number(one, place), number(other, place), flushed(total)))
+    return total
+
+
+EMULATED = {
+    "llvm.x86.avx512.vpdpbusd.512": vpdpbusd,
+    "llvm.x86.avx512.vpdpbusd.256": vpdpbusd,
+    "llvm.aarch64.neon.sdot.v4i32.v16i8": sdot,
+    "llvm.x86.avx512bf16.dpbf16ps.512": dpbf16ps,
+}
+
+
+def emulating_call(builder: ir.IRBuilder, name: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
+    """`instructions.call`, which emulates what it can."""
+    return EMULATED[name](builder, *arguments) if name in EMULATED else call(builder, name, result, *arguments)
+
+
+def compile_for(name: str) -> None:
+    """Compile everything in this process for a set of instructions; before the kernels are imported."""
+    instructions.call = emulating_call
+    instructions.here = lambda: next(each for each in instructions.ALL if each.name == name)

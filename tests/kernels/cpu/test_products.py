@@ -1,0 +1,97 @@
+"""Products by every set of instructions, those of other processors emulated, against the same in NumPy."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+from llvmlite import binding
+from ml_dtypes import bfloat16
+from numba import njit
+
+from headway.kernels.cpu import instructions
+from headway.kernels.cpu.instructions import ALL
+from headway.kernels.cpu.products import int_product, pair_product
+from tests.kernels.cpu.emulation import emulating_call
+
+NUM_TOKENS = 27  # of every size of tile: 27 = 2 · 12 + 2 + 1 = 4 · 6 + 2 + 1 = 6 · 4 + 2 + 1
+
+
+def at_a_cache_line(array):
+    bytes_ = numpy.zeros(array.nbytes + 64, numpy.uint8)
+    start = -bytes_.ctypes.data % 64
+    bytes_[start : start + array.nbytes] = numpy.ascontiguousarray(array).reshape(-1).view(numpy.uint8)
+    return bytes_[start : start + array.nbytes]
+
+
+def random_weights(random, kind, num_groups):
+    """Whole numbers (num_groups, 16, 32), the first groups being extremes, and their packed codes."""
+    low, high = {"int8": (-127, 127), "int4": (-8, 7)}[kind]
+    weights = random.integers(low, high + 1, (num_groups, 16, 32))
+    weights[0], weights[1:2] = high, low
+    if kind == "int8":
+        return weights, weights.reshape(-1, 16, 8, 4).transpose(0, 2, 1, 3).astype(numpy.int8)
+    nibbles = (weights + 8).reshape(-1, 16, 2, 4, 4).transpose(2, 0, 3, 1, 4).astype(numpy.uint8)
+    return weights, nibbles[0] | nibbles[1] << 4
+
+
+def random_activations(random, num_groups):
+    """Bytes (num_tokens, num_groups, 32), extremes among the tokens."""
+    x = random.integers(-127, 128, (NUM_TOKENS, num_groups, 32)).astype(numpy.int8)
+    for tokens, number in ((slice(0, None, 5), -127), (slice(1, None, 5), 127)):
+        x[tokens] = number
+    return x
+
+
+def in_numpy(weights, scales, x, x_scales):
+    """Exact sums of groups, each multiplied by its scales and added in float32, rounded once."""
+    total = numpy.zeros((NUM_TOKENS, 16), numpy.float32)
+    for group in range(len(weights)):
+        sums = x[:, group].astype(numpy.int64) @ weights[group].T
+        scale = scales[group].astype(numpy.float32) * x_scales[:, group, None]
+        total = (sums * scale.astype(numpy.float64) + total).astype(numpy.float32)
+    return total
+
+
+@pytest.mark.parametrize("kind", ["int8", "int4"])
+@pytest.mark.parametrize("each", ALL[1:], ids=lambda each: each.name)
+def test_sums_are_exact_and_scaled_once(each, kind, monkeypatch):
+    if each.name == "avx2" and not binding.get_host_cpu_features().get("avx2"):
+        pytest.skip("this processor has no AVX2")
+    monkeypatch.setattr(instructions, "call", emulating_call)
+    product = int_product(kind, each)
+
+    @njit
+    def multiply(codes, scales, x, x_scales, x_sums, num_groups, out, num_tokens):
+        product(codes, scales, x, x_scales, x_sums, num_groups, out, num_tokens)
+
+    random = numpy.random.default_rng(3)
+    for num_groups in (1, 2, 3, 28):
+        weights, codes = random_weights(random, kind, num_groups)
+        scales = random.standard_normal((num_groups, 16)).astype(numpy.float16)
+        x, x_scales = random_activations(random, num_groups), random.standard_normal((NUM_TOKENS, num_groups)).astype(numpy.float32)
+        x_sums, out = x.sum(-1, dtype=numpy.int32), numpy.full((NUM_TOKENS, 16), numpy.nan, numpy.float32)
+        arrays = [at_a_cache_line(codes), scales, x, x_scales, x_sums]
+        multiply(*(array.ctypes.data for array in arrays), num_groups, out.ctypes.data, NUM_TOKENS)
+        numpy.testing.assert_array_equal(out, in_numpy(weights, scales, x, x_scales))
+
+
+@pytest.mark.parametrize("each", [ALL[0], ALL[-1]], ids=lambda each: each.name)
+def test_pairs_of_bfloat16_are_added_in_float32(each, monkeypatch):
+    monkeypatch.setattr(instructions, "call", emulating_call)
+    product = pair_product(each)
+
+    @njit
+    def multiply(weights, x, x_stride, num_inputs, out, num_tokens):
+        product(weights, x, x_stride, num_inputs, out, 64, num_tokens, 0)
+
+    random = numpy.random.default_rng(3)
+    for num_inputs in (32, 96):
+        weights = random.standard_normal((num_inputs, 16)).astype(bfloat16)
+        x = random.standard_normal((NUM_TOKENS, num_inputs)).astype(bfloat16 if each.is_paired else numpy.float32)
+        out, expected = numpy.full((NUM_TOKENS, 16), numpy.nan, numpy.float32), numpy.zeros((NUM_TOKENS, 16), numpy.float32)
+        packed = at_a_cache_line(weights.reshape(-1, 2, 16).transpose(0, 2, 1))
+        multiply(packed.ctypes.data, x.ctypes.data, x.strides[0], num_inputs, out.ctypes.data, NUM_TOKENS)
+        order = numpy.arange(num_inputs).reshape(-1, 2)[:, ::-1].reshape(-1) if each.is_paired else range(num_inputs)
+        for i in order:
+            expected = (x[:, i, None].astype(float) * weights[i].astype(float) + expected).astype(numpy.float32)
+        numpy.testing.assert_array_equal(out, expected)
