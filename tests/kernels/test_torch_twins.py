@@ -84,6 +84,14 @@ def test_attention_equals_its_definition(batch, kv_heads, group, query_len, past
     )
 
 
+@pytest.mark.parametrize("heads", [1, 6])
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_a_single_grouped_query_behind_a_mask_of_its_row_equals_its_definition(heads, dtype):
+    q, k, v = draw(3, 6, 1, 8, dtype=dtype), draw(3, 2, 9, 8, dtype=dtype, seed=1), draw(3, 2, 9, 5, dtype=dtype, seed=2)
+    mask = draw(3, heads, 1, 9, seed=3) > -0.5
+    close(torch_twins.scaled_dot_product_attention(q, k, v, mask), functions.scaled_dot_product_attention(q, k, v, mask))
+
+
 def test_a_query_that_may_attend_to_nothing_gets_zeros():
     q = draw(1, 2, 3, 4)
     mask = torch.tensor([[True, True, True], [False, False, False], [True, False, True]])

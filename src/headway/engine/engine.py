@@ -26,7 +26,7 @@ class Engine:
     ops                     what forward calls: the definitions, or headway.kernels.operations(array)
     decoder_start_token_id  what an encoder–decoder's decoder begins with
     sampling                what choosers call on NumPy's logits: the definitions, or headway.kernels.operations("numpy")
-    stack                   a compiled twin of a decoder's passes, which has weights of its own; None runs the architecture's
+    stack                   a twin of a decoder's passes: compiled, with weights of its own, or captured; None runs the architecture's
     """
 
     architecture: ModuleType
@@ -53,6 +53,11 @@ class Engine:
     def is_encoder_decoder(self) -> bool:
         """Whether prompts are read by an encoder, and answered rather than continued."""
         return self.architecture.KIND == "encoder-decoder"
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether fewer rows would be compiled or captured anew, so that copies of one that goes on fill the batch instead."""
+        return self.array == "jax" or (self.array == "torch" and self.stack is not None)
 
     def decoder_prompt(self, request: Request) -> Sequence[int]:
         """What the decoder begins with: the start token of an encoder–decoder, else the prompt."""

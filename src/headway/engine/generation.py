@@ -38,7 +38,7 @@ class Generation:
     """Some requests under way together.
 
     A request begins in one row. A beam search goes on in as many as it has beams; a request that has ended has none.
-    What a decoder begins with is padded on the left, what an encoder reads on the right; a compiled stack needs no padding.
+    What a decoder begins with is padded on the left, what an encoder reads on the right; a stack is given no padding.
     """
 
     def __init__(self, engine: Engine, requests: Sequence[Request]) -> None:
@@ -80,7 +80,7 @@ class Generation:
     def _plan(self) -> list[Row]:
         """The rows of the next pass: caches, source and padding follow the rows that go on."""
         rows = [row for row in self.next_rows if not self.finished[row.owner]]
-        if self.engine.array == "jax":  # it would compile anew for fewer rows: copies of one that goes on fill the batch
+        if self.engine.keeps_rows:
             rows += rows[-1:] * (len(self.owners) - len(rows))
         parents, owners = [row.parent for row in rows], [row.owner for row in rows]
         if rows and parents != list(range(len(self.owners))):

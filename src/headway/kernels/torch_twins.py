@@ -94,6 +94,9 @@ def scaled_dot_product_attention(
         causal = functions.causal_mask(query_len, key_len, like=query)
         mask, is_causal = causal if mask is None else _both(mask, causal), False
     grouped = query.shape[-3] != key.shape[-3]
+    if grouped and query_len == 1 and (mask is None or mask.ndim < 3 or mask.shape[-3] == 1):
+        queries = query.squeeze(-2).unflatten(-2, (key.shape[-3], -1))  # a group's heads are the queries of one head: nothing is repeated
+        return F.scaled_dot_product_attention(queries, key, value, mask, scale=scale).flatten(-3, -2).unsqueeze(-2)
     return F.scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=grouped)
 
 

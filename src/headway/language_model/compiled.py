@@ -1,11 +1,13 @@
-"""A checkpoint's decoder as compiled code over packed weights."""
+"""A checkpoint's decoder as compiled code over packed weights, or as steps that a GPU repeats."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from platformdirs import user_cache_path
 
+from headway.arrays import Operations
 from headway.checkpoints import Checkpoint, fingerprint
 from headway.errors import OptionError, UnsupportedError
 from headway.kernels.cpu.machine import Machine
@@ -74,3 +76,12 @@ def compiled_stack(
     is_small = num_threads is None and weights.num_bytes < SMALL
     team = Machine(1, machine.folder, tell).team if is_small else machine.team
     return Stack(checkpoint.architecture.stack(checkpoint.config), weights, machine.run, team, cache_kind=cache_kind)
+
+
+def captured_stack(checkpoint: Checkpoint, ops: Operations) -> Any:
+    """The stack of a decoder on PyTorch whose weights lie on a CUDA device; None for any other checkpoint."""
+    if not hasattr(checkpoint.architecture, "stack") or not getattr(checkpoint.weights.token_embedding, "is_cuda", False):
+        return None
+    from headway.kernels import torch_stack
+
+    return torch_stack.Stack(checkpoint.architecture, checkpoint.config, checkpoint.weights, ops)

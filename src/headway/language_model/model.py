@@ -17,7 +17,7 @@ from headway.engine import Engine
 from headway.errors import OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
 from headway.kernels.cpu.telling import Tell, silent
-from headway.language_model.compiled import compiled_stack, weights_kind
+from headway.language_model.compiled import captured_stack, compiled_stack, weights_kind
 from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import FilledText, fill_mask
 from headway.language_model.options import options_of, own_options, token_ids_of
@@ -46,7 +46,8 @@ def load(
     dtype    float32, bfloat16, float16 or float64
     device   torch's, such as "cuda"; the library's own choice by default
     weights  how a decoder's weights are packed for the compiled kernels: float32, bfloat16, int8 or int4; plain runs the
-             definitions on weights as they are; auto is int8 on NumPy where the architecture has kernels, else plain
+             definitions on weights as they are; auto is int8 on NumPy where the architecture has kernels, else plain, with a
+             decoder's steps captured where torch computes on CUDA
     cache    how compiled kernels keep keys and values: float32, bfloat16 or int8; float32 weights have float32 by default, the
              others bfloat16
     num_threads   that the compiled kernels use; one per physical core by default
@@ -69,6 +70,8 @@ def load(
     stack = None
     if kind != "plain":
         stack = compiled_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, tell=tell)
+    elif weights == "auto" and array == "torch":
+        stack = captured_stack(checkpoint, operations(array))
     return LanguageModel(checkpoint, load_tokenizer(path), read_sentence_options(path), array=array, device=device, stack=stack)
 
 
@@ -99,7 +102,8 @@ class LanguageModel:
         self.engine = Engine(
             checkpoint.architecture, checkpoint.config, checkpoint.weights, array, device, ops, start, operations("numpy"), stack
         )
-        self.embedder = Embedder(checkpoint, tokenizer, sentence_options or SentenceOptions(), array, device, ops, stack)
+        compiled = stack if array == "numpy" else None  # a captured one has steps alone
+        self.embedder = Embedder(checkpoint, tokenizer, sentence_options or SentenceOptions(), array, device, ops, compiled)
         self.defaults = own_options(own)
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
 

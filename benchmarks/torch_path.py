@@ -1,0 +1,139 @@
+"""Decoding and prompts on PyTorch against what the device allows: `python -m benchmarks.torch_path [tiny]`.
+
+The shape of Qwen2-0.5B, random weights in bfloat16, on CUDA where there is one, else on the CPU; `tiny` is a shape in which nothing
+measured means anything, to see that the command works. A step of decoding reads every weight and the filled cache, and its share is of
+what a copy within the device reads and writes; a prompt's share is of a large product's pace. Steps are captured on CUDA alone.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from headway.engine import Engine
+from headway.kernels import operations
+from headway.kernels.torch_stack import Stack, cuda_graph
+from headway.models import qwen2
+from headway.trees import leaves, tree_from_leaves
+
+ROPE = {"rope_type": "default", "rope_theta": 1e6}
+QWEN2 = qwen2.Config(151936, 896, 4864, 24, 14, ROPE, 2, tie_word_embeddings=True)
+TINY = qwen2.Config(300, 32, 48, 2, 4, ROPE, 2, tie_word_embeddings=True)
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+STEPS, ROUNDS = 64, 5
+
+
+def main(size: str = "") -> None:
+    is_tiny = size == "tiny"
+    config = TINY if is_tiny else QWEN2
+    engine = Engine(qwen2, config, _weights(config), "torch", DEVICE, operations("torch"))
+    name = torch.cuda.get_device_name() if DEVICE == "cuda" else f"CPU, {torch.get_num_threads()} threads"
+    print(f"{name}, torch {torch.__version__}, bfloat16, {'a tiny shape' if is_tiny else 'shape of Qwen2-0.5B'}\n")
+    long, large = (100, 256) if is_tiny else (4096, 8192 if DEVICE == "cuda" else 2048)
+    copying, product = _copy(1 << (20 if is_tiny else 30)), _product(large)
+    print(f"copy within the device: {copying / 1e9:,.1f} GB/s; large product: {product / 1e12:,.3f} TFLOP/s\n")
+
+    print("| decode | ms per step | tokens/s | share of the copy | ms of the first step |\n|---|---|---|---|---|")
+    for num_rows, context in ((1, 64), (1, long), (16, 64)):
+        for way, decoder in _ways(engine).items():
+            first, step = _decode(decoder, num_rows, context)
+            moved = _read_by_a_step(engine, num_rows, context)
+            print(
+                f"| {num_rows} x behind {context}, {way} | {step * 1e3:.3f} | {num_rows / step:,.1f} | {moved / step / copying:.2f} | {first * 1e3:.1f} |",
+                flush=True,
+            )
+
+    print("\n| prompt | ms | tokens/s | share of the product |\n|---|---|---|---|")
+    for length in (64, long) if is_tiny else (512, long):
+        elapsed = _median(lambda length=length: _read(engine, length))
+        share = _operations_of_a_prompt(config, length) / elapsed / product
+        print(f"| {length} | {elapsed * 1e3:.1f} | {length / elapsed:,.0f} | {share:.2f} |", flush=True)
+    if DEVICE == "cuda":
+        print(f"\npeak memory: {torch.cuda.max_memory_allocated() / 1e9:.2f} GB")
+
+
+def _ways(engine: Engine) -> dict[str, Engine]:
+    """The engine with the architecture's own passes, and with captured steps; where there is no CUDA, with the steps as they are."""
+    capture = cuda_graph if DEVICE == "cuda" else lambda step: step
+    stack = Stack(engine.architecture, engine.config, engine.weights, engine.ops, capture=capture)
+    return {"passes": engine, "captured steps" if DEVICE == "cuda" else "steps": replace(engine, stack=stack)}
+
+
+def _weights(config: Any) -> Any:
+    torch.manual_seed(0)
+    by_place = {
+        place: (torch.randn(place.leaf_shape, device=DEVICE) * 0.02).to(torch.bfloat16)
+        for place in dict.fromkeys(qwen2.stored_weights(config).values())
+    }
+    return tree_from_leaves(qwen2.Weights, {path: by_place[place] for path, place in qwen2.stored_weights(config).items()})
+
+
+def _copy(num_bytes: int) -> float:
+    source = torch.zeros(num_bytes, dtype=torch.uint8, device=DEVICE)
+    target = torch.empty_like(source)
+    return 2 * num_bytes / _median(lambda: target.copy_(source))
+
+
+def _product(size: int) -> float:
+    one, other = (torch.randn(size, size, device=DEVICE).to(torch.bfloat16) for _ in range(2))
+    return 2 * size**3 / _median(lambda: one @ other)
+
+
+def _decode(engine: Engine, num_rows: int, context: int) -> tuple[float, float]:
+    """Seconds of the first step and of a later one, logits brought back to the host included."""
+    cache = engine.new_kv_cache(num_rows, context + STEPS + 1)
+    _pass(engine, torch.ones(num_rows, context, dtype=torch.int64), cache)
+    one = torch.ones(num_rows, 1, dtype=torch.int64)
+    times = [_timed(lambda: _pass(engine, one, cache)) for _ in range(STEPS)]
+    return times[0], statistics.median(times[1:])
+
+
+def _read(engine: Engine, length: int) -> None:
+    _pass(engine, torch.ones(1, length, dtype=torch.int64), engine.new_kv_cache(1, length))
+
+
+def _pass(engine: Engine, tokens: torch.Tensor, cache: list[Any]) -> None:
+    """What a generation does between two choices."""
+    if engine.stack:
+        engine.stack.next_logits(tokens.tolist(), *cache)
+        return
+    for chunk in tokens.to(DEVICE).split(512, dim=1):
+        hidden = qwen2.hidden_states(chunk, engine.weights, engine.config, kv_cache=cache, ops=engine.ops)
+    qwen2.logits(hidden[:, -1], engine.weights, engine.config, ops=engine.ops).float().cpu()
+
+
+def _read_by_a_step(engine: Engine, num_rows: int, context: int) -> int:
+    config, unique = engine.config, {id(leaf): leaf.nbytes for _, leaf in leaves(engine.weights)}
+    return sum(unique.values()) + 2 * num_rows * context * 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim
+
+
+def _operations_of_a_prompt(config: Any, length: int) -> int:
+    queries, keys = config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim
+    weights = config.hidden_size * (2 * queries + 2 * keys + 3 * config.intermediate_size)
+    attention = 2 * queries * length  # of scores and of values, of which half are hidden
+    return config.num_hidden_layers * length * (2 * weights + attention) + 2 * config.vocab_size * config.hidden_size
+
+
+def _median(work: Callable[[], Any]) -> float:
+    work()
+    return statistics.median(_timed(work) for _ in range(ROUNDS))
+
+
+def _timed(work: Callable[[], Any]) -> float:
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
+    started = time.perf_counter()
+    work()
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - started
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

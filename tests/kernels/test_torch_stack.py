@@ -1,0 +1,333 @@
+"""A decoder's captured steps against the ordinary passes.
+
+Without a GPU, a step is recorded as torch.fx records it: operation by operation at one position, on the very tensors of the cache, and
+then only repeated. That shows whatever a CUDA graph would show of a step that looks at a number, or at a tensor that does not stay.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from types import SimpleNamespace
+from unittest.mock import MagicMock, Mock, call, create_autospec
+
+import numpy
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from headway.arrays import from_numpy
+from headway.checkpoints import Checkpoint
+from headway.engine import BeamOptions, Engine, Request, SamplingOptions
+from headway.errors import PromptError
+from headway.kernels import operations, torch_stack
+from headway.kernels.torch_stack import Cache, Stack
+from headway.language_model import LanguageModel
+from headway.language_model.compiled import captured_stack
+from headway.models import gpt2, qwen2, qwen3, t5
+from headway.tokenizers import byte_tokenizer
+from headway.trees import map_tree
+from tests.kernels.cpu.packed_models import LLAMA_LIKE, MODELS, error, prompts
+from tests.small_models import random_weights
+
+WINDOW_ABOVE = qwen2.Config(
+    hidden_size=64,
+    intermediate_size=96,
+    num_attention_heads=4,
+    num_key_value_heads=2,
+    use_sliding_window=True,
+    sliding_window=6,
+    max_window_layers=1,
+    **LLAMA_LIKE,
+)
+LARGE_EPS = qwen3.Config(hidden_size=36, intermediate_size=48, num_attention_heads=4, head_dim=10, rms_norm_eps=0.1, **LLAMA_LIKE)
+ALL = MODELS | {"qwen2 with a window in the upper layer": (qwen2, WINDOW_ABOVE), "qwen3 with a large eps": (qwen3, LARGE_EPS)}
+FEW = ("gpt2", "qwen2 with a window in the upper layer")
+TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 0.03}
+"""Of the largest logit."""
+READS_BACK = ("_local_scalar_dense", "item", "nonzero", "is_nonzero", "equal", "masked_select", "unique", "allclose")
+every_model = pytest.mark.parametrize("name", ALL)
+some_models = pytest.mark.parametrize("name", FEW)
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+
+
+def as_it_is(step):
+    return step
+
+
+def recorded(step):
+    return make_fx(step)()
+
+
+every_capture = pytest.mark.parametrize("capture", [as_it_is, recorded], ids=["as it is", "recorded"])
+
+
+@pytest.fixture(autouse=True)
+def few_keys(monkeypatch):
+    """Short texts meet several graphs so."""
+    monkeypatch.setattr(torch_stack, "FEWEST_KEYS", 8)
+
+
+def ordinary(name, dtype=torch.float32, device=None):
+    """An engine whose passes are the architecture's."""
+    architecture, config = ALL[name]
+    weights = map_tree(lambda leaf: from_numpy(leaf, "torch", device).to(dtype), random_weights(architecture, config, deviation=0.2))
+    return Engine(architecture, config, weights, "torch", device, operations("torch"), sampling=operations("numpy"))
+
+
+def captured(engine, capture):
+    return replace(engine, stack=Stack(engine.architecture, engine.config, engine.weights, engine.ops, capture=capture))
+
+
+def last_logits(engine, token_ids):
+    """What one whole pass says, without a cache."""
+    tokens = torch.tensor([token_ids], device=engine.device)
+    return engine.architecture.forward(tokens, engine.weights, engine.config, ops=engine.ops)[0, -1].float().cpu().numpy()
+
+
+def run(engine, requests):
+    """Tokens and log probs by request."""
+    rows = {}
+    for token in engine.start(requests):
+        rows.setdefault(token.index, []).append((token.token_id, token.log_prob))
+    return [list(zip(*rows[index], strict=True)) for index in range(len(requests))]
+
+
+@every_capture
+@every_model
+def test_logits_are_those_of_a_whole_pass(name, capture):
+    expect_the_logits_of_whole_passes(name, torch.float32, capture)
+
+
+@some_models
+def test_bfloat16_stays_as_near_as_it_can(name):
+    expect_the_logits_of_whole_passes(name, torch.bfloat16, recorded)
+
+
+def expect_the_logits_of_whole_passes(name, dtype, capture):
+    engine, rows = ordinary(name, dtype), prompts(5, 12, 1)
+    stack = captured(engine, capture).stack
+    cache = stack.new_cache(3, 40)
+    for token_ids in [rows, *([[3 * step + row] for row in range(3)] for step in range(28))]:
+        logits = stack.next_logits(token_ids, cache)
+        rows = rows if token_ids is rows else [row + new for row, new in zip(rows, token_ids, strict=True)]
+        if len(rows[1]) in (12, 16, 17, 33, 40):  # at the ends of graphs, and at the last place
+            for mine, row in zip(logits, rows, strict=True):
+                assert error(mine, last_logits(engine, row)) < TOLERANCE[dtype]
+
+
+@every_capture
+@every_model
+def test_generation_is_that_of_the_ordinary_passes(name, capture):
+    sampling = SamplingOptions(temperature=0.9, top_k=30, repetition_penalty=1.1, seed=3, num_log_probs=0)
+    requests = [
+        Request(prompt, length, sampling=sampling if length != 9 else SamplingOptions(num_log_probs=0))
+        for prompt, length in zip(prompts(5, 12, 1, 3), (20, 3, 9, 15), strict=True)
+    ]
+    expected = run(ordinary(name), requests)
+    for mine, theirs in zip(run(captured(ordinary(name), capture), requests), expected, strict=True):
+        assert mine[0] == theirs[0]
+        assert mine[1] == pytest.approx(theirs[1], abs=1e-4)
+
+
+@every_capture
+@some_models
+def test_beam_search_is_that_of_the_ordinary_passes(name, capture):
+    requests = [Request(prompt, 14, beams=BeamOptions(width)) for prompt, width in zip(prompts(7, 2, 1), (4, 1, 3), strict=True)]
+    mine, theirs = captured(ordinary(name), capture).start(requests), ordinary(name).start(requests)
+    assert [token.token_id for token in mine] == [token.token_id for token in theirs]
+    for index in (0, 2):
+        pairs = list(zip(mine.hypotheses(index), theirs.hypotheses(index), strict=True))
+        assert pairs
+        assert all(one.token_ids == other.token_ids and one.score == pytest.approx(other.score, abs=1e-4) for one, other in pairs)
+
+
+@every_capture
+def test_rows_go_on_from_others(capture):
+    engine, rows = ordinary("qwen2"), prompts(9, 4, 17)
+    stack = captured(engine, capture).stack
+    cache = stack.new_cache(3, 30)
+    stack.next_logits(rows, cache)
+    for parents in ([2, 0, 0, 2, 2], [4, 0, 1, 1, 3], [1, 2]):
+        cache.take(parents)
+        rows = [[*rows[parent], number] for number, parent in enumerate(parents)]
+        logits = stack.next_logits([row[-1:] for row in rows], cache)
+        assert error(logits, numpy.stack([last_logits(engine, row) for row in rows])) < 1e-5
+
+
+def test_a_prompt_longer_than_a_pass_and_one_that_comes_in_parts(monkeypatch):
+    engine, (prompt, other) = ordinary("qwen2"), prompts(50, 31)
+    monkeypatch.setattr(torch_stack, "PREFILL_CHUNK", 16)
+    stack = captured(engine, recorded).stack
+    cache = stack.new_cache(2, 60)
+    logits = stack.next_logits([prompt, other], cache)
+    assert error(logits[1], last_logits(engine, other)) < 1e-5
+    logits = stack.next_logits([[1, 2, 3], [4, 5, 6]], cache)
+    assert error(logits[0], last_logits(engine, [*prompt, 1, 2, 3])) < 1e-5
+    logits = stack.next_logits([[7], [8]], cache)
+    assert error(logits[1], last_logits(engine, [*other, 4, 5, 6, 8])) < 1e-5
+
+
+def test_a_step_is_captured_once_for_each_power_of_two_of_keys():
+    captures = []
+
+    def counting(step):
+        captures.append(step)
+        return step
+
+    run(captured(ordinary("gpt2"), counting), [Request([3, 5], 30), Request([7], 12)])
+    assert [step.args[1] for step in captures] == [8, 16, 32]
+
+
+@every_model
+def test_it_does_not_matter_how_often_a_step_is_run(name):
+    stack = captured(ordinary(name), lambda step: lambda: [step() for _ in range(3)][-1]).stack
+    once = captured(ordinary(name), as_it_is).stack
+    answers = []
+    for each in (stack, once):
+        cache = each.new_cache(1, 20)
+        answers.append([each.next_logits([tokens], cache) for tokens in ([5, 7, 11], [2], [3], [5])])
+    numpy.testing.assert_array_equal(*answers)
+
+
+class Noting(TorchDispatchMode):
+    """Notes every operation, and the devices of the tensors that it is given and gives."""
+
+    def __init__(self):
+        super().__init__()
+        self.names, self.devices = Counter(), Counter()
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        came = function(*args, **(kwargs or {}))
+        self.names[function.overloadpacket.__name__] += 1
+        for leaf in torch.utils._pytree.tree_leaves((args, kwargs, came)):
+            if isinstance(leaf, torch.Tensor):
+                self.devices[leaf.device.type] += 1
+        return came
+
+
+@every_model
+def test_a_step_reads_nothing_back(name):
+    stack = captured(ordinary(name), as_it_is).stack
+    cache = stack.new_cache(2, 20)
+    for token_ids in (prompts(4, 7), [[1], [2]]):
+        stack.next_logits(token_ids, cache)
+    with Noting() as noted:
+        stack.step(cache, 16)
+    assert noted.names["index_copy_"] == 2 * stack.description.num_layers
+    assert not set(noted.names) & set(READS_BACK)
+
+
+@every_model
+def test_a_step_takes_nothing_from_the_host(name):
+    engine = ordinary(name)
+    on_meta = replace(engine, weights=map_tree(lambda leaf: leaf.to("meta"), engine.weights))
+    stack = captured(on_meta, as_it_is).stack
+    cache = stack.new_cache(2, 20)
+    with Noting() as noted:
+        logits = stack.step(cache, 16)
+    assert logits.shape == (2, 101)
+    assert set(noted.devices) == {"meta"}  # which has no numbers, so that reading one would raise
+
+
+def test_a_step_that_reads_back_would_be_noted():
+    with Noting() as noted:
+        torch.ones(1).item()
+    assert set(noted.names) & set(READS_BACK)
+
+
+def test_addresses_stay_where_the_number_of_rows_does():
+    def addresses(cache: Cache):
+        return [x.data_ptr() for x in (cache.keys_and_values, cache.tokens, cache.padding, cache.place, *cache.rotary)]
+
+    stack = captured(ordinary("qwen2"), as_it_is).stack
+    cache = stack.new_cache(3, 30)
+    before = addresses(cache)
+    stack.next_logits(prompts(5, 3, 4), cache)
+    cache.take([2, 2, 0])
+    stack.next_logits([[1], [2], [3]], cache)
+    assert addresses(cache) == before
+    assert cache.replay
+    cache.take([0])
+    assert cache.replay is None
+
+
+@pytest.mark.parametrize(
+    ("token_ids", "message"),
+    [
+        ([[1, 2], [3]], "came: 1 to 2 tokens for 2 rows, behind 3; expected: tokens for 2 rows"),
+        ([[1]], "came: 1 to 1 tokens for 1 rows"),
+        ([[], []], "came: 0 to 0 tokens"),
+        ([[1] * 18] * 2, "came: 18 tokens behind 3; expected: at most 20 in all"),
+    ],
+)
+def test_a_step_is_given_nothing_wrong(token_ids, message):
+    stack = captured(ordinary("gpt2"), as_it_is).stack
+    cache = stack.new_cache(2, 20)
+    stack.next_logits([[1, 2, 3], [4]], cache)
+    with pytest.raises(PromptError, match=message):
+        stack.next_logits(token_ids, cache)
+
+
+def test_a_graph_is_captured_where_it_was_warmed_up_and_between_the_two_nothing_overtakes(monkeypatch):
+    """Torch's own signatures, and the order of its calls, without a GPU behind them."""
+    calls = Mock()
+    for name in ("Stream", "CUDAGraph", "graph", "stream", "current_stream"):
+        monkeypatch.setattr(torch.cuda, name, create_autospec(getattr(torch.cuda, name)))
+        calls.attach_mock(getattr(torch.cuda, name), name)
+    current, own, graph = torch.cuda.current_stream.return_value, torch.cuda.Stream.return_value, torch.cuda.CUDAGraph.return_value
+    torch.cuda.stream.return_value = torch.cuda.graph.return_value = MagicMock()
+    calls.attach_mock(graph.replay, "replay")
+    repeat = torch_stack.cuda_graph(calls.step)
+    assert repeat() is repeat() is calls.step.return_value
+    order = [call.current_stream(), call.Stream(), call.Stream().wait_stream(current), call.stream(own), *[call.step()] * 3]
+    order += [call.current_stream().wait_stream(own), call.CUDAGraph()]
+    order += [call.graph(graph, stream=own, capture_error_mode="thread_local"), call.step(), call.replay(), call.replay()]
+    assert [made for made in calls.mock_calls if made in order] == order
+
+
+def test_only_a_decoder_on_cuda_is_captured():
+    engine = ordinary("qwen2")
+    on_cuda = SimpleNamespace(token_embedding=SimpleNamespace(is_cuda=True))
+    for architecture, weights, expected in ((qwen2, on_cuda, Stack), (qwen2, engine.weights, type(None)), (t5, on_cuda, type(None))):
+        assert isinstance(captured_stack(Checkpoint(architecture, engine.config, weights, {}), engine.ops), expected)
+
+
+def test_a_language_model_with_captured_steps_writes_and_embeds_as_without():
+    config = gpt2.Config(vocab_size=257, n_positions=64, n_embd=12, n_layer=2, n_head=3)
+    weights = map_tree(lambda leaf: from_numpy(leaf, "torch"), random_weights(gpt2, config))
+    stack = Stack(gpt2, config, weights, operations("torch"), capture=recorded)
+    mine, plain = (
+        LanguageModel(Checkpoint(gpt2, config, weights, {}), byte_tokenizer(), array="torch", stack=each) for each in (stack, None)
+    )
+    texts = ["a", "abcdef", "Hello"]
+    assert mine.generate(texts, max_new_tokens=20) == plain.generate(texts, max_new_tokens=20)
+    numpy.testing.assert_array_equal(mine.embed(texts), plain.embed(texts))
+
+
+@needs_cuda
+@every_model
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_graphs_on_cuda_say_what_a_whole_pass_says(name, dtype):
+    engine, rows = ordinary(name, dtype, "cuda"), prompts(5, 12, 1)
+    stack = captured(engine, torch_stack.cuda_graph).stack
+    cache = stack.new_cache(3, 60)
+    logits = stack.next_logits(rows, cache)
+    for number in range(24):
+        if number == 10:
+            cache.take([2, 0, 0])
+            rows = [rows[2], rows[0], rows[0]]
+        rows = [[*row, number + place] for place, row in enumerate(rows)]
+        logits = stack.next_logits([row[-1:] for row in rows], cache)
+        for mine, row in zip(logits, rows, strict=True):
+            assert error(mine, last_logits(engine, row)) < TOLERANCE[dtype]
+
+
+@needs_cuda
+@some_models
+def test_generation_on_cuda_is_that_of_the_ordinary_passes(name):
+    engine = ordinary(name, device="cuda")
+    requests = [Request(prompt, 14, beams=BeamOptions(width)) for prompt, width in zip(prompts(7, 2, 1), (4, 1, 1), strict=True)]
+    mine, theirs = (run(each, requests) for each in (captured(engine, torch_stack.cuda_graph), engine))
+    assert [tokens for tokens, _ in mine] == [tokens for tokens, _ in theirs]
