@@ -139,9 +139,8 @@ def check_computing(array: str, dtype: str, device: str | None) -> None:
     try:
         namespace.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
-        raise OptionError(
-            f"came: device {device!r}; expected: one that this torch has ({str(error).splitlines()[0]}); leave it out for the CPU"
-        ) from error
+        reason = str(error).splitlines()[0].partition(". ")[0]
+        raise OptionError(f"came: device {device!r}; expected: one that this torch has ({reason}); leave it out for the CPU") from error
 
 
 def cast(x: Array, dtype: Any) -> Array:

@@ -112,6 +112,13 @@ def test_a_model_that_does_not_say_how_to_pool_is_pooled_by_the_mean_and_that_is
     assert result.stderr.startswith("stories does not say how to pool: the mean over a text's tokens, brought to length 1\n")
 
 
+def test_a_text_that_is_cut_is_told_on_stderr(folder):
+    result = headway("--model", folder, "paris", "the " * 40)
+    assert "1 text longer than 14 tokens, cut at the end; the first is number 2\n" in result.stderr
+    assert len(vectors_of(result)) == 2
+    assert "longer than" not in headway("--model", folder, "paris").stderr
+
+
 def test_windows_line_ends_and_a_byte_order_mark_are_no_text(folder, tmp_path):
     (tmp_path / "lines.txt").write_bytes(b"\xef\xbb\xbfparis\r\nplay\r\n")
     came = vectors_of(headway("--model", folder, "--file", str(tmp_path / "lines.txt")))
@@ -125,7 +132,8 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_text(folder, tmp_path):
         ((), "one\n\nthree\n", "came: stdin with nothing on line 2; expected: a text on every line"),
         ((), "one\n \t\n", "nothing on line 2"),
         (("text", "--file", "lines.txt"), "", "came: both texts and --file"),
-        (("--file", "./nowhere.txt"), "", "No such file or directory: nowhere.txt"),
+        (("--file", "./nowhere.txt"), "", "came: --file nowhere.txt; expected: a file with a text on every line"),
+        (("--file", "."), "", "that can be read (Is a directory)"),
         (("text", ""), "", "came: text 1, '', which has no token to pool"),
         (("text", "--top", "0"), "", "came: --top 0; expected: at least 1"),
         (("text", "--batch-size", "0"), "", "came: --batch-size 0; expected: at least 1"),
@@ -133,7 +141,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_text(folder, tmp_path):
         (("text", "--similar", "a", "--out", "v.npy"), "", "came: --similar and --out; expected: one of them"),
         (("text", "--similar", "a", "--prompt", "query"), "", "came: --similar and --prompt"),
         (("text", "--out", "vectors.json"), "", "came: --out vectors.json; expected: a name that ends in .npy"),
-        (("text", "--prompt", "query"), "", "came: prompt='query'; expected: one of the model's own, which has none"),
+        (("text", "--prompt", "query"), "", "came: prompt='query'; expected: none; this model names no prompts; leave it out"),
         (("text", "--model", "./nowhere"), "", "came: ./nowhere; expected: `stories`"),
         (("text", "--dtype", "int3"), "", "came: dtype 'int3'"),
     ],

@@ -13,6 +13,7 @@ import headway as package
 from headway.tokenizers import load_tokenizer
 from headway.train.run import train
 from tests.cli.test_cli import headway
+from tests.small_encoders import save_bert
 from tests.train.test_architectures import data_of, options_of
 
 TEXT = "The dog sat on the mat. The cat sat on the log. " * 5
@@ -95,6 +96,19 @@ def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(tmp_path, name, con
     assert (result.returncode, result.stdout) == (2, "")
     assert message in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_an_encoder_that_writes_nothing_is_not_evaluated(tmp_path):
+    folder = save_bert(tmp_path / "bert")
+    (tmp_path / "text.txt").write_text("paris is the capital")
+    (tmp_path / "pairs.tsv").write_text("paris\tfrance\n")
+    for name, message in (
+        ("text.txt", "text.txt, for an encoder, which writes nothing"),
+        ("pairs.tsv", "came: an encoder, which writes no"),
+    ):
+        result = headway("evaluate", str(tmp_path / name), "--model", str(folder))
+        assert (result.returncode, result.stdout) == (2, "")
+        assert message in result.stderr
 
 
 def test_help_begins_with_three_examples_and_names_the_exit_codes():

@@ -52,6 +52,7 @@ def test_a_finished_run_goes_on_further(tmp_path):
         (["--architecture", "transformer", "--stories", "5"], "stories with architecture=transformer"),
         (["TEXT", "--architecture", "transformer"], "line 1: a line without a tab"),
         (["TEXT", "--sharded"], "--sharded with one process; expected: several"),
+        (["TEXT", "--device", "nowhere"], "came: device 'nowhere'; expected: one that this torch has"),
         (["TEXT", "--resume"], "came: files beside --resume; expected: none"),
         (["--resume", "--context", "8"], "came: context for a run that goes on; expected: any of"),
         (["--resume"], "without a training run"),

@@ -212,13 +212,23 @@ def test_a_text_is_cut_at_the_models_positions_or_sooner_where_the_folder_says_s
     assert small("encoder-decoder").embed([text * 3]).shape == (1, 12)
 
 
+def test_which_texts_are_cut_is_told_before_they_run():
+    told: list[list[int]] = []
+    embedder = small("encoder", max_seq_length=7)
+    embedder.embed(["abcdefgh", "abcdefg", "a", "abcdefghi"], batch_size=1, on_cut=told.append, on_batch=lambda _: told.append([]))
+    assert told == [[0, 3], [], [], [], []]
+    embedder.embed(["abc"], on_cut=told.append)
+    small("encoder-decoder").embed(["a" * 99], on_cut=told.append)
+    assert len(told) == 5
+
+
 def test_a_cut_text_keeps_the_tokens_that_stand_around_every_text(tmp_path):
     embedder = load(save_bert(tmp_path)).embedder
     words = "paris is the capital of france . ( a play )".split()
     assert embedder.max_seq_len == 14
     for text in (" ".join(words * 4), "[CLS] " * 40, "[SEP] a " * 40):
         token_ids = transformers.AutoTokenizer.from_pretrained(tmp_path)(text, truncation=True, max_length=14)["input_ids"]
-        assert embedder._token_ids(text) == token_ids
+        assert embedder._cut(text, embedder._token_ids(text), 14) == token_ids
     shorter = replace(embedder, options=SentenceOptions(max_seq_length=5))
     numpy.testing.assert_allclose(shorter.embed([" ".join(words)]), embedder.embed(["paris is the"]), atol=1e-6, rtol=0)
 
@@ -330,7 +340,8 @@ def test_an_empty_text_whose_prompt_is_not_pooled_is_an_error():
 
 
 @pytest.mark.parametrize(
-    ("options", "message"), [({"batch_size": 0}, "batch_size=0"), ({"prompt": "query"}, "prompt='query'; expected: one of")]
+    ("options", "message"),
+    [({"batch_size": 0}, "batch_size=0"), ({"prompt": "query"}, "prompt='query'; expected: none; this model names no prompts")],
 )
 def test_options_out_of_their_range_are_named(options, message):
     with pytest.raises(OptionError, match=f"came: {message}"):

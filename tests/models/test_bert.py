@@ -203,6 +203,16 @@ def test_padding_never_changes_a_real_tokens_vector(saved):
     assert abs(after - before).max() > 1e-3
 
 
+@every_library_jax_slowly
+def test_a_text_of_padding_alone_gives_no_nan_and_leaves_the_others_as_they_are(saved, array):
+    saved = saved("model")
+    loaded, ops = load_checkpoint(saved.folder, array=array), operations(array)
+    token_ids, token_types, lengths = (from_numpy(each, array) for each in (saved.token_ids, saved.token_types, LENGTHS * [1, 0, 1, 1]))
+    hidden = to_numpy(bert.encode(token_ids, loaded.weights, loaded.config, lengths=lengths, token_types=token_types, ops=ops))
+    assert numpy.isfinite(hidden).all()
+    numpy.testing.assert_allclose(hidden[0, : LENGTHS[0]], saved.hidden[0, : LENGTHS[0]], atol=1e-4, rtol=0)
+
+
 def test_every_token_sees_the_later_ones_too(saved):
     saved = saved("model")
     loaded = load_checkpoint(saved.folder)

@@ -78,6 +78,17 @@ def test_what_stands_in_the_padding_changes_nothing(saved_encoder_decoder, name)
     numpy.testing.assert_array_equal(before, after)
 
 
+@every_library
+@one_per_architecture
+def test_a_source_of_padding_alone_gives_no_nan_and_leaves_the_others_as_they_are(saved_encoder_decoder, name, array):
+    saved = saved_encoder_decoder(name)
+    loaded, ops = load_checkpoint(saved.folder, array=array), operations(array)
+    given = [from_numpy(each.copy(), array) for each in (saved.source_ids, saved.token_ids, saved.lengths * numpy.array([1, 0]))]
+    logits = to_numpy(loaded.architecture.forward(*given[:2], loaded.weights, loaded.config, lengths=given[2], ops=ops))
+    assert numpy.isfinite(logits).all()
+    numpy.testing.assert_allclose(logits[0], saved.logits[0], atol=CLOSE, rtol=0)
+
+
 @one_per_architecture
 def test_a_row_of_a_batch_equals_the_row_alone(saved_encoder_decoder, name):
     saved = saved_encoder_decoder(name)

@@ -110,7 +110,7 @@ CASES = (
     ),
     Case(
         "stacked_heads",
-        lambda p: nn.StackedHeads(HIDDEN, HEADS, key_width=SOURCE_WIDTH, value_width=VALUE_WIDTH),
+        lambda p: nn.StackedHeads(HIDDEN, HEADS, key_width=SOURCE_WIDTH, value_width=VALUE_WIDTH, dropout=p),
         (X, Y, Z),
         {"attention_mask": SOURCE_TOKENS},
         stacked,

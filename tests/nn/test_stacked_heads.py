@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from headway.errors import ShapeError
-from headway.nn import CausalSelfAttention, MultiHeadAttention, StackedHeads
+from headway.nn import CausalSelfAttention, DropoutRates, MultiHeadAttention, StackedHeads
 from tests.functions.close import assert_close
 from tests.functions.oracles import randomized
 from tests.nn.cases import HEADS, HIDDEN, SOURCE_TOKENS, SOURCE_WIDTH, VALUE_WIDTH, X, Y, Z
@@ -43,6 +43,26 @@ def test_a_conversion_copies_and_keeps_dtype_and_mode():
     before = heads.heads[1].query.weight.clone()
     module.query.weight.data.zero_()
     assert torch.equal(heads.heads[1].query.weight, before)
+
+
+def test_a_conversion_keeps_the_rates_of_dropout():
+    rates = DropoutRates(attention=0.2, output=0.3)
+    heads = StackedHeads.from_multi_head(MultiHeadAttention(HIDDEN, HEADS, dropout=rates))
+    assert heads.dropout == heads.to_multi_head().dropout == rates
+
+
+def test_what_the_heads_return_together_is_dropped_and_the_rest_grows():
+    heads = randomized(StackedHeads(HIDDEN, HEADS, dropout=DropoutRates(output=0.5), **WIDTHS))
+    whole, came = heads(X, Y, Z), heads.train()(X, Y, Z)
+    assert_close(came, torch.where(came == 0, 0, 2 * whole))
+    assert 0 < (came == 0).sum() < came.numel()
+
+
+def test_the_attention_weights_of_every_head_are_dropped():
+    heads = randomized(StackedHeads(HIDDEN, HEADS, dropout=DropoutRates(attention=0.5), **WIDTHS)).train()
+    torch.nn.init.eye_(heads.output.weight)
+    first, second = heads(X, Y, Z), heads(X, Y, Z)
+    assert (first != second).unflatten(-1, (HEADS, -1)).any(dim=-1).float().mean() > 0.9
 
 
 def test_a_width_that_does_not_divide_is_an_error():

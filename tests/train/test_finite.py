@@ -84,8 +84,17 @@ def test_a_gradient_that_is_no_number_stops_before_the_update_and_the_run_goes_o
     assert [progress.loss for progress in report[5:] + again] == [progress.loss for progress in rest]
 
 
+@pytest.mark.parametrize(("dtype", "advice"), [("float32", r"below \S+$"), ("bfloat16", r"below \S+, or --dtype float32$")])
+def test_more_exact_products_are_advised_where_they_are_not_exact_already(tmp_path, dtype, advice):
+    run = start(tmp_path / "out", replace(options_of("gpt2"), dtype=dtype), data_of("gpt2", tmp_path))
+    with torch.no_grad():
+        run.weights.norm.weight[0] = float("nan")
+    with pytest.raises(TrainingError, match=f"go on with --resume and a --learning-rate {advice}"):
+        run.train(lambda progress: None)
+
+
 def test_at_the_first_step_there_is_no_state_before(tmp_path):
-    run = start(tmp_path / "out", replace(options_of("gpt2")), data_of("gpt2", tmp_path))
+    run = start(tmp_path / "out", options_of("gpt2"), data_of("gpt2", tmp_path))
     with torch.no_grad():
         run.weights.norm.weight[0] = float("inf")
     with pytest.raises(

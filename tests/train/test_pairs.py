@@ -14,6 +14,11 @@ def test_a_line_is_a_source_a_tab_and_a_target(tmp_path, ending):
     assert read_pairs(tmp_path / "pairs.tsv") == [("ein Haus", "a house"), ("zwei\u2028Häuser", "two houses")]
 
 
+def test_a_byte_order_mark_is_no_text(tmp_path):
+    (tmp_path / "pairs.tsv").write_bytes(b"\xef\xbb\xbfein Haus\ta house\n")
+    assert read_pairs(tmp_path / "pairs.tsv") == [("ein Haus", "a house")]
+
+
 def test_two_files_are_read_line_by_line(tmp_path):
     (tmp_path / "de").write_text("ein Haus\nzwei\tHäuser\n", encoding="utf-8")
     (tmp_path / "en").write_text("a house\ntwo houses")
@@ -23,10 +28,10 @@ def test_two_files_are_read_line_by_line(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("no tab here", r"line 2: a line without a tab; expected: a source, one tab, and a target"),
+        ("no tab here", r"line 2: a line without a tab; expected: a source, one tab, and a target; mend the line, or take it out"),
         ("one\ttwo\tthree", r"line 2: a line with 2 tabs"),
         ("", r"line 2: an empty line"),
-        ("\ttarget", r"line 2: an empty source"),
+        ("\ttarget", r"line 2: an empty source; expected: .*; mend the line, or take it out"),
         ("source\t ", r"line 2: an empty target"),
     ],
 )
@@ -50,7 +55,7 @@ def test_an_empty_line_of_one_of_two_files(tmp_path, name, number):
         if each == name:
             lines[number - 1] = ""
         (tmp_path / each).write_text("\n".join(lines) + "\n")
-    with pytest.raises(TrainingError, match=rf"{name}, line {number}: an empty line"):
+    with pytest.raises(TrainingError, match=rf"{name}, line {number}: an empty line; expected: .*; take the line out of both files"):
         read_parallel(tmp_path / "de", tmp_path / "en")
 
 

@@ -194,6 +194,8 @@ def test_a_run_goes_on_with_other_options_where_model_and_batches_stay(tmp_path,
         resume(tmp_path / "out", context=8, batch_size=3)
     with pytest.raises(OptionError, match="num_steps=3 for a run at step 15"):
         resume(tmp_path / "out", num_steps=3)
+    with pytest.raises(OptionError, match="came: device 'nowhere'; expected: one that this torch has"):
+        resume(tmp_path / "out", device="nowhere")
 
 
 def test_a_run_with_dropout_resumes_to_the_very_numbers_too(tmp_path, text):

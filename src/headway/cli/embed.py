@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -59,7 +60,9 @@ def command(
     if similar is not None:
         prompt = embedder.prompt_name("document", "passage", "corpus")
     with _progress(len(lines), batch_size) as on_batch:
-        vectors = embedder.embed(lines, batch_size=batch_size, is_normalized=normalize, prompt=prompt, on_batch=on_batch)
+        vectors = embedder.embed(
+            lines, batch_size=batch_size, is_normalized=normalize, prompt=prompt, on_batch=on_batch, on_cut=partial(_say_cut, embedder)
+        )
     seconds = time.perf_counter() - started
     print(f"{_count(len(lines))}, {vectors.shape[1]} numbers each: {seconds:.2f} s, {len(lines) / seconds:,.0f} texts/s", file=sys.stderr)
     figures = {"model": model, "num_texts": len(lines), "hidden_size": vectors.shape[1], "seconds": round(seconds, 4)}
@@ -87,7 +90,7 @@ def _check(*, similar: str | None, top: int, out: Path | None, prompt: str | Non
 def _texts(texts: list[str], file: Path | None) -> list[str]:
     """The texts of the arguments, or the lines of a file or of stdin.
 
-    Errors   OptionError for both, none, a line without text, or a file that is no UTF-8.
+    Errors   OptionError for both, none, a line without text, or a file that cannot be read or is no UTF-8.
     """
     if texts and file:
         raise OptionError("came: both texts and --file; expected: one of them")
@@ -98,7 +101,11 @@ def _texts(texts: list[str], file: Path | None) -> list[str]:
     try:
         content = file.read_text(encoding="utf-8-sig") if file else sys.stdin.read()
     except UnicodeDecodeError as error:
-        raise OptionError(f"came: {file}, which is no UTF-8 ({error}); expected: text, a line each") from error
+        raise OptionError(f"came: {file}, which is no UTF-8 ({error}); expected: text, a line each; convert it first") from error
+    except OSError as error:
+        raise OptionError(
+            f"came: --file {file}; expected: a file with a text on every line, that can be read ({error.strerror})"
+        ) from error
     lines = content.removesuffix("\n").split("\n") if content else []
     lines, place = [line.removesuffix("\r") for line in lines], file or "stdin"
     empty = next((number for number, line in enumerate(lines, start=1) if not line.strip()), None)
@@ -117,6 +124,13 @@ def _progress(num_texts: int, batch_size: int) -> Iterator[Callable[[int], None]
         return
     with Shown().bar(num_texts, "text") as advance:
         yield advance
+
+
+def _say_cut(embedder: Embedder, cut: list[int]) -> None:
+    print(
+        f"{_count(len(cut))} longer than {embedder.max_seq_len:,} tokens, cut at the end; the first is number {cut[0] + 1}",
+        file=sys.stderr,
+    )
 
 
 def _nearest(

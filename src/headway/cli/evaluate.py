@@ -84,7 +84,7 @@ def _loss(model: LanguageModel, text: str, file: Path) -> dict[str, Any]:
     """The mean loss over windows of the context, each token but the first one predicted once."""
     engine = model.engine
     if engine.architecture.KIND != "decoder":
-        raise OptionError(f"came: {file}, a text, for a model that answers; expected: pairs of source and target in a file named .tsv")
+        raise OptionError(_not_for(engine.architecture.KIND, file))
     token_ids = numpy.asarray(model.tokenizer.encode(text), numpy.int64)
     if len(token_ids) < 2:
         raise OptionError(f"came: {file} with {len(token_ids)} tokens; expected: at least two, the second of which can be predicted")
@@ -103,6 +103,14 @@ def _loss(model: LanguageModel, text: str, file: Path) -> dict[str, Any]:
             advance(num_done)
     loss = total / num_targets
     return {"num_tokens": num_targets, "loss": loss, "perplexity": math.exp(loss) if loss < 700 else math.inf}
+
+
+def _not_for(kind: str, file: Path) -> str:
+    if kind == "encoder":
+        return (
+            f"came: {file}, for an encoder, which writes nothing; expected: a model that continues texts or answers; take another --model"
+        )
+    return f"came: {file}, a text, for a model that answers; expected: pairs of source and target in a file named .tsv"
 
 
 def _summed_loss(model: LanguageModel, windows: numpy.ndarray) -> float:

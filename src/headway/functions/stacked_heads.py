@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headway import functions
-from headway.arrays import Array, array_namespace
+from headway.arrays import Array, Operations, array_namespace
 from headway.errors import OptionError, ShapeError
 from headway.functions.linear import LinearWeights
 from headway.functions.multi_head_attention import MultiHeadAttentionWeights, num_kv_heads_of
@@ -35,6 +35,7 @@ def stacked_heads_attention(
     *,
     mask: Array | None = None,
     is_causal: bool = False,
+    ops: Operations = functions,
 ) -> Array:
     """Multi-head attention as it is first told: a list of single heads, concatenated, then mixed.
 
@@ -50,6 +51,7 @@ def stacked_heads_attention(
         return  (..., query_len, output_width)
 
     mask, is_causal     as in scaled_dot_product_attention
+    ops                 the namespace whose linear and attention are called; these definitions by default
 
     Equal to multi_head_attention with the weights that stack_heads makes of these.
 
@@ -57,16 +59,16 @@ def stacked_heads_attention(
     """
     xp = array_namespace(query, key, value)
     attended = [
-        functions.scaled_dot_product_attention(
-            functions.linear(query, head.query.weight, head.query.bias),
-            functions.linear(key, head.key.weight, head.key.bias),
-            functions.linear(value, head.value.weight, head.value.bias),
+        ops.scaled_dot_product_attention(
+            ops.linear(query, head.query.weight, head.query.bias),
+            ops.linear(key, head.key.weight, head.key.bias),
+            ops.linear(value, head.value.weight, head.value.bias),
             mask,
             is_causal=is_causal,
         )
         for head in heads
     ]
-    return functions.linear(xp.concat(attended, axis=-1), output.weight, output.bias)
+    return ops.linear(xp.concat(attended, axis=-1), output.weight, output.bias)
 
 
 def stack_heads(heads: tuple[HeadWeights, ...], output: LinearWeights) -> MultiHeadAttentionWeights:

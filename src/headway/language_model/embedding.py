@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,6 +52,7 @@ class Embedder:
         is_normalized: bool | None = None,
         prompt: str | None = None,
         on_batch: Callable[[int], None] | None = None,
+        on_cut: Callable[[list[int]], None] | None = None,
     ) -> numpy.ndarray:
         """Vectors of the texts, (num_texts, hidden_size) in float32; each is what its text alone would get.
 
@@ -58,6 +60,7 @@ class Embedder:
         is_normalized  whether every vector has length 1; what the folder says by default, and True where it says nothing
         prompt         the name of a prompt of the folder's, put before every text; the folder's default one by default, "" for none
         on_batch       called with the number of texts done, after each batch
+        on_cut         called with the indices of the texts that are cut, where there are any
 
         A text longer than max_seq_len is cut at its end; the tokens that stand around every text stay.
 
@@ -66,6 +69,12 @@ class Embedder:
         """
         texts, start = self._checked(texts, batch_size), self._prompt(prompt)
         rows = [self._token_ids(start + text) for text in texts]
+        limit = sys.maxsize if self.max_seq_len is None else self.max_seq_len
+        cut = [index for index, row in enumerate(rows) if len(row) > limit]
+        if cut and on_cut:
+            on_cut(cut)
+        for index in cut:
+            rows[index] = self._cut(start + texts[index], rows[index], limit)
         num_unpooled = 0 if self.options.includes_prompt else self._prompt_len(start)
         empty = [index for index, row in enumerate(rows) if len(row) <= num_unpooled]
         if empty:
@@ -118,18 +127,22 @@ class Embedder:
         prompts = self.options.prompts
         name = self.options.default_prompt_name if name is None else name
         if name and name not in prompts:
-            raise OptionError(f"came: prompt={name!r}; expected: one of the model's own, {', '.join(prompts) or 'which has none'}")
+            expected = f"one of the model's own, {', '.join(prompts)}" if prompts else "none; this model names no prompts; leave it out"
+            raise OptionError(f"came: prompt={name!r}; expected: {expected}")
         return prompts[name] if name else ""
 
     def _token_ids(self, text: str) -> list[int]:
-        """A text's token ids, cut to max_seq_len between what stands around every text."""
-        text = text.lower() if self.options.do_lower_case else text
-        token_ids = self.tokenizer.encode(text)
-        if self.max_seq_len is None or len(token_ids) <= self.max_seq_len:
-            return token_ids
-        before, content = self._parts(text, token_ids)
-        room = max(self.max_seq_len - len(token_ids) + len(content), 0)
-        return [*token_ids[:before], *content[:room], *token_ids[before + len(content) :]][: self.max_seq_len]
+        """All token ids of a text."""
+        return self.tokenizer.encode(self._cased(text))
+
+    def _cut(self, text: str, token_ids: list[int], limit: int) -> list[int]:
+        """A text's token ids, cut to so many between what stands around every text."""
+        before, content = self._parts(self._cased(text), token_ids)
+        room = max(limit - len(token_ids) + len(content), 0)
+        return [*token_ids[:before], *content[:room], *token_ids[before + len(content) :]][:limit]
+
+    def _cased(self, text: str) -> str:
+        return text.lower() if self.options.do_lower_case else text
 
     def _parts(self, text: str, token_ids: list[int]) -> tuple[int, list[int]]:
         """How many tokens stand before a text's own, and the text's own."""

@@ -14,6 +14,7 @@ from headway.nn.feed_forward import FeedForward, activation_of
 from headway.nn.masks import combined
 from headway.nn.module import Module, norm_weights
 from headway.nn.self_attention import CausalSelfAttention
+from headway.nn.shapes import check_batch, check_width
 
 
 class DecoderLayer(Module):
@@ -77,6 +78,9 @@ class DecoderLayer(Module):
         mask, attention_mask                   hide positions of x, besides the later ones, which are always hidden
         encoder_mask, encoder_attention_mask   hide positions of encoder_output: its padding
         """
+        check_width("x", x, self.self_attention.query.in_features)
+        check_width("encoder_output", encoder_output, self.cross_attention.key.in_features)
+        check_batch("x", x, "encoder_output", encoder_output)
         num_heads, (*leading, seq_len, _) = self.self_attention.num_heads, x.shape
         scores = (*leading, num_heads, seq_len, seq_len)
         cross_scores = (*leading, num_heads, seq_len, encoder_output.shape[-2])

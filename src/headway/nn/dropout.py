@@ -15,7 +15,7 @@ from headway.arrays import Array, Operations
 from headway.functions.dropout import check_rate
 from headway.nn.masks import check_mask, joined
 
-BRANCHES = ("multi_head_attention", "cross_attention", "feed_forward", "gated_feed_forward")
+BRANCHES = ("multi_head_attention", "stacked_heads_attention", "cross_attention", "feed_forward", "gated_feed_forward")
 """What the residual connections of the definitions lead around."""
 
 EMBEDDINGS = ("embed", "learned_positions")
@@ -50,7 +50,7 @@ def with_dropout(ops: Operations, *, attention: float = 0.0, output: float = 0.0
     """The same operations for training: what they return is dropped at random, and what is kept is scaled by 1 / (1 - rate).
 
     attention   the rate for the attention weights inside scaled_dot_product_attention; 0 by default
-    output      the rate for what multi_head_attention, cross_attention, feed_forward and gated_feed_forward return; 0 by default
+    output      the rate for what attention with several heads, feed_forward and gated_feed_forward return; 0 by default
     embedding   the rate for what embed and learned_positions return, each by itself; 0 by default
 
     The draws are torch's own: torch.manual_seed repeats them. A model that answers takes `ops` as they are.

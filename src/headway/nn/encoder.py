@@ -13,6 +13,7 @@ from headway.nn.feed_forward import FeedForward, activation_of
 from headway.nn.masks import combined
 from headway.nn.module import Module, norm_weights
 from headway.nn.self_attention import SelfAttention
+from headway.nn.shapes import check_width
 
 
 class EncoderLayer(Module):
@@ -58,6 +59,7 @@ class EncoderLayer(Module):
 
     def forward(self, x: Tensor, *, mask: Tensor | None = None, attention_mask: Tensor | None = None) -> Tensor:
         """(..., seq_len, hidden_size) to the same; masks as in MultiHeadAttention."""
+        check_width("x", x, self.attention.query.in_features)
         num_heads = self.attention.num_heads
         scores = (*x.shape[:-2], num_heads, x.shape[-2], x.shape[-2])
         return self.ops.encoder_layer(

@@ -12,6 +12,7 @@ from headway.errors import OptionError
 from headway.functions import FeedForwardWeights, GatedFeedForwardWeights
 from headway.nn.dropout import DropoutRates
 from headway.nn.module import Module, linear_weights
+from headway.nn.shapes import check_width
 
 ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "sigmoid")
 
@@ -50,6 +51,7 @@ class FeedForward(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., hidden_size) to the same."""
+        check_width("x", x, self.up.in_features)
         return self.ops.feed_forward(x, self.weights(), activation=activation_of(self.ops, self.activation), ops=self.ops)
 
 
@@ -88,6 +90,7 @@ class GatedFeedForward(Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., hidden_size) to the same."""
+        check_width("x", x, self.up.in_features)
         return self.ops.gated_feed_forward(x, self.weights(), activation=activation_of(self.ops, self.activation), ops=self.ops)
 
 

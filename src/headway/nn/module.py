@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
 
@@ -52,10 +53,11 @@ class Module(torch.nn.Module):
         parameters = dict(self.named_parameters(remove_duplicate=False))
         arrays = {path: _as_tensor(leaf) for path, leaf in leaves(weights)}
         if parameters.keys() != arrays.keys():
-            missing, unknown = sorted(parameters.keys() - arrays.keys()), sorted(arrays.keys() - parameters.keys())
+            differences = (("without", parameters.keys() - arrays.keys()), ("with", arrays.keys() - parameters.keys()))
+            came = " and ".join(f"{word} {_some(paths)}" for word, paths in differences if paths)
             raise ShapeError(
-                f"came: a tree without {missing} and with {unknown}; expected: the leaves {', '.join(parameters)}; "
-                "make the module with the tree's own sizes, heads and biases"
+                f"came: a tree {came}; expected: the leaves of this {type(self).__name__}, {_some(parameters.keys())}; "
+                "make the module with the tree's own layers, heads and biases"
             )
         owners: dict[torch.nn.Parameter, str] = {}
         for path, parameter in parameters.items():
@@ -79,6 +81,11 @@ def linear_weights(module: torch.nn.Linear) -> LinearWeights:
 def norm_weights(module: torch.nn.LayerNorm) -> NormWeights:
     """The parameters of one layer norm."""
     return NormWeights(module.weight, module.bias)
+
+
+def _some(paths: Collection[str]) -> str:
+    more = len(paths) - 3
+    return ", ".join(sorted(paths)[:3]) + (f" and {more} more" if more > 0 else "")
 
 
 def _as_tensor(leaf: Any) -> torch.Tensor:

@@ -10,6 +10,7 @@ from headway.functions import MultiHeadAttentionWeights
 from headway.nn.dropout import DropoutRates
 from headway.nn.masks import combined
 from headway.nn.module import Module, linear_weights
+from headway.nn.shapes import check_batch, check_pairs, check_width
 
 
 class Attention(Module):
@@ -71,6 +72,10 @@ class Attention(Module):
         is_causal: bool,
         rotary: tuple[Tensor, Tensor] | None,
     ) -> Tensor:
+        for name, x, projection in (("query", query, self.query), ("key", key, self.key), ("value", value, self.value)):
+            check_width(name, x, projection.in_features)
+        check_pairs(key, value)
+        check_batch("query", query, "key", key)
         scores = (*query.shape[:-2], self.num_heads, query.shape[-2], key.shape[-2])
         mask = combined(mask, attention_mask, scores=scores, key=key)
         return self.ops.multi_head_attention(
@@ -113,7 +118,8 @@ class MultiHeadAttention(Attention):
         is_causal        also hide later positions; the newest query sits at the newest key
         rotary           (cos, sin) from functions.rotary_cos_sin; off by default
 
-        Errors   DtypeError for a `mask` of whole numbers or a floating `attention_mask`; ShapeError where one does not fit.
+        Errors   ShapeError for another width, another number of values than keys, or a mask that does not fit; DtypeError for a `mask`
+                 of whole numbers or a floating `attention_mask`.
         """
         return self._attend(query, key, value, mask=mask, attention_mask=attention_mask, is_causal=is_causal, rotary=rotary)
 

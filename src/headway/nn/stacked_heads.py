@@ -10,9 +10,11 @@ from torch import Tensor
 
 from headway import functions
 from headway.functions import HeadWeights, LinearWeights
+from headway.nn.dropout import DropoutRates
 from headway.nn.masks import combined
 from headway.nn.module import Module, linear_weights
 from headway.nn.multi_head_attention import Attention, MultiHeadAttention, check_heads
+from headway.nn.shapes import check_batch, check_pairs, check_width
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,9 @@ class StackedHeads(Module):
 
     Equal to MultiHeadAttention with the same numbers, and slower: this is the form to read.
 
-    hidden_size, num_heads, key_width, value_width, has_bias     as in MultiHeadAttention
+    hidden_size, num_heads, key_width, value_width, has_bias, dropout     as in MultiHeadAttention
 
-    Errors   ShapeError where hidden_size does not divide by num_heads.
+    Errors   ShapeError where hidden_size does not divide by num_heads; OptionError for a rate outside [0, 1).
 
     >>> import torch
     >>> heads = StackedHeads(12, 3)
@@ -48,9 +50,16 @@ class StackedHeads(Module):
     """
 
     def __init__(
-        self, hidden_size: int, num_heads: int, *, key_width: int | None = None, value_width: int | None = None, has_bias: bool = True
+        self,
+        hidden_size: int,
+        num_heads: int,
+        *,
+        key_width: int | None = None,
+        value_width: int | None = None,
+        has_bias: bool = True,
+        dropout: float | DropoutRates = 0.0,
     ) -> None:
-        super().__init__()
+        super().__init__(dropout)
         check_heads(hidden_size, num_heads, num_heads)
         key_width = hidden_size if key_width is None else key_width
         widths = (hidden_size, key_width, key_width if value_width is None else value_width)
@@ -60,9 +69,14 @@ class StackedHeads(Module):
     @classmethod
     def from_multi_head(cls, module: Attention) -> StackedHeads:
         """The same attention as a list of heads, with copies of its numbers; grouped heads each get the key and value they share."""
-        hidden_size, key_width, value_width = (part.in_features for part in (module.query, module.key, module.value))
-        has_bias = module.query.bias is not None
-        stacked = cls(hidden_size, module.num_heads, key_width=key_width, value_width=value_width, has_bias=has_bias)
+        stacked = cls(
+            module.query.in_features,
+            module.num_heads,
+            key_width=module.key.in_features,
+            value_width=module.value.in_features,
+            has_bias=module.query.bias is not None,
+            dropout=module.dropout,
+        )
         stacked.to(module.query.weight)
         weights = module.weights()
         stacked.load_weights(StackedHeadsWeights(functions.unstack_heads(weights, module.num_heads), weights.output))
@@ -70,9 +84,15 @@ class StackedHeads(Module):
 
     def to_multi_head(self) -> MultiHeadAttention:
         """The same attention in one projection each of query, key and value, with copies of these numbers."""
-        hidden_size, key_width, value_width = (part.in_features for part in self.heads[0].children())
-        has_bias = self.output.bias is not None
-        module = MultiHeadAttention(hidden_size, len(self.heads), key_width=key_width, value_width=value_width, has_bias=has_bias)
+        head = self.heads[0]
+        module = MultiHeadAttention(
+            head.query.in_features,
+            len(self.heads),
+            key_width=head.key.in_features,
+            value_width=head.value.in_features,
+            has_bias=self.output.bias is not None,
+            dropout=self.dropout,
+        )
         module.to(self.output.weight)
         weights = self.weights()
         module.load_weights(functions.stack_heads(weights.heads, weights.output))
@@ -94,7 +114,13 @@ class StackedHeads(Module):
         is_causal: bool = False,
     ) -> Tensor:
         """As MultiHeadAttention, but for a mask, which here has no axis for heads: it broadcasts to (..., query_len, key_len)."""
+        for name, x in (("query", query), ("key", key), ("value", value)):
+            check_width(name, x, getattr(self.heads[0], name).in_features)
+        check_pairs(key, value)
+        check_batch("query", query, "key", key)
         scores = (*query.shape[:-1], key.shape[-2])
         mask = combined(mask, attention_mask, scores=scores, key=key)
         weights = self.weights()
-        return functions.stacked_heads_attention(query, key, value, weights.heads, weights.output, mask=mask, is_causal=is_causal)
+        return self.ops.stacked_heads_attention(
+            query, key, value, weights.heads, weights.output, mask=mask, is_causal=is_causal, ops=self.ops
+        )

@@ -67,12 +67,12 @@ def read_documents(files: Iterable[Path]) -> Iterator[str]:
 
 
 def read_text(path: Path) -> str:
-    """A file's text.
+    """A file's text, without a byte order mark.
 
     Errors   TrainingError for a file that is missing or not UTF-8.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise TrainingError(f"came: {path}, not UTF-8 at byte {error.start}; expected: a text file in UTF-8; convert it first") from error
     except OSError as error:

@@ -49,12 +49,11 @@ class Run:
     ) -> None:
         """Start from random weights, or from the state at state_path if there is one."""
         self.config, self.corpus, self.state_path, self.processes = config, corpus, state_path, processes
+        local = for_this_process(options, processes)
         # Every process measures for itself, and all have to take the same.
-        is_faster = processes.total([options.dtype == "auto" and faster_dtype(options.device) == "bfloat16"])[0] == processes.count
+        is_faster = processes.total([options.dtype == "auto" and faster_dtype(local.device) == "bfloat16"])[0] == processes.count
         dtype = ("bfloat16" if is_faster else "float32") if options.dtype == "auto" else options.dtype
-        self.options = replace(options, dtype=dtype)
-        local = for_this_process(self.options, processes)
-        self.device = local.device
+        self.options, local, self.device = replace(options, dtype=dtype), replace(local, dtype=dtype), local.device
         self.model = TrainedModel(initial_weights(config, local), config, local)
         self.spread = spread(self.model, local, processes)
         self.optimizer = adamw(self.model.parameters(), local)
@@ -194,7 +193,10 @@ class Run:
         if is_sound:
             self.save()
         kept = "the state before it stands" if self.state_path.exists() else "there is no state before it, and --resume begins anew"
+        remedy = f"a --learning-rate below {scheduled_learning_rate(self.step, self.options):.2g}"
+        if self.options.dtype != "float32":
+            remedy += ", or --dtype float32"
         return TrainingError(
             f"the {what} became {value} at step {self.step}; {kept}; first not finite: {where or 'an operation of the validation'}; "
-            f"go on with --resume and a --learning-rate below {scheduled_learning_rate(self.step, self.options):.2g}, or --dtype float32"
+            f"go on with --resume and {remedy}"
         )

@@ -22,10 +22,14 @@ def read_pairs(path: Path) -> list[Pair]:
         columns = line.split("\t")
         if len(columns) != 2:
             came = "an empty line" if not line else "a line without a tab" if len(columns) == 1 else f"a line with {len(columns) - 1} tabs"
-            raise TrainingError(f"came: {path}, line {number}: {came}; expected: a source, one tab, and a target")
+            raise TrainingError(
+                f"came: {path}, line {number}: {came}; expected: a source, one tab, and a target; mend the line, or take it out"
+            )
         for name, column in zip(("source", "target"), columns, strict=True):
             if not column.strip():
-                raise TrainingError(f"came: {path}, line {number}: an empty {name}; expected: a source, one tab, and a target")
+                raise TrainingError(
+                    f"came: {path}, line {number}: an empty {name}; expected: a source, one tab, and a target; mend the line, or take it out"
+                )
         pairs.append((columns[0], columns[1]))
     return pairs
 
@@ -44,7 +48,9 @@ def read_parallel(source: Path, target: Path) -> list[Pair]:
     for path, lines in ((source, sources), (target, targets)):
         for number, line in enumerate(lines, 1):
             if not line.strip():
-                raise TrainingError(f"came: {path}, line {number}: an empty line; expected: a text on every line")
+                raise TrainingError(
+                    f"came: {path}, line {number}: an empty line; expected: a text on every line; take the line out of both files"
+                )
     return list(zip(sources, targets, strict=True))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from headway.arrays import check_computing
 from headway.checkpoints.writing import save_checkpoint
 from headway.errors import HeadwayError, OptionError, TrainingError
 from headway.files import write_text
@@ -79,8 +80,9 @@ def start(
     """Make the tokenizer and the corpus in the folder `out`, and a run on them.
 
     Errors   TrainingError where the folder holds a run already, or the corpus is broken or too small; OptionError for options that do
-             not fit together.
+             not fit together, or a device that torch does not have.
     """
+    check_computing("torch", "float32", options.device)
     data.check_for(options.architecture)
     check_processes(options, processes)
     for_this_process(options, processes)
@@ -95,7 +97,8 @@ def resume(out: Path, *, processes: Processes = ALONE, **changed: Any) -> Run:
 
     changed   options that hold from now on, of those that leave the model and its batches what they are
 
-    Errors   TrainingError where there is none, or its files are broken; OptionError for an option that may not change.
+    Errors   TrainingError where there is none, or its files are broken; OptionError for an option that may not change, or a device that
+             torch does not have.
     """
     fixed = sorted(set(changed) - CHANGEABLE)
     if fixed:
@@ -108,7 +111,9 @@ def resume(out: Path, *, processes: Processes = ALONE, **changed: Any) -> Run:
         raise TrainingError(
             f"came: {out} without a training run ({error}); expected: a folder that headway train started; leave --resume out to start"
         ) from error
-    run = _open(out, replace(options, **changed), processes)
+    options = replace(options, **changed)
+    check_computing("torch", "float32", options.device)
+    run = _open(out, options, processes)
     if run.step > run.options.num_steps:
         raise OptionError(f"came: num_steps={run.options.num_steps} for a run at step {run.step}; expected: at least as many")
     if changed:
