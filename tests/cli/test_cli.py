@@ -50,8 +50,8 @@ def test_every_array_library_writes_the_same_text(array):
 
 @pytest.mark.parametrize("weights", ["plain", "float32", "bfloat16", "int8", "int4"])
 def test_every_kind_of_weights_writes_a_story(weights):
-    arguments = ("generate", "Once upon a time", "--temperature", "0", "-n", "25", "--weights", weights, "--threads", "2")
-    result = headway(*arguments)
+    arguments = ("generate", "Once upon a time", "--temperature", "0", "-n", "25", "--weights", weights)
+    result = headway(*arguments, *([] if weights == "plain" else ["--threads", "2"]))
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("Once upon a time, there was a ")
     if weights != "plain":
@@ -98,6 +98,8 @@ def test_a_stop_string_ends_the_text():
         (("generate", "word " * 2000), "expected: at most 511"),
         (("generate", "a", "--temperature", "-1"), "came: temperature=-1.0"),
         (("generate", "a", "--weights", "int8", "--array", "torch"), "came: weights='int8' with array='torch'"),
+        (("generate", "a", "--weights", "plain", "--threads", "2"), "came: num_threads=2 for a model without packed weights"),
+        (("generate", "a", "--array", "torch", "--cache", "int8"), "came: cache='int8' for a model without packed weights"),
         (("generate", "a", "--threads", "0"), "came: 0 threads; expected: at least 1"),
         (("generate", "a", "--top-p", "1.5"), "came: top_p=1.5"),
         (("generate", "a", "--num-beams", "0"), "came: num_beams=0"),

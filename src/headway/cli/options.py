@@ -40,6 +40,7 @@ class Cache(StrEnum):
 
     float32 = "float32"
     bfloat16 = "bfloat16"
+    int16 = "int16"
     int8 = "int8"
 
 
@@ -89,7 +90,9 @@ PackedWeights = Annotated[
 ]
 CacheKind = Annotated[
     Cache | None,
-    typer.Option("--cache", help="How the compiled kernels keep keys and values.  [default: float32 for float32 weights, else bfloat16]"),
+    typer.Option(
+        "--cache", help="How the compiled kernels keep keys and values.  [default: that of float32 and bfloat16 weights, else int16]"
+    ),
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads of the compiled kernels.  [default: one per core]")]
 Device = Annotated[str | None, typer.Option(help="For torch: cpu, cuda, …  [default: the library's own]")]

@@ -84,8 +84,8 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     soft_cap: float | None = None,
 ) -> Array:
-    """Twin of functions.scaled_dot_product_attention; a soft cap or fewer than three axes run the definition."""
-    if soft_cap is not None or query.ndim < 3:
+    """Twin of functions.scaled_dot_product_attention; a soft cap, fewer than three axes or fewer values than keys run the definition."""
+    if soft_cap is not None or query.ndim < 3 or key.shape[-2] != value.shape[-2]:
         return functions.scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
     query_len, key_len = query.shape[-2], key.shape[-2]
     if query_len == 1:  # a single newest query may see every key

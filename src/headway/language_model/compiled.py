@@ -10,6 +10,7 @@ from platformdirs import user_cache_path
 from headway.arrays import Operations
 from headway.checkpoints import Checkpoint, fingerprint
 from headway.errors import OptionError, UnsupportedError
+from headway.kernels.cpu.cache import KINDS
 from headway.kernels.cpu.machine import Machine
 from headway.kernels.cpu.packed_file import packed_weights
 from headway.kernels.cpu.stack import Stack
@@ -17,7 +18,7 @@ from headway.kernels.cpu.telling import Tell, silent
 from headway.trees import leaves
 
 WEIGHTS = ("auto", "plain", "float32", "bfloat16", "int8", "int4")
-CACHES = {"float32": "float32", "bfloat16": "bfloat16", "int8": "bfloat16", "int4": "bfloat16"}
+CACHES = {"float32": "float32", "bfloat16": "bfloat16", "int8": "int16", "int4": "int16"}
 """By the kind of the weights, how keys and values are kept where nothing else is said."""
 SMALL = 16_000_000
 """Bytes of weights below which one thread is as fast as several, which would wait for one another more than they work."""
@@ -55,7 +56,7 @@ def compiled_stack(
 
     kind        float32, bfloat16, int8 or int4
     num_threads  one per physical core by default, and a single one for a small model
-    cache_kind  of keys and values: float32, bfloat16 or int8
+    cache_kind  of keys and values: float32, bfloat16, int16 or int8
     tell        called with what takes time before a generation can begin: see headway.kernels.cpu.telling
     folder      where packed weights and compiled code are kept; the user's cache folder by default
 
@@ -65,8 +66,8 @@ def compiled_stack(
         name = checkpoint.architecture.__name__.rpartition(".")[2]
         raise UnsupportedError(f"came: packed weights for {name}; expected: gpt2, llama, qwen2 or qwen3; leave the option out")
     cache_kind = CACHES[kind] if cache_kind is None else cache_kind
-    if cache_kind not in set(CACHES.values()) | {"int8"}:
-        raise OptionError(f"came: cache={cache_kind!r}; expected: float32, bfloat16 or int8")
+    if cache_kind not in KINDS:
+        raise OptionError(f"came: cache={cache_kind!r}; expected: {', '.join(KINDS)}")
     folder = folder or user_cache_path("headway")
 
     machine = Machine(num_threads, folder / "compiled", tell)

@@ -48,8 +48,8 @@ def load(
     weights  how a decoder's weights are packed for the compiled kernels: float32, bfloat16, int8 or int4; plain runs the
              definitions on weights as they are; auto is int8 on NumPy where the architecture has kernels, else plain, with a
              decoder's steps captured where torch computes on CUDA
-    cache    how compiled kernels keep keys and values: float32, bfloat16 or int8; float32 weights have float32 by default, the
-             others bfloat16
+    cache    how compiled kernels keep keys and values: float32, bfloat16, int16 or int8; by default float32 and bfloat16 weights have
+             their own kind, the others int16
     num_threads   that the compiled kernels use; one per physical core by default
     tell     called with what has to be done before the first text, how much of it is done, and how much there is
     ignored_config_keys   keys of config.json that are not built here, and that you know to change nothing
@@ -67,6 +67,9 @@ def load(
     checkpoint = open_checkpoint(path, array=array, dtype=stored, device=device, ignored_config_keys=ignored_config_keys)
     if kind != "plain" and weights == "auto" and not hasattr(checkpoint.architecture, "stack"):
         kind, checkpoint = "plain", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
+    for name, given in (("cache", cache), ("num_threads", num_threads)):
+        if kind == "plain" and given is not None:
+            raise OptionError(f"came: {name}={given!r} for a model without packed weights; expected: a decoder's on numpy; leave it out")
     stack = None
     if kind != "plain":
         stack = compiled_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, tell=tell)

@@ -40,6 +40,13 @@ def sdot(builder: ir.IRBuilder, total: ir.Value, one: ir.Value, other: ir.Value)
     return sum_of_products(builder, total, builder.sext(one, words), builder.sext(other, words))
 
 
+def pmaddwd(builder: ir.IRBuilder, one: ir.Value, other: ir.Value) -> ir.Value:
+    """Intel's manual: signed 16-bit numbers times signed 16-bit numbers, the two products of a pair added."""
+    words = vector(I32, one.type.count)
+    products = builder.mul(builder.sext(one, words), builder.sext(other, words))
+    return builder.add(every(builder, products, 2, 0), every(builder, products, 2, 1))
+
+
 def dpbf16ps(builder: ir.IRBuilder, total: ir.Value, one: ir.Value, other: ir.Value) -> ir.Value:
     """Intel's manual: products of pairs of bfloat16 added to the destination, the second of a pair first; denormals are zero."""
     count = total.type.count
@@ -61,6 +68,7 @@ def dpbf16ps(builder: ir.IRBuilder, total: ir.Value, one: ir.Value, other: ir.Va
 EMULATED = {
     "llvm.x86.avx512.vpdpbusd.512": vpdpbusd,
     "llvm.x86.avx512.vpdpbusd.256": vpdpbusd,
+    "llvm.x86.avx512.pmaddw.d.512": pmaddwd,
     "llvm.aarch64.neon.sdot.v4i32.v16i8": sdot,
     "llvm.x86.avx512bf16.dpbf16ps.512": dpbf16ps,
 }

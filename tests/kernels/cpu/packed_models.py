@@ -45,6 +45,8 @@ MODELS = {
 }
 TOLERANCE = {"float32": 1e-5, "bfloat16": 0.02 if IS_PAIRED else 2e-5, "int8": 0.08, "int4": 0.08}
 """By kind, of the largest logit. Integers, and pairs of bfloat16, round their activations once per product; the definitions do not."""
+CACHES = {"float32": 1e-5, "bfloat16": 0.2, "int16": 1e-2, "int8": 0.6}
+"""By how keys and values are kept, the same; the random models are quick to change their minds."""
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from tests.kernels.cpu.packed_models import MODELS, model, prompts
 packed_file.aligned_zeros = guarded
 machine = Machine(3, user_cache_path("headway") / "compiled")
 for name in MODELS:
-    for cache_kind in ("float32", "bfloat16", "int8"):
+    for cache_kind in ("float32", "bfloat16", "int16", "int8"):
         mine = model(name, sys.argv[1], machine, cache_kind=cache_kind)
         for lengths in ((1,), (31, 1, 7), (140, 600)):
             room = mine.stack.new_cache(len(lengths), max(lengths) + 2)

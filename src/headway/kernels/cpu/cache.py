@@ -9,9 +9,10 @@ import numpy
 
 from headway.kernels.cpu import layout as at
 from headway.kernels.cpu.layout import NUM_ROWS
-from headway.kernels.cpu.packing import KINDS, aligned_zeros, whole
+from headway.kernels.cpu.packing import aligned_zeros, whole
 
-BYTES = {"float32": 4, "bfloat16": 2, "int8": 1}
+KINDS = {"float32": (at.FLOAT32, 4), "bfloat16": (at.BFLOAT16, 2), "int16": (at.INT16, 2), "int8": (at.INT8, 1)}
+"""How keys and values are kept, and how many bytes a number takes; whole numbers have a scale for each key and each value."""
 
 
 def cache_bytes(description: Any, num_sequences: int, max_seq_len: int, kind: str) -> int:
@@ -22,8 +23,8 @@ def cache_bytes(description: Any, num_sequences: int, max_seq_len: int, kind: st
 def _sizes(description: Any, capacity: int, kind: str) -> dict[int, int]:
     """How many bytes one sequence takes in one layer, by what is kept."""
     tokens = description.num_kv_heads * capacity
-    key, value = (tokens * size * BYTES[kind] for size in (description.head_dim, whole(description.head_dim, NUM_ROWS)))
-    scale = 4 * tokens if kind == "int8" else 0
+    key, value = (tokens * size * KINDS[kind][1] for size in (whole(description.head_dim, 2), whole(description.head_dim, NUM_ROWS)))
+    scale = 4 * tokens if kind.startswith("int") else 0
     return {at.KEYS: key, at.VALUES: value, at.KEY_SCALES: scale, at.VALUE_SCALES: scale}
 
 
@@ -58,7 +59,7 @@ class Cache:
 
     def place(self, plan: numpy.ndarray, layers: numpy.ndarray) -> None:
         """Tell a pass where everything lies."""
-        plan[at.CACHE_KIND], plan[at.CAPACITY] = KINDS[self.kind], self.capacity
+        plan[at.CACHE_KIND], plan[at.CAPACITY] = KINDS[self.kind][0], self.capacity
         plan[at.COSINES], plan[at.SINES] = (table.ctypes.data for table in self._rotary) if self._rotary else (0, 0)
         for place, parts in self._parts.items():
             layers[:, place] = [part.ctypes.data for part in parts]

@@ -13,7 +13,8 @@ import numpy
 
 from headway.kernels.cpu import layout as at
 from headway.kernels.cpu.attention import attend, combine, remember
-from headway.kernels.cpu.elementwise import activate, norm, rotate, round_group, round_to_bfloat16, widen_group
+from headway.kernels.cpu.elementwise import activate, norm, rotate, round_to_bfloat16, widen_group
+from headway.kernels.cpu.lanes import round_group
 from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, BFLOAT16, COLUMNS, GROUP, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_TOKENS
 from headway.kernels.cpu.memory import (
     claim,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu.layout import GELU, GELU_TANH, GROUP, LAYER_NORM, SILU, WIDE_TOKENS
-from headway.kernels.cpu.memory import bits_of, compiled, float_of, floats, halves, shorts, signed_bytes, words
+from headway.kernels.cpu.memory import bits_of, compiled, float_of, floats, halves, shorts, signed_bytes
 
 F = numpy.float32
 REASSOCIATE = {"reassoc", "contract", "nsz"}
@@ -17,24 +17,24 @@ NO_NAN = REASSOCIATE | {"nnan"}
 """For the largest of some numbers, in lanes: of a NaN it may make anything, so what depends on it has to see the NaN otherwise."""
 
 
-@compiled
+@compiled(fastmath={"contract"})
 def exp(x: Any) -> Any:
-    """e to the x in float32, within 2 units in the last place: 2 to a whole number times a polynomial in the rest."""
-    poison = F(0) * x
-    x = x if x > F(-87.3) else F(-87.3)
-    x = (x if x < F(88.7) else F(88.7)) + poison
+    """e to the x in float32, within 2 units in the last place: 2 to a whole number times a polynomial in the rest.
+
+    Below -87.3 and above 88.7 it is what it is there. A NaN is neither, and stays one.
+    """
+    x = F(-87.3) if x < F(-87.3) else x
+    x = F(88.7) if x > F(88.7) else x
     whole = numpy.rint(x * F(1.44269504))
-    rest = (x - whole * F(0.693359375)) + whole * F(2.12194440e-4)
+    rest = (x - whole * F(0.693359375)) - whole * F(-2.12194440e-4)
     series = F(1.9875691500e-4)
     series = series * rest + F(1.3981999507e-3)
     series = series * rest + F(8.3334519073e-3)
     series = series * rest + F(4.1665795894e-2)
     series = series * rest + F(1.6666665459e-1)
     series = series * rest + F(5.0000001201e-1)
-    series = series * rest * rest + rest + F(1)
-    half = numpy.int32(whole) >> numpy.int32(1)
-    other = numpy.int32(whole) - half
-    return series * float_of((half + numpy.int32(127)) << numpy.int32(23)) * float_of((other + numpy.int32(127)) << numpy.int32(23))
+    series = series * (rest * rest) + (rest + F(1))
+    return float_of(bits_of(series) + (numpy.int32(whole) << numpy.int32(23)))
 
 
 @compiled
@@ -118,26 +118,6 @@ def not_finite(numbers: int, count: int) -> Any:
     for i in range(count):
         total += F(0) * x[i]
     return total
-
-
-@compiled(fastmath=REASSOCIATE)
-def round_group(numbers: int, count: int, bytes_: int, scale: int, total: int) -> None:
-    """Round a group of activations to signed bytes with one scale, the largest being ±127; a short group ends in zeros.
-
-    All but the count are addresses: of the float32 activations, of 32 int8, of a float32 scale, and of the int32 sum of the bytes.
-    A NaN or an infinity makes the scale NaN.
-    """
-    x, out, sum_ = floats(numbers, count), signed_bytes(bytes_, GROUP), numpy.int32(0)
-    largest = largest_size(numbers, count)
-    factor = F(127) / largest if largest > F(0) else F(0)
-    for i in range(count):
-        code = numpy.int32(numpy.rint(x[i] * factor))
-        out[i] = numpy.int8(code)
-        sum_ += code
-    for i in range(count, GROUP):
-        out[i] = numpy.int8(0)
-    floats(scale, 1)[0] = largest / F(127) + not_finite(numbers, count)
-    words(total, 1)[0] = sum_
 
 
 @compiled

@@ -74,6 +74,12 @@ class Instructions:
         """The total of products of unsigned weights."""
         return total
 
+    def dot_wide(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
+        """total + Σ of two products of signed 16-bit numbers, in each lane."""
+        for half in range(2):
+            total = builder.add(total, builder.mul(_half(builder, weights, half), _half(builder, activation, half)))
+        return total
+
 
 def _byte(builder: ir.IRBuilder, words: ir.Value, byte: int) -> ir.Value:
     """A signed byte of every 32-bit word, widened to 32 bits."""
@@ -81,8 +87,24 @@ def _byte(builder: ir.IRBuilder, words: ir.Value, byte: int) -> ir.Value:
     return builder.ashr(builder.shl(words, constant(kind, 24 - 8 * byte)), constant(kind, 24))
 
 
+def _half(builder: ir.IRBuilder, words: ir.Value, half: int) -> ir.Value:
+    """A signed half of every 32-bit word, widened to 32 bits."""
+    kind = words.type
+    return builder.ashr(builder.shl(words, constant(kind, 16 - 16 * half)), constant(kind, 16))
+
+
+class X86(Instructions):
+    """What x86 processors have in common."""
+
+    def dot_wide(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
+        """See Instructions; one instruction adds the two products, whose sum fits into 32 bits."""
+        name = {8: "llvm.x86.avx2.pmadd.wd", 16: "llvm.x86.avx512.pmaddw.d.512"}[self.lanes]
+        pairs = vector(I16, 2 * self.lanes)
+        return builder.add(total, call(builder, name, total.type, builder.bitcast(weights, pairs), builder.bitcast(activation, pairs)))
+
+
 @dataclass(frozen=True)
-class Avx2(Instructions):
+class Avx2(X86):
     """x86 processors since 2013: bytes are multiplied unsigned by signed, and pairs of products added in 16 bits.
 
     |activation| · (weight with the activation's sign) is the same product, and its pairs fit into 16 bits: 2 · 127 · 127 < 2¹⁵.
@@ -119,15 +141,9 @@ class Avx2(Instructions):
     def _halves(self, builder: ir.IRBuilder, pairs: ir.Value) -> ir.Value:
         return call(builder, "llvm.x86.avx2.pmadd.wd", vector(I32, 8), pairs, constant(vector(I16, 16), 1))
 
-    def dot_wide(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
-        """total + Σ of two products of signed 16-bit numbers, in each lane."""
-        pairs = vector(I16, 16)
-        product = call(builder, "llvm.x86.avx2.pmadd.wd", total.type, builder.bitcast(weights, pairs), builder.bitcast(activation, pairs))
-        return builder.add(total, product)
-
 
 @dataclass(frozen=True)
-class Vnni(Instructions):
+class Vnni(X86):
     """x86 processors with one instruction for the whole sum, of unsigned by signed bytes: a signed weight is made unsigned by 128."""
 
     name: str = "avx512vnni"

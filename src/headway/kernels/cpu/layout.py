@@ -10,8 +10,11 @@ block the rows lie side by side, so that one register holds the same inputs of s
 
 A cache of keys and values is the same thing, positions being the rows of the keys and the inputs of the values:
 
-    keys    (num_sequences, num_kv_heads, capacity / 16, head_dim, 16)
-    values  (num_sequences, num_kv_heads, head_dim / 16, capacity, 16)
+    float32, bfloat16   keys    (num_sequences, num_kv_heads, capacity / 16, head_dim, 16)
+                        values  (num_sequences, num_kv_heads, head_dim / 16, capacity, 16)
+    int16, int8         keys    (num_sequences, num_kv_heads, capacity / 16, head_dim / 2, 16, 2)
+                        values  (num_sequences, num_kv_heads, head_dim / 16, capacity / 2, 16, 2)
+                        scales  (num_sequences, num_kv_heads, capacity) float32, of the keys and of the values
 
 Records are arrays of int64; the constants are the places in them. An address of 0 means that there is no such thing.
 """
@@ -20,7 +23,7 @@ NUM_ROWS = 16
 GROUP = 32
 CACHE_LINE = 64
 
-FLOAT32, BFLOAT16, INT8, INT4 = range(4)
+FLOAT32, BFLOAT16, INT8, INT4, INT16 = range(5)
 LAYER_NORM, RMS_NORM = range(2)
 SILU, GELU, GELU_TANH, RELU = range(4)
 
@@ -104,7 +107,7 @@ KEYS_AT_ONCE = 128
 """Keys whose scores are held at a time; a part of the answer begins at a multiple of it."""
 KEYS_OF_A_PART = 512
 """Keys that one piece of work looks at where a single token attends to many."""
-ROWS_AT_ONCE = 48
+ROWS_AT_ONCE = 96
 """Query heads of one key head that attend together, at most, where there are several tokens."""
 
 (

@@ -95,7 +95,7 @@ def pair_product(instructions: Instructions) -> Any:
     return _float_product(partial(pair_tile, instructions), instructions.num_tokens if instructions.is_paired else 6)
 
 
-float32_product, bfloat16_product, byte_product = (_float_product(partial(float_tile, kind)) for kind in ("float32", "bfloat16", "int8"))
+float32_product, bfloat16_product = (_float_product(partial(float_tile, kind)) for kind in ("float32", "bfloat16"))
 bfloat16_pair_product = pair_product(INSTRUCTIONS)
 int8_product, int4_product = (int_product(kind, INSTRUCTIONS) for kind in ("int8", "int4"))
 six_wide: Any = wide_tile(INSTRUCTIONS) if IS_WIDE else None

@@ -62,7 +62,7 @@ class Stack:
     """A decoder whose passes are compiled code.
 
     description  the architecture's own, see headway.models.stack
-    cache_kind   how keys and values are kept: float32, bfloat16 or int8
+    cache_kind   how keys and values are kept: float32, bfloat16, int16 or int8
     """
 
     def __init__(self, description: Any, weights: PackedWeights, run: Entry, team: Team, *, cache_kind: str = "float32") -> None:
@@ -190,7 +190,7 @@ class Stack:
             plan[place] = record.ctypes.data
         columns = whole(max(self._sizes().values()), GROUP)
         heads = max(ROWS_AT_ONCE, description.num_heads // description.num_kv_heads)
-        attention = 4 * heads * (2 * whole(description.head_dim, NUM_ROWS) + KEYS_AT_ONCE + 2)
+        attention = heads * (10 * whole(description.head_dim, NUM_ROWS) + 6 * KEYS_AT_ONCE + 16)
         product = 2 * NUM_ROWS * columns + 4 * (4 * room.num_tokens * NUM_ROWS + GROUP)
         plan[at.SCRATCH_BYTES] = whole(max(attention, product, 4 * columns), CACHE_LINE)
         plan[at.SCRATCH] = room.memory(int(plan[at.SCRATCH_BYTES]) * self._team.num_threads)

@@ -59,11 +59,7 @@ def _bfloat16(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
     return builder.bitcast(builder.shl(builder.zext(halves, words), constant(words, 16)), FLOATS)
 
 
-def _int8(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
-    return builder.sitofp(load(builder, address, vector(I8, NUM_ROWS)), FLOATS)
-
-
-LOADS: dict[str, tuple[Load, int]] = {"float32": (_float32, 4), "bfloat16": (_bfloat16, 2), "int8": (_int8, 1)}
+LOADS: dict[str, tuple[Load, int]] = {"float32": (_float32, 4), "bfloat16": (_bfloat16, 2)}
 """How 16 numbers become float32, and how many bytes one takes."""
 
 

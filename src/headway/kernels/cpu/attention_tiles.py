@@ -1,0 +1,79 @@
+"""Register tiles of attention in whole numbers: a few rows of 16-bit integers times 16 columns of a cache of integers.
+
+The integers of a row add up to less than 2¹⁵ in size and those of a cache are 16 bits at most, so that no sum exceeds 32 bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+
+from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, Instructions, call, constant, splat, vector
+from headway.kernels.cpu.layout import NUM_ROWS
+from headway.kernels.cpu.memory import intrinsic
+from headway.kernels.cpu.tiles import at, load, rows_of, step
+
+
+def key_tile(kind: str, num_rows: int, instructions: Instructions) -> Any:
+    """tile(columns, scales, x, x_stride, x_scales, num_pairs, out, out_stride): rows times 16 keys, written.
+
+    kind      int8 or int16
+    columns   (num_pairs, 16, 2) of the kind
+    scales    (16,) float32, the keys' own
+    x         (num_rows, 2 · num_pairs) int16;  x_scales (num_rows,) float32
+    out       (num_rows, 16) float32
+    """
+    return _tile(kind, num_rows, instructions, is_of_keys=True)
+
+
+def value_tile(kind: str, num_rows: int, instructions: Instructions) -> Any:
+    """The same for 16 columns of values, added to what is there; scales are not looked at: the rows have the values' within them."""
+    return _tile(kind, num_rows, instructions, is_of_keys=False)
+
+
+def _tile(kind: str, num_rows: int, instructions: Instructions, *, is_of_keys: bool) -> Any:
+    lanes, parts = instructions.lanes, range(NUM_ROWS // instructions.lanes)
+    words, numbers = vector(I32, lanes), vector(F32, lanes)
+    number, size = {"int8": (I8, 1), "int16": (I16, 2)}[kind]
+    stored, pairs = vector(number, 2 * lanes), vector(I16, 2 * lanes)
+
+    def column(builder: ir.IRBuilder, address: ir.Value, part: int) -> ir.Value:
+        codes = load(builder, address, stored, 2 * lanes * size * part, align=size)
+        return builder.bitcast(codes if size == 2 else builder.sext(codes, pairs), words)
+
+    @intrinsic
+    def tile(
+        context: Any, columns: Any, scales: Any, x: Any, x_stride: Any, x_scales: Any, num_pairs: Any, out: Any, out_stride: Any
+    ) -> Any:
+        def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+            columns, scales, x, x_stride, x_scales, num_pairs, out, out_stride = arguments
+            rows, results = rows_of(builder, x, x_stride, num_rows), rows_of(builder, out, out_stride, num_rows)
+            sums = [[cgutils.alloca_once(builder, words) for _ in parts] for _ in rows]
+            for slot in (slot for row in sums for slot in row):
+                builder.store(constant(words, 0), slot)
+            with cgutils.for_range(builder, num_pairs, intp=I64) as loop:
+                here = step(builder, columns, loop.index, 2 * NUM_ROWS * size)
+                registers = [column(builder, here, part) for part in parts]
+                for slots, row in zip(sums, rows, strict=True):
+                    pair = splat(builder, load(builder, step(builder, row, loop.index, 4), I32, align=2), lanes)
+                    for slot, register in zip(slots, registers, strict=True):
+                        builder.store(instructions.dot_wide(builder, builder.load(slot), register, pair), slot)
+            for row, result in enumerate(results):
+                x_scale = splat(builder, load(builder, x_scales, F32, 4 * row, align=4), lanes)
+                for part in parts:
+                    total, place = builder.sitofp(builder.load(sums[row][part]), numbers), at(builder, result, numbers, 4 * lanes * part)
+                    if is_of_keys:
+                        scale = builder.fmul(x_scale, load(builder, scales, numbers, 4 * lanes * part, align=4))
+                        answer = builder.fmul(total, scale)
+                    else:
+                        before = builder.load(place, align=4)
+                        answer = call(builder, f"llvm.fma.v{lanes}f32", numbers, total, x_scale, before)
+                    builder.store(answer, place, align=4)
+            return context.get_dummy_value()
+
+        return types.void(*[types.intp] * 8), generate
+
+    return tile
