@@ -10,6 +10,8 @@ import ctypes
 import hashlib
 import importlib
 import importlib.metadata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -84,11 +86,28 @@ def _compile(name: str) -> bytes:
     module, function = name.split(".")
     dispatcher = getattr(importlib.import_module(f"headway.kernels.cpu.{module}"), function)
     signature = (types.int64, types.int64)
-    dispatcher.compile(signature)
+    with _unoptimised():
+        dispatcher.compile(signature)
     result = dispatcher.overloads[signature]
-    library = result.library
-    code = binding.parse_assembly(str(library._final_module).replace(result.fndesc.mangled_name, SYMBOL))
-    return library._codegen._tm.emit_object(code)
+    codegen = result.library._codegen
+    code = binding.parse_assembly(str(result.library._final_module).replace(result.fndesc.mangled_name, SYMBOL))
+    for options in ({"loop_vectorize": False, "slp_vectorize": False, "opt": 0, "cost": "cheap"}, {}):
+        passes, builder = codegen._module_pass_manager(**options)
+        passes.run(code, builder)
+    return codegen._tm.emit_object(code)
+
+
+@contextmanager
+def _unoptimised() -> Iterator[None]:
+    """Compile functions as they are: Numba would optimise each of them with all that it calls, the innermost ones a dozen times."""
+    from numba.core.codegen import CPUCodeLibrary
+
+    optimise = CPUCodeLibrary._optimize_final_module
+    CPUCodeLibrary._optimize_final_module = lambda library: None
+    try:
+        yield
+    finally:
+        CPUCodeLibrary._optimize_final_module = optimise
 
 
 def _link(code: bytes) -> Entry:
