@@ -15,7 +15,17 @@ from headway.kernels.cpu import layout as at
 from headway.kernels.cpu.attention import attend, combine, remember
 from headway.kernels.cpu.elementwise import activate, norm, rotate, round_to_bfloat16, widen_group
 from headway.kernels.cpu.lanes import round_group
-from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, BFLOAT16, COLUMNS, GROUP, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_TOKENS
+from headway.kernels.cpu.layout import (
+    ACTIVATIONS_SIZE,
+    BFLOAT16,
+    COLUMNS,
+    GROUP,
+    GROUPS_AT_ONCE,
+    MATRIX_SIZE,
+    NUM_ROWS,
+    ROWS,
+    WIDE_TOKENS,
+)
 from headway.kernels.cpu.memory import (
     claim,
     compiled,
@@ -136,34 +146,47 @@ def _multiply_with_bias(matrix: Any, block: int, x: Any, first: int, last: int, 
 
 
 @compiled
+def _multiply_groups(matrix: Any, begin: int, end: int, x: Any, first: int, last: int, scratch: int, out: int, block_size: int) -> None:
+    """Groups of 32 rows times some tokens, their blocks block_size numbers apart."""
+    for block in range(2 * begin, min(2 * end, (matrix[ROWS] + NUM_ROWS - 1) // NUM_ROWS)):
+        _multiply_with_bias(matrix, block, x, first, last, scratch, out + 4 * (block - 2 * begin) * block_size)
+
+
+@compiled
 def widen_out(plan: Any, counter: int, layer: int, x: Any, inner: Any, num_tokens: int, scratch: int) -> int:
-    """The first half of the feed-forward: activation(gate) · up, or activation(up), a group of 32 at a time."""
+    """The first half of the feed-forward: activation(gate) · up, or activation(up), in groups of 32.
+
+    A single token takes some groups of one matrix and then those of the other: memory is read faster from one place on.
+    """
     up, gate = whole_numbers(layer + 8 * at.UP, MATRIX_SIZE), whole_numbers(layer + 8 * at.GATE, MATRIX_SIZE)
     rows, columns = up[ROWS], up[COLUMNS]
     at_once = tokens_at_once(columns, num_tokens)
-    units, pieces = (rows + GROUP - 1) // GROUP, (num_tokens + at_once - 1) // at_once
+    groups = (rows + GROUP - 1) // GROUP
+    unit = min(GROUPS_AT_ONCE, max(1, groups // (12 * plan[at.NUM_THREADS]))) if num_tokens == 1 else 1
+    units, pieces = (groups + unit - 1) // unit, (num_tokens + at_once - 1) // at_once
     block_size = (at_once + WIDE_TOKENS - 1) // WIDE_TOKENS * WIDE_TOKENS * NUM_ROWS
-    wide, results_at = scratch, scratch + 2 * NUM_ROWS * columns
-    results, row_at = floats(results_at, 4 * block_size), results_at + 16 * block_size
-    row = floats(row_at, GROUP)
+    wide, ups_at = scratch, scratch + 2 * NUM_ROWS * columns
+    gates_at = ups_at + 8 * unit * block_size
+    row_at = gates_at + 8 * unit * block_size
+    ups, gates, row = floats(ups_at, 2 * unit * block_size), floats(gates_at, 2 * unit * block_size), floats(row_at, GROUP)
     piece = claim(counter)
     while piece < units * pieces:
-        first, group = piece // units * at_once, piece % units
-        last, count = min(first + at_once, num_tokens), min(GROUP, rows - GROUP * group)
-        for half in range((count + NUM_ROWS - 1) // NUM_ROWS):
-            place = results_at + 4 * half * block_size
-            _multiply_with_bias(up, 2 * group + half, x, first, last, wide, place)
-            if gate[ROWS]:
-                _multiply_with_bias(gate, 2 * group + half, x, first, last, wide, place + 8 * block_size)
-        for token in range(last - first):
-            source = 2 * block_size if gate[ROWS] else 0
-            for i in range(count):
-                row[i] = results[source + (i // NUM_ROWS) * block_size + token * NUM_ROWS + i % NUM_ROWS]
-            activate(plan[at.ACTIVATION], row, count)
-            if gate[ROWS]:
+        first, begin = piece // units * at_once, piece % units * unit
+        last, end = min(first + at_once, num_tokens), min(begin + unit, groups)
+        _multiply_groups(up, begin, end, x, first, last, wide, ups_at, block_size)
+        if gate[ROWS]:
+            _multiply_groups(gate, begin, end, x, first, last, wide, gates_at, block_size)
+        for group in range(begin, end):
+            count, here = min(GROUP, rows - GROUP * group), 2 * (group - begin) * block_size
+            for token in range(last - first):
                 for i in range(count):
-                    row[i] *= results[(i // NUM_ROWS) * block_size + token * NUM_ROWS + i % NUM_ROWS]
-            put(inner, first + token, row_at, GROUP * group, count)
+                    place = here + i // NUM_ROWS * block_size + token * NUM_ROWS + i % NUM_ROWS
+                    row[i] = gates[place] if gate[ROWS] else ups[place]
+                activate(plan[at.ACTIVATION], row, count)
+                if gate[ROWS]:
+                    for i in range(count):
+                        row[i] *= ups[here + i // NUM_ROWS * block_size + token * NUM_ROWS + i % NUM_ROWS]
+                put(inner, first + token, row_at, GROUP * group, count)
         piece = next_piece(counter)
     return units * pieces
 

@@ -103,6 +103,8 @@ PLAN_SIZE = 44
 COUNTERS_PER_LAYER = 12
 TOKENS_AT_ONCE = 512
 """Tokens of a pass, at most."""
+GROUPS_AT_ONCE = 8
+"""Groups of 32 of the feed-forward's inner numbers that a single token computes together, at most."""
 KEYS_AT_ONCE = 128
 """Keys whose scores are held at a time; a part of the answer begins at a multiple of it."""
 KEYS_OF_A_PART = 512

@@ -100,14 +100,15 @@ def _compile(name: str) -> bytes:
 @contextmanager
 def _unoptimised() -> Iterator[None]:
     """Compile functions as they are: Numba would optimise each of them with all that it calls, the innermost ones a dozen times."""
-    from numba.core.codegen import CPUCodeLibrary
+    from numba.core import codegen
 
-    optimise = CPUCodeLibrary._optimize_final_module
-    CPUCodeLibrary._optimize_final_module = lambda library: None
+    library: Any = codegen.CPUCodeLibrary
+    optimise = library._optimize_final_module
+    library._optimize_final_module = lambda self: None
     try:
         yield
     finally:
-        CPUCodeLibrary._optimize_final_module = optimise
+        library._optimize_final_module = optimise
 
 
 def _link(code: bytes) -> Entry:

@@ -12,7 +12,16 @@ import numpy
 from headway.errors import PromptError, TokenIdError
 from headway.kernels.cpu import layout as at
 from headway.kernels.cpu.cache import Cache, cache_bytes
-from headway.kernels.cpu.layout import CACHE_LINE, GROUP, KEYS_AT_ONCE, KEYS_OF_A_PART, NUM_ROWS, ROWS_AT_ONCE, TOKENS_AT_ONCE
+from headway.kernels.cpu.layout import (
+    CACHE_LINE,
+    GROUP,
+    GROUPS_AT_ONCE,
+    KEYS_AT_ONCE,
+    KEYS_OF_A_PART,
+    NUM_ROWS,
+    ROWS_AT_ONCE,
+    TOKENS_AT_ONCE,
+)
 from headway.kernels.cpu.memory_check import check_memory
 from headway.kernels.cpu.packing import KINDS, NOTHING, Packed, aligned_zeros, whole
 from headway.kernels.cpu.team import Entry, Team
@@ -191,7 +200,8 @@ class Stack:
         columns = whole(max(self._sizes().values()), GROUP)
         heads = max(ROWS_AT_ONCE, description.num_heads // description.num_kv_heads)
         attention = heads * (10 * whole(description.head_dim, NUM_ROWS) + 6 * KEYS_AT_ONCE + 16)
-        product = 2 * NUM_ROWS * columns + 4 * (4 * room.num_tokens * NUM_ROWS + GROUP)
+        blocks = 4 * max(room.num_tokens, GROUPS_AT_ONCE * at.WIDE_TOKENS) * NUM_ROWS
+        product = 2 * NUM_ROWS * columns + 4 * (blocks + GROUP)
         plan[at.SCRATCH_BYTES] = whole(max(attention, product, 4 * columns), CACHE_LINE)
         plan[at.SCRATCH] = room.memory(int(plan[at.SCRATCH_BYTES]) * self._team.num_threads)
 
