@@ -33,7 +33,7 @@ def main() -> None:
         rounded = _definitions(plain, windows, _rounded(plain.engine.weights, bits), _with_rounded_activations())
         _print(f"{name}'s blocks, activations in bytes", exact, rounded)
     for kind in ("float32", "bfloat16", "int8", "int4"):
-        for cache in ("float32", "bfloat16", "int8"):
+        for cache in ("float32", "bfloat16", "int16", "int8"):
             model = headway.load("stories", weights=kind, cache=cache)
             _print(f"{kind}, {cache} cache", exact, _kernels(model, windows))
     _texts(plain)

@@ -55,9 +55,9 @@ PEERS = {
     "ctranslate2-int8": Peer("with_ctranslate2", converted("ctranslate2-int8")),
     "transformers-bf16": Peer("with_transformers", converted("transformers-bf16")),
     "transformers-f32": Peer("with_transformers", checkpoint()),
-    "headway-int8": Peer("with_headway", checkpoint(), {"weights": "int8", "cache": "bfloat16"}),
+    "headway-int8": Peer("with_headway", checkpoint(), {"weights": "int8", "cache": "int16"}),
     "headway-int8-cache-int8": Peer("with_headway", checkpoint(), {"weights": "int8", "cache": "int8"}),
-    "headway-int4": Peer("with_headway", checkpoint(), {"weights": "int4", "cache": "bfloat16"}),
+    "headway-int4": Peer("with_headway", checkpoint(), {"weights": "int4", "cache": "int16"}),
     "headway-bfloat16": Peer("with_headway", checkpoint(), {"weights": "bfloat16", "cache": "bfloat16"}),
     "headway-float32": Peer("with_headway", checkpoint(), {"weights": "float32", "cache": "float32"}),
 }

@@ -67,22 +67,31 @@ def key_size(kind: int, head_dim: int) -> int:
     return (head_dim + 1) // 2 * 2 if kind > BFLOAT16 else head_dim
 
 
+def _while_they_fit(tile: Any, size: int) -> Any:
+    """A tile of so many rows, again and again from a row on; the first row that is left."""
+
+    @compiled
+    def tiles(
+        columns: int, scales: int, x: int, x_stride: int, x_scales: int, num_pairs: int, out: int, out_stride: int, row: int, end: int
+    ) -> int:
+        while end - row >= size:
+            tile(columns, scales, x + row * x_stride, x_stride, x_scales + 4 * row, num_pairs, out + row * out_stride, out_stride)
+            row += size
+        return row
+
+    return tiles
+
+
 def _code_product(tile: Any, kind: str) -> Any:
-    six, two, one = (tile(kind, size, INSTRUCTIONS) for size in (6, 2, 1))
+    six, two, one = (_while_they_fit(tile(kind, size, INSTRUCTIONS), size) for size in (6, 2, 1))
 
     @compiled
     def product(
         columns: int, scales: int, x: int, x_stride: int, x_scales: int, num_pairs: int, out: int, out_stride: int, num_rows: int
     ) -> None:
-        row = 0
-        while num_rows - row >= 6:
-            six(columns, scales, x + row * x_stride, x_stride, x_scales + 4 * row, num_pairs, out + row * out_stride, out_stride)
-            row += 6
-        while num_rows - row >= 2:
-            two(columns, scales, x + row * x_stride, x_stride, x_scales + 4 * row, num_pairs, out + row * out_stride, out_stride)
-            row += 2
-        if num_rows > row:
-            one(columns, scales, x + row * x_stride, x_stride, x_scales + 4 * row, num_pairs, out + row * out_stride, out_stride)
+        row = six(columns, scales, x, x_stride, x_scales, num_pairs, out, out_stride, 0, num_rows)
+        row = two(columns, scales, x, x_stride, x_scales, num_pairs, out, out_stride, row, num_rows)
+        one(columns, scales, x, x_stride, x_scales, num_pairs, out, out_stride, row, num_rows)
 
     return product
 
