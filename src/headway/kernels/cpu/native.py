@@ -40,7 +40,7 @@ def load(name: str, folder: Path | None, tell: Tell = silent) -> Entry:
         tell("compiling kernels", 0, 1)
         code = _compile(name)
         if not _keep(path, code):
-            tell(f"compiled code cannot be kept in {folder}: every start compiles it again, which takes some 20 seconds", 0, 0)
+            tell(f"compiled code cannot be kept in {folder}: every start compiles it again, which takes some 12 seconds", 0, 0)
     return _link(code)
 
 
