@@ -8,6 +8,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
 PROMPT ?= Once upon a time
+# A thread each: two processes with several wait for one another.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
 
 .PHONY: run test quick check benchmark clean
 
@@ -15,10 +17,10 @@ run: $(VENV)/ready
 	@$(BIN)/headway generate "$(PROMPT)"
 
 test: $(VENV)/ready-to-test
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(PYTEST)
 
 quick: $(VENV)/ready-to-test
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m "not slow"
+	$(PYTEST) -m "not slow"
 
 check: $(VENV)/ready-to-test
 	$(BIN)/ruff check
