@@ -117,6 +117,7 @@ def expect_the_logits_of_whole_passes(name, dtype, capture):
                 assert error(mine, last_logits(engine, row)) < TOLERANCE[dtype]
 
 
+@pytest.mark.slow
 @every_capture
 @every_model
 def test_generation_is_that_of_the_ordinary_passes(name, capture):
@@ -131,6 +132,7 @@ def test_generation_is_that_of_the_ordinary_passes(name, capture):
         assert mine[1] == pytest.approx(theirs[1], abs=1e-4)
 
 
+@pytest.mark.slow
 @every_capture
 @some_models
 def test_beam_search_is_that_of_the_ordinary_passes(name, capture):

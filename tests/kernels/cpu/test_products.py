@@ -52,6 +52,7 @@ def in_numpy(weights, scales, x, x_scales):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["int8", "int4"])
 @pytest.mark.parametrize("each", ALL[1:], ids=lambda each: each.name)
 def test_sums_are_exact_and_scaled_once(each, kind, monkeypatch):
