@@ -10,7 +10,7 @@ from headway.functions import MultiHeadAttentionWeights
 from headway.nn.dropout import DropoutRates
 from headway.nn.masks import combined
 from headway.nn.module import Module, linear_weights
-from headway.nn.shapes import check_batch, check_pairs, check_width
+from headway.nn.shapes import check_attention
 
 
 class Attention(Module):
@@ -72,10 +72,7 @@ class Attention(Module):
         is_causal: bool,
         rotary: tuple[Tensor, Tensor] | None,
     ) -> Tensor:
-        for name, x, projection in (("query", query, self.query), ("key", key, self.key), ("value", value, self.value)):
-            check_width(name, x, projection.in_features)
-        check_pairs(key, value)
-        check_batch("query", query, "key", key)
+        check_attention(query, key, value, (self.query, self.key, self.value))
         scores = (*query.shape[:-2], self.num_heads, query.shape[-2], key.shape[-2])
         mask = combined(mask, attention_mask, scores=scores, key=key)
         return self.ops.multi_head_attention(

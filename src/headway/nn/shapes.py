@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 
 from headway.errors import ShapeError
@@ -13,6 +15,14 @@ def check_width(name: str, x: torch.Tensor, width: int) -> None:
         raise ShapeError(
             f"came: {name} {tuple(x.shape)}; expected: (..., {width}), as wide as the module was made; make it with {name}'s own width"
         )
+
+
+def check_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, projections: Sequence[torch.nn.Linear]) -> None:
+    """Raise ShapeError unless what attention is given goes with its projections of query, key and value, and together."""
+    for name, x, projection in zip(("query", "key", "value"), (query, key, value), projections, strict=True):
+        check_width(name, x, projection.in_features)
+    check_pairs(key, value)
+    check_batch("query", query, "key", key)
 
 
 def check_pairs(key: torch.Tensor, value: torch.Tensor) -> None:

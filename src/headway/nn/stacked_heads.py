@@ -14,7 +14,7 @@ from headway.nn.dropout import DropoutRates
 from headway.nn.masks import combined
 from headway.nn.module import Module, linear_weights
 from headway.nn.multi_head_attention import Attention, MultiHeadAttention, check_heads
-from headway.nn.shapes import check_batch, check_pairs, check_width
+from headway.nn.shapes import check_attention
 
 
 @dataclass(frozen=True)
@@ -114,10 +114,8 @@ class StackedHeads(Module):
         is_causal: bool = False,
     ) -> Tensor:
         """As MultiHeadAttention, but for a mask, which here has no axis for heads: it broadcasts to (..., query_len, key_len)."""
-        for name, x in (("query", query), ("key", key), ("value", value)):
-            check_width(name, x, getattr(self.heads[0], name).in_features)
-        check_pairs(key, value)
-        check_batch("query", query, "key", key)
+        head = self.heads[0]
+        check_attention(query, key, value, (head.query, head.key, head.value))
         scores = (*query.shape[:-1], key.shape[-2])
         mask = combined(mask, attention_mask, scores=scores, key=key)
         weights = self.weights()

@@ -25,6 +25,7 @@ MODELS = {
         gpt2.Config(101, 1400, 36, 2, 3, n_inner=70, activation_function="gelu", scale_attn_by_inverse_layer_idx=True),
     ),
     "gpt2 with relu, its own head": (gpt2, gpt2.Config(101, 1400, 36, 2, 3, activation_function="relu", tie_word_embeddings=False)),
+    "gpt2 with heads of an odd size": (gpt2, gpt2.Config(101, 1400, 33, 2, 3)),
     "llama with odd sizes and a window": (
         llama,
         llama.Config(

@@ -77,8 +77,10 @@ def test_the_number_of_threads_changes_no_bit(machine, kind):
         numpy.testing.assert_array_equal(answer, answers[0])
 
 
-def test_sequences_go_on_from_others(machine):
-    mine, rows = model("qwen2", "float32", machine, cache_kind="int8"), prompts(9, 4, 17)
+@pytest.mark.parametrize("cache_kind", CACHES)
+@pytest.mark.parametrize("name", ["qwen2", "gpt2 with heads of an odd size"])
+def test_sequences_go_on_from_others(machine, name, cache_kind):
+    mine, rows = model(name, "float32", machine, cache_kind=cache_kind), prompts(9, 4, 17)
     cache, parents = mine.stack.new_cache(3, 30), [2, 0, 0, 2, 2]
     mine.stack.next_logits(rows, cache)
     cache.take(parents)

@@ -23,8 +23,10 @@ def cache_bytes(description: Any, num_sequences: int, max_seq_len: int, kind: st
 def _sizes(description: Any, capacity: int, kind: str) -> dict[int, int]:
     """How many bytes one sequence takes in one layer, by what is kept."""
     tokens = description.num_kv_heads * capacity
-    key, value = (tokens * size * KINDS[kind][1] for size in (whole(description.head_dim, 2), whole(description.head_dim, NUM_ROWS)))
-    scale = 4 * tokens if kind.startswith("int") else 0
+    is_whole = kind.startswith("int")
+    key_size = whole(description.head_dim, 2) if is_whole else description.head_dim  # as attention.key_size says
+    key, value = (tokens * size * KINDS[kind][1] for size in (key_size, whole(description.head_dim, NUM_ROWS)))
+    scale = 4 * tokens if is_whole else 0
     return {at.KEYS: key, at.VALUES: value, at.KEY_SCALES: scale, at.VALUE_SCALES: scale}
 
 

@@ -26,7 +26,7 @@ def exp(x: Any) -> Any:
     x = F(-87.3) if x < F(-87.3) else x
     x = F(88.7) if x > F(88.7) else x
     whole = numpy.rint(x * F(1.44269504))
-    rest = (x - whole * F(0.693359375)) - whole * F(-2.12194440e-4)
+    rest = (x - whole * F(0.693359375)) + whole * F(2.12194440e-4)
     series = F(1.9875691500e-4)
     series = series * rest + F(1.3981999507e-3)
     series = series * rest + F(8.3334519073e-3)

@@ -11,13 +11,10 @@ from numba.core import cgutils
 from headway.kernels.cpu.instructions import F32, I8, I32, I64, call, constant, splat, vector
 from headway.kernels.cpu.layout import GROUP, NUM_ROWS
 from headway.kernels.cpu.memory import intrinsic
+from headway.kernels.cpu.tiles import at, load, step
 
 LOWEST = -3.0e38
 SIGN_OFF = 0x7FFFFFFF
-
-
-def _pointer(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type) -> ir.Value:
-    return builder.inttoptr(address, kind.as_pointer())
 
 
 @intrinsic
@@ -30,8 +27,7 @@ def largest_of_rows(context: Any, numbers: Any, num_rows: Any) -> Any:
         largest = cgutils.alloca_once(builder, row)
         builder.store(constant(row, LOWEST), largest)
         with cgutils.for_range(builder, num_rows, intp=I64) as loop:
-            address = builder.add(numbers, builder.mul(loop.index, ir.Constant(I64, 4 * NUM_ROWS)))
-            here, before = builder.load(_pointer(builder, address, row), align=4), builder.load(largest)
+            here, before = load(builder, step(builder, numbers, loop.index, 4 * NUM_ROWS), row, align=4), builder.load(largest)
             builder.store(builder.select(builder.fcmp_ordered(">", here, before), here, before), largest)
         return _reduce(builder, "fmax", F32, builder.load(largest))
 
@@ -56,9 +52,9 @@ def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any,
         factor = builder.select(is_some, builder.fdiv(ir.Constant(F32, 127.0), largest), ir.Constant(F32, 0.0))
         rounded = call(builder, f"llvm.rint.v{GROUP}f32", group, builder.fmul(x, splat(builder, factor, GROUP)))
         whole = builder.fptosi(rounded, bits)
-        builder.store(builder.trunc(whole, codes), _pointer(builder, bytes_, codes), align=1)
-        builder.store(builder.fmul(largest, ir.Constant(F32, 1 / 127)), _pointer(builder, scale, F32), align=4)
-        builder.store(_reduce(builder, "add", I32, whole), _pointer(builder, total, I32), align=4)
+        builder.store(builder.trunc(whole, codes), at(builder, bytes_, codes), align=1)
+        builder.store(builder.fmul(largest, ir.Constant(F32, 1 / 127)), at(builder, scale, F32), align=4)
+        builder.store(_reduce(builder, "add", I32, whole), at(builder, total, I32), align=4)
         return context.get_dummy_value()
 
     return types.void(*[types.intp] * 5), generate
@@ -66,7 +62,7 @@ def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any,
 
 def _first(builder: ir.IRBuilder, address: ir.Value, count: ir.Value, kind: ir.VectorType) -> ir.Value:
     """The first numbers at an address, and zeros behind them; what lies behind them is not looked at."""
-    pointer, number = _pointer(builder, address, kind), cgutils.alloca_once(builder, kind)
+    pointer, number = at(builder, address, kind), cgutils.alloca_once(builder, kind)
     with builder.if_else(builder.icmp_signed("==", count, ir.Constant(I64, kind.count))) as (then, otherwise):
         with then:
             builder.store(builder.load(pointer, align=4), number)
