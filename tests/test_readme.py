@@ -26,6 +26,14 @@ def commands(path: Path) -> list[list[str]]:
     return [each[each.index("headway") + 1 :] for each in words if "headway" in each]
 
 
+def check_commands(path: Path) -> None:
+    """Every command that a document shows, and each of its options, exists."""
+    known = get_command(app).commands
+    for subcommand, *arguments in commands(path):
+        options = {name for parameter in known[subcommand].params for name in (*parameter.opts, *parameter.secondary_opts)}
+        assert {each for each in arguments if each.startswith("-")} <= options, (subcommand, arguments)
+
+
 @every_readme
 def test_every_python_block_runs(path):
     snippets = blocks(path, "python")
@@ -36,11 +44,8 @@ def test_every_python_block_runs(path):
 
 @every_readme
 def test_every_command_and_option_exists(path):
-    known = get_command(app).commands
     assert len(commands(path)) >= 8
-    for subcommand, *arguments in commands(path):
-        options = {name for parameter in known[subcommand].params for name in (*parameter.opts, *parameter.secondary_opts)}
-        assert {each for each in arguments if each.startswith("-")} <= options, (subcommand, arguments)
+    check_commands(path)
 
 
 def test_both_languages_show_the_same_commands_and_python():
