@@ -1,26 +1,38 @@
-"""Everything Headway raises on purpose.
+"""The exceptions that Headway raises.
 
     HeadwayError
     ├── ShapeError           array shapes that do not fit together          (also a ValueError)
-    ├── DtypeError           an array of a kind that means something else   (also a TypeError)
+    ├── DtypeError           an array of an unsuitable dtype or library     (also a TypeError)
     ├── OptionError          an option out of its range, or unknown         (also a ValueError)
-    ├── TokenIdError         a token id that the vocabulary does not have   (also an IndexError)
-    ├── PromptError          a prompt that is empty or does not fit         (also a ValueError)
-    ├── DivergenceError      an iteration that left the finite numbers      (also an ArithmeticError)
-    ├── NotFiniteError       a model whose numbers are NaN                  (also an ArithmeticError)
-    ├── ResourceError        not enough memory for what was asked           (also a MemoryError)
+    ├── TokenIdError         a token id outside the vocabulary              (also an IndexError)
+    ├── PromptError          a prompt that is empty or too long             (also a ValueError)
+    ├── DivergenceError      an iteration that diverged                     (also an ArithmeticError)
+    ├── NotFiniteError       NaN or infinity in weights or logits           (also an ArithmeticError)
+    ├── ResourceError        not enough memory or disk space                (also a MemoryError)
     ├── ModelNotFoundError   no such folder, file or hub repository         (also a FileNotFoundError)
-    ├── CheckpointError      a checkpoint that is broken or incomplete      (also a ValueError)
-    │   └── UnsupportedError a sound checkpoint of something not built here
-    ├── TokenizerError       tokenizer files that are broken or incomplete  (also a ValueError)
+    ├── CheckpointError      a broken or incomplete checkpoint              (also a ValueError)
+    │   └── UnsupportedError a valid checkpoint of something not supported
+    ├── TokenizerError       broken or incomplete tokenizer files           (also a ValueError)
     └── TrainingError        a corpus or a run that cannot be trained       (also a RuntimeError)
 
-A message says what came, what was expected, and what to do.
+A message reads `got X, expected Y`. The attribute `hint` says what to do; tracebacks show it as a note.
 """
+
+from __future__ import annotations
 
 
 class HeadwayError(Exception):
-    """Base of all errors that Headway raises on purpose."""
+    """Base class of all Headway exceptions.
+
+    message  one sentence, `got X, expected Y`
+    hint     what to do about it, or None; also added as a note, so tracebacks show it
+    """
+
+    def __init__(self, message: str = "", *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.hint = hint
+        if hint:
+            self.add_note(f"hint: {hint}")
 
 
 class ShapeError(HeadwayError, ValueError):
@@ -28,7 +40,7 @@ class ShapeError(HeadwayError, ValueError):
 
 
 class DtypeError(HeadwayError, TypeError):
-    """An array whose dtype means something else than the argument asks for."""
+    """An array of an unsuitable dtype or library."""
 
 
 class OptionError(HeadwayError, ValueError):
@@ -36,23 +48,23 @@ class OptionError(HeadwayError, ValueError):
 
 
 class TokenIdError(HeadwayError, IndexError):
-    """A token id that the vocabulary does not have."""
+    """A token id outside the vocabulary."""
 
 
 class PromptError(HeadwayError, ValueError):
-    """A prompt that is empty, or that does not fit into the model's context."""
+    """A prompt that is empty, or too long for the model's context."""
 
 
 class DivergenceError(HeadwayError, ArithmeticError):
-    """An iteration that left the finite numbers."""
+    """An iteration that diverged."""
 
 
 class NotFiniteError(HeadwayError, ArithmeticError):
-    """A model whose numbers are NaN."""
+    """NaN or infinity in weights or logits."""
 
 
 class ResourceError(HeadwayError, MemoryError):
-    """Not enough memory for what was asked."""
+    """Not enough memory or disk space."""
 
 
 class ModelNotFoundError(HeadwayError, FileNotFoundError):
@@ -60,16 +72,16 @@ class ModelNotFoundError(HeadwayError, FileNotFoundError):
 
 
 class CheckpointError(HeadwayError, ValueError):
-    """A checkpoint that is broken or incomplete."""
+    """A broken or incomplete checkpoint."""
 
 
 class UnsupportedError(CheckpointError):
-    """A sound checkpoint of an architecture, or with a config key, that is not built here."""
+    """A valid checkpoint with an architecture or a config key that is not supported."""
 
 
 class TokenizerError(HeadwayError, ValueError):
-    """Tokenizer files that are broken or incomplete."""
+    """Broken or incomplete tokenizer files."""
 
 
 class TrainingError(HeadwayError, RuntimeError):
-    """A corpus or a training run that cannot go on."""
+    """A corpus or a training run that cannot continue."""
