@@ -14,10 +14,11 @@ import headway
 
 SOURCE = Path(headway.__file__).parent
 
-LEAVES = {"errors", "arrays", "trees", "files"}
+LEAVES = {"errors", "arrays", "trees", "files", "json_files"}
 ARROWS = {
     "errors": set(),
     "arrays": {"errors"},
+    "json_files": {"errors"},
     "trees": set(),
     "files": set(),
     "functions": set(),
@@ -97,7 +98,7 @@ def test_the_arrows_have_no_circle():
 
 
 def test_the_public_names_are_these():
-    assert headway.__all__ == ["Completion", "LanguageModel", "Piece", "__version__", "check", "errors", "functions", "load"]
+    assert headway.__all__ == ["Chunk", "Completion", "LanguageModel", "__version__", "check", "errors", "functions", "load"]
     assert all(hasattr(headway, name) for name in headway.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = headway.nothing

@@ -19,6 +19,7 @@ from headway.arrays import (
     as_floating,
     as_index,
     asarray_like,
+    at_least_float32,
     cast,
     dtype_name,
     from_numpy,
@@ -28,7 +29,6 @@ from headway.arrays import (
     is_torch,
     is_traced,
     to_numpy,
-    widen,
 )
 from headway.errors import DtypeError, OptionError
 
@@ -104,20 +104,20 @@ def test_unsigned_numbers_are_whole(dtype):
 @pytest.mark.parametrize("dtype", KINDS)
 def test_widening_gives_at_least_float32(library, dtype):
     x = zeros(library, dtype)
-    assert dtype_name(widen(x).dtype) == "float32"
+    assert dtype_name(at_least_float32(x).dtype) == "float32"
     assert dtype_name(as_floating(x).dtype) == (dtype if KINDS[dtype] == "floating" else "float32")
 
 
 @pytest.mark.parametrize("library", ["numpy", "torch"])
 def test_widening_keeps_float64(library):
-    assert dtype_name(widen(zeros(library, "float64")).dtype) == "float64"
+    assert dtype_name(at_least_float32(zeros(library, "float64")).dtype) == "float64"
 
 
 @pytest.mark.parametrize("library", ARRAY_LIBRARIES)
 def test_casting_to_its_own_dtype_gives_the_array_itself(library):
     x = zeros(library, "float32")
     assert cast(x, x.dtype) is x
-    assert widen(x) is x
+    assert at_least_float32(x) is x
 
 
 @pytest.mark.parametrize("library", ARRAY_LIBRARIES)

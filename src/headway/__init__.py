@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headway import errors, functions
-    from headway.language_model import Completion, LanguageModel, Piece, load
+    from headway.language_model import Chunk, Completion, LanguageModel, load
     from headway.practice import check
 
 __version__ = "0.1.0"
-__all__ = ["Completion", "LanguageModel", "Piece", "__version__", "check", "errors", "functions", "load"]
+__all__ = ["Chunk", "Completion", "LanguageModel", "__version__", "check", "errors", "functions", "load"]
 
-_HOMES = dict.fromkeys(("Completion", "LanguageModel", "Piece", "load"), "headway.language_model") | {"check": "headway.practice"}
+_HOMES = dict.fromkeys(("Completion", "LanguageModel", "Chunk", "load"), "headway.language_model") | {"check": "headway.practice"}
 
 
 def __getattr__(name: str) -> Any:

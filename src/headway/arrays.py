@@ -9,14 +9,46 @@ import importlib
 import sys
 from functools import lru_cache
 from types import ModuleType, SimpleNamespace
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import array_api_compat
 
 from headway.errors import DtypeError, OptionError
 
-Array: TypeAlias = Any
-"""An array of NumPy, PyTorch, JAX or MLX."""
+
+class Array(Protocol):
+    """An array of NumPy, PyTorch, JAX or MLX: the attributes and operators that all four have."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+
+    @property
+    def dtype(self) -> Any:
+        """The library's own dtype object; see dtype_name."""
+
+    def __getitem__(self, index: Any, /) -> Any: ...
+    def __len__(self) -> int: ...
+    def __add__(self, other: Any, /) -> Any: ...
+    def __radd__(self, other: Any, /) -> Any: ...
+    def __sub__(self, other: Any, /) -> Any: ...
+    def __rsub__(self, other: Any, /) -> Any: ...
+    def __mul__(self, other: Any, /) -> Any: ...
+    def __rmul__(self, other: Any, /) -> Any: ...
+    def __truediv__(self, other: Any, /) -> Any: ...
+    def __rtruediv__(self, other: Any, /) -> Any: ...
+    def __pow__(self, other: Any, /) -> Any: ...
+    def __matmul__(self, other: Any, /) -> Any: ...
+    def __neg__(self) -> Any: ...
+    def __lt__(self, other: Any, /) -> Any: ...
+    def __le__(self, other: Any, /) -> Any: ...
+    def __gt__(self, other: Any, /) -> Any: ...
+    def __ge__(self, other: Any, /) -> Any: ...
+
 
 Operations: TypeAlias = ModuleType | SimpleNamespace
 """What a composite function takes as `ops`: the module headway.functions, or a namespace with the same names."""
@@ -155,7 +187,7 @@ def as_floating(x: Array) -> Array:
     return x if is_floating(x) else cast(x, array_namespace(x).float32)
 
 
-def widen(x: Array) -> Array:
+def at_least_float32(x: Array) -> Array:
     """At least float32: half precision and whole numbers become float32, float64 stays."""
     return x if dtype_name(x.dtype) in ("float32", "float64") else cast(x, array_namespace(x).float32)
 
@@ -204,7 +236,7 @@ def to_numpy(x: Array) -> Any:
     import numpy
 
     if is_floating(x):
-        x = widen(x)
+        x = at_least_float32(x)
     return x.detach().cpu().numpy() if hasattr(x, "detach") else numpy.asarray(x)
 
 

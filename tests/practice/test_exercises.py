@@ -13,7 +13,7 @@ from headway.practice.diagnosis.compare import Raised, is_same, precision
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercises import NAMES, exercise
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 every_exercise = pytest.mark.parametrize("name", NAMES)
 EVERY_MISTAKE = [(name, mistake.name) for name in NAMES for mistake in exercise(name).mistakes]
@@ -105,7 +105,7 @@ def test_every_sentence_is_in_both_languages_and_complete(name):
     for each in (*chosen.mistakes, *chosen.recoveries):
         words += [each.says, each.fix, *([each.hides] if each.hides else [])]
     for each in words:
-        assert isinstance(each, Words)
+        assert isinstance(each, Message)
         assert each.en.strip(), name
         assert any("一" <= character <= "鿿" for character in each.zh) or each.zh == each.en, each
     assert len(chosen.hints) == 3

@@ -10,7 +10,7 @@ import typer
 
 from headway.cli import options as o
 from headway.errors import PromptError, TokenizerError
-from headway.language_model import LanguageModel, Piece
+from headway.language_model import Chunk, LanguageModel
 
 
 def command(
@@ -59,7 +59,7 @@ def command(
         said.append({"role": "assistant", "content": answer})
 
 
-def _answer(language_model: LanguageModel, told: list[dict[str, str]], said: list[dict[str, str]], **options: Any) -> Iterator[Piece]:
+def _answer(language_model: LanguageModel, told: list[dict[str, str]], said: list[dict[str, str]], **options: Any) -> Iterator[Chunk]:
     """The answer to the last message; the oldest question and answer are dropped where the conversation outgrows the context."""
     while True:
         try:

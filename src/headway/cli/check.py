@@ -43,7 +43,7 @@ def command(
     if as_json:
         o.print_json([verdict.to_dict() for verdict in verdicts])
     else:
-        print("\n".join(verdict.told(language) for verdict in verdicts))
+        print("\n".join(verdict.text(language) for verdict in verdicts))
     raise typer.Exit(_exit_code(verdicts))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy
 import typer
 
-from headway.arrays import from_numpy, widen
+from headway.arrays import at_least_float32, from_numpy
 from headway.cli import options as o
 from headway.cli.progress import Shown
 from headway.errors import OptionError
@@ -125,7 +125,7 @@ def _summed_loss(model: LanguageModel, windows: numpy.ndarray) -> float:
         )
         hidden = engine.architecture.hidden_states(given, engine.weights, engine.config, kv_cache=cache, ops=engine.ops)
         logits = engine.architecture.logits(hidden, engine.weights, engine.config, ops=engine.ops)
-        total += float(engine.ops.cross_entropy(widen(logits), targets)) * num_rows * (last - first)
+        total += float(engine.ops.cross_entropy(at_least_float32(logits), targets)) * num_rows * (last - first)
     return total
 
 

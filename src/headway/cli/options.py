@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from headway.cli.progress import Work
-from headway.language_model import LanguageModel, Piece, load
+from headway.language_model import Chunk, LanguageModel, load
 
 
 class ArrayLibrary(StrEnum):
@@ -104,7 +104,7 @@ def load_shown(model: str, weights: Weights, cache: Cache | None, threads: int |
     """Load a model; what has to be done once before it can run is shown on stderr."""
     with Work() as work:
         kind = None if cache is None else cache.value
-        return load(model, weights=weights.value, cache=kind, num_threads=threads, tell=work.tell, **options)
+        return load(model, weights=weights.value, cache=kind, num_threads=threads, progress=work.progress, **options)
 
 
 def sampling(**given: Any) -> dict[str, Any]:
@@ -115,13 +115,13 @@ def sampling(**given: Any) -> dict[str, Any]:
     return options | {name: None for name in ("top_k", "no_repeat_ngram_size") if given.get(name) == 0}
 
 
-def print_stream(pieces: Iterator[Piece], *, before: str = "", quiet: bool = False) -> tuple[str, dict[str, Any]]:
-    """Write pieces to stdout as they come, and the pace to stderr; return the text and the figures.
+def print_stream(chunks: Iterator[Chunk], *, before: str = "", quiet: bool = False) -> tuple[str, dict[str, Any]]:
+    """Write chunks to stdout as they come, and the pace to stderr; return the text and the figures.
 
     What a search found besides is written below, a text a line. Interrupted, what was printed stays, its line is ended, and
     KeyboardInterrupt goes on.
     """
-    started, first, number, texts, last = time.perf_counter(), None, 0, [], Piece("")
+    started, first, number, texts, last = time.perf_counter(), None, 0, [], Chunk("")
 
     def write(text: str) -> None:
         if not quiet:
@@ -130,7 +130,7 @@ def print_stream(pieces: Iterator[Piece], *, before: str = "", quiet: bool = Fal
 
     try:
         write(before)
-        for last in pieces:
+        for last in chunks:
             first = first if first is not None else time.perf_counter() - started
             number += 1
             texts.append(last.text)
@@ -144,7 +144,7 @@ def print_stream(pieces: Iterator[Piece], *, before: str = "", quiet: bool = Fal
     return "".join(texts), figures
 
 
-def _figures(last: Piece, number: int, first: float, total: float) -> dict[str, Any]:
+def _figures(last: Chunk, number: int, first: float, total: float) -> dict[str, Any]:
     figures: dict[str, Any] = {"finish_reason": last.finish_reason, "num_new_tokens": number, "seconds_to_first_token": round(first, 4)}
     if last.score is None:
         return figures | {"tokens_per_second": round((number - 1) / max(total - first, 1e-9), 1) if number > 1 else 0.0}

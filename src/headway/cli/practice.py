@@ -104,14 +104,14 @@ def _is_name(word: str, names: Sequence[str]) -> bool:
 
 def _practise(folder: Path, array: o.ArrayLibrary | None, language: str, *, is_watched: bool) -> int:
     """Begin or go on, and check: on every save until all is solved or Ctrl-C, or once."""
-    from headway.practice.workbook import telling
+    from headway.practice.workbook import messages
     from headway.practice.workbook.folder import begin, progress_of
     from headway.practice.workbook.judging import judge
     from headway.practice.workbook.watch import Session
 
     begun = begin(folder, array.value if array else None, language)
-    for said in telling.beginning(folder, begun):
-        _tell(said.told(language))
+    for said in messages.beginning(folder, begun):
+        _tell(said.text(language))
 
     def judged(part: Part) -> Judgement:
         from headway.cli.embedded_gpt2 import embedded_model
@@ -121,20 +121,20 @@ def _practise(folder: Path, array: o.ArrayLibrary | None, language: str, *, is_w
     session = Session(folder, language, judged, _tell)
     if not is_watched:
         return 0 if session.judge_all() else 1
-    _tell(telling.standing(begun.progress).told(language))
-    _tell(telling.HELP.filled(folder=folder).told(language))
+    _tell(messages.standing(begun.progress).text(language))
+    _tell(messages.HELP.format(folder=folder).text(language))
     try:
         session.watch(lambda: time.sleep(POLL_SECONDS))
     except KeyboardInterrupt:
-        standing = telling.standing(progress_of(folder))
-        _tell("\n" + telling.RESUME.filled(standing=standing, folder=folder).told(language))
+        standing = messages.standing(progress_of(folder))
+        _tell("\n" + messages.RESUME.format(standing=standing, folder=folder).text(language))
         return 130
     return 0
 
 
 def _help(asked: _Asked, language: str) -> None:
     """List, hint, solution and reset."""
-    from headway.practice.workbook import telling
+    from headway.practice.workbook import messages
     from headway.practice.workbook.folder import next_part, path_of, progress_of, reset
     from headway.practice.workbook.parts import PARTS, part
     from headway.practice.workbook.progress import write_progress
@@ -143,8 +143,8 @@ def _help(asked: _Asked, language: str) -> None:
     named = part(asked.name) if asked.name else None
     progress = progress_of(asked.folder)
     if asked.action == "list":
-        for line in telling.listing(asked.folder, progress):
-            _tell(line.told(language))
+        for line in messages.listing(asked.folder, progress):
+            _tell(line.text(language))
         return
     if asked.action == "reset" and named is None:
         raise OptionError("came: reset; expected: reset NAME, the part to begin anew; headway practice list names them")
@@ -152,15 +152,15 @@ def _help(asked: _Asked, language: str) -> None:
     if asked.action == "hint":
         number = min(progress.of(chosen.name).num_hints + 1, len(chosen.hints))
         write_progress(asked.folder, progress.changed(chosen.name, num_hints=number))
-        _tell(telling.HINT.filled(title=chosen.title, number=number, hint=chosen.hints[number - 1]).told(language))
+        _tell(messages.HINT.format(title=chosen.title, number=number, hint=chosen.hints[number - 1]).text(language))
     elif asked.action == "solution":
         write_progress(asked.folder, progress.changed(chosen.name, saw_solution=True))
         _tell(solution(chosen, progress.array, language).rstrip("\n"))
     else:
         aside = reset(asked.folder, chosen, progress, language)
         file = path_of(asked.folder, chosen).name
-        said = telling.ASIDE.filled(file=file, aside=aside.name) if aside else telling.RESET.filled(file=file)
-        _tell(said.told(language))
+        said = messages.ASIDE.format(file=file, aside=aside.name) if aside else messages.RESET.format(file=file)
+        _tell(said.text(language))
 
 
 def _hunt(asked: _Asked, seed: int | None, language: str) -> int:
@@ -168,7 +168,7 @@ def _hunt(asked: _Asked, seed: int | None, language: str) -> int:
     from headway.practice.workbook.hunt import hunt
 
     is_solved, said = hunt(asked.folder, asked.name, seed, language)
-    _tell("\n".join(each.told(language) for each in said))
+    _tell("\n".join(each.text(language) for each in said))
     return 0 if is_solved else 1
 
 
@@ -178,7 +178,7 @@ def _hunt_help(asked: _Asked, language: str) -> None:
 
     if asked.action == "reset":
         raise OptionError(f"came: reset {BUG}; expected: headway practice --find-the-bug --seed N, which hands out another")
-    _tell((hint if asked.action == "hint" else repair)(asked.folder).told(language))
+    _tell((hint if asked.action == "hint" else repair)(asked.folder).text(language))
 
 
 def _tell(text: str) -> None:

@@ -70,7 +70,7 @@ class Work:
         if self._status is not None:
             self._status.stop()
 
-    def tell(self, what: str, done: int, total: int) -> None:
+    def progress(self, what: str, done: int, total: int) -> None:
         """Say what is being done and how much of it is; 0 of 0 is a note."""
         if total == 0:
             if what not in self._noted:

@@ -8,7 +8,7 @@ from typing import Any
 
 import array_api_compat
 
-from headway.arrays import Array, array_namespace, as_floating, cast, is_torch, widen
+from headway.arrays import Array, array_namespace, as_floating, at_least_float32, cast, is_torch
 
 
 def relu(x: Array) -> Array:
@@ -45,7 +45,7 @@ def sigmoid(x: Array) -> Array:
     [0.5, 0.0]
     """
     xp = array_namespace(x)
-    return cast(0.5 + 0.5 * xp.tanh(0.5 * widen(x)), as_floating(x).dtype)
+    return cast(0.5 + 0.5 * xp.tanh(0.5 * at_least_float32(x)), as_floating(x).dtype)
 
 
 def silu(x: Array) -> Array:
@@ -63,7 +63,7 @@ def silu(x: Array) -> Array:
 
     Source   Elfwing et al. 2018; Ramachandran et al. 2017
     """
-    wide = widen(x)
+    wide = at_least_float32(x)
     return cast(wide * sigmoid(wide), as_floating(x).dtype)
 
 
@@ -82,7 +82,7 @@ def gelu(x: Array) -> Array:
 
     Source   Hendrycks and Gimpel 2016, equation 1
     """
-    wide = widen(x)
+    wide = at_least_float32(x)
     return cast(0.5 * wide * (1 + _erf(wide / math.sqrt(2))), as_floating(x).dtype)
 
 
@@ -102,7 +102,7 @@ def gelu_tanh(x: Array) -> Array:
     Source   Hendrycks and Gimpel 2016, section 2
     """
     xp = array_namespace(x)
-    wide = widen(x)
+    wide = at_least_float32(x)
     inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
     return cast(0.5 * wide * (1 + xp.tanh(inner)), as_floating(x).dtype)
 

@@ -6,7 +6,7 @@ import math
 
 from einops import rearrange
 
-from headway.arrays import Array, array_namespace, as_floating, cast, widen
+from headway.arrays import Array, array_namespace, as_floating, at_least_float32, cast
 from headway.errors import ShapeError
 from headway.functions.masks import apply_mask, causal_mask
 from headway.functions.softmax import softmax
@@ -53,7 +53,7 @@ def attention_weights(
     xp = array_namespace(query, key, mask)
     _check_operands(query, key)
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = _grouped_matmul(widen(query) * scale, xp.matrix_transpose(widen(key)))
+    scores = _grouped_matmul(at_least_float32(query) * scale, xp.matrix_transpose(at_least_float32(key)))
     if soft_cap is not None:
         scores = soft_cap * xp.tanh(scores / soft_cap)
     if mask is not None:
@@ -102,8 +102,8 @@ def scaled_dot_product_attention(
         raise ShapeError(
             f"came: key {tuple(key.shape)} and value {tuple(value.shape)}; expected: the same heads and key_len, one value per key"
         )
-    weights = attention_weights(widen(query), widen(key), mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
-    return cast(_grouped_matmul(weights, widen(value)), as_floating(query).dtype)
+    weights = attention_weights(at_least_float32(query), at_least_float32(key), mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
+    return cast(_grouped_matmul(weights, at_least_float32(value)), as_floating(query).dtype)
 
 
 def _grouped_matmul(left: Array, right: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, as_floating, cast, widen
+from headway.arrays import Array, array_namespace, as_floating, at_least_float32, cast
 from headway.errors import OptionError, ShapeError
 
 
@@ -33,8 +33,8 @@ def dropout(x: Array, random: Array, *, rate: float) -> Array:
     check_rate("rate", rate)
     if tuple(random.shape) != tuple(x.shape):
         raise ShapeError(f"came: x {tuple(x.shape)} and random {tuple(random.shape)}; expected: one draw per number, {tuple(x.shape)}")
-    wide = widen(x)
-    kept = xp.where(widen(random) >= rate, wide / (1 - rate), xp.zeros_like(wide))
+    wide = at_least_float32(x)
+    kept = xp.where(at_least_float32(random) >= rate, wide / (1 - rate), xp.zeros_like(wide))
     return cast(kept, as_floating(x).dtype)
 
 

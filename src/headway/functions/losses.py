@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, as_floating, as_index, cast, widen
+from headway.arrays import Array, array_namespace, as_floating, as_index, at_least_float32, cast
 from headway.errors import ShapeError
 from headway.functions.embedding import check_token_ids
 from headway.functions.softmax import log_softmax
@@ -38,7 +38,7 @@ def cross_entropy(logits: Array, targets: Array, *, ignored: int | None = None) 
     counts = xp.ones_like(targets) > 0 if ignored is None else targets != ignored
     targets = xp.where(counts, targets, xp.zeros_like(targets))
     check_token_ids(targets, logits.shape[-1])
-    surprise = -xp.take_along_axis(log_softmax(widen(logits)), as_index(targets)[..., None], axis=-1)[..., 0]
+    surprise = -xp.take_along_axis(log_softmax(at_least_float32(logits)), as_index(targets)[..., None], axis=-1)[..., 0]
     total = xp.sum(xp.where(counts, surprise, xp.zeros_like(surprise)))
     number = xp.sum(cast(counts, surprise.dtype))
     return cast(total / xp.where(number == 0, xp.ones_like(number), number), as_floating(logits).dtype)

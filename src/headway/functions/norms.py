@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.arrays import Array, array_namespace, as_floating, cast, widen
+from headway.arrays import Array, array_namespace, as_floating, at_least_float32, cast
 from headway.errors import ShapeError
 
 
@@ -46,7 +46,7 @@ def layer_norm(x: Array, weight: Array | None = None, bias: Array | None = None,
     """
     xp = array_namespace(x)
     _check_width(x, weight, bias)
-    wide = widen(x)
+    wide = at_least_float32(x)
     centred = wide - xp.mean(wide, axis=-1, keepdims=True)
     variance = xp.mean(centred * centred, axis=-1, keepdims=True)
     normed = centred / xp.sqrt(variance + eps)
@@ -77,15 +77,15 @@ def rms_norm(x: Array, weight: Array | None = None, *, eps: float = 1e-6) -> Arr
     """
     xp = array_namespace(x)
     _check_width(x, weight)
-    wide = widen(x)
+    wide = at_least_float32(x)
     mean_square = xp.mean(wide * wide, axis=-1, keepdims=True)
     return cast(_scale_and_shift(wide / xp.sqrt(mean_square + eps), weight, None), as_floating(x).dtype)
 
 
 def _scale_and_shift(x: Array, weight: Array | None, bias: Array | None) -> Array:
     if weight is not None:
-        x = x * widen(weight)
-    return x if bias is None else x + widen(bias)
+        x = x * at_least_float32(weight)
+    return x if bias is None else x + at_least_float32(bias)
 
 
 def _check_width(x: Array, *parameters: Array | None) -> None:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from headway.arrays import Array, array_namespace, as_floating, cast, widen
+from headway.arrays import Array, array_namespace, as_floating, at_least_float32, cast
 from headway.errors import DivergenceError, OptionError, ShapeError
 
 
@@ -116,8 +116,8 @@ def adam_step(
             f"came: step={step}, learning_rate={learning_rate}, betas={betas}, eps={eps}; "
             "expected: a step from 1, learning_rate and eps above 0, betas from 0 to below 1"
         )
-    xp, wide = array_namespace(point, gradient), widen(gradient)
-    mean, square = (xp.zeros_like(wide), xp.zeros_like(wide)) if moments is None else map(widen, moments)
+    xp, wide = array_namespace(point, gradient), at_least_float32(gradient)
+    mean, square = (xp.zeros_like(wide), xp.zeros_like(wide)) if moments is None else map(at_least_float32, moments)
     if len({tuple(each.shape) for each in (point, gradient, mean, square)}) > 1:
         raise ShapeError(
             f"came: point {tuple(point.shape)}, gradient {tuple(gradient.shape)}, moments {tuple(mean.shape)} and {tuple(square.shape)}; "
@@ -126,11 +126,11 @@ def adam_step(
     mean = betas[0] * mean + (1 - betas[0]) * wide
     square = betas[1] * square + (1 - betas[1]) * wide * wide
     length = xp.sqrt(square / (1 - betas[1] ** step)) + eps
-    moved = widen(point) - learning_rate * (mean / (1 - betas[0] ** step)) / length
+    moved = at_least_float32(point) - learning_rate * (mean / (1 - betas[0] ** step)) / length
     return cast(moved, as_floating(point).dtype), mean, square
 
 
 def _norm(x: Array) -> float:
-    xp, x = array_namespace(x), widen(x)
+    xp, x = array_namespace(x), at_least_float32(x)
     largest = float(xp.max(xp.abs(x)))  # scaled, so that a long but finite gradient does not overflow when squared
     return largest * math.sqrt(float(xp.sum((x / largest) ** 2))) if 0 < largest < math.inf else largest

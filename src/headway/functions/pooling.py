@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, as_floating, asarray_like, cast, is_boolean, is_traced, widen
+from headway.arrays import Array, array_namespace, as_floating, asarray_like, at_least_float32, cast, is_boolean, is_traced
 from headway.errors import DtypeError, OptionError, ShapeError
 
 
@@ -30,7 +30,7 @@ def mean_pool(hidden: Array, mask: Array | None = None) -> Array:
     Source   Reimers and Gurevych 2019, section 3
     """
     xp = array_namespace(hidden, mask)
-    shown, wide = _shown(hidden, mask), widen(hidden)
+    shown, wide = _shown(hidden, mask), at_least_float32(hidden)
     total = xp.sum(xp.where(shown[..., None], wide, xp.zeros_like(wide)), axis=-2)
     return cast(total / xp.sum(cast(shown, wide.dtype), axis=-1)[..., None], as_floating(hidden).dtype)
 
@@ -130,7 +130,7 @@ def normalize(x: Array, *, eps: float = 1e-12) -> Array:
     [0.6, 0.8]
     """
     xp = array_namespace(x)
-    wide = widen(x)
+    wide = at_least_float32(x)
     length = xp.sqrt(xp.sum(wide * wide, axis=-1, keepdims=True))
     return cast(wide / xp.maximum(length, xp.full_like(length, eps)), as_floating(x).dtype)
 

@@ -6,7 +6,7 @@ import math
 
 import numpy
 
-from headway.arrays import Array, array_namespace, as_floating, asarray_like, cast, widen
+from headway.arrays import Array, array_namespace, as_floating, asarray_like, at_least_float32, cast
 from headway.errors import OptionError, ShapeError
 from headway.functions.embedding import embed
 
@@ -302,7 +302,7 @@ def rotary(x: Array, cos: Array, sin: Array, *, interleaved: bool = False) -> Ar
     xp = array_namespace(x, cos, sin)
     _check_angles(x, cos, sin)
     size = 2 * cos.shape[-1]
-    wide = widen(x)
+    wide = at_least_float32(x)
     if interleaved:
         a, b = wide[..., 0:size:2], wide[..., 1:size:2]
         turned = xp.reshape(xp.stack([a * cos - b * sin, b * cos + a * sin], axis=-1), (*x.shape[:-1], size))

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy
 
-from headway.arrays import Array, array_namespace, as_floating, asarray_like, cast, to_numpy, widen
+from headway.arrays import Array, array_namespace, as_floating, asarray_like, at_least_float32, cast, to_numpy
 from headway.errors import OptionError
 from headway.functions.softmax import log_softmax, softmax
 
@@ -32,7 +32,7 @@ def scale_by_temperature(logits: Array, temperature: float) -> Array:
         raise OptionError(
             f"came: temperature={temperature}; expected: above 0; for the most likely token take the argmax (generate does so at 0)"
         )
-    return cast(widen(logits) / temperature, as_floating(logits).dtype)
+    return cast(at_least_float32(logits) / temperature, as_floating(logits).dtype)
 
 
 def keep_top_k(logits: Array, top_k: int) -> Array:
@@ -82,7 +82,7 @@ def keep_top_p(logits: Array, top_p: float) -> Array:
     if top_p == 1:
         return logits
     xp = array_namespace(logits)
-    probabilities = softmax(widen(logits))
+    probabilities = softmax(at_least_float32(logits))
     descending = -xp.sort(-probabilities, axis=-1)
     before = xp.cumulative_sum(descending, axis=-1) - descending
     threshold = xp.min(xp.where(before < top_p, descending, xp.ones_like(descending)), axis=-1, keepdims=True)
@@ -109,7 +109,7 @@ def keep_min_p(logits: Array, min_p: float) -> Array:
     _check_share("min_p", min_p)
     logits = as_floating(logits)
     xp = array_namespace(logits)
-    probabilities = softmax(widen(logits))
+    probabilities = softmax(at_least_float32(logits))
     return _keep(logits, probabilities >= min_p * xp.max(probabilities, axis=-1, keepdims=True))
 
 
@@ -135,7 +135,7 @@ def keep_typical(logits: Array, typical_p: float) -> Array:
     if typical_p == 1:
         return logits
     xp = array_namespace(logits)
-    log_probs = log_softmax(widen(logits))
+    log_probs = log_softmax(at_least_float32(logits))
     probabilities = xp.exp(log_probs)
     surprise = xp.where(probabilities > 0, -log_probs, xp.zeros_like(log_probs))
     distance = xp.abs(surprise - xp.sum(probabilities * surprise, axis=-1, keepdims=True))
@@ -172,7 +172,7 @@ def penalize_repetition(logits: Array, counts: Array, penalty: float) -> Array:
     if not 0 < penalty < float("inf"):
         raise OptionError(f"came: repetition_penalty={penalty}; expected: above 0; 1 changes nothing")
     xp = array_namespace(logits, counts)
-    wide = widen(logits)
+    wide = at_least_float32(logits)
     penalized = xp.where(wide > 0, wide / penalty, wide * penalty)
     return cast(xp.where(counts > 0, penalized, wide), as_floating(logits).dtype)
 
@@ -195,7 +195,7 @@ def penalize_occurrence(logits: Array, counts: Array, *, presence_penalty: float
 
     Source   OpenAI's API reference, "presence_penalty" and "frequency_penalty"
     """
-    wide = widen(logits)
+    wide = at_least_float32(logits)
     occurred, counts = cast(counts > 0, wide.dtype), cast(counts, wide.dtype)
     return cast(wide - presence_penalty * occurred - frequency_penalty * counts, as_floating(logits).dtype)
 
@@ -334,7 +334,7 @@ def sample(logits: Array, random: Array) -> Array:
     Source   Devroye 1986, section III.2 (inversion)
     """
     xp = array_namespace(logits, random)
-    cumulative = xp.cumulative_sum(softmax(widen(logits)), axis=-1)
+    cumulative = xp.cumulative_sum(softmax(at_least_float32(logits)), axis=-1)
     total = cumulative[..., -1:]
     passed = xp.sum(cumulative <= random[..., None] * total, axis=-1)
     last = xp.sum(cumulative < total, axis=-1)

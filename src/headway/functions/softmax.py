@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, as_floating, cast, widen
+from headway.arrays import Array, array_namespace, as_floating, at_least_float32, cast
 
 
 def softmax(x: Array, *, axis: int = -1) -> Array:
@@ -26,7 +26,7 @@ def softmax(x: Array, *, axis: int = -1) -> Array:
     Source   Bridle 1990; the shift: Goodfellow et al. 2016, section 4.1
     """
     xp = array_namespace(x)
-    wide = widen(x)
+    wide = at_least_float32(x)
     weights = xp.exp(wide - _finite_max(wide, axis))
     total = xp.sum(weights, axis=axis, keepdims=True)
     return cast(weights / xp.where(total == 0, xp.ones_like(total), total), as_floating(x).dtype)
@@ -52,7 +52,7 @@ def log_softmax(x: Array, *, axis: int = -1) -> Array:
     Source   Goodfellow et al. 2016, section 4.1
     """
     xp = array_namespace(x)
-    wide = widen(x)
+    wide = at_least_float32(x)
     shifted = wide - _finite_max(wide, axis)
     total = xp.sum(xp.exp(shifted), axis=axis, keepdims=True)
     return cast(shifted - xp.log(xp.where(total == 0, xp.ones_like(total), total)), as_floating(x).dtype)

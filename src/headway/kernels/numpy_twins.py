@@ -7,7 +7,7 @@ import math
 import numpy
 
 from headway import functions
-from headway.arrays import Array, as_floating, widen
+from headway.arrays import Array, as_floating, at_least_float32
 
 __all__ = ["keep_top_k", "keep_top_p", "linear", "unembed"]
 
@@ -42,7 +42,7 @@ def keep_top_p(logits: Array, top_p: float) -> Array:
     if logits.ndim != 1 or not 0 < top_p < 1 or vocab_size <= FIRST_LOOK:
         return functions.keep_top_p(logits, top_p)
     logits = as_floating(logits)
-    probabilities, number = functions.softmax(widen(logits)), FIRST_LOOK
+    probabilities, number = functions.softmax(at_least_float32(logits)), FIRST_LOOK
     while number < vocab_size:
         descending = -numpy.sort(-numpy.partition(probabilities, -number)[-number:])
         before = numpy.cumsum(descending) - descending

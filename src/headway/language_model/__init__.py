@@ -3,6 +3,6 @@
 from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import Candidate, FilledText
 from headway.language_model.model import LanguageModel, load
-from headway.language_model.text_stream import Completion, Piece
+from headway.language_model.text_stream import Chunk, Completion
 
-__all__ = ["Candidate", "Completion", "Embedder", "FilledText", "LanguageModel", "Piece", "load"]
+__all__ = ["Candidate", "Chunk", "Completion", "Embedder", "FilledText", "LanguageModel", "load"]

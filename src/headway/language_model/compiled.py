@@ -13,8 +13,8 @@ from headway.errors import OptionError, UnsupportedError
 from headway.kernels.cpu.cache import KINDS
 from headway.kernels.cpu.machine import Machine
 from headway.kernels.cpu.packed_file import packed_weights
+from headway.kernels.cpu.progress import Progress, no_progress
 from headway.kernels.cpu.stack import Stack
-from headway.kernels.cpu.telling import Tell, silent
 from headway.trees import leaves
 
 WEIGHTS = ("auto", "plain", "float32", "bfloat16", "int8", "int4")
@@ -49,7 +49,7 @@ def compiled_stack(
     *,
     num_threads: int | None = None,
     cache_kind: str | None = None,
-    tell: Tell = silent,
+    progress: Progress = no_progress,
     folder: Path | None = None,
 ) -> Stack:
     """The stack of a checkpoint whose weights are as they are stored.
@@ -57,7 +57,7 @@ def compiled_stack(
     kind        float32, bfloat16, int8 or int4
     num_threads  one per physical core by default, and a single one for a small model
     cache_kind  of keys and values: float32, bfloat16, int16 or int8
-    tell        called with what takes time before a generation can begin: see headway.kernels.cpu.telling
+    progress        called with what takes time before a generation can begin: see headway.kernels.cpu.progress
     folder      where packed weights and compiled code are kept; the user's cache folder by default
 
     Errors   UnsupportedError for an architecture that has no compiled decoder; OptionError for an unknown cache_kind.
@@ -70,12 +70,12 @@ def compiled_stack(
         raise OptionError(f"came: cache={cache_kind!r}; expected: {', '.join(KINDS)}")
     folder = folder or user_cache_path("headway")
 
-    machine = Machine(num_threads, folder / "compiled", tell)
+    machine = Machine(num_threads, folder / "compiled", progress)
     key = fingerprint(path)
     file = folder / "packed" / f"{key[:32]}-{kind}.weights"
     weights = packed_weights(file, key, kind, leaves(checkpoint.weights), machine)
     is_small = num_threads is None and weights.num_bytes < SMALL
-    team = Machine(1, machine.folder, tell).team if is_small else machine.team
+    team = Machine(1, machine.folder, progress).team if is_small else machine.team
     return Stack(checkpoint.architecture.stack(checkpoint.config), weights, machine.run, team, cache_kind=cache_kind)
 
 

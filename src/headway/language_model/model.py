@@ -16,12 +16,12 @@ from headway.checkpoints.sentence_transformers import SentenceOptions, read_sent
 from headway.engine import Engine
 from headway.errors import OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
-from headway.kernels.cpu.telling import Tell, silent
+from headway.kernels.cpu.progress import Progress, no_progress
 from headway.language_model.compiled import captured_stack, compiled_stack, weights_kind
 from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import FilledText, fill_mask
 from headway.language_model.options import options_of, own_options, token_ids_of
-from headway.language_model.text_stream import Completion, Piece, TextStream, collect, completion_of
+from headway.language_model.text_stream import Chunk, Completion, TextStream, collect, completion_of
 from headway.tokenizers import Tokenizer, load_tokenizer
 
 Prompt = str | Sequence[int]
@@ -38,7 +38,7 @@ def load(
     cache: str | None = None,
     num_threads: int | None = None,
     ignored_config_keys: Collection[str] = (),
-    tell: Tell = silent,
+    progress: Progress = no_progress,
 ) -> LanguageModel:
     """Load a model: `stories`, a folder, a llama2.c file, or a hub name, which is downloaded if it is not here yet.
 
@@ -51,7 +51,7 @@ def load(
     cache    how compiled kernels keep keys and values: float32, bfloat16, int16 or int8; by default float32 and bfloat16 weights have
              their own kind, the others int16
     num_threads   that the compiled kernels use; one per physical core by default
-    tell     called with what has to be done before the first text, how much of it is done, and how much there is
+    progress     called with what has to be done before the first text, how much of it is done, and how much there is
     ignored_config_keys   keys of config.json that are not built here, and that you know to change nothing
 
     Errors   ModelNotFoundError, CheckpointError, UnsupportedError, TokenizerError, OptionError; each says what to do.
@@ -72,7 +72,7 @@ def load(
             raise OptionError(f"came: {name}={given!r} for a model without packed weights; expected: a decoder's on numpy; leave it out")
     stack = None
     if kind != "plain":
-        stack = compiled_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, tell=tell)
+        stack = compiled_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, progress=progress)
     elif weights == "auto" and array == "torch":
         stack = captured_stack(checkpoint, operations(array))
     return LanguageModel(checkpoint, load_tokenizer(path), read_sentence_options(path), array=array, device=device, stack=stack)
@@ -126,15 +126,15 @@ class LanguageModel:
         """
         is_batch = not isinstance(prompt, str) and len(prompt) > 0 and not isinstance(prompt[0], Integral)
         prompts = list(prompt) if is_batch else [prompt]
-        collected: list[list[Piece]] = [[] for _ in prompts]
+        collected: list[list[Chunk]] = [[] for _ in prompts]
         encoded = [self._encode(each) for each in prompts]
-        for index, piece in self._stream(encoded, **options):
-            collected[index].append(piece)
-        completions = [collect(pieces, len(token_ids)) for pieces, token_ids in zip(collected, encoded, strict=True)]
+        for index, chunk in self._stream(encoded, **options):
+            collected[index].append(chunk)
+        completions = [collect(chunks, len(token_ids)) for chunks, token_ids in zip(collected, encoded, strict=True)]
         return completions if is_batch else completions[0]
 
-    def stream(self, prompt: Prompt, **options: Any) -> Iterator[Piece]:
-        """Continue a prompt, piece by piece. A beam search says nothing until it ends, and then everything.
+    def stream(self, prompt: Prompt, **options: Any) -> Iterator[Chunk]:
+        """Continue a prompt, chunk by chunk. A beam search says nothing until it ends, and then everything.
 
         max_new_tokens      how many tokens to add at most; as many as the context holds by default
         min_new_tokens      how many to add at least; none by default
@@ -151,10 +151,10 @@ class LanguageModel:
 
         Errors   PromptError, TokenIdError or OptionError, before anything is computed.
         """
-        return (piece for _, piece in self._stream([self._encode(prompt)], **options))
+        return (chunk for _, chunk in self._stream([self._encode(prompt)], **options))
 
-    def chat(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> Iterator[Piece]:
-        """The next message of a conversation, piece by piece, by the model's own chat template.
+    def chat(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> Iterator[Chunk]:
+        """The next message of a conversation, chunk by chunk, by the model's own chat template.
 
         messages   {"role": "user", "content": "…"} and so on, the oldest first
 
@@ -163,7 +163,7 @@ class LanguageModel:
         text = self.tokenizer.apply_chat_template(list(messages), add_generation_prompt=True)
         prompt = self.tokenizer.encode(text, add_special_tokens=False)
         # A fine-tuned model often keeps the base model's generation_config.json, and says how a turn ends in its tokenizer alone.
-        return (piece for _, piece in self._stream([prompt], more_end_token_ids=self.tokenizer.eos_token_ids, **options))
+        return (chunk for _, chunk in self._stream([prompt], more_end_token_ids=self.tokenizer.eos_token_ids, **options))
 
     def fill_mask(self, text: str, *, top_k: int = 5) -> FilledText:
         """The text with the likeliest token in the place of each [MASK]; options and errors as in headway.language_model.fill_mask."""
@@ -191,7 +191,7 @@ class LanguageModel:
         ignore_end: bool = False,
         more_end_token_ids: Sequence[int] = (),
         **given: Any,
-    ) -> Iterator[tuple[int, Piece]]:
+    ) -> Iterator[tuple[int, Chunk]]:
         if self.kind == "encoder":
             raise UnsupportedError(
                 "came: an encoder, which writes no text; expected: a decoder or an encoder–decoder; an encoder can fill_mask and embed"
@@ -207,16 +207,16 @@ class LanguageModel:
         def begin(prompt: Sequence[int]) -> TextStream:
             return TextStream(self.tokenizer, prompt if self.continues_prompts else (), stops, ends)
 
-        def last(piece: Piece, index: int) -> Piece:
+        def last(chunk: Chunk, index: int) -> Chunk:
             generation.finish(index)
             found, prompt = generation.hypotheses(index), prompts[index]
             others = [completion_of(hypothesis, begin(prompt), len(prompt)) for hypothesis in found[1:]]
-            return replace(piece, score=found[0].score, alternatives=others) if found else piece
+            return replace(chunk, score=found[0].score, alternatives=others) if found else chunk
 
-        def pieces() -> Iterator[tuple[int, Piece]]:
+        def chunks() -> Iterator[tuple[int, Chunk]]:
             texts = [begin(prompt) for prompt in prompts]
             for token in generation:
-                piece = texts[token.index].add(token)
-                yield token.index, last(piece, token.index) if piece.finish_reason else piece
+                chunk = texts[token.index].add(token)
+                yield token.index, last(chunk, token.index) if chunk.finish_reason else chunk
 
-        return pieces()
+        return chunks()

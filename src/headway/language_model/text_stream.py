@@ -11,14 +11,14 @@ from headway.tokenizers import Tokenizer
 
 
 @dataclass(frozen=True)
-class Piece:
+class Chunk:
     """A step of a stream: one token, and the text that became final with it.
 
     text           may be empty: half a character waits for its other half, and what may become a stop string waits too
     token_id       the token; None for text that only waited
-    finish_reason  set on the last piece: "stop" or "length"
+    finish_reason  set on the last chunk: "stop" or "length"
     log_prob, top_log_probs     as in SampledToken
-    score, alternatives         of a beam search, set on the last piece: as in Completion
+    score, alternatives         of a beam search, set on the last chunk: as in Completion
     """
 
     text: str
@@ -65,9 +65,9 @@ class TextStream:
         self.stops, self.end_token_ids = list(stops), set(end_token_ids)
         self.waiting = ""
 
-    def add(self, token: SampledToken) -> Piece:
-        """The piece of one token."""
-        make = partial(Piece, token_id=token.token_id, log_prob=token.log_prob, top_log_probs=token.top_log_probs)
+    def add(self, token: SampledToken) -> Chunk:
+        """The chunk of one token."""
+        make = partial(Chunk, token_id=token.token_id, log_prob=token.log_prob, top_log_probs=token.top_log_probs)
         if token.token_id not in self.end_token_ids:
             self.waiting += self.decoder.add(token.token_id)
         if token.finish_reason:
@@ -84,17 +84,17 @@ class TextStream:
         return max((n for stop in self.stops for n in range(1, len(stop)) if self.waiting.endswith(stop[:n])), default=0)
 
 
-def collect(pieces: Sequence[Piece], num_prompt_tokens: int) -> Completion:
+def collect(chunks: Sequence[Chunk], num_prompt_tokens: int) -> Completion:
     """The whole of a stream that has ended."""
-    last = pieces[-1]
+    last = chunks[-1]
     assert last.finish_reason is not None, "the engine ends every request with a reason"
     return Completion(
-        text="".join(piece.text for piece in pieces),
-        token_ids=[piece.token_id for piece in pieces if piece.token_id is not None],
+        text="".join(chunk.text for chunk in chunks),
+        token_ids=[chunk.token_id for chunk in chunks if chunk.token_id is not None],
         finish_reason=last.finish_reason,
         num_prompt_tokens=num_prompt_tokens,
-        log_probs=[piece.log_prob for piece in pieces if piece.log_prob is not None],
-        top_log_probs=[piece.top_log_probs for piece in pieces if piece.top_log_probs],
+        log_probs=[chunk.log_prob for chunk in chunks if chunk.log_prob is not None],
+        top_log_probs=[chunk.top_log_probs for chunk in chunks if chunk.top_log_probs],
         score=last.score,
         alternatives=list(last.alternatives),
     )
@@ -102,9 +102,9 @@ def collect(pieces: Sequence[Piece], num_prompt_tokens: int) -> Completion:
 
 def completion_of(hypothesis: Hypothesis, text: TextStream, num_prompt_tokens: int) -> Completion:
     """What a beam search found, as a completion; `text` has not begun yet."""
-    pieces: list[Piece] = []
+    chunks: list[Chunk] = []
     for token in hypothesis.tokens(0):
-        pieces.append(text.add(token))
-        if pieces[-1].finish_reason:
+        chunks.append(text.add(token))
+        if chunks[-1].finish_reason:
             break
-    return replace(collect(pieces, num_prompt_tokens), score=hypothesis.score)
+    return replace(collect(chunks, num_prompt_tokens), score=hypothesis.score)

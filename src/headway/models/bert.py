@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from headway import functions
-from headway.arrays import Array, Operations, array_namespace, asarray_like, cast, widen
+from headway.arrays import Array, Operations, array_namespace, asarray_like, at_least_float32, cast
 from headway.errors import PromptError, UnsupportedError
 from headway.functions import EncoderLayerWeights, LinearWeights, NormWeights
 from headway.models.config import expect_multiple, expect_number, expect_one_of, expect_positive
@@ -171,7 +171,7 @@ def pooled(hidden: Array, weights: Weights, config: Config, *, ops: Operations =
     if weights.pooler is None:
         raise UnsupportedError("came: a BERT without a pooler; expected: a checkpoint with pooler.dense.weight; pool its vectors otherwise")
     x = ops.linear(hidden[:, 0, :], weights.pooler.weight, weights.pooler.bias)
-    return cast(array_namespace(x).tanh(widen(x)), x.dtype)
+    return cast(array_namespace(x).tanh(at_least_float32(x)), x.dtype)
 
 
 def masked_token_logits(hidden: Array, weights: Weights, config: Config, *, ops: Operations = functions) -> Array:

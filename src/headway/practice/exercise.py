@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 MISSING: Any = object()
 """Stands for "nothing to pass": probes without the role are left out where a function insists on it."""
@@ -66,8 +66,8 @@ class Probe:
 
     name: str
     inputs: Inputs
-    beyond: Words | None = None
-    caution: Words | None = None
+    beyond: Message | None = None
+    caution: Message | None = None
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ class Mistake:
 
     name: str
     steps: Mapping[str, Step]
-    says: Words
-    fix: Words
-    hides: Words | None = None
+    says: Message
+    fix: Message
+    hides: Message | None = None
     pattern: str | None = None
     said_as: str | None = None
 
@@ -111,9 +111,9 @@ class Recovery:
     sizes: Callable[[Inputs], Mapping[str, float]]
     right: Callable[[Inputs], float]
     right_name: str
-    says: Words
-    fix: Words
-    hides: Words | None = None
+    says: Message
+    fix: Message
+    hides: Message | None = None
     pattern: str | None = None
 
 
@@ -136,7 +136,7 @@ class Convention:
     reads    ask → the convention itself, read off the function, or those that may hold (ask is as in Recovery); None where none does
     """
 
-    name: Words | None = None
+    name: Message | None = None
     encode: Callable[[Inputs], Inputs | None] = lambda inputs: inputs
     decode: Callable[[Any, Inputs], Any] = lambda answer, inputs: answer
     undo: Callable[[Inputs], Inputs] | None = None
@@ -170,7 +170,7 @@ class Exercise:
     """
 
     name: str
-    title: Words
+    title: Message
     definition: Callable[..., Any]
     recipe: Callable[..., Any]
     steps: Mapping[str, Any]
@@ -181,7 +181,7 @@ class Exercise:
     conventions: tuple[tuple[Convention, ...], ...] = ()
     recoveries: tuple[Recovery, ...] = ()
     equation: str = ""
-    hints: tuple[Words, ...] = field(default=())
+    hints: tuple[Message, ...] = field(default=())
     fused: tuple[tuple[str, ...], ...] = ()
     related: tuple[str, ...] = ()
     drawing: str | None = None

@@ -23,7 +23,7 @@ def headway_check() -> Callable[..., Any]:
         __tracebackhide__ = True
         verdict = check(subject, exercise)
         if not verdict.is_correct:
-            pytest.fail(verdict.told("en"), pytrace=False)
+            pytest.fail(verdict.text("en"), pytrace=False)
         return verdict
 
     return judged

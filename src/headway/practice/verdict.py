@@ -6,22 +6,22 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from headway.practice.exercise import Convention
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 Status = Literal["correct", "wrong", "unknown", "could not run"]
 Confidence = Literal["certain", "likely", "one of several", "none"]
 
 STATUS_WORDS = {
-    "correct": Words("correct", "正确"),
-    "wrong": Words("wrong", "有错"),
-    "unknown": Words("wrong, and the cause is not known", "有错，原因未知"),
-    "could not run": Words("could not run", "无法运行"),
+    "correct": Message("correct", "正确"),
+    "wrong": Message("wrong", "有错"),
+    "unknown": Message("wrong, and the cause is not known", "有错，原因未知"),
+    "could not run": Message("could not run", "无法运行"),
 }
 
 
 UNSURE = {
-    "likely": Words(", most likely by two mistakes at once", "，很可能是同时有两处错误"),
-    "one of several": Words(", by one of these", "，是以下原因之一"),
+    "likely": Message(", most likely by two mistakes at once", "，很可能是同时有两处错误"),
+    "one of several": Message(", by one of these", "，是以下原因之一"),
 }
 """What is said behind the status where the cause is not certain."""
 
@@ -38,10 +38,10 @@ class Cause:
     """
 
     name: str
-    says: Words
-    fix: Words
-    proof: Words
-    hides: Words | None = None
+    says: Message
+    fix: Message
+    proof: Message
+    hides: Message | None = None
     line: int | None = None
 
 
@@ -61,9 +61,9 @@ class Verdict:
     line: int
     status: Status
     causes: tuple[Cause, ...] = ()
-    notes: tuple[Words, ...] = ()
-    difference: Words | None = None
-    title: Words | None = None
+    notes: tuple[Message, ...] = ()
+    difference: Message | None = None
+    title: Message | None = None
     conventions: tuple[Convention, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -80,32 +80,32 @@ class Verdict:
             return "one of several"
         return "likely" if self.causes and " + " in self.causes[0].name else "certain"
 
-    def told(self, language: str = "en") -> str:
+    def text(self, language: str = "en") -> str:
         """The verdict as lines of text."""
-        title = self.title.told(language) if self.title else self.exercise
+        title = self.title.text(language) if self.title else self.exercise
         where = f"第 {self.line} 行" if language == "zh" else f"line {self.line}"
-        status = STATUS_WORDS[self.status].told(language) + UNSURE.get(self.confidence, Words("", "")).told(language)
+        status = STATUS_WORDS[self.status].text(language) + UNSURE.get(self.confidence, Message("", "")).text(language)
         lines = [f"{'✓' if self.is_correct else '✗'} {self.subject} ({where}) — {title}: {status}"]
         alternatives = len(self.causes) > 1
         for number, cause in enumerate(self.causes, 1):
             place = (f"（第 {cause.line} 行）" if language == "zh" else f" (line {cause.line})") if cause.line else ""
-            lines.append(f"  {f'{number}. ' if alternatives else ''}{cause.says.told(language)}{place}")
-            lines.append(f"     {'→'} {cause.fix.told(language)}")
-            lines += [f"     {each.told(language)}" for each in (cause.proof, cause.hides) if each and each.en]
+            lines.append(f"  {f'{number}. ' if alternatives else ''}{cause.says.text(language)}{place}")
+            lines.append(f"     {'→'} {cause.fix.text(language)}")
+            lines += [f"     {each.text(language)}" for each in (cause.proof, cause.hides) if each and each.en]
         if self.difference:
-            lines.append(f"  {self.difference.told(language)}")
-        lines += [f"  {note.told(language)}" for note in self.notes]
+            lines.append(f"  {self.difference.text(language)}")
+        lines += [f"  {note.text(language)}" for note in self.notes]
         return "\n".join(lines)
 
     def __str__(self) -> str:
-        return self.told("en")
+        return self.text("en")
 
     def _repr_html_(self) -> str:
         """The verdict in a notebook."""
         import html
 
         colour = "#1a7f37" if self.is_correct else "#cf222e"
-        return f'<pre style="border-left: 4px solid {colour}; padding-left: 1em">{html.escape(self.told("en"))}</pre>'
+        return f'<pre style="border-left: 4px solid {colour}; padding-left: 1em">{html.escape(self.text("en"))}</pre>'
 
     def to_dict(self) -> dict[str, Any]:
         """The verdict as plain values, both languages in it."""
@@ -116,8 +116,8 @@ class Verdict:
     def from_dict(cls, values: dict[str, Any]) -> Verdict:
         """The inverse of to_dict."""
 
-        def words(value: dict[str, str] | None) -> Words | None:
-            return None if value is None else Words(**value)
+        def words(value: dict[str, str] | None) -> Message | None:
+            return None if value is None else Message(**value)
 
         causes = tuple(
             Cause(
@@ -127,6 +127,6 @@ class Verdict:
             )
             for each in values["causes"]
         )
-        notes = tuple(Words(**note) for note in values["notes"])
+        notes = tuple(Message(**note) for note in values["notes"])
         plain = {name: values[name] for name in ("subject", "exercise", "line", "status")}
         return cls(**plain, causes=causes, notes=notes, difference=words(values["difference"]), title=words(values["title"]))

@@ -46,7 +46,7 @@ def test_what_was_packed_is_read_back_without_a_look_at_the_checkpoint(machine, 
 
 def test_progress_is_told_to_its_end(machine, tree, tmp_path):
     said = []
-    packed_weights(tmp_path / "packed", "key", "int8", tree, replace(machine, tell=lambda *told: said.append(told[1:])))
+    packed_weights(tmp_path / "packed", "key", "int8", tree, replace(machine, progress=lambda *told: said.append(told[1:])))
     assert said[-1][0] == said[-1][1]
     assert [done for done, _ in said] == sorted(done for done, _ in said)
 
@@ -104,7 +104,7 @@ def test_packing_that_fails_leaves_what_was_there(machine, tree, tmp_path):
 
 def test_without_room_or_permission_the_weights_are_packed_in_memory(machine, tree, tmp_path, monkeypatch):
     expected, notes = read(packed_weights(None, "key", "int8", tree, machine)), []
-    machine = replace(machine, tell=lambda what, done, total: None if total else notes.append(what))
+    machine = replace(machine, progress=lambda what, done, total: None if total else notes.append(what))
     (tmp_path / "a file").write_text("")
     assert same(expected, read(packed_weights(tmp_path / "a file" / "packed", "key", "int8", tree, machine)))
     monkeypatch.setattr(packed_file.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 1000}))
@@ -127,7 +127,7 @@ def test_an_interrupted_packing_leaves_nothing(machine, tree, tmp_path):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        packed_weights(tmp_path / "packed", "key", "int8", tree, replace(machine, tell=interrupt))
+        packed_weights(tmp_path / "packed", "key", "int8", tree, replace(machine, progress=interrupt))
     assert not list(tmp_path.iterdir())
 
 

@@ -56,7 +56,7 @@ def test_no_stub_is_correct(tmp_path):
         verdict = judged_here(tmp_path, part)
         assert not verdict.is_correct
         assert verdict.causes[0].name == "raises_NotImplementedError"
-        assert "write the body" in verdict.told("en")
+        assert "write the body" in verdict.text("en")
 
 
 @pytest.mark.usefixtures("_imports_end_with_the_test")
@@ -71,7 +71,7 @@ def test_every_solution_is_correct(tmp_path, array):
 def test_a_solution_is_correct_in_a_process_of_its_own(tmp_path):
     solved(tmp_path, "numpy")
     judgement = judge(tmp_path, EXERCISES[6], "numpy", never)
-    assert judgement.is_solved, judgement.told("en")
+    assert judgement.is_solved, judgement.text("en")
 
 
 @pytest.mark.parametrize("array", ["numpy", "torch", "mlx", "jax"])

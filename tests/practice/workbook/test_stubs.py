@@ -5,7 +5,7 @@ import inspect
 
 import pytest
 
-from headway.practice.words import LANGUAGES
+from headway.practice.message import LANGUAGES
 from headway.practice.workbook.parts import NAMES, PARTS, part
 from headway.practice.workbook.stubs import IMPORTS, stub
 

@@ -170,7 +170,7 @@ def test_a_file_in_another_encoding_is_a_verdict(folder):
     (folder / "softmax.py").write_bytes("# 归一化".encode("gbk"))
     judgement = judge(folder, part("softmax"), "numpy", lambda: pytest.fail("only the story needs it"))
     assert not judgement.is_solved
-    assert "softmax.py cannot be read" in judgement.told("en")
+    assert "softmax.py cannot be read" in judgement.text("en")
 
 
 def test_a_real_save_gets_a_real_verdict(folder):

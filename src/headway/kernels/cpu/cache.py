@@ -60,7 +60,7 @@ class Cache:
         self.lengths, self.slots = self.lengths[list(parents)], numpy.array(slots, numpy.int64)
 
     def place(self, plan: numpy.ndarray, layers: numpy.ndarray) -> None:
-        """Tell a pass where everything lies."""
+        """Give a pass the addresses of everything."""
         plan[at.CACHE_KIND], plan[at.CAPACITY] = KINDS[self.kind][0], self.capacity
         plan[at.COSINES], plan[at.SINES] = (table.ctypes.data for table in self._rotary) if self._rotary else (0, 0)
         for place, parts in self._parts.items():

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from headway.kernels.cpu import native
+from headway.kernels.cpu.progress import Progress, no_progress
 from headway.kernels.cpu.team import Entry, Team, num_cores
-from headway.kernels.cpu.telling import Tell, silent
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,12 @@ class Machine:
 
     num_threads  how many threads compute; one per physical core by default
     folder       where compiled code is kept; None keeps nothing
-    tell         called with what takes time: see telling
+    progress         called with what takes time: see headway.kernels.cpu.progress
     """
 
     num_threads: int | None = None
     folder: Path | None = None
-    tell: Tell = silent
+    progress: Progress = no_progress
 
     @cached_property
     def team(self) -> Team:
@@ -40,4 +40,4 @@ class Machine:
         return self._entry("packer.run")
 
     def _entry(self, name: str) -> Entry:
-        return native.load(name, self.folder, self.tell)
+        return native.load(name, self.folder, self.progress)

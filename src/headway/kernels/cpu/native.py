@@ -19,8 +19,8 @@ from typing import Any
 from llvmlite import binding
 
 from headway.files import replacing
+from headway.kernels.cpu.progress import Progress, no_progress
 from headway.kernels.cpu.team import Entry
-from headway.kernels.cpu.telling import Tell, silent
 
 SYMBOL = "headway_entry"
 SOURCES = Path(__file__).parent
@@ -28,19 +28,19 @@ _alive: list[Any] = []
 """What the loaded code stands in; it is never unloaded."""
 
 
-def load(name: str, folder: Path | None, tell: Tell = silent) -> Entry:
+def load(name: str, folder: Path | None, progress: Progress = no_progress) -> Entry:
     """The entry `module.function` of this package; compiled where the folder has no code of it yet.
 
     folder   where code is kept; None, or one that cannot be written, compiles for this process alone
-    tell     called before a compilation, which takes seconds, and where its code cannot be kept
+    progress     called before a compilation, which takes seconds, and where its code cannot be kept
     """
     path = folder / f"{name}-{_digest(name)}.o" if folder else None
     code = _read(path)
     if code is None:
-        tell("compiling kernels", 0, 1)
+        progress("compiling kernels", 0, 1)
         code = _compile(name)
         if not _keep(path, code):
-            tell(f"compiled code cannot be kept in {folder}: every start compiles it again, which takes some 12 seconds", 0, 0)
+            progress(f"compiled code cannot be kept in {folder}: every start compiles it again, which takes some 12 seconds", 0, 0)
     return _link(code)
 
 

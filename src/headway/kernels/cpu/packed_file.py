@@ -46,7 +46,7 @@ def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, machi
     if path is None or not _has_room(path, header["size"]):
         if path is not None:
             size = f"{header['size'] / 1e6:,.0f} MB"
-            machine.tell(f"packed weights take {size}, for which {path.parent} has no room: every start packs them again", 0, 0)
+            machine.progress(f"packed weights take {size}, for which {path.parent} has no room: every start packs them again", 0, 0)
         return _fill(aligned_zeros(header["size"]), header, leaves, machine)
     with replacing(path) as temporary:
         mapped = numpy.memmap(temporary, numpy.uint8, "w+", shape=(header["size"],))
@@ -98,7 +98,7 @@ def _fill(memory: numpy.ndarray, header: dict[str, Any], leaves: list[tuple[str,
                 packed.add(offset)
                 pack(path, leaf, header["kind"], machine.pack, machine.team, memory[offset : offset + num_bytes(header["kind"], shape)])
         done += leaf.nbytes
-        machine.tell("packing weights", done, total)
+        machine.progress("packing weights", done, total)
     return weights
 
 

@@ -13,7 +13,7 @@ import numpy
 
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Exercise, Inputs, Role
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 LAYOUTS = ("khd", "hkd", "hdk", "dkh", "dhk")
 """How query, key and value (k), the heads (h) and a head's width (d) may be nested in one fused array, outermost first."""
@@ -42,7 +42,7 @@ class Plan:
     """One way to say what every array of an instance holds, by the arrays' names; a `*` in a name is the number of a head."""
 
     places: Mapping[str, Place]
-    notes: tuple[Words, ...] = ()
+    notes: tuple[Message, ...] = ()
 
     @property
     def roles(self) -> set[str]:
@@ -280,7 +280,7 @@ def _usual(role: str) -> int:
     return ("query", "key", "value").index(role.partition("_")[0]) if role.partition("_")[0] in ("query", "key", "value") else 0
 
 
-def _note(place: Place) -> Words:
+def _note(place: Place) -> Message:
     order = ", ".join(role.partition("_")[0] for role in place.roles)
     nested = {
         "khd": "",
@@ -290,7 +290,7 @@ def _note(place: Place) -> Words:
         "dhk": ", one by one",
     }[place.layout]
     nested_zh = {"khd": "", "hkd": "，逐头排列", "hdk": "，在每个头内逐元素交错", "dkh": "，头在最内层", "dhk": "，逐个交错"}[place.layout]
-    return Words(
+    return Message(
         f"your fused projection holds {order}{nested}; GPT-2's holds query, key, value, each whole",
         f"你的融合投影按 {order} 排列{nested_zh}；GPT-2 的排列是 query、key、value 各占一整块",
     )

@@ -18,7 +18,7 @@ from headway.practice.diagnosis.compare import Raised, as_numbers
 from headway.practice.diagnosis.patience import TookTooLongError, patience
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "float32", "list": "float64"}
 """What floating inputs come in: the dtype that people's own code is written for."""
@@ -164,7 +164,7 @@ class Call:
         return DTYPES[self.library] == "float64"
 
     @property
-    def notes(self) -> tuple[Words, ...]:
+    def notes(self) -> tuple[Message, ...]:
         """What is to be said of how it is called."""
         return ()
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import as_dtype, dtype_name, is_floating, to_numpy
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 PRECISION = {"float64": 1e-7, "float32": 3e-5, "float16": 4e-3, "bfloat16": 3e-2}
 """How far an answer may be from the definition's, relative to the largest number of it, by its dtype.
@@ -132,18 +132,18 @@ def _floating_parts(answer: Any) -> list[numpy.ndarray]:
     return [part.astype(numpy.float64) for part in parts if isinstance(part, numpy.ndarray) and part.dtype.kind == "f"]
 
 
-def first_difference(answer: Any, expected: Any, tolerance: float, axes: tuple[str, ...] = ()) -> Words | None:
+def first_difference(answer: Any, expected: Any, tolerance: float, axes: tuple[str, ...] = ()) -> Message | None:
     """The first element that differs and the pattern of all that do, in words; None where the shapes differ."""
     if isinstance(answer, tuple) and isinstance(expected, tuple) and len(answer) == len(expected):
         first = next((pair for pair in zip(answer, expected, strict=True) if not is_same(*pair, tolerance)), None)
         return first_difference(*first, tolerance, axes) if first else None
     if not (_is_array(answer) and _is_array(expected)):
-        return Words(f"yours is {_short(answer)}, it must be {_short(expected)}", f"你的结果是 {_short(answer)}，应为 {_short(expected)}")
+        return Message(f"yours is {_short(answer)}, it must be {_short(expected)}", f"你的结果是 {_short(answer)}，应为 {_short(expected)}")
     answer, expected = numpy.asarray(answer, numpy.float64), numpy.asarray(expected, numpy.float64)
     if answer.shape != expected.shape:
         return None
     if answer.ndim == 0:
-        return Words(
+        return Message(
             f"yours is {float(answer):.6g}, it must be {float(expected):.6g}", f"你的结果是 {float(answer):.6g}，应为 {float(expected):.6g}"
         )
     with numpy.errstate(invalid="ignore"):
@@ -154,12 +154,12 @@ def first_difference(answer: Any, expected: Any, tolerance: float, axes: tuple[s
     place = tuple(int(i) for i in numpy.argwhere(wrong)[0])
     names = axes[-answer.ndim :] if len(axes) >= answer.ndim else tuple(f"axis {i}" for i in range(answer.ndim))
     where = ", ".join(f"{name} {i}" for name, i in zip(names, place, strict=True))
-    words = Words(
+    words = Message(
         "the first element that differs is [{where}]: yours is {got:.6g}, it must be {want:.6g}; {share} of the elements differ{pattern}",
         "第一个不同的元素在 [{where}]：你的是 {got:.6g}，应为 {want:.6g}；共有 {share} 的元素不同{pattern}",
     )
     share = f"{int(wrong.sum())}/{wrong.size}"
-    return words.filled(where=where, got=float(answer[place]), want=float(expected[place]), share=share, pattern=_pattern(wrong, names))
+    return words.format(where=where, got=float(answer[place]), want=float(expected[place]), share=share, pattern=_pattern(wrong, names))
 
 
 def _is_array(value: Any) -> bool:
@@ -174,7 +174,7 @@ def _short(value: Any) -> str:
     return plain if len(plain) <= 80 else f"{plain[:79]}…"
 
 
-def _pattern(wrong: numpy.ndarray, names: tuple[str, ...]) -> Words:
+def _pattern(wrong: numpy.ndarray, names: tuple[str, ...]) -> Message:
     """Along which axis the differing elements keep to some places, where they do."""
     for axis, name in enumerate(names):
         hit = numpy.asarray(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
@@ -182,19 +182,19 @@ def _pattern(wrong: numpy.ndarray, names: tuple[str, ...]) -> Words:
         if len(places) == len(hit) or len(hit) < 3:
             continue
         said = _places(places, len(hit))
-        return Words(f", all of them at {name} {said.en}", f"，都在 {name} {said.zh}")
-    return Words("", "")
+        return Message(f", all of them at {name} {said.en}", f"，都在 {name} {said.zh}")
+    return Message("", "")
 
 
-def _places(places: numpy.ndarray, size: int) -> Words:
+def _places(places: numpy.ndarray, size: int) -> Message:
     first, last = int(places[0]), int(places[-1])
     if len(places) == 1:
-        return Words(f"{first}", f"{first}")
+        return Message(f"{first}", f"{first}")
     steps = set(numpy.diff(places))
     if steps == {1}:
-        return Words(f"{first} and later", f"{first} 及以后") if last == size - 1 else Words(f"{first} to {last}", f"{first} 到 {last}")
+        return Message(f"{first} and later", f"{first} 及以后") if last == size - 1 else Message(f"{first} to {last}", f"{first} 到 {last}")
     if len(steps) == 1:
         step = int(steps.pop())
-        return Words(f"{first}, {first + step}, … (every {step})", f"{first}、{first + step}、……（每隔 {step}）")
+        return Message(f"{first}, {first + step}, … (every {step})", f"{first}、{first + step}、……（每隔 {step}）")
     listed = ", ".join(map(str, places[:8]))
-    return Words(listed, listed)
+    return Message(listed, listed)

@@ -23,19 +23,19 @@ from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, ask, calls_of, encoded_for, num_numbers, said_in, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
+from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
-from headway.practice.words import Words
 
-ROUNDS = Words(
+ROUNDS = Message(
     "it rounds its answer to {decimals} decimals, as some exercises ask: inside a model, do not",
     "它把结果四舍五入到 {decimals} 位小数：有些练习这样要求，但放进模型里不要这样做",
 )
-NOT_JUDGED = Words("it does not take {beyond}, which it need not", "它不接受{beyond}，这并非必须")
-TELLS_APART = Words(
+NOT_JUDGED = Message("it does not take {beyond}, which it need not", "它不接受{beyond}，这并非必须")
+TELLS_APART = Message(
     "each of these explains every answer; for {shapes} they would differ, which your function was not asked or did not answer",
     "以上每一条都能解释全部输出；输入为 {shapes} 时它们会不同，而你的函数没有被这样调用，或没有给出结果",
 )
-NOTHING_TELLS_APART = Words(
+NOTHING_TELLS_APART = Message(
     "each of these explains every answer, and would on every probe: they are the same from outside",
     "以上每一条都能解释全部输出，在所有探针上都一样：从外部无法区分",
 )
@@ -43,18 +43,18 @@ NOTHING_TELLS_APART = Words(
 CHANGES_INPUTS = Mistake(
     "changes_inputs",
     {},
-    Words("it changes the arrays it is given", "它修改了传入的数组"),
-    Words("work on a copy, or write x = x - … instead of x -= …", "先复制一份，或用 x = x - … 代替 x -= …"),
+    Message("it changes the arrays it is given", "它修改了传入的数组"),
+    Message("work on a copy, or write x = x - … instead of x -= …", "先复制一份，或用 x = x - … 代替 x -= …"),
     pattern=r"[-+*/@]=|\[.*\]\s*=",
 )
 NOT_REPEATABLE = Mistake(
     "not_repeatable",
     {},
-    Words(
+    Message(
         "two calls with the same arguments give different answers",
         "同样的参数调用两次，结果不同",
     ),
-    Words(
+    Message(
         "make no random weights inside the call, keep no state between calls, and switch dropout off (module.eval())",
         "不要在调用中随机初始化权重，不要在两次调用间保留状态，并关闭 dropout（module.eval()）",
     ),
@@ -63,12 +63,12 @@ NOT_REPEATABLE = Mistake(
 DROPOUT_IN_EVAL = Mistake(
     "dropout_in_eval",
     {},
-    Words("dropout stays active in eval mode: two calls give different answers", "在 eval 模式下 dropout 仍在起作用：两次调用结果不同"),
-    Words(
+    Message("dropout stays active in eval mode: two calls give different answers", "在 eval 模式下 dropout 仍在起作用：两次调用结果不同"),
+    Message(
         "use a torch.nn.Dropout layer, or F.dropout(x, p, training=self.training)",
         "使用 torch.nn.Dropout 层，或 F.dropout(x, p, training=self.training)",
     ),
-    Words("in training nothing shows it", "训练时看不出来"),
+    Message("in training nothing shows it", "训练时看不出来"),
     pattern=r"dropout\(",
 )
 
@@ -164,12 +164,12 @@ def _wrong(subject: Subject, exercise: Exercise, found: Sequence[Explanation]) -
     return verdict if len(causes) == 1 else replace(verdict, notes=(*verdict.notes, _what_tells_apart(exercise, causes[0], causes[1])))
 
 
-def _what_tells_apart(exercise: Exercise, first: Explanation, second: Explanation) -> Words:
+def _what_tells_apart(exercise: Exercise, first: Explanation, second: Explanation) -> Message:
     """The probe to which two explanations give different answers: one that the function was not asked, or refused."""
     for probe in exercise.probes():
         answers = [each.trial.expected(probe, each.mistakes) for each in (first, second)]
         if not is_same(answers[0], answers[1], precision(answers[1])):
-            return TELLS_APART.filled(shapes=_shapes(probe))
+            return TELLS_APART.format(shapes=_shapes(probe))
     return NOTHING_TELLS_APART
 
 
@@ -234,7 +234,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(said)))
 
 
-def _cautions(subject: Subject, trial: Trial) -> Iterator[Words]:
+def _cautions(subject: Subject, trial: Trial) -> Iterator[Message]:
     """What is to be said of a right function that fails where it need not succeed."""
     for probe in trial.exercise.probes():
         encoded = encoded_for(trial.call, trial.conventions, probe.inputs)
@@ -252,7 +252,7 @@ def _is_half(probe: Probe) -> bool:
 
 def _plain_cause(subject: Subject, mistake: Mistake) -> Cause:
     """A cause that lies in how the function behaves, not in what it computes."""
-    return Cause(mistake.name, mistake.says, mistake.fix, Words("", ""), line=subject.line_of(mistake.pattern))
+    return Cause(mistake.name, mistake.says, mistake.fix, Message("", ""), line=subject.line_of(mistake.pattern))
 
 
 def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
@@ -264,11 +264,11 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
         if trial.is_same(probe, answer):
             continue
         if answer is None:
-            says = Words("it returns nothing", "它没有返回值")
-            fix = Words("return the result", "用 return 返回结果")
-            return _verdict(subject, exercise, "wrong", trial, causes=(Cause("returns_nothing", says, fix, Words("", "")),))
+            says = Message("it returns nothing", "它没有返回值")
+            fix = Message("return the result", "用 return 返回结果")
+            return _verdict(subject, exercise, "wrong", trial, causes=(Cause("returns_nothing", says, fix, Message("", "")),))
         if isinstance(answer, numpy.ndarray) and isinstance(expected, numpy.ndarray) and answer.shape != expected.shape:
-            shapes = Words(
+            shapes = Message(
                 f"its answer has shape {numpy.shape(answer)}, expected {numpy.shape(expected)}, for {_shapes(probe)}",
                 f"输入为 {_shapes(probe)} 时，输出的形状是 {numpy.shape(answer)}，应为 {numpy.shape(expected)}",
             )
@@ -292,9 +292,9 @@ def _without_operands(subject: Subject, exercise: Exercise) -> Verdict:
 def _cannot_be_called(subject: Subject, exercise: Exercise) -> Verdict:
     taken = ", ".join(parameter.name for parameter in subject.parameters) or "nothing"
     known = ", ".join(role.name for role in exercise.roles)
-    says = Words(f"its parameters ({taken}) do not fit this part ({known})", f"它的参数（{taken}）与这一部分（{known}）对不上")
-    fix = Words("name them as here, or say with --as which part it is", "按这里的名字命名参数，或用 --as 指明它是哪一部分")
-    cause = Cause("parameters", says, fix, Words("", ""), line=subject.line)
+    says = Message(f"its parameters ({taken}) do not fit this part ({known})", f"它的参数（{taken}）与这一部分（{known}）对不上")
+    fix = Message("name them as here, or say with --as which part it is", "按这里的名字命名参数，或用 --as 指明它是哪一部分")
+    cause = Cause("parameters", says, fix, Message("", ""), line=subject.line)
     return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
@@ -323,8 +323,8 @@ def _verdict(subject: Subject, exercise: Exercise, status: Any, trial: Trial, **
                 if convention.name is not None and _is_in_effect(convention, trial, usual)
             ),
             *trial.call.notes,
-            *(() if trial.decimals is None else (ROUNDS.filled(decimals=trial.decimals),)),
-            *(NOT_JUDGED.filled(beyond=beyond) for beyond in refused.values() if beyond.en),
+            *(() if trial.decimals is None else (ROUNDS.format(decimals=trial.decimals),)),
+            *(NOT_JUDGED.format(beyond=beyond) for beyond in refused.values() if beyond.en),
         )
     )
     return Verdict(

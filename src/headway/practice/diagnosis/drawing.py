@@ -21,7 +21,7 @@ from headway.arrays import from_numpy, to_numpy
 from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 GRID, HALVINGS = 24, 24
 """How many intervals of [0, 1) are looked at, and how often each that holds a change is halved."""
@@ -29,7 +29,7 @@ GRID, HALVINGS = 24, 24
 SILENT = numpy.random.default_rng(0)
 GENERATORS = (numpy.random.Generator, numpy.random.RandomState, random.Random)
 
-DRAWS = Words("it draws a token; what was checked is the probability of each", "它随机抽取一个词；检查的是每个词被抽中的概率")
+DRAWS = Message("it draws a token; what was checked is the probability of each", "它随机抽取一个词；检查的是每个词被抽中的概率")
 
 
 @dataclass
@@ -136,7 +136,7 @@ class DrawnCall(Call):
         return self._by_weights(inputs, first) if self.spy.weights else self._by_numbers(inputs)
 
     @property
-    def notes(self) -> tuple[Words, ...]:
+    def notes(self) -> tuple[Message, ...]:
         """That it draws."""
         return (DRAWS,) if self.has_drawn else ()
 

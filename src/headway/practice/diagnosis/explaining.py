@@ -14,13 +14,13 @@ from headway.practice.diagnosis.naming import candidates, names_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, ask, num_numbers
 from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
+from headway.practice.message import Message
 from headway.practice.verdict import Cause
-from headway.practice.words import Words
 
 PAIRS_SECONDS = 0.6
 """How long two mistakes at once are searched for, of this process's own work; what is not found by then is called unknown."""
 
-PROVED = Words(
+PROVED = Message(
     "on all {count} probes your answers are exactly those of the definition with this done your way; put right, they match",
     "在全部 {count} 个探针上，你的输出与“只把这一处换成你的写法”的定义完全一致；改正后即与定义相同",
 )
@@ -55,7 +55,7 @@ def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
             yield _explanation(subject, trial, (mistake,), says)
 
 
-def _recovered(recovery: Recovery, trial: Trial) -> tuple[Mistake, Words] | None:
+def _recovered(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
     """The number that the function uses as a mistake in its step, with what it equals; None where it is right or cannot be read."""
     said = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
     asked = (id(recovery), id(trial.call.binding), said)
@@ -68,7 +68,7 @@ def _recovered(recovery: Recovery, trial: Trial) -> tuple[Mistake, Words] | None
     return trial.known[asked][2]
 
 
-def _read_off(recovery: Recovery, trial: Trial) -> tuple[Mistake, Words] | None:
+def _read_off(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
     try:
         measured = recovery.measure(lambda inputs: ask(trial.call, trial.conventions, inputs))
     except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):  # it may answer anything at all
@@ -89,7 +89,7 @@ def _read_off(recovery: Recovery, trial: Trial) -> tuple[Mistake, Words] | None:
             return number
         return next(value for name, value in candidates(sizes).items() if name == names[0])
 
-    says = recovery.says.filled(
+    says = recovery.says.format(
         value=f"{number:.4g}",
         names=" = " + " = ".join(names[:2]) if names else "",
         right=f"{recovery.right(inputs):.4g}",
@@ -136,22 +136,22 @@ def _may_explain(trial: Trial, asked: Sequence[tuple[Probe, Any]], pair: tuple[M
     return True
 
 
-def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...], says: Words | None = None) -> Explanation:
+def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...], says: Message | None = None) -> Explanation:
     first = mistakes[0]
     words = says or _together([mistake.says for mistake in mistakes])
     cause = Cause(
         name=" + ".join(mistake.said_as or mistake.name for mistake in mistakes),
         says=words,
         fix=_together([mistake.fix for mistake in mistakes]),
-        proof=PROVED.filled(count=len(trial.probes)),
+        proof=PROVED.format(count=len(trial.probes)),
         hides=first.hides if len(mistakes) == 1 else None,
         line=subject.line_of(first.pattern),
     )
     return Explanation(trial, mistakes, cause)
 
 
-def _together(words: Sequence[Words]) -> Words:
-    return Words(
+def _together(words: Sequence[Message]) -> Message:
+    return Message(
         "; and ".join(each.en for each in words),
         "；并且".join(f" {each.zh}" if each.zh[:1].isascii() else each.zh for each in words).strip(),
     )

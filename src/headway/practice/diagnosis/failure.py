@@ -10,17 +10,19 @@ from types import TracebackType
 from headway.practice.diagnosis.patience import TookTooLongError
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Probe
+from headway.practice.message import Message
 from headway.practice.verdict import Cause
-from headway.practice.words import Words
 
-THE_FILE = Words("the file", "文件")
-RETURN_SOON = Words("functions are called many times on small arrays: each call must return", "函数会在小数组上被多次调用：每次都必须返回")
-ENDS_THE_PROCESS = Words("it ends the whole process (exit, quit, or a crash)", "它结束了整个进程（exit、quit 或崩溃）")
+THE_FILE = Message("the file", "文件")
+RETURN_SOON = Message(
+    "functions are called many times on small arrays: each call must return", "函数会在小数组上被多次调用：每次都必须返回"
+)
+ENDS_THE_PROCESS = Message("it ends the whole process (exit, quit, or a crash)", "它结束了整个进程（exit、quit 或崩溃）")
 TOO_SLOW = Cause(
     "too_slow",
-    Words("it did not come back in time: an endless loop?", "没有在限定时间内返回：是不是死循环？"),
+    Message("it did not come back in time: an endless loop?", "没有在限定时间内返回：是不是死循环？"),
     RETURN_SOON,
-    Words("", ""),
+    Message("", ""),
 )
 
 
@@ -33,11 +35,11 @@ def explain(error: BaseException, subject: Subject, probe: Probe | None = None) 
     text = _line(subject, line)
     shapes = _shapes_in(text, frame) if frame else ""
     said = f"{type(error).__name__}: {error}"
-    says = Words(
+    says = Message(
         f"it raises {said}" + (f", in `{text}`" if text else "") + (f", where {shapes}" if shapes else ""),
         f"它抛出 {said}" + (f"，位于 `{text}`" if text else "") + (f"，其中 {shapes}" if shapes else ""),
     )
-    return Cause(f"raises_{type(error).__name__}", says, _advice(error, probe), Words("", ""), line=line)
+    return Cause(f"raises_{type(error).__name__}", says, _advice(error, probe), Message("", ""), line=line)
 
 
 def _own_frame(error: BaseException, subject: Subject) -> TracebackType | None:
@@ -65,13 +67,13 @@ def _shapes_in(text: str, frame: TracebackType) -> str:
     return ", ".join(f"{name} {tuple(known[name].shape)}" for name in names if hasattr(known.get(name), "shape"))
 
 
-def _advice(error: BaseException, probe: Probe | None) -> Words:
+def _advice(error: BaseException, probe: Probe | None) -> Message:
     shapes = ", ".join(f"{name} {value.shape}" for name, value in probe.inputs.items() if hasattr(value, "shape")) if probe else ""
     if isinstance(error, NameError):
-        return Words("define that name, or import it", "先定义或导入这个名字")
+        return Message("define that name, or import it", "先定义或导入这个名字")
     if isinstance(error, NotImplementedError):
-        return Words("write the body", "写出函数体")
-    return Words(f"it was called with {shapes}; make every step fit these shapes", f"调用时的输入为 {shapes}；让每一步都适合这些形状")
+        return Message("write the body", "写出函数体")
+    return Message(f"it was called with {shapes}; make every step fit these shapes", f"调用时的输入为 {shapes}；让每一步都适合这些形状")
 
 
 def last_line(error: BaseException, path: str) -> int | None:

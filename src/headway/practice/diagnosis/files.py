@@ -18,8 +18,8 @@ from headway.practice.diagnosis.patience import patience
 from headway.practice.diagnosis.subject import Subject, subjects_of
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise, exercises
+from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
-from headway.practice.words import Words
 
 NAMING_SECONDS = 0.5
 """How long a statement may take that names a value, in a file that is not run as a whole."""
@@ -128,19 +128,21 @@ def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:
     line = error.lineno if isinstance(error, SyntaxError) else last_line(error, str(path))
     written = text.splitlines()[line - 1].strip() if line and line <= len(text.splitlines()) else ""
     where = f" in `{written}`" if written else ""
-    says = Words(f"{type(error).__name__}: {error}{where}", f"{type(error).__name__}：{error}" + (f"，位于 `{written}`" if written else ""))
-    cause = Cause(f"raises_{type(error).__name__}", says, _advice(error), Words("", ""), line=line)
+    says = Message(
+        f"{type(error).__name__}: {error}{where}", f"{type(error).__name__}：{error}" + (f"，位于 `{written}`" if written else "")
+    )
+    cause = Cause(f"raises_{type(error).__name__}", says, _advice(error), Message("", ""), line=line)
     return Verdict(path.name, "file", line or 1, "could not run", (cause,), title=THE_FILE)
 
 
-def _advice(error: BaseException) -> Words:
+def _advice(error: BaseException) -> Message:
     if isinstance(error, ModuleNotFoundError):
-        return Words(f"install it: pip install {error.name}", f"请先安装：pip install {error.name}")
+        return Message(f"install it: pip install {error.name}", f"请先安装：pip install {error.name}")
     if isinstance(error, SyntaxError) and "default" in str(error.msg):
-        return Words("put parameters with a default behind those without", "有默认值的参数要放在没有默认值的参数之后")
+        return Message("put parameters with a default behind those without", "有默认值的参数要放在没有默认值的参数之后")
     if isinstance(error, NameError):
-        return Words("define that name, or import it", "先定义或导入这个名字")
-    return Words(
+        return Message("define that name, or import it", "先定义或导入这个名字")
+    return Message(
         'put what is no definition under `if __name__ == "__main__":`; a file that is imported then runs without it',
         '把定义以外的语句放到 `if __name__ == "__main__":` 之下；这样导入文件时不会执行它们',
     )

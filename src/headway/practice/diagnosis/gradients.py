@@ -16,8 +16,8 @@ from headway.practice.diagnosis.compare import floating_arrays
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Inputs
+from headway.practice.message import Message
 from headway.practice.verdict import Cause
-from headway.practice.words import Words
 
 LIBRARIES = ("torch", "jax")
 STEP = 2.0**-7
@@ -34,10 +34,10 @@ WEIGHT_SHARE = 0.02
 
 MEANT_TO = r"no_grad|inference_mode"
 LEAVES = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
-FOR_INFERENCE = Words(
+FOR_INFERENCE = Message(
     "it computes no gradients (no_grad): right for inference, not for training", "它不计算梯度（no_grad）：可用于推理，不能用于训练"
 )
-NOWHERE = Words("", "")
+NOWHERE = Message("", "")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class _Leaf:
     share: float = 1.0
 
 
-def gradient_cause(call: Call, encoded: Inputs) -> Cause | Words | None:
+def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
     """What is wrong with the gradients at these inputs, or what is to be said of them; None where nothing is.
 
     The answers must be right already: their slope then is that of the definition, under whatever convention.
@@ -66,7 +66,7 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Words | None:
     return _of_inputs(call, arguments) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) else None)
 
 
-def _of_inputs(call: Call, arguments: Inputs) -> Cause | Words | None:
+def _of_inputs(call: Call, arguments: Inputs) -> Cause | Message | None:
     leaves = [_Leaf(name, _off_the_grid(value)) for name, value in _floating(call, arguments)]
     slopes = [_slope(call, arguments, leaves, leaf) for leaf in leaves]
     known = [(leaf, slope) for leaf, slope in zip(leaves, slopes, strict=True) if slope is not None]
@@ -82,7 +82,7 @@ def _of_inputs(call: Call, arguments: Inputs) -> Cause | Words | None:
 
 def _compared(
     call: Call, known: Sequence[tuple[_Leaf, float]], gradients: dict[str, numpy.ndarray | None], size: float
-) -> Cause | Words | None:
+) -> Cause | Message | None:
     wrong = []
     for leaf, slope in known:
         gradient = gradients[leaf.name]
@@ -100,21 +100,21 @@ def _compared(
         return _cause(
             call,
             "gradient_stops",
-            Words(
+            Message(
                 "its answers are right, but no gradient reaches {name}: along one direction the loss rises by {slope} per unit of {first}, "
                 "and its gradient says 0",
                 "结果正确，但梯度传不到 {name}：沿某一方向，{first} 每变化一个单位损失变化 {slope}，而它的梯度是 0",
-            ).filled(**numbers),
+            ).format(**numbers),
             LEAVES,
         )
     return _cause(
         call,
         "gradient_is_wrong",
-        Words(
+        Message(
             "its answers are right, its gradients are not: along one direction the loss rises by {slope} per unit of {first}, "
             "and its gradient says {along}",
             "结果正确，梯度不对：沿某一方向，{first} 每变化一个单位损失变化 {slope}，而它的梯度给出 {along}",
-        ).filled(**numbers),
+        ).format(**numbers),
         LEAVES,
     )
 
@@ -126,18 +126,18 @@ def _raises(call: Call, error: Exception) -> Cause:
     return _cause(
         call,
         "gradient_raises",
-        Words(f"its answers are right, but it cannot be trained through: {said}", f"结果正确，但无法通过它反向传播：{said}"),
+        Message(f"its answers are right, but it cannot be trained through: {said}", f"结果正确，但无法通过它反向传播：{said}"),
         pattern,
     )
 
 
-def _cause(call: Call, name: str, says: Words, pattern: str) -> Cause:
-    fix = Words(
+def _cause(call: Call, name: str, says: Message, pattern: str) -> Cause:
+    fix = Message(
         "stay in the library's own differentiable functions from input to answer: no .detach(), .data, .item(), .numpy(), np.…, "
         "torch.tensor(x) of a tensor, and no change in place",
         "从输入到结果都使用该库可求导的函数：不要用 .detach()、.data、.item()、.numpy()、np.…，不要对张量再用 torch.tensor(x)，也不要原地修改",
     )
-    return Cause(name, says, fix, NOWHERE, Words("without training nothing shows it", "不训练时看不出来"), call.subject.line_of(pattern))
+    return Cause(name, says, fix, NOWHERE, Message("without training nothing shows it", "不训练时看不出来"), call.subject.line_of(pattern))
 
 
 def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarray]]:
@@ -214,7 +214,7 @@ def _torch_gradients_of(answer: Any, leaves: Sequence[Any]) -> list[numpy.ndarra
     return [None if each is None else to_numpy(each) for each in gradients]
 
 
-def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Words | None:
+def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None:
     """The same for what a class of torch holds in parameters; what it holds otherwise no optimiser would find, which is said elsewhere."""
     if call.library != "torch":
         return None

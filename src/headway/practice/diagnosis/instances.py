@@ -19,7 +19,7 @@ from headway.practice.diagnosis.parts import Part
 from headway.practice.diagnosis.slots import Slot, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 CONFIGS = ("config", "cfg", "args", "conf", "hparams", "model_args", "configs")
 DROPOUTS = tuple("dropout drop p p_drop dropout_p dropout_rate drop_rate drop_prob dropout_prob attn_drop attn_dropout attn_pdrop resid_pdrop "
@@ -28,7 +28,7 @@ METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compu
 DROPOUT = 0.5
 """The rate that modules are made with: in eval mode it must change nothing."""
 
-NOT_PARAMETERS = Words(
+NOT_PARAMETERS = Message(
     "its weights are plain arrays, which no optimiser will find: wrap them in nn.Parameter",
     "它的权重只是普通张量，优化器找不到：请用 nn.Parameter 包起来",
 )
@@ -126,7 +126,7 @@ class InstanceCall(Call):
         ]
 
     @property
-    def notes(self) -> tuple[Words, ...]:
+    def notes(self) -> tuple[Message, ...]:
         """What its fused weights hold, and whether an optimiser would find them."""
         instance = next(iter(self.made.values()), None)
         is_lost = any(not slot.is_parameter for slot in (self.held_by(instance) if instance is not None else ()))

@@ -20,8 +20,8 @@ from headway.practice.diagnosis.diagnose import diagnose, right_as_it_is
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
+from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
-from headway.practice.words import Words
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Ve
         return replace(again, status="wrong", causes=(_cause([each.subject for each in curable]),))
     if again.status == "wrong":  # its own mistake shows only once the other is put right
         names = ", ".join(each.subject.name for each in curable)
-        own = replace(again.causes[0], proof=ONCE_RIGHT.filled(name=names))
-        return replace(again, causes=(own, *again.causes[1:]), notes=(*again.notes, WRONG_TOO.filled(name=names)))
+        own = replace(again.causes[0], proof=ONCE_RIGHT.format(name=names))
+        return replace(again, causes=(own, *again.causes[1:]), notes=(*again.notes, WRONG_TOO.format(name=names)))
     return diagnose(subject, exercise)
 
 
@@ -115,8 +115,8 @@ def _once_repaired(subject: Subject, exercise: Exercise, faults: Sequence[Judged
 
 
 BECAUSE = "because_of_"
-WRONG_TOO = Words("{name}, which it calls, is wrong too", "它调用的 {name} 也有错")
-ONCE_RIGHT = Words("with {name} put right, this alone remains", "把 {name} 改正之后，只剩下这一处")
+WRONG_TOO = Message("{name}, which it calls, is wrong too", "它调用的 {name} 也有错")
+ONCE_RIGHT = Message("with {name} put right, this alone remains", "把 {name} 改正之后，只剩下这一处")
 
 
 def _cause(others: Sequence[Subject]) -> Cause:
@@ -124,9 +124,9 @@ def _cause(others: Sequence[Subject]) -> Cause:
     names_zh = "、".join(other.name for other in others)
     return Cause(
         BECAUSE + "_and_".join(other.name for other in others),
-        Words(f"it is wrong only because {names} {are}", f"它出错只是因为 {names_zh} 有错"),
-        Words(f"put {names} right; nothing is wrong here", f"改正 {names_zh} 即可；这里没有错"),
-        Words(
+        Message(f"it is wrong only because {names} {are}", f"它出错只是因为 {names_zh} 有错"),
+        Message(f"put {names} right; nothing is wrong here", f"改正 {names_zh} 即可；这里没有错"),
+        Message(
             f"with the definition in place of {names}, every answer matches",
             f"用定义替换 {names_zh} 之后，所有输出都一致",
         ),

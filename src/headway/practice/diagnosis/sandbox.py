@@ -20,8 +20,8 @@ from typing import Any
 from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, RETURN_SOON, THE_FILE, TOO_SLOW
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
+from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
-from headway.practice.words import Words
 
 TIMEOUT_SECONDS = 20.0
 MEMORY_BYTES = 3 * 2**30
@@ -32,15 +32,15 @@ ADDRESS_BYTES = 64 * 2**30
 
 AT_IMPORT = Cause(
     "too_slow",
-    Words(
+    Message(
         "it did not come to its end in time: does it train, or loop, when it is imported? Its definitions are checked without the rest",
         "文件没有在限定时间内运行完：导入时是否在训练或循环？以下只检查其中的定义",
     ),
-    Words(
+    Message(
         'put what is no definition under `if __name__ == "__main__":`',
         '把定义以外的语句放到 `if __name__ == "__main__":` 之下',
     ),
-    Words("", ""),
+    Message("", ""),
 )
 
 
@@ -136,10 +136,10 @@ def _cut_off(last: dict[str, Any], child: _Child) -> Verdict:
         name, says = TOO_SLOW.name, TOO_SLOW.says
     elif child.ended_for == "memory":
         gigabytes = MEMORY_BYTES / 2**30
-        name, says = "too_large", Words(f"it took more than {gigabytes:.0f} GiB of memory", f"它占用了超过 {gigabytes:.0f} GiB 的内存")
+        name, says = "too_large", Message(f"it took more than {gigabytes:.0f} GiB of memory", f"它占用了超过 {gigabytes:.0f} GiB 的内存")
     else:
         name, says = "exits", ENDS_THE_PROCESS
-    cause = Cause(name, says, RETURN_SOON, Words("", ""))
+    cause = Cause(name, says, RETURN_SOON, Message("", ""))
     return Verdict(last["subject"], last.get("exercise", "file"), last["line"], "could not run", (cause,))
 
 

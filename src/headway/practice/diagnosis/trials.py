@@ -18,7 +18,7 @@ from headway.practice.diagnosis.instances import instance_calls
 from headway.practice.diagnosis.patience import TookTooLongError
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 CALLS: dict[str | None, type[Call]] = {None: Call, "read": DrawnCall, "likeliest": LikeliestCall}
 PLAIN = Convention()
@@ -63,7 +63,7 @@ class Trial:
         """The trial without the probes where a right function may go wrong, and is told so; nothing is said of those as refused."""
         return replace(self.without({probe.beyond for probe in self.probes if probe.caution is not None}), refused=self.refused)
 
-    def without(self, beyond: Collection[Words | None]) -> Trial:
+    def without(self, beyond: Collection[Message | None]) -> Trial:
         """The trial without the probes of these kinds, all of which a right function may refuse."""
         if not beyond:
             return self

@@ -10,10 +10,10 @@ from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
 from headway.practice.exercises.gradient_descent import coupled, twice
 from headway.practice.exercises.gradient_descent import square as sum_of_squares
+from headway.practice.message import Message
 from headway.practice.recipes import adam as step
 from headway.practice.recipes.adam import BETA1, BETA1_NAMES, BETA2, BETA2_NAMES, EPS, EPS_HAT, EPS_HAT_WORDS, EPS_NAMES, RATE, STEP, update
 from headway.practice.recipes.descent import RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES
-from headway.practice.words import Words
 
 
 def recipe(
@@ -64,54 +64,54 @@ STEPS = {
     "moments": lambda moments, zeros: moments,
 }
 
-INSIDE = Words("a single step does not show it", "只走一步时看不出来")
+INSIDE = Message("a single step does not show it", "只走一步时看不出来")
 
 MISTAKES = (
     *step.MISTAKES,
     Mistake(
         "moments_begun_anew",
         {"moments": lambda moments, zeros: zeros},
-        Words("the moments are set to zero in every step", "每一步都把两个矩清零了"),
-        Words("begin them at zero once, before the loop", "只在循环之前清零一次"),
+        Message("the moments are set to zero in every step", "每一步都把两个矩清零了"),
+        Message("begin them at zero once, before the loop", "只在循环之前清零一次"),
         INSIDE,
         r"zeros|= *0",
     ),
     Mistake(
         "gradient_of_the_start",
         {"look": lambda gradient, point, start: gradient(start)},
-        Words("the gradient is always that at the start", "梯度始终取自起点"),
-        Words("compute the gradient inside the loop, at the point of the moment", "在循环内、对当前点重新计算梯度"),
+        Message("the gradient is always that at the start", "梯度始终取自起点"),
+        Message("compute the gradient inside the loop, at the point of the moment", "在循环内、对当前点重新计算梯度"),
         INSIDE,
         r"grad",
     ),
     Mistake(
         "one_step_too_few",
         {"num": lambda num_steps: num_steps - 1},
-        Words("it takes one step less than asked", "比要求的少走了一步"),
-        Words("use range(1, num_steps + 1)", "使用 range(1, num_steps + 1)"),
+        Message("it takes one step less than asked", "比要求的少走了一步"),
+        Message("use range(1, num_steps + 1)", "使用 range(1, num_steps + 1)"),
         None,
         r"range",
     ),
     Mistake(
         "one_step_too_many",
         {"num": lambda num_steps: num_steps + 1},
-        Words("it takes one step more than asked", "比要求的多走了一步"),
-        Words("use range(1, num_steps + 1)", "使用 range(1, num_steps + 1)"),
+        Message("it takes one step more than asked", "比要求的多走了一步"),
+        Message("use range(1, num_steps + 1)", "使用 range(1, num_steps + 1)"),
         None,
         r"range",
     ),
     Mistake(
         "returned_inside_the_loop",
         {"num": lambda num_steps: min(num_steps, 1)},
-        Words("it takes one step alone: the return stands inside the loop", "只走了一步：return 写在了循环里面"),
-        Words("return behind the loop", "把 return 移到循环之后"),
+        Message("it takes one step alone: the return stands inside the loop", "只走了一步：return 写在了循环里面"),
+        Message("return behind the loop", "把 return 移到循环之后"),
         INSIDE,
         r"return",
     ),
 )
 
-POINTS = Words("points of more than one number", "多于一个数的点")
-QUIET = Words("", "")
+POINTS = Message("points of more than one number", "多于一个数的点")
+QUIET = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -146,7 +146,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="adam",
-    title=Words("Adam", "Adam"),
+    title=Message("Adam", "Adam"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -170,9 +170,9 @@ EXERCISE = Exercise(
     conventions=((Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)), tuple(RETURNS)),
     equation="mean, square and point as in adam_step, for t = 1, 2, …",
     hints=(
-        Words("Begin both moments at zero, before the loop.", "两个矩在循环之前置零。"),
-        Words("Count the steps from 1.", "步数从 1 开始计。"),
-        Words(
+        Message("Begin both moments at zero, before the loop.", "两个矩在循环之前置零。"),
+        Message("Count the steps from 1.", "步数从 1 开始计。"),
+        Message(
             "for t in range(1, num_steps + 1): update the moments, correct copies of them, step",
             "for t in range(1, num_steps + 1)：更新两个矩，修正副本，走一步",
         ),

@@ -9,6 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Recovery, Role
+from headway.practice.message import Message
 from headway.practice.recipes.adam import (
     BETA1,
     BETA1_NAMES,
@@ -24,7 +25,6 @@ from headway.practice.recipes.adam import (
     USE,
     update,
 )
-from headway.practice.words import Words
 
 
 def recipe(
@@ -137,7 +137,7 @@ def _beta(which: int) -> Any:
     return measure
 
 
-def _beta_recovery(which: int, says: Words) -> Recovery:
+def _beta_recovery(which: int, says: Message) -> Recovery:
     name = f"beta{which}"
     step = "mean" if which == 1 else "square"
 
@@ -157,7 +157,7 @@ def _beta_recovery(which: int, says: Words) -> Recovery:
         right=lambda inputs: inputs[name],
         right_name=name,
         says=says,
-        fix=Words("use the betas that are given", "使用给定的 beta"),
+        fix=Message("use the betas that are given", "使用给定的 beta"),
         pattern=rf"{name}|b{which}|0\.9",
     )
 
@@ -171,7 +171,7 @@ RECOVERIES = (
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Words(
+        says=Message(
             "the first step is {value}{names} times the learning rate long; it must be {right}",
             "第一步的长度是学习率的 {value}{names} 倍；应为 {right} 倍",
         ),
@@ -186,7 +186,7 @@ RECOVERIES = (
         sizes=lambda inputs: {"eps": float(inputs["eps"])},
         right=lambda inputs: float(inputs["eps"]),
         right_name="eps",
-        says=Words(
+        says=Message(
             "the number beside your root is {value}{names}; it must be {right} = {right_name}",
             "加在根号旁边的数是 {value}{names}；应为 {right} = {right_name}",
         ),
@@ -195,22 +195,22 @@ RECOVERIES = (
     ),
     _beta_recovery(
         1,
-        Words(
+        Message(
             "your mean keeps {value}{names} of what it was; it must keep {right} = {right_name}",
             "一阶矩保留了 {value}{names} 的旧值；应保留 {right} = {right_name}",
         ),
     ),
     _beta_recovery(
         2,
-        Words(
+        Message(
             "your square keeps {value}{names} of what it was; it must keep {right} = {right_name}",
             "二阶矩保留了 {value}{names} 的旧值；应保留 {right} = {right_name}",
         ),
     ),
 )
 
-ARRAYS = Words("arrays, only single numbers", "数组，只接受单个数")
-QUIET = Words("", "")
+ARRAYS = Message("arrays, only single numbers", "数组，只接受单个数")
+QUIET = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -276,7 +276,7 @@ def _point_alone(answer: Any, inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="adam_step",
-    title=Words("a step of Adam", "Adam 的一步"),
+    title=Message("a step of Adam", "Adam 的一步"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -300,27 +300,31 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Words("your t counts from 0, and is raised by 1 inside", "你的 t 从 0 开始，在函数内部加 1"), _from_zero, role="step"
+                Message("your t counts from 0, and is raised by 1 inside", "你的 t 从 0 开始，在函数内部加 1"), _from_zero, role="step"
             ),
         ),
         (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)),
         (
             Convention(),
             Convention(
-                Words("it returns the point alone; the moments were not checked", "它只返回点；没有检查两个矩"),
+                Message("it returns the point alone; the moments were not checked", "它只返回点；没有检查两个矩"),
                 decode=_point_alone,
                 steps={"answer": lambda point, mean, square: point},
             ),
-            Convention(Words("it returns mean, square and point in this order", "它依次返回一阶矩、二阶矩和点"), decode=_in_order(2, 0, 1)),
-            Convention(Words("it returns point, mean, square, and more", "它返回点、一阶矩、二阶矩以及其他值"), decode=_in_order(0, 1, 2)),
+            Convention(
+                Message("it returns mean, square and point in this order", "它依次返回一阶矩、二阶矩和点"), decode=_in_order(2, 0, 1)
+            ),
+            Convention(
+                Message("it returns point, mean, square, and more", "它返回点、一阶矩、二阶矩以及其他值"), decode=_in_order(0, 1, 2)
+            ),
         ),
     ),
     recoveries=RECOVERIES,
     equation="point ← point - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
     hints=(
-        Words("Keep two running averages: of the gradient, and of its square.", "维护两个滑动平均：梯度的，以及梯度平方的。"),
-        Words("They begin at zero, so divide them by 1 - beta**t.", "它们从零开始，所以要除以 1 - beta**t。"),
-        Words(
+        Message("Keep two running averages: of the gradient, and of its square.", "维护两个滑动平均：梯度的，以及梯度平方的。"),
+        Message("They begin at zero, so divide them by 1 - beta**t.", "它们从零开始，所以要除以 1 - beta**t。"),
+        Message(
             "point - learning_rate * mean_hat / (np.sqrt(square_hat) + eps)",
             "point - learning_rate * mean_hat / (np.sqrt(square_hat) + eps)",
         ),

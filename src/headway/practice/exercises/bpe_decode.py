@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.message import Message
 from headway.practice.recipes.byte_pairs import in_ids, vocabulary
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, ids: Any, vocab: Any, **rest: Any) -> Any:
@@ -37,83 +37,83 @@ MISTAKES = (
     Mistake(
         "each_token_read_alone",
         {"read": _each("replace")},
-        Words(
+        Message(
             "each token is read as UTF-8 by itself: a character whose bytes lie in two tokens becomes U+FFFD (�)",
             "逐个词元按 UTF-8 解码：字节分属两个词元的字符会变成 U+FFFD（�）",
         ),
-        Words(
+        Message(
             'join the bytes first: b"".join(tokens).decode("utf-8", errors="replace")',
             '先拼接字节：b"".join(tokens).decode("utf-8", errors="replace")',
         ),
-        hides=Words("plain letters never lie in two tokens", "普通字母不会被拆到两个词元中"),
+        hides=Message("plain letters never lie in two tokens", "普通字母不会被拆到两个词元中"),
         pattern=r"decode",
     ),
     Mistake(
         "each_token_read_alone_and_dropped",
         {"read": _each("ignore")},
-        Words(
+        Message(
             "each token is read as UTF-8 by itself, and what is incomplete is dropped: characters vanish whose bytes lie in two tokens",
             "逐个词元按 UTF-8 解码，不完整的被丢弃：字节分属两个词元的字符会消失",
         ),
-        Words(
+        Message(
             'join the bytes first: b"".join(tokens).decode("utf-8", errors="replace")',
             '先拼接字节：b"".join(tokens).decode("utf-8", errors="replace")',
         ),
-        hides=Words("plain letters never lie in two tokens", "普通字母不会被拆到两个词元中"),
+        hides=Message("plain letters never lie in two tokens", "普通字母不会被拆到两个词元中"),
         pattern=r"decode",
     ),
     Mistake(
         "read_as_latin_1",
         {"read": lambda tokens: b"".join(tokens).decode("latin-1")},
-        Words(
+        Message(
             "bytes are read as one character each (latin-1, chr): é comes out as Ã©", "每个字节当成了一个字符（latin-1、chr）：é 变成了 Ã©"
         ),
-        Words('decode("utf-8")', '使用 decode("utf-8")'),
-        hides=Words("plain letters are the same in both", "普通字母在两者中相同"),
+        Message('decode("utf-8")', '使用 decode("utf-8")'),
+        hides=Message("plain letters are the same in both", "普通字母在两者中相同"),
         pattern=r"latin|chr\(",
     ),
     Mistake(
         "joined_with_spaces",
         {"read": lambda tokens: b" ".join(tokens).decode("utf-8", errors="replace")},
-        Words("tokens are joined with spaces: spaces are part of the tokens already", "词元之间加了空格：空格本来就包含在词元里"),
-        Words('join with nothing: b"".join(…)', '不加任何分隔：b"".join(…)'),
+        Message("tokens are joined with spaces: spaces are part of the tokens already", "词元之间加了空格：空格本来就包含在词元里"),
+        Message('join with nothing: b"".join(…)', '不加任何分隔：b"".join(…)'),
         pattern=r"join",
     ),
     Mistake(
         "bytes_returned",
         {"read": lambda tokens: b"".join(tokens)},
-        Words("bytes come back, not text", "返回的是字节，而不是文本"),
-        Words('decode them: .decode("utf-8", errors="replace")', '应解码：.decode("utf-8", errors="replace")'),
+        Message("bytes come back, not text", "返回的是字节，而不是文本"),
+        Message('decode them: .decode("utf-8", errors="replace")', '应解码：.decode("utf-8", errors="replace")'),
         pattern=r"return",
     ),
     Mistake(
         "invalid_bytes_dropped",
         {"read": lambda tokens: b"".join(tokens).decode("utf-8", errors="ignore")},
-        Words("bytes that are no UTF-8 are dropped without a trace", "不是 UTF-8 的字节被悄悄丢弃"),
-        Words('say errors="replace": they become U+FFFD', '使用 errors="replace"：它们会变成 U+FFFD'),
-        hides=Words("whole texts are read rightly", "完整的文本能正确解码"),
+        Message("bytes that are no UTF-8 are dropped without a trace", "不是 UTF-8 的字节被悄悄丢弃"),
+        Message('say errors="replace": they become U+FFFD', '使用 errors="replace"：它们会变成 U+FFFD'),
+        hides=Message("whole texts are read rightly", "完整的文本能正确解码"),
         pattern=r"ignore",
     ),
     Mistake(
         "backwards",
         {"tokens": lambda tokens: tokens[::-1]},
-        Words("the tokens are joined in the opposite order", "词元按相反的顺序拼接"),
-        Words("keep their order", "保持顺序"),
+        Message("the tokens are joined in the opposite order", "词元按相反的顺序拼接"),
+        Message("keep their order", "保持顺序"),
         pattern=r"-1|revers",
     ),
     Mistake(
         "repetitions_lost",
         {"tokens": lambda tokens: list(dict.fromkeys(tokens))},
-        Words("tokens that occur again are left out", "重复出现的词元被去掉了"),
-        Words("go through the ids one by one", "逐个处理 id"),
+        Message("tokens that occur again are left out", "重复出现的词元被去掉了"),
+        Message("go through the ids one by one", "逐个处理 id"),
         pattern=r"set|dict| in vocab",
     ),
     Mistake(
         "stripped",
         {"read": lambda tokens: whole(tokens).strip()},
-        Words("spaces at the ends are lost", "首尾的空格丢失了"),
-        Words("return the text as it is", "原样返回文本"),
-        hides=Words("texts that neither begin nor end with a space do not show it", "首尾没有空格的文本看不出来"),
+        Message("spaces at the ends are lost", "首尾的空格丢失了"),
+        Message("return the text as it is", "原样返回文本"),
+        hides=Message("texts that neither begin nor end with a space do not show it", "首尾没有空格的文本看不出来"),
         pattern=r"strip",
     ),
 )
@@ -140,7 +140,7 @@ VOCABS = (
     Convention(encode=_as_merges, role="merges"),
     Convention(encode=lambda inputs: _as_merges(inputs) | {"vocab": inputs["vocab"]}, role="merges"),
 )
-INVALID = Words("bytes that are no UTF-8", "不是 UTF-8 的字节")
+INVALID = Message("bytes that are no UTF-8", "不是 UTF-8 的字节")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -157,7 +157,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="bpe_decode",
-    title=Words("decoding byte pairs", "字节对编码（解码）"),
+    title=Message("decoding byte pairs", "字节对编码（解码）"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -173,9 +173,11 @@ EXERCISE = Exercise(
     conventions=(VOCABS,),
     equation='b"".join(vocab[id] for id in ids).decode("utf-8", errors="replace")',
     hints=(
-        Words("A token is bytes, not text: one character may lie in several tokens.", "词元是字节而不是文本：一个字符可能分在多个词元中。"),
-        Words("Join all bytes first, then read them as UTF-8, once.", "先拼接所有字节，再一次性按 UTF-8 解码。"),
-        Words(
+        Message(
+            "A token is bytes, not text: one character may lie in several tokens.", "词元是字节而不是文本：一个字符可能分在多个词元中。"
+        ),
+        Message("Join all bytes first, then read them as UTF-8, once.", "先拼接所有字节，再一次性按 UTF-8 解码。"),
+        Message(
             'b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")',
             'b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")',
         ),

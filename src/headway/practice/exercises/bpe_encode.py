@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.message import Message
 from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, merged, pair_of, ranks, vocabulary
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, text: str, merges: Any, vocab: Any = None, special_tokens: Any = None, **rest: Any) -> Any:
@@ -88,57 +88,57 @@ MISTAKES = (
     Mistake(
         "first_match_merged",
         {"join": _first_match},
-        Words(
+        Message(
             "the first pair from the left that can be merged is merged, not the one that was learned first",
             "合并的是从左边起第一个可合并的对，而不是最先学到的那个",
         ),
-        Words(
+        Message(
             "merge the pair of the lowest rank: min(pairs, key=lambda pair: merges.get(pair, inf))",
             "合并排名最靠前的对：min(pairs, key=lambda pair: merges.get(pair, inf))",
         ),
-        hides=Words("short words often come out the same", "短词的结果常常相同"),
+        hides=Message("short words often come out the same", "短词的结果常常相同"),
         pattern=LOOP,
     ),
     Mistake(
         "last_learned_merged_first",
         {"join": _highest_first},
-        Words("the pair that was learned last is merged first", "先合并了最后学到的对"),
-        Words("merge the pair of the lowest rank (min, not max)", "合并排名最靠前的对（用 min，而不是 max）"),
+        Message("the pair that was learned last is merged first", "先合并了最后学到的对"),
+        Message("merge the pair of the lowest rank (min, not max)", "合并排名最靠前的对（用 min，而不是 max）"),
         pattern=LOOP,
     ),
     Mistake(
         "longest_token_taken",
         {"join": _longest_match},
-        Words(
+        Message(
             "the longest token of the vocabulary that fits is taken from the left (as WordPiece does); merges are not followed",
             "从左边起取词表中能匹配的最长词元（WordPiece 的做法），没有按合并规则进行",
         ),
-        Words("follow the merges in the order in which they were learned", "按学到的顺序进行合并"),
-        hides=Words("most words come out the same", "大多数词的结果相同"),
+        Message("follow the merges in the order in which they were learned", "按学到的顺序进行合并"),
+        hides=Message("most words come out the same", "大多数词的结果相同"),
         pattern=LOOP,
     ),
     Mistake(
         "most_frequent_merged",
         {"join": _most_frequent_first},
-        Words(
+        Message(
             "the pair that is most frequent in this text is merged; the order was fixed in training",
             "合并的是在这段文本中最频繁的对；顺序在训练时就已确定",
         ),
-        Words("merge the pair of the lowest rank", "合并排名最靠前的对"),
+        Message("merge the pair of the lowest rank", "合并排名最靠前的对"),
         pattern=LOOP,
     ),
     Mistake(
         "one_merge_only",
         {"join": _one_merge},
-        Words("a single merge is made, then it stops", "只做了一次合并就停止了"),
-        Words("go on until no pair of the text is in merges", "一直合并到没有可合并的对为止"),
+        Message("a single merge is made, then it stops", "只做了一次合并就停止了"),
+        Message("go on until no pair of the text is in merges", "一直合并到没有可合并的对为止"),
         pattern=r"return|break|if ",
     ),
     Mistake(
         "nothing_merged",
         {"join": lambda word, rank: word},
-        Words("nothing is merged: there is one token per byte", "没有合并：每个字节一个词元"),
-        Words("apply the merges", "应进行合并"),
+        Message("nothing is merged: there is one token per byte", "没有合并：每个字节一个词元"),
+        Message("apply the merges", "应进行合并"),
         pattern=r"return|encode",
     ),
     Mistake(
@@ -148,12 +148,12 @@ MISTAKES = (
             "join": lambda word, rank: _joined_text(word, rank),
             "number": lambda token, known: _code(token, known),
         },
-        Words(
+        Message(
             "text is taken apart into characters (ord), not into bytes: é is one number, and 🙂 one beyond the vocabulary",
             "文本被拆成了字符（ord）而不是字节：é 成了一个数，🙂 则超出词表",
         ),
-        Words('start from list(text.encode("utf-8"))', '从 list(text.encode("utf-8")) 开始'),
-        hides=Words("plain letters are one byte each", "普通字母都是一个字节"),
+        Message('start from list(text.encode("utf-8"))', '从 list(text.encode("utf-8")) 开始'),
+        hides=Message("plain letters are one byte each", "普通字母都是一个字节"),
         pattern=r"ord\(|list\(",
     ),
     Mistake(
@@ -162,8 +162,8 @@ MISTAKES = (
             "number": lambda token, known: known[token[::-1]] if token[::-1] in known else known[token],
             "cut": lambda text: [text[::-1]] if text else [],
         },
-        Words("the tokens come out in the opposite order", "词元的顺序颠倒了"),
-        Words("keep the order of the text", "保持文本的顺序"),
+        Message("the tokens come out in the opposite order", "词元的顺序颠倒了"),
+        Message("keep the order of the text", "保持文本的顺序"),
         pattern=r"-1|revers|insert",
     ),
 )
@@ -227,14 +227,14 @@ VOCABS = (
 GIVEN = (
     Convention(decode=_numbered),
     Convention(
-        Words("it takes bytes", "它接收字节"),
+        Message("it takes bytes", "它接收字节"),
         lambda inputs: inputs | {"text": inputs["text"].encode("utf-8")},
         decode=_numbered,
         role="text",
         named=r"byte",
     ),
     Convention(
-        Words("it takes bytes as numbers", "它接收以数字表示的字节"),
+        Message("it takes bytes as numbers", "它接收以数字表示的字节"),
         lambda inputs: inputs | {"text": list(inputs["text"].encode("utf-8"))},
         decode=_numbered,
         role="text",
@@ -244,7 +244,7 @@ GIVEN = (
 CUTS = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "it cuts the text into words first, as GPT-2 does, and merges within them", "它先像 GPT-2 那样把文本切成单词，只在单词内部合并"
         ),
         steps={"cut": cut},
@@ -252,7 +252,7 @@ CUTS = (
     ),
 )
 
-NONE = Words("an empty text", "空文本")
+NONE = Message("an empty text", "空文本")
 
 
 def pairs(*texts: str) -> list[tuple[bytes, bytes]]:
@@ -283,7 +283,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="bpe_encode",
-    title=Words("encoding by byte pairs", "字节对编码（编码）"),
+    title=Message("encoding by byte pairs", "字节对编码（编码）"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -299,12 +299,12 @@ EXERCISE = Exercise(
     conventions=(VOCABS, MERGES, GIVEN, CUTS),
     equation="while a pair of the text is in merges: merge the one that was learned first",
     hints=(
-        Words("Begin with the bytes; look at all pairs that stand beside each other now.", "从字节开始；看当前所有相邻的对。"),
-        Words(
+        Message("Begin with the bytes; look at all pairs that stand beside each other now.", "从字节开始；看当前所有相邻的对。"),
+        Message(
             "Of those that are in merges take the one of the lowest rank, merge it everywhere, and look again.",
             "在可合并的对中取排名最靠前的，在各处合并，然后再看。",
         ),
-        Words(
+        Message(
             "pair = min(pairs, key=lambda p: merges.get(p, inf)); if pair not in merges: break; ids = merge(ids, pair, merges[pair])",
             "pair = min(pairs, key=lambda p: merges.get(p, inf)); if pair not in merges: break; ids = merge(ids, pair, merges[pair])",
         ),

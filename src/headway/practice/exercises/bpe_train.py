@@ -12,8 +12,8 @@ from typing import Any
 
 from headway import files
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.message import Message
 from headway.practice.recipes.byte_pairs import GPT2_CUT, as_bytes, as_characters, counted, cut, pair_of, ranks, read_merges
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, text: str, num_merges: int, special_tokens: Any = None, **rest: Any) -> Any:
@@ -92,17 +92,19 @@ STEPS: dict[str, Step] = {
     "merge": pair_of,
 }
 
-ASCII = Words("a text of plain letters does not show it", "只有普通字母的文本看不出来")
+ASCII = Message("a text of plain letters does not show it", "只有普通字母的文本看不出来")
 
 MISTAKES = (
     Mistake(
         "characters_not_bytes",
         {"symbols": as_characters},
-        Words(
+        Message(
             "text is taken apart into characters, not into bytes: é and 🙂 are one symbol each, and others will be unknown",
             "文本被拆成了字符而不是字节：é 与 🙂 各是一个符号，其他字符则会成为未知",
         ),
-        Words('start from text.encode("utf-8"): 256 symbols cover every text', '从 text.encode("utf-8") 开始：256 个符号就能覆盖任何文本'),
+        Message(
+            'start from text.encode("utf-8"): 256 symbols cover every text', '从 text.encode("utf-8") 开始：256 个符号就能覆盖任何文本'
+        ),
         hides=ASCII,
         pattern=r"list\(|for .* in|encode",
     ),
@@ -113,11 +115,11 @@ MISTAKES = (
                 part for part in (re.split("|".join(map(re.escape, specials)), text) if specials else [text]) if part
             ]
         },
-        Words(
+        Message(
             "pairs are merged across the boundaries of words: tokens come out that hold the end of one word and the space before the next",
             "跨越了单词的边界合并：会产生包含前一个词的结尾与下一个词前空格的词元",
         ),
-        Words(
+        Message(
             "cut the text first (GPT-2's pattern), and count and merge within the pieces",
             "先切分文本（GPT-2 的正则），只在每一片内部计数与合并",
         ),
@@ -130,65 +132,65 @@ MISTAKES = (
                 piece for part in (re.split("|".join(map(re.escape, specials)), text) if specials else [text]) for piece in part.split()
             ]
         },
-        Words(
+        Message(
             "the text is cut with split(): spaces are lost, and no token begins with one",
             "用 split() 切分文本：空格丢失，没有以空格开头的词元",
         ),
-        Words("keep the space with the word behind it, as GPT-2's pattern does", "像 GPT-2 的正则那样，把空格留在后面的词上"),
+        Message("keep the space with the word behind it, as GPT-2's pattern does", "像 GPT-2 的正则那样，把空格留在后面的词上"),
         pattern=r"split\(",
     ),
     Mistake(
         "special_tokens_counted",
         {"specials": lambda specials: ()},
-        Words("special tokens are taken apart and counted like any text", "特殊词元像普通文本一样被拆开并计数"),
-        Words("split the text at them first, and leave them out", "先在特殊词元处切开文本，并去掉它们"),
-        hides=Words("texts without special tokens do not show it", "没有特殊词元的文本看不出来"),
+        Message("special tokens are taken apart and counted like any text", "特殊词元像普通文本一样被拆开并计数"),
+        Message("split the text at them first, and leave them out", "先在特殊词元处切开文本，并去掉它们"),
+        hides=Message("texts without special tokens do not show it", "没有特殊词元的文本看不出来"),
         pattern=r"special|split",
     ),
     Mistake(
         "one_round_too_many",
         {"rounds": lambda num_merges: num_merges + 1},
-        Words("one merge too many is made", "多做了一次合并"),
-        Words("there are vocab_size - 256 (and less the special tokens) merges", "合并次数是 vocab_size - 256（再减去特殊词元的个数）"),
+        Message("one merge too many is made", "多做了一次合并"),
+        Message("there are vocab_size - 256 (and less the special tokens) merges", "合并次数是 vocab_size - 256（再减去特殊词元的个数）"),
         pattern=r"range|while|256",
     ),
     Mistake(
         "one_round_too_few",
         {"rounds": lambda num_merges: num_merges - 1},
-        Words("one merge too few is made", "少做了一次合并"),
-        Words("there are vocab_size - 256 (and less the special tokens) merges", "合并次数是 vocab_size - 256（再减去特殊词元的个数）"),
+        Message("one merge too few is made", "少做了一次合并"),
+        Message("there are vocab_size - 256 (and less the special tokens) merges", "合并次数是 vocab_size - 256（再减去特殊词元的个数）"),
         pattern=r"range|while|256",
     ),
     Mistake(
         "least_frequent_merged",
         {"best": lambda counts, merges: min(counts, key=lambda pair: (counts[pair], pair))},
-        Words("the least frequent pair is merged", "合并的是出现最少的对"),
-        Words("take the most frequent", "应取出现最多的"),
+        Message("the least frequent pair is merged", "合并的是出现最少的对"),
+        Message("take the most frequent", "应取出现最多的"),
         pattern=r"min\(|sort",
     ),
     Mistake(
         "counts_not_taken_anew",
         {"left": lambda counts, first, merges: {pair: count for pair, count in first.items() if pair not in merges}},
-        Words(
+        Message(
             "pairs are counted once, at the beginning: merged tokens never merge further", "只在开始时统计一次：合并出的词元不会再参与合并"
         ),
-        Words("count anew after every merge, or bring the counts up to date", "每次合并后重新统计，或更新计数"),
-        hides=Words("the first merge is right", "第一次合并是对的"),
+        Message("count anew after every merge, or bring the counts up to date", "每次合并后重新统计，或更新计数"),
+        hides=Message("the first merge is right", "第一次合并是对的"),
         pattern=r"counts|stats",
     ),
     Mistake(
         "distinct_words_counted_once",
         {"counts": _of_distinct},
-        Words("each distinct word counts once, however often it occurs", "每个不同的单词只计一次，不管出现多少次"),
-        Words("weight a word's pairs by how often the word occurs", "单词中的对要乘以该单词出现的次数"),
+        Message("each distinct word counts once, however often it occurs", "每个不同的单词只计一次，不管出现多少次"),
+        Message("weight a word's pairs by how often the word occurs", "单词中的对要乘以该单词出现的次数"),
         pattern=r"\+= *1|set\(",
     ),
     Mistake(
         "first_place_only",
         {"merge": _first_place_only},
-        Words("only the first place in a word is merged", "每个单词中只合并了第一处"),
-        Words("go on through the whole word", "应处理整个单词"),
-        hides=Words("a pair that occurs once per word does not show it", "每个单词中只出现一次的对看不出来"),
+        Message("only the first place in a word is merged", "每个单词中只合并了第一处"),
+        Message("go on through the whole word", "应处理整个单词"),
+        hides=Message("a pair that occurs once per word does not show it", "每个单词中只出现一次的对看不出来"),
         pattern=r"index|break|replace\(.*1\)",
     ),
 )
@@ -233,19 +235,19 @@ SIZES = (Convention(decode=_merges), Convention(encode=_as_vocab_size, decode=_m
 SOURCES = (
     Convention(),
     Convention(encode=_as_path, role="input_path"),
-    Convention(Words("it takes bytes as numbers", "它接收以数字表示的字节"), _as_ids, role="text", named=r"ids|tokens|bytes"),
-    Convention(Words("it takes a list of texts", "它接收文本的列表"), _as_texts, role="text", named=r"texts|corpus|docs|data|lines"),
+    Convention(Message("it takes bytes as numbers", "它接收以数字表示的字节"), _as_ids, role="text", named=r"ids|tokens|bytes"),
+    Convention(Message("it takes a list of texts", "它接收文本的列表"), _as_texts, role="text", named=r"texts|corpus|docs|data|lines"),
 )
 TIES = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "of equally frequent pairs it merges the one it met first, as minbpe does", "出现次数相同时，它合并最先遇到的对，与 minbpe 相同"
         ),
         steps={"best": first_seen},
     ),
     Convention(
-        Words(
+        Message(
             "of equally frequent pairs it merges the one with the lowest ids, as Hugging Face does",
             "出现次数相同时，它合并 id 最小的对，与 Hugging Face 相同",
         ),
@@ -256,7 +258,7 @@ UNCUT = r"\A(?!(.|\n)*(special_tok|import regex|\bregex\.|\bre\.|findall|findite
 CUTS = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "it does not cut the text into words first, as minbpe's BasicTokenizer: tokens may reach across words",
             "它没有先把文本切成单词（与 minbpe 的 BasicTokenizer 相同）：词元可能跨越单词",
         ),
@@ -265,8 +267,8 @@ CUTS = (
     ),
 )
 
-TIE = Words("", "")
-BROKEN_OTHERWISE = Words(
+TIE = Message("", "")
+BROKEN_OTHERWISE = Message(
     "of equally frequent pairs it merges another than the greatest in bytes (CS336), the first met (minbpe) or the lowest ids (Hugging Face)",
     "出现次数相同时，它的选择既不是字节最大的（CS336），也不是最先遇到的（minbpe），也不是 id 最小的（Hugging Face）",
 )
@@ -275,7 +277,7 @@ ACCENTS = "né né né né né 🙂🙂 🙂🙂 🙂🙂 déjà déjà né"
 
 
 def probes() -> tuple[Probe, ...]:
-    """Words of unlike frequency, letters of several bytes, runs, special tokens; and a text where pairs are equally frequent."""
+    """Message of unlike frequency, letters of several bytes, runs, special tokens; and a text where pairs are equally frequent."""
     return (
         Probe("words", {"text": PLAIN, "num_merges": 3}),
         Probe("more words", {"text": PLAIN, "num_merges": 6}),
@@ -289,7 +291,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="bpe_train",
-    title=Words("training a byte-pair encoding", "训练字节对编码（BPE）"),
+    title=Message("training a byte-pair encoding", "训练字节对编码（BPE）"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -307,15 +309,15 @@ EXERCISE = Exercise(
     conventions=(SIZES, SOURCES, TIES, CUTS),
     equation="merges ← merges + [the most frequent pair], merged everywhere, num_merges times",
     hints=(
-        Words(
+        Message(
             "Begin with the bytes of the text, cut into words; tokens never reach across words.",
             "从文本的字节开始，先切成单词；词元不会跨越单词。",
         ),
-        Words(
+        Message(
             "Each round: count all pairs, take the most frequent, merge it everywhere, and count anew.",
             "每一轮：统计所有的对，取最多的，在各处合并，然后重新统计。",
         ),
-        Words(
+        Message(
             "best = max(counts, key=lambda pair: (counts[pair], pair)); words = [merge(word, best) for word in words]",
             "best = max(counts, key=lambda pair: (counts[pair], pair)); words = [merge(word, best) for word in words]",
         ),

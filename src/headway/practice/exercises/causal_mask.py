@@ -8,8 +8,8 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.message import Message
 from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, additive, fill_recovery, forms, mask_calls
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, query_len: int | None = None, past_len: int = 0, x: Any = None, pad_id: int = 0) -> Any:
@@ -46,17 +46,17 @@ STEPS = {
     "say": lambda allowed: allowed,
 }
 
-USE = Words(
+USE = Message(
     "key j is visible to query i where j <= i: tril(ones((n, n))), or where True hides, triu(ones((n, n)), 1)",
     "当 j <= i 时，键 j 对查询 i 可见：tril(ones((n, n)))；若 True 表示隐藏，则为 triu(ones((n, n)), 1)",
 )
-SQUARE = Words("without a cache, nothing shows", "不用缓存时看不出来")
+SQUARE = Message("without a cache, nothing shows", "不用缓存时看不出来")
 
 MISTAKES = (
     Mistake(
         "diagonal_hidden",
         {"triangle": lambda query_len, past_len: triangle(query_len, past_len, -1)},
-        Words(
+        Message(
             "a position does not see itself: the diagonal is hidden, and the first row sees nothing at all (NaN after softmax)",
             "每个位置看不到自己：对角线被遮住，第一行什么也看不到（softmax 之后是 NaN）",
         ),
@@ -66,16 +66,16 @@ MISTAKES = (
     Mistake(
         "one_later_visible",
         {"triangle": lambda query_len, past_len: triangle(query_len, past_len, 1)},
-        Words("every position sees the one behind it, which it is to predict: one off", "每个位置能看到它要预测的下一个位置：偏了一格"),
+        Message("every position sees the one behind it, which it is to predict: one off", "每个位置能看到它要预测的下一个位置：偏了一格"),
         USE,
-        hides=Words("training looks wonderful: the answer is in view", "训练时损失低得出奇：答案就在眼前"),
+        hides=Message("training looks wonderful: the answer is in view", "训练时损失低得出奇：答案就在眼前"),
         pattern=r"tri[ulq]?|diagonal|<|>|k *=",
     ),
     Mistake(
         "nothing_hidden",
         {"triangle": lambda query_len, past_len: numpy.ones((query_len, query_len + past_len), bool)},
-        Words("later positions are not hidden: every position sees every other", "没有隐藏后面的位置：每个位置都能看到全部"),
-        Words(
+        Message("later positions are not hidden: every position sees every other", "没有隐藏后面的位置：每个位置都能看到全部"),
+        Message(
             "key j is visible to query i where j <= i; a padding mask is joined by `and`, not by `or`",
             "当 j <= i 时，键 j 对查询 i 可见；与填充掩码要用 and 合并，而不是 or",
         ),
@@ -87,7 +87,7 @@ MISTAKES = (
             "triangle": lambda query_len, past_len: numpy.triu(numpy.ones((query_len, query_len + past_len), bool), past_len),
             "say": additive,
         },
-        Words(
+        Message(
             "it is turned around: a position sees itself and what comes behind it, not what came before",
             "方向反了：每个位置看到的是自己与后面，而不是前面",
         ),
@@ -97,11 +97,11 @@ MISTAKES = (
     Mistake(
         "aligned_top_left",
         {"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
-        Words(
+        Message(
             "behind a cache it starts at the top left: the first new query sees the very first key alone",
             "使用缓存时它从左上角对齐：第一个新查询只看得到最早的那个键",
         ),
-        Words(
+        Message(
             "query i stands at position past_len + i: tril(ones((q, k)), k - q)", "查询 i 位于位置 past_len + i：tril(ones((q, k)), k - q)"
         ),
         hides=SQUARE,
@@ -110,19 +110,19 @@ MISTAKES = (
     Mistake(
         "cache_hidden",
         {"keys": lambda allowed, past_len: allowed & (numpy.arange(allowed.shape[1]) >= past_len)},
-        Words("the keys of the cache are hidden from the new queries", "缓存中的键对新查询不可见"),
-        Words("all that came before may be attended to: put zeros (or True) there", "之前的全部可见：在那里填 0（或 True）"),
+        Message("the keys of the cache are hidden from the new queries", "缓存中的键对新查询不可见"),
+        Message("all that came before may be attended to: put zeros (or True) there", "之前的全部可见：在那里填 0（或 True）"),
         hides=SQUARE,
         pattern=r"cat|stack|concat|ones|zeros",
     ),
     Mistake(
         "cache_left_out",
         {"keys": lambda allowed, past_len: allowed[:, past_len:]},
-        Words(
+        Message(
             "it has no columns for the keys of the cache: it is (n, n), not (n, past_len + n)",
             "没有为缓存中的键留出列：形状是 (n, n)，而不是 (n, past_len + n)",
         ),
-        Words("a column for every key: (n, past_len + n)", "每个键一列：(n, past_len + n)"),
+        Message("a column for every key: (n, past_len + n)", "每个键一列：(n, past_len + n)"),
         hides=SQUARE,
         pattern=r"ones|full|tri",
     ),
@@ -197,7 +197,7 @@ TAKES = (
 TOP_LEFT = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "with fewer queries than keys your mask starts at the top left, as torch's is_causal does: right for a first pass, "
             "not behind a cache, where the newest query sits at the newest key",
             "查询少于键时，你的掩码从左上角对齐（与 torch 的 is_causal 相同）：首次前向没有问题，但使用缓存时，最新的查询应对齐最新的键",
@@ -207,9 +207,9 @@ TOP_LEFT = (
     ),
 )
 
-CACHED = Words("fewer queries than keys", "查询少于键的情况")
-PADDED = Words("padding in the sequences", "序列中的填充")
-LEFT = Words(
+CACHED = Message("fewer queries than keys", "查询少于键的情况")
+PADDED = Message("padding in the sequences", "序列中的填充")
+LEFT = Message(
     "padding on the left stays visible: it must be hidden in the columns, for whoever pads there",
     "左侧的填充仍然可见：若在左侧填充，应在列上把它遮住",
 )
@@ -233,7 +233,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="causal_mask",
-    title=Words("causal mask", "因果掩码"),
+    title=Message("causal mask", "因果掩码"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -270,9 +270,9 @@ EXERCISE = Exercise(
     recoveries=(fill_recovery({"query_len": 4}),),
     equation="mask[i, j] = (j <= i)",
     hints=(
-        Words("A position may look at itself and at what came before.", "每个位置可以看自己和前面的位置。"),
-        Words("Compare the position of every key with that of every query.", "把每个键的位置与每个查询的位置比较。"),
-        Words(
+        Message("A position may look at itself and at what came before.", "每个位置可以看自己和前面的位置。"),
+        Message("Compare the position of every key with that of every query.", "把每个键的位置与每个查询的位置比较。"),
+        Message(
             "tril(ones((n, n), bool)); with k keys, tril(ones((n, k), bool), k - n)",
             "tril(ones((n, n), bool))；有 k 个键时为 tril(ones((n, k), bool), k - n)",
         ),

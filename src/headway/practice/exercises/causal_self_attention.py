@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
+from headway.practice.message import Message
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, both, triangle
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -27,7 +28,6 @@ from headway.practice.recipes.projections import (
     recipe,
 )
 from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
-from headway.practice.words import Words
 
 
 def causal_definition(**inputs: Any) -> Any:
@@ -39,7 +39,7 @@ UNSEEN = ("keys_cut_to_the_queries", "given_scale_ignored", "whole_numbers_out",
 GIVEN = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "it is causal by the mask that it is given: pass one that hides later positions",
             "它靠传入的掩码实现因果性：请传入遮住后面位置的掩码",
         ),
@@ -62,11 +62,11 @@ ALONE = (
     Mistake(
         "mask_not_cropped",
         {"crop": lambda length, context_length: _insist(None, length == context_length)},
-        Words(
+        Message(
             "it takes sequences of the full context length alone: the causal mask is not cut to the length of the input",
             "只能处理长度恰为上下文长度的序列：因果掩码没有按输入长度裁剪",
         ),
-        Words("cut it: mask[:length, :length]", "裁剪掩码：mask[:length, :length]"),
+        Message("cut it: mask[:length, :length]", "裁剪掩码：mask[:length, :length]"),
         pattern=r"mask|bias|tril",
     ),
 )
@@ -122,7 +122,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="causal_self_attention",
-    title=Words("causal self-attention", "因果自注意力"),
+    title=Message("causal self-attention", "因果自注意力"),
     definition=causal_definition,
     recipe=recipe,
     steps=STEPS | {"is_causal": lambda asked: True},
@@ -143,11 +143,11 @@ EXERCISE = Exercise(
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim, -inf above the diagonal) @ (x @ Wv)",
     fused=FUSED,
     hints=(
-        Words("A position may see itself and what stands before it, nothing behind it.", "每个位置只能看到自己和前面的位置。"),
-        Words(
+        Message("A position may see itself and what stands before it, nothing behind it.", "每个位置只能看到自己和前面的位置。"),
+        Message(
             "Put -inf above the diagonal of the scores, before softmax; keep the diagonal.",
             "在 softmax 之前，把分数对角线以上设为 -inf；保留对角线。",
         ),
-        Words("scores.masked_fill(triu(ones(L, L), 1) == 1, -inf)", "scores.masked_fill(triu(ones(L, L), 1) == 1, -inf)"),
+        Message("scores.masked_fill(triu(ones(L, L), 1) == 1, -inf)", "scores.masked_fill(triu(ones(L, L), 1) == 1, -inf)"),
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy
 
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe, Role
+from headway.practice.message import Message
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -26,7 +27,6 @@ from headway.practice.recipes.projections import (
     recipe,
 )
 from headway.practice.recipes.sequences import BATCH, MATRICES, PADDING, SINGLE, UNBATCHED, Draw
-from headway.practice.words import Words
 
 CONTEXT = Role(
     "context",
@@ -52,45 +52,45 @@ SEQUENCES = (
     Mistake(
         "sequences_exchanged",
         {"sequences": lambda query, key, value: (key, query, query)},
-        Words(
+        Message(
             "the queries come from the context, keys and values from x: the answer is as long as the context",
             "query 来自 context，而 key 与 value 来自 x：输出与 context 等长",
         ),
-        Words(
+        Message(
             "queries come from x (the decoder), keys and values from the context (the encoder)",
             "query 来自 x（解码器），key 与 value 来自 context（编码器）",
         ),
-        hides=Words("with sequences of one length the shape is the same", "两个序列等长时形状相同"),
+        hides=Message("with sequences of one length the shape is the same", "两个序列等长时形状相同"),
         pattern=r"[qQ]\w* *=",
     ),
     Mistake(
         "context_not_used",
         {"sequences": lambda query, key, value: (query, query, query)},
-        Words("the context is never used: this is self-attention", "没有用到 context：这只是自注意力"),
-        Words("take keys and values from the context", "key 与 value 应来自 context"),
+        Message("the context is never used: this is self-attention", "没有用到 context：这只是自注意力"),
+        Message("take keys and values from the context", "key 与 value 应来自 context"),
         pattern=r"[kK]\w* *=",
     ),
     Mistake(
         "query_not_used",
         {"sequences": lambda query, key, value: (key, key, value)},
-        Words("everything comes from the context: x is never used", "全部来自 context：没有用到 x"),
-        Words("take the queries from x", "query 应来自 x"),
+        Message("everything comes from the context: x is never used", "全部来自 context：没有用到 x"),
+        Message("take the queries from x", "query 应来自 x"),
         pattern=r"[qQ]\w* *=",
     ),
     Mistake(
         "values_from_the_query",
         {"sequences": lambda query, key, value: (query, key, query)},
-        Words("the values come from x, not from the context", "value 来自 x，而不是 context"),
-        Words("take keys and values from the context", "key 与 value 应来自 context"),
-        hides=Words("sequences of different lengths raise; of one length, nothing shows", "两个序列不等长时会报错；等长时看不出来"),
+        Message("the values come from x, not from the context", "value 来自 x，而不是 context"),
+        Message("take keys and values from the context", "key 与 value 应来自 context"),
+        hides=Message("sequences of different lengths raise; of one length, nothing shows", "两个序列不等长时会报错；等长时看不出来"),
         pattern=r"[vV]\w* *=",
     ),
     Mistake(
         "keys_from_the_query",
         {"sequences": lambda query, key, value: (query, query, value)},
-        Words("the keys come from x, not from the context", "key 来自 x，而不是 context"),
-        Words("take keys and values from the context", "key 与 value 应来自 context"),
-        hides=Words("sequences of different lengths raise; of one length, nothing shows", "两个序列不等长时会报错；等长时看不出来"),
+        Message("the keys come from x, not from the context", "key 来自 x，而不是 context"),
+        Message("take keys and values from the context", "key 与 value 应来自 context"),
+        hides=Message("sequences of different lengths raise; of one length, nothing shows", "两个序列不等长时会报错；等长时看不出来"),
         pattern=r"[kK]\w* *=",
     ),
 )
@@ -146,7 +146,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="cross_attention",
-    title=Words("cross-attention", "交叉注意力"),
+    title=Message("cross-attention", "交叉注意力"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -174,12 +174,12 @@ EXERCISE = Exercise(
     equation="softmax((x @ Wq) @ (context @ Wk)ᵀ / √head_dim) @ (context @ Wv)",
     fused=FUSED,
     hints=(
-        Words("The decoder asks, the encoder's output answers.", "解码器提问，编码器的输出作答。"),
-        Words(
+        Message("The decoder asks, the encoder's output answers.", "解码器提问，编码器的输出作答。"),
+        Message(
             "Queries from x, keys and values from the context; the answer is as long as x.",
             "query 来自 x，key 与 value 来自 context；输出与 x 等长。",
         ),
-        Words(
+        Message(
             "q, k, v = x @ Wq, context @ Wk, context @ Wv; then attention as ever",
             "q, k, v = x @ Wq, context @ Wk, context @ Wv；之后与普通注意力相同",
         ),

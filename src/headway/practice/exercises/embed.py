@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def recipe(steps: Any, token_ids: Any, table: Any) -> Any:
@@ -25,7 +25,7 @@ STEPS = {
     "finish": lambda rows, token_ids: rows,
 }
 
-ROW = Words("return table[token_ids]: row i of the table for token i", "返回 table[token_ids]：第 i 个词元取表的第 i 行")
+ROW = Message("return table[token_ids]: row i of the table for token i", "返回 table[token_ids]：第 i 个词元取表的第 i 行")
 
 
 def _too_narrow(table: Any, token_ids: Any) -> Any:
@@ -40,23 +40,23 @@ MISTAKES = (
     Mistake(
         "axes_exchanged",
         {"finish": lambda rows, token_ids: numpy.swapaxes(rows, 0, 1) if numpy.ndim(token_ids) > 1 else rows},
-        Words("batch and position have changed places: it answers [position, batch]", "批与位置互换了：返回的是 [位置, 批]"),
-        Words("keep the axes of token_ids as they are, and put the vector behind them", "保持 token_ids 的轴不变，向量放在最后一轴"),
-        hides=Words("where the batch is as large as the sequence is long, the shape is the same", "当批大小等于序列长度时形状相同"),
+        Message("batch and position have changed places: it answers [position, batch]", "批与位置互换了：返回的是 [位置, 批]"),
+        Message("keep the axes of token_ids as they are, and put the vector behind them", "保持 token_ids 的轴不变，向量放在最后一轴"),
+        hides=Message("where the batch is as large as the sequence is long, the shape is the same", "当批大小等于序列长度时形状相同"),
         pattern=r"transpose|permute|swapaxes|\.T",
     ),
     Mistake(
         "columns_taken",
         {"look_up": lambda table, token_ids: table.T[token_ids]},
-        Words("it takes columns of the table where it must take rows", "取的是表的列，而应取行"),
+        Message("it takes columns of the table where it must take rows", "取的是表的列，而应取行"),
         ROW,
-        hides=Words("a square table answers without an error", "方形的表不会报错"),
+        hides=Message("a square table answers without an error", "方形的表不会报错"),
         pattern=r"\[:, *|\.T|axis *= *1",
     ),
     Mistake(
         "columns_taken_as_they_lie",
         {"look_up": lambda table, token_ids: table[:, token_ids]},
-        Words(
+        Message(
             "it answers table[:, token_ids]: columns, and the vector's axis in front",
             "返回的是 table[:, token_ids]：取的是列，向量的轴还跑到了最前面",
         ),
@@ -66,53 +66,55 @@ MISTAKES = (
     Mistake(
         "ids_counted_from_one",
         {"ids": lambda token_ids, table: token_ids - 1},
-        Words("row id - 1 is taken: ids count from 0, and id 0 gets the last row", "取的是第 id - 1 行：id 从 0 开始，id 0 会取到最后一行"),
+        Message(
+            "row id - 1 is taken: ids count from 0, and id 0 gets the last row", "取的是第 id - 1 行：id 从 0 开始，id 0 会取到最后一行"
+        ),
         ROW,
         pattern=r"- *1",
     ),
     Mistake(
         "one_row_too_far",
         {"ids": lambda token_ids, table: (token_ids + 1) % table.shape[0]},
-        Words("row id + 1 is taken, and the last id gets the first row", "取的是第 id + 1 行，最后一个 id 取到了第一行"),
+        Message("row id + 1 is taken, and the last id gets the first row", "取的是第 id + 1 行，最后一个 id 取到了第一行"),
         ROW,
         pattern=r"\+ *1",
     ),
     Mistake(
         "next_row",
         {"ids": lambda token_ids, table: token_ids + 1},
-        Words("row id + 1 is taken: the last id is out of range", "取的是第 id + 1 行：最后一个 id 会越界"),
+        Message("row id + 1 is taken: the last id is out of range", "取的是第 id + 1 行：最后一个 id 会越界"),
         ROW,
-        hides=Words("until the last id comes nothing is raised", "在遇到最后一个 id 之前不会报错"),
+        hides=Message("until the last id comes nothing is raised", "在遇到最后一个 id 之前不会报错"),
         pattern=r"\+ *1",
     ),
     Mistake(
         "positions_for_ids",
         {"ids": lambda token_ids, table: numpy.broadcast_to(numpy.arange(token_ids.shape[-1]) if token_ids.ndim else 0, token_ids.shape)},
-        Words(
+        Message(
             "it takes the rows 0, 1, 2, … whatever the ids are: those of the positions",
             "不管 id 是什么，取的都是第 0、1、2……行：那是位置，而不是词元",
         ),
         ROW,
-        hides=Words("ids that happen to be 0, 1, 2, … do not show it", "id 恰好是 0、1、2……时看不出来"),
+        hides=Message("ids that happen to be 0, 1, 2, … do not show it", "id 恰好是 0、1、2……时看不出来"),
         pattern=r"arange|range|enumerate|\[:",
     ),
     Mistake(
         "flattened",
         {"finish": lambda rows, token_ids: rows.reshape(-1, rows.shape[-1])},
-        Words("batch and position are flattened into one axis", "批与位置被展平成了一个轴"),
-        Words("give the answer the shape (*token_ids.shape, hidden_size)", "结果的形状应为 (*token_ids.shape, hidden_size)"),
-        hides=Words("for a single sequence the two are the same", "只有一条序列时两者相同"),
+        Message("batch and position are flattened into one axis", "批与位置被展平成了一个轴"),
+        Message("give the answer the shape (*token_ids.shape, hidden_size)", "结果的形状应为 (*token_ids.shape, hidden_size)"),
+        hides=Message("for a single sequence the two are the same", "只有一条序列时两者相同"),
         pattern=r"reshape|flatten|ravel|view",
     ),
     Mistake(
         "one_hot_too_narrow",
         {"look_up": _too_narrow},
-        Words(
+        Message(
             "the one-hot vectors are as wide as the largest id given, not as the vocabulary",
             "one-hot 的宽度取了出现过的最大 id，而不是词表大小",
         ),
-        Words("make them table.shape[0] wide", "宽度应为 table.shape[0]"),
-        hides=Words(
+        Message("make them table.shape[0] wide", "宽度应为 table.shape[0]"),
+        hides=Message(
             "where the last id of the vocabulary occurs, the width is right by chance", "若恰好出现词表的最后一个 id，宽度就碰巧对了"
         ),
         pattern=r"eye|one_hot|bincount|max",
@@ -120,15 +122,15 @@ MISTAKES = (
     Mistake(
         "one_hot_returned",
         {"look_up": lambda table, token_ids: numpy.eye(table.shape[0])[token_ids]},
-        Words("it returns one-hot vectors: the product with the table is missing", "返回的是 one-hot 向量：没有与表相乘"),
+        Message("it returns one-hot vectors: the product with the table is missing", "返回的是 one-hot 向量：没有与表相乘"),
         ROW,
-        hides=Words("only with an identity for the table the two are the same", "只有表是单位矩阵时两者才相同"),
+        hides=Message("only with an identity for the table the two are the same", "只有表是单位矩阵时两者才相同"),
         pattern=r"eye|one_hot",
     ),
     Mistake(
         "averaged",
         {"finish": lambda rows, token_ids: rows.mean(-2) if numpy.ndim(token_ids) else rows},
-        Words(
+        Message(
             "the vectors are averaged over the sequence: one comes out, where one per token must",
             "向量沿序列取了平均：只输出一个，而应每个词元一个",
         ),
@@ -138,7 +140,7 @@ MISTAKES = (
     Mistake(
         "summed",
         {"finish": lambda rows, token_ids: rows.sum(-2) if numpy.ndim(token_ids) else rows},
-        Words(
+        Message(
             "the vectors are summed over the sequence: one comes out, where one per token must",
             "向量沿序列相加了：只输出一个，而应每个词元一个",
         ),
@@ -148,15 +150,15 @@ MISTAKES = (
     Mistake(
         "row_zero_is_zeros",
         {"look_up": lambda table, token_ids: _without_first(table)[token_ids]},
-        Words("token 0 becomes zeros, as if it were padding", "词元 0 变成了零向量，好像它是填充"),
-        Words("look it up like any other", "应与其他词元一样查表"),
-        hides=Words("sequences without token 0 do not show it", "序列中没有词元 0 时看不出来"),
+        Message("token 0 becomes zeros, as if it were padding", "词元 0 变成了零向量，好像它是填充"),
+        Message("look it up like any other", "应与其他词元一样查表"),
+        hides=Message("sequences without token 0 do not show it", "序列中没有词元 0 时看不出来"),
         pattern=r"pad|!= *0|== *0|> *0",
     ),
     Mistake(
         "normalised",
         {"finish": lambda rows, token_ids: rows / numpy.linalg.norm(rows, axis=-1, keepdims=True)},
-        Words("every vector is brought to length 1", "每个向量都被归一化成了长度 1"),
+        Message("every vector is brought to length 1", "每个向量都被归一化成了长度 1"),
         ROW,
         pattern=r"norm",
     ),
@@ -167,9 +169,9 @@ MISTAKES = (
                 rows[numpy.sort(numpy.unique(token_ids, return_index=True)[1])] if numpy.ndim(token_ids) == 1 else rows
             )
         },
-        Words("a token that comes twice is answered once", "重复出现的词元只返回了一次"),
-        Words("answer every place of the sequence", "序列的每个位置都要返回"),
-        hides=Words("sequences without repeats do not show it", "没有重复词元时看不出来"),
+        Message("a token that comes twice is answered once", "重复出现的词元只返回了一次"),
+        Message("answer every place of the sequence", "序列的每个位置都要返回"),
+        hides=Message("sequences without repeats do not show it", "没有重复词元时看不出来"),
         pattern=r"unique|set\(|dict",
     ),
 )
@@ -199,14 +201,14 @@ RECOVERIES = (
         sizes=lambda inputs: {"hidden_size": float(inputs["table"].shape[1]), "vocab_size": float(inputs["table"].shape[0])},
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Words("every vector is multiplied by {value}{names}", "每个向量都乘了 {value}{names}"),
+        says=Message("every vector is multiplied by {value}{names}", "每个向量都乘了 {value}{names}"),
         fix=ROW,
         pattern=r"sqrt|\*|/",
     ),
 )
 
 TIMES_ROOT = Convention(
-    Words(
+    Message(
         "it multiplies by √hidden_size, as Vaswani et al. do before they add positions",
         "它乘了 √hidden_size，与 Vaswani 等人的论文相同（在加位置编码之前）",
     ),
@@ -221,9 +223,9 @@ def _as_in_the_paper(ask: Any) -> Convention | None:
     return TIMES_ROOT if is_root else None
 
 
-BATCH = Words("more than one sequence", "多于一条序列")
-MORE = Words("ids with more than two axes", "多于两个轴的 id")
-SINGLE = Words("", "")
+BATCH = Message("more than one sequence", "多于一条序列")
+MORE = Message("ids with more than two axes", "多于两个轴的 id")
+SINGLE = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -247,7 +249,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="embed",
-    title=Words("token embedding", "词嵌入"),
+    title=Message("token embedding", "词嵌入"),
     definition=functions.embed,
     recipe=recipe,
     steps=STEPS,
@@ -313,11 +315,11 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="embed(token_ids) = table[token_ids]",
     hints=(
-        Words("A token id is nothing but the number of a row.", "词元 id 只不过是行号。"),
-        Words(
+        Message("A token id is nothing but the number of a row.", "词元 id 只不过是行号。"),
+        Message(
             "A one-hot vector times the table gives that row; looking it up is the same, and cheaper.",
             "one-hot 向量乘以表就得到那一行；直接查表结果相同，也更省。",
         ),
-        Words("table[token_ids]", "table[token_ids]"),
+        Message("table[token_ids]", "table[token_ids]"),
     ),
 )

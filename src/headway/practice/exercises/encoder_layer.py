@@ -11,6 +11,7 @@ from headway import functions
 from headway.functions import EncoderLayerWeights
 from headway.practice.diagnosis.layers import layer_calls
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.message import Message
 from headway.practice.recipes import projections
 from headway.practice.recipes.attention import MASK_SHAPES
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -33,7 +34,6 @@ from headway.practice.recipes.layers import (
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
@@ -51,22 +51,22 @@ def definition(x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
     return functions.encoder_layer(x, weights, num_heads=num_heads, mask=mask)
 
 
-ATTENTION, FEED_FORWARD = Words("attention", "注意力"), Words("the feed-forward", "前馈网络")
+ATTENTION, FEED_FORWARD = Message("attention", "注意力"), Message("the feed-forward", "前馈网络")
 
 MISTAKES = (
     *wiring((ATTENTION, FEED_FORWARD)),
     *moved(
         "feed_forward_first",
         (1, 0),
-        Words("the feed-forward comes before attention", "前馈网络放在了注意力之前"),
-        Words("attention first, then the feed-forward", "先注意力，后前馈网络"),
+        Message("the feed-forward comes before attention", "前馈网络放在了注意力之前"),
+        Message("attention first, then the feed-forward", "先注意力，后前馈网络"),
         r"ff|mlp|feed",
     ),
     Mistake(
         "later_positions_hidden",
         {"is_causal": lambda asked: True},
-        Words("attention is causal: an encoder sees the whole sequence", "注意力是因果的：编码器应看到整个序列"),
-        Words("hide padding alone", "只遮住填充"),
+        Message("attention is causal: an encoder sees the whole sequence", "注意力是因果的：编码器应看到整个序列"),
+        Message("hide padding alone", "只遮住填充"),
         pattern=r"causal|tri[lu]|mask",
     ),
     *THINKING,
@@ -75,9 +75,9 @@ MISTAKES = (
     *MASKING,
 )
 
-BATCH = Words("a batch axis", "批轴")
-SQUARE = Words("a mask of (queries, keys)", "(queries, keys) 形状的掩码")
-PADDED = Words("a mask of padding", "填充掩码")
+BATCH = Message("a batch axis", "批轴")
+SQUARE = Message("a mask of (queries, keys)", "(queries, keys) 形状的掩码")
+PADDED = Message("a mask of padding", "填充掩码")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -124,7 +124,7 @@ SETTLED = _settled()
 
 EXERCISE = Exercise(
     name="encoder_layer",
-    title=Words("encoder layer", "编码器层"),
+    title=Message("encoder layer", "编码器层"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -158,12 +158,12 @@ EXERCISE = Exercise(
     related=("transformer_block",),
     equation="x ← norm(x + attention(x)),   x ← norm(x + feed_forward(x))",
     hints=(
-        Words(
+        Message(
             "Two parts: attention among the positions, then a feed-forward on each alone.",
             "两个部分：先在位置之间做注意力，再对每个位置单独做前馈。",
         ),
-        Words("Around each part goes x itself; a norm stands behind the sum.", "每个部分都有 x 绕过的残差；相加之后再归一化。"),
-        Words(
+        Message("Around each part goes x itself; a norm stands behind the sum.", "每个部分都有 x 绕过的残差；相加之后再归一化。"),
+        Message(
             "x = norm1(x + attention(x, x, x, mask)); x = norm2(x + feed_forward(x))",
             "x = norm1(x + attention(x, x, x, mask)); x = norm2(x + feed_forward(x))",
         ),

@@ -10,10 +10,10 @@ from headway import functions
 from headway.arrays import asarray_like
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
 from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
+from headway.practice.message import Message
 from headway.practice.recipes import blocks as of_blocks
 from headway.practice.recipes.block_mistakes import MISTAKES as BLOCK_MISTAKES
 from headway.practice.recipes.model_calls import model_calls
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, token_ids: Any, wte: Any, wpe: Any, blocks: Any, ln_f: Any, num_heads: int, **rest: Any) -> Any:
@@ -62,97 +62,97 @@ MISTAKES = (
     Mistake(
         "positions_missing",
         {"embed": lambda token_ids, wte, wpe: wte[token_ids]},
-        Words(
+        Message(
             "positions are not added: the order of the tokens is known through the causal mask only",
             "没有加上位置编码：只能通过因果掩码得知词的先后",
         ),
-        Words("x = wte[inputs] + wpe[range(len(inputs))]", "x = wte[inputs] + wpe[range(len(inputs))]"),
+        Message("x = wte[inputs] + wpe[range(len(inputs))]", "x = wte[inputs] + wpe[range(len(inputs))]"),
         pattern=r"wte",
     ),
     Mistake(
         "positions_by_token_id",
         {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids % len(wpe)]},
-        Words("the position table is looked up by token ids", "用词的 id 去查位置表"),
-        Words("look it up by 0, 1, 2, …: wpe[range(len(inputs))]", "按 0, 1, 2, … 查表：wpe[range(len(inputs))]"),
-        hides=Words("ids below the context size raise no error", "id 小于上下文长度时不会报错"),
+        Message("the position table is looked up by token ids", "用词的 id 去查位置表"),
+        Message("look it up by 0, 1, 2, …: wpe[range(len(inputs))]", "按 0, 1, 2, … 查表：wpe[range(len(inputs))]"),
+        hides=Message("ids below the context size raise no error", "id 小于上下文长度时不会报错"),
         pattern=r"wpe",
     ),
     Mistake(
         "positions_from_one",
         {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[1 : token_ids.shape[-1] + 1]},
-        Words("positions are counted from 1", "位置从 1 开始计数"),
-        Words("count from 0", "从 0 开始计数"),
+        Message("positions are counted from 1", "位置从 1 开始计数"),
+        Message("count from 0", "从 0 开始计数"),
         pattern=r"wpe",
     ),
     Mistake(
         "embedding_scaled",
         {"embed": lambda token_ids, wte, wpe: wte[token_ids] * wte.shape[1] ** 0.5 + wpe[: token_ids.shape[-1]]},
-        Words(
+        Message(
             "the token vectors are multiplied by √n_embd, as in the paper of 2017; GPT-2 does not",
             "词向量乘以了 √n_embd（2017 年论文的做法）；GPT-2 没有",
         ),
-        Words("add wte[inputs] as it is", "直接加 wte[inputs]"),
+        Message("add wte[inputs] as it is", "直接加 wte[inputs]"),
         pattern=r"sqrt|\*\*",
     ),
     Mistake(
         "only_last_block",
         {"stack": _all_from_the_embedding},
-        Words(
+        Message(
             "every block is given the embedding, not what the block below made: only the last one counts",
             "每个模块的输入都是嵌入，而不是下一层的输出：只有最后一个起作用",
         ),
-        Words("x = transformer_block(x, **block) in the loop", "循环中写 x = transformer_block(x, **block)"),
-        hides=Words("with one block nothing shows", "只有一个模块时看不出来"),
+        Message("x = transformer_block(x, **block) in the loop", "循环中写 x = transformer_block(x, **block)"),
+        hides=Message("with one block nothing shows", "只有一个模块时看不出来"),
         pattern=r"for ",
     ),
     Mistake(
         "only_first_block",
         {"stack": lambda x, blocks, block: block(x, blocks[0])},
-        Words("only the first block is applied, or the first one's weights alone", "只用了第一个模块，或只用了第一个的权重"),
-        Words("apply all of them, one after another", "应依次使用所有模块"),
-        hides=Words("with one block nothing shows", "只有一个模块时看不出来"),
+        Message("only the first block is applied, or the first one's weights alone", "只用了第一个模块，或只用了第一个的权重"),
+        Message("apply all of them, one after another", "应依次使用所有模块"),
+        hides=Message("with one block nothing shows", "只有一个模块时看不出来"),
         pattern=r"for |return",
     ),
     Mistake(
         "blocks_backwards",
         {"stack": lambda x, blocks, block: _one_after_another(x, blocks[::-1], block)},
-        Words("the blocks are applied from the last to the first", "模块从后往前依次使用"),
-        Words("apply them in their order", "按顺序使用"),
+        Message("the blocks are applied from the last to the first", "模块从后往前依次使用"),
+        Message("apply them in their order", "按顺序使用"),
         pattern=r"for |revers",
     ),
     Mistake(
         "last_norm_missing",
         {"last_norm": lambda x, ln_f: x},
-        Words("the last norm (ln_f) is missing", "缺少最后的归一化（ln_f）"),
-        Words("return layer_norm(x, **ln_f) @ wte.T", "返回 layer_norm(x, **ln_f) @ wte.T"),
+        Message("the last norm (ln_f) is missing", "缺少最后的归一化（ln_f）"),
+        Message("return layer_norm(x, **ln_f) @ wte.T", "返回 layer_norm(x, **ln_f) @ wte.T"),
         pattern=r"ln_f|return",
     ),
     Mistake(
         "hidden_states_returned",
         {"head": lambda x, wte: x},
-        Words("hidden states come back: the output head is missing", "返回的是隐藏状态：缺少输出层"),
-        Words("multiply by the token table: x @ wte.T", "乘以词表矩阵：x @ wte.T"),
+        Message("hidden states come back: the output head is missing", "返回的是隐藏状态：缺少输出层"),
+        Message("multiply by the token table: x @ wte.T", "乘以词表矩阵：x @ wte.T"),
         pattern=r"return",
     ),
     Mistake(
         "probabilities_returned",
         {"finish": softmax},
-        Words(
+        Message(
             "softmax is taken of the logits: a loss that takes it again, and temperature, then go wrong",
             "对 logits 做了 softmax：之后再做 softmax 的损失函数与温度都会出错",
         ),
-        Words("return the logits", "应返回 logits"),
-        hides=Words("the likeliest token is the same", "最可能的词不变"),
+        Message("return the logits", "应返回 logits"),
+        hides=Message("the likeliest token is the same", "最可能的词不变"),
         pattern=r"softmax",
     ),
     Mistake(
         "only_last_position_returned",
         {"finish": lambda logits: logits[..., -1, :]},
-        Words(
+        Message(
             "only the logits of the last position come back: right for generation, not for training",
             "只返回了最后一个位置的 logits：用于生成可以，用于训练不行",
         ),
-        Words("return the logits of all positions; take [-1] where a token is chosen", "返回所有位置的 logits；选词时再取 [-1]"),
+        Message("return the logits of all positions; take [-1] where a token is chosen", "返回所有位置的 logits；选词时再取 [-1]"),
         pattern=r"-1",
     ),
     *BLOCK_MISTAKES,
@@ -173,11 +173,11 @@ def _first_of_two(answer: Any, inputs: Inputs) -> Any:
 RETURNS = (
     Convention(),
     Convention(
-        Words("it returns (logits, loss)", "它返回 (logits, loss)"),
+        Message("it returns (logits, loss)", "它返回 (logits, loss)"),
         decode=_first_of_two,
     ),
     Convention(
-        Words(
+        Message(
             "without targets it returns the logits of the last position alone: right for generation, and what training does not ask for",
             "没有 targets 时它只返回最后一个位置的 logits：用于生成是对的，训练时会另外传入 targets",
         ),
@@ -186,8 +186,8 @@ RETURNS = (
         said=r"targets",
     ),
 )
-BATCH = Words("a batch of texts", "一批文本")
-ONE = Words("one text without a batch axis", "没有批轴的单个文本")
+BATCH = Message("a batch of texts", "一批文本")
+ONE = Message("one text without a batch axis", "没有批轴的单个文本")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -214,7 +214,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="gpt2",
-    title=Words("GPT-2", "GPT-2"),
+    title=Message("GPT-2", "GPT-2"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -232,15 +232,15 @@ EXERCISE = Exercise(
     conventions=(TAKES, RETURNS, of_blocks.GELUS, of_blocks.EPSILONS),
     equation="norm(blocks(wte[token_ids] + wpe[positions])) @ wteᵀ",
     hints=(
-        Words(
+        Message(
             "Token vectors and position vectors are added, and each block changes what the one below made.",
             "词向量与位置向量相加，每个模块在前一个的输出上继续。",
         ),
-        Words(
+        Message(
             "After the last block comes one more norm; the head is the token table itself.",
             "最后一个模块之后还有一次归一化；输出层就是词表矩阵本身。",
         ),
-        Words(
+        Message(
             "x = wte[ids] + wpe[:len(ids)]; for b in blocks: x = block(x, **b); return layer_norm(x, **ln_f) @ wte.T",
             "x = wte[ids] + wpe[:len(ids)]; for b in blocks: x = block(x, **b); return layer_norm(x, **ln_f) @ wte.T",
         ),

@@ -9,8 +9,8 @@ import numpy
 from headway import functions
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Recovery, Role
+from headway.practice.message import Message
 from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, USE, descend
-from headway.practice.words import Words
 
 
 def twice(x: Any) -> Any:
@@ -80,7 +80,7 @@ RECOVERIES = (
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Words(
+        says=Message(
             "your step is {value}{names} times learning_rate · gradient; it must be {right}",
             "你的步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍",
         ),
@@ -106,14 +106,14 @@ def _own_gradient(ask: Any) -> Convention | None:
     if steepness < 1e-3 or (abs(steepness - 2) < 1e-4 and abs(offset) < 1e-4):
         return None
     steepness, offset = float(f"{steepness:.5g}"), round(offset, 4)
-    says = Words("the function it walks down has the gradient {a:g} · x {b:+g}", "它所下降的函数的梯度是 {a:g} · x {b:+g}").filled(
+    says = Message("the function it walks down has the gradient {a:g} · x {b:+g}", "它所下降的函数的梯度是 {a:g} · x {b:+g}").format(
         a=steepness, b=offset
     )
     return Convention(says, steps={"own": lambda x: steepness * x + offset})
 
 
-POINTS = Words("points of more than one number", "多于一个数的点")
-NUMBERS = Words("", "")
+POINTS = Message("points of more than one number", "多于一个数的点")
+NUMBERS = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -143,7 +143,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="gradient_descent",
-    title=Words("gradient descent", "梯度下降"),
+    title=Message("gradient descent", "梯度下降"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -187,9 +187,9 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="point ← point - learning_rate · gradient(point)",
     hints=(
-        Words("The gradient points uphill.", "梯度指向上坡。"),
-        Words("Step against it, and compute it anew at every point.", "逆着它走，并在每个新的点重新计算。"),
-        Words(
+        Message("The gradient points uphill.", "梯度指向上坡。"),
+        Message("Step against it, and compute it anew at every point.", "逆着它走，并在每个新的点重新计算。"),
+        Message(
             "for _ in range(num_steps): x = x - learning_rate * gradient(x)",
             "for _ in range(num_steps): x = x - learning_rate * gradient(x)",
         ),

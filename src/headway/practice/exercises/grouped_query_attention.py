@@ -9,6 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
 from headway.practice.exercises.scaled_dot_product_attention import RECOVERIES
+from headway.practice.message import Message
 from headway.practice.recipes import attention
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
@@ -23,7 +24,6 @@ from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.projections import definition as of_sequences
 from headway.practice.recipes.projections import recipe as for_sequences
 from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
-from headway.practice.words import Words
 
 
 def definition(query: Any, key: Any, value: Any, mask: Any = None, scale: Any = None, is_causal: bool = False, **rest: Any) -> Any:
@@ -76,61 +76,61 @@ REPEATS = (
     Mistake(
         "tiled_not_repeated",
         _both(_tiled),
-        Words(
+        Message(
             "key and value heads are tiled (0, 1, 0, 1, …), not repeated (0, 0, 1, 1, …): query head h must read head h // group_size",
             "键值头是整体平铺的（0, 1, 0, 1, …），而不是逐个重复的（0, 0, 1, 1, …）：第 h 个查询头应读取第 h // group_size 个键值头",
         ),
-        Words(
+        Message(
             "repeat_interleave(x, group_size, dim=1), in NumPy repeat(x, group_size, axis=1)",
             "用 repeat_interleave(x, group_size, dim=1)，NumPy 中为 repeat(x, group_size, axis=1)",
         ),
-        hides=Words("with one key head, or trained from scratch, nothing shows", "只有一个键值头、或从头训练时看不出来"),
+        hides=Message("with one key head, or trained from scratch, nothing shows", "只有一个键值头、或从头训练时看不出来"),
         pattern=r"repeat|tile|expand|cat",
     ),
     Mistake(
         "keys_alone_tiled",
         {"repeat_key": _tiled},
-        Words("key heads are tiled (0, 1, 0, 1, …) and value heads are not", "键头是平铺的（0, 1, 0, 1, …），而值头不是"),
-        Words("repeat both alike: repeat_interleave(x, group_size, dim=1)", "两者都用 repeat_interleave(x, group_size, dim=1)"),
+        Message("key heads are tiled (0, 1, 0, 1, …) and value heads are not", "键头是平铺的（0, 1, 0, 1, …），而值头不是"),
+        Message("repeat both alike: repeat_interleave(x, group_size, dim=1)", "两者都用 repeat_interleave(x, group_size, dim=1)"),
         pattern=r"repeat|tile|expand|cat",
     ),
     Mistake(
         "first_head_for_all",
         _both(_first),
-        Words("every query head reads the first key and value head", "所有查询头都读取第一个键值头"),
-        Words("query head h reads head h // group_size", "第 h 个查询头应读取第 h // group_size 个键值头"),
-        hides=Words("with one key head nothing shows", "只有一个键值头时看不出来"),
+        Message("every query head reads the first key and value head", "所有查询头都读取第一个键值头"),
+        Message("query head h reads head h // group_size", "第 h 个查询头应读取第 h // group_size 个键值头"),
+        hides=Message("with one key head nothing shows", "只有一个键值头时看不出来"),
         pattern=r"repeat|\[",
     ),
     Mistake(
         "heads_averaged_into_one",
         _both(lambda x, num_heads: numpy.broadcast_to(x.mean(-3, keepdims=True), (*x.shape[:-3], num_heads, *x.shape[-2:]))),
-        Words("key and value heads are averaged into one", "键值头被平均成了一个"),
-        Words("query head h reads head h // group_size", "第 h 个查询头应读取第 h // group_size 个键值头"),
+        Message("key and value heads are averaged into one", "键值头被平均成了一个"),
+        Message("query head h reads head h // group_size", "第 h 个查询头应读取第 h // group_size 个键值头"),
         pattern=r"mean",
     ),
     Mistake(
         "heads_not_repeated",
         _both(lambda x, num_heads: x),
-        Words(
+        Message(
             "key and value heads are not both brought to the number of query heads along the axis of heads: it works with one key head alone",
             "没有沿头的轴把键头和值头都扩展到查询头的个数：只有一个键值头时才能运行",
         ),
-        Words(
+        Message(
             "repeat both along the axis of heads, dim=1 of (batch, heads, positions, head_dim)",
             "两者都应沿头的轴重复：(batch, heads, positions, head_dim) 的 dim=1",
         ),
-        hides=Words("with one key head, or as many as query heads, nothing shows", "只有一个键值头、或键值头与查询头一样多时看不出来"),
+        hides=Message("with one key head, or as many as query heads, nothing shows", "只有一个键值头、或键值头与查询头一样多时看不出来"),
         pattern=r"repeat|tile|expand|@|matmul",
     ),
     Mistake(
         "positions_repeated",
         _both(lambda x, num_heads: numpy.repeat(x, num_heads // x.shape[-3], axis=-2).reshape(*x.shape[:-3], num_heads, *x.shape[-2:])),
-        Words(
+        Message(
             "the positions are repeated, not the heads: the axis of repeat is wrong",
             "重复的是位置而不是头：repeat 的轴错了",
         ),
-        Words(
+        Message(
             "repeat along the axis of heads, dim=1 of (batch, heads, positions, head_dim)",
             "应沿头的轴重复：(batch, heads, positions, head_dim) 的 dim=1",
         ),
@@ -145,7 +145,7 @@ UNSEEN = ("heads_summed", "heads_averaged", "heads_concatenated_along_positions"
 MULTI_QUERY = (
     Convention(),
     Convention(
-        Words("it has one key and value head for all query heads: multi-query attention", "所有查询头共用一个键值头：multi-query 注意力"),
+        Message("it has one key and value head for all query heads: multi-query attention", "所有查询头共用一个键值头：multi-query 注意力"),
         lambda inputs: (
             {name: value for name, value in inputs.items() if name != "num_kv_heads"} if inputs.get("num_kv_heads") == 1 else None
         ),
@@ -215,7 +215,7 @@ def repeat(x: Any, num_heads: int) -> Any:
 
 EXERCISE = Exercise(
     name="grouped_query_attention",
-    title=Words("grouped-query attention", "分组查询注意力"),
+    title=Message("grouped-query attention", "分组查询注意力"),
     definition=definition,
     recipe=recipe,
     steps=STEPS | {"repeat_key": repeat, "repeat_value": repeat},
@@ -228,13 +228,13 @@ EXERCISE = Exercise(
     equation="head h: attention(query_h, key_{h // group_size}, value_{h // group_size})",
     fused=FUSED,
     hints=(
-        Words(
+        Message(
             "Fewer key and value heads than query heads: a group of query heads shares one.", "键值头比查询头少：一组查询头共用一个键值头。"
         ),
-        Words(
+        Message(
             "Query head h reads key head h // (num_heads / num_kv_heads).", "第 h 个查询头读取第 h // (num_heads / num_kv_heads) 个键值头。"
         ),
-        Words(
+        Message(
             "k = k.repeat_interleave(group_size, dim=1), v alike; then attention as ever",
             "k = k.repeat_interleave(group_size, dim=1)，v 同样；之后与普通注意力相同",
         ),

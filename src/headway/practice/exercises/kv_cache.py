@@ -9,7 +9,7 @@ import numpy
 from headway.functions import KVCache
 from headway.practice.diagnosis.caches import cache_calls, lists
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def recipe(
@@ -111,146 +111,146 @@ STEPS: dict[str, Step] = {
     "clear": lambda state: state.clear(),
 }
 
-FIRST = Words("after the first chunk it is right", "第一段之后是对的")
+FIRST = Message("after the first chunk it is right", "第一段之后是对的")
 JOIN = r"cat|append|stack|="
 
 MISTAKES = (
     Mistake(
         "overwritten",
         {"store": stored(lambda old, new: new)},
-        Words(
+        Message(
             "the newest chunk replaces what was there: the cache never holds more than one chunk",
             "新的一段覆盖了原有内容：缓存中永远只有一段",
         ),
-        Words("put it behind: cat([old, new], axis=-2)", "接在后面：cat([old, new], axis=-2)"),
+        Message("put it behind: cat([old, new], axis=-2)", "接在后面：cat([old, new], axis=-2)"),
         hides=FIRST,
         pattern=JOIN,
     ),
     Mistake(
         "position_not_advanced",
         {"store": stored(_overwritten_in_front)},
-        Words(
+        Message(
             "every chunk is written at position 0, over what was there: the position is not advanced",
             "每一段都写在位置 0，覆盖了原有内容：写入位置没有前移",
         ),
-        Words("write at length : length + new_len, then length += new_len", "写入 length : length + new_len，然后 length += new_len"),
+        Message("write at length : length + new_len, then length += new_len", "写入 length : length + new_len，然后 length += new_len"),
         hides=FIRST,
         pattern=r"pos|len|\[.*\] *=",
     ),
     Mistake(
         "first_chunk_lost",
         {"store": _first_lost},
-        Words("the first chunk is returned but not kept", "第一段被返回了，但没有存下来"),
-        Words("keep it too: self.keys = key where there was nothing", "也要存下来：原来为空时 self.keys = key"),
+        Message("the first chunk is returned but not kept", "第一段被返回了，但没有存下来"),
+        Message("keep it too: self.keys = key where there was nothing", "也要存下来：原来为空时 self.keys = key"),
         hides=FIRST,
         pattern=r"if |None",
     ),
     Mistake(
         "newest_not_returned",
         {"give": _give_old},
-        Words(
+        Message(
             "what was there before comes back, without the newest chunk: a token cannot attend to itself",
             "返回的是加入新段之前的内容：新词无法看到自己",
         ),
-        Words("append first, then return", "先追加，再返回"),
+        Message("append first, then return", "先追加，再返回"),
         pattern=r"return",
     ),
     Mistake(
         "put_in_front",
         {"store": stored(lambda old, new: new if old is None else joined(new, old))},
-        Words("new positions are put before the old ones", "新的位置放在了旧的前面"),
-        Words("cat([old, new], axis=-2)", "cat([old, new], axis=-2)"),
+        Message("new positions are put before the old ones", "新的位置放在了旧的前面"),
+        Message("cat([old, new], axis=-2)", "cat([old, new], axis=-2)"),
         hides=FIRST,
         pattern=JOIN,
     ),
     Mistake(
         "joined_along_width",
         {"store": stored(lambda old, new: joined(old, new, -1))},
-        Words(
+        Message(
             "chunks are joined along the last axis: vectors grow wider, not the sequence longer",
             "沿最后一轴拼接：向量变宽了，而不是序列变长",
         ),
-        Words("join along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
+        Message("join along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
         hides=FIRST,
         pattern=JOIN,
     ),
     Mistake(
         "joined_along_batch",
         {"store": stored(lambda old, new: joined(old, new, 0))},
-        Words("chunks are joined along the first axis, the batch", "沿第一轴（批）拼接了"),
-        Words("join along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
+        Message("chunks are joined along the first axis, the batch", "沿第一轴（批）拼接了"),
+        Message("join along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
         hides=FIRST,
         pattern=JOIN,
     ),
     Mistake(
         "last_position_dropped",
         {"store": stored(lambda old, new: new if old is None else joined(old[..., :-1, :], new))},
-        Words(
+        Message(
             "each chunk is written one position too early, over the last one that was there",
             "每一段都提前一个位置写入，覆盖了原来的最后一个",
         ),
-        Words("write at length : length + new_len", "写入 length : length + new_len"),
+        Message("write at length : length + new_len", "写入 length : length + new_len"),
         hides=FIRST,
         pattern=r"- *1|:-1",
     ),
     Mistake(
         "only_last_position_kept",
         {"store": stored(lambda old, new: joined(old, new[..., -1:, :]))},
-        Words(
+        Message(
             "of each chunk only the last position is kept: right for single tokens, not for the prompt",
             "每一段只保留了最后一个位置：单个词时没问题，提示则不行",
         ),
-        Words("keep all positions of the chunk", "保留这一段的所有位置"),
-        hides=Words("chunks of one token do not show it", "每段只有一个词时看不出来"),
+        Message("keep all positions of the chunk", "保留这一段的所有位置"),
+        hides=Message("chunks of one token do not show it", "每段只有一个词时看不出来"),
         pattern=r"-1",
     ),
     Mistake(
         "values_not_kept",
         {"store": stored(joined, lambda old, new: new)},
-        Words("keys are kept, values are not: the newest values come back alone", "保存了 key，没有保存 value：只返回了最新的 value"),
-        Words("join both", "两者都要拼接"),
+        Message("keys are kept, values are not: the newest values come back alone", "保存了 key，没有保存 value：只返回了最新的 value"),
+        Message("join both", "两者都要拼接"),
         hides=FIRST,
         pattern=r"v\w* *=",
     ),
     Mistake(
         "keys_not_kept",
         {"store": stored(lambda old, new: new, joined)},
-        Words("values are kept, keys are not: the newest keys come back alone", "保存了 value，没有保存 key：只返回了最新的 key"),
-        Words("join both", "两者都要拼接"),
+        Message("values are kept, keys are not: the newest keys come back alone", "保存了 value，没有保存 key：只返回了最新的 key"),
+        Message("join both", "两者都要拼接"),
         hides=FIRST,
         pattern=r"k\w* *=",
     ),
     Mistake(
         "keys_and_values_exchanged",
         {"give": lambda state, old_key, old_value, key, value: (state["v"], state["k"])},
-        Words("values come back where keys are expected, and keys for values", "返回的 key 与 value 互换了"),
-        Words("return keys, values", "应返回 keys, values"),
+        Message("values come back where keys are expected, and keys for values", "返回的 key 与 value 互换了"),
+        Message("return keys, values", "应返回 keys, values"),
         pattern=r"return",
     ),
     Mistake(
         "values_are_keys",
         {"give": lambda state, old_key, old_value, key, value: (state["k"], state["k"])},
-        Words("the keys come back twice: values are not returned", "返回了两次 key：没有返回 value"),
-        Words("return keys, values", "应返回 keys, values"),
+        Message("the keys come back twice: values are not returned", "返回了两次 key：没有返回 value"),
+        Message("return keys, values", "应返回 keys, values"),
         pattern=r"v\w* *=|return",
     ),
     Mistake(
         "shared_by_layers",
         {"layers": _shared},
-        Words(
+        Message(
             "two layers share one cache: what one appends the other finds (a class attribute, or a list as default argument)",
             "两层共用了一个缓存：一层追加的内容另一层也能看到（类属性，或用列表作默认参数）",
         ),
-        Words("make the arrays in __init__, one cache per layer", "在 __init__ 中创建数组，每层一个缓存"),
-        hides=Words("with one layer nothing shows", "只有一层时看不出来"),
+        Message("make the arrays in __init__, one cache per layer", "在 __init__ 中创建数组，每层一个缓存"),
+        hides=Message("with one layer nothing shows", "只有一层时看不出来"),
         pattern=r"= *\[\]|= *None|layer",
     ),
     Mistake(
         "not_cleared",
         {"clear": lambda state: None},
-        Words("clearing it changes nothing: the next text begins behind the last one", "清空不起作用：下一段文本接在了上一段之后"),
-        Words("set keys and values to None, and the length to 0", "把 keys 与 values 设为 None，长度设为 0"),
-        hides=Words("the first text is right", "第一段文本是对的"),
+        Message("clearing it changes nothing: the next text begins behind the last one", "清空不起作用：下一段文本接在了上一段之后"),
+        Message("set keys and values to None, and the length to 0", "把 keys 与 values 设为 None，长度设为 0"),
+        hides=Message("the first text is right", "第一段文本是对的"),
         pattern=r"reset|clear",
     ),
 )
@@ -288,7 +288,7 @@ def _filled(held: Any, length: int) -> Any:
 AXES = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "its keys are (batch, positions, heads, head_dim); if yours are (batch, heads, positions, head_dim), it joins along the heads",
             "它的 key 为 (batch, positions, heads, head_dim)；若你的是 (batch, heads, positions, head_dim)，它就是沿头的轴拼接的",
         ),
@@ -299,7 +299,7 @@ AXES = (
 BUFFERS = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "it returns its whole buffer, zeros behind what is filled: a mask must hide them",
             "它返回整个缓冲区，未填部分为 0：需要用掩码隐藏",
         ),
@@ -307,8 +307,8 @@ BUFFERS = (
     ),
 )
 
-FOUR = Words("keys with batch and heads", "带批与头的 key")
-TWO = Words("keys without heads", "没有头轴的 key")
+FOUR = Message("keys with batch and heads", "带批与头的 key")
+TWO = Message("keys without heads", "没有头轴的 key")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -333,7 +333,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="kv_cache",
-    title=Words("key-value cache", "KV 缓存"),
+    title=Message("key-value cache", "KV 缓存"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -347,12 +347,12 @@ EXERCISE = Exercise(
     conventions=(AXES, BUFFERS),
     equation="keys ← [keys, new keys],   values ← [values, new values],   along the positions",
     hints=(
-        Words("Nothing that was projected is ever projected again: it is kept, per layer.", "投影过的内容不再重复投影：每层各自保存。"),
-        Words(
+        Message("Nothing that was projected is ever projected again: it is kept, per layer.", "投影过的内容不再重复投影：每层各自保存。"),
+        Message(
             "New positions come behind the old ones, along axis -2; attention sees all of them, the new ones too.",
             "新的位置沿第 -2 轴接在旧的后面；注意力能看到全部，也包括新的。",
         ),
-        Words(
+        Message(
             "self.keys = key if self.keys is None else cat([self.keys, key], axis=-2); the same for values; return both",
             "self.keys = key if self.keys is None else cat([self.keys, key], axis=-2)；values 相同；返回两者",
         ),

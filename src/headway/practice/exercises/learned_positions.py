@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.arrays import asarray_like
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def recipe(
@@ -57,48 +57,48 @@ STEPS: dict[str, Step] = {
     "add": lambda x, rows, table: x + rows,
 }
 
-ZERO = Words("at position 0 it is right", "位置 0 是对的")
+ZERO = Message("at position 0 it is right", "位置 0 是对的")
 
 MISTAKES = (
     Mistake(
         "counted_from_one",
         {"counted": lambda length, offset: numpy.arange(length) + offset + 1},
-        Words(
+        Message(
             "positions are counted from 1: the first token gets row 1, and row 0 is never used",
             "位置从 1 开始计数：第一个词取了第 1 行，第 0 行从未用到",
         ),
-        Words("count from 0: arange(seq_len)", "从 0 开始：arange(seq_len)"),
-        hides=Words("a model trained so works; a table of others does not", "自己训练的模型照样能用，别人的表则不行"),
+        Message("count from 0: arange(seq_len)", "从 0 开始：arange(seq_len)"),
+        hides=Message("a model trained so works; a table of others does not", "自己训练的模型照样能用，别人的表则不行"),
         pattern=r"\+ *1|arange\(1|range\(1",
     ),
     Mistake(
         "counted_backwards",
         {"counted": lambda length, offset: numpy.arange(length)[::-1] + offset},
-        Words("positions are counted from the end", "位置从末尾开始倒数"),
-        Words("the first token is position 0", "第一个词是位置 0"),
+        Message("positions are counted from the end", "位置从末尾开始倒数"),
+        Message("the first token is position 0", "第一个词是位置 0"),
         pattern=r"::-1|flip|reverse",
     ),
     Mistake(
         "last_rows_taken",
         {"rows": lambda table, at, token_ids: table[len(table) - len(at) :] if numpy.ndim(at) else table[at]},
-        Words("the last rows of the table are taken, not the first", "取了表的最后几行，而不是前几行"),
-        Words("use table[:seq_len]", "使用 table[:seq_len]"),
-        hides=Words("where the sequence is as long as the table the two are the same", "序列与表同长时两者一样"),
+        Message("the last rows of the table are taken, not the first", "取了表的最后几行，而不是前几行"),
+        Message("use table[:seq_len]", "使用 table[:seq_len]"),
+        hides=Message("where the sequence is as long as the table the two are the same", "序列与表同长时两者一样"),
         pattern=r"\[-",
     ),
     Mistake(
         "row_zero_for_all",
         {"rows": lambda table, at, token_ids: table[numpy.zeros_like(at)]},
-        Words("every token gets row 0: the position is not used", "每个词都取第 0 行：没有用到位置"),
-        Words("token p gets row p", "第 p 个词取第 p 行"),
+        Message("every token gets row 0: the position is not used", "每个词都取第 0 行：没有用到位置"),
+        Message("token p gets row p", "第 p 个词取第 p 行"),
         hides=ZERO,
         pattern=r"\[0\]|zeros",
     ),
     Mistake(
         "last_row_for_all",
         {"rows": lambda table, at, token_ids: table[numpy.full_like(at, numpy.asarray(at).ravel()[-1])]},
-        Words("every token gets the row of the last position", "每个词都取最后一个位置的行"),
-        Words(
+        Message("every token gets the row of the last position", "每个词都取最后一个位置的行"),
+        Message(
             "token p gets row p: take a slice, table[:seq_len], not a row, table[seq_len - 1]",
             "第 p 个词取第 p 行：应取切片 table[:seq_len]，而不是一行 table[seq_len - 1]",
         ),
@@ -107,77 +107,77 @@ MISTAKES = (
     Mistake(
         "positions_from_zero_always",
         {"given": lambda positions: numpy.arange(positions.shape[-1])},
-        Words("the positions that are given are not used: rows are counted from 0", "没有用到给定的位置：总是从 0 开始计数"),
-        Words("use table[positions]", "使用 table[positions]"),
-        hides=Words("where the positions are 0, 1, 2, … nothing shows", "当位置恰为 0, 1, 2, … 时看不出来"),
+        Message("the positions that are given are not used: rows are counted from 0", "没有用到给定的位置：总是从 0 开始计数"),
+        Message("use table[positions]", "使用 table[positions]"),
+        hides=Message("where the positions are 0, 1, 2, … nothing shows", "当位置恰为 0, 1, 2, … 时看不出来"),
         pattern=r"arange|\[:",
     ),
     Mistake(
         "offset_ignored",
         {"counted": lambda length, offset: numpy.arange(length)},
-        Words("the offset is not used: with a cache every new token gets row 0", "没有用到 offset：使用缓存时，每个新词都取第 0 行"),
-        Words("use table[offset : offset + seq_len]", "使用 table[offset : offset + seq_len]"),
-        hides=Words("without a cache the offset is 0", "不用缓存时 offset 为 0"),
+        Message("the offset is not used: with a cache every new token gets row 0", "没有用到 offset：使用缓存时，每个新词都取第 0 行"),
+        Message("use table[offset : offset + seq_len]", "使用 table[offset : offset + seq_len]"),
+        hides=Message("without a cache the offset is 0", "不用缓存时 offset 为 0"),
         pattern=r"arange|\[:",
     ),
     Mistake(
         "token_ids_as_positions",
         {"rows": lambda table, at, token_ids: table[at if token_ids is None else token_ids]},
-        Words(
+        Message(
             "the position table is looked up by token ids: the order of the tokens has no effect", "用词的 id 去查位置表：词的顺序不起作用"
         ),
-        Words("look it up by 0, 1, 2, …: table[arange(seq_len)]", "按 0, 1, 2, … 查表：table[arange(seq_len)]"),
-        hides=Words("ids below max_seq_len raise no error", "id 小于 max_seq_len 时不会报错"),
+        Message("look it up by 0, 1, 2, …: table[arange(seq_len)]", "按 0, 1, 2, … 查表：table[arange(seq_len)]"),
+        hides=Message("ids below max_seq_len raise no error", "id 小于 max_seq_len 时不会报错"),
         pattern=r"wpe|pos",
     ),
     Mistake(
         "position_along_batch",
         {"add": along_batch},
-        Words(
+        Message(
             "positions run along the batch: all tokens of a sequence get the same row, and each sequence another",
             "位置沿批的方向递增：同一序列的所有词取同一行，不同序列却不同",
         ),
-        Words("count positions along axis -2: table[: x.shape[-2]]", "沿第 -2 轴计数：table[: x.shape[-2]]"),
-        hides=Words("with as many sequences as tokens no shape shows it", "当批大小等于序列长度时形状看不出来"),
+        Message("count positions along axis -2: table[: x.shape[-2]]", "沿第 -2 轴计数：table[: x.shape[-2]]"),
+        hides=Message("with as many sequences as tokens no shape shows it", "当批大小等于序列长度时形状看不出来"),
         pattern=r"shape\[0\]|size\(0\)|len\(",
     ),
     Mistake(
         "table_not_cropped",
         {"add": lambda x, rows, table: x + table},
-        Words("the whole table is added: sequences shorter than the table do not fit", "加上了整个表：比表短的序列无法相加"),
-        Words("add table[:seq_len]", "应加 table[:seq_len]"),
-        hides=Words("where the sequence is as long as the table nothing shows", "序列与表同长时看不出来"),
+        Message("the whole table is added: sequences shorter than the table do not fit", "加上了整个表：比表短的序列无法相加"),
+        Message("add table[:seq_len]", "应加 table[:seq_len]"),
+        hides=Message("where the sequence is as long as the table nothing shows", "序列与表同长时看不出来"),
         pattern=r"\+",
     ),
     Mistake(
         "positions_not_added",
         {"add": lambda x, rows, table: x},
-        Words(
+        Message(
             "positions are not added: permuting the tokens permutes the answer, and nothing else",
             "没有加上位置：交换词的顺序，输出只是跟着交换",
         ),
-        Words("return x + table[:seq_len]", "返回 x + table[:seq_len]"),
+        Message("return x + table[:seq_len]", "返回 x + table[:seq_len]"),
         pattern=r"return",
     ),
     Mistake(
         "x_not_added",
         {"add": lambda x, rows, table: numpy.broadcast_to(rows, x.shape)},
-        Words("only the rows of the table come back: the tokens are lost", "只返回了表中的行：丢掉了词向量"),
-        Words("return x + table[:seq_len]", "返回 x + table[:seq_len]"),
+        Message("only the rows of the table come back: the tokens are lost", "只返回了表中的行：丢掉了词向量"),
+        Message("return x + table[:seq_len]", "返回 x + table[:seq_len]"),
         pattern=r"return",
     ),
     Mistake(
         "multiplied",
         {"add": lambda x, rows, table: x * rows},
-        Words("x is multiplied by the rows", "x 乘以了表中的行"),
-        Words("add them: x + table[:seq_len]", "应相加：x + table[:seq_len]"),
+        Message("x is multiplied by the rows", "x 乘以了表中的行"),
+        Message("add them: x + table[:seq_len]", "应相加：x + table[:seq_len]"),
         pattern=r"\*",
     ),
     Mistake(
         "concatenated",
         {"add": lambda x, rows, table: numpy.concatenate([x, numpy.broadcast_to(rows, x.shape)], axis=-1)},
-        Words("positions are put beside x: the answer is twice as wide", "位置向量拼接在 x 旁边：输出宽了一倍"),
-        Words("add them: x + table[:seq_len]", "应相加：x + table[:seq_len]"),
+        Message("positions are put beside x: the answer is twice as wide", "位置向量拼接在 x 旁边：输出宽了一倍"),
+        Message("add them: x + table[:seq_len]", "应相加：x + table[:seq_len]"),
         pattern=r"cat|stack",
     ),
     Mistake(
@@ -187,12 +187,12 @@ MISTAKES = (
             "rows": lambda table, at, token_ids: table[at],
             "add": lambda x, rows, table: x,
         },
-        Words("tokens are looked up in the position table", "用位置表去查词"),
-        Words(
+        Message("tokens are looked up in the position table", "用位置表去查词"),
+        Message(
             "tokens come from the token table (vocab_size rows), positions from the position table (max_seq_len rows)",
             "词查词表（vocab_size 行），位置查位置表（max_seq_len 行）",
         ),
-        hides=Words("ids below max_seq_len raise no error", "id 小于 max_seq_len 时不会报错"),
+        hides=Message("ids below max_seq_len raise no error", "id 小于 max_seq_len 时不会报错"),
         pattern=r"wpe|pos",
     ),
 )
@@ -240,22 +240,24 @@ TAKES = (
     Convention(encode=_ids_as_x, decode=_without_leading, role="token_table"),
     Convention(encode=_positions_as_ids, decode=_without_leading, role="token_ids"),
     Convention(
-        Words("it is told how many positions", "它接收的是位置的个数"), encode=_length_only, decode=_without_leading, role="seq_len"
+        Message("it is told how many positions", "它接收的是位置的个数"), encode=_length_only, decode=_without_leading, role="seq_len"
     ),
 )
 LISTS = (Convention(), Convention(encode=_listed, role="token_ids"))
 ADDS = (
     Convention(),
-    Convention(Words("it returns the rows alone, for whoever calls to add", "它只返回表中的行，由调用者相加"), decode=_sum_of, role="x"),
+    Convention(Message("it returns the rows alone, for whoever calls to add", "它只返回表中的行，由调用者相加"), decode=_sum_of, role="x"),
     Convention(
-        Words("it multiplies the tokens by √hidden_size before adding; GPT-2 does not", "相加之前词向量乘以 √hidden_size；GPT-2 不这样做"),
+        Message(
+            "it multiplies the tokens by √hidden_size before adding; GPT-2 does not", "相加之前词向量乘以 √hidden_size；GPT-2 不这样做"
+        ),
         steps={"scale": lambda x: x * x.shape[-1] ** 0.5},
         called=r".",
     ),
 )
 
-BATCH = Words("a batch axis", "批轴")
-ONE = Words("a sequence without a batch axis", "没有批轴的序列")
+BATCH = Message("a batch axis", "批轴")
+ONE = Message("a sequence without a batch axis", "没有批轴的序列")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -290,7 +292,7 @@ def _length(inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="learned_positions",
-    title=Words("learned positions", "可学习的位置编码"),
+    title=Message("learned positions", "可学习的位置编码"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -368,8 +370,8 @@ EXERCISE = Exercise(
     conventions=(TAKES, LISTS, ADDS),
     equation="x[…, p, :] + table[p]",
     hints=(
-        Words("There is one trained vector per position; token p gets the p-th.", "每个位置有一个训练好的向量；第 p 个词取第 p 个。"),
-        Words("Take the first seq_len rows of the table.", "取表的前 seq_len 行。"),
-        Words("x + table[: x.shape[-2]]", "x + table[: x.shape[-2]]"),
+        Message("There is one trained vector per position; token p gets the p-th.", "每个位置有一个训练好的向量；第 p 个词取第 p 个。"),
+        Message("Take the first seq_len rows of the table.", "取表的前 seq_len 行。"),
+        Message("x + table[: x.shape[-2]]", "x + table[: x.shape[-2]]"),
     ),
 )

@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def recipe(steps: Any, x: Any, weight: Any, bias: Any = None) -> Any:
@@ -27,23 +27,23 @@ STEPS = {
     "finish": lambda answer: answer,
 }
 
-ROWS = Words("with as many rows as outputs nothing is raised", "当行数与输出个数相同时不会报错")
-SQUARE = Words("where the weight is square nothing is raised", "当权重是方阵时不会报错")
-ADD = Words("return x @ weight.T + bias: the bias is added to every row", "返回 x @ weight.T + bias：每一行都加上偏置")
+ROWS = Message("with as many rows as outputs nothing is raised", "当行数与输出个数相同时不会报错")
+SQUARE = Message("where the weight is square nothing is raised", "当权重是方阵时不会报错")
+ADD = Message("return x @ weight.T + bias: the bias is added to every row", "返回 x @ weight.T + bias：每一行都加上偏置")
 
 MISTAKES = (
     Mistake(
         "bias_missing",
         {"add": lambda product, bias: product},
-        Words("the bias is never added: for x = 0 the answer must be the bias", "没有加偏置：x = 0 时结果应等于偏置"),
+        Message("the bias is never added: for x = 0 the answer must be the bias", "没有加偏置：x = 0 时结果应等于偏置"),
         ADD,
-        hides=Words("a bias of zeros, as most layers begin with, does not show it", "偏置初始为零时看不出来"),
+        hides=Message("a bias of zeros, as most layers begin with, does not show it", "偏置初始为零时看不出来"),
         pattern=r"return|@|dot|matmul|einsum",
     ),
     Mistake(
         "bias_per_row",
         {"add": lambda product, bias: product + bias[:, None]},
-        Words(
+        Message(
             "the bias runs down the rows: every row gets one number, where every column must",
             "偏置加错了方向：每一行加一个数，而应是每一列加一个数",
         ),
@@ -54,35 +54,35 @@ MISTAKES = (
     Mistake(
         "bias_subtracted",
         {"add": lambda product, bias: product - bias},
-        Words("the bias is subtracted", "偏置被减掉了"),
+        Message("the bias is subtracted", "偏置被减掉了"),
         ADD,
         pattern=r"-",
     ),
     Mistake(
         "bias_multiplied",
         {"add": lambda product, bias: product * bias},
-        Words("the product is multiplied by the bias", "乘积又乘了偏置"),
+        Message("the product is multiplied by the bias", "乘积又乘了偏置"),
         ADD,
         pattern=r"\*",
     ),
     Mistake(
         "bias_summed",
         {"add": lambda product, bias: product + bias.sum()},
-        Words("the sum of the bias is added to every number", "把偏置之和加到了每个数上"),
+        Message("the sum of the bias is added to every number", "把偏置之和加到了每个数上"),
         ADD,
         pattern=r"sum",
     ),
     Mistake(
         "first_bias_for_all",
         {"add": lambda product, bias: product + bias[0]},
-        Words("the first number of the bias is added to all columns", "所有列加的都是偏置的第一个数"),
+        Message("the first number of the bias is added to all columns", "所有列加的都是偏置的第一个数"),
         ADD,
         pattern=r"\[0\]",
     ),
     Mistake(
         "bias_before_product",
         {"input": lambda x, bias: x if bias is None else x + bias, "add": lambda product, bias: product},
-        Words("the bias is added to x before the product", "偏置在相乘之前就加到了 x 上"),
+        Message("the bias is added to x before the product", "偏置在相乘之前就加到了 x 上"),
         ADD,
         hides=SQUARE,
         pattern=r"\(.*\+.*\) *@|\+",
@@ -90,72 +90,74 @@ MISTAKES = (
     Mistake(
         "weight_reshaped",
         {"product": lambda x, weight: x @ weight.reshape(weight.shape[::-1])},
-        Words(
+        Message(
             "the weight is reshaped where it must be transposed: the shape is right, and the numbers lie elsewhere",
             "权重用 reshape 代替了转置：形状对了，但数字的位置全乱了",
         ),
-        Words("use weight.T", "使用 weight.T"),
-        hides=Words("only a weight with a single row or column hides it", "只有单行或单列的权重才看不出来"),
+        Message("use weight.T", "使用 weight.T"),
+        hides=Message("only a weight with a single row or column hides it", "只有单行或单列的权重才看不出来"),
         pattern=r"reshape|view",
     ),
     Mistake(
         "elementwise_product",
         {"product": lambda x, weight: x * weight},
-        Words("x and weight are multiplied element by element", "x 与 weight 逐元素相乘了"),
-        Words("use the matrix product: x @ weight.T", "使用矩阵乘法：x @ weight.T"),
+        Message("x and weight are multiplied element by element", "x 与 weight 逐元素相乘了"),
+        Message("use the matrix product: x @ weight.T", "使用矩阵乘法：x @ weight.T"),
         hides=ROWS,
         pattern=r"\*",
     ),
     Mistake(
         "answer_transposed",
         {"product": lambda x, weight: weight @ x.T},
-        Words("the answer is transposed: weight @ xᵀ has one column per row of x", "结果被转置了：weight @ xᵀ 的每一列对应 x 的一行"),
-        Words("use x @ weight.T", "使用 x @ weight.T"),
-        hides=Words("for a single vector the two are the same", "对单个向量来说两者相同"),
+        Message("the answer is transposed: weight @ xᵀ has one column per row of x", "结果被转置了：weight @ xᵀ 的每一列对应 x 的一行"),
+        Message("use x @ weight.T", "使用 x @ weight.T"),
+        hides=Message("for a single vector the two are the same", "对单个向量来说两者相同"),
         pattern=r"@|dot|matmul|einsum",
     ),
     Mistake(
         "input_transposed",
         {"product": lambda x, weight: x.T @ weight.T},
-        Words("x is transposed before the product", "相乘之前 x 被转置了"),
-        Words("use x @ weight.T", "使用 x @ weight.T"),
+        Message("x is transposed before the product", "相乘之前 x 被转置了"),
+        Message("use x @ weight.T", "使用 x @ weight.T"),
         hides=SQUARE,
         pattern=r"\.T|transpose",
     ),
     Mistake(
         "summed_over_rows",
         {"product": lambda x, weight: (x @ weight.T).sum(tuple(range(x.ndim - 1)))},
-        Words("the rows are summed up: one vector comes out, where one per row must", "各行被加在了一起：只输出一个向量，而应每行一个"),
-        Words("keep the rows: einsum('...i,oi->...o', x, weight)", "保留各行：einsum('...i,oi->...o', x, weight)"),
-        hides=Words("for a single vector the two are the same", "对单个向量来说两者相同"),
+        Message("the rows are summed up: one vector comes out, where one per row must", "各行被加在了一起：只输出一个向量，而应每行一个"),
+        Message("keep the rows: einsum('...i,oi->...o', x, weight)", "保留各行：einsum('...i,oi->...o', x, weight)"),
+        hides=Message("for a single vector the two are the same", "对单个向量来说两者相同"),
         pattern=r"einsum|sum",
     ),
     Mistake(
         "relu_applied",
         {"finish": lambda answer: numpy.maximum(answer, 0)},
-        Words("a ReLU is applied behind it: negative numbers are 0", "后面多做了一次 ReLU：负数都变成了 0"),
-        Words("a linear map has no activation in it", "线性映射里没有激活函数"),
+        Message("a ReLU is applied behind it: negative numbers are 0", "后面多做了一次 ReLU：负数都变成了 0"),
+        Message("a linear map has no activation in it", "线性映射里没有激活函数"),
         pattern=r"max|relu|clamp|clip",
     ),
     Mistake(
         "sigmoid_applied",
         {"finish": lambda answer: 0.5 + 0.5 * numpy.tanh(0.5 * answer)},
-        Words("a sigmoid is applied behind it", "后面多做了一次 sigmoid"),
-        Words("a linear map has no activation in it", "线性映射里没有激活函数"),
+        Message("a sigmoid is applied behind it", "后面多做了一次 sigmoid"),
+        Message("a linear map has no activation in it", "线性映射里没有激活函数"),
         pattern=r"sigmoid|exp",
     ),
     Mistake(
         "tanh_applied",
         {"finish": numpy.tanh},
-        Words("a tanh is applied behind it", "后面多做了一次 tanh"),
-        Words("a linear map has no activation in it", "线性映射里没有激活函数"),
+        Message("a tanh is applied behind it", "后面多做了一次 tanh"),
+        Message("a linear map has no activation in it", "线性映射里没有激活函数"),
         pattern=r"tanh",
     ),
     Mistake(
         "whole_numbers_returned",
         {"finish": numpy.trunc},
-        Words("the fractions are cut off: the answer is written into an array of whole numbers", "小数部分被截掉了：结果写进了整数数组"),
-        Words("make the array with the dtype of x: np.zeros(shape), not dtype=int", "用浮点数组存放结果：np.zeros(shape)，不要 dtype=int"),
+        Message("the fractions are cut off: the answer is written into an array of whole numbers", "小数部分被截掉了：结果写进了整数数组"),
+        Message(
+            "make the array with the dtype of x: np.zeros(shape), not dtype=int", "用浮点数组存放结果：np.zeros(shape)，不要 dtype=int"
+        ),
         pattern=r"int|zeros",
     ),
 )
@@ -215,8 +217,8 @@ RECOVERIES = (
         sizes=_sizes,
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Words("the product is {value}{names} times what it must be", "乘积是应有值的 {value}{names} 倍"),
-        fix=Words(
+        says=Message("the product is {value}{names} times what it must be", "乘积是应有值的 {value}{names} 倍"),
+        fix=Message(
             "return x @ weight.T as it is: scaling belongs to attention and to initialisation",
             "直接返回 x @ weight.T：缩放属于注意力和初始化",
         ),
@@ -230,15 +232,15 @@ RECOVERIES = (
         sizes=_sizes,
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Words("the bias is added {value}{names} times", "偏置加了 {value}{names} 倍"),
+        says=Message("the bias is added {value}{names} times", "偏置加了 {value}{names} 倍"),
         fix=ADD,
-        hides=Words("a bias of zeros does not show it", "偏置为零时看不出来"),
+        hides=Message("a bias of zeros does not show it", "偏置为零时看不出来"),
         pattern=r"bias|\bb\b|\+",
     ),
 )
 
-BATCH = Words("more than one leading axis", "多于一个的前导轴")
-VECTOR = Words("a single vector", "单个向量")
+BATCH = Message("more than one leading axis", "多于一个的前导轴")
+VECTOR = Message("a single vector", "单个向量")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -282,7 +284,7 @@ def _columns_back(answer: Any, inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="linear",
-    title=Words("linear layer", "线性层"),
+    title=Message("linear layer", "线性层"),
     definition=functions.linear,
     recipe=recipe,
     steps=STEPS,
@@ -311,10 +313,10 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Words("your weight is (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"), _turned, undo=_turned, role="weight"
+                Message("your weight is (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"), _turned, undo=_turned, role="weight"
             ),
             Convention(
-                Words("your x holds one vector per column: weight @ x", "你的 x 每一列是一个向量：weight @ x"),
+                Message("your x holds one vector per column: weight @ x", "你的 x 每一列是一个向量：weight @ x"),
                 _columns,
                 _columns_back,
                 role="weight",
@@ -324,11 +326,11 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="linear(x) = x @ weightᵀ + bias",
     hints=(
-        Words("Every output is a dot product of x with one row of the weight.", "每个输出都是 x 与权重某一行的点积。"),
-        Words(
+        Message("Every output is a dot product of x with one row of the weight.", "每个输出都是 x 与权重某一行的点积。"),
+        Message(
             "A weight (out, in) is transposed; the bias (out,) is added to every row.",
             "形状为 (out, in) 的权重要转置；形状为 (out,) 的偏置加到每一行。",
         ),
-        Words("x @ weight.T + bias", "x @ weight.T + bias"),
+        Message("x @ weight.T + bias", "x @ weight.T + bias"),
     ),
 )

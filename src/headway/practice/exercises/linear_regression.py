@@ -10,8 +10,8 @@ from headway import functions
 from headway.arrays import array_namespace
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role
+from headway.practice.message import Message
 from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
-from headway.practice.words import Words
 
 
 def recipe(
@@ -57,8 +57,8 @@ STEPS = {
     "average": lambda features, width: 1 / len(features),
 }
 
-MEAN = Words("divide by the number of rows: features.T @ residual / m", "除以行数：features.T @ residual / m")
-BIAS = Words("bias -= learning_rate * mean(residual)", "bias -= learning_rate * mean(residual)")
+MEAN = Message("divide by the number of rows: features.T @ residual / m", "除以行数：features.T @ residual / m")
+BIAS = Message("bias -= learning_rate * mean(residual)", "bias -= learning_rate * mean(residual)")
 
 
 def _without_bias(features: Any, residual: Any, width: int) -> Any:
@@ -80,65 +80,65 @@ OWN = (
     Mistake(
         "not_averaged",
         {"average": lambda features, width: 1.0},
-        Words(
+        Message(
             "the gradient is summed over the rows, not averaged (1/m is missing): more data, longer steps",
             "梯度对各行求了和而没有取平均（缺少 1/m）：数据越多步子越大",
         ),
         MEAN,
-        hides=Words("a small learning rate hides it, until there is more data", "学习率很小时看不出来，数据一多就发散"),
+        hides=Message("a small learning rate hides it, until there is more data", "学习率很小时看不出来，数据一多就发散"),
         pattern=r"@|dot|sum",
     ),
     Mistake(
         "averaged_over_features",
         {"average": lambda features, width: 1 / width},
-        Words("the gradient is divided by the number of features, not of rows", "梯度除以的是特征数，而不是行数"),
+        Message("the gradient is divided by the number of features, not of rows", "梯度除以的是特征数，而不是行数"),
         MEAN,
         pattern=r"shape\[1\]|/|len",
     ),
     Mistake(
         "bias_not_updated",
         {"slope": _without_bias},
-        Words("the intercept is never updated: it stays where it began", "截距没有更新：一直停在初始值"),
+        Message("the intercept is never updated: it stays where it began", "截距没有更新：一直停在初始值"),
         BIAS,
-        hides=Words("data that pass through the origin do not show it", "数据经过原点时看不出来"),
+        hides=Message("data that pass through the origin do not show it", "数据经过原点时看不出来"),
         pattern=r"\bb\b|bias|intercept",
     ),
     Mistake(
         "bias_after_weights",
         {"move": _weights_first},
-        Words("the intercept is updated with the residuals of the new weights, not of the old", "更新截距时用了新权重的残差，而不是旧的"),
-        Words("compute both gradients first, then update both", "先算出两个梯度，再一起更新"),
-        hides=Words("the first step shows it only where the weights move", "只有权重移动时才看得出来"),
+        Message("the intercept is updated with the residuals of the new weights, not of the old", "更新截距时用了新权重的残差，而不是旧的"),
+        Message("compute both gradients first, then update both", "先算出两个梯度，再一起更新"),
+        hides=Message("the first step shows it only where the weights move", "只有权重移动时才看得出来"),
         pattern=r"\bb\b|bias|intercept",
     ),
     Mistake(
         "features_not_in_gradient",
         {"slope": lambda features, residual, width: numpy.full(features.shape[1], residual.sum())},
-        Words("every weight moves by the mean residual: the factor x is missing", "每个权重都按平均残差移动：缺少因子 x"),
-        Words("the gradient is features.T @ residual / m", "梯度是 features.T @ residual / m"),
-        hides=Words("that is right for the intercept alone", "只有截距才是这样"),
+        Message("every weight moves by the mean residual: the factor x is missing", "每个权重都按平均残差移动：缺少因子 x"),
+        Message("the gradient is features.T @ residual / m", "梯度是 features.T @ residual / m"),
+        hides=Message("that is right for the intercept alone", "只有截距才是这样"),
         pattern=r"mean|sum",
     ),
     Mistake(
         "targets_not_used",
         {"residual": lambda features, theta, targets: features @ theta},
-        Words("the targets are not subtracted: all weights shrink to 0", "没有减去目标值：所有权重都趋于 0"),
-        Words("residual = features @ weights - targets", "residual = features @ weights - targets"),
+        Message("the targets are not subtracted: all weights shrink to 0", "没有减去目标值：所有权重都趋于 0"),
+        Message("residual = features @ weights - targets", "residual = features @ weights - targets"),
         pattern=r"@|dot",
     ),
     Mistake(
         "weights_not_used",
         {"residual": lambda features, theta, targets: -targets},
-        Words("the prediction is not used: every step has the same gradient", "没有用到预测值：每一步的梯度都一样"),
-        Words("residual = features @ weights - targets", "residual = features @ weights - targets"),
-        hides=Words("from weights of zero the first step is right", "从零权重出发时，第一步是对的"),
+        Message("the prediction is not used: every step has the same gradient", "没有用到预测值：每一步的梯度都一样"),
+        Message("residual = features @ weights - targets", "residual = features @ weights - targets"),
+        hides=Message("from weights of zero the first step is right", "从零权重出发时，第一步是对的"),
         pattern=r"@|dot",
     ),
     Mistake(
         "absolute_error",
         {"residual": lambda features, theta, targets: numpy.sign(features @ theta - targets)},
-        Words("it is the gradient of the absolute error: only the sign of the residual counts", "这是绝对误差的梯度：只用了残差的符号"),
-        Words("use the residual itself", "使用残差本身"),
+        Message("it is the gradient of the absolute error: only the sign of the residual counts", "这是绝对误差的梯度：只用了残差的符号"),
+        Message("use the residual itself", "使用残差本身"),
         pattern=r"sign|abs",
     ),
     Mistake(
@@ -147,7 +147,7 @@ OWN = (
             "residual": lambda features, theta, targets: (features @ theta - targets) * (numpy.arange(len(features)) == 0),
             "average": lambda features, width: 1.0,
         },
-        Words("only the first row is used", "只用了第一行"),
+        Message("only the first row is used", "只用了第一行"),
         MEAN,
         pattern=r"\[0\]",
     ),
@@ -188,7 +188,7 @@ RECOVERIES = (
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Words(
+        says=Message(
             "your step is {value}{names} times learning_rate · gradient; it must be {right} (or 2)",
             "你的步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍（或 2 倍）",
         ),
@@ -197,7 +197,7 @@ RECOVERIES = (
     ),
 )
 
-MANY = Words("more than one feature", "多于一个特征")
+MANY = Message("more than one feature", "多于一个特征")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -260,7 +260,7 @@ def _no_start(inputs: Inputs) -> Inputs | None:
 
 EXERCISE = Exercise(
     name="linear_regression",
-    title=Words("linear regression by gradient descent", "用梯度下降做线性回归"),
+    title=Message("linear regression by gradient descent", "用梯度下降做线性回归"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -279,7 +279,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Words(
+                Message(
                     "its gradient has the factor 2 of the square, 2/m; ours is of half the mean square",
                     "它的梯度带平方的系数 2（2/m）；我们的是均方误差一半的梯度",
                 ),
@@ -294,13 +294,13 @@ EXERCISE = Exercise(
         (
             *(_flattened(each) for each in RETURNS),
             Convention(
-                Words("it fits an intercept as well", "它还拟合了截距"),
+                Message("it fits an intercept as well", "它还拟合了截距"),
                 _no_start,
                 lambda answer, inputs: _flat(_with_intercept(answer, inputs)),
                 steps=INTERCEPT,
             ),
             Convention(
-                Words("it fits an intercept as well, and returns it first", "它还拟合了截距，并放在最前面返回"),
+                Message("it fits an intercept as well, and returns it first", "它还拟合了截距，并放在最前面返回"),
                 _no_start,
                 lambda answer, inputs: _flat(_intercept_first(answer, inputs)),
                 steps=INTERCEPT,
@@ -310,12 +310,12 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="weights ← weights - learning_rate · featuresᵀ @ (features @ weights - targets) / m",
     hints=(
-        Words("The residual is prediction minus target, one number per row.", "残差是预测减目标，每行一个数。"),
-        Words(
+        Message("The residual is prediction minus target, one number per row.", "残差是预测减目标，每行一个数。"),
+        Message(
             "A weight's gradient is the mean of residual times its feature; an intercept's is the mean residual.",
             "权重的梯度是“残差乘对应特征”的平均；截距的梯度是残差的平均。",
         ),
-        Words(
+        Message(
             "weights -= learning_rate * features.T @ (features @ weights - targets) / m",
             "weights -= learning_rate * features.T @ (features @ weights - targets) / m",
         ),

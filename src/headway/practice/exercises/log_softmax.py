@@ -10,7 +10,7 @@ from headway import functions
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Recovery, Role
 from headway.practice.exercises.softmax import ROWS, SQUARE
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def recipe(steps: Any, x: Any, axis: int = -1) -> Any:
@@ -31,17 +31,17 @@ STEPS = {
     "finish": lambda answer: answer,
 }
 
-USE = Words(
+USE = Message(
     "shifted = x - x.max(axis, keepdims=True); return shifted - log(sum(exp(shifted), axis, keepdims=True))",
     "shifted = x - x.max(axis, keepdims=True)；返回 shifted - log(sum(exp(shifted), axis, keepdims=True))",
 )
-SMALL = Words("while all numbers are of similar, moderate size the answer is right", "当所有数大小相近且不大时结果是对的")
+SMALL = Message("while all numbers are of similar, moderate size the answer is right", "当所有数大小相近且不大时结果是对的")
 
 MISTAKES = (
     Mistake(
         "logarithm_of_softmax",
         {"join": lambda x, shift, powers, total, logarithm: logarithm(powers / total)},
-        Words(
+        Message(
             "it takes the logarithm of a finished softmax: a probability that rounds to 0 becomes -inf",
             "对算好的 softmax 取对数：舍入成 0 的概率会变成 -inf",
         ),
@@ -52,36 +52,36 @@ MISTAKES = (
     Mistake(
         "no_shift",
         {"shift": lambda x, axis: 0.0},
-        Words(
+        Message(
             "the maximum is not subtracted, so exp overflows, or all of it becomes 0, for large numbers",
             "没有减去最大值：数值很大时 exp 溢出，或者全部变成 0",
         ),
         USE,
-        hides=Words("for numbers below 88 (float32) the answer is right", "数值小于 88（float32）时结果是对的"),
+        hides=Message("for numbers below 88 (float32) the answer is right", "数值小于 88（float32）时结果是对的"),
         pattern=r"exp\(",
     ),
     Mistake(
         "maximum_not_added_back",
         {"join": lambda x, shift, powers, total, logarithm: x - logarithm(total)},
-        Words(
+        Message(
             "the maximum is subtracted inside exp alone: the answer is too large by the maximum of its row",
             "只在 exp 里减去了最大值：结果多出了该行的最大值",
         ),
-        Words("subtract it outside as well: x - max - log Σ exp(x - max)", "外面也要减：x - max - log Σ exp(x - max)"),
-        hides=Words("where the maximum is 0 the answer is right", "当最大值为 0 时结果是对的"),
+        Message("subtract it outside as well: x - max - log Σ exp(x - max)", "外面也要减：x - max - log Σ exp(x - max)"),
+        hides=Message("where the maximum is 0 the answer is right", "当最大值为 0 时结果是对的"),
         pattern=r"max|log\(",
     ),
     Mistake(
         "maximum_subtracted_twice",
         {"join": lambda x, shift, powers, total, logarithm: x - 2 * shift - logarithm(total)},
-        Words("the maximum is subtracted twice outside the logarithm", "在对数之外减了两次最大值"),
+        Message("the maximum is subtracted twice outside the logarithm", "在对数之外减了两次最大值"),
         USE,
         pattern=r"max",
     ),
     Mistake(
         "maximum_added",
         {"join": lambda x, shift, powers, total, logarithm: x + shift - logarithm(total)},
-        Words("the maximum is added where it must be subtracted: the sign is wrong", "最大值应减却加了：符号错误"),
+        Message("the maximum is added where it must be subtracted: the sign is wrong", "最大值应减却加了：符号错误"),
         USE,
         pattern=r"max",
     ),
@@ -91,140 +91,140 @@ MISTAKES = (
             "total": lambda powers, axis: powers,
             "join": lambda x, shift, powers, total, logarithm: x - shift - logarithm(numpy.exp(x).sum(-1, keepdims=True)),
         },
-        Words(
+        Message(
             "the maximum is subtracted outside alone: the sum is of exp(x), so the answer is too small by the maximum",
             "只在外面减去了最大值：求和用的是 exp(x)，结果少了一个最大值",
         ),
         USE,
-        hides=Words("where the maximum is 0 the answer is right", "当最大值为 0 时结果是对的"),
+        hides=Message("where the maximum is 0 the answer is right", "当最大值为 0 时结果是对的"),
         pattern=r"exp\(",
     ),
     Mistake(
         "global_shift",
         {"shift": lambda x, axis: x.max()},
-        Words(
+        Message(
             "the maximum of the whole array is subtracted: in a row far below it all powers become 0",
             "减去的是整个数组的最大值：远小于它的行，指数全部变成 0",
         ),
-        Words("take the maximum per row: x.max(axis, keepdims=True)", "按行取最大值：x.max(axis, keepdims=True)"),
-        hides=Words("where all rows are of similar size the answer is right", "各行大小相近时结果是对的"),
+        Message("take the maximum per row: x.max(axis, keepdims=True)", "按行取最大值：x.max(axis, keepdims=True)"),
+        hides=Message("where all rows are of similar size the answer is right", "各行大小相近时结果是对的"),
         pattern=r"max\(",
     ),
     Mistake(
         "sums_everything",
         {"total": lambda powers, axis: powers.sum()},
-        Words("the sum runs over the whole array, not over each row", "对整个数组求和，而不是对每一行"),
-        Words("sum along the axis: sum(axis, keepdims=True)", "沿该轴求和：sum(axis, keepdims=True)"),
-        hides=Words("for a single row the answer is right", "只有一行时结果是对的"),
+        Message("the sum runs over the whole array, not over each row", "对整个数组求和，而不是对每一行"),
+        Message("sum along the axis: sum(axis, keepdims=True)", "沿该轴求和：sum(axis, keepdims=True)"),
+        hides=Message("for a single row the answer is right", "只有一行时结果是对的"),
         pattern=r"sum\(",
     ),
     Mistake(
         "no_keepdims_in_total",
         {"total": lambda powers, axis: powers.sum(axis)},
-        Words(
+        Message(
             "the sum lost its axis (no keepdims), so each row gets other rows' sums",
             "求和时丢掉了轴（没有 keepdims），每一行减去的是别的行的和",
         ),
-        Words("sum with keepdims=True", "求和时加上 keepdims=True"),
+        Message("sum with keepdims=True", "求和时加上 keepdims=True"),
         hides=SQUARE,
         pattern=r"sum\(",
     ),
     Mistake(
         "no_keepdims_in_shift",
         {"shift": lambda x, axis: x.max(axis)},
-        Words(
+        Message(
             "the maximum lost its axis (no keepdims), so each row is shifted by other rows' maxima",
             "取最大值时丢掉了轴（没有 keepdims），每一行减去的是别的行的最大值",
         ),
-        Words("take the maximum with keepdims=True", "取最大值时加上 keepdims=True"),
+        Message("take the maximum with keepdims=True", "取最大值时加上 keepdims=True"),
         hides=SQUARE,
         pattern=r"max\(",
     ),
     Mistake(
         "no_keepdims",
         {"shift": lambda x, axis: x.max(axis), "total": lambda powers, axis: powers.sum(axis)},
-        Words("maximum and sum lost their axis (no keepdims)", "最大值与求和都丢掉了轴（没有 keepdims）"),
-        Words("use keepdims=True in both", "两处都加上 keepdims=True"),
+        Message("maximum and sum lost their axis (no keepdims)", "最大值与求和都丢掉了轴（没有 keepdims）"),
+        Message("use keepdims=True in both", "两处都加上 keepdims=True"),
         hides=SQUARE,
         pattern=r"max\(|sum\(",
     ),
     Mistake(
         "first_axis",
         {"shift": lambda x, axis: x.max(0, keepdims=True), "total": lambda powers, axis: powers.sum(0, keepdims=True)},
-        Words("it normalises along axis 0, over the rows", "沿第 0 轴归一化，即跨行进行"),
-        Words("use axis=-1", "使用 axis=-1"),
+        Message("it normalises along axis 0, over the rows", "沿第 0 轴归一化，即跨行进行"),
+        Message("use axis=-1", "使用 axis=-1"),
         hides=SQUARE,
         pattern=r"axis *= *0|dim *= *0|\(0",
     ),
     Mistake(
         "second_axis",
         {"shift": lambda x, axis: x.max(1, keepdims=True), "total": lambda powers, axis: powers.sum(1, keepdims=True)},
-        Words(
+        Message(
             "it normalises along axis 1: on (batch, seq, vocab) that is over the positions",
             "沿第 1 轴归一化：对 (batch, seq, vocab) 来说是跨位置进行",
         ),
-        Words("use axis=-1", "使用 axis=-1"),
-        hides=Words("on a matrix axis 1 is the last axis", "对矩阵来说，第 1 轴就是最后一轴"),
+        Message("use axis=-1", "使用 axis=-1"),
+        hides=Message("on a matrix axis 1 is the last axis", "对矩阵来说，第 1 轴就是最后一轴"),
         pattern=r"axis *= *1|dim *= *1|\(1",
     ),
     Mistake(
         "given_axis_ignored",
         {"shift": lambda x, axis: x.max(-1, keepdims=True), "total": lambda powers, axis: powers.sum(-1, keepdims=True)},
-        Words("the argument axis is not used: it always normalises the last axis", "参数 axis 没有用上：总是沿最后一轴归一化"),
-        Words("use axis in both max and sum", "在 max 与 sum 中都使用 axis"),
+        Message("the argument axis is not used: it always normalises the last axis", "参数 axis 没有用上：总是沿最后一轴归一化"),
+        Message("use axis in both max and sum", "在 max 与 sum 中都使用 axis"),
         pattern=r"-1",
     ),
     Mistake(
         "softmax_returned",
         {"join": lambda x, shift, powers, total, logarithm: powers / total},
-        Words("it returns the softmax itself: the logarithm is missing", "返回的是 softmax 本身：没有取对数"),
+        Message("it returns the softmax itself: the logarithm is missing", "返回的是 softmax 本身：没有取对数"),
         USE,
         pattern=r"return",
     ),
     Mistake(
         "sign_turned",
         {"finish": lambda answer: -answer},
-        Words("it returns the negative of it: all numbers are at least 0", "返回的是它的相反数：所有数都不小于 0"),
-        Words("leave the sign: log-probabilities are at most 0", "不要取负：对数概率不大于 0"),
-        hides=Words("a loss takes the negative, but only afterwards", "损失函数才取负，那是之后的事"),
+        Message("it returns the negative of it: all numbers are at least 0", "返回的是它的相反数：所有数都不小于 0"),
+        Message("leave the sign: log-probabilities are at most 0", "不要取负：对数概率不大于 0"),
+        hides=Message("a loss takes the negative, but only afterwards", "损失函数才取负，那是之后的事"),
         pattern=r"-",
     ),
     Mistake(
         "logarithm_missing",
         {"join": lambda x, shift, powers, total, logarithm: x - shift - total},
-        Words("it subtracts the sum of the powers, not its logarithm", "减去的是指数之和，而不是它的对数"),
+        Message("it subtracts the sum of the powers, not its logarithm", "减去的是指数之和，而不是它的对数"),
         USE,
         pattern=r"sum\(",
     ),
     Mistake(
         "logarithm_inside_sum",
         {"join": lambda x, shift, powers, total, logarithm: x - shift - logarithm(powers).sum(-1, keepdims=True)},
-        Words("it sums the logarithms: log Σ exp became Σ log exp, which is Σ x", "对对数求和：log Σ exp 变成了 Σ log exp，也就是 Σ x"),
-        Words("sum first, then take the logarithm", "先求和，再取对数"),
+        Message("it sums the logarithms: log Σ exp became Σ log exp, which is Σ x", "对对数求和：log Σ exp 变成了 Σ log exp，也就是 Σ x"),
+        Message("sum first, then take the logarithm", "先求和，再取对数"),
         pattern=r"sum\(|log\(",
     ),
     Mistake(
         "mean_for_sum",
         {"total": lambda powers, axis: powers.mean(axis, keepdims=True)},
-        Words(
+        Message(
             "it takes the mean of the powers, not their sum: exp of a row sums to its length",
             "用的是指数的平均而不是总和：每行取 exp 后之和等于它的长度",
         ),
-        Words("use sum", "应使用 sum"),
+        Message("use sum", "应使用 sum"),
         pattern=r"mean",
     ),
     Mistake(
         "one_added",
         {"logarithm": numpy.log1p},
-        Words("it takes log(1 + Σ), that is log1p", "用的是 log(1 + Σ)，即 log1p"),
-        Words("use log", "应使用 log"),
+        Message("it takes log(1 + Σ), that is log1p", "用的是 log(1 + Σ)，即 log1p"),
+        Message("use log", "应使用 log"),
         pattern=r"log1p|1 *\+|\+ *1",
     ),
     Mistake(
         "fractions_cut_off",
         {"finish": numpy.trunc},
-        Words("it returns whole numbers", "返回的是整数"),
-        Words("compute in floating point: x.astype(float) first", "先转成浮点数：x.astype(float)"),
+        Message("it returns whole numbers", "返回的是整数"),
+        Message("compute in floating point: x.astype(float) first", "先转成浮点数：x.astype(float)"),
         pattern=r"int",
     ),
 )
@@ -278,7 +278,7 @@ def _floor(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 def _recovery(
-    name: str, step: str, measure: Any, wrong: Any, right: float, right_name: str, says: Words, fix: Words, pattern: str
+    name: str, step: str, measure: Any, wrong: Any, right: float, right_name: str, says: Message, fix: Message, pattern: str
 ) -> Recovery:
     return Recovery(name, step, measure, wrong, lambda inputs: {}, lambda inputs: right, right_name, says, fix, None, pattern)
 
@@ -291,11 +291,11 @@ RECOVERIES = (
         lambda number_of: lambda x: number_of({}) * x,
         1.0,
         "1 (the base e)",
-        Words(
+        Message(
             "your answer rises by {value}{names} per unit of x; it must rise by {right} = {right_name}",
             "输出随 x 每单位变化 {value}{names}；应为 {right} = {right_name}",
         ),
-        Words("use exp and log, base e, and a plus sign", "使用 exp 与 log：底为 e，符号为正"),
+        Message("use exp and log, base e, and a plus sign", "使用 exp 与 log：底为 e，符号为正"),
         r"\*\*|exp|log",
     ),
     _recovery(
@@ -305,8 +305,8 @@ RECOVERIES = (
         lambda number_of: lambda answer: number_of({}) * answer,
         1.0,
         "1",
-        Words("your answer is {value}{names} times the right one", "你的结果是正确值的 {value}{names} 倍"),
-        Words("use the natural logarithm: log, not log2 or log10", "使用自然对数：log，而不是 log2 或 log10"),
+        Message("your answer is {value}{names} times the right one", "你的结果是正确值的 {value}{names} 倍"),
+        Message("use the natural logarithm: log, not log2 or log10", "使用自然对数：log，而不是 log2 或 log10"),
         r"log2|log10|/|\*",
     ),
     _recovery(
@@ -316,8 +316,8 @@ RECOVERIES = (
         lambda number_of: lambda total: number_of({}) * numpy.log(total),
         1.0,
         "1",
-        Words("your logarithm of the sum is {value}{names} times the natural one", "和的对数是自然对数的 {value}{names} 倍"),
-        Words("use the natural logarithm: log, not log2 or log10", "使用自然对数：log，而不是 log2 或 log10"),
+        Message("your logarithm of the sum is {value}{names} times the natural one", "和的对数是自然对数的 {value}{names} 倍"),
+        Message("use the natural logarithm: log, not log2 or log10", "使用自然对数：log，而不是 log2 或 log10"),
         r"log2|log10|log\(",
     ),
     _recovery(
@@ -327,7 +327,7 @@ RECOVERIES = (
         lambda number_of: lambda x, shift, powers, total, logarithm: logarithm(powers / total + number_of({})),
         0.0,
         "nothing",
-        Words(
+        Message(
             "{value} is added to the probabilities before the logarithm: rare ones come out too likely, and log_probs can rise above 0",
             "取对数之前给概率加了 {value}：罕见的概率被抬高，对数概率甚至会大于 0",
         ),
@@ -354,7 +354,7 @@ def probes() -> tuple[Probe, ...]:
         Probe(
             "whole numbers",
             {"x": numpy.array([1, 2, 4])},
-            caution=Words("given whole numbers it cuts off the fractions", "输入为整数时，小数部分会被截掉"),
+            caution=Message("given whole numbers it cuts off the fractions", "输入为整数时，小数部分会被截掉"),
         ),
         Probe("given axis", {"x": random.standard_normal((3, 4, 5)), "axis": 1}),
     )
@@ -362,7 +362,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="log_softmax",
-    title=Words("log-softmax", "log-softmax"),
+    title=Message("log-softmax", "log-softmax"),
     definition=functions.log_softmax,
     recipe=recipe,
     steps=STEPS,
@@ -376,9 +376,9 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="log_softmax(x)ᵢ = xᵢ - max x - log Σⱼ exp(xⱼ - max x)",
     hints=(
-        Words("It is the logarithm of softmax, but the quotient need never be formed.", "它是 softmax 的对数，但不必真的算出那个商。"),
-        Words("log(a / b) = log a - log b, and log exp(x) = x.", "log(a / b) = log a - log b，而 log exp(x) = x。"),
-        Words(
+        Message("It is the logarithm of softmax, but the quotient need never be formed.", "它是 softmax 的对数，但不必真的算出那个商。"),
+        Message("log(a / b) = log a - log b, and log exp(x) = x.", "log(a / b) = log a - log b，而 log exp(x) = x。"),
+        Message(
             "shifted - log(sum(exp(shifted))) with shifted = x - max, keepdims=True in both",
             "shifted - log(sum(exp(shifted)))，其中 shifted = x - max，两处都用 keepdims=True",
         ),

@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 from headway.practice.exercise import Exercise, Mistake, Probe, Role, Step
+from headway.practice.message import Message
 from headway.practice.recipes.byte_pairs import merged
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, ids: Any, pair: Any, new_id: int) -> Any:
@@ -79,56 +79,56 @@ MISTAKES = (
     Mistake(
         "first_occurrence_only",
         {"merge": _first_only},
-        Words("only the first occurrence is merged", "只合并了第一处"),
-        Words("go on through the whole list", "应处理整个列表"),
+        Message("only the first occurrence is merged", "只合并了第一处"),
+        Message("go on through the whole list", "应处理整个列表"),
         pattern=r"return|break|index",
     ),
     Mistake(
         "overlapping_occurrences",
         {"merge": _overlapping},
-        Words("in a run such as a a a a token takes part in two merges", "在 a a a 这样的连续重复中，同一个词参与了两次合并"),
-        Words("step over both tokens of a pair: i += 2", "合并后跳过这一对的两个词：i += 2"),
-        hides=Words("only runs of one token show it", "只有同一个词连续出现时才看得出来"),
+        Message("in a run such as a a a a token takes part in two merges", "在 a a a 这样的连续重复中，同一个词参与了两次合并"),
+        Message("step over both tokens of a pair: i += 2", "合并后跳过这一对的两个词：i += 2"),
+        hides=Message("only runs of one token show it", "只有同一个词连续出现时才看得出来"),
         pattern=r"\+= *1|for ",
     ),
     Mistake(
         "second_token_kept",
         {"merge": _second_kept},
-        Words("the first of the two is replaced, and the second stays", "只替换了第一个词，第二个还在"),
-        Words("step over both tokens of a pair: i += 2", "合并后跳过这一对的两个词：i += 2"),
+        Message("the first of the two is replaced, and the second stays", "只替换了第一个词，第二个还在"),
+        Message("step over both tokens of a pair: i += 2", "合并后跳过这一对的两个词：i += 2"),
         pattern=r"\+= *1|for |\] *=",
     ),
     Mistake(
         "from_the_right",
         {"merge": _from_right},
-        Words(
+        Message(
             "a run such as a a a is merged from the right: a (a a); it must be (a a) a",
             "a a a 这样的连续重复从右边合并：a (a a)，应为 (a a) a",
         ),
-        Words("go from the left to the right", "应从左到右"),
-        hides=Words("only runs of one token show it", "只有同一个词连续出现时才看得出来"),
+        Message("go from the left to the right", "应从左到右"),
+        hides=Message("only runs of one token show it", "只有同一个词连续出现时才看得出来"),
         pattern=r"-1|reverse",
     ),
     Mistake(
         "last_token_dropped",
         {"merge": _last_dropped},
-        Words("the last token is lost where it is not part of a pair", "最后一个词若不属于任何一对就会丢失"),
-        Words("go on to the end, and look at i + 1 only where it exists", "循环到末尾，只在 i + 1 存在时才去看它"),
-        hides=Words("where the list ends in the pair nothing shows", "列表以这一对结尾时看不出来"),
+        Message("the last token is lost where it is not part of a pair", "最后一个词若不属于任何一对就会丢失"),
+        Message("go on to the end, and look at i + 1 only where it exists", "循环到末尾，只在 i + 1 存在时才去看它"),
+        hides=Message("where the list ends in the pair nothing shows", "列表以这一对结尾时看不出来"),
         pattern=r"len\(.*\) *- *1",
     ),
     Mistake(
         "last_pair_missed",
         {"merge": _last_pair_missed},
-        Words("a pair at the very end is not merged", "末尾的那一对没有合并"),
-        Words("the last place where a pair may begin is len(ids) - 2", "一对可能的最后起点是 len(ids) - 2"),
+        Message("a pair at the very end is not merged", "末尾的那一对没有合并"),
+        Message("the last place where a pair may begin is len(ids) - 2", "一对可能的最后起点是 len(ids) - 2"),
         pattern=r"- *2|- *1",
     ),
     Mistake(
         "either_order",
         {"merge": _either_order},
-        Words("(b, a) is merged as well as (a, b)", "(b, a) 也被当成 (a, b) 合并了"),
-        Words(
+        Message("(b, a) is merged as well as (a, b)", "(b, a) 也被当成 (a, b) 合并了"),
+        Message(
             "compare in this order: ids[i] == pair[0] and ids[i + 1] == pair[1]", "按顺序比较：ids[i] == pair[0] and ids[i + 1] == pair[1]"
         ),
         pattern=r"in |set|sorted",
@@ -136,8 +136,8 @@ MISTAKES = (
     Mistake(
         "nothing_merged",
         {"merge": lambda ids, pair, new_id: ids},
-        Words("nothing is merged", "什么也没有合并"),
-        Words("append the new token in place of the two", "用新词代替这两个词"),
+        Message("nothing is merged", "什么也没有合并"),
+        Message("append the new token in place of the two", "用新词代替这两个词"),
         pattern=r"return",
     ),
 )
@@ -158,7 +158,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="merge_pair",
-    title=Words("merging a pair", "合并一对词"),
+    title=Message("merging a pair", "合并一对词"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -172,12 +172,12 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     equation="… a b … → … new …, from the left on",
     hints=(
-        Words(
+        Message(
             "Walk from the left; where the next two are the pair, write the new token and step over both.",
             "从左往右走；若接下来两个就是这一对，写入新词并跳过它们。",
         ),
-        Words("Mind the last token: there may be nothing behind it.", "注意最后一个词：它后面可能没有词了。"),
-        Words(
+        Message("Mind the last token: there may be nothing behind it.", "注意最后一个词：它后面可能没有词了。"),
+        Message(
             "while i < len(ids): if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair: …; i += 2",
             "while i < len(ids): if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair: …; i += 2",
         ),

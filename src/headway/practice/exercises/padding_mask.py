@@ -9,8 +9,8 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.message import Message
 from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms, mask_calls
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, x: Any, pad_id: int | None = None) -> Any:
@@ -36,18 +36,18 @@ STEPS = {
     "say": lambda allowed: allowed,
 }
 
-USE = Words(
+USE = Message(
     "hide the columns where tokens == pad_id: (tokens != pad_id)[:, None, None, :]",
     "遮住 tokens == pad_id 的列：(tokens != pad_id)[:, None, None, :]",
 )
-LENGTH = Words("position < length, counted from 0", "position < length，从 0 开始计数")
+LENGTH = Message("position < length, counted from 0", "position < length，从 0 开始计数")
 EDGE = r"<|>|arange|range|\+ *1|- *1"
 
 MISTAKES = (
     Mistake(
         "one_pad_visible",
         {"real": _shifted(1)},
-        Words(
+        Message(
             "the first token of padding stays visible: one off (<= where < belongs)", "第一个填充词元仍可见：偏了一格（应为 < 而不是 <=）"
         ),
         LENGTH,
@@ -56,44 +56,44 @@ MISTAKES = (
     Mistake(
         "last_token_hidden",
         {"real": _shifted(-1)},
-        Words("the last real token is hidden too: one off", "最后一个真实词元也被遮住了：偏了一格"),
+        Message("the last real token is hidden too: one off", "最后一个真实词元也被遮住了：偏了一格"),
         LENGTH,
         pattern=EDGE,
     ),
     Mistake(
         "on_rows",
         {"place": lambda real: real[:, :, None]},
-        Words(
+        Message(
             "it is laid along the rows (queries), not the columns (keys): real tokens still see the padding",
             "掩码沿行（查询）而不是列（键）：真实词元仍然看得到填充",
         ),
-        Words("mask[:, None, None, :], not mask[:, None, :, None]", "应为 mask[:, None, None, :]，而不是 mask[:, None, :, None]"),
-        hides=Words("the shapes are right once it is broadcast", "广播之后形状没有问题"),
+        Message("mask[:, None, None, :], not mask[:, None, :, None]", "应为 mask[:, None, None, :]，而不是 mask[:, None, :, None]"),
+        hides=Message("the shapes are right once it is broadcast", "广播之后形状没有问题"),
         pattern=r"None|unsqueeze|newaxis|expand|repeat|transpose",
     ),
     Mistake(
         "pad_id_ignored",
         {"pad": lambda given: 0},
-        Words("the pad id that is given is not used: always 0 is hidden", "没有用到传入的填充 id：隐藏的总是 0"),
-        Words("compare with pad_id", "与 pad_id 比较"),
-        hides=Words("where padding is 0 nothing shows", "填充 id 为 0 时看不出来"),
+        Message("the pad id that is given is not used: always 0 is hidden", "没有用到传入的填充 id：隐藏的总是 0"),
+        Message("compare with pad_id", "与 pad_id 比较"),
+        hides=Message("where padding is 0 nothing shows", "填充 id 为 0 时看不出来"),
         pattern=r"== *0|!= *0|> *0",
     ),
     Mistake(
         "smaller_ids_hidden",
         {"real": lambda x, pad_id: x > pad_id},
-        Words(
+        Message(
             "every id up to the pad id is hidden (>), not the pad id alone (!=)",
             "不大于填充 id 的词元全被遮住（>），而不是只遮住填充 id（!=）",
         ),
-        Words("tokens != pad_id", "tokens != pad_id"),
-        hides=Words("where padding is 0 nothing shows", "填充 id 为 0 时看不出来"),
+        Message("tokens != pad_id", "tokens != pad_id"),
+        hides=Message("where padding is 0 nothing shows", "填充 id 为 0 时看不出来"),
         pattern=r">|<",
     ),
     Mistake(
         "left_for_right",
         {"real": lambda x, pad_id: numpy.arange(x.shape[-1]) >= (x == pad_id).sum(-1, keepdims=True)},
-        Words(
+        Message(
             "it hides as many tokens at the beginning as there is padding at the end",
             "末尾有多少填充，它就在开头遮住多少词元",
         ),
@@ -103,15 +103,15 @@ MISTAKES = (
     Mistake(
         "first_sequence_for_all",
         {"real": lambda x, pad_id: numpy.broadcast_to((x != pad_id)[:1], x.shape)},
-        Words("every sequence gets the padding of the first", "每个序列用的都是第一个序列的填充"),
-        Words("each sequence has a length of its own", "每个序列有各自的长度"),
-        hides=Words("with one sequence nothing shows", "只有一个序列时看不出来"),
+        Message("every sequence gets the padding of the first", "每个序列用的都是第一个序列的填充"),
+        Message("each sequence has a length of its own", "每个序列有各自的长度"),
+        hides=Message("with one sequence nothing shows", "只有一个序列时看不出来"),
         pattern=r"\[0\]",
     ),
     Mistake(
         "nothing_hidden",
         {"real": lambda x, pad_id: numpy.ones(x.shape, bool)},
-        Words("nothing is hidden", "没有隐藏任何位置"),
+        Message("nothing is hidden", "没有隐藏任何位置"),
         USE,
         pattern=r"ones|zeros|return",
     ),
@@ -193,12 +193,14 @@ TAKES = (
 PAD_IDS = (
     Convention(),
     *(
-        Convention(Words(f"its pad id is {pad_id} where none is given", f"未指定时它的填充 id 是 {pad_id}"), _with_pad_id(pad_id), role="x")
+        Convention(
+            Message(f"its pad id is {pad_id} where none is given", f"未指定时它的填充 id 是 {pad_id}"), _with_pad_id(pad_id), role="x"
+        )
         for pad_id in (1, -1, -100, 50256)
     ),
 )
-LONGER = Words("a row longer than every sequence", "比所有序列都长的行")
-LEFT = Words("padding on the left", "左侧填充")
+LONGER = Message("a row longer than every sequence", "比所有序列都长的行")
+LEFT = Message("padding on the left", "左侧填充")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -217,7 +219,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="padding_mask",
-    title=Words("padding mask", "填充掩码"),
+    title=Message("padding mask", "填充掩码"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -250,12 +252,12 @@ EXERCISE = Exercise(
     recoveries=(fill_recovery({"x": numpy.array([[5, 6, 0], [5, 0, 0], [5, 6, 7]])}),),
     equation="mask[b, 0, 0, j] = (tokens[b, j] != pad_id) = (j < lengths[b])",
     hints=(
-        Words("Padding is hidden as a key: nobody may look at it.", "填充作为键被隐藏：谁都不能看它。"),
-        Words(
+        Message("Padding is hidden as a key: nobody may look at it.", "填充作为键被隐藏：谁都不能看它。"),
+        Message(
             "One row per sequence, with an axis of 1 for the heads and one for the queries.",
             "每个序列一行，再为头与查询各留一个大小为 1 的轴。",
         ),
-        Words("(tokens != pad_id)[:, None, None, :]", "(tokens != pad_id)[:, None, None, :]"),
+        Message("(tokens != pad_id)[:, None, None, :]", "(tokens != pad_id)[:, None, None, :]"),
     ),
     calls=mask_calls,
 )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def recipe(steps: Any, ids: Any, counts: Any = None) -> Any:
@@ -34,67 +34,67 @@ MISTAKES = (
     Mistake(
         "last_pair_missing",
         {"pairs": lambda ids: list(pairwise(ids))[:-1]},
-        Words("the last pair is not counted", "最后一对没有计入"),
-        Words("there are len(ids) - 1 pairs: zip(ids, ids[1:])", "共有 len(ids) - 1 对：zip(ids, ids[1:])"),
+        Message("the last pair is not counted", "最后一对没有计入"),
+        Message("there are len(ids) - 1 pairs: zip(ids, ids[1:])", "共有 len(ids) - 1 对：zip(ids, ids[1:])"),
         pattern=r"range|- *2",
     ),
     Mistake(
         "every_other_pair",
         {"pairs": lambda ids: list(pairwise(ids))[::2]},
-        Words("only every other pair is counted: (0, 1), (2, 3), …", "只数了一半的对：(0, 1)、(2, 3)……"),
-        Words("pairs overlap: zip(ids, ids[1:])", "相邻的对是重叠的：zip(ids, ids[1:])"),
+        Message("only every other pair is counted: (0, 1), (2, 3), …", "只数了一半的对：(0, 1)、(2, 3)……"),
+        Message("pairs overlap: zip(ids, ids[1:])", "相邻的对是重叠的：zip(ids, ids[1:])"),
         pattern=r"2\)|\+= *2",
     ),
     Mistake(
         "runs_counted_once",
         {"pairs": lambda ids: _without_overlap(ids)},
-        Words(
+        Message(
             "in a run such as 7 7 7 the pair (7, 7) is counted once, not twice", "在 7 7 7 这样的连续重复中，(7, 7) 只数了一次，应为两次"
         ),
-        Words("count overlapping pairs too: zip(ids, ids[1:])", "重叠的对也要计数：zip(ids, ids[1:])"),
-        hides=Words("only three alike in a row show it", "只有三个相同的词相连时才看得出来"),
+        Message("count overlapping pairs too: zip(ids, ids[1:])", "重叠的对也要计数：zip(ids, ids[1:])"),
+        hides=Message("only three alike in a row show it", "只有三个相同的词相连时才看得出来"),
         pattern=r"\+= *2|while",
     ),
     Mistake(
         "order_lost",
         {"pairs": lambda ids: [tuple(sorted(pair)) for pair in pairwise(ids)]},
-        Words("(a, b) and (b, a) are counted as one", "(a, b) 与 (b, a) 被当成了同一对"),
-        Words("keep the order of the two", "保留两者的顺序"),
+        Message("(a, b) and (b, a) are counted as one", "(a, b) 与 (b, a) 被当成了同一对"),
+        Message("keep the order of the two", "保留两者的顺序"),
         pattern=r"sort|min|set",
     ),
     Mistake(
         "counted_once_each",
         {"tally": lambda pairs, counts: counts | dict.fromkeys(pairs, 1)},
-        Words("every pair counts 1, however often it occurs", "每一对都只记为 1，不管出现多少次"),
-        Words("counts[pair] = counts.get(pair, 0) + 1", "应写 counts[pair] = counts.get(pair, 0) + 1"),
+        Message("every pair counts 1, however often it occurs", "每一对都只记为 1，不管出现多少次"),
+        Message("counts[pair] = counts.get(pair, 0) + 1", "应写 counts[pair] = counts.get(pair, 0) + 1"),
         pattern=r"= *1",
     ),
     Mistake(
         "counted_one_too_few",
         {"tally": lambda pairs, counts: {pair: count - 1 for pair, count in _added(pairs, counts).items()}},
-        Words("the first occurrence counts 0", "第一次出现记成了 0"),
-        Words("counts[pair] = counts.get(pair, 0) + 1", "应写 counts[pair] = counts.get(pair, 0) + 1"),
+        Message("the first occurrence counts 0", "第一次出现记成了 0"),
+        Message("counts[pair] = counts.get(pair, 0) + 1", "应写 counts[pair] = counts.get(pair, 0) + 1"),
         pattern=r"= *0",
     ),
     Mistake(
         "tokens_not_pairs",
         {"pairs": lambda ids: ids},
-        Words("single tokens are counted, not pairs", "数的是单个词，而不是相邻的对"),
-        Words("zip(ids, ids[1:])", "zip(ids, ids[1:])"),
+        Message("single tokens are counted, not pairs", "数的是单个词，而不是相邻的对"),
+        Message("zip(ids, ids[1:])", "zip(ids, ids[1:])"),
         pattern=r"for",
     ),
     Mistake(
         "end_joined_to_start",
         {"pairs": lambda ids: [(ids[place - 1], ids[place]) for place in range(len(ids))]},
-        Words("the last token is paired with the first, as in a ring", "最后一个词与第一个词配成了一对，像环一样"),
-        Words("there are len(ids) - 1 pairs", "只有 len(ids) - 1 对"),
+        Message("the last token is paired with the first, as in a ring", "最后一个词与第一个词配成了一对，像环一样"),
+        Message("there are len(ids) - 1 pairs", "只有 len(ids) - 1 对"),
         pattern=r"-1|%",
     ),
     Mistake(
         "earlier_counts_lost",
         {"tally": lambda pairs, counts: _added(pairs, {})},
-        Words("the counts that are given are not added to", "没有在给定的计数上累加"),
-        Words("start from the counts that are given, where there are any", "若给了计数，应在其上累加"),
+        Message("the counts that are given are not added to", "没有在给定的计数上累加"),
+        Message("start from the counts that are given, where there are any", "若给了计数，应在其上累加"),
         pattern=r"\{\}|counts",
     ),
 )
@@ -132,7 +132,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="pair_counts",
-    title=Words("counting pairs", "统计相邻的对"),
+    title=Message("counting pairs", "统计相邻的对"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -146,9 +146,9 @@ EXERCISE = Exercise(
     conventions=((Convention(decode=_plain),),),
     equation="counts[(a, b)] = how often b stands right behind a",
     hints=(
-        Words("n tokens have n - 1 pairs, and they overlap.", "n 个词有 n - 1 对，它们是重叠的。"),
-        Words("Walk over ids and ids[1:] side by side.", "同时遍历 ids 与 ids[1:]。"),
-        Words(
+        Message("n tokens have n - 1 pairs, and they overlap.", "n 个词有 n - 1 对，它们是重叠的。"),
+        Message("Walk over ids and ids[1:] side by side.", "同时遍历 ids 与 ids[1:]。"),
+        Message(
             "for pair in zip(ids, ids[1:]): counts[pair] = counts.get(pair, 0) + 1",
             "for pair in zip(ids, ids[1:]): counts[pair] = counts.get(pair, 0) + 1",
         ),

@@ -6,12 +6,12 @@ from typing import Any
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
+from headway.practice.message import Message
 from headway.practice.recipes.projection_forms import WEIGHT_FORMS
 from headway.practice.recipes.projection_mistakes import WEIGHTS
 from headway.practice.recipes.projections import FUSED, PARTS, SEQUENCE, SIZES, project
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.sequences import BATCH, MATRICES, WHOLE, Draw, whole
-from headway.practice.words import Words
 
 
 def definition(x: Any, **weights: Any) -> tuple[Any, ...]:
@@ -32,18 +32,18 @@ MISTAKES = (
     Mistake(
         "element_by_element",
         {"project": lambda x, weight, bias: x * weight.T},
-        Words(
+        Message(
             "x is multiplied by the weights element by element (*), not as matrices (@)", "x 与权重是逐元素相乘（*），而不是矩阵乘法（@）"
         ),
-        Words("use @, or numpy.matmul", "应使用 @ 或 numpy.matmul"),
-        hides=Words("where x and the weights have one shape nothing is raised", "当 x 与权重形状相同时不会报错"),
+        Message("use @, or numpy.matmul", "应使用 @ 或 numpy.matmul"),
+        hides=Message("where x and the weights have one shape nothing is raised", "当 x 与权重形状相同时不会报错"),
         pattern=r"\*",
     ),
     Mistake(
         "query_alone",
         {"give": lambda answers: answers[0]},
-        Words("it returns the query alone", "只返回了 query"),
-        Words("return query, key, value", "返回 query, key, value"),
+        Message("it returns the query alone", "只返回了 query"),
+        Message("return query, key, value", "返回 query, key, value"),
         pattern=r"return",
     ),
 )
@@ -77,7 +77,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="qkv_projection",
-    title=Words("query, key and value", "query、key、value 投影"),
+    title=Message("query, key and value", "query、key、value 投影"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -92,11 +92,11 @@ EXERCISE = Exercise(
     equation="query = x @ Wq, key = x @ Wk, value = x @ Wv",
     fused=FUSED,
     hints=(
-        Words("The same sequence is projected three times, each time by a matrix of its own.", "同一个序列投影三次，每次用各自的矩阵。"),
-        Words(
+        Message("The same sequence is projected three times, each time by a matrix of its own.", "同一个序列投影三次，每次用各自的矩阵。"),
+        Message(
             "x (positions, d_in) times W (d_in, d_out) gives (positions, d_out).",
             "x (positions, d_in) 乘以 W (d_in, d_out)，得到 (positions, d_out)。",
         ),
-        Words("return x @ W_q, x @ W_k, x @ W_v", "return x @ W_q, x @ W_k, x @ W_v"),
+        Message("return x @ W_q, x @ W_k, x @ W_v", "return x @ W_q, x @ W_k, x @ W_v"),
     ),
 )

@@ -8,8 +8,8 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Recovery, Role
+from headway.practice.message import Message
 from headway.practice.recipes.activations import X_NAMES, answers_at, elu, floating, gelu, probes_of, sigmoid, silu, softplus
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, x: Any) -> Any:
@@ -24,8 +24,8 @@ STEPS = {
     "finish": lambda answer: answer,
 }
 
-USE = Words("return max(x, 0), number by number", "逐个元素返回 max(x, 0)")
-POSITIVE = Words("for positive numbers the answer is right", "对正数来说结果是对的")
+USE = Message("return max(x, 0), number by number", "逐个元素返回 max(x, 0)")
+POSITIVE = Message("for positive numbers the answer is right", "对正数来说结果是对的")
 
 
 def everywhere(function: Any) -> dict[str, Any]:
@@ -37,14 +37,14 @@ MISTAKES = (
     Mistake(
         "negative_part",
         {"above": lambda x: numpy.zeros_like(x), "below": lambda x: x},
-        Words("it keeps what is negative: min(x, 0)", "保留的是负的部分：min(x, 0)"),
-        Words("use max(x, 0), not min", "应为 max(x, 0)，而不是 min"),
+        Message("it keeps what is negative: min(x, 0)", "保留的是负的部分：min(x, 0)"),
+        Message("use max(x, 0), not min", "应为 max(x, 0)，而不是 min"),
         pattern=r"min|<|where|clip|clamp",
     ),
     Mistake(
         "absolute_value",
         everywhere(numpy.abs),
-        Words("it returns |x|: negative numbers lose their sign instead of becoming 0", "返回的是 |x|：负数被去掉符号，而不是变成 0"),
+        Message("it returns |x|: negative numbers lose their sign instead of becoming 0", "返回的是 |x|：负数被去掉符号，而不是变成 0"),
         USE,
         hides=POSITIVE,
         pattern=r"abs|-x|sqrt",
@@ -52,7 +52,7 @@ MISTAKES = (
     Mistake(
         "not_bent",
         everywhere(lambda x: x),
-        Words("it returns x as it is", "原样返回了 x"),
+        Message("it returns x as it is", "原样返回了 x"),
         USE,
         hides=POSITIVE,
         pattern=r"return",
@@ -60,14 +60,14 @@ MISTAKES = (
     Mistake(
         "sign_turned",
         everywhere(lambda x: -numpy.maximum(x, 0)),
-        Words("the sign is turned: it returns -max(x, 0)", "符号反了：返回的是 -max(x, 0)"),
+        Message("the sign is turned: it returns -max(x, 0)", "符号反了：返回的是 -max(x, 0)"),
         USE,
         pattern=r"-",
     ),
     Mistake(
         "of_minus_x",
         everywhere(lambda x: numpy.maximum(-x, 0)),
-        Words(
+        Message(
             "it returns max(-x, 0): negative numbers come through, positive ones become 0",
             "返回的是 max(-x, 0)：通过的是负数，正数变成了 0",
         ),
@@ -77,83 +77,83 @@ MISTAKES = (
     Mistake(
         "derivative_returned",
         {"above": numpy.ones_like},
-        Words("it returns the derivative: 1 above 0, and 0 below", "返回的是导数：大于 0 处为 1，其余为 0"),
-        Words("keep x itself where it is positive: x * (x > 0)", "为正处应保留 x 本身：x * (x > 0)"),
+        Message("it returns the derivative: 1 above 0, and 0 below", "返回的是导数：大于 0 处为 1，其余为 0"),
+        Message("keep x itself where it is positive: x * (x > 0)", "为正处应保留 x 本身：x * (x > 0)"),
         pattern=r">|where|1",
     ),
     Mistake(
         "capped_at_six",
         {"above": lambda x: numpy.minimum(x, 6)},
-        Words("it stops at 6 (ReLU6)", "在 6 处封顶（ReLU6）"),
-        Words("let large numbers through: max(x, 0)", "大的数也应原样通过：max(x, 0)"),
-        hides=Words("up to 6 the answer is right", "不超过 6 时结果是对的"),
+        Message("it stops at 6 (ReLU6)", "在 6 处封顶（ReLU6）"),
+        Message("let large numbers through: max(x, 0)", "大的数也应原样通过：max(x, 0)"),
+        hides=Message("up to 6 the answer is right", "不超过 6 时结果是对的"),
         pattern=r"6|min|clip|clamp",
     ),
     Mistake(
         "capped_at_one",
         {"above": lambda x: numpy.minimum(x, 1)},
-        Words("it stops at 1", "在 1 处封顶"),
-        Words("let large numbers through: max(x, 0)", "大的数也应原样通过：max(x, 0)"),
-        hides=Words("up to 1 the answer is right", "不超过 1 时结果是对的"),
+        Message("it stops at 1", "在 1 处封顶"),
+        Message("let large numbers through: max(x, 0)", "大的数也应原样通过：max(x, 0)"),
+        hides=Message("up to 1 the answer is right", "不超过 1 时结果是对的"),
         pattern=r"1|min|clip|clamp",
     ),
     Mistake(
         "threshold_is_one",
         everywhere(lambda x: numpy.where(x > 1, x, 0)),
-        Words("what lies between 0 and 1 becomes 0 as well: the threshold is 1", "0 到 1 之间的数也变成了 0：阈值用成了 1"),
-        Words("compare with 0", "应与 0 比较"),
+        Message("what lies between 0 and 1 becomes 0 as well: the threshold is 1", "0 到 1 之间的数也变成了 0：阈值用成了 1"),
+        Message("compare with 0", "应与 0 比较"),
         pattern=r">|<",
     ),
     Mistake(
         "floor_is_one",
         everywhere(lambda x: numpy.maximum(x, 1)),
-        Words("it returns max(x, 1)", "返回的是 max(x, 1)"),
+        Message("it returns max(x, 1)", "返回的是 max(x, 1)"),
         USE,
         pattern=r"max|clip|clamp",
     ),
     Mistake(
         "squared",
         {"above": lambda x: x * x},
-        Words("it returns the square of what is positive", "返回的是正部的平方"),
+        Message("it returns the square of what is positive", "返回的是正部的平方"),
         USE,
-        hides=Words("at 0 and 1 the answer is right", "在 0 和 1 处结果是对的"),
+        hides=Message("at 0 and 1 the answer is right", "在 0 和 1 处结果是对的"),
         pattern=r"\*|square|pow",
     ),
     Mistake(
         "sigmoid",
         everywhere(sigmoid),
-        Words("it is a sigmoid: everything lies between 0 and 1", "这是 sigmoid：所有输出都在 0 到 1 之间"),
+        Message("it is a sigmoid: everything lies between 0 and 1", "这是 sigmoid：所有输出都在 0 到 1 之间"),
         USE,
         pattern=r"exp|sigmoid",
     ),
     Mistake(
         "softplus",
         everywhere(softplus),
-        Words("it is softplus, log(1 + exp x): smooth, and above 0 everywhere", "这是 softplus，即 log(1 + exp x)：处处光滑且大于 0"),
+        Message("it is softplus, log(1 + exp x): smooth, and above 0 everywhere", "这是 softplus，即 log(1 + exp x)：处处光滑且大于 0"),
         USE,
-        hides=Words("for large numbers the two are the same", "数值很大时两者相同"),
+        hides=Message("for large numbers the two are the same", "数值很大时两者相同"),
         pattern=r"log|softplus",
     ),
     Mistake(
         "gelu",
         everywhere(gelu),
-        Words("it is GELU: slightly negative below 0", "这是 GELU：小于 0 处略为负"),
+        Message("it is GELU: slightly negative below 0", "这是 GELU：小于 0 处略为负"),
         USE,
-        hides=Words("for large numbers the two are the same", "数值很大时两者相同"),
+        hides=Message("for large numbers the two are the same", "数值很大时两者相同"),
         pattern=r"erf|gelu",
     ),
     Mistake(
         "silu",
         everywhere(silu),
-        Words("it is SiLU, x · sigmoid(x): slightly negative below 0", "这是 SiLU，即 x · sigmoid(x)：小于 0 处略为负"),
+        Message("it is SiLU, x · sigmoid(x): slightly negative below 0", "这是 SiLU，即 x · sigmoid(x)：小于 0 处略为负"),
         USE,
-        hides=Words("for large numbers the two are the same", "数值很大时两者相同"),
+        hides=Message("for large numbers the two are the same", "数值很大时两者相同"),
         pattern=r"exp|sigmoid|silu",
     ),
     Mistake(
         "elu",
         {"below": elu},
-        Words("it is ELU: exp(x) - 1 below 0", "这是 ELU：小于 0 处为 exp(x) - 1"),
+        Message("it is ELU: exp(x) - 1 below 0", "这是 ELU：小于 0 处为 exp(x) - 1"),
         USE,
         hides=POSITIVE,
         pattern=r"exp",
@@ -161,37 +161,37 @@ MISTAKES = (
     Mistake(
         "tanh",
         everywhere(numpy.tanh),
-        Words("it is tanh: everything lies between -1 and 1", "这是 tanh：所有输出都在 -1 到 1 之间"),
+        Message("it is tanh: everything lies between -1 and 1", "这是 tanh：所有输出都在 -1 到 1 之间"),
         USE,
         pattern=r"tanh|exp",
     ),
     Mistake(
         "negatives_dropped",
         {"finish": lambda answer: answer[answer > 0]},
-        Words(
+        Message(
             "negative numbers are left out instead of becoming 0: the answer is shorter than x", "负数被删掉了，而不是变成 0：输出比 x 短"
         ),
-        Words("keep the shape: put 0 in their place", "保持形状不变：在它们的位置放 0"),
+        Message("keep the shape: put 0 in their place", "保持形状不变：在它们的位置放 0"),
         hides=POSITIVE,
         pattern=r"\[.*>|if",
     ),
     Mistake(
         "maximum_of_all",
         {"finish": lambda answer: answer.max(initial=0)},
-        Words(
+        Message(
             "it returns one number, the largest of all, instead of one per element",
             "只返回一个数（所有元素中的最大值），而不是每个元素一个",
         ),
-        Words("compare each element with 0: np.maximum, not np.max", "逐个元素与 0 比较：用 np.maximum，而不是 np.max"),
-        hides=Words("for a single number the two are the same", "只有一个数时两者相同"),
+        Message("compare each element with 0: np.maximum, not np.max", "逐个元素与 0 比较：用 np.maximum，而不是 np.max"),
+        hides=Message("for a single number the two are the same", "只有一个数时两者相同"),
         pattern=r"max",
     ),
     Mistake(
         "whole_numbers_returned",
         {"finish": numpy.trunc},
-        Words("the fractions are cut off: it returns whole numbers", "小数部分被截掉了：返回的是整数"),
-        Words("keep floating-point numbers: no int(), no integer array to write into", "保持浮点数：不要 int()，也不要写入整数数组"),
-        hides=Words("for whole numbers the answer is right", "对整数来说结果是对的"),
+        Message("the fractions are cut off: it returns whole numbers", "小数部分被截掉了：返回的是整数"),
+        Message("keep floating-point numbers: no int(), no integer array to write into", "保持浮点数：不要 int()，也不要写入整数数组"),
+        hides=Message("for whole numbers the answer is right", "对整数来说结果是对的"),
         pattern=r"int",
     ),
 )
@@ -221,7 +221,7 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="no slope at all",
-        says=Words(
+        says=Message(
             "below 0 your answer is {value}{names} · x (a leaky ReLU); it must be {right}",
             "小于 0 处你的输出是 {value}{names} · x（leaky ReLU）；应为 {right}",
         ),
@@ -237,7 +237,9 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 1.0,
         right_name="x itself",
-        says=Words("above 0 your answer is {value}{names} · x; it must be x itself", "大于 0 处你的输出是 {value}{names} · x；应为 x 本身"),
+        says=Message(
+            "above 0 your answer is {value}{names} · x; it must be x itself", "大于 0 处你的输出是 {value}{names} · x；应为 x 本身"
+        ),
         fix=USE,
         pattern=r"\*|/",
     ),
@@ -251,7 +253,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="relu",
-    title=Words("ReLU", "ReLU"),
+    title=Message("ReLU", "ReLU"),
     definition=functions.relu,
     recipe=recipe,
     steps=STEPS,
@@ -262,8 +264,8 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="relu(x) = max(x, 0)",
     hints=(
-        Words("Positive numbers pass unchanged.", "正数原样通过。"),
-        Words("Everything else becomes 0.", "其余一律变成 0。"),
-        Words("np.maximum(x, 0), element by element", "np.maximum(x, 0)，逐个元素"),
+        Message("Positive numbers pass unchanged.", "正数原样通过。"),
+        Message("Everything else becomes 0.", "其余一律变成 0。"),
+        Message("np.maximum(x, 0), element by element", "np.maximum(x, 0)，逐个元素"),
     ),
 )

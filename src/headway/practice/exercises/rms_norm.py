@@ -8,6 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.message import Message
 from headway.practice.recipes.norms import (
     HALF,
     LARGE,
@@ -24,7 +25,6 @@ from headway.practice.recipes.norms import (
     mistake,
     size_roles,
 )
-from headway.practice.words import Words
 
 EPS = 1e-6
 
@@ -49,11 +49,11 @@ STEPS = {
     "finish": lambda answer: answer,
 }
 
-USE = Words("x / sqrt(mean(x²) + eps) * weight, with the mean over the last axis", "x / sqrt(mean(x²) + eps) * weight，均值沿最后一轴")
-LAST = Words("take the mean of squares over the last axis, with keepdims=True", "平方均值沿最后一轴计算，并保留轴（keepdims=True）")
-ROOT = Words("divide by sqrt(mean(x²) + eps)", "应除以 sqrt(mean(x²) + eps)")
-UNIT = Words("where the mean square is 1 the answer is right", "平方均值为 1 时结果是对的")
-CENTRED = Words("where the mean is 0 the two are the same", "均值为 0 时两者相同")
+USE = Message("x / sqrt(mean(x²) + eps) * weight, with the mean over the last axis", "x / sqrt(mean(x²) + eps) * weight，均值沿最后一轴")
+LAST = Message("take the mean of squares over the last axis, with keepdims=True", "平方均值沿最后一轴计算，并保留轴（keepdims=True）")
+ROOT = Message("divide by sqrt(mean(x²) + eps)", "应除以 sqrt(mean(x²) + eps)")
+UNIT = Message("where the mean square is 1 the answer is right", "平方均值为 1 时结果是对的")
+CENTRED = Message("where the mean is 0 the two are the same", "均值为 0 时两者相同")
 
 
 def _over(axis: Any, keepdims: bool = True) -> dict[str, Any]:
@@ -89,7 +89,7 @@ MISTAKES = (
         "sum_for_mean",
         {"mean_square": lambda x: (x**2).sum(-1, keepdims=True)},
         ("the squares are summed, not averaged: the answer is too small by √n", "平方求了和而没有取平均：结果小了 √n 倍"),
-        Words("divide the sum by the width: use mean", "把和除以宽度：使用 mean"),
+        Message("divide the sum by the width: use mean", "把和除以宽度：使用 mean"),
         None,
         r"sum\(|norm",
     ),
@@ -98,7 +98,7 @@ MISTAKES = (
         {"mean_square": lambda x: (x**2).sum(-1, keepdims=True) / (x.shape[-1] - 1)},
         ("the sum of squares is divided by n - 1, not by n", "平方和除以了 n - 1 而不是 n"),
         USE,
-        Words("the wider the vector, the smaller the difference: 1/(2n)", "向量越宽差别越小，约为 1/(2n)"),
+        Message("the wider the vector, the smaller the difference: 1/(2n)", "向量越宽差别越小，约为 1/(2n)"),
         r"- *1",
     ),
     mistake(
@@ -121,7 +121,7 @@ MISTAKES = (
         "multiplied_by_root",
         {"divide": lambda x, root: x * root},
         ("it multiplies by the root, where it must divide (or divides by rsqrt)", "乘以了根号，而应除以它（或者除以了 rsqrt）"),
-        Words("divide by sqrt, or multiply by rsqrt", "除以 sqrt，或乘以 rsqrt"),
+        Message("divide by sqrt, or multiply by rsqrt", "除以 sqrt，或乘以 rsqrt"),
         UNIT,
         r"\*|rsqrt",
     ),
@@ -137,7 +137,7 @@ MISTAKES = (
         "mean_of_root",
         {"mean_square": lambda x: numpy.abs(x).mean(-1, keepdims=True) ** 2},
         ("it divides by the mean of |x|: the root was taken before the mean", "除以的是 |x| 的平均：先开方再取平均了"),
-        Words("square, average, then take the root", "先平方，再平均，最后开方"),
+        Message("square, average, then take the root", "先平方，再平均，最后开方"),
         None,
         r"abs|sqrt",
     ),
@@ -145,7 +145,7 @@ MISTAKES = (
         "not_squared",
         {"mean_square": lambda x: x.mean(-1, keepdims=True)},
         ("x is not squared: the root of the mean of x is NaN for a negative mean", "没有平方：均值为负时，开方得到 NaN"),
-        Words("square, average, then take the root", "先平方，再平均，最后开方"),
+        Message("square, average, then take the root", "先平方，再平均，最后开方"),
         None,
         r"mean\(",
     ),
@@ -153,7 +153,7 @@ MISTAKES = (
         "mean_squared",
         {"mean_square": lambda x: x.mean(-1, keepdims=True) ** 2},
         ("the mean is squared, where the squares must be averaged", "先平均后平方了：应先平方再平均"),
-        Words("square, average, then take the root", "先平方，再平均，最后开方"),
+        Message("square, average, then take the root", "先平方，再平均，最后开方"),
         None,
         r"mean\(",
     ),
@@ -162,7 +162,7 @@ MISTAKES = (
         {"eps": lambda given: 0.0},
         ("there is no eps: a vector of zeros becomes 0/0 = NaN", "没有 eps：零向量会变成 0/0 = NaN"),
         ROOT,
-        Words("only vectors next to zero show it", "只有接近零的向量才看得出来"),
+        Message("only vectors next to zero show it", "只有接近零的向量才看得出来"),
         r"sqrt|\*\*",
     ),
     mistake(
@@ -213,7 +213,7 @@ MISTAKES = (
         _over(None),
         ("the mean is that of the whole array", "均值取的是整个数组的"),
         LAST,
-        Words("for a single vector the two are the same", "只有一个向量时两者相同"),
+        Message("for a single vector the two are the same", "只有一个向量时两者相同"),
         r"mean\(",
     ),
     mistake(
@@ -221,7 +221,7 @@ MISTAKES = (
         _over(lambda x: tuple(range(1, x.ndim))),
         ("the mean runs over all axes but the batch: the tokens of a sequence mix", "均值沿批以外的所有轴计算：序列中的词元混在了一起"),
         LAST,
-        Words("on a matrix the two are the same", "对矩阵来说两者相同"),
+        Message("on a matrix the two are the same", "对矩阵来说两者相同"),
         r"axis|dim|mean\(",
     ),
     mistake(
@@ -274,7 +274,7 @@ MISTAKES = (
             "it multiplies by 1 + weight, as Gemma does: its weights are stored around 0, those of Llama around 1",
             "乘的是 1 + weight，这是 Gemma 的做法：它的权重存在 0 附近，而 Llama 的在 1 附近",
         ),
-        Words("multiply by the weight itself", "应乘以权重本身"),
+        Message("multiply by the weight itself", "应乘以权重本身"),
         None,
         r"1(\.0)? *\+|\+ *1",
     ),
@@ -282,7 +282,7 @@ MISTAKES = (
         "weight_per_row",
         {"scale": lambda normed, weight: normed * weight[:, None]},
         ("the weight runs down the rows, not along the vector", "权重沿行的方向，而不是沿向量的方向"),
-        Words("one weight per coordinate: no reshape", "每个坐标一个权重：不要改变形状"),
+        Message("one weight per coordinate: no reshape", "每个坐标一个权重：不要改变形状"),
         SQUARE,
         r"None|newaxis|reshape|unsqueeze",
     ),
@@ -290,8 +290,8 @@ MISTAKES = (
         "computed_in_half_precision",
         {"promote": lambda x: x.astype(numpy.float16), "finish": lambda answer: answer.astype(numpy.float16)},
         ("it computes in float16, where squares beyond 65504 overflow", "它用 float16 计算，平方超过 65504 就会溢出"),
-        Words("compute in float32", "请用 float32 计算"),
-        Words("small numbers are off in the fourth decimal alone", "数值小时只有第四位小数不对"),
+        Message("compute in float32", "请用 float32 计算"),
+        Message("small numbers are off in the fourth decimal alone", "数值小时只有第四位小数不对"),
         r"16|half",
     ),
 )
@@ -335,11 +335,13 @@ def probes() -> tuple[Probe, ...]:
 PLACES = (
     Convention(),
     Convention(
-        Words("eps is added outside the root, √(mean x²) + eps, as some kernels do", "eps 加在根号外面：√(mean x²) + eps，有些内核这样做"),
+        Message(
+            "eps is added outside the root, √(mean x²) + eps, as some kernels do", "eps 加在根号外面：√(mean x²) + eps，有些内核这样做"
+        ),
         steps={"root": lambda mean_square, eps: numpy.sqrt(mean_square) + eps},
     ),
     Convention(
-        Words(
+        Message(
             "eps is a floor under the root, max(√(mean x²), eps), as in torch's normalize",
             "eps 是根号的下限：max(√(mean x²), eps)，与 torch 的 normalize 相同",
         ),
@@ -349,7 +351,7 @@ PLACES = (
 
 EXERCISE = Exercise(
     name="rms_norm",
-    title=Words("RMSNorm", "RMSNorm"),
+    title=Message("RMSNorm", "RMSNorm"),
     definition=functions.rms_norm,
     recipe=recipe,
     steps=STEPS,
@@ -373,7 +375,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Words("it multiplies by 1 + weight, as its name says", "它乘以 1 + weight，与它的名字相符"),
+                Message("it multiplies by 1 + weight, as its name says", "它乘以 1 + weight，与它的名字相符"),
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
                 called=r"gemma|zero_?cent|unit_?offset",
             ),
@@ -383,12 +385,12 @@ EXERCISE = Exercise(
     recoveries=(eps_recovery(EPS, ROOT),),
     equation="rms_norm(x) = x / √(mean x² + eps) · weight",
     hints=(
-        Words("Every vector is divided by its own root mean square; nothing is subtracted.", "每个向量除以自己的均方根；什么也不减。"),
-        Words(
+        Message("Every vector is divided by its own root mean square; nothing is subtracted.", "每个向量除以自己的均方根；什么也不减。"),
+        Message(
             "Square, average over the last axis, add eps, take the root; divide by it, then multiply by the weight.",
             "先平方，沿最后一轴平均，加 eps，再开方；用它去除，最后乘以权重。",
         ),
-        Words(
+        Message(
             "x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + eps) * weight",
             "x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + eps) * weight",
         ),

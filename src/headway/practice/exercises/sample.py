@@ -11,6 +11,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Pro
 from headway.practice.exercises import top_k as top_k_exercise
 from headway.practice.exercises import top_p as top_p_exercise
 from headway.practice.exercises.temperature import largest
+from headway.practice.message import Message
 from headway.practice.recipes.distributions import (
     AXIS,
     BATCH,
@@ -29,7 +30,6 @@ from headway.practice.recipes.distributions import (
     put_back,
     softmax,
 )
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, logits: Any, temperature: Any = 1.0, top_k: Any = None, top_p: Any = None, **rest: Any) -> Any:
@@ -90,14 +90,14 @@ def _of_top_p(name: str) -> Mistake:
     return Mistake(f"top_p_{name}", {"nucleus": nucleus(made.steps["keep"])}, made.says, made.fix, made.hides, made.pattern)
 
 
-ZERO_ONLY = Words("only temperature 0 shows it", "只有温度为 0 时才看得出来")
+ZERO_ONLY = Message("only temperature 0 shows it", "只有温度为 0 时才看得出来")
 
 MISTAKES = (
     Mistake(
         "zero_divides",
         {"at_zero": lambda logits: numpy.full_like(logits, numpy.nan)},
-        Words("temperature 0 divides by 0: the probabilities are NaN", "温度为 0 时除以了 0：概率为 NaN"),
-        Words(
+        Message("temperature 0 divides by 0: the probabilities are NaN", "温度为 0 时除以了 0：概率为 NaN"),
+        Message(
             "at temperature 0 take the most likely token: if temperature == 0: return argmax(logits)",
             "温度为 0 时取最可能的词：if temperature == 0: return argmax(logits)",
         ),
@@ -107,11 +107,11 @@ MISTAKES = (
     Mistake(
         "zero_is_one",
         {"at_zero": softmax},
-        Words(
+        Message(
             "temperature 0 is taken for 1: nothing is scaled, and the choice is as random as at 1",
             "温度 0 被当成了 1：没有缩放，随机性与温度为 1 时相同",
         ),
-        Words(
+        Message(
             "at temperature 0 take the most likely token: if temperature == 0: return argmax(logits)",
             "温度为 0 时取最可能的词：if temperature == 0: return argmax(logits)",
         ),
@@ -121,72 +121,72 @@ MISTAKES = (
     Mistake(
         "most_likely_always",
         {"draw": largest},
-        Words("the most likely token is always taken: nothing is drawn", "总是取最可能的词：没有抽取"),
-        Words("draw from the probabilities: rng.choice(p=…), torch.multinomial(…)", "按概率抽取：rng.choice(p=…)、torch.multinomial(…)"),
-        hides=Words("at temperature 0, or with top_k = 1, it is right", "温度为 0 或 top_k = 1 时是对的"),
+        Message("the most likely token is always taken: nothing is drawn", "总是取最可能的词：没有抽取"),
+        Message("draw from the probabilities: rng.choice(p=…), torch.multinomial(…)", "按概率抽取：rng.choice(p=…)、torch.multinomial(…)"),
+        hides=Message("at temperature 0, or with top_k = 1, it is right", "温度为 0 或 top_k = 1 时是对的"),
         pattern=r"argmax|max\(",
     ),
     Mistake(
         "least_likely_at_zero",
         {"at_zero": lambda logits: (logits == logits.min(-1, keepdims=True)).astype(logits.dtype)},
-        Words(
+        Message(
             "at temperature 0 the least likely token is taken (argmin, or argsort()[0])",
             "温度为 0 时取了最不可能的词（argmin 或 argsort()[0]）",
         ),
-        Words("take argmax", "使用 argmax"),
+        Message("take argmax", "使用 argmax"),
         hides=ZERO_ONLY,
         pattern=r"argmin|\[0\]",
     ),
     Mistake(
         "all_alike",
         {"draw": lambda left: numpy.isfinite(left) / numpy.isfinite(left).sum(-1, keepdims=True)},
-        Words("every token that is left is drawn alike: the probabilities are not used", "留下的词被等概率抽取：没有用到概率"),
-        Words("pass the probabilities: rng.choice(n, p=p)", "传入概率：rng.choice(n, p=p)"),
+        Message("every token that is left is drawn alike: the probabilities are not used", "留下的词被等概率抽取：没有用到概率"),
+        Message("pass the probabilities: rng.choice(n, p=p)", "传入概率：rng.choice(n, p=p)"),
         pattern=r"choice|randint",
     ),
     Mistake(
         "softmax_twice",
         {"draw": lambda left: softmax(softmax(left))},
-        Words(
+        Message(
             "softmax is taken twice: the probabilities are nearly equal, and what was dropped may be drawn",
             "softmax 做了两次：概率几乎相等，被去掉的词也可能被抽中",
         ),
-        Words("take it once, at the end", "只在最后做一次"),
+        Message("take it once, at the end", "只在最后做一次"),
         pattern=r"softmax",
     ),
     Mistake(
         "top_k_ignored",
         {"keep_k": lambda logits, top_k: numpy.ones_like(logits, bool)},
-        Words("top_k is not used", "没有用到 top_k"),
-        Words("set the logits below the k-th largest to -inf", "把小于第 k 大的 logits 设为 -inf"),
+        Message("top_k is not used", "没有用到 top_k"),
+        Message("set the logits below the k-th largest to -inf", "把小于第 k 大的 logits 设为 -inf"),
         pattern=r"top_?k",
     ),
     *map(_of_top_k, ("keeps_one_more", "keeps_one_less", "keeps_the_least_likely", "drops_the_most_likely", "mask_not_put_back")),
     Mistake(
         "top_p_ignored",
         {"nucleus": lambda left, top_p: numpy.ones_like(left, bool)},
-        Words("top_p is not used", "没有用到 top_p"),
-        Words("set the logits outside the nucleus to -inf", "把核心之外的 logits 设为 -inf"),
+        Message("top_p is not used", "没有用到 top_p"),
+        Message("set the logits outside the nucleus to -inf", "把核心之外的 logits 设为 -inf"),
         pattern=r"top_?p",
     ),
     *map(_of_top_p, ("crossing_token_dropped", "everything_may_be_dropped", "one_more_kept", "one_minus_p", "nucleus_dropped")),
     Mistake(
         "top_p_mask_not_put_back",
         {"nucleus": lambda left, top_p: top_p_exercise.before(numpy.cumsum(-numpy.sort(-softmax(left), axis=-1), axis=-1)) < top_p},
-        Words("the mask of the sorted order is applied to the unsorted logits", "把排序后的掩码用在了未排序的 logits 上"),
-        Words(
+        Message("the mask of the sorted order is applied to the unsorted logits", "把排序后的掩码用在了未排序的 logits 上"),
+        Message(
             "put the mask back by the indices: mask[indices] = sorted_mask (scatter)",
             "按下标把掩码放回：mask[indices] = sorted_mask（scatter）",
         ),
-        hides=Words("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
+        hides=Message("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
         pattern=r"sort|\[",
     ),
     Mistake(
         "sorted_not_put_back",
         {"draw": lambda left: -numpy.sort(-softmax(left), axis=-1)},
-        Words("a place in the sorted order is returned for a token id", "把排序后的位置当成了词的 id 返回"),
-        Words("go back through the indices: token = indices[place]", "通过下标还原：token = indices[place]"),
-        hides=Words("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
+        Message("a place in the sorted order is returned for a token id", "把排序后的位置当成了词的 id 返回"),
+        Message("go back through the indices: token = indices[place]", "通过下标还原：token = indices[place]"),
+        hides=Message("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
         pattern=r"sort|topk",
     ),
 )
@@ -222,12 +222,12 @@ RECOVERIES = (
         sizes=lambda inputs: {"temperature": inputs["temperature"]},
         right=lambda inputs: 1 / inputs["temperature"],
         right_name="1/temperature",
-        says=Words(
+        says=Message(
             "your logits are multiplied by {value}{names} at one of the temperatures tried; it must be {right} = {right_name}",
             "在某个测试温度下，你的 logits 乘以了 {value}{names}；应为 {right} = {right_name}",
         ),
-        fix=Words("divide the logits by the temperature, once", "把 logits 除以温度，只除一次"),
-        hides=Words("at temperature 1 nothing shows", "温度为 1 时看不出来"),
+        fix=Message("divide the logits by the temperature, once", "把 logits 除以温度，只除一次"),
+        hides=Message("at temperature 1 nothing shows", "温度为 1 时看不出来"),
         pattern=r"\*|/|temp",
     ),
 )
@@ -235,14 +235,14 @@ RECOVERIES = (
 ORDERS = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "its temperature comes last, after top-k and top-p, as in llama.cpp", "它在 top-k 与 top-p 之后才使用温度，与 llama.cpp 相同"
         ),
         steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_p(keep_k(logits)))},
         role="temperature",
     ),
     Convention(
-        Words(
+        Message(
             "its top-p counts all tokens, as if it came before top-k; Hugging Face's counts what top-k has left",
             "它的 top-p 按全部词计算，相当于先做 top-p 再做 top-k；Hugging Face 是在 top-k 剩下的词上计算",
         ),
@@ -250,7 +250,7 @@ ORDERS = (
         role="top_k",
     ),
     Convention(
-        Words(
+        Message(
             "its top-p counts all tokens, as if it came before top-k, and the temperature comes last",
             "它的 top-p 按全部词计算，相当于先做 top-p 再做 top-k，最后才使用温度",
         ),
@@ -260,7 +260,7 @@ ORDERS = (
 )
 """In which order: right in all, and declared."""
 
-ZERO = Words("", "")
+ZERO = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -286,7 +286,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="sample",
-    title=Words("sampling a token", "抽取一个词"),
+    title=Message("sampling a token", "抽取一个词"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -305,15 +305,15 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="token ~ softmax(top_p(top_k(logits / temperature)))",
     hints=(
-        Words(
+        Message(
             "Temperature first, then what is kept, then one softmax, then the draw; at temperature 0 the most likely token.",
             "先用温度，再筛选，再做一次 softmax，最后抽取；温度为 0 时取最可能的词。",
         ),
-        Words(
+        Message(
             "Put -inf where a token is not kept: the one softmax at the end makes its probability 0.",
             "不保留的词设为 -inf：最后那一次 softmax 会使其概率为 0。",
         ),
-        Words("rng.choice(len(p), p=softmax(logits / temperature))", "rng.choice(len(p), p=softmax(logits / temperature))"),
+        Message("rng.choice(len(p), p=softmax(logits / temperature))", "rng.choice(len(p), p=softmax(logits / temperature))"),
     ),
     drawing="read",
     is_trained_through=False,

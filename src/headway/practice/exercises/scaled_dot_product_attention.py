@@ -10,11 +10,11 @@ import numpy
 from headway import functions
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Exercise, Inputs, Probe, Recovery, Role
+from headway.practice.message import Message
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, STEPS, TOP_LEFT, attend, given_or, right_scale, transposed
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
-from headway.practice.words import Words
 
 
 def _slope(ask: Any) -> list[tuple[Inputs, float]]:
@@ -88,13 +88,13 @@ RECOVERIES = (
         sizes=sizes,
         right=right_scale,
         right_name="1/√head_dim",
-        says=Words(
+        says=Message(
             "your scale is {value}{names}; it must be {right} = {right_name}", "你的缩放是 {value}{names}；应为 {right} = {right_name}"
         ),
-        fix=Words(
+        fix=Message(
             "multiply query @ keyᵀ by 1/√head_dim, the width of one query vector", "把 query @ keyᵀ 乘以 1/√head_dim，即单个查询向量的宽度"
         ),
-        hides=Words("a softmax that is nearly one-hot hides a wrong scale", "当 softmax 几乎是 one-hot 时，错误的缩放看不出来"),
+        hides=Message("a softmax that is nearly one-hot hides a wrong scale", "当 softmax 几乎是 one-hot 时，错误的缩放看不出来"),
         pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     ),
     Recovery(
@@ -105,30 +105,30 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: -1e9,
         right_name="-inf",
-        says=Words(
+        says=Message(
             "what is hidden gets the score {value}{names}, which is not low enough: it keeps some weight",
             "被隐藏的位置得到的分数是 {value}{names}，不够低：它仍保留一部分权重",
         ),
-        fix=Words("put -inf or -1e9 there", "应填 -inf 或 -1e9"),
-        hides=Words("only a mask shows it", "只有用到掩码时才看得出来"),
+        fix=Message("put -inf or -1e9 there", "应填 -inf 或 -1e9"),
+        hides=Message("only a mask shows it", "只有用到掩码时才看得出来"),
         pattern=r"masked_fill|where|mask",
     ),
 )
 
-MATRICES = Words("matrices without leading axes", "没有前导轴的矩阵")
-BATCH = Words("a batch axis alone", "只有批轴的输入")
-HEADS = Words("axes of batch and heads", "带批轴与头轴的输入")
-WHOLE = Words("whole numbers", "整数")
-CACHED = Words("fewer queries than keys under a causal mask", "因果掩码下查询少于键的情况")
-NOTHING_ALLOWED = Words(
+MATRICES = Message("matrices without leading axes", "没有前导轴的矩阵")
+BATCH = Message("a batch axis alone", "只有批轴的输入")
+HEADS = Message("axes of batch and heads", "带批轴与头轴的输入")
+WHOLE = Message("whole numbers", "整数")
+CACHED = Message("fewer queries than keys under a causal mask", "因果掩码下查询少于键的情况")
+NOTHING_ALLOWED = Message(
     "a query that may attend to nothing does not come out as zeros here: mind rows of padding alone",
     "一个查询的所有键都被遮住时，这里的结果不是零：注意整行都是填充的情况",
 )
-TOO_LARGE = Words(
+TOO_LARGE = Message(
     "scores in the thousands make it overflow: softmax must subtract each row's maximum first",
     "分数达到上千时会溢出：softmax 应先减去每行的最大值",
 )
-TOO_LOW = Words(
+TOO_LOW = Message(
     "where the allowed scores are as low as -20000 it is wrong: what is hidden must get -inf or -1e9, and softmax subtract the row's maximum",
     "当允许的分数低到 -20000 时结果不对：被隐藏的位置应填 -inf 或 -1e9，softmax 应先减去每行的最大值",
 )
@@ -179,7 +179,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="scaled_dot_product_attention",
-    title=Words("scaled dot-product attention", "缩放点积注意力"),
+    title=Message("scaled dot-product attention", "缩放点积注意力"),
     definition=functions.scaled_dot_product_attention,
     recipe=attend,
     steps=STEPS,
@@ -206,12 +206,14 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="softmax(query @ keyᵀ / √head_dim) @ value",
     hints=(
-        Words("Each query takes an average of the values; the scores say how much of each.", "每个查询取各个值的平均，分数决定各占多少。"),
-        Words(
+        Message(
+            "Each query takes an average of the values; the scores say how much of each.", "每个查询取各个值的平均，分数决定各占多少。"
+        ),
+        Message(
             "Scores are dot products of queries and keys, times 1/√head_dim; softmax runs over the keys.",
             "分数是查询与键的点积，乘以 1/√head_dim；softmax 沿键的方向。",
         ),
-        Words(
+        Message(
             "softmax(query @ key.swapaxes(-1, -2) / √head_dim, axis=-1) @ value",
             "softmax(query @ key.swapaxes(-1, -2) / √head_dim, axis=-1) @ value",
         ),

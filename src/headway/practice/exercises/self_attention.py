@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.message import Message
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -25,7 +26,6 @@ from headway.practice.recipes.projections import (
     recipe,
 )
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, WIDTHS, Draw, whole
-from headway.practice.words import Words
 
 UNSEEN = ("given_scale_ignored", "all_axes_transposed")  # one sequence alone is a matrix, for which .T is right
 
@@ -41,7 +41,7 @@ def _as_numbers(inputs: Inputs) -> Inputs | None:
 NUMBERS = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "it attends over plain numbers: each is its own query, key and value",
             "它对普通数字做注意力：每个数同时是自己的 query、key 和 value",
         ),
@@ -59,21 +59,21 @@ SCALES = tuple(
         name,
         {"scale": wrong},
         says,
-        Words("divide the scores by √dimension", "分数应除以 √dimension"),
+        Message("divide the scores by √dimension", "分数应除以 √dimension"),
         pattern=r"sqrt|\*\*|/",
         said_as="scale",
     )
     for name, wrong, says in (
-        ("scale_missing", lambda inputs: 1.0, Words("the scores are not scaled", "分数没有缩放")),
+        ("scale_missing", lambda inputs: 1.0, Message("the scores are not scaled", "分数没有缩放")),
         (
             "scale_not_rooted",
             lambda inputs: right_scale(inputs) ** 2,
-            Words("the scores are divided by the width, not by its square root", "分数除以了宽度，而不是它的平方根"),
+            Message("the scores are divided by the width, not by its square root", "分数除以了宽度，而不是它的平方根"),
         ),
         (
             "scale_inverted",
             lambda inputs: 1 / right_scale(inputs),
-            Words("the scores are multiplied by √width, not divided by it", "分数乘以了 √宽度，而不是除以它"),
+            Message("the scores are multiplied by √width, not divided by it", "分数乘以了 √宽度，而不是除以它"),
         ),
     )
 )
@@ -129,7 +129,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="self_attention",
-    title=Words("self-attention", "自注意力"),
+    title=Message("self-attention", "自注意力"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -153,15 +153,15 @@ EXERCISE = Exercise(
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim) @ (x @ Wv)",
     fused=FUSED,
     hints=(
-        Words(
+        Message(
             "Every position asks (query), is asked (key) and answers (value), each by its own projection of x.",
             "每个位置都提问（query）、被提问（key）并作答（value），各用 x 的一个投影。",
         ),
-        Words(
+        Message(
             "Project x three times; then scaled dot-product attention, scaled by the width of the keys.",
             "把 x 投影三次，再做缩放点积注意力，缩放用键的宽度。",
         ),
-        Words(
+        Message(
             "q, k, v = x @ Wq, x @ Wk, x @ Wv; softmax(q @ k.swapaxes(-1, -2) / √d, axis=-1) @ v",
             "先 q, k, v = x @ Wq, x @ Wk, x @ Wv，再 softmax(q @ k.swapaxes(-1, -2) / √d, axis=-1) @ v",
         ),

@@ -8,6 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Recovery, Role
+from headway.practice.message import Message
 from headway.practice.recipes.activation_mistakes import LARGE, instead, not_bent, relu_instead, softplus_instead
 from headway.practice.recipes.activations import (
     ARRAYS,
@@ -22,7 +23,6 @@ from headway.practice.recipes.activations import (
     probes_of,
     sigmoid,
 )
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, x: Any) -> Any:
@@ -37,7 +37,7 @@ STEPS = {
     "apply": lambda x, gate: x * gate,
 }
 
-USE = Words("return x * sigmoid(x), that is x / (1 + exp(-x))", "返回 x * sigmoid(x)，即 x / (1 + exp(-x))")
+USE = Message("return x * sigmoid(x), that is x / (1 + exp(-x))", "返回 x * sigmoid(x)，即 x / (1 + exp(-x))")
 
 
 def _derivative(x: Any) -> Any:
@@ -54,94 +54,96 @@ MISTAKES = (
     Mistake(
         "sigmoid_returned",
         {"apply": lambda x, gate: gate},
-        Words("it returns sigmoid(x): the factor x is missing", "返回的是 sigmoid(x)：缺少因子 x"),
+        Message("it returns sigmoid(x): the factor x is missing", "返回的是 sigmoid(x)：缺少因子 x"),
         USE,
         pattern=r"return|exp|sigmoid",
     ),
     Mistake(
         "exponent_sign",
         {"gate": lambda x: sigmoid(-x)},
-        Words(
+        Message(
             "the sign in exp is wrong: it is x · sigmoid(-x), which closes where it should open",
             "exp 里的符号反了：成了 x · sigmoid(-x)，该打开的地方关上了",
         ),
-        Words("use exp(-x)", "应为 exp(-x)"),
-        hides=Words("at 0 the answer is right", "在 0 处结果是对的"),
+        Message("use exp(-x)", "应为 exp(-x)"),
+        hides=Message("at 0 the answer is right", "在 0 处结果是对的"),
         pattern=r"exp|sigmoid",
     ),
     Mistake(
         "exponential_overflows",
         {"gate": lambda x: numpy.exp(x) / (1 + numpy.exp(x))},
-        Words("exp(x) overflows to inf, and inf/inf is NaN, for large x", "x 很大时 exp(x) 溢出为 inf，而 inf/inf 是 NaN"),
-        Words("use 1 / (1 + exp(-x)), which becomes 1 there", "使用 1 / (1 + exp(-x))，那里会变成 1"),
-        hides=Words("up to 88 (float32) the answer is right", "不超过 88（float32）时结果是对的"),
+        Message("exp(x) overflows to inf, and inf/inf is NaN, for large x", "x 很大时 exp(x) 溢出为 inf，而 inf/inf 是 NaN"),
+        Message("use 1 / (1 + exp(-x)), which becomes 1 there", "使用 1 / (1 + exp(-x))，那里会变成 1"),
+        hides=Message("up to 88 (float32) the answer is right", "不超过 88（float32）时结果是对的"),
         pattern=r"exp",
     ),
     Mistake(
         "parentheses_missing",
         {"apply": lambda x, gate: x + numpy.exp(-x)},
-        Words(
+        Message(
             "1 / 1 + exp(-x) is read as (1 / 1) + exp(-x): parentheses are missing", "1 / 1 + exp(-x) 会被当成 (1 / 1) + exp(-x)：缺少括号"
         ),
-        Words("write x / (1 + exp(-x))", "写成 x / (1 + exp(-x))"),
+        Message("write x / (1 + exp(-x))", "写成 x / (1 + exp(-x))"),
         pattern=r"exp",
     ),
     Mistake(
         "one_missing",
         {"gate": lambda x: numpy.exp(x)},
-        Words("the 1 in 1 + exp(-x) is missing", "1 + exp(-x) 中缺少 1"),
-        Words("write x / (1 + exp(-x))", "写成 x / (1 + exp(-x))"),
+        Message("the 1 in 1 + exp(-x) is missing", "1 + exp(-x) 中缺少 1"),
+        Message("write x / (1 + exp(-x))", "写成 x / (1 + exp(-x))"),
         pattern=r"exp",
     ),
     Mistake(
         "gate_added",
         {"apply": lambda x, gate: x + gate},
-        Words("x and sigmoid(x) are added", "把 x 与 sigmoid(x) 相加了"),
-        Words("multiply them", "应相乘"),
+        Message("x and sigmoid(x) are added", "把 x 与 sigmoid(x) 相加了"),
+        Message("multiply them", "应相乘"),
         pattern=r"\+",
     ),
     Mistake(
         "gate_applied_twice",
         {"apply": lambda x, gate: x * gate * gate},
-        Words("the sigmoid is multiplied in twice", "sigmoid 乘了两次"),
-        Words("multiply x by sigmoid(x) once", "x 只乘一次 sigmoid(x)"),
+        Message("the sigmoid is multiplied in twice", "sigmoid 乘了两次"),
+        Message("multiply x by sigmoid(x) once", "x 只乘一次 sigmoid(x)"),
         hides=LARGE,
         pattern=r"\*",
     ),
     Mistake(
         "sigmoid_of_sigmoid",
         {"gate": lambda x: sigmoid(sigmoid(x))},
-        Words("the sigmoid is taken twice", "sigmoid 套了两次"),
-        Words("take it once", "只用一次"),
+        Message("the sigmoid is taken twice", "sigmoid 套了两次"),
+        Message("take it once", "只用一次"),
         pattern=r"sigmoid|exp",
     ),
     Mistake(
         "tanh_for_sigmoid",
         {"gate": numpy.tanh},
-        Words("the gate is tanh, not sigmoid: it lies between -1 and 1", "门用的是 tanh 而不是 sigmoid：取值在 -1 到 1 之间"),
-        Words("use sigmoid, 1 / (1 + exp(-x))", "使用 sigmoid，即 1 / (1 + exp(-x))"),
+        Message("the gate is tanh, not sigmoid: it lies between -1 and 1", "门用的是 tanh 而不是 sigmoid：取值在 -1 到 1 之间"),
+        Message("use sigmoid, 1 / (1 + exp(-x))", "使用 sigmoid，即 1 / (1 + exp(-x))"),
         pattern=r"tanh",
     ),
     Mistake(
         "softmax_for_sigmoid",
         {"gate": _softmax},
-        Words("the gate is a softmax over the array, not a sigmoid of each number", "门用的是整个数组上的 softmax，而不是逐元素的 sigmoid"),
-        Words("use sigmoid, number by number", "逐元素使用 sigmoid"),
+        Message(
+            "the gate is a softmax over the array, not a sigmoid of each number", "门用的是整个数组上的 softmax，而不是逐元素的 sigmoid"
+        ),
+        Message("use sigmoid, number by number", "逐元素使用 sigmoid"),
         pattern=r"softmax|sum",
     ),
     Mistake(
         "hard_gate",
         instead(hard_swish),
-        Words("it is hard swish: the sigmoid is replaced by straight lines", "这是 hard swish：sigmoid 被折线代替"),
+        Message("it is hard swish: the sigmoid is replaced by straight lines", "这是 hard swish：sigmoid 被折线代替"),
         USE,
-        hides=Words("beyond 3 the two are nearly the same", "绝对值大于 3 时两者几乎相同"),
+        hides=Message("beyond 3 the two are nearly the same", "绝对值大于 3 时两者几乎相同"),
         pattern=r"clip|clamp|relu6|6",
     ),
     relu_instead(USE),
     Mistake(
         "gelu",
         instead(gelu),
-        Words("it is GELU, x · Φ(x)", "这是 GELU，即 x · Φ(x)"),
+        Message("it is GELU, x · Φ(x)", "这是 GELU，即 x · Φ(x)"),
         USE,
         hides=LARGE,
         pattern=r"erf|gelu",
@@ -149,7 +151,7 @@ MISTAKES = (
     Mistake(
         "gelu_tanh",
         instead(gelu_tanh),
-        Words("it is GELU in its tanh form", "这是 tanh 形式的 GELU"),
+        Message("it is GELU in its tanh form", "这是 tanh 形式的 GELU"),
         USE,
         hides=LARGE,
         pattern=r"tanh|gelu",
@@ -158,7 +160,7 @@ MISTAKES = (
     Mistake(
         "mish",
         instead(mish),
-        Words("it is Mish, x · tanh(softplus x)", "这是 Mish，即 x · tanh(softplus x)"),
+        Message("it is Mish, x · tanh(softplus x)", "这是 Mish，即 x · tanh(softplus x)"),
         USE,
         hides=LARGE,
         pattern=r"tanh|mish",
@@ -166,7 +168,7 @@ MISTAKES = (
     Mistake(
         "derivative_returned",
         instead(_derivative),
-        Words("it returns the derivative of SiLU", "返回的是 SiLU 的导数"),
+        Message("it returns the derivative of SiLU", "返回的是 SiLU 的导数"),
         USE,
         pattern=r"1 *-",
     ),
@@ -174,7 +176,7 @@ MISTAKES = (
     Mistake(
         "sign_turned",
         {"apply": lambda x, gate: -x * gate},
-        Words("the sign of the answer is turned", "结果的符号反了"),
+        Message("the sign of the answer is turned", "结果的符号反了"),
         USE,
         pattern=r"-",
     ),
@@ -202,7 +204,7 @@ RECOVERIES = (
         sizes=lambda inputs: {"1.702, as in quick GELU": 1.702, "1.6": 1.6},
         right=lambda inputs: 1.0,
         right_name="x · sigmoid(x)",
-        says=Words(
+        says=Message(
             "the factor inside your sigmoid is {value}{names}; it must be {right} = {right_name}",
             "sigmoid 里的系数是 {value}{names}；应为 {right}，即 {right_name}",
         ),
@@ -212,7 +214,7 @@ RECOVERIES = (
     ),
 )
 
-FAR = Words("numbers below -709, where math.exp overflows", "小于 -709 的数（math.exp 会溢出）")
+FAR = Message("numbers below -709, where math.exp overflows", "小于 -709 的数（math.exp 会溢出）")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -226,7 +228,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="silu",
-    title=Words("SiLU (swish)", "SiLU（swish）激活函数"),
+    title=Message("SiLU (swish)", "SiLU（swish）激活函数"),
     definition=functions.silu,
     recipe=recipe,
     steps=STEPS,
@@ -237,8 +239,10 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="silu(x) = x · sigmoid(x) = x / (1 + exp(-x))",
     hints=(
-        Words("The input lets itself through, as far as a gate between 0 and 1 is open.", "输入自己决定放行多少：门的开度在 0 到 1 之间。"),
-        Words("The gate is sigmoid(x) = 1 / (1 + exp(-x)).", "门是 sigmoid(x) = 1 / (1 + exp(-x))。"),
-        Words("x / (1 + np.exp(-x)), element by element", "x / (1 + np.exp(-x))，逐个元素"),
+        Message(
+            "The input lets itself through, as far as a gate between 0 and 1 is open.", "输入自己决定放行多少：门的开度在 0 到 1 之间。"
+        ),
+        Message("The gate is sigmoid(x) = 1 / (1 + exp(-x)).", "门是 sigmoid(x) = 1 / (1 + exp(-x))。"),
+        Message("x / (1 + np.exp(-x)), element by element", "x / (1 + np.exp(-x))，逐个元素"),
     ),
 )

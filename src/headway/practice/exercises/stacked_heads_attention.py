@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from headway.practice.exercise import Exercise, Role
 from headway.practice.exercises.multi_head_attention import EXERCISE as MULTI_HEAD
+from headway.practice.message import Message
 from headway.practice.recipes.projections import OUTPUT_ROLES
-from headway.practice.words import Words
 
 PER_HEAD = {"d_out", "head_dim"}
 
@@ -28,19 +28,19 @@ def _head_dim(inputs: dict) -> int:
 EXERCISE: Exercise = replace(
     MULTI_HEAD,
     name="stacked_heads_attention",
-    title=Words("a list of heads, side by side", "多个单头并排的多头注意力"),
+    title=Message("a list of heads, side by side", "多个单头并排的多头注意力"),
     roles=tuple(_role(role) for role in MULTI_HEAD.roles),
     called=r"(wrapper|stacked|parallel|list).*(head|att)|(head|att).*(wrapper|stack(ed)?|list)$|^multi_?heads?$",
     equation="concat(head_1(x), …, head_n(x)), head_i = attention(x @ Wq_i, x @ Wk_i, x @ Wv_i)",
     hints=(
-        Words(
+        Message(
             "Each head is a whole attention of its own; their answers stand side by side.",
             "每个头都是一个完整的注意力，它们的结果并排放在一起。",
         ),
-        Words(
+        Message(
             "Keep the heads in a list, torch's in a ModuleList, so that its weights are found.",
             "把各头放进列表（torch 用 ModuleList，否则找不到其中的权重）。",
         ),
-        Words("concat([head(x) for head in heads], axis=-1)", "concat([head(x) for head in heads], axis=-1)"),
+        Message("concat([head(x) for head in heads], axis=-1)", "concat([head(x) for head in heads], axis=-1)"),
     ),
 )

@@ -8,8 +8,8 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Recovery, Role, Step
+from headway.practice.message import Message
 from headway.practice.recipes.distributions import AXIS, BATCH, GIVEN, LOGITS, RETURNED, RNG, ROWS, ROWS_APART, TEMPERATURE, TOKENS, softmax
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, logits: Any, temperature: Any = 1.0, **rest: Any) -> Any:
@@ -36,17 +36,17 @@ STEPS: dict[str, Step] = {
     "normalise": lambda scaled, logits, temperature: softmax(scaled),
 }
 
-ONE = Words("at temperature 1 nothing shows", "温度为 1 时看不出来")
+ONE = Message("at temperature 1 nothing shows", "温度为 1 时看不出来")
 
 MISTAKES = (
     Mistake(
         "divides_probabilities",
         {"normalise": lambda scaled, logits, temperature: softmax(logits) / temperature},
-        Words(
+        Message(
             "the probabilities are divided by the temperature, not the logits: they keep their proportions and no longer sum to 1",
             "除以温度的是概率而不是 logits：各概率的比例不变，总和也不再是 1",
         ),
-        Words(
+        Message(
             "divide the logits, then take the softmax: softmax(logits / temperature)",
             "先把 logits 除以温度，再做 softmax：softmax(logits / temperature)",
         ),
@@ -56,11 +56,11 @@ MISTAKES = (
     Mistake(
         "scales_probabilities",
         {"normalise": lambda scaled, logits, temperature: softmax(softmax(logits) / temperature)},
-        Words(
+        Message(
             "the temperature is applied to probabilities, and softmax taken once more: the result is nearly uniform",
             "温度作用在概率上，之后又做了一次 softmax：结果几乎均匀",
         ),
-        Words(
+        Message(
             "divide the logits, then take the softmax once: softmax(logits / temperature)",
             "先把 logits 除以温度，再做一次 softmax：softmax(logits / temperature)",
         ),
@@ -69,34 +69,34 @@ MISTAKES = (
     Mistake(
         "softmax_missing",
         {"normalise": lambda scaled, logits, temperature: scaled / scaled.sum(-1, keepdims=True)},
-        Words("the scaled logits are divided by their sum: softmax is missing", "缩放后的 logits 直接除以总和：缺少 softmax"),
-        Words("softmax(logits / temperature)", "应为 softmax(logits / temperature)"),
+        Message("the scaled logits are divided by their sum: softmax is missing", "缩放后的 logits 直接除以总和：缺少 softmax"),
+        Message("softmax(logits / temperature)", "应为 softmax(logits / temperature)"),
         pattern=r"sum",
     ),
     Mistake(
         "powers_of_probabilities_not_normalised",
         {"normalise": lambda scaled, logits, temperature: softmax(logits) ** (1 / temperature)},
-        Words(
+        Message(
             "probabilities are raised to 1/temperature but not divided by their sum afterwards",
             "概率取了 1/temperature 次幂，但之后没有除以总和",
         ),
-        Words("divide by the sum: p ** (1/T) / (p ** (1/T)).sum()", "再除以总和：p ** (1/T) / (p ** (1/T)).sum()"),
+        Message("divide by the sum: p ** (1/T) / (p ** (1/T)).sum()", "再除以总和：p ** (1/T) / (p ** (1/T)).sum()"),
         hides=ONE,
         pattern=r"\*\*|pow",
     ),
     Mistake(
         "exponential_not_normalised",
         {"normalise": lambda scaled, logits, temperature: numpy.exp(scaled - scaled.max(-1, keepdims=True))},
-        Words("the exponentials are not divided by their sum", "指数没有除以总和"),
-        Words("divide by the sum over the tokens", "应除以所有词的总和"),
+        Message("the exponentials are not divided by their sum", "指数没有除以总和"),
+        Message("divide by the sum over the tokens", "应除以所有词的总和"),
         pattern=r"exp",
     ),
     Mistake(
         "softmax_along_first_axis",
         {"normalise": lambda scaled, logits, temperature: softmax(scaled, 0)},
-        Words("softmax runs over the rows of the batch (axis 0), not over the tokens", "softmax 沿批的方向（第 0 轴），而不是沿词的方向"),
-        Words("use axis=-1", "使用 axis=-1"),
-        hides=Words("for a single row without a batch axis it is right", "只有一行且没有批轴时是对的"),
+        Message("softmax runs over the rows of the batch (axis 0), not over the tokens", "softmax 沿批的方向（第 0 轴），而不是沿词的方向"),
+        Message("use axis=-1", "使用 axis=-1"),
+        hides=Message("for a single row without a batch axis it is right", "只有一行且没有批轴时是对的"),
         pattern=r"axis *= *0|dim *= *0",
     ),
 )
@@ -126,17 +126,17 @@ RECOVERIES = (
         sizes=lambda inputs: {"temperature": inputs["temperature"]},
         right=lambda inputs: 1 / inputs["temperature"],
         right_name="1/temperature",
-        says=Words(
+        says=Message(
             "your logits are multiplied by {value}{names} at one of the temperatures tried; it must be {right} = {right_name}",
             "在某个测试温度下，你的 logits 乘以了 {value}{names}；应为 {right} = {right_name}",
         ),
-        fix=Words("divide the logits by the temperature, once", "把 logits 除以温度，只除一次"),
+        fix=Message("divide the logits by the temperature, once", "把 logits 除以温度，只除一次"),
         hides=ONE,
         pattern=r"\*|/|temp",
     ),
 )
 
-ZERO = Words(
+ZERO = Message(
     "at temperature 0 it does not take the most likely token: whoever calls it must",
     "温度为 0 时它不会取最可能的词：需要由调用者处理",
 )
@@ -158,7 +158,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="temperature",
-    title=Words("temperature", "温度"),
+    title=Message("temperature", "温度"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -170,12 +170,12 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="softmax(logits / temperature)",
     hints=(
-        Words(
+        Message(
             "Above 1 the distribution flattens, below 1 it sharpens; at 0 all of it is on the most likely token.",
             "大于 1 时分布变平，小于 1 时变尖；为 0 时全部落在最可能的词上。",
         ),
-        Words("The temperature divides the logits, before softmax.", "在 softmax 之前，用温度去除 logits。"),
-        Words("softmax(logits / temperature)", "softmax(logits / temperature)"),
+        Message("The temperature divides the logits, before softmax.", "在 softmax 之前，用温度去除 logits。"),
+        Message("softmax(logits / temperature)", "softmax(logits / temperature)"),
     ),
     drawing="read",
     is_trained_through=False,

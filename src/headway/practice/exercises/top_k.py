@@ -8,6 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Exercise, Mistake, Probe, Role, Step
+from headway.practice.message import Message
 from headway.practice.recipes.distributions import (
     AXIS,
     BATCH,
@@ -23,7 +24,6 @@ from headway.practice.recipes.distributions import (
     kept,
     softmax,
 )
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, logits: Any, top_k: int, temperature: float = 1.0, **rest: Any) -> Any:
@@ -58,15 +58,15 @@ STEPS: dict[str, Step] = {
     "finish": lambda is_kept, logits, top_k: kept(logits, is_kept),
 }
 
-ALL = Words("a k above the vocabulary", "大于词表的 k")
-ONE_ROW = Words("for a single row it is right", "只有一行时是对的")
+ALL = Message("a k above the vocabulary", "大于词表的 k")
+ONE_ROW = Message("for a single row it is right", "只有一行时是对的")
 
 MISTAKES = (
     Mistake(
         "keeps_one_more",
         {"keep": by_rank(lambda k, size: 0, lambda k, size: k + 1)},
-        Words("k + 1 tokens are kept", "保留了 k + 1 个词"),
-        Words(
+        Message("k + 1 tokens are kept", "保留了 k + 1 个词"),
+        Message(
             "the k-th largest is sorted(descending)[k - 1], or [-k] of the ascending order",
             "第 k 大的数是降序的第 [k - 1] 个，或升序的 [-k]",
         ),
@@ -75,91 +75,91 @@ MISTAKES = (
     Mistake(
         "keeps_one_less",
         {"keep": by_rank(lambda k, size: 0, lambda k, size: k - 1)},
-        Words("k - 1 tokens are kept: the k-th itself is dropped", "只保留了 k - 1 个词：第 k 个被去掉了"),
-        Words("keep what is at least the k-th largest: >=, or drop what is below: <", "保留不小于第 k 大的：用 >=；或去掉更小的：用 <"),
-        hides=Words("with k = 1 nothing is left", "k = 1 时什么也不剩"),
+        Message("k - 1 tokens are kept: the k-th itself is dropped", "只保留了 k - 1 个词：第 k 个被去掉了"),
+        Message("keep what is at least the k-th largest: >=, or drop what is below: <", "保留不小于第 k 大的：用 >=；或去掉更小的：用 <"),
+        hides=Message("with k = 1 nothing is left", "k = 1 时什么也不剩"),
         pattern=r"<=|>|- *1",
     ),
     Mistake(
         "keeps_the_least_likely",
         {"keep": by_rank(lambda k, size: size - k, lambda k, size: size)},
-        Words("the k least likely tokens are kept: the order is ascending", "保留了最不可能的 k 个词：排序是升序"),
-        Words("sort descending, or take the last k: argsort(logits)[-k:]", "降序排列，或取最后 k 个：argsort(logits)[-k:]"),
+        Message("the k least likely tokens are kept: the order is ascending", "保留了最不可能的 k 个词：排序是升序"),
+        Message("sort descending, or take the last k: argsort(logits)[-k:]", "降序排列，或取最后 k 个：argsort(logits)[-k:]"),
         pattern=r"sort|\[:",
     ),
     Mistake(
         "drops_the_most_likely",
         {"keep": by_rank(lambda k, size: k, lambda k, size: size)},
-        Words("the k most likely tokens are dropped, and the others kept", "去掉了最可能的 k 个词，保留了其余的"),
-        Words("set the others to -inf", "应把其余的设为 -inf"),
+        Message("the k most likely tokens are dropped, and the others kept", "去掉了最可能的 k 个词，保留了其余的"),
+        Message("set the others to -inf", "应把其余的设为 -inf"),
         pattern=r"inf|where|\[",
     ),
     Mistake(
         "nothing_dropped",
         {"keep": by_rank(lambda k, size: 0, lambda k, size: size)},
-        Words("no token is dropped", "没有去掉任何词"),
-        Words("set the logits below the k-th largest to -inf", "把小于第 k 大的 logits 设为 -inf"),
+        Message("no token is dropped", "没有去掉任何词"),
+        Message("set the logits below the k-th largest to -inf", "把小于第 k 大的 logits 设为 -inf"),
         pattern=r"return",
     ),
     Mistake(
         "hidden_logit_is_zero",
         {"finish": lambda is_kept, logits, top_k: softmax(numpy.where(is_kept, logits, 0))},
-        Words(
+        Message(
             "dropped logits become 0, which is e⁰ = 1 in softmax: they keep a probability, often a large one",
             "去掉的 logits 变成 0，经过 softmax 就是 e⁰ = 1：仍有概率，而且往往很大",
         ),
-        Words("set them to -inf", "应设为 -inf"),
+        Message("set them to -inf", "应设为 -inf"),
         pattern=r"zeros|, *0|= *0|\*",
     ),
     Mistake(
         "sorted_not_put_back",
         {"finish": lambda is_kept, logits, top_k: numpy.take_along_axis(kept(logits, is_kept), descending(logits), axis=-1)},
-        Words("the probabilities come back sorted: place i is no longer token i", "返回的概率是排序后的：第 i 个位置不再是第 i 个词"),
-        Words("put them back by the indices: out[indices] = sorted", "按下标放回：out[indices] = sorted"),
-        hides=Words("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
+        Message("the probabilities come back sorted: place i is no longer token i", "返回的概率是排序后的：第 i 个位置不再是第 i 个词"),
+        Message("put them back by the indices: out[indices] = sorted", "按下标放回：out[indices] = sorted"),
+        hides=Message("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
         pattern=r"sort|topk",
     ),
     Mistake(
         "mask_not_put_back",
         {"keep": mask_by_rank},
-        Words(
+        Message(
             "the first k places are kept, whatever stands there: the mask of the sorted order is applied to the unsorted logits",
             "保留的是前 k 个位置：把排序后的掩码用在了未排序的 logits 上",
         ),
-        Words("put the mask back by the indices, or compare with the k-th largest", "按下标把掩码放回，或与第 k 大的数比较"),
-        hides=Words("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
+        Message("put the mask back by the indices, or compare with the k-th largest", "按下标把掩码放回，或与第 k 大的数比较"),
+        hides=Message("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
         pattern=r"sort|\[",
     ),
     Mistake(
         "values_only",
         {"finish": lambda is_kept, logits, top_k: softmax(-numpy.sort(-logits, axis=-1)[..., :top_k])},
-        Words("only k numbers come back: which tokens they belong to is lost", "只返回了 k 个数：丢掉了它们属于哪些词"),
-        Words("return one number per token, -inf where dropped; or the indices too", "每个词返回一个数，去掉的为 -inf；或同时返回下标"),
+        Message("only k numbers come back: which tokens they belong to is lost", "只返回了 k 个数：丢掉了它们属于哪些词"),
+        Message("return one number per token, -inf where dropped; or the indices too", "每个词返回一个数，去掉的为 -inf；或同时返回下标"),
         pattern=r"topk|\[",
     ),
     Mistake(
         "threshold_of_the_batch",
         {"keep": lambda logits, top_k: logits >= numpy.sort(logits.ravel())[max(logits.size - top_k, 0)]},
-        Words("the k largest of the whole batch are kept, not of each row", "保留的是整批中最大的 k 个，而不是每行的"),
-        Words("sort along the last axis and keep it: [..., -k, None]", "沿最后一轴排序并保留该轴：[..., -k, None]"),
+        Message("the k largest of the whole batch are kept, not of each row", "保留的是整批中最大的 k 个，而不是每行的"),
+        Message("sort along the last axis and keep it: [..., -k, None]", "沿最后一轴排序并保留该轴：[..., -k, None]"),
         hides=ONE_ROW,
         pattern=r"sort|topk",
     ),
     Mistake(
         "threshold_of_the_first_row",
         {"keep": lambda logits, top_k: logits >= numpy.sort(logits.reshape(-1, logits.shape[-1])[0])[max(logits.shape[-1] - top_k, 0)]},
-        Words("all rows are compared with the k-th largest of the first row", "所有行都与第一行的第 k 大比较"),
-        Words("take the threshold of each row: [..., -1, None]", "每一行用自己的阈值：[..., -1, None]"),
+        Message("all rows are compared with the k-th largest of the first row", "所有行都与第一行的第 k 大比较"),
+        Message("take the threshold of each row: [..., -1, None]", "每一行用自己的阈值：[..., -1, None]"),
         hides=ONE_ROW,
         pattern=r"\[0\]",
     ),
     Mistake(
         "along_first_axis",
         {"keep": lambda logits, top_k: logits >= numpy.sort(logits, axis=0)[max(len(logits) - top_k, 0)]},
-        Words(
+        Message(
             "the k largest are taken along the batch (axis 0), not along the tokens", "沿批的方向（第 0 轴）取最大的 k 个，而不是沿词的方向"
         ),
-        Words("use axis=-1", "使用 axis=-1"),
+        Message("use axis=-1", "使用 axis=-1"),
         hides=ONE_ROW,
         pattern=r"axis *= *0|dim *= *0",
     ),
@@ -185,7 +185,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="top_k",
-    title=Words("top-k", "top-k 采样"),
+    title=Message("top-k", "top-k 采样"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -203,12 +203,14 @@ EXERCISE = Exercise(
     conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),
     equation="logits where logits ≥ the k-th largest, else -inf",
     hints=(
-        Words("Only the k most likely tokens stay possible; the others get probability 0.", "只有最可能的 k 个词仍有可能，其余概率为 0。"),
-        Words(
+        Message(
+            "Only the k most likely tokens stay possible; the others get probability 0.", "只有最可能的 k 个词仍有可能，其余概率为 0。"
+        ),
+        Message(
             "Find the k-th largest logit of each row, and put -inf where a logit is smaller.",
             "找出每行第 k 大的 logit，把更小的设为 -inf。",
         ),
-        Words(
+        Message(
             "np.where(logits >= np.sort(logits)[..., -k, None], logits, -np.inf)",
             "np.where(logits >= np.sort(logits)[..., -k, None], logits, -np.inf)",
         ),

@@ -9,11 +9,11 @@ import numpy
 from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
 from headway.practice.exercise import Convention, Exercise, Probe, Role
+from headway.practice.message import Message
 from headway.practice.recipes.activations import relu
 from headway.practice.recipes.block_calls import block_calls
 from headway.practice.recipes.block_mistakes import MISTAKES
 from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, block, weights
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int, **rest: Any) -> Any:
@@ -39,8 +39,8 @@ def definition(x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int
     return functions.residual(x, think, norm_2, is_pre_norm=True)
 
 
-BATCH = Words("a batch axis", "批轴")
-ONE = Words("x without a batch axis", "没有批轴的 x")
+BATCH = Message("a batch axis", "批轴")
+ONE = Message("x without a batch axis", "没有批轴的 x")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -68,7 +68,7 @@ def _unbiased(held: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 RELU = Convention(
-    Words("its activation is ReLU; GPT-2's is gelu", "它的激活函数是 ReLU；GPT-2 用的是 gelu"), steps={"activation": relu}, without="mlp"
+    Message("its activation is ReLU; GPT-2's is gelu", "它的激活函数是 ReLU；GPT-2 用的是 gelu"), steps={"activation": relu}, without="mlp"
 )
 """Of a class, which need not take GPT-2's weights."""
 
@@ -77,7 +77,7 @@ CAUSAL_NAMES = "causal|decoder|gpt|auto_?regressive"
 SEES_ALL = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "its attention sees the whole sequence: right for an encoder's block, such as a ViT's; in a GPT, later positions must be hidden",
             "它的注意力能看到整个序列：对编码器的模块（如 ViT）是对的；在 GPT 中必须遮住后面的位置",
         ),
@@ -92,7 +92,7 @@ SEES_ALL = (
 
 EXERCISE = Exercise(
     name="transformer_block",
-    title=Words("GPT-2's block", "GPT-2 的模块"),
+    title=Message("GPT-2's block", "GPT-2 的模块"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -110,9 +110,9 @@ EXERCISE = Exercise(
     conventions=((*GELUS, RELU), POST_NORM, EPSILONS, SEES_ALL),
     equation="x ← x + attention(norm_1(x)),   x ← x + feed_forward(norm_2(x))",
     hints=(
-        Words("Two parts, each with a norm before it and a way around it.", "两个部分，各自之前有归一化，并有残差绕过。"),
-        Words("The way around carries x itself, not its norm.", "残差传递的是 x 本身，而不是归一化之后的。"),
-        Words(
+        Message("Two parts, each with a norm before it and a way around it.", "两个部分，各自之前有归一化，并有残差绕过。"),
+        Message("The way around carries x itself, not its norm.", "残差传递的是 x 本身，而不是归一化之后的。"),
+        Message(
             "x = x + mha(layer_norm(x, **ln_1), **attn); x = x + ffn(layer_norm(x, **ln_2), **mlp)",
             "x = x + mha(layer_norm(x, **ln_1), **attn); x = x + ffn(layer_norm(x, **ln_2), **mlp)",
         ),

@@ -10,7 +10,7 @@ import numpy
 
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs, Probe
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 _erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
 
@@ -81,13 +81,13 @@ def identity(x: Any) -> Any:
     return x
 
 
-QUIET = Words("", "")
+QUIET = Message("", "")
 """What is not worth a word when a function refuses it."""
 
-ARRAYS = Words("arrays, only single numbers", "数组，只接受单个数")
-MATRICES = Words("more than one axis", "多于一个轴的数组")
+ARRAYS = Message("arrays, only single numbers", "数组，只接受单个数")
+MATRICES = Message("more than one axis", "多于一个轴的数组")
 SINGLE = (-1.7, -1.0, -0.4, 0.0, 0.6, 1.0, 1.3, 2.0, 3.5, 7.3)
-WHOLE = Words("given whole numbers it answers with whole numbers, cut off", "输入为整数时，输出也被截成了整数")
+WHOLE = Message("given whole numbers it answers with whole numbers, cut off", "输入为整数时，输出也被截成了整数")
 X_NAMES = (
     "z",
     "a",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Mistake, Step
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 RATE, BETA1, BETA2, EPS = 0.001, 0.9, 0.999, 1e-8
 
@@ -42,22 +42,22 @@ STEP: dict[str, Step] = {
 EPS_HAT: Mapping[str, Step] = {"divide": lambda mean, square, eps, correction: mean / (numpy.sqrt(square) + eps / correction)}
 """eps beside the root of the uncorrected square: √v̂ + eps / √(1 - β₂ᵗ)."""
 
-EPS_HAT_WORDS = Words(
+EPS_HAT_WORDS = Message(
     "its eps is added before the square is corrected (the paper's ε̂, as in Keras and PyTorch's older code)",
     "它的 eps 加在二阶矩修正之前（论文中的 ε̂，Keras 等实现如此）",
 )
 
-USE = Words(
+USE = Message(
     "point - learning_rate * mean_hat / (sqrt(square_hat) + eps)",
     "point - learning_rate * mean_hat / (sqrt(square_hat) + eps)",
 )
-CORRECT = Words("divide mean by 1 - beta1**t and square by 1 - beta2**t", "mean 除以 1 - beta1**t，square 除以 1 - beta2**t")
-AVERAGE = Words(
+CORRECT = Message("divide mean by 1 - beta1**t and square by 1 - beta2**t", "mean 除以 1 - beta1**t，square 除以 1 - beta2**t")
+AVERAGE = Message(
     "mean = beta1 * mean + (1 - beta1) * gradient; square likewise with gradient²",
     "mean = beta1 * mean + (1 - beta1) * gradient；square 同理，用 gradient²",
 )
-LATER = Words("after many steps nothing shows it", "走了很多步之后就看不出来了")
-ORDINARY = Words("for gradients of ordinary size nothing shows it", "梯度大小正常时看不出来")
+LATER = Message("after many steps nothing shows it", "走了很多步之后就看不出来了")
+ORDINARY = Message("for gradients of ordinary size nothing shows it", "梯度大小正常时看不出来")
 
 
 def _mean_with(keep: Any, take: Any) -> Step:
@@ -97,7 +97,7 @@ MISTAKES = (
     Mistake(
         "no_bias_correction",
         {"correct_mean": _plain, "correct_square": _plain},
-        Words(
+        Message(
             "the moments are not corrected for their start at zero: the first step is 3.2 times too long (0.1 / √0.001)",
             "两个矩都没有做偏差修正：第一步长了 3.2 倍（0.1 / √0.001）",
         ),
@@ -108,7 +108,7 @@ MISTAKES = (
     Mistake(
         "mean_not_corrected",
         {"correct_mean": _plain},
-        Words(
+        Message(
             "the mean is not corrected for its start at zero: the first step is 10 times too short",
             "一阶矩没有做偏差修正：第一步短了 10 倍",
         ),
@@ -119,7 +119,7 @@ MISTAKES = (
     Mistake(
         "square_not_corrected",
         {"correct_square": _plain},
-        Words(
+        Message(
             "the square is not corrected for its start at zero: the first step is 32 times too long",
             "二阶矩没有做偏差修正：第一步长了 32 倍",
         ),
@@ -133,12 +133,12 @@ MISTAKES = (
             "correct_mean": lambda mean, betas, t: mean / (1 - betas[0]),
             "correct_square": lambda square, betas, t: square / (1 - betas[1]),
         },
-        Words(
+        Message(
             "it divides by 1 - beta, not by 1 - beta**t: the correction never ends",
             "除以的是 1 - beta，而不是 1 - beta**t：修正永远不会消失",
         ),
         CORRECT,
-        Words("in the first step the two are the same", "第一步时两者相同"),
+        Message("in the first step the two are the same", "第一步时两者相同"),
         r"1 *-",
     ),
     Mistake(
@@ -147,7 +147,7 @@ MISTAKES = (
             "correct_mean": lambda mean, betas, t: mean * (1 - betas[0] ** t),
             "correct_square": lambda square, betas, t: square * (1 - betas[1] ** t),
         },
-        Words("it multiplies by 1 - beta**t where it must divide", "乘以了 1 - beta**t，而应除以它"),
+        Message("it multiplies by 1 - beta**t where it must divide", "乘以了 1 - beta**t，而应除以它"),
         CORRECT,
         LATER,
         r"1 *-",
@@ -155,18 +155,18 @@ MISTAKES = (
     Mistake(
         "step_counted_from_zero",
         {"count": lambda t: t - 1},
-        Words(
+        Message(
             "t is 0 in the first step: 1 - beta**0 is 0, and the first step divides by it",
             "第一步的 t 是 0：1 - beta**0 等于 0，第一步就除以了零",
         ),
-        Words("count steps from 1: t += 1 before it is used", "步数从 1 开始：先 t += 1 再使用"),
+        Message("count steps from 1: t += 1 before it is used", "步数从 1 开始：先 t += 1 再使用"),
         None,
         r"\*\* *\(?t|range",
     ),
     Mistake(
         "eps_inside_root",
         {"divide": lambda mean, square, eps, correction: mean / numpy.sqrt(square + eps)},
-        Words(
+        Message(
             "eps stands under the root: √(square + eps), which is 1e-4 where the gradient is tiny, not 1e-8",
             "eps 写在了根号里：√(square + eps)，梯度很小时它是 1e-4 而不是 1e-8",
         ),
@@ -177,7 +177,7 @@ MISTAKES = (
     Mistake(
         "eps_missing",
         {"eps": lambda eps: 0.0},
-        Words("there is no eps: a gradient of zero gives 0/0 = NaN", "没有 eps：梯度为零时得到 0/0 = NaN"),
+        Message("there is no eps: a gradient of zero gives 0/0 = NaN", "没有 eps：梯度为零时得到 0/0 = NaN"),
         USE,
         ORDINARY,
         r"sqrt|\*\* *0?\.5",
@@ -185,15 +185,15 @@ MISTAKES = (
     Mistake(
         "root_missing",
         {"divide": lambda mean, square, eps, correction: mean / (square + eps)},
-        Words("it divides by the square, not by its root", "除以的是二阶矩本身，没有开平方"),
+        Message("it divides by the square, not by its root", "除以的是二阶矩本身，没有开平方"),
         USE,
-        Words("for gradients of length 1 the two are the same", "梯度大小为 1 时两者相同"),
+        Message("for gradients of length 1 the two are the same", "梯度大小为 1 时两者相同"),
         r"/",
     ),
     Mistake(
         "gradient_not_squared",
         {"square": lambda square, gradient, betas: betas[1] * square + (1 - betas[1]) * gradient},
-        Words(
+        Message(
             "the second moment averages the gradient, not its square: its root is NaN for negative gradients",
             "二阶矩平均的是梯度而不是它的平方：梯度为负时开方得到 NaN",
         ),
@@ -204,7 +204,7 @@ MISTAKES = (
     Mistake(
         "average_squared",
         {"square": lambda square, gradient, betas: (betas[1] * square + (1 - betas[1]) * gradient) ** 2},
-        Words("the average is squared, where the squares must be averaged", "对平均值取了平方，而应对平方取平均"),
+        Message("the average is squared, where the squares must be averaged", "对平均值取了平方，而应对平方取平均"),
         AVERAGE,
         None,
         r"\*\* *2|square",
@@ -217,7 +217,7 @@ MISTAKES = (
             "correct_mean": lambda mean, betas, t: mean / numpy.float64(1 - betas[1] ** t),
             "correct_square": lambda square, betas, t: square / numpy.float64(1 - betas[0] ** t),
         },
-        Words("beta1 and beta2 have changed places", "beta1 与 beta2 互换了位置"),
+        Message("beta1 and beta2 have changed places", "beta1 与 beta2 互换了位置"),
         AVERAGE,
         None,
         r"beta|b1|b2",
@@ -228,7 +228,7 @@ MISTAKES = (
             "correct_mean": lambda mean, betas, t: mean / numpy.float64(1 - betas[1] ** t),
             "correct_square": lambda square, betas, t: square / numpy.float64(1 - betas[0] ** t),
         },
-        Words("beta1 and beta2 have changed places in the correction", "偏差修正中 beta1 与 beta2 互换了位置"),
+        Message("beta1 and beta2 have changed places in the correction", "偏差修正中 beta1 与 beta2 互换了位置"),
         CORRECT,
         LATER,
         r"\*\*",
@@ -236,7 +236,7 @@ MISTAKES = (
     Mistake(
         "old_and_new_exchanged",
         {"mean": _mean_with(_rest(_first), _first), "square": _square_with(_rest(_second), _second)},
-        Words(
+        Message(
             "beta weighs the new gradient, and 1 - beta the old average: the wrong way round",
             "beta 乘在了新梯度上，1 - beta 乘在了旧平均上：正好反了",
         ),
@@ -247,7 +247,7 @@ MISTAKES = (
     Mistake(
         "one_minus_beta_missing",
         {"mean": _mean_with(_first, _one), "square": _square_with(_second, _one)},
-        Words("the factors 1 - beta are missing: the moments are sums, not averages", "缺少系数 1 - beta：两个矩成了累加而不是平均"),
+        Message("the factors 1 - beta are missing: the moments are sums, not averages", "缺少系数 1 - beta：两个矩成了累加而不是平均"),
         AVERAGE,
         None,
         r"\+",
@@ -255,7 +255,7 @@ MISTAKES = (
     Mistake(
         "one_minus_beta1_missing",
         {"mean": _mean_with(_first, _one)},
-        Words("the factor 1 - beta1 is missing: the mean is a sum", "缺少系数 1 - beta1：一阶矩成了累加"),
+        Message("the factor 1 - beta1 is missing: the mean is a sum", "缺少系数 1 - beta1：一阶矩成了累加"),
         AVERAGE,
         None,
         r"\+",
@@ -263,7 +263,7 @@ MISTAKES = (
     Mistake(
         "one_minus_beta2_missing",
         {"square": _square_with(_second, _one)},
-        Words("the factor 1 - beta2 is missing: the square is a sum", "缺少系数 1 - beta2：二阶矩成了累加"),
+        Message("the factor 1 - beta2 is missing: the square is a sum", "缺少系数 1 - beta2：二阶矩成了累加"),
         AVERAGE,
         None,
         r"\+",
@@ -271,23 +271,23 @@ MISTAKES = (
     Mistake(
         "old_moments_used",
         {"used": _old_moments},
-        Words("the step uses the moments from before this gradient", "这一步用的是加入新梯度之前的矩"),
-        Words("update the moments first, then step with them", "先更新两个矩，再用它们走这一步"),
+        Message("the step uses the moments from before this gradient", "这一步用的是加入新梯度之前的矩"),
+        Message("update the moments first, then step with them", "先更新两个矩，再用它们走这一步"),
         LATER,
         r"=",
     ),
     Mistake(
         "gradient_for_mean",
         {"used": lambda known: (known["gradient"], known["square"])},
-        Words("the step uses the gradient itself, not its mean (RMSProp)", "这一步直接用了梯度，而不是它的平均（RMSProp）"),
+        Message("the step uses the gradient itself, not its mean (RMSProp)", "这一步直接用了梯度，而不是它的平均（RMSProp）"),
         USE,
-        Words("in the first step the two are the same", "第一步时两者相同"),
+        Message("in the first step the two are the same", "第一步时两者相同"),
         r"/",
     ),
     Mistake(
         "square_not_used",
         {"divide": lambda mean, square, eps, correction: mean},
-        Words("the step is not divided by the root of the square (momentum alone)", "没有除以二阶矩的平方根（只剩动量）"),
+        Message("the step is not divided by the root of the square (momentum alone)", "没有除以二阶矩的平方根（只剩动量）"),
         USE,
         None,
         r"\*",
@@ -295,19 +295,19 @@ MISTAKES = (
     Mistake(
         "ascent",
         {"move": lambda point, change: point + change},
-        Words("it steps along the gradient, not against it", "沿着梯度走了，而应逆着梯度"),
-        Words("subtract", "应相减"),
+        Message("it steps along the gradient, not against it", "沿着梯度走了，而应逆着梯度"),
+        Message("subtract", "应相减"),
         None,
         r"\+=|\+ *\w*(lr|rate|alpha)|-=",
     ),
     Mistake(
         "corrected_moments_kept",
         {"kept": lambda mean, square, mean_hat, square_hat: (mean_hat, square_hat)},
-        Words(
+        Message(
             "the corrected moments are kept for the next step: they are corrected again and again", "把修正后的矩保留到下一步：会被一再修正"
         ),
-        Words("keep the moments as they are; correct copies of them", "保留未修正的矩，修正只用在副本上"),
-        Words("a single step does not show it", "只走一步时看不出来"),
+        Message("keep the moments as they are; correct copies of them", "保留未修正的矩，修正只用在副本上"),
+        Message("a single step does not show it", "只走一步时看不出来"),
         r"/=|m *=|v *=",
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def attend(
@@ -101,7 +101,7 @@ def few_bits(values: Any) -> Any:
 TOP_LEFT = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "with fewer queries than keys your causal mask starts at the top left, as torch's is_causal does: right for a first pass, "
             "not behind a cache, where the newest query sits at the newest key",
             "查询少于键时，你的因果掩码从左上角对齐（与 torch 的 is_causal 相同）：首次前向没有问题，但使用缓存时，最新的查询应对齐最新的键",
@@ -115,7 +115,7 @@ TOP_LEFT = (
 CAUSAL = (
     Convention(),
     Convention(
-        Words("it hides later positions by itself: causal attention", "它自己会隐藏后面的位置：因果注意力"),
+        Message("it hides later positions by itself: causal attention", "它自己会隐藏后面的位置：因果注意力"),
         steps={"is_causal": lambda asked: True},
     ),
 )
@@ -163,20 +163,20 @@ def _padding(inputs: Inputs, mask: Any) -> Any:
 MASK_SHAPES = (
     Convention(),
     Convention(
-        Words("your mask has the shape (batch, queries, keys)", "你的掩码形状是 (batch, queries, keys)"), _as(_per_sample), role="mask"
+        Message("your mask has the shape (batch, queries, keys)", "你的掩码形状是 (batch, queries, keys)"), _as(_per_sample), role="mask"
     ),
     Convention(
-        Words("your mask has the shape (batch, 1, queries, keys)", "你的掩码形状是 (batch, 1, queries, keys)"),
+        Message("your mask has the shape (batch, 1, queries, keys)", "你的掩码形状是 (batch, 1, queries, keys)"),
         _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))),
         role="mask",
     ),
     Convention(
-        Words("your mask has the shape (batch, heads, queries, keys)", "你的掩码形状是 (batch, heads, queries, keys)"),
+        Message("your mask has the shape (batch, heads, queries, keys)", "你的掩码形状是 (batch, heads, queries, keys)"),
         _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, _num_heads(inputs)))),
         role="mask",
     ),
     Convention(
-        Words("your mask has the shape (batch, keys): padding alone", "你的掩码形状是 (batch, keys)：只用于填充"),
+        Message("your mask has the shape (batch, keys): padding alone", "你的掩码形状是 (batch, keys)：只用于填充"),
         _as(_padding),
         role="mask",
     ),
@@ -186,11 +186,11 @@ MASK_SHAPES = (
 RETURNS = (
     Convention(),
     Convention(
-        Words("it returns (output, attention weights); the output was checked", "它返回 (输出, 注意力权重)；检查的是输出"),
+        Message("it returns (output, attention weights); the output was checked", "它返回 (输出, 注意力权重)；检查的是输出"),
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
     ),
     Convention(
-        Words(
+        Message(
             "it returns (attention weights, output); the output was checked, and most libraries return it first",
             "它返回 (注意力权重, 输出)；检查的是输出，多数库把输出放在前面",
         ),

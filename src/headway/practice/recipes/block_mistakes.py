@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Mistake
+from headway.practice.message import Message
 from headway.practice.recipes.blocks import layer_norm, post_norm, pre_norm, split_without_transpose
-from headway.practice.words import Words
 
 
 def _residual_from_normed(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: Any) -> Any:
@@ -66,7 +66,7 @@ def _feed_forward_first(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: An
     return x + attend(norm_1(x))
 
 
-ZERO_WEIGHTS = Words(
+ZERO_WEIGHTS = Message(
     "with all weights of attention and feed-forward at 0 the block must return x", "当注意力与前馈的权重全为 0 时，模块应原样返回 x"
 )
 
@@ -74,10 +74,10 @@ MISTAKES = (
     Mistake(
         "residual_from_normalised",
         {"wire": _residual_from_normed},
-        Words(
+        Message(
             "the way around starts behind the norm: it is norm(x) that is added, not x", "残差取自归一化之后：加上的是 norm(x)，而不是 x"
         ),
-        Words(
+        Message(
             "keep x: x = x + attention(norm(x)), and write the norm's result to another name",
             "保留 x：x = x + attention(norm(x))，归一化的结果用另一个变量名",
         ),
@@ -88,11 +88,11 @@ MISTAKES = (
         Mistake(
             name,
             {"wire": wire},
-            Words(
+            Message(
                 f"the way around the {part.en} starts behind the norm: it is norm(x) that is added, not x",
                 f"{part.zh}的残差取自归一化之后：加上的是 norm(x)，而不是 x",
             ),
-            Words(
+            Message(
                 "keep x: write the norm's result to another name, or call it inside: x = x + part(norm(x))",
                 "保留 x：归一化的结果用另一个变量名，或直接写 x = x + part(norm(x))",
             ),
@@ -101,18 +101,18 @@ MISTAKES = (
             said_as="residual_from_normalised",
         )
         for name, wire, part in (
-            ("first_residual_from_normalised", _first_residual_from_normed, Words("attention", "注意力")),
-            ("second_residual_from_normalised", _second_residual_from_normed, Words("feed-forward", "前馈")),
+            ("first_residual_from_normalised", _first_residual_from_normed, Message("attention", "注意力")),
+            ("second_residual_from_normalised", _second_residual_from_normed, Message("feed-forward", "前馈")),
         )
     ),
     Mistake(
         "norms_after_the_sums",
         {"wire": post_norm},
-        Words(
+        Message(
             "the norms stand behind the sums (post-norm, as in the paper of 2017); GPT-2's stand before attention and feed-forward",
             "归一化放在相加之后（post-norm，2017 年论文的做法）；GPT-2 放在注意力与前馈之前",
         ),
-        Words(
+        Message(
             "x = x + attention(norm_1(x)); x = x + feed_forward(norm_2(x)); or say post_norm in the name",
             "x = x + attention(norm_1(x))；x = x + feed_forward(norm_2(x))；若本意是 post-norm，请在名字里写明",
         ),
@@ -122,59 +122,59 @@ MISTAKES = (
     Mistake(
         "parts_normalised_afterwards",
         {"wire": _normed_parts},
-        Words(
+        Message(
             "the norms are taken of what attention and feed-forward return, not of what they are given",
             "归一化作用在注意力与前馈的输出上，而不是输入上",
         ),
-        Words("x = x + attention(norm_1(x))", "x = x + attention(norm_1(x))"),
+        Message("x = x + attention(norm_1(x))", "x = x + attention(norm_1(x))"),
         pattern=r"norm|ln",
     ),
     Mistake(
         "second_norm_skipped",
         {"wire": _second_without_norm},
-        Words("the feed-forward is given x without a norm: the second norm has no effect", "前馈的输入没有归一化：第二个归一化没有用上"),
-        Words("x = x + feed_forward(norm_2(x))", "x = x + feed_forward(norm_2(x))"),
+        Message("the feed-forward is given x without a norm: the second norm has no effect", "前馈的输入没有归一化：第二个归一化没有用上"),
+        Message("x = x + feed_forward(norm_2(x))", "x = x + feed_forward(norm_2(x))"),
         pattern=r"mlp|ffn|feed|ff\(",
     ),
     Mistake(
         "first_norm_skipped",
         {"wire": _first_without_norm},
-        Words("attention is given x without a norm: the first norm has no effect", "注意力的输入没有归一化：第一个归一化没有用上"),
-        Words("x = x + attention(norm_1(x))", "x = x + attention(norm_1(x))"),
+        Message("attention is given x without a norm: the first norm has no effect", "注意力的输入没有归一化：第一个归一化没有用上"),
+        Message("x = x + attention(norm_1(x))", "x = x + attention(norm_1(x))"),
         pattern=r"att|mha",
     ),
     Mistake(
         "first_norm_used_twice",
         {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_1, norm_1)},
-        Words("the first norm's weights are used for both norms", "两处归一化用的都是第一个的权重"),
-        Words("the second has weights of its own: norm_2", "第二个归一化有自己的权重：norm_2"),
-        hides=Words("with fresh weights (1 and 0) both norms are the same", "初始权重（1 与 0）下两者相同"),
+        Message("the first norm's weights are used for both norms", "两处归一化用的都是第一个的权重"),
+        Message("the second has weights of its own: norm_2", "第二个归一化有自己的权重：norm_2"),
+        hides=Message("with fresh weights (1 and 0) both norms are the same", "初始权重（1 与 0）下两者相同"),
         pattern=r"norm|ln",
     ),
     Mistake(
         "second_norm_used_twice",
         {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_2, norm_2)},
-        Words("the second norm's weights are used for both norms", "两处归一化用的都是第二个的权重"),
-        Words("the first has weights of its own: norm_1", "第一个归一化有自己的权重：norm_1"),
-        hides=Words("with fresh weights (1 and 0) both norms are the same", "初始权重（1 与 0）下两者相同"),
+        Message("the second norm's weights are used for both norms", "两处归一化用的都是第二个的权重"),
+        Message("the first has weights of its own: norm_1", "第一个归一化有自己的权重：norm_1"),
+        hides=Message("with fresh weights (1 and 0) both norms are the same", "初始权重（1 与 0）下两者相同"),
         pattern=r"norm|ln",
     ),
     Mistake(
         "norms_exchanged",
         {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_2, norm_1)},
-        Words("the norms have changed places", "两个归一化互换了位置"),
-        Words("norm_1 before attention, norm_2 before the feed-forward", "norm_1 在注意力之前，norm_2 在前馈之前"),
-        hides=Words("with fresh weights (1 and 0) both norms are the same", "初始权重（1 与 0）下两者相同"),
+        Message("the norms have changed places", "两个归一化互换了位置"),
+        Message("norm_1 before attention, norm_2 before the feed-forward", "norm_1 在注意力之前，norm_2 在前馈之前"),
+        hides=Message("with fresh weights (1 and 0) both norms are the same", "初始权重（1 与 0）下两者相同"),
         pattern=r"norm|ln",
     ),
     Mistake(
         "in_parallel",
         {"wire": lambda x, attend, think, norm_1, norm_2: x + attend(norm_1(x)) + think(norm_2(x))},
-        Words(
+        Message(
             "attention and feed-forward both start from the block's input (in parallel, as in GPT-J); GPT-2's feed-forward starts from what attention has added to",
             "注意力与前馈都从模块输入出发（并行，如 GPT-J）；GPT-2 的前馈以加上注意力之后的结果为输入",
         ),
-        Words(
+        Message(
             "x = x + attention(norm_1(x)) first, then x = x + feed_forward(norm_2(x))",
             "先 x = x + attention(norm_1(x))，再 x = x + feed_forward(norm_2(x))",
         ),
@@ -183,54 +183,54 @@ MISTAKES = (
     Mistake(
         "feed_forward_first",
         {"wire": _feed_forward_first},
-        Words("the feed-forward comes before attention", "前馈放在了注意力之前"),
-        Words("attention first", "先注意力，后前馈"),
+        Message("the feed-forward comes before attention", "前馈放在了注意力之前"),
+        Message("attention first", "先注意力，后前馈"),
         pattern=r"mlp|ffn|feed|ff\(",
     ),
     Mistake(
         "residuals_missing",
         {"wire": _without_residuals},
-        Words(
+        Message(
             "there is no way around: x is not added to what attention and feed-forward return",
             "没有残差：没有把 x 加到注意力与前馈的输出上",
         ),
-        Words("x = x + attention(…); x = x + feed_forward(…)", "应为 x = x + attention(…)，再 x = x + feed_forward(…)"),
+        Message("x = x + attention(…); x = x + feed_forward(…)", "应为 x = x + attention(…)，再 x = x + feed_forward(…)"),
         hides=ZERO_WEIGHTS,
         pattern=r"att|mha|mlp|ffn",
     ),
     Mistake(
         "residual_of_attention_missing",
         {"wire": _first_residual_missing},
-        Words("x is not added to what attention returns", "没有把 x 加到注意力的输出上"),
-        Words("x = x + attention(norm_1(x))", "x = x + attention(norm_1(x))"),
+        Message("x is not added to what attention returns", "没有把 x 加到注意力的输出上"),
+        Message("x = x + attention(norm_1(x))", "x = x + attention(norm_1(x))"),
         pattern=r"att|mha",
     ),
     Mistake(
         "residual_of_feed_forward_missing",
         {"wire": _second_residual_missing},
-        Words("x is not added to what the feed-forward returns", "没有把 x 加到前馈的输出上"),
-        Words("x = x + feed_forward(norm_2(x))", "x = x + feed_forward(norm_2(x))"),
+        Message("x is not added to what the feed-forward returns", "没有把 x 加到前馈的输出上"),
+        Message("x = x + feed_forward(norm_2(x))", "x = x + feed_forward(norm_2(x))"),
         pattern=r"mlp|ffn|feed|ff\(",
     ),
     Mistake(
         "second_residual_from_input",
         {"wire": _second_from_input},
-        Words(
+        Message(
             "the second sum adds the block's input, not what attention has added to: attention's part is lost on the way around",
             "第二次相加用的是模块输入，而不是加上注意力之后的结果：注意力的那一部分没有进入残差",
         ),
-        Words("update x after attention: x = x + attention(…)", "注意力之后要更新 x：x = x + attention(…)"),
+        Message("update x after attention: x = x + attention(…)", "注意力之后要更新 x：x = x + attention(…)"),
         pattern=r"\+",
     ),
     Mistake(
         "not_causal",
         {"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)},
-        Words("there is no causal mask: positions see those behind them", "没有因果掩码：能看到后面的位置"),
-        Words(
+        Message("there is no causal mask: positions see those behind them", "没有因果掩码：能看到后面的位置"),
+        Message(
             "hide key j from query i where j > i; an encoder's block need not: check that --as encoder_layer",
             "当 j > i 时，对查询 i 隐藏键 j；编码器的模块不需要：请用 --as encoder_layer 检查",
         ),
-        hides=Words(
+        hides=Message(
             "the last position sees everything anyway, so its row is right in a single block",
             "最后一个位置本来就能看到全部，所以单个模块中它是对的",
         ),
@@ -239,43 +239,43 @@ MISTAKES = (
     Mistake(
         "mask_transposed",
         {"mask": lambda query_len, key_len: numpy.triu(numpy.ones((query_len, key_len), bool))},
-        Words(
+        Message(
             "the mask is turned around: positions see themselves and those behind, not those before",
             "掩码方向反了：每个位置看到的是自己与后面，而不是前面",
         ),
-        Words("keep the lower triangle: tril", "保留下三角：tril"),
+        Message("keep the lower triangle: tril", "保留下三角：tril"),
         pattern=r"tri[ul]|mask",
     ),
     Mistake(
         "scale_missing",
         {"scale": lambda head_dim, num_heads: 1.0},
-        Words("the scores are not scaled by 1/√head_dim", "分数没有乘以 1/√head_dim"),
-        Words("divide by √head_dim", "除以 √head_dim"),
+        Message("the scores are not scaled by 1/√head_dim", "分数没有乘以 1/√head_dim"),
+        Message("divide by √head_dim", "除以 √head_dim"),
         pattern=r"att|mha|@",
     ),
     Mistake(
         "scale_of_whole_width",
         {"scale": lambda head_dim, num_heads: (head_dim * num_heads) ** -0.5},
-        Words("the scores are scaled by 1/√n_embd, the width of all heads together", "分数乘以的是 1/√n_embd，即所有头合起来的宽度"),
-        Words("divide by √head_dim, with head_dim = n_embd / n_head", "除以 √head_dim，其中 head_dim = n_embd / n_head"),
-        hides=Words("with one head the two are the same", "只有一个头时两者相同"),
+        Message("the scores are scaled by 1/√n_embd, the width of all heads together", "分数乘以的是 1/√n_embd，即所有头合起来的宽度"),
+        Message("divide by √head_dim, with head_dim = n_embd / n_head", "除以 √head_dim，其中 head_dim = n_embd / n_head"),
+        hides=Message("with one head the two are the same", "只有一个头时两者相同"),
         pattern=r"sqrt|\*\* *-?0?\.5",
     ),
     Mistake(
         "one_head",
         {"heads": lambda num_heads: 1},
-        Words("the heads are not split: attention runs once over the whole width", "没有分头：注意力在整个宽度上只做了一次"),
-        Words("split query, key and value into n_head parts", "把 query、key、value 分成 n_head 份"),
+        Message("the heads are not split: attention runs once over the whole width", "没有分头：注意力在整个宽度上只做了一次"),
+        Message("split query, key and value into n_head parts", "把 query、key、value 分成 n_head 份"),
         pattern=r"att|mha|head",
     ),
     Mistake(
         "heads_split_without_transpose",
         {"split": split_without_transpose},
-        Words(
+        Message(
             "the heads are cut by a reshape to (n_head, seq_len, head_dim) alone: each head gets some of the positions, not some of the width",
             "直接 reshape 成 (n_head, seq_len, head_dim) 来分头：每个头分到的是部分位置，而不是部分宽度",
         ),
-        Words(
+        Message(
             "reshape to (seq_len, n_head, head_dim), then exchange the first two axes",
             "先 reshape 成 (seq_len, n_head, head_dim)，再交换前两轴",
         ),
@@ -284,83 +284,83 @@ MISTAKES = (
     Mistake(
         "query_and_key_exchanged",
         {"order": lambda query, key, value: (key, query, value)},
-        Words(
+        Message(
             "query and key have changed places in the fused projection: GPT-2's order is query, key, value",
             "融合投影中 query 与 key 互换了：GPT-2 的顺序是 query、key、value",
         ),
-        Words("q, k, v = split(x @ c_attn, 3)", "q, k, v = split(x @ c_attn, 3)"),
+        Message("q, k, v = split(x @ c_attn, 3)", "q, k, v = split(x @ c_attn, 3)"),
         pattern=r"split|chunk",
     ),
     Mistake(
         "key_and_value_exchanged",
         {"order": lambda query, key, value: (query, value, key)},
-        Words(
+        Message(
             "key and value have changed places in the fused projection: GPT-2's order is query, key, value",
             "融合投影中 key 与 value 互换了：GPT-2 的顺序是 query、key、value",
         ),
-        Words("q, k, v = split(x @ c_attn, 3)", "q, k, v = split(x @ c_attn, 3)"),
+        Message("q, k, v = split(x @ c_attn, 3)", "q, k, v = split(x @ c_attn, 3)"),
         pattern=r"split|chunk",
     ),
     Mistake(
         "output_projection_missing",
         {"project": lambda x, layer: x},
-        Words("attention's output projection (c_proj) is missing", "缺少注意力的输出投影（c_proj）"),
-        Words("return merged @ c_proj", "返回 merged @ c_proj"),
+        Message("attention's output projection (c_proj) is missing", "缺少注意力的输出投影（c_proj）"),
+        Message("return merged @ c_proj", "返回 merged @ c_proj"),
         pattern=r"att|mha|proj",
     ),
     Mistake(
         "output_projection_transposed",
         {"project": lambda x, layer: x @ layer["w"].T + layer["b"]},
-        Words(
+        Message(
             "attention's output projection is transposed: it is stored as (in, out), and being square it raises no error",
             "注意力的输出投影被转置了：它按 (in, out) 存储，又是方阵，所以不会报错",
         ),
-        Words("multiply as it is: x @ w + b", "直接相乘：x @ w + b"),
-        hides=Words("the matrix is square, so no shape shows it", "矩阵是方的，形状看不出来"),
+        Message("multiply as it is: x @ w + b", "直接相乘：x @ w + b"),
+        hides=Message("the matrix is square, so no shape shows it", "矩阵是方的，形状看不出来"),
         pattern=r"\.T|transpose|linear\(",
     ),
     Mistake(
         "biases_missing",
         {"linear": lambda x, layer: x @ layer["w"], "project": lambda x, layer: x @ layer["w"]},
-        Words("the biases of the linear layers are not added", "线性层没有加偏置"),
-        Words("x @ w + b", "x @ w + b"),
-        hides=Words("fresh biases are 0", "初始偏置为 0"),
+        Message("the biases of the linear layers are not added", "线性层没有加偏置"),
+        Message("x @ w + b", "x @ w + b"),
+        hides=Message("fresh biases are 0", "初始偏置为 0"),
         pattern=r"@",
     ),
     Mistake(
         "activation_missing",
         {"activation": lambda x: x},
-        Words("the feed-forward has no activation between its layers", "前馈的两层之间没有激活函数"),
-        Words("gelu between c_fc and c_proj", "在 c_fc 与 c_proj 之间使用 gelu"),
+        Message("the feed-forward has no activation between its layers", "前馈的两层之间没有激活函数"),
+        Message("gelu between c_fc and c_proj", "在 c_fc 与 c_proj 之间使用 gelu"),
         pattern=r"mlp|ffn|c_fc",
     ),
     Mistake(
         "relu_for_gelu",
         {"activation": lambda x: numpy.maximum(x, 0)},
-        Words("the activation is relu; GPT-2's is gelu", "激活函数是 relu；GPT-2 用的是 gelu"),
-        Words("use gelu", "使用 gelu"),
+        Message("the activation is relu; GPT-2's is gelu", "激活函数是 relu；GPT-2 用的是 gelu"),
+        Message("use gelu", "使用 gelu"),
         pattern=r"relu|max",
     ),
     Mistake(
         "silu_for_gelu",
         {"activation": lambda x: x / (1 + numpy.exp(-x))},
-        Words("the activation is silu (swish); GPT-2's is gelu", "激活函数是 silu（swish）；GPT-2 用的是 gelu"),
-        Words("use gelu", "使用 gelu"),
+        Message("the activation is silu (swish); GPT-2's is gelu", "激活函数是 silu（swish）；GPT-2 用的是 gelu"),
+        Message("use gelu", "使用 gelu"),
         pattern=r"silu|swish|sigmoid",
     ),
     Mistake(
         "variance_of_n_minus_one",
         {"norm": lambda x, norm: layer_norm(x, norm, ddof=1)},
-        Words("the norm divides the variance by n - 1; it must be n", "归一化的方差除以了 n - 1，应为 n"),
-        Words("use var(…) of NumPy, or unbiased=False", "使用 NumPy 的 var(…)，或 unbiased=False"),
+        Message("the norm divides the variance by n - 1; it must be n", "归一化的方差除以了 n - 1，应为 n"),
+        Message("use var(…) of NumPy, or unbiased=False", "使用 NumPy 的 var(…)，或 unbiased=False"),
         pattern=r"std|var|ddof|unbiased",
     ),
     Mistake(
         "norm_without_weights",
         {"norm": lambda x, norm: layer_norm(x, {"g": 1.0, "b": 0.0})},
-        Words("the norms' weights g and b are not used", "归一化的权重 g 与 b 没有用上"),
-        Words("g · normalised + b", "g · 归一化结果 + b"),
-        hides=Words("fresh weights are 1 and 0", "初始权重为 1 与 0"),
+        Message("the norms' weights g and b are not used", "归一化的权重 g 与 b 没有用上"),
+        Message("g · normalised + b", "g · 归一化结果 + b"),
+        hides=Message("fresh weights are 1 and 0", "初始权重为 1 与 0"),
         pattern=r"norm|ln",
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Step
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def block(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int) -> Any:
@@ -99,7 +99,7 @@ STEPS: dict[str, Step] = {
 GELUS = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "its gelu is the exact one; GPT-2's weights were trained with the tanh form (they differ by less than 0.001)",
             "它的 gelu 是精确形式；GPT-2 的权重是用 tanh 近似训练的（相差不到 0.001）",
         ),
@@ -108,13 +108,13 @@ GELUS = (
 )
 POST_NORM = (
     Convention(),
-    Convention(Words("post-norm, as its name says", "按其名字，采用 post-norm"), steps={"wire": post_norm}, called=r"post_?(norm|ln)"),
+    Convention(Message("post-norm, as its name says", "按其名字，采用 post-norm"), steps={"wire": post_norm}, called=r"post_?(norm|ln)"),
 )
 EPSILONS = (
     Convention(),
     *(
         Convention(
-            Words(f"its norms add {eps:g} to the variance; GPT-2's add 1e-05", f"它的归一化给方差加 {eps:g}；GPT-2 加的是 1e-05"),
+            Message(f"its norms add {eps:g} to the variance; GPT-2's add 1e-05", f"它的归一化给方差加 {eps:g}；GPT-2 加的是 1e-05"),
             steps={"norm": lambda x, norm, eps=eps: layer_norm(x, norm, eps=eps)},
         )
         for eps in (1e-6, 1e-8, 1e-12)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def _masked(change: Any) -> Any:
@@ -22,25 +22,25 @@ def _masked(change: Any) -> Any:
 MASKS = (
     Convention(),
     Convention(
-        Words("your mask says True for what is hidden", "你的掩码用 True 表示不可见"),
+        Message("your mask says True for what is hidden", "你的掩码用 True 表示不可见"),
         _masked(numpy.logical_not),
         undo=_masked(lambda mask: ~mask),
         role="mask",
     ),
     Convention(
-        Words("your mask is of whole numbers: 1 may be attended to, 0 may not", "你的掩码是整数：1 表示可见，0 表示不可见"),
+        Message("your mask is of whole numbers: 1 may be attended to, 0 may not", "你的掩码是整数：1 表示可见，0 表示不可见"),
         _masked(lambda mask: mask.astype(numpy.int64)),
         undo=_masked(lambda mask: mask != 0),
         role="mask",
     ),
     Convention(
-        Words("your mask is of whole numbers: 1 is hidden, 0 may be attended to", "你的掩码是整数：1 表示不可见，0 表示可见"),
+        Message("your mask is of whole numbers: 1 is hidden, 0 may be attended to", "你的掩码是整数：1 表示不可见，0 表示可见"),
         _masked(lambda mask: (~mask).astype(numpy.int64)),
         undo=_masked(lambda mask: mask == 0),
         role="mask",
     ),
     Convention(
-        Words(
+        Message(
             "your mask is added to the scores: 0 may be attended to, -inf may not", "你的掩码是加到分数上的：0 表示可见，-inf 表示不可见"
         ),
         _masked(lambda mask: numpy.where(mask, 0.0, -numpy.inf)),
@@ -48,7 +48,7 @@ MASKS = (
         role="mask",
     ),
     Convention(
-        Words(
+        Message(
             "your mask is added to the scores: 0 may be attended to, a large negative number may not",
             "你的掩码是加到分数上的：0 表示可见，很大的负数表示不可见",
         ),

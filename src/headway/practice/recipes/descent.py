@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs, Mistake, Step
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 Slope = Callable[[Any], Any]
 
@@ -42,66 +42,66 @@ def _one_by_one(point: Any, gradient: Any, rate: float, slope: Slope) -> Any:
     return moved
 
 
-USE = Words("repeat: point = point - learning_rate * gradient(point)", "重复执行：point = point - learning_rate * gradient(point)")
-ONE_STEP = Words("a single step does not show it", "只走一步时看不出来")
+USE = Message("repeat: point = point - learning_rate * gradient(point)", "重复执行：point = point - learning_rate * gradient(point)")
+ONE_STEP = Message("a single step does not show it", "只走一步时看不出来")
 
 MISTAKES = (
     Mistake(
         "ascent",
         {"move": lambda point, gradient, rate, slope: point + rate * gradient},
-        Words("it steps along the gradient, not against it: the loss rises", "沿着梯度走了，而应逆着梯度：损失会上升"),
-        Words("subtract: point - learning_rate * gradient", "应相减：point - learning_rate * gradient"),
+        Message("it steps along the gradient, not against it: the loss rises", "沿着梯度走了，而应逆着梯度：损失会上升"),
+        Message("subtract: point - learning_rate * gradient", "应相减：point - learning_rate * gradient"),
         pattern=r"\+=|\+ *\w*(lr|rate|alpha|eta)|-=",
     ),
     Mistake(
         "gradient_of_the_start",
         {"look": lambda slope, points, used: slope(points[0])},
-        Words("the gradient is computed once, at the start, and used in every step", "梯度只在起点算了一次，之后每一步都用它"),
-        Words("compute the gradient inside the loop, at the point of the moment", "在循环内、对当前点重新计算梯度"),
+        Message("the gradient is computed once, at the start, and used in every step", "梯度只在起点算了一次，之后每一步都用它"),
+        Message("compute the gradient inside the loop, at the point of the moment", "在循环内、对当前点重新计算梯度"),
         hides=ONE_STEP,
         pattern=r"grad|for ",
     ),
     Mistake(
         "gradients_accumulated",
         {"look": lambda slope, points, used: slope(points[-1]) + (used[-1] if used else 0)},
-        Words("gradients add up from step to step: they are never set back to zero", "梯度逐步累加：从未清零"),
-        Words("begin every step with a gradient of zero (zero_grad)", "每一步都从零梯度开始（zero_grad）"),
+        Message("gradients add up from step to step: they are never set back to zero", "梯度逐步累加：从未清零"),
+        Message("begin every step with a gradient of zero (zero_grad)", "每一步都从零梯度开始（zero_grad）"),
         hides=ONE_STEP,
         pattern=r"\+=|backward|grad",
     ),
     Mistake(
         "one_step_too_few",
         {"count": lambda num_steps: num_steps - 1},
-        Words("it takes one step less than asked", "比要求的少走了一步"),
-        Words("use range(num_steps)", "使用 range(num_steps)"),
+        Message("it takes one step less than asked", "比要求的少走了一步"),
+        Message("use range(num_steps)", "使用 range(num_steps)"),
         pattern=r"range|while",
     ),
     Mistake(
         "one_step_too_many",
         {"count": lambda num_steps: num_steps + 1},
-        Words("it takes one step more than asked", "比要求的多走了一步"),
-        Words("use range(num_steps)", "使用 range(num_steps)"),
+        Message("it takes one step more than asked", "比要求的多走了一步"),
+        Message("use range(num_steps)", "使用 range(num_steps)"),
         pattern=r"range|while",
     ),
     Mistake(
         "returned_inside_the_loop",
         {"count": lambda num_steps: min(num_steps, 1)},
-        Words("it takes one step alone: the return stands inside the loop", "只走了一步：return 写在了循环里面"),
-        Words("return behind the loop", "把 return 移到循环之后"),
+        Message("it takes one step alone: the return stands inside the loop", "只走了一步：return 写在了循环里面"),
+        Message("return behind the loop", "把 return 移到循环之后"),
         hides=ONE_STEP,
         pattern=r"return",
     ),
     Mistake(
         "never_moved",
         {"count": lambda num_steps: 0},
-        Words("it returns the start: the new point is never kept", "返回的是起点：新的点没有保存下来"),
+        Message("it returns the start: the new point is never kept", "返回的是起点：新的点没有保存下来"),
         USE,
         pattern=r"return|=",
     ),
     Mistake(
         "point_forgotten",
         {"move": lambda point, gradient, rate, slope: -rate * gradient},
-        Words(
+        Message(
             "the new point is -learning_rate * gradient: the old point is left out", "新的点成了 -learning_rate * gradient：漏掉了原来的点"
         ),
         USE,
@@ -110,19 +110,19 @@ MISTAKES = (
     Mistake(
         "start_ignored",
         {"begin": numpy.zeros_like},
-        Words("it begins at zero, not at the start that is given", "从零开始，而不是从给定的起点开始"),
-        Words("begin at the start that is given", "从给定的起点开始"),
+        Message("it begins at zero, not at the start that is given", "从零开始，而不是从给定的起点开始"),
+        Message("begin at the start that is given", "从给定的起点开始"),
         pattern=r"zeros|= *0",
     ),
     Mistake(
         "one_coordinate_after_another",
         {"move": _one_by_one},
-        Words(
+        Message(
             "the coordinates are updated one after another, each with the gradient at where the others have already gone",
             "坐标逐个更新：后面的坐标用的是前面坐标更新之后的梯度",
         ),
-        Words("compute the whole gradient first, then update all coordinates together", "先算出整个梯度，再同时更新所有坐标"),
-        hides=Words(
+        Message("compute the whole gradient first, then update all coordinates together", "先算出整个梯度，再同时更新所有坐标"),
+        hides=Message(
             "with a single coordinate, or coordinates that do not touch each other, nothing shows it",
             "只有一个坐标，或坐标之间互不影响时看不出来",
         ),
@@ -131,14 +131,14 @@ MISTAKES = (
     Mistake(
         "sign_of_gradient",
         {"direction": numpy.sign},
-        Words("only the sign of the gradient is used: every step is as long as the last", "只用了梯度的符号：每一步都一样长"),
+        Message("only the sign of the gradient is used: every step is as long as the last", "只用了梯度的符号：每一步都一样长"),
         USE,
         pattern=r"sign",
     ),
     Mistake(
         "gradient_of_length_one",
         {"direction": lambda gradient: gradient / numpy.linalg.norm(gradient)},
-        Words(
+        Message(
             "the gradient is brought to length 1 first: steps do not get shorter near the minimum",
             "梯度先被归一化为长度 1：接近最小值时步子不会变小",
         ),
@@ -148,31 +148,31 @@ MISTAKES = (
     Mistake(
         "learning_rate_decays",
         {"rate": lambda learning_rate, step: learning_rate / (step + 1)},
-        Words("the learning rate is divided by the number of the step", "学习率除以了步数"),
-        Words("keep the learning rate as it is given", "保持给定的学习率不变"),
+        Message("the learning rate is divided by the number of the step", "学习率除以了步数"),
+        Message("keep the learning rate as it is given", "保持给定的学习率不变"),
         hides=ONE_STEP,
         pattern=r"/",
     ),
     Mistake(
         "gradient_returned",
         {"finish": lambda points, used, slope: slope(points[-1])},
-        Words("it returns the gradient at the last point, not the point", "返回的是最后一点处的梯度，而不是那个点"),
-        Words("return the point", "返回点本身"),
+        Message("it returns the gradient at the last point, not the point", "返回的是最后一点处的梯度，而不是那个点"),
+        Message("return the point", "返回点本身"),
         pattern=r"return",
     ),
     Mistake(
         "last_gradient_returned",
         {"finish": lambda points, used, slope: used[-1] if used else slope(points[-1])},
-        Words("it returns the gradient of the last step, not the point", "返回的是最后一步用的梯度，而不是点"),
-        Words("return the point", "返回点本身"),
+        Message("it returns the gradient of the last step, not the point", "返回的是最后一步用的梯度，而不是点"),
+        Message("return the point", "返回点本身"),
         pattern=r"return",
         said_as="gradient_returned",
     ),
     Mistake(
         "last_change_returned",
         {"finish": lambda points, used, slope: points[-1] - points[-2] if len(points) > 1 else 0 * points[-1]},
-        Words("it returns the last change, not the point", "返回的是最后一步的变化量，而不是点"),
-        Words("return the point", "返回点本身"),
+        Message("it returns the last change, not the point", "返回的是最后一步的变化量，而不是点"),
+        Message("return the point", "返回点本身"),
         pattern=r"return",
     ),
 )
@@ -191,9 +191,9 @@ def last_of_path(answer: Any, inputs: Inputs) -> Any:
 RETURNS: Sequence[Convention] = (
     Convention(),
     Convention(
-        Words("it returns more than the point; its first value was checked", "它返回的不止点；检查的是第一个值"), decode=first_of_tuple
+        Message("it returns more than the point; its first value was checked", "它返回的不止点；检查的是第一个值"), decode=first_of_tuple
     ),
-    Convention(Words("it returns the whole path; its last point was checked", "它返回整条路径；检查的是最后一个点"), decode=last_of_path),
+    Convention(Message("it returns the whole path; its last point was checked", "它返回整条路径；检查的是最后一个点"), decode=last_of_path),
 )
 
 RATE_NAMES = ("lr", "alpha", "eta", "rate", "step_size", "learn_rate", "gamma", "a", "step", "lr_rate", "learningrate")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs, Role
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def softmax(logits: Any, axis: int = -1) -> Any:
@@ -96,7 +96,7 @@ def _first_row(answer: Any, inputs: Inputs) -> Any:
 GIVEN = (
     Convention(),
     Convention(
-        Words("it takes probabilities, not logits", "它接收的是概率，而不是 logits"),
+        Message("it takes probabilities, not logits", "它接收的是概率，而不是 logits"),
         _as_probabilities,
         role="logits",
         named=r"prob|^ps?$|dist|softmax|weights",
@@ -111,15 +111,15 @@ RETURNED = (
     Convention(decode=_of_logits),
     Convention(),
     Convention(
-        Words("it returns values and token ids", "它返回数值与词的 id"),
+        Message("it returns values and token ids", "它返回数值与词的 id"),
         decode=_scattered,
     ),
-    Convention(Words("it returns which tokens are kept", "它返回保留的是哪些词"), decode=_of_ids),
+    Convention(Message("it returns which tokens are kept", "它返回保留的是哪些词"), decode=_of_ids),
 )
 """What comes back, as probabilities."""
 
 UNNORMALISED = Convention(
-    Words(
+    Message(
         "its probabilities do not sum to 1: torch.multinomial does not mind, numpy.random.choice does",
         "它返回的概率之和不为 1：torch.multinomial 可以接受，numpy.random.choice 不行",
     ),
@@ -129,8 +129,8 @@ UNNORMALISED = Convention(
 TOKENS = Convention(decode=_token)
 """A token id without any chance in it."""
 
-BATCH = Words("several rows", "多行输入")
-ROWS_APART = Words("it is for one row: given several, it mixes them up", "它只适用于一行：传入多行时会把各行混在一起")
+BATCH = Message("several rows", "多行输入")
+ROWS_APART = Message("it is for one row: given several, it mixes them up", "它只适用于一行：传入多行时会把各行混在一起")
 
 LOGITS = Role(
     "logits",

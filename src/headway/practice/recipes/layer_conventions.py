@@ -11,16 +11,16 @@ import numpy
 
 from headway.practice.diagnosis.compare import is_same, precision
 from headway.practice.exercise import Convention, Inputs, Mistake, Step
+from headway.practice.message import Message
 from headway.practice.recipes import activations
 from headway.practice.recipes.layers import pre_norm
 from headway.practice.recipes.projection_forms import turned
-from headway.practice.words import Words
 
 Ask = Callable[[Inputs], Any]
 Answer = Callable[[Mapping[str, Step], Inputs], Any]
 
 PRE_NORM = Convention(
-    Words(
+    Message(
         "it normalises before each part (pre-norm), as later models do; the paper does after",
         "它在每个部分之前归一化（pre-norm），与后来的模型相同；论文是在之后",
     ),
@@ -28,16 +28,18 @@ PRE_NORM = Convention(
 )
 ACTIVATIONS = (
     Convention(),
-    Convention(Words("its activation is GELU, the exact form", "它的激活函数是 GELU（精确形式）"), steps={"activation": activations.gelu}),
     Convention(
-        Words("its activation is GELU, the tanh form", "它的激活函数是 GELU（tanh 形式）"), steps={"activation": activations.gelu_tanh}
+        Message("its activation is GELU, the exact form", "它的激活函数是 GELU（精确形式）"), steps={"activation": activations.gelu}
     ),
-    Convention(Words("its activation is SiLU", "它的激活函数是 SiLU"), steps={"activation": activations.silu}),
+    Convention(
+        Message("its activation is GELU, the tanh form", "它的激活函数是 GELU（tanh 形式）"), steps={"activation": activations.gelu_tanh}
+    ),
+    Convention(Message("its activation is SiLU", "它的激活函数是 SiLU"), steps={"activation": activations.silu}),
 )
 RETURNS = (
     Convention(),
     Convention(
-        Words("it returns more than the answer; its first value was checked", "它返回的不止结果；检查的是第一个值"),
+        Message("it returns more than the answer; its first value was checked", "它返回的不止结果；检查的是第一个值"),
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
     ),
 )
@@ -51,7 +53,7 @@ WIRING = {"norm", "norms", "order", "sublayer", "add", "wire", "activation", "be
 def joined(first: Convention, second: Convention) -> Convention:
     """Two conventions as one."""
     names = [each.name for each in (first, second) if each.name is not None]
-    both_names = Words("; ".join(each.en for each in names), "；".join(each.zh for each in names))
+    both_names = Message("; ".join(each.en for each in names), "；".join(each.zh for each in names))
     return Convention(both_names if len(names) > 1 else names[0] if names else None, steps={**first.steps, **second.steps})
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Mistake
+from headway.practice.message import Message
 from headway.practice.recipes.layers import Add, Pair, Part, layer_norm
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
-from headway.practice.words import Words
 
 
 def _from_input(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
@@ -50,15 +50,15 @@ def _moved(places: Sequence[int], *, with_norms: bool) -> Callable[[list[Pair]],
     return order
 
 
-UPDATE = Words(
+UPDATE = Message(
     "x = norm(x + part(x)), or x = x + part(norm(x)), one part after another",
     "逐个部分执行 x = norm(x + part(x))，或 x = x + part(norm(x))",
 )
-FRESH = Words("with fresh weights (1 and 0) all norms are the same", "初始权重（1 与 0）下各个归一化相同")
+FRESH = Message("with fresh weights (1 and 0) all norms are the same", "初始权重（1 与 0）下各个归一化相同")
 NORM = r"norm|ln"
 
 
-def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
+def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
     """What goes wrong between the parts, which have these names."""
     count = len(parts)
     return (
@@ -66,7 +66,7 @@ def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
             Mistake(
                 f"residual_{place + 1}_missing",
                 {"add": _without(place)},
-                Words(f"x is not added to what {name.en} returns", f"没有把 x 加到{name.zh}的输出上"),
+                Message(f"x is not added to what {name.en} returns", f"没有把 x 加到{name.zh}的输出上"),
                 UPDATE,
                 pattern=r"norm|att|ff|mlp|feed",
             )
@@ -75,28 +75,28 @@ def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
         Mistake(
             "residuals_missing",
             {"add": lambda place: lambda x, y: y},
-            Words("there is no way around: x is never added to what the parts return", "没有残差：没有把 x 加到各部分的输出上"),
+            Message("there is no way around: x is never added to what the parts return", "没有残差：没有把 x 加到各部分的输出上"),
             UPDATE,
             pattern=r"norm|att|ff|mlp|feed",
         ),
         Mistake(
             "residual_from_input",
             {"wire": _from_input},
-            Words(
+            Message(
                 "every sum adds the layer's own input, not what came out of the part before: what that part added is lost",
                 "每次相加用的都是该层最初的输入，而不是上一部分的结果：上一部分的贡献丢失了",
             ),
-            Words("update x (or residual = x) after every part", "每个部分之后都要更新 x（或 residual = x）"),
+            Message("update x (or residual = x) after every part", "每个部分之后都要更新 x（或 residual = x）"),
             pattern=r"\+|residual|_x",
         ),
         Mistake(
             "residual_from_normalised",
             {"sublayer": _normed_residual},
-            Words(
+            Message(
                 "the way around starts behind the norm: it is norm(x) that is added, not x",
                 "残差取自归一化之后：加上的是 norm(x)，而不是 x",
             ),
-            Words(
+            Message(
                 "keep x: x = x + part(norm(x)), the norm's result under another name",
                 "保留 x：x = x + part(norm(x))，归一化结果用另一个变量名",
             ),
@@ -105,7 +105,7 @@ def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
         Mistake(
             "parts_normalised_afterwards",
             {"sublayer": lambda x, part, norm, add: add(x, norm(part(x)))},
-            Words(
+            Message(
                 "the norms are taken of what the parts return, before x is added: neither post-norm nor pre-norm",
                 "归一化作用在各部分的输出上，之后才加 x：既不是 post-norm 也不是 pre-norm",
             ),
@@ -115,7 +115,7 @@ def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
         Mistake(
             "norms_missing",
             {"norms": lambda norms: [lambda x: x] * len(norms)},
-            Words("there are no norms: x is added and nothing else", "没有归一化：只做了残差相加"),
+            Message("there are no norms: x is added and nothing else", "没有归一化：只做了残差相加"),
             UPDATE,
             pattern=r"return",
         ),
@@ -123,7 +123,7 @@ def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
             Mistake(
                 f"norm_{place + 1}_missing",
                 {"norms": _bare(place)},
-                Words(f"the norm of {name.en} has no effect", f"{name.zh}的归一化没有用上"),
+                Message(f"the norm of {name.en} has no effect", f"{name.zh}的归一化没有用上"),
                 UPDATE,
                 pattern=NORM,
             )
@@ -133,8 +133,8 @@ def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
             Mistake(
                 f"norm_{place + 1}_for_all",
                 {"norms": lambda norms, place=place: [norms[place]] * len(norms)},
-                Words("one norm is shared: the others' weights are never used", "各处共用了一个归一化：其余的权重没有用上"),
-                Words("each part has a norm of its own", "每个部分有自己的归一化"),
+                Message("one norm is shared: the others' weights are never used", "各处共用了一个归一化：其余的权重没有用上"),
+                Message("each part has a norm of its own", "每个部分有自己的归一化"),
                 hides=FRESH,
                 pattern=NORM,
                 said_as="norm_shared",
@@ -144,7 +144,7 @@ def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
         Mistake(
             "in_parallel",
             {"wire": _parallel},
-            Words(
+            Message(
                 "all parts start from the layer's input (in parallel): each must be given what the one before it made",
                 "各部分都从该层的输入出发（并行）：每一部分应以上一部分的结果为输入",
             ),
@@ -154,7 +154,7 @@ def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
         Mistake(
             "in_parallel_post_norm",
             {"wire": _parallel_post},
-            Words(
+            Message(
                 "all parts start from the layer's input (in parallel): each must be given what the one before it made",
                 "各部分都从该层的输入出发（并行）：每一部分应以上一部分的结果为输入",
             ),
@@ -165,15 +165,15 @@ def wiring(parts: Sequence[Words]) -> tuple[Mistake, ...]:
         Mistake(
             "variance_of_n_minus_one",
             {"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)},
-            Words("the norm divides the variance by n - 1; it must be n", "归一化的方差除以了 n - 1，应为 n"),
-            Words("use unbiased=False, or var(…) of NumPy", "使用 unbiased=False，或 NumPy 的 var(…)"),
+            Message("the norm divides the variance by n - 1; it must be n", "归一化的方差除以了 n - 1，应为 n"),
+            Message("use unbiased=False, or var(…) of NumPy", "使用 unbiased=False，或 NumPy 的 var(…)"),
             pattern=r"std|var|ddof|unbiased",
         ),
         Mistake(
             "norm_over_all_positions",
             {"norm": _norm_of_all},
-            Words("the norm takes mean and variance over all positions together", "归一化对所有位置一起求均值与方差"),
-            Words("normalise over the last axis alone", "只对最后一轴归一化"),
+            Message("the norm takes mean and variance over all positions together", "归一化对所有位置一起求均值与方差"),
+            Message("normalise over the last axis alone", "只对最后一轴归一化"),
             pattern=NORM,
         ),
     )
@@ -185,7 +185,7 @@ def _norm_of_all(x: Any, weight: Any, bias: Any) -> Any:
     return normed if bias is None else normed + bias
 
 
-def moved(name: str, places: Sequence[int], says: Words, fix: Words, pattern: str) -> tuple[Mistake, ...]:
+def moved(name: str, places: Sequence[int], says: Message, fix: Message, pattern: str) -> tuple[Mistake, ...]:
     """The parts in another order, with their norms or without."""
     return (
         Mistake(name, {"order": _moved(places, with_norms=True)}, says, fix, pattern=pattern),
@@ -197,17 +197,17 @@ THINKING = (
     Mistake(
         "activation_missing",
         {"bend": lambda hidden, down, activation: down(hidden)},
-        Words("the feed-forward has no activation between its layers", "前馈的两层之间没有激活函数"),
-        Words("activation between the two linear layers", "在两个线性层之间加激活函数"),
+        Message("the feed-forward has no activation between its layers", "前馈的两层之间没有激活函数"),
+        Message("activation between the two linear layers", "在两个线性层之间加激活函数"),
         pattern=r"ff|mlp|feed|linear|fc",
     ),
     Mistake(
         "activation_after_second",
         {"bend": lambda hidden, down, activation: activation(down(hidden))},
-        Words(
+        Message(
             "the activation stands behind the second linear layer, not between the two", "激活函数放在了第二个线性层之后，而不是两层之间"
         ),
-        Words("activation between the two linear layers", "在两个线性层之间加激活函数"),
+        Message("activation between the two linear layers", "在两个线性层之间加激活函数"),
         pattern=r"relu|gelu|act",
     ),
 )
@@ -222,16 +222,16 @@ ATTENDING = (
     Mistake(
         "scale_missing",
         {"scale": lambda given: 1.0},
-        Words("the scores are not scaled by 1/√head_dim", "分数没有乘以 1/√head_dim"),
-        Words("divide by √head_dim", "除以 √head_dim"),
+        Message("the scores are not scaled by 1/√head_dim", "分数没有乘以 1/√head_dim"),
+        Message("divide by √head_dim", "除以 √head_dim"),
         pattern=r"att|mha|@",
     ),
     Mistake(
         "scale_of_whole_width",
         {"scale": lambda given: (given["query"].shape[-1] * given["num_heads"]) ** -0.5},
-        Words("the scores are scaled by 1/√d_model, the width of all heads together", "分数乘以的是 1/√d_model，即所有头合起来的宽度"),
-        Words("divide by √head_dim, with head_dim = d_model / num_heads", "除以 √head_dim，其中 head_dim = d_model / num_heads"),
-        hides=Words("with one head the two are the same", "只有一个头时两者相同"),
+        Message("the scores are scaled by 1/√d_model, the width of all heads together", "分数乘以的是 1/√d_model，即所有头合起来的宽度"),
+        Message("divide by √head_dim, with head_dim = d_model / num_heads", "除以 √head_dim，其中 head_dim = d_model / num_heads"),
+        hides=Message("with one head the two are the same", "只有一个头时两者相同"),
         pattern=r"sqrt|\*\* *-?0?\.5",
     ),
     *chosen(HEADS, "heads_viewed_not_split", "heads_viewed_not_merged", "attends_over_heads", "split_before_projecting"),

@@ -15,7 +15,7 @@ from headway.practice.diagnosis.compare import Raised
 from headway.practice.diagnosis.instances import instance_calls
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Recovery, Role
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 LOW = -1e4
 """What is added to a hidden score must be at least as low."""
@@ -60,27 +60,27 @@ class Form:
         return additive(answer > LOW) if self.is_turned else answer > LOW
 
     @property
-    def name(self) -> Words | None:
+    def name(self) -> Message | None:
         """How it is said."""
         if self.is_additive and self.fill > LOW:
             return None
         if self.is_additive and self.fill > SAFE:
-            return Words(
+            return Message(
                 f"your mask adds {self.fill:g} to what is hidden: enough for ordinary scores; -inf, or the dtype's smallest number, always is",
                 f"你的掩码给不可见处加上 {self.fill:g}：对一般的分数足够；-inf 或该类型的最小值则总是足够",
             )
         if self.is_additive:
-            return Words(
+            return Message(
                 "your mask is added to the scores: 0 may be attended to, a large negative number or -inf may not",
                 "你的掩码是加到分数上的：0 表示可见，很大的负数或 -inf 表示不可见",
             )
         if self.is_hidden:
             what = "True" if self.is_boolean else "1"
-            return Words(
+            return Message(
                 f"your mask says {what} for what is hidden, as torch's nn.MultiheadAttention takes it; others take {what} for what may be attended to",
                 f"你的掩码用 {what} 表示不可见，与 torch 的 nn.MultiheadAttention 相同；其他库用 {what} 表示可见",
             )
-        return None if self.is_boolean else Words("your mask says 1 for what may be attended to", "你的掩码用 1 表示可见")
+        return None if self.is_boolean else Message("your mask says 1 for what may be attended to", "你的掩码用 1 表示可见")
 
 
 def form_of(answer: Any, sure: Place) -> Form:
@@ -151,12 +151,12 @@ OPTIONS = (
     Role("dtype", ("d_type", "data_type"), neutral="float32"),
 )
 
-SAY = Words("0 where it may be attended to, -inf elsewhere", "可见处为 0，其余为 -inf")
+SAY = Message("0 where it may be attended to, -inf elsewhere", "可见处为 0，其余为 -inf")
 FORMS_MISTAKES = (
     Mistake(
         "inverted",
         {"say": lambda allowed: numpy.where(allowed, -numpy.inf, 0.0)},
-        Words(
+        Message(
             "it is the wrong way around: what may be attended to gets -inf, what is to be hidden gets 0",
             "方向反了：应可见的位置是 -inf，应隐藏的位置是 0",
         ),
@@ -166,18 +166,20 @@ FORMS_MISTAKES = (
     Mistake(
         "zero_times_infinity",
         {"say": lambda allowed: numpy.where(allowed, numpy.nan, -numpy.inf)},
-        Words("0 is multiplied by infinity, which is NaN: all that may be attended to is NaN", "0 乘以无穷得到 NaN：所有可见处都成了 NaN"),
-        Words("use where(mask, 0, -inf) or masked_fill, or multiply by -1e9", "使用 where(mask, 0, -inf) 或 masked_fill，或乘以 -1e9"),
+        Message(
+            "0 is multiplied by infinity, which is NaN: all that may be attended to is NaN", "0 乘以无穷得到 NaN：所有可见处都成了 NaN"
+        ),
+        Message("use where(mask, 0, -inf) or masked_fill, or multiply by -1e9", "使用 where(mask, 0, -inf) 或 masked_fill，或乘以 -1e9"),
         pattern=r"\* *-?|inf",
     ),
     Mistake(
         "infinity_where_allowed",
         {"say": lambda allowed: numpy.where(allowed, -numpy.inf, numpy.nan)},
-        Words(
+        Message(
             "0 is multiplied by infinity, which is NaN, and it is the wrong way around: what may be attended to gets -inf",
             "0 乘以无穷得到 NaN，而且方向反了：应可见的位置是 -inf",
         ),
-        Words("use where(mask, 0, -inf) or masked_fill", "使用 where(mask, 0, -inf) 或 masked_fill"),
+        Message("use where(mask, 0, -inf) or masked_fill", "使用 where(mask, 0, -inf) 或 masked_fill"),
         pattern=r"\* *-?|inf",
         said_as="zero_times_infinity",
     ),
@@ -202,11 +204,11 @@ def fill_recovery(inputs: Inputs) -> Recovery:
         sizes=lambda inputs: {},
         right=lambda inputs: -1e9,
         right_name="-inf",
-        says=Words(
+        says=Message(
             "what is hidden gets {value}{names} added, which is not low enough: it keeps some weight",
             "不可见处加上的是 {value}{names}，不够低：它仍保留一部分权重",
         ),
-        fix=Words("put -inf or -1e9 there", "应填 -inf 或 -1e9"),
-        hides=Words("with small scores it looks right", "分数较小时看起来没有问题"),
+        fix=Message("put -inf or -1e9 there", "应填 -inf 或 -1e9"),
+        hides=Message("with small scores it looks right", "分数较小时看起来没有问题"),
         pattern=r"inf|1e|where|masked_fill|-\d",
     )

@@ -9,14 +9,14 @@ import numpy
 
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Inputs, Mistake, Recovery, Role, Step
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 Ask = Callable[[Inputs], Any]
 
 USUAL = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3)
 """The epsilons of GPT-2, of Llama and T5, of BERT, of papers, of Keras."""
 
-EPS_FIXED = Words("its eps is {eps} where none is given", "未指定时它的 eps 是 {eps}")
+EPS_FIXED = Message("its eps is {eps} where none is given", "未指定时它的 eps 是 {eps}")
 
 
 def size_roles() -> tuple[Role, ...]:
@@ -100,7 +100,7 @@ def eps_conventions(default: float) -> tuple[Convention, ...]:
     """The definition's epsilon, the given one, another default read off the function, or one of the usual ones."""
 
     def with_default(eps: float) -> Convention:
-        return Convention(EPS_FIXED.filled(eps=f"{eps:g}"), steps={"eps": eps_of(eps)})
+        return Convention(EPS_FIXED.format(eps=f"{eps:g}"), steps={"eps": eps_of(eps)})
 
     def read(ask: Ask) -> Convention | None:
         eps = None if takes_eps(ask) else inner_eps(ask) or outer_eps(ask)
@@ -118,7 +118,7 @@ def eps_conventions(default: float) -> tuple[Convention, ...]:
     )
 
 
-def eps_recovery(default: float, fix: Words) -> Recovery:
+def eps_recovery(default: float, fix: Message) -> Recovery:
     """An epsilon under the root that is neither the given one nor a usual one: a square of it, a root of it, or far too large."""
 
     def measure(ask: Ask) -> list[tuple[Inputs, float]]:
@@ -139,12 +139,12 @@ def eps_recovery(default: float, fix: Words) -> Recovery:
         sizes=lambda inputs: {"eps": float(inputs["eps"])} if inputs.get("eps") is not None else {},
         right=lambda inputs: float(inputs.get("eps", default)),
         right_name="eps",
-        says=Words(
+        says=Message(
             "the number under your root, beside the mean of squares, is {value}{names}; it must be {right} = {right_name}",
             "根号里加在平方均值旁边的数是 {value}{names}；应为 {right} = {right_name}",
         ),
         fix=fix,
-        hides=Words(
+        hides=Message(
             "where the numbers are of ordinary size a small eps shows in no printed decimal",
             "数值大小正常时，很小的 eps 在打印的位数里看不出来",
         ),
@@ -153,29 +153,29 @@ def eps_recovery(default: float, fix: Words) -> Recovery:
 
 
 def mistake(
-    name: str, steps: Mapping[str, Step], says: tuple[str, str], fix: Words, hides: Words | None = None, pattern: str | None = None
+    name: str, steps: Mapping[str, Step], says: tuple[str, str], fix: Message, hides: Message | None = None, pattern: str | None = None
 ) -> Mistake:
     """A mistake, its sentence in both languages."""
-    return Mistake(name, steps, Words(*says), fix, hides, pattern)
+    return Mistake(name, steps, Message(*says), fix, hides, pattern)
 
 
-HALF = Words(
+HALF = Message(
     "in float16 the squares overflow beyond 255, and the answer is 0: compute in float32 and cast back",
     "在 float16 下，大于 255 的数平方会溢出，结果变成 0：请先转成 float32 计算，再转回去",
 )
-ROWS = Words("more than one row", "多于一行的输入")
-VECTOR = Words("a single vector", "单个向量")
-WHOLE = Words("given whole numbers it cuts off the fractions", "输入为整数时，小数部分会被截掉")
-SQUARE = Words("with as many rows as columns nothing is raised", "行数与列数相同时不会报错")
-MATRIX = Words("on a matrix axis 1 is the last axis", "对矩阵来说，第 1 轴就是最后一轴")
-ONES = Words("weights of one, with which every norm begins, do not show it", "权重初始全为 1 时看不出来")
-ZEROS = Words("a bias of zeros, with which every norm begins, does not show it", "偏置初始全为 0 时看不出来")
-LARGE = Words("where the numbers are of ordinary size it shows in no printed decimal", "数值大小正常时，打印的位数里看不出来")
+ROWS = Message("more than one row", "多于一行的输入")
+VECTOR = Message("a single vector", "单个向量")
+WHOLE = Message("given whole numbers it cuts off the fractions", "输入为整数时，小数部分会被截掉")
+SQUARE = Message("with as many rows as columns nothing is raised", "行数与列数相同时不会报错")
+MATRIX = Message("on a matrix axis 1 is the last axis", "对矩阵来说，第 1 轴就是最后一轴")
+ONES = Message("weights of one, with which every norm begins, do not show it", "权重初始全为 1 时看不出来")
+ZEROS = Message("a bias of zeros, with which every norm begins, does not show it", "偏置初始全为 0 时看不出来")
+LARGE = Message("where the numbers are of ordinary size it shows in no printed decimal", "数值大小正常时，打印的位数里看不出来")
 
 RETURNS = (
     Convention(),
     Convention(
-        Words("it returns more than the answer; its first value was checked", "它返回的不止结果；检查的是第一个值"),
+        Message("it returns more than the answer; its first value was checked", "它返回的不止结果；检查的是第一个值"),
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
     ),
 )

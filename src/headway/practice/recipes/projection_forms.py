@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy
 
 from headway.practice.exercise import Convention, Inputs
+from headway.practice.message import Message
 from headway.practice.recipes.projections import PARTS
-from headway.practice.words import Words
 
 
 def _is_self_attention(inputs: Inputs) -> bool:
@@ -72,13 +72,13 @@ def _layers(inputs: Inputs) -> Inputs:
     return _without(given, "fused_bias", "output_bias") | layers
 
 
-IN_OUT = Words("your weights are (in, out): x @ W", "你的权重是 (in, out)：x @ W")
+IN_OUT = Message("your weights are (in, out): x @ W", "你的权重是 (in, out)：x @ W")
 WEIGHT_FORMS = (
     Convention(),
     Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)"),
     Convention(encode=_fused, role="fused_weight"),
     Convention(IN_OUT, _fused_in_out, role="fused_weight"),
-    Convention(Words("your layers are dicts of w (in, out) and b", "你的层是字典：w (in, out) 与 b"), _layers, role="fused_weight"),
+    Convention(Message("your layers are dicts of w (in, out) and b", "你的层是字典：w (in, out) 与 b"), _layers, role="fused_weight"),
 )
 """How weights are passed; a class's own are found in it."""
 
@@ -93,7 +93,7 @@ def _no_output(inputs: Inputs) -> Inputs | None:
 WITHOUT_OUTPUT = (
     Convention(),
     Convention(
-        Words("it has no output projection, which the paper's attention ends in", "它没有输出投影，而论文中的注意力以输出投影结尾"),
+        Message("it has no output projection, which the paper's attention ends in", "它没有输出投影，而论文中的注意力以输出投影结尾"),
         _no_output,
         steps={"output": lambda x, weight, bias: x},
         without="output_weight",

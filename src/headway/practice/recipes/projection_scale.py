@@ -10,9 +10,9 @@ import numpy
 
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs, Recovery
+from headway.practice.message import Message
 from headway.practice.recipes import attention
 from headway.practice.recipes.projections import project, split
-from headway.practice.words import Words
 
 
 @lru_cache
@@ -128,13 +128,13 @@ def scale_recovery(num_heads: tuple[int | None, ...], *, is_grouped: bool = Fals
         sizes=scale_sizes,
         right=lambda inputs: float((inputs["query"].shape[-1] // inputs.get("num_heads", 1)) ** -0.5),
         right_name="1/√head_dim",
-        says=Words(
+        says=Message(
             "your scale is {value}{names}; it must be {right} = {right_name}", "你的缩放是 {value}{names}；应为 {right} = {right_name}"
         ),
-        fix=Words(
+        fix=Message(
             "multiply query @ keyᵀ by 1/√head_dim, the width of one head's query", "把 query @ keyᵀ 乘以 1/√head_dim，即单个头的查询宽度"
         ),
-        hides=Words("a softmax that is nearly one-hot hides a wrong scale", "当 softmax 几乎是 one-hot 时，错误的缩放看不出来"),
+        hides=Message("a softmax that is nearly one-hot hides a wrong scale", "当 softmax 几乎是 one-hot 时，错误的缩放看不出来"),
         pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     )
 
@@ -149,12 +149,12 @@ def leak_recovery(num_heads: tuple[int | None, ...]) -> Recovery:
         sizes=lambda inputs: {},
         right=lambda inputs: -1e9,
         right_name="-inf",
-        says=Words(
+        says=Message(
             "what is hidden gets the score {value}{names}, which is not low enough: it keeps some weight",
             "被隐藏的位置得到的分数是 {value}{names}，不够低：它仍保留一部分权重",
         ),
-        fix=Words("put -inf or -1e9 there", "应填 -inf 或 -1e9"),
-        hides=Words("only a mask shows it", "只有用到掩码时才看得出来"),
+        fix=Message("put -inf or -1e9 there", "应填 -inf 或 -1e9"),
+        hides=Message("only a mask shows it", "只有用到掩码时才看得出来"),
         pattern=r"masked_fill|where|mask",
     )
 

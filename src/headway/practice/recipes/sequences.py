@@ -8,17 +8,17 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Inputs
+from headway.practice.message import Message
 from headway.practice.recipes.attention import few_bits
-from headway.practice.words import Words
 
-SINGLE = Words("one sequence alone, (positions, width)", "单个序列 (positions, width)")
-MATRICES = Words("one sequence without a batch axis", "没有批轴的单个序列")
-BATCH = Words("a batch axis", "批轴")
-LENGTHS = Words("keys of another length than the queries", "键与查询长度不同的输入")
-WIDTHS = Words("values of another width than the queries", "值与查询宽度不同的输入")
-NARROWER = Words("an input of another width than its projections", "输入与投影宽度不同的情况")
-WHOLE = Words("whole numbers", "整数")
-UNBATCHED = Words(
+SINGLE = Message("one sequence alone, (positions, width)", "单个序列 (positions, width)")
+MATRICES = Message("one sequence without a batch axis", "没有批轴的单个序列")
+BATCH = Message("a batch axis", "批轴")
+LENGTHS = Message("keys of another length than the queries", "键与查询长度不同的输入")
+WIDTHS = Message("values of another width than the queries", "值与查询宽度不同的输入")
+NARROWER = Message("an input of another width than its projections", "输入与投影宽度不同的情况")
+WHOLE = Message("whole numbers", "整数")
+UNBATCHED = Message(
     "one sequence without a batch axis it takes without an error, and answers wrongly: give it a batch of one",
     "输入没有批轴的单个序列时，它不报错，但结果不对：请加上大小为 1 的批轴",
 )

@@ -17,8 +17,8 @@ from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, TOO_SLOW
 from headway.practice.diagnosis.sandbox import child_environment
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercises import exercise
+from headway.practice.message import Message
 from headway.practice.verdict import Cause
-from headway.practice.words import Words
 from headway.practice.workbook.parts import Part
 
 
@@ -45,16 +45,16 @@ def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_secon
 EXITS = Cause(
     "exits",
     ENDS_THE_PROCESS,
-    Words("return an answer instead", "应改为返回结果"),
-    Words("", ""),
+    Message("return an answer instead", "应改为返回结果"),
+    Message("", ""),
 )
 
 
 def unreadable(path: Path) -> Cause:
     """Why a file that is not there, or is no text in UTF-8, cannot be judged."""
-    says = Words(f"{path.name} cannot be read: it is not there, or not in UTF-8", f"无法读取 {path.name}：文件不存在，或不是 UTF-8 编码")
-    fix = Words("save it in UTF-8; headway practice writes a missing file anew", "请以 UTF-8 保存；headway practice 会重新写出缺失的文件")
-    return Cause("unreadable", says, fix, Words("", ""))
+    says = Message(f"{path.name} cannot be read: it is not there, or not in UTF-8", f"无法读取 {path.name}：文件不存在，或不是 UTF-8 编码")
+    fix = Message("save it in UTF-8; headway practice writes a missing file anew", "请以 UTF-8 保存；headway practice 会重新写出缺失的文件")
+    return Cause("unreadable", says, fix, Message("", ""))
 
 
 def serve(answer: Callable[[Path, Mapping[str, Any]], dict[str, Any]]) -> None:

@@ -15,8 +15,8 @@ import numpy
 from headway.arrays import array_library, to_numpy
 from headway.practice.diagnosis.files import load_module, read_source
 from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
-from headway.practice.words import Words
 from headway.practice.workbook.child import ask, function_of, in_library, serve
 from headway.practice.workbook.parts import Part, part
 from headway.practice.workbook.solutions import in_numpy
@@ -46,19 +46,19 @@ CALLS = {
 """The same as it stands there."""
 
 NEEDS = {
-    "linear": Words("x @ weightᵀ + bias with a weight of (out, in)", " x @ weightᵀ + bias，权重形状为 (out, in)"),
-    "scaled_dot_product_attention": Words("causal, for heads before positions", "因果的，且头轴在位置之前"),
-    "multi_head_attention": Words("causal", "因果的"),
-    "feed_forward": Words("with gelu, and weights of (out, in)", "使用 gelu，且权重形状为 (out, in)"),
+    "linear": Message("x @ weightᵀ + bias with a weight of (out, in)", " x @ weightᵀ + bias，权重形状为 (out, in)"),
+    "scaled_dot_product_attention": Message("causal, for heads before positions", "因果的，且头轴在位置之前"),
+    "multi_head_attention": Message("causal", "因果的"),
+    "feed_forward": Message("with gelu, and weights of (out, in)", "使用 gelu，且权重形状为 (out, in)"),
 }
 """What is most often otherwise."""
 
-MISFIT = Words("later files call {call}, which must be {needs}: {found}", "后面的文件会调用 {call}，它应为{needs}：{found}")
-RAISES = Words("called so, it raises {error}", "这样调用时它抛出 {error}")
-DIFFERS = Words("called so, it answers something else", "这样调用时结果不同")
+MISFIT = Message("later files call {call}, which must be {needs}: {found}", "后面的文件会调用 {call}，它应为{needs}：{found}")
+RAISES = Message("called so, it raises {error}", "这样调用时它抛出 {error}")
+DIFFERS = Message("called so, it answers something else", "这样调用时结果不同")
 
 
-def misfit(folder: Path, part: Part, array: str) -> Words | None:
+def misfit(folder: Path, part: Part, array: str) -> Message | None:
     """What happens where the later files call a part's function; None where it is what they need, or nothing can be said."""
     if part.name not in EXAMPLES:
         return None
@@ -68,12 +68,12 @@ def misfit(folder: Path, part: Part, array: str) -> Words | None:
     if isinstance(answer, Cause) or "nothing" in answer:
         return None
     if "error" in answer:
-        found = RAISES.filled(error=answer["error"])
+        found = RAISES.format(error=answer["error"])
     else:
         found, expected = DIFFERS, getattr(in_numpy, part.name)(*positional, **named)
         if numpy.shape(answer["values"]) == expected.shape and numpy.allclose(answer["values"], expected, TOLERANCE, TOLERANCE):
             return None
-    return MISFIT.filled(call=f"{part.name}({CALLS[part.name]})", needs=NEEDS[part.name], found=found)
+    return MISFIT.format(call=f"{part.name}({CALLS[part.name]})", needs=NEEDS[part.name], found=found)
 
 
 def _layer(random: numpy.random.Generator, width: int, height: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from headway.arrays import array_library
 from headway.errors import OptionError
 from headway.files import write_text
-from headway.practice.words import LANGUAGES
+from headway.practice.message import LANGUAGES
 from headway.practice.workbook.parts import PARTS, Part
 from headway.practice.workbook.progress import FILE, Progress, read_progress, write_progress
 from headway.practice.workbook.stubs import stub

@@ -10,8 +10,8 @@ from headway.errors import OptionError
 from headway.practice.diagnosis.files import read_source
 from headway.practice.diagnosis.sandbox import TIMEOUT_SECONDS, check_file
 from headway.practice.exercises import exercise
+from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
-from headway.practice.words import Words
 from headway.practice.workbook.child import unreadable
 from headway.practice.workbook.fit import misfit
 from headway.practice.workbook.folder import path_of
@@ -26,24 +26,24 @@ JAX_SECONDS = 120.0
 class Judgement:
     """What was found in a part's file.
 
-    text    what it wrote, if it is the story
+    story   the text it wrote, for the last part
     misfit  how a right function fails where the later files call it
     """
 
     verdicts: tuple[Verdict, ...]
-    text: str = ""
-    misfit: Words | None = None
+    story: str = ""
+    misfit: Message | None = None
 
     @property
     def is_solved(self) -> bool:
         """Whether everything in it is right."""
         return all(verdict.is_correct for verdict in self.verdicts)
 
-    def told(self, language: str) -> str:
+    def text(self, language: str) -> str:
         """The verdicts as lines of text, and the story above them."""
-        lines = ["", self.text, ""] if self.text else []
-        lines += [verdict.told(language) for verdict in self.verdicts]
-        return "\n".join([*lines, *([f"  ! {self.misfit.told(language)}"] if self.misfit else [])])
+        lines = ["", self.story, ""] if self.story else []
+        lines += [verdict.text(language) for verdict in self.verdicts]
+        return "\n".join([*lines, *([f"  ! {self.misfit.text(language)}"] if self.misfit else [])])
 
 
 def judge(folder: Path, part: Part, array: str, embedded: Callable[[], EmbeddedModel]) -> Judgement:
@@ -70,8 +70,8 @@ def judge_file(path: Path, name: str, *, timeout_seconds: float = TIMEOUT_SECOND
 
 
 def _nothing_in(name: str) -> Cause:
-    says = Words(f"the file defines no function or class, such as {name}", f"文件中没有函数或类，例如 {name}")
-    return Cause("no_function", says, Words(f"define {name}", f"请定义 {name}"), Words("", ""))
+    says = Message(f"the file defines no function or class, such as {name}", f"文件中没有函数或类，例如 {name}")
+    return Cause("no_function", says, Message(f"define {name}", f"请定义 {name}"), Message("", ""))
 
 
 def _could_not_run(path: Path, name: str, cause: Cause) -> Verdict:

@@ -12,7 +12,7 @@ from typing import Any
 from headway import functions
 from headway.errors import OptionError
 from headway.practice.exercises import exercise
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Part:
     shapes: tuple[str, ...] = ()
     note: str = ""
     uses: tuple[str, ...] = ()
-    last_hints: tuple[Words, ...] = ()
+    last_hints: tuple[Message, ...] = ()
 
     @property
     def is_exercise(self) -> bool:
@@ -44,7 +44,7 @@ class Part:
         return self.name != STORY
 
     @property
-    def title(self) -> Words:
+    def title(self) -> Message:
         """What it is called."""
         return exercise(self.name).title if self.is_exercise else STORY_TITLE
 
@@ -56,7 +56,7 @@ class Part:
         return exercise(self.name).equation if self.is_exercise else STORY_EQUATION
 
     @property
-    def hints(self) -> tuple[Words, ...]:
+    def hints(self) -> tuple[Message, ...]:
         """Three, from a nudge to the formula."""
         hints = exercise(self.name).hints if self.is_exercise else ()
         return (*hints[: 3 - len(self.last_hints)], *self.last_hints)
@@ -67,13 +67,13 @@ class Part:
         return re.split(r"\n\n+", inspect.getdoc(self.definition) or "") if self.definition else []
 
 
-def _same(code: str) -> Words:
+def _same(code: str) -> Message:
     """Code, which is the same in every language."""
-    return Words(code, code)
+    return Message(code, code)
 
 
 STORY = "story"
-STORY_TITLE = Words("a story by your own GPT-2", "用你自己的 GPT-2 写故事")
+STORY_TITLE = Message("a story by your own GPT-2", "用你自己的 GPT-2 写故事")
 STORY_EQUATION = "generate(token_ids ↦ gpt2(token_ids, **weights, num_heads), prompt, max_new_tokens, context_size)"
 
 PARTS = (
@@ -121,7 +121,7 @@ PARTS = (
         "learned_positions",
         functions.learned_positions,
         last_hints=(
-            Words("It is a look-up, as in embed: positions are the numbers of rows.", "与 embed 一样是查表：位置就是行号。"),
+            Message("It is a look-up, as in embed: positions are the numbers of rows.", "与 embed 一样是查表：位置就是行号。"),
             _same("table[positions]"),
         ),
     ),
@@ -204,15 +204,15 @@ PARTS = (
         ),
         uses=("gpt2", "generate"),
         last_hints=(
-            Words(
+            Message(
                 "generate asks a model for scores; the model is your gpt2 with the weights filled in.",
                 "generate 向模型要分数；模型就是填好权重的、你自己的 gpt2。",
             ),
-            Words(
+            Message(
                 "Define a function of token_ids alone inside story: it calls gpt2 with the weights and num_heads.",
                 "在 story 里定义一个只接收 token_ids 的函数：它带着权重与 num_heads 调用 gpt2。",
             ),
-            Words(
+            Message(
                 "generate(lambda ids: gpt2(ids, **weights, num_heads=num_heads), prompt, max_new_tokens, context_size)",
                 "generate(lambda ids: gpt2(ids, **weights, num_heads=num_heads), prompt, max_new_tokens, context_size)",
             ),

@@ -17,8 +17,8 @@ from headway.errors import OptionError
 from headway.practice.diagnosis.failure import explain
 from headway.practice.diagnosis.files import load_module, read_source
 from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
-from headway.practice.words import Words
 from headway.practice.workbook.child import ask, function_of, in_library, serve, unreadable
 from headway.practice.workbook.parts import PARTS, STORY, STORY_TITLE
 
@@ -68,8 +68,8 @@ def tell_story(folder: Path, array: str, model: EmbeddedModel) -> tuple[Verdict,
 def _judged(answer: Mapping[str, Any], model: EmbeddedModel) -> tuple[Verdict, str]:
     token_ids, line = answer["token_ids"], answer["line"]
     if not set(token_ids) <= set(range(len(model.weights["wte"]))) or not token_ids:
-        says = Words(f"it returned {token_ids[:5]} …, which are no token ids", f"它返回了 {token_ids[:5]} ……，不是词元 id")
-        return _failed(Cause("no_token_ids", says, Words("return a list of token ids", "返回词元 id 的列表"), Words("", "")), line), ""
+        says = Message(f"it returned {token_ids[:5]} …, which are no token ids", f"它返回了 {token_ids[:5]} ……，不是词元 id")
+        return _failed(Cause("no_token_ids", says, Message("return a list of token ids", "返回词元 id 的列表"), Message("", "")), line), ""
     if len(token_ids) == len(model.expected) - len(model.prompt):  # without the prompt, which is as right
         token_ids = [*model.prompt, *token_ids]
     text, notes = model.decode(token_ids), (_tally(answer["calls"]),)
@@ -83,23 +83,23 @@ def _difference(token_ids: list[int], model: EmbeddedModel) -> Cause:
     number, pairs = len(model.expected), zip(token_ids, model.expected, strict=False)
     place = next((index for index, (mine, other) in enumerate(pairs) if mine != other), min(len(token_ids), number))
     theirs, ours = (repr(model.decode(ids[place : place + 1])) if place < len(ids) else "∅" for ids in (token_ids, model.expected))
-    says = Words(
+    says = Message(
         f"token {place + 1} of {number} is {theirs}, where Headway writes {ours}; up to there the text is the same",
         f"第 {place + 1} 个词元（共 {number} 个）是 {theirs}，而 Headway 写的是 {ours}；在此之前完全相同",
     )
-    fix = Words(
+    fix = Message(
         "check all parts again: headway practice --no-watch; gelu must be the tanh form, which these weights were trained with",
         "再检查一遍所有部分：headway practice --no-watch；gelu 必须是 tanh 形式，权重是用它训练的",
     )
-    return Cause("another_text", says, fix, Words("", ""))
+    return Cause("another_text", says, fix, Message("", ""))
 
 
-def _tally(calls: Mapping[str, int]) -> Words:
+def _tally(calls: Mapping[str, int]) -> Message:
     """How often each of the learner's functions ran, and which did not."""
     ran = ", ".join(f"{name} × {number}" for name, number in calls.items() if number)
     idle = ", ".join(name for name, number in calls.items() if not number)
-    never = Words(f"; never: {idle}", f"；未被调用：{idle}") if idle else Words("", "")
-    return Words("your functions ran: {ran}{never}", "你的函数运行了：{ran}{never}").filled(ran=ran, never=never)
+    never = Message(f"; never: {idle}", f"；未被调用：{idle}") if idle else Message("", "")
+    return Message("your functions ran: {ran}{never}", "你的函数运行了：{ran}{never}").format(ran=ran, never=never)
 
 
 def _failed(cause: Cause, line: int = 1) -> Verdict:
@@ -120,8 +120,8 @@ def _answered(folder: Path, question: Mapping[str, Any]) -> dict[str, Any]:
             return {"verdict": module.to_dict()}
         subject = function_of(part, subjects_of(module, text))
         if subject is None:
-            says = Words(f"{path.name} defines no function {part.name}", f"{path.name} 中没有函数 {part.name}")
-            return {"verdict": _failed(Cause("no_function", says, Words("define it", "请定义它"), Words("", ""))).to_dict()}
+            says = Message(f"{path.name} defines no function {part.name}", f"{path.name} 中没有函数 {part.name}")
+            return {"verdict": _failed(Cause("no_function", says, Message("define it", "请定义它"), Message("", ""))).to_dict()}
         if part.is_exercise:
             calls[part.name] = 0
             setattr(module, subject.name, _counted(subject.value, part.name, calls, is_padded=array == "jax" and part.name == "gpt2"))
@@ -137,13 +137,13 @@ def _answered(folder: Path, question: Mapping[str, Any]) -> dict[str, Any]:
         return {"verdict": _failed(cause, subject.line).to_dict()}
 
 
-def _where(error: BaseException, folder: Path) -> Words:
+def _where(error: BaseException, folder: Path) -> Message:
     """The innermost line of the learner's own files that an error passed through."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == folder]
     if not frames:
-        return Words("call it as the file's first version has it", "请按文件最初的签名来写")
+        return Message("call it as the file's first version has it", "请按文件最初的签名来写")
     file, line, text = Path(frames[-1].filename).name, frames[-1].lineno, frames[-1].line
-    return Words(f"look at {file}, line {line}: `{text}`", f"请看 {file} 第 {line} 行：`{text}`")
+    return Message(f"look at {file}, line {line}: `{text}`", f"请看 {file} 第 {line} 行：`{text}`")
 
 
 def _counted(function: Callable[..., Any], name: str, calls: dict[str, int], *, is_padded: bool) -> Callable[..., Any]:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.practice.exercises import exercise
-from headway.practice.words import Words
+from headway.practice.message import Message
 from headway.practice.workbook.parts import NAMES, Part
 
 IMPORTS = {"numpy": "import numpy as np", "torch": "import torch", "mlx": "import mlx.core as mx", "jax": "import jax.numpy as jnp"}
@@ -16,7 +16,7 @@ IMPORTS = {"numpy": "import numpy as np", "torch": "import torch", "mlx": "impor
 
 BODY = "    raise NotImplementedError\n"
 
-HEADER = Words(
+HEADER = Message(
     "# {number} of {total}: {title}. Replace the last line and save; `headway practice` checks it, `headway practice hint {name}` helps.",
     "# {number}/{total}：{title}。改写最后一行并保存；`headway practice` 会检查，`headway practice hint {name}` 给提示。",
 )
@@ -27,7 +27,7 @@ LEFT_OUT = ("Errors", "Source", ">>>")
 
 def stub(part: Part, array: str, language: str) -> str:
     """The whole file, in the array library and with its first line in the language."""
-    header = HEADER.filled(number=NAMES.index(part.name) + 1, total=len(NAMES), title=part.title, name=part.name).told(language)
+    header = HEADER.format(number=NAMES.index(part.name) + 1, total=len(NAMES), title=part.title, name=part.name).text(language)
     imports = [f"from {name} import {name}" for name in sorted(part.uses)]
     return "\n".join([header, IMPORTS[array], *([""] if imports else []), *imports, "", "", heading(part, array) + BODY])
 

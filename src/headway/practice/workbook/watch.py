@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headway.practice.workbook import telling
+from headway.practice.workbook import messages
 from headway.practice.workbook.folder import is_untouched, next_part, path_of, progress_of
 from headway.practice.workbook.judging import Judgement
 from headway.practice.workbook.parts import PARTS, Part
@@ -52,7 +52,7 @@ class Session:
         while True:
             progress = progress_of(self.folder)
             part = next_part(progress)
-            self.tell(telling.upcoming(self.folder, progress).told(self.language))
+            self.tell(messages.upcoming(self.folder, progress).text(self.language))
             if part is None or not path_of(self.folder, part).exists() or is_untouched(self.folder, part, progress.array):
                 return
             if not self.judged(part).of(part.name).is_solved:
@@ -63,13 +63,13 @@ class Session:
         for part in PARTS:
             progress = progress_of(self.folder)
             if is_untouched(self.folder, part, progress.array):
-                self.tell(f"· {part.name}.py — {telling.NOT_BEGUN.told(self.language)}")
+                self.tell(f"· {part.name}.py — {messages.NOT_BEGUN.text(self.language)}")
                 write_progress(self.folder, progress.changed(part.name, is_solved=False))
             else:
                 self.judged(part)
         progress = progress_of(self.folder)
-        self.tell(telling.standing(progress).told(self.language))
-        self.tell(telling.upcoming(self.folder, progress).told(self.language))
+        self.tell(messages.standing(progress).text(self.language))
+        self.tell(messages.upcoming(self.folder, progress).text(self.language))
         return next_part(progress) is None
 
     def judged(self, part: Part) -> Progress:
@@ -77,14 +77,14 @@ class Session:
         self._look(part)
         before = progress_of(self.folder)
         if not part.is_exercise:
-            self.tell(telling.WRITING.told(self.language))
+            self.tell(messages.WRITING.text(self.language))
         judgement = self.judge(part)
-        self.tell(judgement.told(self.language))
-        below = telling.unsolved_below(part, before)
+        self.tell(judgement.text(self.language))
+        below = messages.unsolved_below(part, before)
         if below and not judgement.is_solved:
-            self.tell(f"  {below.told(self.language)}")
+            self.tell(f"  {below.text(self.language)}")
         if before.of(part.name).is_solved and not judgement.is_solved:
-            self.tell(telling.UNSOLVED.filled(name=part.name).told(self.language))
+            self.tell(messages.UNSOLVED.format(name=part.name).text(self.language))
         progress = progress_of(self.folder).changed(part.name, is_solved=judgement.is_solved)  # read anew: a hint may have been given
         write_progress(self.folder, progress)
         return progress

@@ -11,7 +11,7 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.cross_entropy.mistakes import MISTAKES
 from headway.practice.exercises.cross_entropy.recoveries import RECOVERIES
 from headway.practice.exercises.cross_entropy.steps import STEPS, softmax
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None) -> Any:
@@ -22,12 +22,12 @@ def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None) ->
     return steps.finish(steps.reduce(surprise, counts, logits))
 
 
-BATCH = Words("a batch of sequences (batch, seq, vocab)", "一批序列 (batch, seq, vocab)")
-OTHERWISE = Words(
+BATCH = Message("a batch of sequences (batch, seq, vocab)", "一批序列 (batch, seq, vocab)")
+OTHERWISE = Message(
     "of (batch, seq, vocab) it does not take the mean over all tokens: flatten to (batch · seq, vocab) first",
     "对 (batch, seq, vocab) 它取的不是全部词元的平均：请先展平成 (batch · seq, vocab)",
 )
-SINGLE = Words("a single row", "单独一行")
+SINGLE = Message("a single row", "单独一行")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -68,21 +68,21 @@ def _hot(inputs: Inputs) -> Inputs:
     return inputs if "ignored" in inputs else inputs | {"targets": numpy.eye(inputs["logits"].shape[-1])[inputs["targets"]]}
 
 
-PROBABILITIES = Words(
+PROBABILITIES = Message(
     "it takes probabilities, not logits: the softmax is its caller's", "它接受的是概率而不是 logits：softmax 由调用者完成"
 )
 CALLED_PROBABILITIES = r"prob|pred|hat|^p$|^q$|^y_?p|output|softmax"
 
 
 def _with_floor(floor: float) -> Convention:
-    says = Words(f"{PROBABILITIES.en}; it adds {floor:g} before the logarithm", f"{PROBABILITIES.zh}；取对数之前加了 {floor:g}")
+    says = Message(f"{PROBABILITIES.en}; it adds {floor:g} before the logarithm", f"{PROBABILITIES.zh}；取对数之前加了 {floor:g}")
     steps = {"log_probs": lambda logits: numpy.log(softmax(logits) + floor)}
     return Convention(says, _probabilities, role="logits", named=CALLED_PROBABILITIES, steps=steps)
 
 
 EXERCISE = Exercise(
     name="cross_entropy",
-    title=Words("cross-entropy", "交叉熵"),
+    title=Message("cross-entropy", "交叉熵"),
     definition=functions.cross_entropy,
     recipe=recipe,
     steps=STEPS,
@@ -140,11 +140,11 @@ EXERCISE = Exercise(
             Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
         ),
-        (Convention(), Convention(Words("your targets are one-hot vectors", "你的目标是 one-hot 向量"), _hot, role="targets")),
+        (Convention(), Convention(Message("your targets are one-hot vectors", "你的目标是 one-hot 向量"), _hot, role="targets")),
         (
             Convention(),
             Convention(
-                Words("it returns more than the loss; its first value was checked", "它返回的不止损失；检查的是第一个值"),
+                Message("it returns more than the loss; its first value was checked", "它返回的不止损失；检查的是第一个值"),
                 decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
             ),
         ),
@@ -152,11 +152,11 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="cross_entropy(logits, targets) = mean of -log softmax(logits)[target]",
     hints=(
-        Words("How surprised is the model at the right answer? Average that over the rows.", "模型对正确答案有多“意外”？对各行取平均。"),
-        Words(
+        Message("How surprised is the model at the right answer? Average that over the rows.", "模型对正确答案有多“意外”？对各行取平均。"),
+        Message(
             "The surprise is -log of the probability; take log_softmax, and no probability is formed.",
             "意外程度是概率的 -log；直接用 log_softmax，不必算出概率。",
         ),
-        Words("-log_softmax(logits)[np.arange(n), targets].mean()", "-log_softmax(logits)[np.arange(n), targets].mean()"),
+        Message("-log_softmax(logits)[np.arange(n), targets].mean()", "-log_softmax(logits)[np.arange(n), targets].mean()"),
     ),
 )

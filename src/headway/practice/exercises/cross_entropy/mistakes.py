@@ -9,18 +9,18 @@ import numpy
 from headway.practice.exercise import Mistake
 from headway.practice.exercises.cross_entropy.steps import log_softmax, mean, one_hot, pick, softmax
 from headway.practice.exercises.log_softmax import SMALL
-from headway.practice.words import Words
+from headway.practice.message import Message
 
-USE = Words(
+USE = Message(
     "the mean over the rows of -log_softmax(logits)[row, target[row]]", "对每一行取 -log_softmax(logits)[row, target[row]]，再求平均"
 )
-LSE = Words(
+LSE = Message(
     "loss = log Σ exp(logits - max) - (logits[target] - max): no probability is ever formed",
     "loss = log Σ exp(logits - max) - (logits[target] - max)：不必真的算出概率",
 )
-MEAN = Words("divide by the number of rows (of targets that count)", "除以行数（即参与计算的目标个数）")
-PAIR = Words("pair them: log_probs[np.arange(n), targets]", "要一一对应：log_probs[np.arange(n), targets]")
-PAD = Words("without padding nothing shows it", "没有填充时看不出来")
+MEAN = Message("divide by the number of rows (of targets that count)", "除以行数（即参与计算的目标个数）")
+PAIR = Message("pair them: log_probs[np.arange(n), targets]", "要一一对应：log_probs[np.arange(n), targets]")
+PAD = Message("without padding nothing shows it", "没有填充时看不出来")
 
 
 def instead(function: Any) -> dict[str, Any]:
@@ -44,7 +44,7 @@ MISTAKES = (
     Mistake(
         "logarithm_of_softmax",
         {"log_probs": lambda logits: numpy.log(softmax(logits))},
-        Words(
+        Message(
             "it takes the logarithm of a finished softmax: a probability that rounds to 0 makes the loss inf",
             "对算好的 softmax 取对数：舍入成 0 的概率会让损失变成 inf",
         ),
@@ -55,78 +55,78 @@ MISTAKES = (
     Mistake(
         "no_shift",
         {"log_probs": lambda logits: logits - numpy.log(numpy.exp(logits).sum(-1, keepdims=True))},
-        Words("the maximum is not subtracted: exp overflows for large logits", "没有减去最大值：logits 很大时 exp 溢出"),
+        Message("the maximum is not subtracted: exp overflows for large logits", "没有减去最大值：logits 很大时 exp 溢出"),
         LSE,
-        hides=Words("for logits below 88 (float32) the answer is right", "logits 小于 88（float32）时结果是对的"),
+        hides=Message("for logits below 88 (float32) the answer is right", "logits 小于 88（float32）时结果是对的"),
         pattern=r"exp\(",
     ),
     Mistake(
         "no_shift_in_softmax",
         {"log_probs": lambda logits: numpy.log(numpy.exp(logits) / numpy.exp(logits).sum(-1, keepdims=True))},
-        Words(
+        Message(
             "its softmax subtracts no maximum: inf/inf is NaN for large logits",
             "其中的 softmax 没有减去最大值：logits 很大时 inf/inf 是 NaN",
         ),
         LSE,
-        hides=Words("for logits below 88 (float32) the answer is right", "logits 小于 88（float32）时结果是对的"),
+        hides=Message("for logits below 88 (float32) the answer is right", "logits 小于 88（float32）时结果是对的"),
         pattern=r"exp\(",
     ),
     Mistake(
         "logits_taken_for_probabilities",
         {"log_probs": numpy.log},
-        Words(
+        Message(
             "it takes the logarithm of the logits themselves: softmax is missing, and negative logits give NaN",
             "直接对 logits 取对数：缺少 softmax，负的 logits 会得到 NaN",
         ),
-        Words("use log_softmax(logits)", "使用 log_softmax(logits)"),
+        Message("use log_softmax(logits)", "使用 log_softmax(logits)"),
         pattern=r"log\(",
     ),
     Mistake(
         "logarithm_missing",
         {"log_probs": softmax},
-        Words("it averages -probability: the logarithm is missing", "平均的是 -概率：缺少对数"),
-        Words("use log_softmax(logits)", "使用 log_softmax(logits)"),
+        Message("it averages -probability: the logarithm is missing", "平均的是 -概率：缺少对数"),
+        Message("use log_softmax(logits)", "使用 log_softmax(logits)"),
         pattern=r"softmax|sum",
     ),
     Mistake(
         "softmax_missing",
         {"log_probs": lambda logits: logits},
-        Words(
+        Message(
             "it averages -logits[target]: log_softmax is missing, so the other classes play no part",
             "平均的是 -logits[target]：缺少 log_softmax，其他类别不起作用",
         ),
-        Words("use log_softmax(logits)", "使用 log_softmax(logits)"),
+        Message("use log_softmax(logits)", "使用 log_softmax(logits)"),
         pattern=r"\[",
     ),
     Mistake(
         "softmax_twice",
         {"log_probs": lambda logits: log_softmax(softmax(logits))},
-        Words(
+        Message(
             "softmax is applied twice: the loss stays near log(vocab_size), whatever the logits",
             "softmax 用了两次：无论 logits 如何，损失都停在 log(vocab_size) 附近",
         ),
-        Words("a model returns logits; let the loss apply softmax, once", "模型返回 logits，softmax 由损失函数做一次即可"),
+        Message("a model returns logits; let the loss apply softmax, once", "模型返回 logits，softmax 由损失函数做一次即可"),
         pattern=r"softmax",
     ),
     Mistake(
         "softmax_over_rows",
         {"log_probs": lambda logits: log_softmax(logits, 0)},
-        Words("softmax runs over axis 0, the rows, not over the classes", "softmax 沿第 0 轴（各行）进行，而不是沿类别"),
-        Words("use axis=-1", "使用 axis=-1"),
+        Message("softmax runs over axis 0, the rows, not over the classes", "softmax 沿第 0 轴（各行）进行，而不是沿类别"),
+        Message("use axis=-1", "使用 axis=-1"),
         pattern=r"axis|dim|max\(|sum\(",
     ),
     Mistake(
         "softmax_over_everything",
         {"log_probs": lambda logits: log_softmax(logits, None)},
-        Words("softmax runs over the whole array", "softmax 对整个数组进行"),
-        Words("use axis=-1, keepdims=True", "使用 axis=-1，keepdims=True"),
-        hides=Words("for a single row the two are the same", "只有一行时两者相同"),
+        Message("softmax runs over the whole array", "softmax 对整个数组进行"),
+        Message("use axis=-1, keepdims=True", "使用 axis=-1，keepdims=True"),
+        hides=Message("for a single row the two are the same", "只有一行时两者相同"),
         pattern=r"max\(|sum\(",
     ),
     Mistake(
         "sign_missing",
         {"finish": lambda loss: -loss},
-        Words(
+        Message(
             "the minus sign is missing: the loss is negative, and falls as the model gets worse", "缺少负号：损失为负，模型越差它反而越小"
         ),
         USE,
@@ -135,15 +135,15 @@ MISTAKES = (
     Mistake(
         "summed",
         {"reduce": lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum()},
-        Words("the rows are summed, not averaged: the loss grows with the batch", "各行求了和而没有取平均：损失随批大小增长"),
+        Message("the rows are summed, not averaged: the loss grows with the batch", "各行求了和而没有取平均：损失随批大小增长"),
         MEAN,
-        hides=Words("for a single row the two are the same", "只有一行时两者相同"),
+        hides=Message("for a single row the two are the same", "只有一行时两者相同"),
         pattern=r"sum\(",
     ),
     Mistake(
         "averaged_over_classes",
         {"reduce": lambda surprise, counts, logits: mean(surprise, counts, logits) / logits.shape[-1]},
-        Words(
+        Message(
             "it averages over rows and classes: the loss is too small by the number of classes",
             "对行和类别一起取了平均：损失小了“类别数”倍",
         ),
@@ -153,7 +153,7 @@ MISTAKES = (
     Mistake(
         "ignored_averaged_in",
         {"reduce": lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum() / counts.size},
-        Words(
+        Message(
             "ignored targets add nothing, but are counted in the mean: padding lowers the loss",
             "被忽略的目标不产生损失，却仍计入平均的个数：填充会压低损失",
         ),
@@ -164,86 +164,86 @@ MISTAKES = (
     Mistake(
         "averaged_over_batch_alone",
         {"reduce": lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum() / (surprise.shape or (1,))[0]},
-        Words(
+        Message(
             "it divides by the batch, not by the number of tokens: the loss grows with the length",
             "除以的是批大小而不是词元总数：损失随长度增长",
         ),
         MEAN,
-        hides=Words("on a matrix of logits the two are the same", "logits 是矩阵时两者相同"),
+        hides=Message("on a matrix of logits the two are the same", "logits 是矩阵时两者相同"),
         pattern=r"shape\[0\]|len\(|/",
     ),
     Mistake(
         "not_averaged",
         {"reduce": lambda surprise, counts, logits: surprise},
-        Words("it returns one number per row: the mean is missing", "每一行返回一个数：没有取平均"),
+        Message("it returns one number per row: the mean is missing", "每一行返回一个数：没有取平均"),
         MEAN,
         pattern=r"return",
     ),
     Mistake(
         "perplexity_returned",
         {"finish": numpy.exp},
-        Words("it returns the perplexity, exp(loss)", "返回的是困惑度 exp(loss)"),
-        Words("return the loss itself", "返回损失本身"),
+        Message("it returns the perplexity, exp(loss)", "返回的是困惑度 exp(loss)"),
+        Message("return the loss itself", "返回损失本身"),
         pattern=r"exp\(",
     ),
     Mistake(
         "every_row_with_every_target",
         instead(lambda log_probs, targets: -log_probs[:, targets].mean()),
-        Words("log_probs[:, targets] pairs every row with every target", "log_probs[:, targets] 把每一行与每个目标都配了对"),
+        Message("log_probs[:, targets] pairs every row with every target", "log_probs[:, targets] 把每一行与每个目标都配了对"),
         PAIR,
-        hides=Words("for a single row, or one target for all, the two are the same", "只有一行、或所有目标相同时两者一样"),
+        hides=Message("for a single row, or one target for all, the two are the same", "只有一行、或所有目标相同时两者一样"),
         pattern=r"\[:, *|\[\.\.\.,",
     ),
     Mistake(
         "rows_of_targets",
         instead(lambda log_probs, targets: -log_probs[targets].mean()),
-        Words("log_probs[targets] takes whole rows, those with the targets' numbers", "log_probs[targets] 取的是整行，行号用成了目标"),
+        Message("log_probs[targets] takes whole rows, those with the targets' numbers", "log_probs[targets] 取的是整行，行号用成了目标"),
         PAIR,
         pattern=r"\[",
     ),
     Mistake(
         "targets_counted_from_one",
         {"targets": lambda targets: targets - 1, "pick": lambda log_probs, targets: pick(log_probs, targets % log_probs.shape[-1])},
-        Words("class target - 1 is taken: classes count from 0", "取的是第 target - 1 类：类别从 0 开始"),
+        Message("class target - 1 is taken: classes count from 0", "取的是第 target - 1 类：类别从 0 开始"),
         USE,
         pattern=r"- *1\]|- *1",
     ),
     Mistake(
         "largest_for_target",
         {"pick": lambda log_probs, targets: log_probs.max(-1)},
-        Words(
+        Message(
             "it takes the largest log-probability, not the target's: the targets play no part",
             "取的是最大的对数概率，而不是目标的：目标不起作用",
         ),
         USE,
-        hides=Words("where the model is right the two are the same", "模型猜对时两者相同"),
+        hides=Message("where the model is right the two are the same", "模型猜对时两者相同"),
         pattern=r"max\(",
     ),
     Mistake(
         "all_classes_averaged",
         instead(lambda log_probs, targets: -log_probs.mean()),
-        Words("it averages over all classes: the targets play no part", "对所有类别取了平均：目标不起作用"),
+        Message("it averages over all classes: the targets play no part", "对所有类别取了平均：目标不起作用"),
         USE,
         pattern=r"mean\(",
     ),
     Mistake(
         "entropy_returned",
         {"pick": lambda log_probs, targets: (numpy.exp(log_probs) * log_probs).sum(-1)},
-        Words("it is the entropy of the prediction, Σ -p log p: the targets play no part", "这是预测分布的熵 Σ -p log p：目标不起作用"),
+        Message("it is the entropy of the prediction, Σ -p log p: the targets play no part", "这是预测分布的熵 Σ -p log p：目标不起作用"),
         USE,
         pattern=r"\*",
     ),
     Mistake(
         "binary_cross_entropy",
         instead(lambda log_probs, targets: _binary(log_probs, targets).mean()),
-        Words("it is the binary cross-entropy of every class, averaged over all", "这是逐类别的二元交叉熵，再对全部取平均"),
+        Message("it is the binary cross-entropy of every class, averaged over all", "这是逐类别的二元交叉熵，再对全部取平均"),
         USE,
         pattern=r"1 *-",
     ),
     Mistake(
         "binary_cross_entropy_summed",
         instead(lambda log_probs, targets: _binary(log_probs, targets).sum(-1).mean()),
-        Words(
+        Message(
             "it is the binary cross-entropy of every class: the other classes count as well", "这是逐类别的二元交叉熵：其他类别也被算进去了"
         ),
         USE,
@@ -252,18 +252,18 @@ MISTAKES = (
     Mistake(
         "squared_error",
         instead(lambda log_probs, targets: ((numpy.exp(log_probs) - one_hot(log_probs, targets)) ** 2).mean()),
-        Words("it is the mean squared error between probabilities and one-hot targets", "这是概率与 one-hot 目标之间的均方误差"),
+        Message("it is the mean squared error between probabilities and one-hot targets", "这是概率与 one-hot 目标之间的均方误差"),
         USE,
         pattern=r"\*\* *2|square",
     ),
     Mistake(
         "shifted_inside",
         {"operands": _shifted},
-        Words(
+        Message(
             "it shifts once more inside: row i is compared with target i + 1, and the last row is dropped",
             "函数内部又错开了一位：第 i 行与第 i + 1 个目标比较，最后一行被丢掉",
         ),
-        Words(
+        Message(
             "compare row i with target i: inputs and targets are shifted where the batch is made",
             "第 i 行与第 i 个目标比较：错位应在构造批次时完成",
         ),
@@ -272,16 +272,16 @@ MISTAKES = (
     Mistake(
         "ignored_counted",
         {"counts": lambda targets, ignored: numpy.ones(targets.shape, bool), "pick": pick},
-        Words("ignored targets are counted like any other", "被忽略的目标也照常计入了"),
-        Words("leave them out of the sum and out of the count", "求和与计数时都要去掉它们"),
+        Message("ignored targets are counted like any other", "被忽略的目标也照常计入了"),
+        Message("leave them out of the sum and out of the count", "求和与计数时都要去掉它们"),
         hides=PAD,
         pattern=r"ignore|pad",
     ),
     Mistake(
         "fractions_cut_off",
         {"finish": numpy.trunc},
-        Words("it returns whole numbers", "返回的是整数"),
-        Words("compute in floating point", "用浮点数计算"),
+        Message("it returns whole numbers", "返回的是整数"),
+        Message("compute in floating point", "用浮点数计算"),
         pattern=r"int",
     ),
 )

@@ -11,7 +11,7 @@ from headway.practice.exercise import Inputs, Recovery
 from headway.practice.exercises.cross_entropy.mistakes import LSE
 from headway.practice.exercises.cross_entropy.steps import log_softmax, pick, softmax
 from headway.practice.exercises.log_softmax import SMALL
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def _unit(ask: Any) -> list[tuple[Inputs, float]]:
@@ -48,11 +48,11 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 1.0,
         right_name="nats",
-        says=Words(
+        says=Message(
             "your loss is {value}{names} times the right one (1/ln 2 = 1.443: bits where nats are asked)",
             "你的损失是正确值的 {value}{names} 倍（若为 1/ln 2 = 1.443，则是以比特而非奈特计）",
         ),
-        fix=Words("use the natural logarithm", "使用自然对数"),
+        fix=Message("use the natural logarithm", "使用自然对数"),
         pattern=r"log2|log10|\*|/",
     ),
     Recovery(
@@ -63,7 +63,7 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="nothing",
-        says=Words(
+        says=Message(
             "{value} is added to the probabilities before the logarithm: a wrong, certain model is punished far too little",
             "取对数之前给概率加了 {value}：模型错得很肯定时，惩罚太轻",
         ),
@@ -79,7 +79,7 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="nothing",
-        says=Words(
+        says=Message(
             "probabilities are kept from falling below {value}: a wrong, certain model is punished far too little",
             "概率被限制为不小于 {value}：模型错得很肯定时，惩罚太轻",
         ),

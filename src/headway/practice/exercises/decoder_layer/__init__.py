@@ -12,6 +12,7 @@ from headway.functions import DecoderLayerWeights
 from headway.practice.diagnosis.layers import layer_calls
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
 from headway.practice.exercises.decoder_layer.mistakes import MISTAKES
+from headway.practice.message import Message
 from headway.practice.recipes import projections
 from headway.practice.recipes.attention import MASK_SHAPES
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -32,7 +33,6 @@ from headway.practice.recipes.layers import (
 )
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
-from headway.practice.words import Words
 
 PREFIXES = ("self_", "cross_")
 
@@ -72,11 +72,11 @@ STEPS_HERE = STEPS | {
     "context": lambda x, encoder_output: (x, encoder_output, encoder_output),
 }
 
-BATCH = Words("a batch axis", "批轴")
-BOTH = Words("both masks", "两个掩码")
-EACH = Words("a target mask for each sequence of its own", "每个序列各自的目标掩码")
-SOURCE = Words("a mask of the source alone", "只有源掩码")
-TARGET = Words("a mask of the target alone", "只有目标掩码")
+BATCH = Message("a batch axis", "批轴")
+BOTH = Message("both masks", "两个掩码")
+EACH = Message("a target mask for each sequence of its own", "每个序列各自的目标掩码")
+SOURCE = Message("a mask of the source alone", "只有源掩码")
+TARGET = Message("a mask of the target alone", "只有目标掩码")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -177,7 +177,7 @@ SETTLED = _settled()
 
 EXERCISE = Exercise(
     name="decoder_layer",
-    title=Words("decoder layer", "解码器层"),
+    title=Message("decoder layer", "解码器层"),
     definition=definition,
     recipe=recipe,
     steps=STEPS_HERE,
@@ -231,15 +231,15 @@ EXERCISE = Exercise(
     related=("transformer_block",),
     equation="x ← norm(x + self_attention(x)),   x ← norm(x + cross_attention(x, encoder_output)),   x ← norm(x + feed_forward(x))",
     hints=(
-        Words(
+        Message(
             "Three parts: look at what was written so far, then at what the encoder read, then think alone.",
             "三个部分：先看已经写出的，再看编码器读到的，最后单独思考。",
         ),
-        Words(
+        Message(
             "In cross-attention x asks (query) and the encoder's output answers (key, value).",
             "交叉注意力中，x 提问（query），编码器的输出作答（key、value）。",
         ),
-        Words(
+        Message(
             "x = norm1(x + self_attn(x, x, x, tgt_mask)); x = norm2(x + cross_attn(x, enc, enc, src_mask)); x = norm3(x + ff(x))",
             "x = norm1(x + self_attn(x, x, x, tgt_mask)); x = norm2(x + cross_attn(x, enc, enc, src_mask)); x = norm3(x + ff(x))",
         ),

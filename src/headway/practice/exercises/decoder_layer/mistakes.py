@@ -3,67 +3,67 @@
 from __future__ import annotations
 
 from headway.practice.exercise import Mistake
+from headway.practice.message import Message
 from headway.practice.recipes.attention_mistakes import without
 from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING, moved, wiring
-from headway.practice.words import Words
 
 CROSS = r"cross|enc|memory|src"
-QUERY = Words(
+QUERY = Message(
     "attention(query=x, key=encoder_output, value=encoder_output)", "attention(query=x, key=encoder_output, value=encoder_output)"
 )
-LENGTHS = Words("with source and target of one length the shapes fit", "源与目标等长时，形状看不出问题")
+LENGTHS = Message("with source and target of one length the shapes fit", "源与目标等长时，形状看不出问题")
 
 OWN = (
     Mistake(
         "later_positions_visible",
         {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (None, encoder_mask)},
-        Words(
+        Message(
             "self-attention is not causal: positions see those behind them, which they are to predict (the target mask is not used)",
             "自注意力不是因果的：每个位置能看到它要预测的后续位置（没有用到目标掩码）",
         ),
-        Words("give the target mask (causal) to self-attention", "把目标（因果）掩码传给自注意力"),
-        hides=Words("training looks wonderful: the answer is in view", "训练时损失低得出奇：答案就在眼前"),
+        Message("give the target mask (causal) to self-attention", "把目标（因果）掩码传给自注意力"),
+        hides=Message("training looks wonderful: the answer is in view", "训练时损失低得出奇：答案就在眼前"),
         pattern=r"self_att|attn|mask",
     ),
     Mistake(
         "masks_exchanged",
         {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (encoder_mask, mask)},
-        Words(
+        Message(
             "source mask and target mask have changed places: self-attention gets the source's, cross-attention the target's",
             "源掩码与目标掩码互换了：自注意力用了源掩码，交叉注意力用了目标掩码",
         ),
-        Words("target mask for self-attention, source mask for cross-attention", "自注意力用目标掩码，交叉注意力用源掩码"),
+        Message("target mask for self-attention, source mask for cross-attention", "自注意力用目标掩码，交叉注意力用源掩码"),
         hides=LENGTHS,
         pattern=r"mask",
     ),
     Mistake(
         "target_mask_for_both",
         {"masks": lambda mask, encoder_mask: (mask, mask)},
-        Words("cross-attention gets the target's mask; it must get the source's", "交叉注意力用了目标掩码，应使用源掩码"),
-        Words("cross-attention takes the mask of the source's padding", "交叉注意力应使用源序列的填充掩码"),
+        Message("cross-attention gets the target's mask; it must get the source's", "交叉注意力用了目标掩码，应使用源掩码"),
+        Message("cross-attention takes the mask of the source's padding", "交叉注意力应使用源序列的填充掩码"),
         hides=LENGTHS,
         pattern=r"mask",
     ),
     Mistake(
         "source_mask_for_both",
         {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (encoder_mask, encoder_mask)},
-        Words("self-attention gets the source's mask; it must get the target's (causal)", "自注意力用了源掩码，应使用目标（因果）掩码"),
-        Words("self-attention takes the target mask", "自注意力应使用目标掩码"),
+        Message("self-attention gets the source's mask; it must get the target's (causal)", "自注意力用了源掩码，应使用目标（因果）掩码"),
+        Message("self-attention takes the target mask", "自注意力应使用目标掩码"),
         hides=LENGTHS,
         pattern=r"mask",
     ),
     Mistake(
         "source_mask_ignored",
         {"masks": lambda mask, encoder_mask: (mask, None)},
-        Words("cross-attention gets no mask: padding of the source is attended to", "交叉注意力没有用掩码：会关注到源序列的填充"),
-        Words("give the source mask to cross-attention", "把源掩码传给交叉注意力"),
-        hides=Words("sources of one length do not show it", "源序列等长时看不出来"),
+        Message("cross-attention gets no mask: padding of the source is attended to", "交叉注意力没有用掩码：会关注到源序列的填充"),
+        Message("give the source mask to cross-attention", "把源掩码传给交叉注意力"),
+        hides=Message("sources of one length do not show it", "源序列等长时看不出来"),
         pattern=CROSS,
     ),
     Mistake(
         "query_from_the_encoder",
         {"context": lambda x, encoder_output: (encoder_output, x, x)},
-        Words(
+        Message(
             "in cross-attention the queries come from the encoder, keys and values from the decoder: it must be the other way around",
             "交叉注意力中 query 来自编码器，key 与 value 来自解码器：应当相反",
         ),
@@ -74,14 +74,14 @@ OWN = (
     Mistake(
         "encoder_not_used",
         {"context": lambda x, encoder_output: (x, x, x)},
-        Words("the encoder's output is never used: cross-attention attends to x", "没有用到编码器的输出：交叉注意力关注的是 x 自己"),
+        Message("the encoder's output is never used: cross-attention attends to x", "没有用到编码器的输出：交叉注意力关注的是 x 自己"),
         QUERY,
         pattern=CROSS,
     ),
     Mistake(
         "encoder_not_used_unmasked",
         {"context": lambda x, encoder_output: (x, x, x), "masks": lambda mask, encoder_mask: (mask, None)},
-        Words("the encoder's output is never used: cross-attention attends to x", "没有用到编码器的输出：交叉注意力关注的是 x 自己"),
+        Message("the encoder's output is never used: cross-attention attends to x", "没有用到编码器的输出：交叉注意力关注的是 x 自己"),
         QUERY,
         pattern=CROSS,
         said_as="encoder_not_used",
@@ -89,7 +89,7 @@ OWN = (
     Mistake(
         "values_from_the_decoder",
         {"context": lambda x, encoder_output: (x, encoder_output, x)},
-        Words(
+        Message(
             "cross-attention takes keys from the encoder, but values from the decoder", "交叉注意力的 key 来自编码器，value 却来自解码器"
         ),
         QUERY,
@@ -99,7 +99,7 @@ OWN = (
     Mistake(
         "keys_from_the_decoder",
         {"context": lambda x, encoder_output: (x, x, encoder_output)},
-        Words(
+        Message(
             "cross-attention takes values from the encoder, but keys from the decoder", "交叉注意力的 value 来自编码器，key 却来自解码器"
         ),
         QUERY,
@@ -109,7 +109,7 @@ OWN = (
     Mistake(
         "query_and_keys_from_the_encoder",
         {"context": lambda x, encoder_output: (encoder_output, encoder_output, x)},
-        Words(
+        Message(
             "cross-attention takes queries and keys from the encoder, and values from the decoder",
             "交叉注意力的 query 与 key 来自编码器，value 来自解码器",
         ),
@@ -120,7 +120,7 @@ OWN = (
     Mistake(
         "everything_from_the_encoder",
         {"context": lambda x, encoder_output: (encoder_output, encoder_output, encoder_output)},
-        Words("cross-attention takes everything from the encoder: x is not asked with", "交叉注意力全部取自编码器：没有用 x 去查询"),
+        Message("cross-attention takes everything from the encoder: x is not asked with", "交叉注意力全部取自编码器：没有用 x 去查询"),
         QUERY,
         hides=LENGTHS,
         pattern=CROSS,
@@ -128,35 +128,35 @@ OWN = (
     Mistake(
         "self_attention_for_both",
         {"whose": lambda own, other: (own, own)},
-        Words("one attention does both: the other's weights are never used", "两处用了同一个注意力：另一个的权重没有用上"),
-        Words("self-attention and cross-attention have weights of their own", "自注意力与交叉注意力各有自己的权重"),
+        Message("one attention does both: the other's weights are never used", "两处用了同一个注意力：另一个的权重没有用上"),
+        Message("self-attention and cross-attention have weights of their own", "自注意力与交叉注意力各有自己的权重"),
         pattern=r"att",
         said_as="attention_shared",
     ),
     Mistake(
         "cross_attention_for_both",
         {"whose": lambda own, other: (other, other)},
-        Words("one attention does both: the other's weights are never used", "两处用了同一个注意力：另一个的权重没有用上"),
-        Words("self-attention and cross-attention have weights of their own", "自注意力与交叉注意力各有自己的权重"),
+        Message("one attention does both: the other's weights are never used", "两处用了同一个注意力：另一个的权重没有用上"),
+        Message("self-attention and cross-attention have weights of their own", "自注意力与交叉注意力各有自己的权重"),
         pattern=r"att",
         said_as="attention_shared",
     ),
 )
 
 MISTAKES = (
-    *wiring((Words("self-attention", "自注意力"), Words("cross-attention", "交叉注意力"), Words("the feed-forward", "前馈网络"))),
+    *wiring((Message("self-attention", "自注意力"), Message("cross-attention", "交叉注意力"), Message("the feed-forward", "前馈网络"))),
     *moved(
         "cross_attention_first",
         (1, 0, 2),
-        Words("cross-attention comes before self-attention", "交叉注意力放在了自注意力之前"),
-        Words("self-attention, then cross-attention, then the feed-forward", "先自注意力，再交叉注意力，最后前馈网络"),
+        Message("cross-attention comes before self-attention", "交叉注意力放在了自注意力之前"),
+        Message("self-attention, then cross-attention, then the feed-forward", "先自注意力，再交叉注意力，最后前馈网络"),
         CROSS,
     ),
     *moved(
         "feed_forward_before_cross_attention",
         (0, 2, 1),
-        Words("the feed-forward comes before cross-attention", "前馈网络放在了交叉注意力之前"),
-        Words("self-attention, then cross-attention, then the feed-forward", "先自注意力，再交叉注意力，最后前馈网络"),
+        Message("the feed-forward comes before cross-attention", "前馈网络放在了交叉注意力之前"),
+        Message("self-attention, then cross-attention, then the feed-forward", "先自注意力，再交叉注意力，最后前馈网络"),
         r"ff|mlp|feed",
     ),
     *OWN,

@@ -12,8 +12,8 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.feed_forward.recoveries import RECOVERIES, drawn
 from headway.practice.exercises.feed_forward.steps import STEPS
+from headway.practice.message import Message
 from headway.practice.recipes.activations import gelu, gelu_tanh, relu, silu
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
@@ -30,9 +30,9 @@ def definition(x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, do
     return functions.feed_forward(x, FeedForwardWeights(LinearWeights(up_weight, up_bias), LinearWeights(down_weight, down_bias)))
 
 
-QUIET = Words("", "")
-VECTOR = Words("a single vector", "单个向量")
-BATCH = Words("more than one leading axis", "多于一个的前导轴")
+QUIET = Message("", "")
+VECTOR = Message("a single vector", "单个向量")
+BATCH = Message("more than one leading axis", "多于一个的前导轴")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -76,15 +76,15 @@ def turned(*names: str) -> Any:
 
 
 ACTIVATIONS = (
-    (Words("its activation is ReLU", "它的激活函数是 ReLU"), relu),
-    (Words("its activation is GELU, the exact form", "它的激活函数是 GELU（精确形式）"), gelu),
-    (Words("its activation is GELU, the tanh form", "它的激活函数是 GELU（tanh 形式）"), gelu_tanh),
-    (Words("its activation is SiLU", "它的激活函数是 SiLU"), silu),
+    (Message("its activation is ReLU", "它的激活函数是 ReLU"), relu),
+    (Message("its activation is GELU, the exact form", "它的激活函数是 GELU（精确形式）"), gelu),
+    (Message("its activation is GELU, the tanh form", "它的激活函数是 GELU（tanh 形式）"), gelu_tanh),
+    (Message("its activation is SiLU", "它的激活函数是 SiLU"), silu),
 )
 
 EXERCISE = Exercise(
     name="feed_forward",
-    title=Words("feed-forward layer (MLP)", "前馈网络（MLP）"),
+    title=Message("feed-forward layer (MLP)", "前馈网络（MLP）"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -183,13 +183,13 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Words("your weights are (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"),
+                Message("your weights are (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"),
                 turned("up_weight", "down_weight"),
                 undo=turned("up_weight", "down_weight"),
                 role="up_weight",
             ),
             Convention(
-                Words("your layers are dicts of w (in, out) and b", "你的层是字典：w (in, out) 与 b"),
+                Message("your layers are dicts of w (in, out) and b", "你的层是字典：w (in, out) 与 b"),
                 _layers,
                 role="up_weight",
                 named=r"^(?!held_).*(fc|layer|params)",
@@ -202,8 +202,8 @@ EXERCISE = Exercise(
     related=("gated_feed_forward",),
     equation="feed_forward(x) = activation(x @ upᵀ + up_bias) @ downᵀ + down_bias",
     hints=(
-        Words("Widen, bend, and narrow again; every position alone.", "先变宽，再激活，再变窄；每个位置单独处理。"),
-        Words("Two linear maps with one activation between them.", "两次线性映射，中间一次激活。"),
-        Words("activation(x @ up.T + up_bias) @ down.T + down_bias", "activation(x @ up.T + up_bias) @ down.T + down_bias"),
+        Message("Widen, bend, and narrow again; every position alone.", "先变宽，再激活，再变窄；每个位置单独处理。"),
+        Message("Two linear maps with one activation between them.", "两次线性映射，中间一次激活。"),
+        Message("activation(x @ up.T + up_bias) @ down.T + down_bias", "activation(x @ up.T + up_bias) @ down.T + down_bias"),
     ),
 )

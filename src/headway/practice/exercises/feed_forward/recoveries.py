@@ -9,7 +9,7 @@ import numpy
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs, Recovery
 from headway.practice.exercises.feed_forward.mistakes import USE
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def drawn(random: Any, *shape: int, inner: int = 12) -> Inputs:
@@ -71,10 +71,10 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="ReLU",
-        says=Words(
+        says=Message(
             "below 0 your activation is {value}{names} · x (a leaky ReLU)", "小于 0 处你的激活函数是 {value}{names} · x（leaky ReLU）"
         ),
-        fix=Words("use ReLU, GELU or SiLU", "使用 ReLU、GELU 或 SiLU"),
+        fix=Message("use ReLU, GELU or SiLU", "使用 ReLU、GELU 或 SiLU"),
         pattern=r"leaky|0\.\d+",
     ),
     Recovery(
@@ -88,7 +88,7 @@ RECOVERIES = (
         },
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Words("your answer is {value}{names} times the right one", "你的结果是正确值的 {value}{names} 倍"),
+        says=Message("your answer is {value}{names} times the right one", "你的结果是正确值的 {value}{names} 倍"),
         fix=USE,
         pattern=r"\*|/|sqrt",
     ),

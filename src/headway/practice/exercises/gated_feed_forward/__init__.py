@@ -14,8 +14,8 @@ from headway.practice.exercises.feed_forward.recoveries import factor_of
 from headway.practice.exercises.feed_forward.steps import add
 from headway.practice.exercises.gated_feed_forward.mistakes import MISTAKES, USE
 from headway.practice.exercises.gated_feed_forward.steps import STEPS
+from headway.practice.message import Message
 from headway.practice.recipes.activations import gelu, gelu_tanh, identity, relu, sigmoid
-from headway.practice.words import Words
 
 
 def recipe(
@@ -79,7 +79,7 @@ RECOVERIES = (
         sizes=lambda inputs: {"hidden_size": float(inputs["x"].shape[-1])},
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Words("your answer is {value}{names} times the right one", "你的结果是正确值的 {value}{names} 倍"),
+        says=Message("your answer is {value}{names} times the right one", "你的结果是正确值的 {value}{names} 倍"),
         fix=USE,
         pattern=r"\*|/|sqrt",
     ),
@@ -120,27 +120,27 @@ SAYS_NO_SILU = r"^(?!.*swi)(?!gated_feed_forward$)"
 ACTIVATIONS = (
     Convention(),
     Convention(
-        Words("its activation is GELU, the exact form (GEGLU)", "它的激活函数是 GELU（精确形式，GEGLU）"),
+        Message("its activation is GELU, the exact form (GEGLU)", "它的激活函数是 GELU（精确形式，GEGLU）"),
         called=SAYS_NO_SILU,
         steps={"activation": gelu},
     ),
     Convention(
-        Words("its activation is GELU, the tanh form (GEGLU)", "它的激活函数是 GELU（tanh 形式，GEGLU）"),
+        Message("its activation is GELU, the tanh form (GEGLU)", "它的激活函数是 GELU（tanh 形式，GEGLU）"),
         called=SAYS_NO_SILU,
         steps={"activation": gelu_tanh},
     ),
     Convention(
-        Words("its activation is ReLU (ReGLU), as its name says", "它的激活函数是 ReLU（ReGLU），与它的名字相符"),
+        Message("its activation is ReLU (ReGLU), as its name says", "它的激活函数是 ReLU（ReGLU），与它的名字相符"),
         called=r"re_?glu",
         steps={"activation": relu},
     ),
     Convention(
-        Words("its gate is a sigmoid, as its name says (GLU)", "它的门是 sigmoid，与它的名字（GLU）相符"),
+        Message("its gate is a sigmoid, as its name says (GLU)", "它的门是 sigmoid，与它的名字（GLU）相符"),
         called=r"(^|_)glu",
         steps={"activation": sigmoid},
     ),
     Convention(
-        Words("its branches are only multiplied, as its name says", "它的两个分支只是相乘，与它的名字相符"),
+        Message("its branches are only multiplied, as its name says", "它的两个分支只是相乘，与它的名字相符"),
         called=r"bilinear",
         steps={"activation": identity},
     ),
@@ -148,7 +148,7 @@ ACTIVATIONS = (
 
 EXERCISE = Exercise(
     name="gated_feed_forward",
-    title=Words("gated feed-forward layer (SwiGLU)", "门控前馈网络（SwiGLU）"),
+    title=Message("gated feed-forward layer (SwiGLU)", "门控前馈网络（SwiGLU）"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -211,7 +211,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Words("your weights are (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"),
+                Message("your weights are (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"),
                 turned("gate_weight", "up_weight", "down_weight"),
                 role="gate_weight",
             ),
@@ -219,7 +219,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Words(
+                Message(
                     "your three weights are gate, up and down in this order; Llama's w1, w2, w3 are gate, down, up",
                     "你的三个权重依次是 gate、up、down；Llama 的 w1、w2、w3 是 gate、down、up",
                 ),
@@ -233,8 +233,8 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="gated_feed_forward(x) = (silu(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ",
     hints=(
-        Words("Two maps widen x; one of them decides how much of the other passes.", "两次映射把 x 变宽；其中一路决定另一路放行多少。"),
-        Words("Multiply silu(x @ gate.T) by x @ up.T, number by number.", "把 silu(x @ gate.T) 与 x @ up.T 逐元素相乘。"),
-        Words("(silu(x @ gate.T) * (x @ up.T)) @ down.T", "(silu(x @ gate.T) * (x @ up.T)) @ down.T"),
+        Message("Two maps widen x; one of them decides how much of the other passes.", "两次映射把 x 变宽；其中一路决定另一路放行多少。"),
+        Message("Multiply silu(x @ gate.T) by x @ up.T, number by number.", "把 silu(x @ gate.T) 与 x @ up.T 逐元素相乘。"),
+        Message("(silu(x @ gate.T) * (x @ up.T)) @ down.T", "(silu(x @ gate.T) * (x @ up.T)) @ down.T"),
     ),
 )

@@ -11,9 +11,9 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.gelu.mistakes import MISTAKES
 from headway.practice.exercises.gelu.recoveries import RECOVERIES
 from headway.practice.exercises.gelu.steps import STEPS
+from headway.practice.message import Message
 from headway.practice.recipes.activation_mistakes import instead
 from headway.practice.recipes.activations import ARRAYS, X_NAMES, floating, probes_of, quick_gelu
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, x: Any, approximate: str | None = None) -> Any:
@@ -47,7 +47,7 @@ def _as_flag(inputs: Inputs) -> Inputs:
 
 EXERCISE = Exercise(
     name="gelu",
-    title=Words("GELU", "GELU"),
+    title=Message("GELU", "GELU"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -57,10 +57,10 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(
         (
-            Convention(Words("it is the exact form, with erf", "这是精确形式，用 erf")),
-            Convention(Words("it is the tanh form, as in GPT-2", "这是 tanh 形式，与 GPT-2 相同"), steps={"form": lambda: "tanh"}),
+            Convention(Message("it is the exact form, with erf", "这是精确形式，用 erf")),
+            Convention(Message("it is the tanh form, as in GPT-2", "这是 tanh 形式，与 GPT-2 相同"), steps={"form": lambda: "tanh"}),
             Convention(
-                Words(
+                Message(
                     "it is the sigmoid form, x · sigmoid(1.702 x), as its name says",
                     "这是 sigmoid 形式 x · sigmoid(1.702 x)，与它的名字相符",
                 ),
@@ -73,9 +73,11 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="gelu(x) = x · Φ(x) = ½ x (1 + erf(x / √2)) ≈ ½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))",
     hints=(
-        Words("The input is multiplied by the chance that a standard normal draw lies below it.", "输入乘以“标准正态随机数小于它”的概率。"),
-        Words("That chance is ½ (1 + erf(x / √2)).", "这个概率是 ½ (1 + erf(x / √2))。"),
-        Words(
+        Message(
+            "The input is multiplied by the chance that a standard normal draw lies below it.", "输入乘以“标准正态随机数小于它”的概率。"
+        ),
+        Message("That chance is ½ (1 + erf(x / √2)).", "这个概率是 ½ (1 + erf(x / √2))。"),
+        Message(
             "0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) is right too",
             "写成 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) 也对",
         ),

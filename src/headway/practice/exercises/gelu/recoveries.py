@@ -10,9 +10,9 @@ import numpy
 
 from headway.practice.exercise import Inputs, Recovery
 from headway.practice.exercises.gelu.mistakes import TANH_FORM, USE
+from headway.practice.message import Message
 from headway.practice.recipes.activation_mistakes import LARGE
 from headway.practice.recipes.activations import answers_at, sigmoid
-from headway.practice.words import Words
 
 NUMBERS = numpy.array([-1.4, -0.9, -0.35, 0.45, 0.8, 1.3, 1.6])
 
@@ -66,7 +66,7 @@ def _sigmoid_factor(ask: Any) -> list[tuple[Inputs, float]]:
     return [] if numpy.ptp(factors) > 1e-5 * abs(factors[0]) or is_named else [({}, float(factors[0]))]
 
 
-def _recovery(name: str, measure: Any, right: float, right_name: str, says: Words, fix: Words, pattern: str) -> Recovery:
+def _recovery(name: str, measure: Any, right: float, right_name: str, says: Message, fix: Message, pattern: str) -> Recovery:
     return Recovery(
         name,
         name,
@@ -88,7 +88,7 @@ RECOVERIES = (
         _factor,
         math.sqrt(2 / math.pi),
         "√(2/π)",
-        Words(
+        Message(
             "the factor inside your tanh is {value}{names}; it must be {right} = {right_name}",
             "tanh 里的系数是 {value}{names}；应为 {right} = {right_name}",
         ),
@@ -100,7 +100,7 @@ RECOVERIES = (
         _coefficient,
         0.044715,
         "0.044715",
-        Words("x³ has the coefficient {value}{names}; it must be {right_name}", "x³ 的系数是 {value}{names}；应为 {right_name}"),
+        Message("x³ has the coefficient {value}{names}; it must be {right_name}", "x³ 的系数是 {value}{names}；应为 {right_name}"),
         TANH_FORM,
         r"\.0?0?4\d*|\*\* *3",
     ),
@@ -109,7 +109,7 @@ RECOVERIES = (
         _erf_factor,
         1 / math.sqrt(2),
         "1/√2",
-        Words(
+        Message(
             "the factor inside your erf is {value}{names}; it must be {right} = {right_name}",
             "erf 里的系数是 {value}{names}；应为 {right} = {right_name}",
         ),
@@ -124,7 +124,7 @@ RECOVERIES = (
         sizes=lambda inputs: {"√(8/π)": math.sqrt(8 / math.pi), "1.7": 1.7},
         right=lambda inputs: math.nan,
         right_name="no sigmoid at all",
-        says=Words(
+        says=Message(
             "it is a sigmoid form, x · sigmoid({value} x){names}; GELU is x · Φ(x)",
             "这是 sigmoid 形式 x · sigmoid({value} x){names}；GELU 是 x · Φ(x)",
         ),

@@ -11,8 +11,8 @@ from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step
 from headway.practice.exercises.generate.calls import generate_calls
 from headway.practice.exercises.generate.conventions import CACHES, COUNTS, ENDS, MODELS, PROMPTS, RETURNED
 from headway.practice.exercises.generate.mistakes import MISTAKES
+from headway.practice.message import Message
 from headway.practice.recipes.toy_model import ToyModel
-from headway.practice.words import Words
 
 
 def recipe(steps: Any, model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
@@ -64,8 +64,8 @@ STEPS: dict[str, Step] = {
     "batch": lambda rows: numpy.stack(rows) if len({len(row) for row in rows}) == 1 else rows,
 }
 
-BATCH = Words("a batch of prompts", "一批提示")
-END = Words("", "")
+BATCH = Message("a batch of prompts", "一批提示")
+END = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -95,7 +95,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="generate",
-    title=Words("greedy generation", "贪心生成"),
+    title=Message("greedy generation", "贪心生成"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -180,15 +180,15 @@ EXERCISE = Exercise(
     conventions=(COUNTS, CACHES, MODELS, PROMPTS, RETURNED, ENDS),
     equation="ids ← ids + [argmax model(ids[-context_size:])[-1]], max_new_tokens times",
     hints=(
-        Words(
+        Message(
             "The model says for every position what comes next; only what it says at the last is new.",
             "模型为每个位置预测下一个词；只有最后一个位置的预测是新的。",
         ),
-        Words(
+        Message(
             "Crop what the model is given to its context, take the likeliest at the last position, append it.",
             "把输入裁剪到上下文长度，取最后位置最可能的词，追加到末尾。",
         ),
-        Words(
+        Message(
             "for _ in range(max_new_tokens): ids.append(argmax(model(ids[-context_size:])[-1]))",
             "for _ in range(max_new_tokens): ids.append(argmax(model(ids[-context_size:])[-1]))",
         ),

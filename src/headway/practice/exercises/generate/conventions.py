@@ -9,7 +9,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs
 from headway.practice.exercises.generate.tiny_gpt import TINY_GPT
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def _listed(inputs: Inputs) -> Inputs:
@@ -69,15 +69,15 @@ MODELS = (
     Convention(),
     Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),
     Convention(
-        Words("its model returns logits and something else: a loss, or a cache", "它的模型返回 logits 和另一个值：损失或缓存"),
+        Message("its model returns logits and something else: a loss, or a cache", "它的模型返回 logits 和另一个值：损失或缓存"),
         _model_returning("pair"),
         role="model",
     ),
     Convention(
-        Words("its model returns an object with .logits", "它的模型返回带 .logits 的对象"), _model_returning("attribute"), role="model"
+        Message("its model returns an object with .logits", "它的模型返回带 .logits 的对象"), _model_returning("attribute"), role="model"
     ),
     Convention(
-        Words("its model returns the logits of the last position only", "它的模型只返回最后一个位置的 logits"),
+        Message("its model returns the logits of the last position only", "它的模型只返回最后一个位置的 logits"),
         _model_returning("last"),
         role="model",
         named=r"next|last|scores",
@@ -87,7 +87,7 @@ MODELS = (
 CACHES = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "it keeps a key-value cache: texts that outgrow the model's context were not asked of it",
             "它使用键值缓存：没有用超出模型上下文长度的文本来检查",
         ),
@@ -99,16 +99,16 @@ CACHES = (
 )
 RETURNED = (
     Convention(),
-    Convention(Words("it returns the new tokens without the prompt", "它只返回新生成的词，不含提示"), decode=_with_prompt),
+    Convention(Message("it returns the new tokens without the prompt", "它只返回新生成的词，不含提示"), decode=_with_prompt),
 )
 ENDS = (
     Convention(),
-    Convention(Words("its answer ends with the stop token", "它的结果包含停止词"), steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
+    Convention(Message("its answer ends with the stop token", "它的结果包含停止词"), steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
 )
 COUNTS = (
     Convention(),
     Convention(
-        Words("its length counts the prompt", "它的长度包含提示"),
+        Message("its length counts the prompt", "它的长度包含提示"),
         _counting_prompt,
         role="max_new_tokens",
         named=r"max_?len|total|^length|max_tokens_total|seq_?len",

@@ -7,15 +7,15 @@ from typing import Any
 import numpy
 
 from headway.practice.exercises.layer_norm.steps import EPS, variance
+from headway.practice.message import Message
 from headway.practice.recipes.norms import LARGE, MATRIX, ONES, SQUARE, ZEROS, mistake
-from headway.practice.words import Words
 
-USE = Words(
+USE = Message(
     "(x - mean) / sqrt(var + eps) * weight + bias, with mean and var over the last axis",
     "(x - mean) / sqrt(var + eps) * weight + bias，均值与方差都沿最后一轴",
 )
-LAST = Words("take mean and variance over the last axis, with keepdims=True", "均值与方差都沿最后一轴计算，并保留轴（keepdims=True）")
-ROOT = Words("divide by sqrt(var + eps)", "应除以 sqrt(var + eps)")
+LAST = Message("take mean and variance over the last axis, with keepdims=True", "均值与方差都沿最后一轴计算，并保留轴（keepdims=True）")
+ROOT = Message("divide by sqrt(var + eps)", "应除以 sqrt(var + eps)")
 AXIS = r"axis|dim|\(0|\(1"
 
 
@@ -32,8 +32,8 @@ MISTAKES = (
             "the variance is divided by n - 1, not by n (ddof=1, or torch.var without unbiased=False)",
             "方差除以了 n - 1 而不是 n（ddof=1，或 torch.var 没有写 unbiased=False）",
         ),
-        Words("use ddof=0, in torch unbiased=False (correction=0)", "使用 ddof=0；在 torch 中写 unbiased=False（correction=0）"),
-        Words("the wider the vector, the smaller the difference: 1/(2n)", "向量越宽差别越小，约为 1/(2n)"),
+        Message("use ddof=0, in torch unbiased=False (correction=0)", "使用 ddof=0；在 torch 中写 unbiased=False（correction=0）"),
+        Message("the wider the vector, the smaller the difference: 1/(2n)", "向量越宽差别越小，约为 1/(2n)"),
         r"var\(|std\(|- *1",
     ),
     mistake(
@@ -49,7 +49,7 @@ MISTAKES = (
         {"eps": lambda given: 0.0},
         ("there is no eps: a vector of equal numbers becomes 0/0 = NaN", "没有 eps：各数相同的向量会变成 0/0 = NaN"),
         ROOT,
-        Words("only vectors that hardly vary show it", "只有几乎不变化的向量才看得出来"),
+        Message("only vectors that hardly vary show it", "只有几乎不变化的向量才看得出来"),
         r"sqrt|std|\*\*",
     ),
     mistake(
@@ -73,7 +73,7 @@ MISTAKES = (
         {"root": lambda variance, eps: variance + eps},
         ("it divides by the variance: the square root is missing", "除以的是方差：没有开平方"),
         ROOT,
-        Words("where the variance is 1 the answer is right", "方差为 1 时结果是对的"),
+        Message("where the variance is 1 the answer is right", "方差为 1 时结果是对的"),
         r"/|var",
     ),
     mistake(
@@ -81,7 +81,7 @@ MISTAKES = (
         {"root": lambda variance, eps: (variance + eps) ** 2},
         ("it divides by (var + eps)², not by the square root", "除以的是 (var + eps)²，而不是平方根"),
         ROOT,
-        Words("where the variance is 1 the answer is right", "方差为 1 时结果是对的"),
+        Message("where the variance is 1 the answer is right", "方差为 1 时结果是对的"),
         r"\*\* *2|square|pow",
     ),
     mistake(
@@ -89,7 +89,7 @@ MISTAKES = (
         {"divide": lambda centred, root, x: centred * root},
         ("it multiplies by the root, where it must divide (or divides by rsqrt)", "乘以了根号，而应除以它（或者除以了 rsqrt）"),
         ROOT,
-        Words("where the variance is 1 the answer is right", "方差为 1 时结果是对的"),
+        Message("where the variance is 1 the answer is right", "方差为 1 时结果是对的"),
         r"\*|rsqrt",
     ),
     mistake(
@@ -97,7 +97,7 @@ MISTAKES = (
         {"divide": lambda centred, root, x: centred},
         ("only the mean is subtracted: the division by the root is missing", "只减了均值：没有除以标准差"),
         ROOT,
-        Words("where the variance is 1 the answer is right", "方差为 1 时结果是对的"),
+        Message("where the variance is 1 the answer is right", "方差为 1 时结果是对的"),
         r"mean",
     ),
     mistake(
@@ -105,7 +105,7 @@ MISTAKES = (
         {"centre": lambda x, mean: x},
         ("the mean is not subtracted", "没有减去均值"),
         USE,
-        Words("where the mean is 0 the answer is right", "均值为 0 时结果是对的"),
+        Message("where the mean is 0 the answer is right", "均值为 0 时结果是对的"),
         r"/",
     ),
     mistake(
@@ -115,8 +115,8 @@ MISTAKES = (
             "the mean of squares is taken for the variance: the mean must be subtracted before squaring",
             "把平方的均值当成了方差：平方之前应先减去均值",
         ),
-        Words("use mean((x - mean)²)", "使用 mean((x - mean)²)"),
-        Words("where the mean is 0 the two are the same", "均值为 0 时两者相同"),
+        Message("use mean((x - mean)²)", "使用 mean((x - mean)²)"),
+        Message("where the mean is 0 the two are the same", "均值为 0 时两者相同"),
         r"\*\* *2|square|pow",
     ),
     mistake(
@@ -124,14 +124,14 @@ MISTAKES = (
         {"centre": lambda x, mean: x, "variance": lambda x, mean: (x**2).mean(-1, keepdims=True)},
         ("it is RMSNorm: the mean is not subtracted anywhere", "这是 RMSNorm：哪里都没有减去均值"),
         USE,
-        Words("where the mean is 0 the two are the same", "均值为 0 时两者相同"),
+        Message("where the mean is 0 the two are the same", "均值为 0 时两者相同"),
         r"\*\* *2|square|pow",
     ),
     mistake(
         "sum_for_mean_of_squares",
         {"variance": lambda x, mean: ((x - mean) ** 2).sum(-1, keepdims=True)},
         ("the squares are summed, not averaged: the answer is too small by √n", "平方求了和而没有取平均：结果小了 √n 倍"),
-        Words("divide the sum by the width: use mean", "把和除以宽度：使用 mean"),
+        Message("divide the sum by the width: use mean", "把和除以宽度：使用 mean"),
         None,
         r"sum\(",
     ),
@@ -139,7 +139,7 @@ MISTAKES = (
         "absolute_deviation",
         {"variance": lambda x, mean: numpy.abs(x - mean).mean(-1, keepdims=True) ** 2},
         ("the mean of |x - mean| is taken for the standard deviation", "把 |x - mean| 的平均当成了标准差"),
-        Words("use the root of the mean of squares", "使用平方均值的平方根"),
+        Message("use the root of the mean of squares", "使用平方均值的平方根"),
         None,
         r"abs",
     ),
@@ -178,7 +178,7 @@ MISTAKES = (
         _over(None),
         ("mean and variance are those of the whole array", "均值与方差取的是整个数组的"),
         LAST,
-        Words("for a single vector the two are the same", "只有一个向量时两者相同"),
+        Message("for a single vector the two are the same", "只有一个向量时两者相同"),
         r"mean\(|var\(|std\(",
     ),
     mistake(
@@ -192,7 +192,7 @@ MISTAKES = (
             "均值与方差沿批以外的所有轴计算：序列中的词元混在了一起",
         ),
         LAST,
-        Words("on a matrix the two are the same", "对矩阵来说两者相同"),
+        Message("on a matrix the two are the same", "对矩阵来说两者相同"),
         AXIS,
     ),
     mistake(
@@ -208,7 +208,7 @@ MISTAKES = (
         {"variance": lambda x, mean: variance(x, None)},
         ("the variance is that of the whole array", "方差取的是整个数组的"),
         LAST,
-        Words("for a single vector the two are the same", "只有一个向量时两者相同"),
+        Message("for a single vector the two are the same", "只有一个向量时两者相同"),
         r"var\(|std\(",
     ),
     mistake(
@@ -270,7 +270,7 @@ MISTAKES = (
         {"scale": lambda normed, weight, bias: normed, "shift": lambda scaled, bias, weight: scaled},
         ("neither weight (gamma) nor bias (beta) is applied", "既没有乘权重（gamma），也没有加偏置（beta）"),
         USE,
-        Words("weights of one and biases of zero, with which every norm begins, do not show it", "权重初始为 1、偏置初始为 0 时看不出来"),
+        Message("weights of one and biases of zero, with which every norm begins, do not show it", "权重初始为 1、偏置初始为 0 时看不出来"),
         r"return",
     ),
     mistake(
@@ -315,7 +315,7 @@ MISTAKES = (
             "it multiplies by 1 + weight: weights of zero then change nothing, but a stored weight of one counts double",
             "乘的是 1 + weight：权重存成 0 才表示不变，存成 1 的权重会被算成 2",
         ),
-        Words("multiply by the weight itself", "应乘以权重本身"),
+        Message("multiply by the weight itself", "应乘以权重本身"),
         None,
         r"1(\.0)? *\+|\+ *1",
     ),
@@ -323,7 +323,7 @@ MISTAKES = (
         "weight_per_row",
         {"scale": lambda normed, weight, bias: normed * weight[:, None]},
         ("the weight runs down the rows, not along the vector", "权重沿行的方向，而不是沿向量的方向"),
-        Words("one weight per coordinate: no reshape", "每个坐标一个权重：不要改变形状"),
+        Message("one weight per coordinate: no reshape", "每个坐标一个权重：不要改变形状"),
         SQUARE,
         r"None|newaxis|reshape|unsqueeze",
     ),
@@ -331,8 +331,8 @@ MISTAKES = (
         "computed_in_half_precision",
         {"promote": lambda x: x.astype(numpy.float16), "finish": lambda answer: answer.astype(numpy.float16)},
         ("it computes in float16, where squares beyond 65504 overflow", "它用 float16 计算，平方超过 65504 就会溢出"),
-        Words("compute in float32", "请用 float32 计算"),
-        Words("small numbers are off in the fourth decimal alone", "数值小时只有第四位小数不对"),
+        Message("compute in float32", "请用 float32 计算"),
+        Message("small numbers are off in the fourth decimal alone", "数值小时只有第四位小数不对"),
         r"16|half",
     ),
 )

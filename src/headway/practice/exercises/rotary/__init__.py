@@ -13,7 +13,7 @@ from headway.practice.exercises.rotary.conventions import ANGLES, AXES, BASES, L
 from headway.practice.exercises.rotary.mistakes import MISTAKES
 from headway.practice.exercises.rotary.recoveries import RECOVERIES
 from headway.practice.exercises.rotary.steps import STEPS
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def recipe(
@@ -62,11 +62,11 @@ def definition(
     return turned if key is None else (turned, cast(functions.rotary(key, cos, sin), single))
 
 
-VECTOR = Words("a single vector", "单个向量")
-ROWS = Words("several positions at once", "一次多个位置")
-MATRIX = Words("x without leading axes", "没有前导轴的 x")
-BATCH = Words("x with three axes", "三个轴的 x")
-HEADS = Words("x with batch and heads", "带批与头的 x")
+VECTOR = Message("a single vector", "单个向量")
+ROWS = Message("several positions at once", "一次多个位置")
+MATRIX = Message("x without leading axes", "没有前导轴的 x")
+BATCH = Message("x with three axes", "三个轴的 x")
+HEADS = Message("x with batch and heads", "带批与头的 x")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -114,7 +114,7 @@ def _length(inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="rotary",
-    title=Words("rotary positions", "旋转位置编码"),
+    title=Message("rotary positions", "旋转位置编码"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -181,11 +181,13 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="(a, b) → (a · cos φ - b · sin φ, b · cos φ + a · sin φ),   φ = position · 10000^(-2i / head_dim)",
     hints=(
-        Words(
+        Message(
             "Coordinates turn in pairs, each pair at its own speed; at position 0 nothing turns, and lengths never change.",
             "坐标两两旋转，每一对速度不同；位置 0 不旋转，长度始终不变。",
         ),
-        Words("The angle of pair i at position p is p · 10000^(-2i / head_dim).", "位置 p 处第 i 对的角度是 p · 10000^(-2i / head_dim)。"),
-        Words("With a, b = halves of x: cat([a·cos - b·sin, b·cos + a·sin])", "设 a, b 为 x 的两半：cat([a·cos - b·sin, b·cos + a·sin])"),
+        Message(
+            "The angle of pair i at position p is p · 10000^(-2i / head_dim).", "位置 p 处第 i 对的角度是 p · 10000^(-2i / head_dim)。"
+        ),
+        Message("With a, b = halves of x: cat([a·cos - b·sin, b·cos + a·sin])", "设 a, b 为 x 的两半：cat([a·cos - b·sin, b·cos + a·sin])"),
     ),
 )

@@ -9,7 +9,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs
 from headway.practice.exercises.rotary.steps import by_turns, concatenate, halves, interleave
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def _each(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -70,13 +70,13 @@ def _per_sequence(inputs: Inputs) -> Inputs:
 PRECISION = (Convention(decode=_single_precision),)
 LAYOUT = (
     Convention(
-        Words(
+        Message(
             "it pairs coordinate i with i + head_dim/2 (halves, as Hugging Face's Llama)",
             "它把坐标 i 与 i + head_dim/2 配对（两半，与 Hugging Face 的 Llama 相同）",
         )
     ),
     Convention(
-        Words("it pairs coordinate 2i with 2i + 1 (interleaved, as the paper)", "它把坐标 2i 与 2i + 1 配对（相邻，与论文相同）"),
+        Message("it pairs coordinate 2i with 2i + 1 (interleaved, as the paper)", "它把坐标 2i 与 2i + 1 配对（相邻，与论文相同）"),
         encode=_operands(lambda x: interleave(*halves(x))),
         decode=_in_halves,
     ),
@@ -84,7 +84,7 @@ LAYOUT = (
 AXES = (
     Convention(),
     Convention(
-        Words(
+        Message(
             "its x is (batch, seq_len, heads, head_dim): positions run along axis 1; if yours is (batch, heads, seq_len, head_dim), "
             "it turns heads and not positions",
             "它的 x 为 (batch, seq_len, heads, head_dim)：位置沿第 1 轴；若你的是 (batch, heads, seq_len, head_dim)，它旋转的就是头而不是位置",
@@ -97,35 +97,35 @@ AXES = (
 ANGLES = (
     Convention(),
     Convention(
-        Words("its cos and sin are as wide as x, in two equal halves", "它的 cos 与 sin 与 x 同宽，由相同的两半组成"),
+        Message("its cos and sin are as wide as x, in two equal halves", "它的 cos 与 sin 与 x 同宽，由相同的两半组成"),
         encode=_with_angles(lambda each: concatenate(each, each)),
         role="cos",
     ),
     Convention(
-        Words("its cos and sin are as wide as x, each number twice", "它的 cos 与 sin 与 x 同宽，每个数重复两次"),
+        Message("its cos and sin are as wide as x, each number twice", "它的 cos 与 sin 与 x 同宽，每个数重复两次"),
         encode=_with_angles(lambda each: numpy.repeat(each, 2, axis=-1)),
         role="cos",
     ),
     Convention(
-        Words(
+        Message(
             "its cos and sin are (batch, seq_len, head_dim), in two equal halves",
             "它的 cos 与 sin 为 (batch, seq_len, head_dim)，由相同的两半组成",
         ),
         encode=_with_angles(lambda each: concatenate(each, each)[None]),
         role="cos",
     ),
-    Convention(Words("its angles are complex numbers cos + i·sin", "它的角度是复数 cos + i·sin"), encode=_as_complex, role="freqs_cis"),
-    Convention(Words("it takes angles in radians", "它接收弧度制的角度"), encode=_as_angles, role="angles"),
+    Convention(Message("its angles are complex numbers cos + i·sin", "它的角度是复数 cos + i·sin"), encode=_as_complex, role="freqs_cis"),
+    Convention(Message("it takes angles in radians", "它接收弧度制的角度"), encode=_as_angles, role="angles"),
 )
 POSITIONS = (
     Convention(),
-    Convention(Words("its offset is a slice of positions", "它的 offset 是位置的切片"), encode=_as_slice, role="offset"),
-    Convention(Words("its positions are (batch, seq_len)", "它的 positions 为 (batch, seq_len)"), encode=_per_sequence, role="positions"),
+    Convention(Message("its offset is a slice of positions", "它的 offset 是位置的切片"), encode=_as_slice, role="offset"),
+    Convention(Message("its positions are (batch, seq_len)", "它的 positions 为 (batch, seq_len)"), encode=_per_sequence, role="positions"),
 )
 BASES = (
     Convention(),
     Convention(
-        Words("it was told the base 10000, which is not its default", "检查时传入的底数是 10000，与它的默认值不同"),
+        Message("it was told the base 10000, which is not its default", "检查时传入的底数是 10000，与它的默认值不同"),
         encode=lambda inputs: {"theta": 10000.0} | inputs,
         role="theta",
     ),

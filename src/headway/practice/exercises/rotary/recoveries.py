@@ -10,7 +10,7 @@ import numpy
 from headway.practice.exercise import Inputs, Recovery, Step
 from headway.practice.exercises.rotary.mistakes import FIRST_PAIR
 from headway.practice.exercises.rotary.steps import counted, exponents, halves
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def _read(ask: Any, seq_len: int, width: int) -> tuple[Any, Any] | None:
@@ -75,11 +75,11 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 10000.0,
         right_name="10000",
-        says=Words(
+        says=Message(
             "your base is {value}; the paper's is {right_name} (a model has its own: rope_theta in its config)",
             "你的底数是 {value}；论文中为 {right_name}（各模型以其配置中的 rope_theta 为准）",
         ),
-        fix=Words("take the base as an argument, 10000 by default", "把底数作为参数，默认 10000"),
+        fix=Message("take the base as an argument, 10000 by default", "把底数作为参数，默认 10000"),
         hides=FIRST_PAIR,
         pattern=r"\d{3,}|1e\d|\d_000|log",
     ),
@@ -91,12 +91,12 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="0",
-        says=Words(
+        says=Message(
             "your first row is turned as position {value}; it must be {right_name}: at position 0 x stays as it is",
             "你的第一行按位置 {value} 旋转；应为 {right_name}：在位置 0，x 保持不变",
         ),
-        fix=Words("count positions from 0", "位置从 0 开始计数"),
-        hides=Words(
+        fix=Message("count positions from 0", "位置从 0 开始计数"),
+        hides=Message(
             "scores depend on distances only, so they are right; a cache of keys that were turned otherwise is not",
             "分数只取决于距离，所以是对的；但与按其他位置旋转的缓存不一致",
         ),

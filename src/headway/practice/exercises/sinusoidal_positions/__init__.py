@@ -14,7 +14,7 @@ from headway.practice.exercises.sinusoidal_positions.conventions import ADDS, RE
 from headway.practice.exercises.sinusoidal_positions.mistakes import MISTAKES
 from headway.practice.exercises.sinusoidal_positions.recoveries import RECOVERIES
 from headway.practice.exercises.sinusoidal_positions.steps import STEPS
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def recipe(
@@ -50,9 +50,9 @@ def _size(axis: int) -> Callable[[Inputs], Any]:
     return lambda inputs: None if inputs.get("x") is None else inputs["x"].shape[axis]
 
 
-ODD = Words("an odd hidden_size", "奇数的 hidden_size")
-BATCH = Words("x with a batch axis", "带批轴的 x")
-MATRIX = Words("x without a batch axis", "没有批轴的 x")
+ODD = Message("an odd hidden_size", "奇数的 hidden_size")
+BATCH = Message("x with a batch axis", "带批轴的 x")
+MATRIX = Message("x without a batch axis", "没有批轴的 x")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -74,7 +74,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="sinusoidal_positions",
-    title=Words("sinusoidal positions", "正弦位置编码"),
+    title=Message("sinusoidal positions", "正弦位置编码"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -117,15 +117,15 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="out[p, 2i] = sin(p / 10000^(2i / hidden_size)),   out[p, 2i+1] = cos(p / 10000^(2i / hidden_size))",
     hints=(
-        Words(
+        Message(
             "Each pair of columns is a sine and a cosine of one frequency; the pairs go from fast to slow.",
             "每两列是同一频率的正弦与余弦；各对由快到慢。",
         ),
-        Words(
+        Message(
             "The frequency of pair i is 1 / 10000^(2i / hidden_size), the angle is position times frequency.",
             "第 i 对的频率是 1 / 10000^(2i / hidden_size)，角度等于位置乘以频率。",
         ),
-        Words(
+        Message(
             "table[:, 0::2] = sin(angles); table[:, 1::2] = cos(angles), with angles of shape (seq_len, hidden_size / 2)",
             "table[:, 0::2] = sin(angles)；table[:, 1::2] = cos(angles)，其中 angles 的形状为 (seq_len, hidden_size / 2)",
         ),

@@ -9,7 +9,7 @@ import numpy
 
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def _refused(answer: Any, inputs: Inputs) -> Any:
@@ -56,14 +56,14 @@ def _batch_first(answer: Any, inputs: Inputs) -> Any:
 WIDTHS = (Convention(decode=_refused),)
 RETURNS = (
     Convention(),
-    Convention(Words("it returns (1, seq_len, hidden_size)", "它返回 (1, seq_len, hidden_size)"), decode=_with_axis(0), role="seq_len"),
-    Convention(Words("it returns (seq_len, 1, hidden_size)", "它返回 (seq_len, 1, hidden_size)"), decode=_with_axis(1), role="seq_len"),
+    Convention(Message("it returns (1, seq_len, hidden_size)", "它返回 (1, seq_len, hidden_size)"), decode=_with_axis(0), role="seq_len"),
+    Convention(Message("it returns (seq_len, 1, hidden_size)", "它返回 (seq_len, 1, hidden_size)"), decode=_with_axis(1), role="seq_len"),
 )
 TAKES = (
     Convention(),
-    Convention(Words("it takes the positions, not how many", "它接收的是位置数组，而不是个数"), encode=_as_positions, role="seq_len"),
+    Convention(Message("it takes the positions, not how many", "它接收的是位置数组，而不是个数"), encode=_as_positions, role="seq_len"),
     Convention(
-        Words("its x is (seq_len, batch, hidden_size)", "它的 x 为 (seq_len, batch, hidden_size)"),
+        Message("its x is (seq_len, batch, hidden_size)", "它的 x 为 (seq_len, batch, hidden_size)"),
         encode=_rows_first,
         decode=_batch_first,
         role="x",
@@ -73,10 +73,10 @@ TAKES = (
 ADDS = (
     Convention(),
     Convention(
-        Words("it returns the positions alone, for whoever calls to add", "它只返回位置向量，由调用者相加"), decode=_sum_of, role="x"
+        Message("it returns the positions alone, for whoever calls to add", "它只返回位置向量，由调用者相加"), decode=_sum_of, role="x"
     ),
     Convention(
-        Words(
+        Message(
             "it multiplies x by √hidden_size before adding, as the paper's embedding does",
             "相加之前 x 乘以 √hidden_size，与论文的嵌入层相同",
         ),

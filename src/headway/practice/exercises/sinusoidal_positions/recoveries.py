@@ -8,7 +8,7 @@ import numpy
 
 from headway.practice.exercise import Inputs, Recovery
 from headway.practice.exercises.sinusoidal_positions.mistakes import FIRST_PAIR
-from headway.practice.words import Words
+from headway.practice.message import Message
 
 
 def _table(ask: Any, seq_len: int, width: int) -> Any:
@@ -74,8 +74,8 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 10000.0,
         right_name="10000",
-        says=Words("your base is {value}; it must be {right_name}", "你的底数是 {value}；应为 {right_name}"),
-        fix=Words("use 10000, or take the base as an argument", "使用 10000，或把底数作为参数"),
+        says=Message("your base is {value}; it must be {right_name}", "你的底数是 {value}；应为 {right_name}"),
+        fix=Message("use 10000, or take the base as an argument", "使用 10000，或把底数作为参数"),
         hides=FIRST_PAIR,
         pattern=r"\d{3,}|1e\d|log",
     ),
@@ -87,9 +87,11 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="0",
-        says=Words("your first row stands for position {value}; it must be {right_name}", "你的第一行对应位置 {value}；应为 {right_name}"),
-        fix=Words("count positions from 0", "位置从 0 开始计数"),
-        hides=Words("distances between positions are right", "位置之间的距离是对的"),
+        says=Message(
+            "your first row stands for position {value}; it must be {right_name}", "你的第一行对应位置 {value}；应为 {right_name}"
+        ),
+        fix=Message("count positions from 0", "位置从 0 开始计数"),
+        hides=Message("distances between positions are right", "位置之间的距离是对的"),
         pattern=r"arange|range",
     ),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-Tell = Callable[[str, int, int], None]
+Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is; 0 and 0 make it a note that stays."""
 
 
-def silent(what: str, done: int, total: int) -> None:
+def no_progress(what: str, done: int, total: int) -> None:
     """Say nothing."""

@@ -9,21 +9,21 @@ LANGUAGES = ("en", "zh")
 
 
 @dataclass(frozen=True)
-class Words:
+class Message:
     """One sentence in both languages; {names} in it are filled in later."""
 
     en: str
     zh: str
 
-    def filled(self, **values: Any) -> Words:
-        """The same sentence with its places filled; a value may be Words itself."""
+    def format(self, **values: Any) -> Message:
+        """The same sentence with its places filled; a value may be Message itself."""
 
         def each(language: str) -> str:
-            chosen = {name: value.told(language) if isinstance(value, Words) else value for name, value in values.items()}
-            return self.told(language).format(**chosen)
+            chosen = {name: value.text(language) if isinstance(value, Message) else value for name, value in values.items()}
+            return self.text(language).format(**chosen)
 
-        return Words(each("en"), each("zh"))
+        return Message(each("en"), each("zh"))
 
-    def told(self, language: str) -> str:
+    def text(self, language: str) -> str:
         """The sentence in one language."""
         return self.zh if language == "zh" else self.en
