@@ -7,7 +7,7 @@ from pathlib import Path
 
 import headway
 
-text_file = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__)
+text_file = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "README.md"
 num_steps = sys.argv[2] if len(sys.argv) > 2 else "200"
 
 with tempfile.TemporaryDirectory() as folder:
