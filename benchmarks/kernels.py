@@ -67,7 +67,7 @@ def _print(task: str, ours: str, paces: dict[str, list[float]], errors: dict[str
 
 
 def _bytes_per_step(name: str, task: str) -> int:
-    """What a step reads: the weights, and at a long context the cache."""
+    """Bytes that a step reads: the weights, and at a long context the cache."""
     bits = {"headway-int8": 8.5, "headway-int4": 4.5, "headway-bfloat16": 16, "headway-float32": 32}[name.removesuffix("-cache-int8")]
     weights = 151_936 * 896 + 24 * (896 * (2 * 896 + 2 * 128) + 3 * 896 * 4864)
     cache = 24 * 2 * 2 * (64 + 4) * 4096 if task == "decode_at_4096" else 0

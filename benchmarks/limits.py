@@ -1,4 +1,4 @@
-"""What the processor allows for products of int8: `python -m benchmarks.limits`, one block of weights and 36 tokens, all in the first cache."""
+"""Throughput limit of the processor for int8 products: `python -m benchmarks.limits`, one block of weights and 36 tokens, all in the first cache."""
 
 from __future__ import annotations
 

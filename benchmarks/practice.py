@@ -1,4 +1,4 @@
-"""How well `headway check` judges: `python -m benchmarks.practice` prints a row per part.
+"""Scores of `headway check`: `python -m benchmarks.practice` prints a row per part.
 
 Every catalogued mistake is made, alone, in a function built from the part's own recipe; and the learners' files of the tests, which
 were written by hand, are judged one by one.

@@ -1,4 +1,4 @@
-"""What packing costs in quality: `python -m benchmarks.quality`.
+"""Loss of quality by packing: `python -m benchmarks.quality`.
 
 The embedded model reads 2,000 tokens of its own kind of text, and the distributions of the next token are compared with those of its
 float32 weights: by the kernels as they are, and by the definitions with weights rounded as llama.cpp's blocks are, Q8_0 and Q4_0, and

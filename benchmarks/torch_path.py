@@ -99,7 +99,7 @@ def _read(engine: Engine, length: int) -> None:
 
 
 def _pass(engine: Engine, tokens: torch.Tensor, cache: list[Any]) -> None:
-    """What a generation does between two choices."""
+    """The work of a generation between two sampled tokens."""
     if engine.stack:
         engine.stack.next_logits(tokens.tolist(), *cache)
         return

@@ -1,4 +1,4 @@
-"""What tests of every package share."""
+"""Fixtures and hooks for the tests of every package."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
-    """How well `headway check` judged, where that was tested."""
+    """Print the scores of `headway check`, if they were measured."""
     write_score(terminalreporter)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
-    """JAX compiles every operation for every shape: what is asked of it is slow."""
+    """Mark tests on JAX as slow: it compiles every operation for every shape."""
     for item in items:
         callspec = getattr(item, "callspec", None)
         if callspec is not None and any(isinstance(value, str) and value == "jax" for value in callspec.params.values()):
@@ -28,18 +28,18 @@ def pytest_collection_modifyitems(items) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Thousands of tests are there to stay: the garbage collector need not look at them again and again."""
+    """Keep the collected tests out of garbage collection; there are thousands of them."""
     gc.freeze()
 
 
 def data_directory() -> Path:
-    """Where the test data lies that is not part of the project: $HEADWAY_TEST_DATA, or ../shared/data beside the repository."""
+    """Folder of the test data that is not part of the project: $HEADWAY_TEST_DATA, or ../shared/data next to the repository."""
     return Path(os.environ.get("HEADWAY_TEST_DATA") or ROOT.parent / "shared" / "data")
 
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """The test data; where it is absent the test is skipped, and says so."""
+    """The folder of the test data; skip the test if it is absent."""
     directory = data_directory()
     if not directory.is_dir():
         pytest.skip(f"no test data at {directory}; set HEADWAY_TEST_DATA")

@@ -1,4 +1,4 @@
-"""The house's own rules: who may import whom, what is public, what importing costs."""
+"""Rules of the repository: import directions, public names, and the cost of importing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ ARROWS = {
     "__init__": {"language_model", "functions", "practice"},
     "__main__": {"cli"},
 }
-"""Part to the parts it may import, beside the leaves, which every part may."""
+"""The parts that each part may import, in addition to the leaves."""
 
 
 def imports() -> list[tuple[str, str, str]]:

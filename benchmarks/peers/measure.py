@@ -22,7 +22,7 @@ from benchmarks.peers.settings import checkpoint, converted
 
 @dataclass(frozen=True)
 class Task:
-    """How many sequences, of how many tokens each, are continued by how many tokens, and how often."""
+    """Number of sequences, tokens of each prompt, tokens to generate, and repetitions."""
 
     num_sequences: int
     prompt_len: int
@@ -32,7 +32,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Peer:
-    """The module that runs an engine, what it opens, and what it is told besides."""
+    """The module that runs an engine, the file that it opens, and further arguments."""
 
     module: str
     path: Path

@@ -1,4 +1,4 @@
-"""What every conversion and measurement shares."""
+"""Settings that every conversion and measurement shares."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ def checkpoint() -> Path:
 
 
 def converted(name: str) -> Path:
-    """Where the same weights stand in a peer's own format."""
+    """Path of the same weights in a peer's own format."""
     return checkpoint().with_name(checkpoint().name + "-peers") / name

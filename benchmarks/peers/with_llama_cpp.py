@@ -66,7 +66,7 @@ def load(path: Path, num_sequences: int, max_length: int) -> Callable[[list[list
     batch = lib.llama_batch_init(batch_len, 0, 1)
 
     def decode(entries: list[tuple[int, int, int, bool]]) -> list[int]:
-        """Run (token id, position, sequence, whether its logits are asked for); return the likeliest next token where asked."""
+        """Run (token id, position, sequence, whether its logits are wanted); return the likeliest next token of each wanted row."""
         batch.n_tokens = len(entries)
         for index, (token_id, position, sequence, is_asked) in enumerate(entries):
             batch.token[index], batch.pos[index], batch.logits[index] = token_id, position, is_asked

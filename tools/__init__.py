@@ -1,0 +1,1 @@
+"""Tools for developers: pictures, API pages, the story writer; not part of the package."""
