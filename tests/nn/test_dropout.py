@@ -88,9 +88,9 @@ def test_what_comes_in_is_not_changed():
 @pytest.mark.parametrize("name", ["attention", "output", "embedding"])
 @pytest.mark.parametrize("rate", [-0.1, 1.0, 2])
 def test_a_rate_outside_its_range_is_an_error_that_names_the_place(name, rate):
-    with pytest.raises(OptionError, match=f"came: {name}={rate}; expected: at least 0 and below 1"):
+    with pytest.raises(OptionError, match=f"got {name}={rate}, expected at least 0 and below 1"):
         with_dropout(functions, **{name: rate})
-    with pytest.raises(OptionError, match=f"came: {name}={rate}; expected: at least 0 and below 1"):
+    with pytest.raises(OptionError, match=f"got {name}={rate}, expected at least 0 and below 1"):
         DropoutRates(**{name: rate})
 
 

@@ -97,6 +97,7 @@ def _train(context: typer.Context, out: Path, processes: Any) -> None:
     else:
         run = start(out, TrainingOptions(**options), Data(**data), say=shown.say, processes=processes)
     with Interruption() as interruption, shown.bar(run.options.num_steps, "step") as advance:
+        advance(run.step)
         is_done = run.train(lambda progress: _report(progress, shown, advance), interruption.has_come)
     if not is_done:
         shown.say(f"stopped at step {run.step}; to go on: headway train --out {out} --resume")

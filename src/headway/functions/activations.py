@@ -31,7 +31,7 @@ def relu(x: ArrayT) -> ArrayT:
     """
     xp = array_namespace(x)
     x = as_floating(x)
-    return xp.where(x <= 0, xp.zeros_like(x), x)  # in this order NaN stays NaN
+    return xp.where(x <= 0, xp.zeros_like(x), x)  # NaN <= 0 is False, so NaN stays NaN
 
 
 def sigmoid(x: ArrayT) -> ArrayT:
@@ -71,7 +71,7 @@ def silu(x: ArrayT) -> ArrayT:
 
 
 def gelu(x: ArrayT) -> ArrayT:
-    """Gaussian error linear unit, in its exact form with the error function.
+    """Gaussian error linear unit (GELU), computed exactly with the error function.
 
         x · Φ(x) = x/2 · (1 + erf(x / √2)),   Φ the cumulative distribution function of the standard normal distribution
 
@@ -90,7 +90,7 @@ def gelu(x: ArrayT) -> ArrayT:
 
 
 def gelu_tanh(x: ArrayT) -> ArrayT:
-    """Tanh approximation of gelu, as in GPT-2.
+    """Tanh approximation of GELU, as in GPT-2.
 
         x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))
 
@@ -134,7 +134,7 @@ _ERF_CHUNK = 16384
 
 
 def _erf_numpy(x: numpy.ndarray) -> numpy.ndarray:
-    """Error function for NumPy: math.erf in float64; otherwise a rational approximation, at most one float32 rounding step off."""
+    """Error function for NumPy: math.erf in float64; otherwise a rational approximation, within one float32 ulp."""
     import numpy
 
     if x.dtype == numpy.float64:

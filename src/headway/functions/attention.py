@@ -21,7 +21,7 @@ def attention_weights(
     scale: float | None = None,
     soft_cap: float | None = None,
 ) -> ArrayT:
-    """Attention weights: the softmax over the keys of the scaled, masked scores.
+    """Attention weights: softmax of the scaled and masked scores over the keys.
 
         softmax(query @ keyᵀ · scale + mask)
 
@@ -32,13 +32,14 @@ def attention_weights(
         return  (..., num_heads, query_len, key_len)
         where   num_heads = num_kv_heads * group_size
 
-    mask       boolean (True = may attend; False adds -inf) or floating-point (added to the scores), broadcastable to the scores; None by default
-    is_causal  additionally hide later positions; the last query is aligned with the last key
+    mask       boolean (True = may attend) or floating-point (added to the scores), broadcastable to the scores; None by default.
+               In the equation, a boolean mask is 0 where it is True and -inf where it is False
+    is_causal  True to also hide later positions, with the last query aligned with the last key; False by default
     scale      factor of the scores; 1/√head_dim by default
-    soft_cap   bound of the scores: soft_cap · tanh(scores / soft_cap), applied before the mask; None (no bound) by default
+    soft_cap   limits the scores to ±soft_cap with soft_cap · tanh(scores / soft_cap), before the mask; None (no limit) by default
 
     A query that may attend to no key gets zeros. With grouped heads, query head h uses key head h // group_size.
-    With equal head counts, or without a head axis, this is standard attention. float16 and bfloat16 are computed in float32.
+    float16 and bfloat16 are computed in float32.
 
     Errors   ShapeError if head_dim differs or num_heads is not a multiple of num_kv_heads; DtypeError for an integer mask.
 

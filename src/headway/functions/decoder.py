@@ -74,7 +74,7 @@ def decoder_layer(
     eps: float = 1e-5,
     ops: Operations = functions,
 ) -> ArrayT:
-    """Transformer decoder layer: causal self-attention, cross-attention, feed-forward; each with a residual connection and a layer norm.
+    """Transformer decoder layer: causal self-attention, cross-attention, feed-forward, each with a residual connection and a layer norm.
 
         for sublayer in (causal self-attention, cross-attention, feed-forward):
             post-norm   x ← norm(x + sublayer(x))
@@ -169,7 +169,7 @@ def transformer(
     eps: float = 1e-5,
     ops: Operations = functions,
 ) -> ArrayT:
-    """Encoder–decoder Transformer: encode the source, then decode the target with attention to it.
+    """Encoder–decoder Transformer: encode the source, then decode the target with cross-attention to the encoded source.
 
         decoder(target, encoder(source))
 

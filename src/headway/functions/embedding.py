@@ -42,7 +42,7 @@ def unembed(x: ArrayT, table: ArrayT) -> ArrayT:
         table   (vocab_size, hidden_size)
         return  (..., vocab_size)
 
-    The table may be the one of the token embedding ("tied embeddings").
+    With tied embeddings, this is the table of the token embedding.
 
     >>> import numpy as np
     >>> unembed(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])).tolist()

@@ -67,7 +67,7 @@ def encoder_layer(
         where    num_heads = num_kv_heads * group_size
 
     mask         as in scaled_dot_product_attention; padding_mask makes one that hides padding
-    is_pre_norm  True to normalize the input of each sublayer instead of the sum; False by default, as in the paper
+    is_pre_norm  True for pre-norm, False for post-norm; False by default, as in the paper
     activation   activation of the feed-forward; relu by default
     eps          eps of the layer norms; 1e-5 by default
     ops          namespace with the functions to call; headway.functions by default

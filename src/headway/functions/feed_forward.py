@@ -63,7 +63,7 @@ def feed_forward(
 def gated_feed_forward(
     x: ArrayT, weights: GatedFeedForwardWeights, *, activation: Callable[[ArrayT], ArrayT] = silu, ops: Operations = functions
 ) -> ArrayT:
-    """Gated feed-forward network: two up-projections multiplied elementwise, one of them activated, then a down-projection.
+    """Gated feed-forward network: the activated gate projection times the up-projection, then the down-projection.
 
         (activation(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ
 

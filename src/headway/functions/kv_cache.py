@@ -1,4 +1,4 @@
-"""KV cache: the keys and values of earlier positions, so that a decode step computes only those of its own token."""
+"""KV cache: the keys and values of earlier positions, so that a decode step projects only the current token."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class KVCache:
 
     length   number of filled positions
 
-    This is the only argument that a function modifies: multi_head_attention appends the keys and values that it computes.
+    A KVCache is the only argument that functions modify: multi_head_attention appends keys and values to it.
     """
 
     keys: Array
@@ -49,8 +49,8 @@ class KVCache:
             value   (..., num_kv_heads, query_len, value_dim)
             return  (..., num_kv_heads, key_len, head_dim), (..., num_kv_heads, key_len, value_dim)
 
-        key_len is the number of filled positions. With JAX it is max_seq_len, because another shape would recompile the
-        function for every token; the caller hides the unfilled positions with a mask, such as causal_mask with `offset`.
+        key_len is the number of filled positions. With JAX it is max_seq_len, because a growing shape is recompiled for every
+        token. The caller hides the unfilled positions with a mask, such as causal_mask with `offset`.
 
         Errors   ShapeError if the cache is too small.
         """

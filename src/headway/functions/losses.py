@@ -24,7 +24,7 @@ def cross_entropy(logits: ArrayT, targets: ArrayT, *, ignored: int | None = None
 
     Returns 0 if every target is ignored. float16 and bfloat16 are computed in float32.
 
-    Errors   ShapeError if the shape of targets is not that of logits without its last axis; DtypeError and TokenIdError as in embed.
+    Errors   ShapeError if targets.shape is not logits.shape[:-1]; DtypeError and TokenIdError as in embed.
 
     >>> import numpy as np
     >>> round(float(cross_entropy(np.log(np.array([[0.25, 0.75]])), np.array([1]))), 4)

@@ -20,7 +20,7 @@ def causal_mask(query_len: int, key_len: int | None = None, *, offset: int | Non
     key_len  query_len by default
     offset   position of the first query among the keys; key_len - query_len by default,
              which aligns the last query with the last key
-    like     an array; the mask is made in its library and on its device. NumPy by default
+    like     array whose library and device the mask gets; None (NumPy) by default
 
     Errors   ShapeError for a negative length.
 
@@ -60,7 +60,7 @@ def sliding_window_mask(
 
 
 def padding_mask(lengths: ArrayT, seq_len: int, *, is_left: bool = False) -> ArrayT:
-    """Padding mask for a batch of sequences of different lengths, with axes for heads and queries.
+    """Padding mask for a batch of sequences of different lengths, broadcastable over heads and queries.
 
         position < length                (padding on the right)
         position ≥ seq_len - length      (padding on the left)
@@ -70,7 +70,7 @@ def padding_mask(lengths: ArrayT, seq_len: int, *, is_left: bool = False) -> Arr
         return   (..., 1, 1, seq_len) boolean
 
     lengths  number of tokens of each sequence, padding not included
-    is_left  True if the padding is on the left; on the right by default
+    is_left  True for padding on the left, False (default) for padding on the right
 
     Errors   ShapeError for a negative seq_len.
 

@@ -1,4 +1,4 @@
-"""Multi-head attention, with one projection of all heads each for query, key and value."""
+"""Multi-head attention. The query, key and value weights each hold the projections of all heads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headway.functions.norms import NormWeights
 
 @dataclass(frozen=True)
 class MultiHeadAttentionWeights:
-    """Weights of multi-head attention; the heads of the value have the head_dim of the key.
+    """Weights of multi-head attention; query, key and value heads have the same head_dim.
 
     Shapes
         query       LinearWeights(out_features=num_heads * head_dim, in_features=query_width)
@@ -105,13 +105,12 @@ def multi_head_attention(
         where    num_heads = num_kv_heads * group_size
 
     For self-attention pass the same array as query, key and value; for cross-attention pass key and value from another sequence.
-    head_dim is the number of rows of the query weight divided by num_heads; num_kv_heads is the number of rows of the key
-    weight divided by head_dim.
+    The head counts follow from the weights: head_dim = query rows / num_heads, and num_kv_heads = key rows / head_dim.
 
     mask, is_causal, scale, soft_cap     as in scaled_dot_product_attention
     rotary    (cos, sin) from rotary_cos_sin, applied to queries and keys; None (no rotary embedding) by default
-    kv_cache  cache of this layer: the given keys and values are appended, and attention sees all of it; None by default
-    eps       eps of query_norm and key_norm (RMS norms of each head, if the weights have them); 1e-6 by default
+    kv_cache  cache of this layer; the projected keys and values are appended, and the queries attend to the whole cache. None by default
+    eps       eps of query_norm and key_norm, the RMS norms of each head (if the weights have them); 1e-6 by default
     ops       namespace with the functions to call; headway.functions by default
 
     Errors   ShapeError if the shapes or head counts do not match.

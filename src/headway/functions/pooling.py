@@ -87,7 +87,7 @@ def first_token_pool(hidden: ArrayT, mask: ArrayT | None = None) -> ArrayT:
 
 
 def last_token_pool(hidden: ArrayT, mask: ArrayT | None = None) -> ArrayT:
-    """Last-token pooling: the hidden state of the last token, the only one of a decoder that depends on the whole text.
+    """Last-token pooling: the hidden state of the last token, which in a decoder is the only one that depends on the whole text.
 
         hidden[i], for the last position i where the mask is True
 

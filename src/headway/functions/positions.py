@@ -26,9 +26,9 @@ def sinusoidal_positions(
     base         the longest wavelength is close to 2π · base positions; 10000 by default
     offset       first position; 0 by default
     interleaved  True to alternate sine and cosine, as in the paper; False to put all sines before all cosines, as in Marian
-    like         an array; the result is made in its library and on its device, in float32. NumPy by default
+    like         array whose library and device the result gets, in float32; None (NumPy) by default
 
-    With an odd hidden_size there is one sine more than there are cosines.
+    An odd hidden_size gives one more sine than cosines.
 
     Errors   ShapeError for a negative seq_len or a hidden_size below 1; OptionError for a base not above 0.
 
@@ -86,7 +86,7 @@ def relative_position_buckets(
     offset: int | None = None,
     like: LikeT | None = None,
 ) -> LikeT:
-    """Bucket index of each query–key distance: one bucket per distance for near keys, logarithmic buckets for far keys.
+    """Bucket of each query–key distance: one bucket per distance for near keys, logarithmically wider buckets for far keys.
 
         distance                                                                  if distance < exact
         min(exact + ⌊log(distance / exact) / log(max_distance / exact) · (n - exact)⌋, n - 1)     otherwise
@@ -101,7 +101,7 @@ def relative_position_buckets(
     max_distance      this distance and all greater ones share the last bucket; 128 by default
     is_bidirectional  True to distinguish keys before and after the query; True by default
     offset            position of the first query among the keys; key_len - query_len by default
-    like              an array; the result is made in its library and on its device. NumPy by default
+    like              array whose library and device the result gets; None (NumPy) by default
 
     Errors   OptionError for too few buckets, or a max_distance without room for logarithmic buckets; ShapeError for a negative length.
 
@@ -171,7 +171,7 @@ def rotary_frequencies(head_dim: int, *, theta: float = 10000.0, like: LikeT | N
         return  (head_dim // 2,)
 
     theta    base of the wavelengths (`rope_theta`); 10000 by default
-    like     an array; the result is made in its library and on its device, in float32. NumPy by default
+    like     array whose library and device the result gets, in float32; None (NumPy) by default
 
     Errors   ShapeError for a head_dim that is odd or below 2; OptionError for a theta not above 0.
 
@@ -218,8 +218,8 @@ def scale_rotary_llama3(
         return       (pairs,)
 
     factor                ratio of the extended to the original context length
-    low_freq_factor       a pair with fewer rotations than this within the original context is divided by factor
-    high_freq_factor      a pair with more rotations than this is kept
+    low_freq_factor       pairs with fewer rotations than this over the original context are divided by factor
+    high_freq_factor      pairs with more rotations than this are kept
     original_max_seq_len  context length before the extension, in tokens
 
     Errors   OptionError for a factor or original_max_seq_len not above 0, or a high_freq_factor not above low_freq_factor.
@@ -258,8 +258,8 @@ def scale_rotary_yarn(
     factor                ratio of the extended to the original context length
     original_max_seq_len  context length before the extension, in tokens
     theta                 base of the wavelengths, as in rotary_frequencies; 10000 by default
-    beta_fast             a pair with at least this many rotations within the original context is kept; 32 by default
-    beta_slow             a pair with at most this many rotations is divided by factor; 1 by default
+    beta_fast             pairs with at least this many rotations over the original context are kept; 32 by default
+    beta_slow             pairs with at most this many rotations are divided by factor; 1 by default
 
     YaRN also multiplies cos and sin by yarn_magnitude.
 
@@ -310,7 +310,7 @@ def rotary_cos_sin(positions: ArrayT, frequencies: ArrayT, *, magnitude: float =
 
     magnitude    factor of both; 1 by default (for YaRN pass yarn_magnitude)
 
-    If each sequence of a batch has its own positions, (batch_size, seq_len), pass positions[:, None] to add a head axis.
+    For positions of shape (batch_size, seq_len), one row per sequence, pass positions[:, None] to add a head axis.
     """
     xp = array_namespace(positions, frequencies)
     angles = cast(positions, xp.float32)[..., None] * cast(frequencies, xp.float32)
@@ -330,7 +330,7 @@ def rotary(x: ArrayT, cos: ArrayT, sin: ArrayT, *, interleaved: bool = False) ->
 
     interleaved   True to pair coordinate 2i with 2i + 1; False (default) to pair i with i + pairs, as in Hugging Face's Llama
 
-    The score of a rotated query and key depends only on the distance between their positions.
+    The dot product of a rotated query and a rotated key then depends on their positions only through the distance.
     cos and sin may have leading axes that broadcast to those of x. Coordinates after the first 2 · pairs are not rotated.
     float16 and bfloat16 are computed in float32.
 

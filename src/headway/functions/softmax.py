@@ -33,7 +33,7 @@ def softmax(x: ArrayT, *, axis: int = -1) -> ArrayT:
 
 
 def log_softmax(x: ArrayT, *, axis: int = -1) -> ArrayT:
-    """Logarithm of softmax, finite even if a probability is too small to represent.
+    """Logarithm of softmax, accurate even if a probability underflows to 0.
 
         x - max x - log Σ exp(x - max x)
 

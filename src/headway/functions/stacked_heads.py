@@ -1,4 +1,4 @@
-"""Multi-head attention as a list of separate heads, and conversion between this form and one projection of all heads."""
+"""Multi-head attention as a list of separate heads, and conversion to and from the weights of multi_head_attention."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def stack_heads(heads: tuple[HeadWeights, ...], output: LinearWeights) -> MultiH
 def unstack_heads(weights: MultiHeadAttentionWeights, num_heads: int) -> tuple[HeadWeights, ...]:
     """Split the weights of multi_head_attention into separate heads: the inverse of stack_heads.
 
-    With grouped heads, the query heads of a group share the key and value weights; each of them gets these weights.
+    With grouped heads, each query head gets the key and value weights of its group.
 
     Shapes
         weights  MultiHeadAttentionWeights(query_norm=None, key_norm=None)

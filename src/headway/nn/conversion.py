@@ -1,4 +1,4 @@
-"""torch.nn's own attention and Transformer as the modules here, and back."""
+"""Conversion between torch.nn's attention and Transformer modules and those of headway.nn."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ AnyModule = TypeVar("AnyModule", bound=torch.nn.Module)
 
 
 def from_torch(module: torch.nn.Module) -> Any:
-    """The module here that computes what a torch.nn module computes, with copies of its numbers.
+    """Convert a torch.nn module to the equivalent headway.nn module, with copies of its parameters.
 
         torch.nn.MultiheadAttention                                MultiHeadAttention
         torch.nn.TransformerEncoderLayer, TransformerEncoder       EncoderLayer, Encoder
         torch.nn.TransformerDecoderLayer, TransformerDecoder       DecoderLayer, Decoder
         torch.nn.Transformer                                       Transformer
 
-    The batch comes first here, whatever batch_first says there; masks say what may be seen, not what is hidden; and a decoder is
-    always causal. torch's dropout after the activation of the feed-forward, which the paper does not have, is left out.
+    The converted module differs in its interface: the batch axis is always first; True in a mask means may attend; a decoder is
+    always causal. torch's dropout after the activation of the feed-forward, which the paper does not have, is omitted.
 
-    Errors   UnsupportedError for another module, an activation other than relu and gelu, extra keys (add_bias_kv, add_zero_attn),
-             or layers that are not alike.
+    Errors   UnsupportedError for any other module, an activation other than relu and gelu, extra keys (add_bias_kv,
+             add_zero_attn), or layers with different options.
     """
     converted = _from_torch(module)
     return _with_state(converted, from_torch_state_dict(module.state_dict()), module)
 
 
 def to_torch(module: Module) -> Any:
-    """The torch.nn module that computes what a module here computes, with copies of its numbers and the batch first.
+    """Convert a headway.nn module to the equivalent torch.nn module with batch_first=True, with copies of its parameters.
 
-    Errors   OptionError for a module that torch.nn does not have: grouped heads, or another activation than relu and gelu.
+    Errors   OptionError for a module without an equivalent: grouped heads, or an activation other than relu and gelu.
     """
     converted = _to_torch(module)
     return _with_state(converted, to_torch_state_dict(module.state_dict()), module)
@@ -57,14 +57,14 @@ def _with_state(module: AnyModule, state: dict[str, torch.Tensor], like: torch.n
 @singledispatch
 def _from_torch(module: torch.nn.Module) -> Module:
     raise UnsupportedError(
-        f"came: a {type(module).__name__}; expected: torch.nn's MultiheadAttention, Transformer, or an encoder or decoder of it"
+        f"got a {type(module).__name__}, expected torch.nn's MultiheadAttention, Transformer, or an encoder or decoder of it"
     )
 
 
 @_from_torch.register
 def _(module: torch.nn.MultiheadAttention) -> Module:
     if module.bias_k is not None or module.add_zero_attn:
-        raise UnsupportedError("came: an attention with add_bias_kv or add_zero_attn; expected: neither")
+        raise UnsupportedError("got an attention with add_bias_kv or add_zero_attn, expected neither")
     return MultiHeadAttention(
         module.embed_dim,
         module.num_heads,
@@ -99,14 +99,14 @@ def _(module: torch.nn.TransformerDecoder) -> Module:
 def _(module: torch.nn.Transformer) -> Module:
     options, decoder = _stack_options(module.encoder), _stack_options(module.decoder)
     if {**options, "num_layers": None} != {**decoder, "num_layers": None}:
-        raise UnsupportedError(f"came: an encoder of {options} and a decoder of {decoder}; expected: the same but for num_layers")
+        raise UnsupportedError(f"got an encoder with {options} and a decoder with {decoder}, expected equal options except num_layers")
     return Transformer(**options, num_decoder_layers=decoder["num_layers"])
 
 
 def _stack_options(module: Any) -> dict[str, Any]:
     options, *others = [_layer_options(layer) for layer in module.layers]
     if any(other != options for other in others):
-        raise UnsupportedError("came: a stack of layers that are not alike; expected: the same options in all; convert them one by one")
+        raise UnsupportedError("got a stack of layers with different options, expected equal options", hint="convert the layers one by one")
     return {**options, "num_layers": len(module.layers), "has_last_norm": module.norm is not None}
 
 
@@ -130,19 +130,20 @@ def _activation_name(activation: Any) -> str:
         return "gelu"
     if isinstance(activation, torch.nn.GELU):
         return "gelu" if activation.approximate == "none" else "gelu_tanh"
-    raise UnsupportedError(f"came: a layer with the activation {activation}; expected: relu or gelu")
+    raise UnsupportedError(f"got a layer with the activation {activation}, expected relu or gelu")
 
 
 @singledispatch
 def _to_torch(module: Module) -> Any:
-    raise OptionError(f"came: a {type(module).__name__}; expected: an attention, a Transformer, or an encoder or decoder of it")
+    raise OptionError(f"got a {type(module).__name__}, expected an attention, a Transformer, or an encoder or decoder of it")
 
 
 @_to_torch.register
 def _(module: Attention) -> torch.nn.Module:
     if module.num_kv_heads != module.num_heads:
         raise OptionError(
-            f"came: {module.num_heads} query heads and {module.num_kv_heads} key heads; expected: as many; torch.nn has no grouped heads"
+            f"got num_heads={module.num_heads} and num_kv_heads={module.num_kv_heads}, expected equal numbers, "
+            "because torch.nn has no grouped heads"
         )
     return torch.nn.MultiheadAttention(
         module.query.in_features,
@@ -189,7 +190,7 @@ def _(module: Transformer) -> torch.nn.Module:
 
 def _torch_options(module: EncoderLayer | DecoderLayer, attention: Attention) -> dict[str, Any]:
     if module.feed_forward.activation not in ("relu", "gelu"):
-        raise OptionError(f"came: activation={module.feed_forward.activation!r}; expected: relu or gelu; torch.nn has no other by name")
+        raise OptionError(f"got activation={module.feed_forward.activation!r}, expected relu or gelu, the activations of torch.nn")
     return {
         "d_model": attention.query.in_features,
         "nhead": attention.num_heads,
@@ -204,7 +205,7 @@ def _torch_options(module: EncoderLayer | DecoderLayer, attention: Attention) ->
 
 
 def _with_rates(layer: Any, rates: DropoutRates) -> Any:
-    """torch has one rate for all places, one of them after the activation; these are set one by one."""
+    """Set the dropout rates of a torch.nn layer: those of the attention weights, and 0 after the activation of the feed-forward."""
     for part in layer.children():
         if isinstance(part, torch.nn.MultiheadAttention):
             part.dropout = rates.attention
