@@ -159,8 +159,8 @@ def test_grouped_heads_share_keys_and_values(name):
         ({"dtype": "int8"}, "dtype='int8'"),
         ({"weights_dtype": "bf16"}, "weights_dtype='bf16', expected float32, float16 or bfloat16"),
         ({"learning_rate": 0.0}, "learning_rate=0.0"),
-        ({"min_learning_rate": -1.0}, "min_learning_rate=-1.0; expected at least 0"),
-        ({"dropout": 1.0}, "dropout=1.0; expected at least 0 and below 1"),
+        ({"min_learning_rate": -1.0}, "min_learning_rate=-1.0, expected at least 0"),
+        ({"dropout": 1.0}, "dropout=1.0, expected at least 0 and below 1"),
         ({"beta2": 1.0}, "beta2=1.0"),
     ],
 )

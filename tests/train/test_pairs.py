@@ -44,7 +44,7 @@ def test_a_line_that_is_no_pair_is_named_by_its_number(tmp_path, line, message):
 def test_files_of_different_lengths(tmp_path):
     (tmp_path / "de").write_text("eins\nzwei\ndrei\n")
     (tmp_path / "en").write_text("one\ntwo\n")
-    with pytest.raises(TrainingError, match=r"de with 3 lines and .*en with 2; expected equal numbers of lines"):
+    with pytest.raises(TrainingError, match=r"de with 3 lines and .*en with 2, expected equal numbers of lines"):
         read_parallel(tmp_path / "de", tmp_path / "en")
 
 

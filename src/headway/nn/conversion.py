@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from functools import singledispatch
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -19,9 +19,44 @@ from headway.nn.torch_names import from_torch_state_dict, to_torch_state_dict
 from headway.nn.transformer import Transformer
 
 AnyModule = TypeVar("AnyModule", bound=torch.nn.Module)
+TorchLayer = TypeVar("TorchLayer", torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer)
 
 
-def from_torch(module: torch.nn.Module) -> Any:
+class LayerOptions(TypedDict):
+    """Options of EncoderLayer and DecoderLayer."""
+
+    hidden_size: int
+    num_heads: int
+    intermediate_size: int
+    is_pre_norm: bool
+    activation: str
+    dropout: DropoutRates
+    eps: float
+    has_bias: bool
+
+
+class StackOptions(LayerOptions):
+    """Options of Encoder, Decoder and Transformer."""
+
+    num_layers: int
+    has_last_norm: bool
+
+
+class TorchLayerOptions(TypedDict):
+    """Options of torch.nn.TransformerEncoderLayer and torch.nn.TransformerDecoderLayer."""
+
+    d_model: int
+    nhead: int
+    dim_feedforward: int
+    dropout: float
+    activation: str
+    layer_norm_eps: float
+    batch_first: bool
+    norm_first: bool
+    bias: bool
+
+
+def from_torch(module: torch.nn.Module) -> Module:
     """Convert a torch.nn module to the equivalent headway.nn module, with copies of its parameters.
 
         torch.nn.MultiheadAttention                                MultiHeadAttention
@@ -39,7 +74,7 @@ def from_torch(module: torch.nn.Module) -> Any:
     return _with_state(converted, from_torch_state_dict(module.state_dict()), module)
 
 
-def to_torch(module: Module) -> Any:
+def to_torch(module: Module) -> torch.nn.Module:
     """Convert a headway.nn module to the equivalent torch.nn module with batch_first=True, with copies of its parameters.
 
     Errors   OptionError for a module without an equivalent: grouped heads, or an activation other than relu and gelu.
@@ -103,14 +138,14 @@ def _(module: torch.nn.Transformer) -> Module:
     return Transformer(**options, num_decoder_layers=decoder["num_layers"])
 
 
-def _stack_options(module: Any) -> dict[str, Any]:
+def _stack_options(module: torch.nn.TransformerEncoder | torch.nn.TransformerDecoder) -> StackOptions:
     options, *others = [_layer_options(layer) for layer in module.layers]
     if any(other != options for other in others):
         raise UnsupportedError("got a stack of layers with different options, expected equal options", hint="convert the layers one by one")
     return {**options, "num_layers": len(module.layers), "has_last_norm": module.norm is not None}
 
 
-def _layer_options(module: Any) -> dict[str, Any]:
+def _layer_options(module: torch.nn.TransformerEncoderLayer | torch.nn.TransformerDecoderLayer) -> LayerOptions:
     return {
         "hidden_size": module.self_attn.embed_dim,
         "num_heads": module.self_attn.num_heads,
@@ -123,7 +158,7 @@ def _layer_options(module: Any) -> dict[str, Any]:
     }
 
 
-def _activation_name(activation: Any) -> str:
+def _activation_name(activation: object) -> str:
     if activation is F.relu or isinstance(activation, torch.nn.ReLU):
         return "relu"
     if activation is F.gelu:
@@ -134,12 +169,12 @@ def _activation_name(activation: Any) -> str:
 
 
 @singledispatch
-def _to_torch(module: Module) -> Any:
+def _to_torch(module: Module) -> torch.nn.Module:
     raise OptionError(f"got a {type(module).__name__}, expected an attention, a Transformer, or an encoder or decoder of it")
 
 
 @_to_torch.register
-def _(module: Attention) -> torch.nn.Module:
+def _attention(module: Attention) -> torch.nn.MultiheadAttention:
     if module.num_kv_heads != module.num_heads:
         raise OptionError(
             f"got num_heads={module.num_heads} and num_kv_heads={module.num_kv_heads}, expected equal numbers, "
@@ -157,26 +192,28 @@ def _(module: Attention) -> torch.nn.Module:
 
 
 @_to_torch.register
-def _(module: EncoderLayer) -> torch.nn.Module:
+def _encoder_layer(module: EncoderLayer) -> torch.nn.TransformerEncoderLayer:
     return _with_rates(torch.nn.TransformerEncoderLayer(**_torch_options(module, module.attention)), module.dropout)
 
 
 @_to_torch.register
-def _(module: DecoderLayer) -> torch.nn.Module:
+def _decoder_layer(module: DecoderLayer) -> torch.nn.TransformerDecoderLayer:
     layer = torch.nn.TransformerDecoderLayer(**_torch_options(module, module.self_attention))
     if module.cross_attention.key.in_features != module.cross_attention.query.in_features:
-        layer.multihead_attn = _to_torch(module.cross_attention)
+        layer.multihead_attn = _attention(module.cross_attention)
     return _with_rates(layer, module.dropout)
 
 
 @_to_torch.register
 def _(module: Encoder) -> torch.nn.Module:
-    return torch.nn.TransformerEncoder(_to_torch(module.layers[0]), len(module.layers), deepcopy(module.norm), enable_nested_tensor=False)
+    return torch.nn.TransformerEncoder(
+        _encoder_layer(module.layers[0]), len(module.layers), deepcopy(module.norm), enable_nested_tensor=False
+    )
 
 
 @_to_torch.register
 def _(module: Decoder) -> torch.nn.Module:
-    return torch.nn.TransformerDecoder(_to_torch(module.layers[0]), len(module.layers), deepcopy(module.norm))
+    return torch.nn.TransformerDecoder(_decoder_layer(module.layers[0]), len(module.layers), deepcopy(module.norm))
 
 
 @_to_torch.register
@@ -188,7 +225,7 @@ def _(module: Transformer) -> torch.nn.Module:
     )
 
 
-def _torch_options(module: EncoderLayer | DecoderLayer, attention: Attention) -> dict[str, Any]:
+def _torch_options(module: EncoderLayer | DecoderLayer, attention: Attention) -> TorchLayerOptions:
     if module.feed_forward.activation not in ("relu", "gelu"):
         raise OptionError(f"got activation={module.feed_forward.activation!r}, expected relu or gelu, the activations of torch.nn")
     return {
@@ -204,7 +241,7 @@ def _torch_options(module: EncoderLayer | DecoderLayer, attention: Attention) ->
     }
 
 
-def _with_rates(layer: Any, rates: DropoutRates) -> Any:
+def _with_rates(layer: TorchLayer, rates: DropoutRates) -> TorchLayer:
     """Set the dropout rates of a torch.nn layer: those of the attention weights, and 0 after the activation of the feed-forward."""
     for part in layer.children():
         if isinstance(part, torch.nn.MultiheadAttention):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -101,7 +102,7 @@ class Encoder(Module):
     ) -> None:
         super().__init__(dropout)
         self.eps = eps
-        self.layers: Any = torch.nn.ModuleList(
+        layers = torch.nn.ModuleList(
             EncoderLayer(
                 hidden_size,
                 num_heads,
@@ -114,6 +115,7 @@ class Encoder(Module):
             )
             for _ in range(num_layers)
         )
+        self.layers = cast("Sequence[EncoderLayer]", layers)
         has_last_norm = is_pre_norm if has_last_norm is None else has_last_norm
         self.norm = torch.nn.LayerNorm(hidden_size, eps, bias=has_bias) if has_last_norm else None
 

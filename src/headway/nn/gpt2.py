@@ -6,8 +6,9 @@ Source   Radford et al. 2019
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -104,9 +105,10 @@ class GPT2(Module):
         self.eps = eps
         self.token_embedding = torch.nn.Parameter(torch.empty(vocab_size, hidden_size))
         self.position_embedding = torch.nn.Parameter(torch.empty(max_seq_len, hidden_size))
-        self.layers: Any = torch.nn.ModuleList(
+        layers = torch.nn.ModuleList(
             GPT2Layer(hidden_size, num_heads, intermediate_size, activation=activation, dropout=dropout, eps=eps) for _ in range(num_layers)
         )
+        self.layers = cast("Sequence[GPT2Layer]", layers)
         self.norm = torch.nn.LayerNorm(hidden_size, eps)
         self.output_head = self.token_embedding if is_tied else torch.nn.Parameter(torch.empty(vocab_size, hidden_size))
         self._initialize()

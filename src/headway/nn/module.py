@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from types import SimpleNamespace
-from typing import Any
 
 import numpy
 import torch
 
-from headway.arrays import is_torch, to_numpy
+from headway.arrays import Array, to_numpy
 from headway.errors import OptionError, ShapeError
 from headway.functions import LinearWeights, NormWeights
 from headway.kernels import operations
@@ -40,11 +39,11 @@ class Module(torch.nn.Module):
         """Operations for forward: with dropout in training mode, without it in eval mode."""
         return self._training_ops if self.training else OPERATIONS
 
-    def weights(self) -> Any:
+    def weights(self) -> object:
         """Return the parameters as the weight tree for the function."""
         raise NotImplementedError
 
-    def load_weights(self, weights: Any) -> None:
+    def load_weights(self, weights: object) -> None:
         """Copy the leaves of a weight tree, of any array library, into the parameters with the same names.
 
         Errors   ShapeError if a leaf is missing, unknown, or of another shape; OptionError if leaves differ that are tied in this
@@ -89,5 +88,5 @@ def _some(paths: Collection[str]) -> str:
     return ", ".join(sorted(paths)[:3]) + (f" and {more} more" if more > 0 else "")
 
 
-def _as_tensor(leaf: Any) -> torch.Tensor:
-    return leaf.detach() if is_torch(leaf) else torch.from_numpy(numpy.array(to_numpy(leaf)))
+def _as_tensor(leaf: Array) -> torch.Tensor:
+    return leaf.detach() if isinstance(leaf, torch.Tensor) else torch.from_numpy(numpy.array(to_numpy(leaf)))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -63,7 +64,8 @@ class StackedHeads(Module):
         check_heads(hidden_size, num_heads, num_heads)
         key_width = hidden_size if key_width is None else key_width
         widths = (hidden_size, key_width, key_width if value_width is None else value_width)
-        self.heads: Any = torch.nn.ModuleList(Head(widths, hidden_size // num_heads, has_bias) for _ in range(num_heads))
+        heads = torch.nn.ModuleList(Head(widths, hidden_size // num_heads, has_bias) for _ in range(num_heads))
+        self.heads = cast("Sequence[Head]", heads)
         self.output = torch.nn.Linear(hidden_size, hidden_size, bias=has_bias)
 
     @classmethod

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 
@@ -49,17 +47,30 @@ class Transformer(Module):
         has_last_norm: bool | None = None,
     ) -> None:
         super().__init__(dropout)
-        options: Any = {
-            "is_pre_norm": is_pre_norm,
-            "activation": activation,
-            "dropout": dropout,
-            "eps": eps,
-            "has_bias": has_bias,
-            "has_last_norm": has_last_norm,
-        }
-        self.encoder = Encoder(hidden_size, num_heads, intermediate_size, num_layers, **options)
-        num_decoder_layers = num_layers if num_decoder_layers is None else num_decoder_layers
-        self.decoder = Decoder(hidden_size, num_heads, intermediate_size, num_decoder_layers, **options)
+        self.encoder = Encoder(
+            hidden_size,
+            num_heads,
+            intermediate_size,
+            num_layers,
+            is_pre_norm=is_pre_norm,
+            activation=activation,
+            dropout=dropout,
+            eps=eps,
+            has_bias=has_bias,
+            has_last_norm=has_last_norm,
+        )
+        self.decoder = Decoder(
+            hidden_size,
+            num_heads,
+            intermediate_size,
+            num_layers if num_decoder_layers is None else num_decoder_layers,
+            is_pre_norm=is_pre_norm,
+            activation=activation,
+            dropout=dropout,
+            eps=eps,
+            has_bias=has_bias,
+            has_last_norm=has_last_norm,
+        )
         for parameter in self.parameters():
             if parameter.ndim > 1:
                 torch.nn.init.xavier_uniform_(parameter)
