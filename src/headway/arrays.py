@@ -1,6 +1,6 @@
-"""What NumPy, PyTorch, JAX and MLX arrays have in common, and the little they do not.
+"""The attributes and helpers that NumPy, PyTorch, JAX and MLX arrays share.
 
-No library is imported here unless the caller's arrays come from it, or its name is asked for.
+Importing this module imports no array library. A library is imported when an argument comes from it, or when a function is given its name.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ import importlib
 import sys
 from functools import lru_cache
 from types import ModuleType, SimpleNamespace
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import array_api_compat
 
 from headway.errors import DtypeError, OptionError
+
+if TYPE_CHECKING:
+    import numpy
+    import typing_extensions
+    from numpy.typing import ArrayLike
 
 
 class Array(Protocol):
@@ -29,7 +34,7 @@ class Array(Protocol):
 
     @property
     def dtype(self) -> Any:
-        """The library's own dtype object; see dtype_name."""
+        """The library's dtype object; dtype_name returns its name."""
 
     def __getitem__(self, index: Any, /) -> Any: ...
     def __len__(self) -> int: ...
@@ -50,8 +55,17 @@ class Array(Protocol):
     def __ge__(self, other: Any, /) -> Any: ...
 
 
+ArrayT = TypeVar("ArrayT", bound=Array)
+"""The array type of an argument that the result shares: a torch.Tensor in gives a torch.Tensor out."""
+
+if TYPE_CHECKING:
+    LikeT = typing_extensions.TypeVar("LikeT", bound=Array, default=numpy.ndarray)
+else:
+    LikeT = TypeVar("LikeT", bound=Array)
+"""The array type of the argument `like`, or numpy.ndarray if it is None."""
+
 Operations: TypeAlias = ModuleType | SimpleNamespace
-"""What a composite function takes as `ops`: the module headway.functions, or a namespace with the same names."""
+"""The type of `ops`: the module headway.functions, or a namespace with the same names."""
 
 ARRAY_LIBRARIES = ("numpy", "torch", "jax", "mlx")
 
@@ -63,13 +77,13 @@ _NAMESPACES = {
 }
 
 _NAMESPACE_OF_TYPES: dict[tuple[type, ...], ModuleType] = {}
-"""What array_namespace found, by the types it was given: asking costs microseconds, and a token asks hundreds of times."""
+"""Results of array_namespace by argument types. A lookup takes microseconds, and each token needs hundreds."""
 
 
 def is_torch(x: Array) -> bool:
-    """Whether the array is a tensor of PyTorch.
+    """Return True if the array is a PyTorch tensor.
 
-    Asked before any question of array_api_compat's: those are cached, and torch.compile warns of a cache.
+    Check this before calling array_api_compat: its functions are cached, and torch.compile warns about caches.
     """
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(x, torch.Tensor)
@@ -81,13 +95,13 @@ def _is_compiling() -> bool:
 
 
 def array_namespace(*arrays: Array | None) -> ModuleType:
-    """The array-API namespace that all given arrays share (None is passed over).
+    """Return the array-API namespace that all given arrays share; None is ignored.
 
-    Errors   DtypeError where something is no array, or two libraries are mixed.
+    Errors   DtypeError if an argument is not an array, or if two libraries are mixed.
     """
     types = tuple(map(type, arrays))
     if _is_compiling() and all(array is None or is_torch(array) for array in arrays):
-        from array_api_compat import torch as namespace  # past the table: torch.compile would compile anew whenever it grows
+        from array_api_compat import torch as namespace  # not from the cache: torch.compile would recompile each time it grows
 
         return namespace
     known = _NAMESPACE_OF_TYPES.get(types)
@@ -96,10 +110,10 @@ def array_namespace(*arrays: Array | None) -> ModuleType:
     try:
         return _NAMESPACE_OF_TYPES.setdefault(types, array_api_compat.array_namespace(*arrays))
     except TypeError:
-        came = " and ".join(sorted({f"{type(array).__module__}.{type(array).__qualname__}" for array in arrays if array is not None}))
+        names = " and ".join(sorted({f"{type(array).__module__}.{type(array).__qualname__}" for array in arrays if array is not None}))
         raise DtypeError(
-            f"came: {came}; expected: arrays of one library (NumPy, PyTorch, JAX or MLX); "
-            "convert them all to the same library first, a list with numpy.asarray(...)"
+            f"got {names}, expected arrays of one library (NumPy, PyTorch, JAX or MLX)",
+            hint="convert all arguments to the same library first; use numpy.asarray(...) for a list",
         ) from None
 
 
@@ -108,21 +122,21 @@ DTYPES = ("float32", "bfloat16", "float16", "float64")
 
 
 def array_library(name: str) -> ModuleType:
-    """The namespace of an array library by its name, imported now.
+    """Import an array library by name and return its namespace.
 
-    Errors   OptionError for an unknown name, or a library that is not installed.
+    Errors   OptionError for an unknown name, or for a library that is not installed.
     """
     if name not in _NAMESPACES:
-        raise OptionError(f"came: array library {name!r}; expected one of {', '.join(ARRAY_LIBRARIES)}")
+        raise OptionError(f"got array library {name!r}, expected one of {', '.join(ARRAY_LIBRARIES)}")
     try:
         return importlib.import_module(_NAMESPACES[name])
     except ImportError as error:
-        raise OptionError(f"the array library {name!r} is not installed ({error}); run: pip install 'headway[{name}]'") from error
+        raise OptionError(f"the array library {name!r} is not installed ({error})", hint=f"run: pip install 'headway[{name}]'") from error
 
 
 def dtype_name(dtype: Any) -> str:
-    """The name that all libraries share: 'float32', 'bfloat16', 'int64', 'bool', …"""
-    if type(dtype).__module__ == "torch":  # past the cache, of which torch.compile would warn
+    """Return the dtype name that all libraries share: 'float32', 'bfloat16', 'int64', 'bool', …"""
+    if type(dtype).__module__ == "torch":  # not from the cache: torch.compile warns about caches
         return str(dtype).rpartition(".")[2]
     return _dtype_name(dtype)
 
@@ -134,22 +148,22 @@ def _dtype_name(dtype: Any) -> str:
 
 
 def is_floating(x: Array) -> bool:
-    """Whether the array holds floating-point numbers, bfloat16 included."""
+    """Return True if the array has a floating-point dtype, bfloat16 included."""
     return dtype_name(x.dtype) in ("float16", "bfloat16", "float32", "float64")
 
 
 def is_boolean(x: Array) -> bool:
-    """Whether the array holds booleans."""
+    """Return True if the array has a boolean dtype."""
     return dtype_name(x.dtype) == "bool"
 
 
 def is_integer(x: Array) -> bool:
-    """Whether the array holds whole numbers (booleans are not)."""
+    """Return True if the array has an integer dtype; bool is not one."""
     return not is_floating(x) and dtype_name(x.dtype).startswith(("int", "uint"))
 
 
 def as_dtype(name: str, namespace: ModuleType) -> Any:
-    """The dtype of that name in that namespace; NumPy's bfloat16 comes from ml_dtypes."""
+    """Return a namespace's dtype by name; NumPy's bfloat16 comes from ml_dtypes."""
     if name == "bfloat16" and namespace.__name__.endswith("numpy") and not namespace.__name__.startswith("jax"):
         import ml_dtypes
 
@@ -160,59 +174,62 @@ def as_dtype(name: str, namespace: ModuleType) -> Any:
 def check_computing(array: str, dtype: str, device: str | None) -> None:
     """Raise OptionError unless this library can compute in this dtype on this device."""
     if dtype not in DTYPES:
-        raise OptionError(f"came: dtype {dtype!r}; expected one of {', '.join(DTYPES)}")
+        raise OptionError(f"got dtype {dtype!r}, expected one of {', '.join(DTYPES)}")
     namespace = array_library(array)
     if array == "jax" and dtype == "float64" and not importlib.import_module("jax").config.jax_enable_x64:
-        raise OptionError("came: dtype 'float64' with jax; expected: JAX with 64 bits switched on; set JAX_ENABLE_X64=1")
+        raise OptionError("got dtype 'float64' with jax, expected JAX with 64-bit types enabled", hint="set JAX_ENABLE_X64=1")
     if device is None:
         return
     if array != "torch":
-        raise OptionError(f"came: device {device!r} with {array}; expected: none; only torch is told its device here")
+        raise OptionError(f"got device {device!r} with {array}, expected a device with torch only", hint="leave the device out")
     try:
         namespace.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:  # torch built without CUDA asserts
+    except (RuntimeError, AssertionError) as error:  # torch built without CUDA raises AssertionError
         reason = str(error).splitlines()[0].partition(". ")[0]
-        raise OptionError(f"came: device {device!r}; expected: one that this torch has ({reason}); leave it out for the CPU") from error
+        raise OptionError(
+            f"got device {device!r}, expected one that this build of torch supports ({reason})", hint="leave the device out to use the CPU"
+        ) from error
 
 
-def cast(x: Array, dtype: Any) -> Array:
-    """The array in another dtype; itself where it has that dtype already."""
+def cast(x: ArrayT, dtype: Any) -> ArrayT:
+    """Convert an array to a dtype; an array that has it already is returned unchanged."""
     if x.dtype == dtype:
         return x
-    return x.to(dtype) if hasattr(x, "to") and not hasattr(x, "astype") else x.astype(dtype)
+    array: Any = x
+    return array.to(dtype) if hasattr(x, "to") and not hasattr(x, "astype") else array.astype(dtype)
 
 
-def as_floating(x: Array) -> Array:
-    """Whole numbers and booleans become float32; floating-point numbers stay as they are."""
+def as_floating(x: ArrayT) -> ArrayT:
+    """Convert integers and booleans to float32; floating-point arrays are returned unchanged."""
     return x if is_floating(x) else cast(x, array_namespace(x).float32)
 
 
-def at_least_float32(x: Array) -> Array:
-    """At least float32: half precision and whole numbers become float32, float64 stays."""
+def at_least_float32(x: ArrayT) -> ArrayT:
+    """Convert half precision, integers and booleans to float32; float32 and float64 are returned unchanged."""
     return x if dtype_name(x.dtype) in ("float32", "float64") else cast(x, array_namespace(x).float32)
 
 
-def as_index(x: Array) -> Array:
-    """Whole numbers in the dtype that the library indexes with: int32 for JAX, where int64 is a switch, int64 for the others."""
+def as_index(x: ArrayT) -> ArrayT:
+    """Convert integers to the dtype that the library indexes with: int32 for JAX, which disables int64 by default, else int64."""
     xp = array_namespace(x)
     return cast(x, xp.int64 if is_torch(x) or not array_api_compat.is_jax_array(x) else xp.int32)
 
 
-def asarray_like(values: Any, like: Array | None) -> Array:
-    """NumPy values as an array of the library, and on the device, of `like`; NumPy itself for None."""
+def asarray_like(values: ArrayLike | range, like: LikeT | None) -> LikeT:
+    """Convert NumPy values to an array of the library and device of `like`; NumPy if None."""
     import numpy
 
-    values = numpy.arange(values.start, values.stop) if isinstance(values, range) else numpy.asarray(values)
+    array: Any = numpy.arange(values.start, values.stop) if isinstance(values, range) else numpy.asarray(values)
     if like is None:
-        return values
+        return array
     namespace = array_namespace(like)
     if is_torch(like):
-        return namespace.asarray(values, device=like.device)
-    return namespace.asarray(values)
+        return namespace.asarray(array, device=like.device)  # type: ignore[attr-defined]
+    return namespace.asarray(array)
 
 
-def from_numpy(values: Any, library: str, device: str | None = None) -> Array:
-    """A NumPy array as an array of another library; torch shares the memory, the others copy.
+def from_numpy(values: numpy.ndarray, library: str, device: str | None = None) -> Any:
+    """Convert a NumPy array to another library's array; torch shares the memory, the others copy it.
 
     Errors   OptionError for an unknown or missing library.
     """
@@ -231,8 +248,8 @@ def from_numpy(values: Any, library: str, device: str | None = None) -> Array:
     return namespace.array(values)
 
 
-def to_numpy(x: Array) -> Any:
-    """Any library's array as a NumPy array, in at least float32 where it is floating."""
+def to_numpy(x: Any) -> numpy.ndarray:
+    """Convert any library's array to NumPy, in at least float32 if it is floating-point."""
     import numpy
 
     if is_floating(x):
@@ -241,7 +258,7 @@ def to_numpy(x: Array) -> Any:
 
 
 def is_traced(x: Array) -> bool:
-    """Whether a compiler is tracing, so that the values cannot be looked at (jax.jit, torch.compile)."""
+    """Return True if a compiler is tracing (jax.jit, torch.compile), so the array's values are not available."""
     if is_torch(x):
         return _is_compiling()
     if array_api_compat.is_jax_array(x):

@@ -1,4 +1,4 @@
-"""Writing files so that a reader sees the old one or the new one, whole: never half of one."""
+"""Atomic file writes: a reader sees the previous file or the complete next one, never a part."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` to write to; renamed to `path` when the block ends well, removed when it does not.
+    """Yield a temporary path in the folder of `path`; rename it to `path` if the block succeeds, remove it if the block raises.
 
-    Errors   OSError as the writing raises it (no permission, no space); what stood at `path` still stands.
+    Errors   OSError if writing fails (no permission, no space); a previous file at `path` is then unchanged.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -20,7 +20,7 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb") as file:
             os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())  # libraries that write by mmap leave a file that only its owner can read
+        temporary.chmod(0o666 & ~_umask())  # libraries that write with mmap create a file that only its owner can read
         os.replace(temporary, path)
     finally:
         with suppress(FileNotFoundError):
@@ -28,13 +28,13 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a text file, whole or not at all."""
+    """Write a UTF-8 text file atomically."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _umask() -> int:
-    """The process's umask, which can only be read by setting it."""
+    """Return the umask of the process, which can only be read by setting it."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

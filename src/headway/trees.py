@@ -1,6 +1,6 @@
 """Weight trees: frozen dataclasses and tuples whose leaves are arrays or None.
 
-A leaf's path is its field names and positions joined by dots, such as `layers.3.attention.query.weight`.
+The path of a leaf is its field names and tuple indices joined by dots, such as `layers.3.attention.query.weight`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Tree = TypeVar("Tree")
 
 
 def map_tree(function: Callable[..., Any], tree: Tree, *others: Any) -> Tree:
-    """The same tree with `function(leaf, *other_leaves)` in place of every leaf; None stays None."""
+    """Return the tree with every leaf replaced by `function(leaf, *other_leaves)`; None stays None."""
     if tree is None:
         return tree
     if isinstance(tree, tuple):
@@ -26,12 +26,12 @@ def map_tree(function: Callable[..., Any], tree: Tree, *others: Any) -> Tree:
 
 
 def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every (path, leaf) of the tree, in order; None is passed over."""
+    """Yield (path, leaf) for every leaf in field order; None is skipped."""
     if tree is None:
         return
     if isinstance(tree, tuple):
-        for position, node in enumerate(tree):
-            yield from leaves(node, f"{path}.{position}" if path else str(position))
+        for index, node in enumerate(tree):
+            yield from leaves(node, f"{path}.{index}" if path else str(index))
     elif dataclasses.is_dataclass(tree):
         for field in dataclasses.fields(tree):
             yield from leaves(getattr(tree, field.name), f"{path}.{field.name}" if path else field.name)
@@ -40,7 +40,7 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def tree_from_leaves(kind: Any, arrays: Mapping[str, Any]) -> Any:
-    """Build a tree of the dataclass `kind` from its leaves by path; fields without a leaf get their default."""
+    """Build a tree of the dataclass `kind` from its leaves by path; a field without a leaf gets its default."""
     nested: dict[str, Any] = {}
     for path, array in arrays.items():
         *parents, last = path.split(".")
@@ -54,7 +54,7 @@ def tree_from_leaves(kind: Any, arrays: Mapping[str, Any]) -> Any:
 def _build(kind: Any, node: Any) -> Any:
     options = [option for option in typing.get_args(kind) if option is not type(None)]
     if typing.get_origin(kind) is tuple:
-        return tuple(_build(options[0], node[str(position)]) for position in range(len(node)))
+        return tuple(_build(options[0], node[str(index)]) for index in range(len(node)))
     if options:  # X | None, or X | Y of which one has the fields
         return _build(next(option for option in options if _fits(option, node)), node)
     if not dataclasses.is_dataclass(kind):
@@ -65,5 +65,5 @@ def _build(kind: Any, node: Any) -> Any:
 
 
 def _fits(kind: Any, node: Any) -> bool:
-    """Whether a node has a place for each of its leaves in this kind of dataclass; anything else fits anything."""
+    """Return True if the dataclass has a field for each of the node's names; a class that is no dataclass fits any node."""
     return not dataclasses.is_dataclass(kind) or set(node) <= {field.name for field in dataclasses.fields(kind)}

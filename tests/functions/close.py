@@ -17,10 +17,10 @@ TOLERANCE = {
 }
 
 
-def assert_close(came: Any, expected: Any, dtype: str | None = None) -> None:
-    """Same shape, and values as near as the dtype (that of what came, by default) allows."""
-    relative, absolute = TOLERANCE[dtype or dtype_name(came.dtype)]
-    came, expected = to_numpy(came), expected if isinstance(expected, (float, int, list)) else to_numpy(expected)
-    assert np.shape(came) == np.shape(expected), f"{np.shape(came)} is not {np.shape(expected)}"
+def assert_close(actual: Any, expected: Any, dtype: str | None = None) -> None:
+    """Assert equal shapes and values within the tolerance of the dtype (that of `actual` by default)."""
+    relative, absolute = TOLERANCE[dtype or dtype_name(actual.dtype)]
+    actual, expected = to_numpy(actual), expected if isinstance(expected, (float, int, list)) else to_numpy(expected)
+    assert np.shape(actual) == np.shape(expected), f"{np.shape(actual)} is not {np.shape(expected)}"
     largest = np.max(np.abs(expected), where=np.isfinite(expected), initial=1.0)
-    np.testing.assert_allclose(came, expected, rtol=relative, atol=absolute * largest)
+    np.testing.assert_allclose(actual, expected, rtol=relative, atol=absolute * largest)

@@ -58,7 +58,7 @@ SCALARS: dict[str, Any] = {
     "learning_rate": 0.1,
     "step": 3,
     "is_pre_norm": False,
-    "part": lambda x: x,
+    "sublayer": lambda x: x,
     "gradient": lambda x: x,
 }
 
@@ -211,25 +211,25 @@ class Builder:
         scale = shape[-1] ** -0.5 if name == "weight" and len(shape) == 2 else 0.5  # a linear map that keeps the size of what goes in
         return np.asarray(self.random.standard_normal(shape) * scale)
 
-    def compare(self, where: str, line: Line, came: Any) -> None:
-        """Fail unless what came has the shapes and the kinds that the line promises."""
+    def compare(self, where: str, line: Line, actual: Any) -> None:
+        """Fail unless the result has the shapes and the kinds that the line promises."""
         if _is_several_arrays(line.what):
-            assert isinstance(came, tuple), f"{where} returns {type(came)}; documented: a tuple"
-            assert len(came) == len(line.what.elts), f"{where} returns {len(came)} arrays; documented: {len(line.what.elts)}"
-            for part, array in zip(line.what.elts, came, strict=True):
+            assert isinstance(actual, tuple), f"{where} returns {type(actual)}; documented: a tuple"
+            assert len(actual) == len(line.what.elts), f"{where} returns {len(actual)} arrays; documented: {len(line.what.elts)}"
+            for part, array in zip(line.what.elts, actual, strict=True):
                 self._compare_array(where, part, line.marks, array)
         elif _is_array(line.what):
-            self._compare_array(where, line.what, line.marks, came)
+            self._compare_array(where, line.what, line.marks, actual)
         else:
             documented = map_tree(lambda leaf: tuple(leaf.shape), self.build(line))
-            assert type(came) is type(documented), f"{where} returns {type(came)}; documented: {ast.unparse(line.what)}"
-            assert _leaf_shapes(came) == _leaf_shapes(self.build(line)), f"{where}: documented {ast.unparse(line.what)}"
+            assert type(actual) is type(documented), f"{where} returns {type(actual)}; documented: {ast.unparse(line.what)}"
+            assert _leaf_shapes(actual) == _leaf_shapes(self.build(line)), f"{where}: documented {ast.unparse(line.what)}"
 
-    def _compare_array(self, where: str, what: ast.expr, marks: tuple[str, ...], came: Any) -> None:
+    def _compare_array(self, where: str, what: ast.expr, marks: tuple[str, ...], actual: Any) -> None:
         documented = self.shape(what)
-        assert tuple(came.shape) == documented, f"{where} returns {tuple(came.shape)}; documented: {ast.unparse(what)} = {documented}"
+        assert tuple(actual.shape) == documented, f"{where} returns {tuple(actual.shape)}; documented: {ast.unparse(what)} = {documented}"
         is_kind = is_integer if "integer" in marks else is_boolean if "boolean" in marks else is_floating
-        assert is_kind(came), f"{where} returns dtype {came.dtype}; documented: {' '.join(marks) or 'floating'}"
+        assert is_kind(actual), f"{where} returns dtype {actual.dtype}; documented: {' '.join(marks) or 'floating'}"
 
 
 def weight_class(what: ast.expr) -> type:
@@ -281,10 +281,10 @@ class Call:
 
     def check(self) -> None:
         """Call, and fail unless the docstring told the truth."""
-        came = self.run()
+        actual = self.run()
         if self.block.returned is not None:
             shapes = {name: value.shape for name, value in self.arguments.items() if hasattr(value, "shape")}
-            self.builder.compare(f"{self.function.__qualname__}({shapes})", self.block.returned, came)
+            self.builder.compare(f"{self.function.__qualname__}({shapes})", self.block.returned, actual)
 
 
 def call_by_docstring(

@@ -91,12 +91,12 @@ def test_numpys_error_function_in_float32_is_the_exact_one_or_its_neighbour():
     exponents = np.array([sign * 2.0**power for sign in (-1, 1) for power in range(-149, 128)])
     x = np.concatenate([exponents, np.linspace(-6, 6, 120_001), [0.0, -0.0, np.inf, -np.inf]]).astype(np.float32)
     exact = np.array([math.erf(value) for value in x]).astype(np.float32)
-    came = _erf_numpy(x)
-    assert came.dtype == np.float32
-    assert (np.abs(came - exact) <= np.spacing(np.abs(exact))).all()
-    assert np.mean(came == exact) > 0.97
-    assert (np.abs(came) <= 1).all()
-    assert np.array_equal(np.signbit(came), np.signbit(x))
+    actual = _erf_numpy(x)
+    assert actual.dtype == np.float32
+    assert (np.abs(actual - exact) <= np.spacing(np.abs(exact))).all()
+    assert np.mean(actual == exact) > 0.97
+    assert (np.abs(actual) <= 1).all()
+    assert np.array_equal(np.signbit(actual), np.signbit(x))
 
 
 def test_numpys_error_function_in_float64_is_maths_own():

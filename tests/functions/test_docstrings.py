@@ -23,7 +23,7 @@ WEIGHTS = {name: value for name, value in CLASSES.items() if name.endswith("Weig
 DOCUMENTED = {name: value for name, value in FUNCTIONS.items() if shapes.parse(value)}
 
 # Public by name in its own file, because two files need it, but no part of the transformer.
-SHARED_CHECKS = {"check_rate", "check_token_ids", "num_kv_heads_of"}
+SHARED_CHECKS = {"check_rate", "check_sizes", "check_token_ids", "num_kv_heads_of"}
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,11 @@ def test_a_function_documents_every_array_it_takes_and_returns(name):
     signature = inspect.signature(function)
     annotations = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
     in_library_of = {"like"}  # says only which library the result belongs to
-    arrays = {n for n, kind in annotations.items() if re.search(r"^Array\b|Weights\b", kind) and n not in in_library_of}
+    arrays = {n for n, kind in annotations.items() if re.search(r"^ArrayT?\b|^LikeT\b|Weights\b", kind) and n not in in_library_of}
     block = shapes.parse(function)
     documented = {line.name for line in block.arguments} if block else set()
     assert arrays == documented
-    returns_arrays = bool(re.search(r"\bArray\b|Weights\b", signature.return_annotation))
+    returns_arrays = bool(re.search(r"\b(Array|ArrayT|LikeT)\b|Weights\b", signature.return_annotation))
     assert returns_arrays == (block is not None and block.returned is not None)
 
 
@@ -111,7 +111,7 @@ def test_a_docstring_begins_with_one_sentence_on_one_line(name):
 def test_a_docstring_names_every_scalar_it_takes_unless_a_shape_does(name):
     function = FUNCTIONS[name]
     text = inspect.getdoc(function).replace("Shapes", "")
-    explained = {"ops"} | ({"is_pre_norm", "eps", "part"} if name == "residual" else set())  # its two equations are their meaning
+    explained = {"ops"} | ({"is_pre_norm", "eps", "sublayer"} if name == "residual" else set())  # its two equations are their meaning
     for parameter in inspect.signature(function).parameters:
         assert parameter in explained or re.search(rf"\b{parameter}\b", text), parameter
 

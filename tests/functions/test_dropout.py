@@ -43,10 +43,10 @@ def test_draws_of_half_precision_are_compared_as_they_are():
 
 @pytest.mark.parametrize("rate", [-0.1, 1.0, 1.5, float("nan")])
 def test_a_rate_outside_its_range_is_an_error(rate):
-    with pytest.raises(OptionError, match=f"came: rate={rate}; expected: at least 0 and below 1"):
+    with pytest.raises(OptionError, match=f"got rate={rate}, expected at least 0 and below 1"):
         dropout(np.ones(3), np.zeros(3), rate=rate)
 
 
 def test_draws_of_another_shape_are_an_error_even_where_they_would_broadcast():
-    with pytest.raises(ShapeError, match=r"came: x \(2, 3\) and random \(3,\); expected: one draw per number, \(2, 3\)"):
+    with pytest.raises(ShapeError, match=r"got x \(2, 3\) and random \(3,\), expected equal shapes"):
         dropout(np.ones((2, 3)), np.zeros(3), rate=0.5)

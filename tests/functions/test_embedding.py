@@ -36,7 +36,7 @@ def test_token_ids_may_be_any_whole_numbers(library, dtype):
     assert np.asarray(embed(token_ids, from_numpy(TABLE, library)))[:, 0].tolist() == [30.0, 10.0]
 
 
-@pytest.mark.parametrize(("token_id", "said"), [(7, "token id 7; expected: 0 to 6"), (-1, "token id -1; expected: 0 to 6")])
+@pytest.mark.parametrize(("token_id", "said"), [(7, "token id 7, expected 0 to 6"), (-1, "token id -1, expected 0 to 6")])
 def test_a_token_id_outside_the_table_is_named(token_id, said):
     with pytest.raises(TokenIdError, match=said):
         embed(np.array([0, token_id]), TABLE)
@@ -44,7 +44,7 @@ def test_a_token_id_outside_the_table_is_named(token_id, said):
 
 @pytest.mark.parametrize("token_ids", [np.array([1.0]), np.array([True])])
 def test_ids_that_are_no_whole_numbers_are_an_error(token_ids):
-    with pytest.raises(DtypeError, match=f"dtype {token_ids.dtype}; expected: whole numbers"):
+    with pytest.raises(DtypeError, match=f"dtype {token_ids.dtype}, expected integers"):
         embed(token_ids, TABLE)
 
 

@@ -89,7 +89,7 @@ def test_a_residual_goes_around_the_part_and_the_norm_stands_where_it_is_asked_f
 
 def test_weights_that_do_not_fit_say_so():
     weights = oracles.encoder_layer_weights(torch_layer())
-    with pytest.raises(ShapeError, match=r"came: x \(2, 7, 14\) and weight \(15, 15\)"):
+    with pytest.raises(ShapeError, match=r"got x \(2, 7, 14\) and weight \(15, 15\)"):
         encoder_layer(X[..., 1:], weights, num_heads=NUM_HEADS)
-    with pytest.raises(ShapeError, match=r"a norm's weight or bias \(14,\); expected: \(15,\)"):
+    with pytest.raises(ShapeError, match=r"a weight or bias \(14,\), expected a weight and bias \(15,\)"):
         encoder_layer(X, dataclasses.replace(weights, attention_norm=NormWeights(np.ones(14))), num_heads=NUM_HEADS)

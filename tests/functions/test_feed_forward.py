@@ -65,5 +65,5 @@ def test_every_position_is_worked_on_alone(function_and_weights):
 
 
 def test_weights_of_the_wrong_width_are_an_error():
-    with pytest.raises(ShapeError, match=r"came: x \(2, 5, 13\) and weight \(13, 7\)"):
+    with pytest.raises(ShapeError, match=r"got x \(2, 5, 13\) and weight \(13, 7\)"):
         feed_forward(X, FeedForwardWeights(UP, UP))

@@ -39,7 +39,7 @@ def test_a_cache_that_is_full_says_how_much_room_there_is():
     _, key, value = operands()
     cache = KVCache.empty((NUM_KV_HEADS, 13, HEAD_DIM), key)
     cache.append(key, value)
-    with pytest.raises(ShapeError, match="came: 11 positions after 11; expected: at most 13 in all; make a longer cache"):
+    with pytest.raises(ShapeError, match=r"(?s)got 11 positions after 11, expected at most 13 in total.*larger max_seq_len"):
         cache.append(key, value)
     assert cache.length == SEQ_LEN  # nothing was written
 
@@ -125,5 +125,11 @@ def test_rows_that_are_taken_keep_library_and_dtype(library, dtype):
 @pytest.mark.parametrize("rows", [[], [2], [0, -1]])
 def test_a_row_that_is_not_there_cannot_be_taken(rows):
     cache = KVCache.empty((2, 7, 5), np.zeros(1))
-    with pytest.raises(ShapeError, match="came: rows .*; expected: one or more, each from 0 to 1"):
+    with pytest.raises(ShapeError, match="got rows .*, expected at least one, each from 0 to 1"):
         cache.take(rows)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, -1, 4)])
+def test_a_cache_of_an_impossible_shape_is_an_error(shape):
+    with pytest.raises(ShapeError, match=r"got shape \(.*\), expected \(..., num_kv_heads, max_seq_len, head_dim\)"):
+        KVCache.empty(shape, like=np.zeros(1))

@@ -79,21 +79,21 @@ def test_one_row_without_leading_axes_is_a_loss_too():
 
 @pytest.mark.parametrize("shape", [(2,), (5, 2), (2, 5, 7), (2, 5, 1)])
 def test_targets_of_another_shape_are_an_error(shape):
-    with pytest.raises(ShapeError, match=r"came: logits \(2, 5, 7\) and targets \(.*\); expected: targets \(2, 5\), one per row"):
+    with pytest.raises(ShapeError, match=r"got logits \(2, 5, 7\) and targets \(.*\), expected targets \(2, 5\), one per row"):
         cross_entropy(LOGITS, np.zeros(shape, int))
 
 
 @pytest.mark.parametrize("target", [7, -1, -100])
 def test_a_target_outside_the_vocabulary_is_named(target):
-    with pytest.raises(TokenIdError, match=f"came: token id {target}; expected: 0 to 6"):
+    with pytest.raises(TokenIdError, match=f"got token id {target}, expected 0 to 6"):
         cross_entropy(LOGITS[0, :1], np.array([target]))
 
 
 def test_an_ignored_target_hides_no_other_wrong_one():
-    with pytest.raises(TokenIdError, match="came: token id -1; expected: 0 to 6"):
+    with pytest.raises(TokenIdError, match="got token id -1, expected 0 to 6"):
         cross_entropy(LOGITS[0, :2], np.array([-100, -1]), ignored=-100)
 
 
 def test_targets_that_are_no_whole_numbers_are_an_error():
-    with pytest.raises(DtypeError, match="dtype float64; expected: whole numbers"):
+    with pytest.raises(DtypeError, match="dtype float64, expected integers"):
         cross_entropy(LOGITS, TARGETS.astype(float))

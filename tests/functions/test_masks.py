@@ -62,7 +62,7 @@ def test_a_window_as_long_as_the_keys_is_causal():
 
 @pytest.mark.parametrize("window", [0, -1])
 def test_a_window_below_one_is_an_error(window):
-    with pytest.raises(OptionError, match=f"came: window={window}; expected: at least 1.*causal_mask"):
+    with pytest.raises(OptionError, match=f"(?s)got window={window}, expected at least 1.*causal_mask"):
         sliding_window_mask(3, window=window)
 
 
@@ -106,16 +106,30 @@ def test_a_mask_of_zeros_and_minus_infinity_is_the_boolean_mask():
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8])
 def test_a_mask_of_whole_numbers_is_an_error_that_names_both_readings(dtype):
-    with pytest.raises(DtypeError, match=rf"came: a mask of dtype {np.dtype(dtype)}; expected: boolean.*pass mask != 0; .*pass mask == 0"):
+    with pytest.raises(DtypeError, match=rf"(?s)got a mask of dtype {np.dtype(dtype)}, expected boolean.*pass mask != 0; .*pass mask == 0"):
         apply_mask(np.zeros((3, 5)), np.ones((3, 5), dtype))
 
 
 @pytest.mark.parametrize("shape", [(5, 3), (2, 3, 5), (4, 5), (0, 5)])
 def test_a_mask_that_does_not_broadcast_to_the_scores_is_an_error(shape):
-    with pytest.raises(ShapeError, match=r"came: a mask \(.*\) for scores \(3, 5\); expected: a shape that broadcasts"):
+    with pytest.raises(ShapeError, match=r"got a mask \(.*\) for scores \(3, 5\), expected a shape that broadcasts"):
         apply_mask(np.zeros((3, 5)), np.ones(shape, bool))
 
 
 @pytest.mark.parametrize("shape", [(), (5,), (1, 5), (3, 1), (2, 1, 3, 5)])
 def test_a_mask_may_be_anything_that_broadcasts(shape):
     assert (apply_mask(np.zeros((2, 7, 3, 5)), np.zeros(shape, bool)) == -np.inf).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: causal_mask(-1), "got query_len=-1, expected at least 0"),
+        (lambda: causal_mask(2, -1), "got key_len=-1, expected at least 0"),
+        (lambda: sliding_window_mask(-3, window=2), "got query_len=-3, expected at least 0"),
+        (lambda: padding_mask(np.array([1]), -2), "got seq_len=-2, expected at least 0"),
+    ],
+)
+def test_a_negative_length_is_an_error(call, message):
+    with pytest.raises(ShapeError, match=message):
+        call()

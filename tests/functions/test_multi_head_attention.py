@@ -80,7 +80,7 @@ def test_merging_undoes_splitting(leading):
 
 @pytest.mark.parametrize("num_heads", [4, 7, 0, -1])
 def test_a_width_that_is_no_multiple_of_the_heads_is_an_error(num_heads):
-    with pytest.raises(ShapeError, match=rf"came: x \(5, 6\) and num_heads={num_heads}; expected: a width that is a multiple"):
+    with pytest.raises(ShapeError, match=rf"got x \(5, 6\) and num_heads={num_heads}, expected a last axis that is a multiple"):
         split_heads(np.ones((5, 6)), num_heads)
 
 
@@ -196,19 +196,19 @@ def test_scale_and_soft_cap_reach_attention():
 
 
 def test_a_number_of_heads_that_does_not_fit_the_weights_is_an_error():
-    with pytest.raises(ShapeError, match=r"num_heads=5; expected: a width that is a multiple"):
+    with pytest.raises(ShapeError, match=r"num_heads=5, expected a last axis that is a multiple"):
         multi_head_attention(QUERY, KEY, VALUE, attention_weights(), num_heads=5)
-    with pytest.raises(ShapeError, match=r"key weight \(12, 13\) with head_dim 8 .* check num_heads"):
+    with pytest.raises(ShapeError, match=r"(?s)key weight \(12, 13\) with head_dim 8 .*check num_heads"):
         multi_head_attention(QUERY, KEY, VALUE, attention_weights(), num_heads=3)
 
 
 def test_key_heads_that_do_not_divide_the_query_heads_are_an_error():
-    with pytest.raises(ShapeError, match="with 5 heads and key .* with 3; expected: num_heads a multiple of num_kv_heads"):
+    with pytest.raises(ShapeError, match="with 5 heads and key .* with 3, expected num_heads to be a multiple of num_kv_heads"):
         multi_head_attention(QUERY, KEY, VALUE, attention_weights(num_heads=5, num_kv_heads=3), num_heads=5)
 
 
 def test_an_input_of_the_wrong_width_is_an_error():
-    with pytest.raises(ShapeError, match=r"came: x \(2, 7, 17\) and weight \(12, 13\)"):
+    with pytest.raises(ShapeError, match=r"got x \(2, 7, 17\) and weight \(12, 13\)"):
         multi_head_attention(QUERY, VALUE, VALUE, attention_weights(), num_heads=6)
 
 
@@ -222,7 +222,7 @@ def test_keys_and_values_projected_before_give_the_same(has_norm):
 
 
 def test_unstacking_weights_that_hold_norms_is_an_error():
-    with pytest.raises(OptionError, match="came: weights with query_norm or key_norm; expected: none"):
+    with pytest.raises(OptionError, match="got weights with query_norm or key_norm, expected weights without them"):
         unstack_heads(attention_weights(has_norm=True), 6)
     with pytest.raises(OptionError, match="query_norm or key_norm"):
         unstack_heads(dataclasses.replace(attention_weights(), key_norm=NormWeights(np.ones(HEAD_DIM))), 6)
@@ -231,11 +231,27 @@ def test_unstacking_weights_that_hold_norms_is_an_error():
 @pytest.mark.parametrize(
     ("num_heads", "num_kv_heads", "asked", "said"),
     [
-        pytest.param(6, 3, 5, r"query weight \(24, 11\) and num_heads=5; expected: rows that divide", id="rows_do_not_divide"),
-        pytest.param(6, 3, 3, r"key weight \(12, 13\) with head_dim 8 .*; expected: key rows", id="key_rows_do_not_divide"),
-        pytest.param(5, 3, 5, "5 query heads and 3 key heads of 4; expected: num_heads a multiple", id="groups_do_not_divide"),
-        pytest.param(2, 6, 2, "2 query heads and 6 key heads of 4; expected: num_heads a multiple", id="more_key_heads_than_heads"),
-        pytest.param(6, 3, 0, r"num_heads=0; expected: rows that divide", id="no_heads"),
+        pytest.param(
+            6,
+            3,
+            5,
+            r"query weight \(24, 11\) and num_heads=5, expected a number of rows that is a multiple of num_heads",
+            id="rows_do_not_divide",
+        ),
+        pytest.param(
+            6,
+            3,
+            3,
+            r"key weight \(12, 13\) with head_dim 8 .*, expected a number of rows that is a multiple of head_dim",
+            id="key_rows_do_not_divide",
+        ),
+        pytest.param(
+            5, 3, 5, "num_heads=5 and num_kv_heads=3 with head_dim 4, expected num_heads to be a multiple", id="groups_do_not_divide"
+        ),
+        pytest.param(
+            2, 6, 2, "num_heads=2 and num_kv_heads=6 with head_dim 4, expected num_heads to be a multiple", id="more_key_heads_than_heads"
+        ),
+        pytest.param(6, 3, 0, r"num_heads=0, expected a number of rows that is a multiple of num_heads", id="no_heads"),
     ],
 )
 def test_unstacking_into_heads_that_do_not_divide_is_an_error(num_heads, num_kv_heads, asked, said):
@@ -245,7 +261,7 @@ def test_unstacking_into_heads_that_do_not_divide_is_an_error(num_heads, num_kv_
 
 def test_stacking_heads_of_which_only_some_have_a_bias_is_an_error():
     heads = (*single_heads(2), *single_heads(1, has_bias=False))
-    with pytest.raises(ShapeError, match="came: 2 of 3 heads with a bias; expected: all or none"):
+    with pytest.raises(ShapeError, match="got 2 of 3 heads with a bias, expected all or none"):
         stack_heads(heads, linear_weights(OUTPUT_WIDTH, 3 * HEAD_DIM))
 
 

@@ -105,10 +105,10 @@ def test_layer_norm_of_a_constant_far_from_zero_is_zero_despite_cancellation():
 @pytest.mark.parametrize("width", [1, 5, 8])
 @pytest.mark.parametrize("norm", [layer_norm, rms_norm])
 def test_a_weight_of_another_width_is_an_error_even_where_it_would_broadcast(norm, width):
-    with pytest.raises(ShapeError, match=rf"x \(2, 5, 7\) and a norm's weight or bias \({width},\); expected: \(7,\)"):
+    with pytest.raises(ShapeError, match=rf"x \(2, 5, 7\) and a weight or bias \({width},\), expected a weight and bias \(7,\)"):
         norm(X, np.ones(width))
 
 
 def test_a_bias_of_another_width_is_an_error():
-    with pytest.raises(ShapeError, match=r"weight or bias \(5,\); expected: \(7,\)"):
+    with pytest.raises(ShapeError, match=r"weight or bias \(5,\), expected a weight and bias \(7,\)"):
         layer_norm(X, np.ones(7), np.ones(5))

@@ -77,32 +77,34 @@ def test_a_long_but_finite_gradient_is_no_divergence():
 
 def test_too_long_steps_diverge_and_the_message_says_what_to_do():
     with (
-        pytest.raises(DivergenceError, match=r"came: a gradient of length inf .*after \d+ steps; expected: .*learning_rate below 3"),
+        pytest.raises(
+            DivergenceError, match=r"(?s)got a gradient with norm inf .*after \d+ steps, expected finite norms.*learning_rate below 3"
+        ),
         np.errstate(all="ignore"),
     ):
         gradient_descent(lambda x: 2 * x, np.array([1.0]), learning_rate=3.0, max_steps=2000)
 
 
 def test_a_gradient_of_nan_is_a_divergence():
-    with pytest.raises(DivergenceError, match="a gradient of length nan .*after 0 steps"):
+    with pytest.raises(DivergenceError, match="a gradient with norm nan .*after 0 steps"):
         gradient_descent(lambda x: x * np.nan, np.array([1.0]), learning_rate=0.1)
 
 
 @pytest.mark.parametrize("slope", [1e308, 1.0], ids=["a_step_too_long", "a_step_from_the_largest_number"])
 def test_a_point_that_leaves_the_finite_numbers_is_a_divergence_even_where_the_gradient_stays(slope):
-    with pytest.raises(DivergenceError, match="a point of length inf"), np.errstate(all="ignore"):
+    with pytest.raises(DivergenceError, match="a point with norm inf"), np.errstate(all="ignore"):
         gradient_descent(lambda x: np.full_like(x, slope), np.array([-1.5e308]), learning_rate=1e308 / slope, max_steps=5)
 
 
 @pytest.mark.parametrize("learning_rate", [0.0, -1.0, float("nan")])
 def test_a_learning_rate_not_above_zero_is_an_error(learning_rate):
-    with pytest.raises(OptionError, match=f"came: learning_rate={learning_rate}.*expected: learning_rate above 0"):
+    with pytest.raises(OptionError, match=f"got learning_rate={learning_rate}.*expected learning_rate above 0"):
         gradient_descent(lambda x: x, np.ones(2), learning_rate=learning_rate)
 
 
 @pytest.mark.parametrize("options", [{"tolerance": -1.0}, {"tolerance": float("nan")}, {"max_steps": -1}])
 def test_a_tolerance_or_a_number_of_steps_below_zero_is_an_error(options):
-    with pytest.raises(OptionError, match="tolerance and max_steps not below 0"):
+    with pytest.raises(OptionError, match="tolerance and max_steps at least 0"):
         gradient_descent(lambda x: x, np.ones(2), learning_rate=0.1, **options)
 
 
@@ -172,11 +174,11 @@ def test_small_squares_survive_half_precision():
 
 
 def test_moments_of_another_shape_are_an_error():
-    with pytest.raises(ShapeError, match=r"came: point \(2,\), gradient \(2,\), moments \(3,\) and \(3,\); expected: one shape"):
+    with pytest.raises(ShapeError, match=r"got point \(2,\), gradient \(2,\), moments \(3,\) and \(3,\), expected equal shapes"):
         adam_step(np.ones(2), np.ones(2), (np.ones(3), np.ones(3)), step=2)
 
 
 @pytest.mark.parametrize("options", [{"step": 0}, {"learning_rate": 0.0}, {"eps": 0.0}, {"betas": (1.0, 0.999)}, {"betas": (0.9, -0.1)}])
 def test_options_of_adam_out_of_range_are_an_error(options):
-    with pytest.raises(OptionError, match="expected: a step from 1, learning_rate and eps above 0, betas from 0 to below 1"):
+    with pytest.raises(OptionError, match=r"expected step at least 1, learning_rate and eps above 0, betas in \[0, 1\)"):
         adam_step(np.ones(2), np.ones(2), **{"step": 1} | options)

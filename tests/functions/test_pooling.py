@@ -68,26 +68,26 @@ def test_a_text_of_one_token_is_that_token_by_every_pool(hidden):
 @every_pool
 @pytest.mark.parametrize("mask", [np.array([True] * 5 + [False] * 5).reshape(2, 5), np.zeros((2, 5), bool)])
 def test_a_text_of_which_nothing_counts_is_an_error(pool, mask):
-    with pytest.raises(OptionError, match="came: a text of which the mask shows no token; expected: at least one"):
+    with pytest.raises(OptionError, match="got a mask with a text without tokens, expected at least one token per text"):
         pool(np.ones((2, 5, 3)), mask)
 
 
 @every_pool
 def test_a_text_without_tokens_is_an_error(pool):
-    with pytest.raises(OptionError, match="no token"):
+    with pytest.raises(OptionError, match="a text without tokens"):
         pool(np.ones((2, 0, 3)))
 
 
 @every_pool
 def test_a_mask_of_whole_numbers_is_an_error_that_names_the_remedy(pool, hidden):
-    with pytest.raises(DtypeError, match="int64; expected: boolean, .*mask != 0"):
+    with pytest.raises(DtypeError, match="(?s)int64, expected boolean, .*mask != 0"):
         pool(hidden, MASK.astype(np.int64))
 
 
 @every_pool
 @pytest.mark.parametrize("shape", [(5,), (4, 1), (4, 5, 1), (5, 4)])
 def test_a_mask_of_another_shape_is_an_error(pool, hidden, shape):
-    with pytest.raises(ShapeError, match=r"hidden \(4, 5, 3\) and a mask .*; expected: a mask \(4, 5\)"):
+    with pytest.raises(ShapeError, match=r"hidden \(4, 5, 3\) and a mask .*, expected a mask \(4, 5\)"):
         pool(hidden, np.ones(shape, bool))
 
 

@@ -70,7 +70,7 @@ def test_the_bias_depends_on_the_distance_alone():
 
 @pytest.mark.parametrize("options", [{"num_buckets": 1}, {"num_buckets": 32, "max_distance": 8}])
 def test_buckets_that_cannot_tell_distances_apart_are_an_error(options):
-    with pytest.raises(OptionError, match="came: num_buckets=.*; expected: at least 2 buckets, and a max_distance above"):
+    with pytest.raises(OptionError, match="got num_buckets=.*, expected at least 2 buckets and a max_distance above"):
         relative_position_buckets(2, 3, **options)
 
 
@@ -127,12 +127,12 @@ def test_learned_positions_are_rows_of_the_table():
 
 
 def test_more_positions_than_rows_are_an_error():
-    with pytest.raises(ShapeError, match="came: 5 positions; expected: at most 3, the rows of the table; shorten"):
+    with pytest.raises(ShapeError, match="(?s)got 5 positions, expected at most 3, the number of rows of the table.*shorten"):
         learned_positions(np.arange(5), np.zeros((3, 2)))
 
 
 def test_a_position_outside_the_table_is_named():
-    with pytest.raises(TokenIdError, match="came: token id 3; expected: 0 to 2"):
+    with pytest.raises(TokenIdError, match="got token id 3, expected 0 to 2"):
         learned_positions(np.array([1, 3]), np.zeros((3, 2)))
 
 
@@ -199,7 +199,7 @@ def test_positions_per_sequence_need_an_axis_for_the_heads():
     for row in range(BATCH):
         assert_close(turned[row], rotary(X[row], *angles(positions[row])))
     with pytest.raises(
-        OptionError, match=r"x \(2, 3, 5, 14\) and cos \(2, 5, 7\); expected: an axis for the heads.*pass positions\[:, None\]"
+        OptionError, match=r"(?s)x \(2, 3, 5, 14\) and cos \(2, 5, 7\), expected cos and sin with a head axis.*pass positions\[:, None\]"
     ):
         rotary(X, *angles(positions))
 
@@ -230,7 +230,7 @@ def test_turning_keeps_the_dtype_and_turns_in_float32(dtype):
 
 
 def test_an_odd_head_dim_is_an_error():
-    with pytest.raises(ShapeError, match="came: head_dim=7; expected: an even number"):
+    with pytest.raises(ShapeError, match="got head_dim=7, expected an even number"):
         rotary_frequencies(7)
 
 
@@ -241,13 +241,13 @@ def test_an_odd_head_dim_is_an_error():
 )
 def test_angles_that_do_not_fit_are_an_error(cos_shape, sin_shape):
     with pytest.raises(
-        ShapeError, match=r"came: x \(2, 3, 5, 14\), cos \(.*\), sin \(.*\); expected: .*from rotary_cos_sin at the positions of x"
+        ShapeError, match=r"(?s)got x \(2, 3, 5, 14\), cos \(.*\), sin \(.*\), expected x .*with rotary_cos_sin from the positions of x"
     ):
         rotary(X, np.ones(cos_shape), np.ones(sin_shape))
 
 
 def test_a_vector_without_positions_is_an_error():
-    with pytest.raises(ShapeError, match=r"came: x \(14,\), cos \(1, 7\)"):
+    with pytest.raises(ShapeError, match=r"got x \(14,\), cos \(1, 7\)"):
         rotary(X[0, 0, 0], np.ones((1, 7)), np.ones((1, 7)))
 
 
@@ -317,3 +317,46 @@ def test_linear_scaling_is_dividing_the_positions():
 )
 def test_yarn_magnitude_is_one_plus_a_tenth_of_the_logarithm(factor, mscale, expected):
     assert yarn_magnitude(factor, mscale=mscale) == pytest.approx(expected)
+
+
+# Sizes
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sinusoidal_positions(4, 0), "got hidden_size=0, expected at least 1"),
+        (lambda: sinusoidal_positions(4, -2), "got hidden_size=-2, expected at least 1"),
+        (lambda: sinusoidal_positions(-1, 4), "got seq_len=-1, expected at least 0"),
+        (lambda: relative_position_buckets(-1, 4), "got query_len=-1, expected at least 0"),
+        (lambda: relative_position_bias(np.ones((32, 2)), 4, -3), "got key_len=-3, expected at least 0"),
+        (lambda: rotary_frequencies(0), "got head_dim=0, expected an even number of at least 2"),
+        (lambda: rotary_frequencies(-4), "got head_dim=-4, expected an even number of at least 2"),
+    ],
+)
+def test_a_size_that_is_too_small_is_an_error(call, message):
+    with pytest.raises(ShapeError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sinusoidal_positions(4, 2, base=0.0), "got base=0.0, expected above 0"),
+        (lambda: rotary_frequencies(4, theta=-1.0), "got theta=-1.0, expected above 0"),
+        (lambda: scale_rotary_linear(np.ones(2), factor=0.0), "got factor=0.0, expected above 0"),
+        (
+            lambda: scale_rotary_llama3(np.ones(2), factor=2.0, low_freq_factor=4.0, high_freq_factor=4.0, original_max_seq_len=8),
+            "got low_freq_factor=4.0 and high_freq_factor=4.0, expected high_freq_factor to be the larger",
+        ),
+        (lambda: scale_rotary_yarn(np.ones(2), factor=2.0, original_max_seq_len=0), "got original_max_seq_len=0, expected above 0"),
+        (lambda: scale_rotary_yarn(np.ones(2), factor=2.0, original_max_seq_len=8, theta=1), "got theta=1, expected another number"),
+    ],
+)
+def test_an_option_without_a_meaning_is_an_error(call, message):
+    with pytest.raises(OptionError, match=message):
+        call()
+
+
+def test_no_positions_give_an_empty_table():
+    assert sinusoidal_positions(0, 4).shape == (0, 4)

@@ -91,8 +91,8 @@ def test_a_decoder_layer_computes_the_same(way, is_pre_norm, activation):
         nn.DecoderLayer(HIDDEN, HEADS, INNER, activation=activation, is_pre_norm=is_pre_norm),
     )
     expected = theirs(X, WIDE_SOURCE, tgt_mask=FUTURE, tgt_key_padding_mask=X_HIDDEN, memory_key_padding_mask=SOURCE_HIDDEN)
-    came = mine(X, WIDE_SOURCE, attention_mask=X_TOKENS, encoder_attention_mask=SOURCE_TOKENS)
-    torch.testing.assert_close(came, expected)
+    actual = mine(X, WIDE_SOURCE, attention_mask=X_TOKENS, encoder_attention_mask=SOURCE_TOKENS)
+    torch.testing.assert_close(actual, expected)
 
 
 @both_ways
@@ -127,8 +127,8 @@ def test_a_transformer_computes_the_same_with_all_masks(way, is_pre_norm, activa
             tgt_key_padding_mask=X_HIDDEN,
             memory_key_padding_mask=SOURCE_HIDDEN,
         )
-    came = mine(WIDE_SOURCE, X, source_attention_mask=SOURCE_TOKENS, target_attention_mask=X_TOKENS)
-    torch.testing.assert_close(came, expected)
+    actual = mine(WIDE_SOURCE, X, source_attention_mask=SOURCE_TOKENS, target_attention_mask=X_TOKENS)
+    torch.testing.assert_close(actual, expected)
     torch.testing.assert_close(mine(WIDE_SOURCE, X), theirs(WIDE_SOURCE, X, tgt_mask=FUTURE))
 
 
@@ -183,23 +183,25 @@ def test_an_activation_may_be_a_module(theirs, mine):
 
 
 def test_what_has_no_counterpart_here_is_an_error():
-    with pytest.raises(UnsupportedError, match="came: a Linear; expected: torch.nn's MultiheadAttention, Transformer"):
+    with pytest.raises(UnsupportedError, match="got a Linear, expected torch.nn's MultiheadAttention, Transformer"):
         from_torch(torch.nn.Linear(3, 5))
     for options in ({"add_bias_kv": True}, {"add_zero_attn": True}):
-        with pytest.raises(UnsupportedError, match="came: an attention with add_bias_kv or add_zero_attn; expected: neither"):
+        with pytest.raises(UnsupportedError, match="got an attention with add_bias_kv or add_zero_attn, expected neither"):
             from_torch(torch.nn.MultiheadAttention(HIDDEN, HEADS, **options))
-    with pytest.raises(UnsupportedError, match="came: a layer with the activation .*; expected: relu or gelu"):
+    with pytest.raises(UnsupportedError, match="got a layer with the activation .*, expected relu or gelu"):
         from_torch(torch.nn.TransformerEncoderLayer(HIDDEN, HEADS, INNER, activation=torch.tanh, batch_first=True))
     stack = torch.nn.TransformerDecoder(torch.nn.TransformerDecoderLayer(HIDDEN, HEADS, INNER, batch_first=True), LAYERS)
     stack.layers[1].norm_first = True
-    with pytest.raises(UnsupportedError, match="came: a stack of layers that are not alike"):
+    with pytest.raises(UnsupportedError, match="got a stack of layers with different options"):
         from_torch(stack)
 
 
 def test_what_torch_does_not_have_is_an_error():
-    with pytest.raises(OptionError, match="came: a GPT2; expected: an attention, a Transformer"):
+    with pytest.raises(OptionError, match="got a GPT2, expected an attention, a Transformer"):
         to_torch(nn.GPT2(7, 5, HIDDEN, HEADS, LAYERS))
-    with pytest.raises(OptionError, match="came: 3 query heads and 1 key heads; expected: as many; torch.nn has no grouped heads"):
+    with pytest.raises(
+        OptionError, match="got num_heads=3 and num_kv_heads=1, expected equal numbers, because torch.nn has no grouped heads"
+    ):
         to_torch(nn.MultiHeadAttention(HIDDEN, HEADS, num_kv_heads=1))
-    with pytest.raises(OptionError, match="came: activation='silu'; expected: relu or gelu"):
+    with pytest.raises(OptionError, match="got activation='silu', expected relu or gelu"):
         to_torch(nn.EncoderLayer(HIDDEN, HEADS, INNER, activation="silu"))

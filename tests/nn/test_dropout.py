@@ -37,11 +37,11 @@ def test_attention_weights_are_dropped_and_the_others_grow(ops, kind, way):
         mask = mask > -0.8
     value = torch.eye(key_shape[-2], dtype=torch.float64).expand(*key_shape[:-1], key_shape[-2])  # so that the weights come back
     torch.manual_seed(0)
-    came = with_dropout(ops, attention=RATE).scaled_dot_product_attention(query, key, value, mask, **options)
+    actual = with_dropout(ops, attention=RATE).scaled_dot_product_attention(query, key, value, mask, **options)
     weights = functions.attention_weights(query, key, mask, **options)
-    torch.testing.assert_close(came, torch.where(came == 0, 0, weights / (1 - RATE)))
+    torch.testing.assert_close(actual, torch.where(actual == 0, 0, weights / (1 - RATE)))
     visible = weights > 0
-    share = (came[visible] == 0).double().mean()
+    share = (actual[visible] == 0).double().mean()
     assert abs(share - RATE) < 4 * (RATE * (1 - RATE) / visible.sum()) ** 0.5
 
 
@@ -88,9 +88,9 @@ def test_what_comes_in_is_not_changed():
 @pytest.mark.parametrize("name", ["attention", "output", "embedding"])
 @pytest.mark.parametrize("rate", [-0.1, 1.0, 2])
 def test_a_rate_outside_its_range_is_an_error_that_names_the_place(name, rate):
-    with pytest.raises(OptionError, match=f"came: {name}={rate}; expected: at least 0 and below 1"):
+    with pytest.raises(OptionError, match=f"got {name}={rate}, expected at least 0 and below 1"):
         with_dropout(functions, **{name: rate})
-    with pytest.raises(OptionError, match=f"came: {name}={rate}; expected: at least 0 and below 1"):
+    with pytest.raises(OptionError, match=f"got {name}={rate}, expected at least 0 and below 1"):
         DropoutRates(**{name: rate})
 
 
@@ -104,9 +104,9 @@ def test_a_query_that_may_attend_to_nothing_gets_zeros_and_finite_gradients_with
     x = draw(1, SEQ, 4).requires_grad_()
     mask = torch.arange(SEQ)[:, None] != 1
     for ops in (functions, operations("torch")):
-        came = with_dropout(ops, attention=RATE).scaled_dot_product_attention(x, x, x, mask.expand(SEQ, SEQ))
-        assert (came[:, 1] == 0).all()
-        assert torch.autograd.grad(came.sum(), x)[0].isfinite().all()
+        actual = with_dropout(ops, attention=RATE).scaled_dot_product_attention(x, x, x, mask.expand(SEQ, SEQ))
+        assert (actual[:, 1] == 0).all()
+        assert torch.autograd.grad(actual.sum(), x)[0].isfinite().all()
 
 
 @pytest.mark.parametrize(("place", "acts"), [("attention", True), ("output", True), ("embedding", False)])
@@ -135,7 +135,7 @@ def test_every_branch_of_a_layer_is_dropped_as_it_joins_the_residual(branch, is_
     assert_dropped(layer(x, y) - x, plain(x, y) - x)
 
 
-def assert_dropped(came, whole):
-    torch.testing.assert_close(came, torch.where(came.abs() < 1e-12, 0, whole / (1 - RATE)))
-    share = (came.abs() < 1e-12).double().mean()
-    assert abs(share - RATE) < 4 * (RATE * (1 - RATE) / came.numel()) ** 0.5
+def assert_dropped(actual, whole):
+    torch.testing.assert_close(actual, torch.where(actual.abs() < 1e-12, 0, whole / (1 - RATE)))
+    share = (actual.abs() < 1e-12).double().mean()
+    assert abs(share - RATE) < 4 * (RATE * (1 - RATE) / actual.numel()) ** 0.5

@@ -32,9 +32,9 @@ def test_no_layers_are_the_identity():
 
 
 def test_options_out_of_range_are_errors():
-    with pytest.raises(ShapeError, match="came: hidden_size=12 and num_heads=5"):
+    with pytest.raises(ShapeError, match="got hidden_size=12 and num_heads=5"):
         EncoderLayer(HIDDEN, 5, INNER)
-    with pytest.raises(OptionError, match="came: activation='tanh'"):
+    with pytest.raises(OptionError, match="got activation='tanh'"):
         EncoderLayer(HIDDEN, HEADS, INNER, activation="tanh")
-    with pytest.raises(OptionError, match="came: attention=1.5; expected: at least 0 and below 1"):
+    with pytest.raises(OptionError, match="got attention=1.5, expected at least 0 and below 1"):
         Encoder(HIDDEN, HEADS, INNER, LAYERS, dropout=1.5)

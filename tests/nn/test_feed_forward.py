@@ -34,7 +34,7 @@ def test_the_mean_over_many_draws_is_what_eval_gives():
 
 @pytest.mark.parametrize("kind", [FeedForward, GatedFeedForward])
 def test_an_unknown_activation_is_an_error_that_lists_the_known(kind):
-    with pytest.raises(OptionError, match="came: activation='swish'; expected one of relu, gelu, gelu_tanh, silu, sigmoid"):
+    with pytest.raises(OptionError, match="got activation='swish', expected one of relu, gelu, gelu_tanh, silu, sigmoid"):
         kind(HIDDEN, INNER, activation="swish")
 
 

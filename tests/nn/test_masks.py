@@ -5,7 +5,7 @@ import torch
 
 from headway.errors import DtypeError, OptionError, ShapeError
 from headway.nn import CausalSelfAttention, DecoderLayer, MultiHeadAttention, SelfAttention, StackedHeads
-from headway.nn.masks import combined
+from headway.nn.masks import combined_mask
 from tests.functions.oracles import randomized
 from tests.nn.cases import BATCH, HEADS, HIDDEN, INNER, SEQ, SOURCE, SOURCE_TOKENS, SOURCE_WIDTH, X_TOKENS, X, Y, draw
 
@@ -19,18 +19,18 @@ def attention():
 
 
 def test_no_mask_is_no_mask():
-    assert combined(None, None, scores=SCORES, key=Y) is None
+    assert combined_mask(None, None, scores=SCORES, key=Y) is None
 
 
 def test_masks_hide_what_any_of_them_hides():
-    assert torch.equal(combined(BOOLEAN, SOURCE_TOKENS, scores=SCORES, key=Y), BOOLEAN & PADDING)
-    added = combined(BOOLEAN.double(), SOURCE_TOKENS, scores=SCORES, key=Y)
+    assert torch.equal(combined_mask(BOOLEAN, SOURCE_TOKENS, scores=SCORES, key=Y), BOOLEAN & PADDING)
+    added = combined_mask(BOOLEAN.double(), SOURCE_TOKENS, scores=SCORES, key=Y)
     assert torch.equal(added, torch.where(PADDING, BOOLEAN.double(), -torch.inf))
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.int32, torch.uint8])
 def test_an_attention_mask_may_be_of_any_whole_numbers_or_booleans(dtype):
-    assert torch.equal(combined(None, SOURCE_TOKENS.to(dtype), scores=SCORES, key=Y), PADDING)
+    assert torch.equal(combined_mask(None, SOURCE_TOKENS.to(dtype), scores=SCORES, key=Y), PADDING)
 
 
 def test_boolean_floating_and_attention_masks_say_the_same():
@@ -89,7 +89,7 @@ def test_a_floating_mask_that_hides_a_whole_row_gives_zeros_and_never_nan():
 @pytest.mark.parametrize("is_training", [False, True], ids=["eval", "train"])
 def test_a_mask_of_whole_numbers_is_an_error_that_names_the_other_argument(is_training):
     module = attention().train(is_training)
-    with pytest.raises(DtypeError, match=r"came: a mask of dtype torch.int64; expected: boolean .* or floating .*attention_mask="):
+    with pytest.raises(DtypeError, match=r"(?s)got a mask of dtype torch.int64, expected boolean .* or floating-point .*attention_mask="):
         module(X, Y, Y, mask=torch.ones(SEQ, SOURCE, dtype=torch.int64))
     layer = DecoderLayer(HIDDEN, HEADS, INNER).double()
     with pytest.raises(DtypeError, match="attention_mask="):
@@ -97,23 +97,23 @@ def test_a_mask_of_whole_numbers_is_an_error_that_names_the_other_argument(is_tr
 
 
 def test_a_floating_attention_mask_is_an_error_that_names_the_other_argument():
-    with pytest.raises(DtypeError, match=r"came: an attention_mask of dtype torch.float64; .* as mask="):
+    with pytest.raises(DtypeError, match=r"(?s)got an attention_mask of dtype torch.float64, .* as mask="):
         attention()(X, Y, Y, attention_mask=SOURCE_TOKENS.double())
 
 
 def test_an_attention_mask_of_other_numbers_is_an_error():
-    with pytest.raises(OptionError, match=r"came: an attention_mask of numbers from 0 to 2; expected: 0 \(padding\) and 1 \(token\)"):
+    with pytest.raises(OptionError, match=r"got an attention_mask with values from 0 to 2, expected 0 \(padding\) and 1 \(token\)"):
         attention()(X, Y, Y, attention_mask=2 * SOURCE_TOKENS)
 
 
 def test_an_attention_mask_of_another_length_is_an_error():
-    with pytest.raises(ShapeError, match=r"came: an attention_mask \(2, 5\) for keys \(2, 7, 8\); expected: \(2, 7\)"):
+    with pytest.raises(ShapeError, match=r"got an attention_mask \(2, 5\) for keys \(2, 7, 8\), expected \(2, 7\)"):
         attention()(X, Y, Y, attention_mask=X_TOKENS)
 
 
 def test_a_mask_per_sequence_without_an_axis_for_heads_is_an_error_that_says_so():
     mask = BOOLEAN.expand(BATCH, SEQ, SOURCE)
-    with pytest.raises(ShapeError, match=r"came: a mask \(2, 5, 7\) for scores \(2, 3, 5, 7\); .*mask\[:, None\]"):
+    with pytest.raises(ShapeError, match=r"(?s)got a mask \(2, 5, 7\) for scores \(2, 3, 5, 7\), .*mask\[:, None\]"):
         attention()(X, Y, Y, mask=mask)
     attention()(X, Y, Y, mask=mask[:, None])
     heads = StackedHeads(HIDDEN, HEADS, key_width=SOURCE_WIDTH).double()
@@ -121,5 +121,5 @@ def test_a_mask_per_sequence_without_an_axis_for_heads_is_an_error_that_says_so(
 
 
 def test_a_mask_that_does_not_broadcast_is_an_error():
-    with pytest.raises(ShapeError, match=r"came: a mask \(7, 5\) for scores \(2, 3, 5, 7\); expected: a shape that broadcasts"):
+    with pytest.raises(ShapeError, match=r"got a mask \(7, 5\) for scores \(2, 3, 5, 7\), expected a shape that broadcasts"):
         attention()(X, Y, Y, mask=BOOLEAN.T)

@@ -45,12 +45,12 @@ def test_a_tree_that_does_not_fit_is_an_error_and_changes_nothing():
     weights = map_tree(lambda leaf: leaf.detach() + 1, module.weights())
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     with pytest.raises(
-        ShapeError, match=r"came: a tree without down.bias; expected: the leaves of this FeedForward, down.bias, .* and 1 more"
+        ShapeError, match=r"got a tree without down.bias, expected the leaves of this FeedForward, down.bias, .* and 1 more"
     ):
         module.load_weights(dataclasses.replace(weights, down=LinearWeights(weights.down.weight)))
-    with pytest.raises(ShapeError, match=r"without down.bias, down.weight and with gate.bias, gate.weight; expected"):
+    with pytest.raises(ShapeError, match=r"without down.bias, down.weight and with gate.bias, gate.weight, expected"):
         module.load_weights(GatedFeedForwardWeights(gate=weights.up, up=weights.up, down=LinearWeights(None)))
-    with pytest.raises(ShapeError, match=r"came: down.weight \(11, 12\); expected: \(12, 11\)"):
+    with pytest.raises(ShapeError, match=r"got down.weight \(11, 12\), expected \(12, 11\)"):
         module.load_weights(dataclasses.replace(weights, down=LinearWeights(weights.down.weight.T, weights.down.bias)))
     assert all(torch.equal(module.state_dict()[name], tensor) for name, tensor in before.items())
 
@@ -58,7 +58,7 @@ def test_a_tree_that_does_not_fit_is_an_error_and_changes_nothing():
 def test_two_leaves_that_are_one_parameter_must_agree():
     tied = BY_NAME["gpt2"].module()
     weights = dataclasses.replace(tied.weights(), output_head=tied.token_embedding.detach() + 1)
-    with pytest.raises(OptionError, match="came: different arrays for token_embedding and output_head; expected: the same"):
+    with pytest.raises(OptionError, match="got different arrays for token_embedding and output_head, expected equal arrays"):
         tied.load_weights(weights)
     untied = nn.GPT2(VOCAB, TABLE, HIDDEN, HEADS, LAYERS, intermediate_size=INNER, is_tied=False)
     untied.load_weights(weights)

@@ -74,9 +74,9 @@ def test_a_new_attention_starts_with_matrices_of_the_same_size_and_no_bias():
 
 
 def test_widths_that_do_not_divide_are_errors():
-    with pytest.raises(ShapeError, match=r"came: hidden_size=12 and num_heads=5; expected: a width that is a multiple of num_heads"):
+    with pytest.raises(ShapeError, match=r"got hidden_size=12 and num_heads=5, expected hidden_size to be a multiple of num_heads"):
         SelfAttention(HIDDEN, 5)
-    with pytest.raises(ShapeError, match=r"came: num_heads=3 and num_kv_heads=2; expected: num_heads a multiple of num_kv_heads"):
+    with pytest.raises(ShapeError, match=r"got num_heads=3 and num_kv_heads=2, expected num_heads to be a multiple of num_kv_heads"):
         MultiHeadAttention(HIDDEN, HEADS, num_kv_heads=2)
     for heads in ({"num_heads": 0}, {"num_heads": 3, "num_kv_heads": 0}):
         with pytest.raises(ShapeError, match="multiple of"):
@@ -85,7 +85,7 @@ def test_widths_that_do_not_divide_are_errors():
 
 @pytest.mark.parametrize("rate", [-0.5, 1.0])
 def test_a_rate_outside_its_range_is_an_error(rate):
-    with pytest.raises(OptionError, match=f"came: attention={rate}; expected: at least 0 and below 1"):
+    with pytest.raises(OptionError, match=f"got attention={rate}, expected at least 0 and below 1"):
         MultiHeadAttention(HIDDEN, HEADS, dropout=rate)
 
 

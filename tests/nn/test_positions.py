@@ -65,22 +65,22 @@ def test_the_sum_is_dropped_while_training_and_not_after_eval(kind):
 @both
 def test_a_sequence_longer_than_the_table_is_an_error(kind):
     module = kind(SEQ, HIDDEN)
-    with pytest.raises(ShapeError, match="came: 6 positions from 0 on; expected: at most 5 in all.*larger max_seq_len"):
+    with pytest.raises(ShapeError, match="(?s)got 6 positions starting at 0, expected positions from 0 to 4.*larger max_seq_len"):
         module(torch.zeros(SEQ + 1, HIDDEN))
-    with pytest.raises(ShapeError, match="came: 5 positions from 1 on; expected: at most 5 in all"):
+    with pytest.raises(ShapeError, match="got 5 positions starting at 1, expected positions from 0 to 4"):
         module(torch.zeros(SEQ, HIDDEN), offset=1)
-    with pytest.raises(ShapeError, match="came: 5 positions from -1 on"):
+    with pytest.raises(ShapeError, match="got 5 positions starting at -1"):
         module(torch.zeros(SEQ, HIDDEN), offset=-1)
 
 
 @both
 def test_embeddings_of_another_width_are_an_error_even_where_they_would_broadcast(kind):
-    with pytest.raises(ShapeError, match=r"came: x \(2, 5, 1\); expected: \(..., seq_len, 12\)"):
+    with pytest.raises(ShapeError, match=r"got x \(2, 5, 1\), expected \(..., seq_len, 12\)"):
         kind(TABLE, HIDDEN)(X[..., :1])
 
 
 @both
 @pytest.mark.parametrize("rate", [-0.1, 1.0])
 def test_a_rate_outside_its_range_is_an_error(kind, rate):
-    with pytest.raises(OptionError, match=f"came: dropout={rate}; expected: at least 0 and below 1"):
+    with pytest.raises(OptionError, match=f"got dropout={rate}, expected at least 0 and below 1"):
         kind(TABLE, HIDDEN, dropout=rate)

@@ -18,7 +18,7 @@ def test_another_width_is_an_error_that_names_both(case, index, is_training):
     inputs = list(case.inputs)
     width = inputs[index].shape[-1]
     inputs[index] = inputs[index][..., 1:]
-    with pytest.raises(ShapeError, match=rf"came: \w+ \(2, \d, {width - 1}\); expected: \(\.\.\., {width}\), as wide as the module"):
+    with pytest.raises(ShapeError, match=rf"got \w+ \(2, \d, {width - 1}\), expected \(\.\.\., {width}\), the width of the module"):
         case.module(dropout=0.1).train(is_training)(*inputs)
 
 
@@ -27,14 +27,14 @@ def test_another_width_is_an_error_that_names_both(case, index, is_training):
 def test_fewer_values_than_keys_are_an_error(name, is_training):
     query, key, value = BY_NAME[name].inputs
     module = BY_NAME[name].module(dropout=0.1).train(is_training)
-    with pytest.raises(ShapeError, match=rf"came: key \(2, {SOURCE}, \d+\) and value \(2, {SOURCE - 1}, \d+\); expected: one value for"):
+    with pytest.raises(ShapeError, match=rf"got key \(2, {SOURCE}, \d+\) and value \(2, {SOURCE - 1}, \d+\), expected equal shapes"):
         module(query, key, value[:, 1:])
 
 
 @pytest.mark.parametrize("name", [*THREE, "cross_attention", "decoder_layer", "decoder", "transformer"])
 def test_batches_of_different_sizes_are_an_error(name):
     first, *others = BY_NAME[name].inputs
-    with pytest.raises(ShapeError, match=r"came: \w+ \([23], \d, \d+\) and \w+ \([23], \d, \d+\); expected: the same batch axes"):
+    with pytest.raises(ShapeError, match=r"got \w+ \([23], \d, \d+\) and \w+ \([23], \d, \d+\), expected the same batch axes"):
         BY_NAME[name].module()(torch.cat([first, first[:1]]), *others)
 
 

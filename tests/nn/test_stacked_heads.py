@@ -66,5 +66,5 @@ def test_the_attention_weights_of_every_head_are_dropped():
 
 
 def test_a_width_that_does_not_divide_is_an_error():
-    with pytest.raises(ShapeError, match="came: hidden_size=12 and num_heads=5"):
+    with pytest.raises(ShapeError, match="got hidden_size=12 and num_heads=5"):
         StackedHeads(HIDDEN, 5)

@@ -69,5 +69,5 @@ def test_documents_of_a_file_are_split_at_the_separator(tmp_path):
 def test_a_corpus_that_is_not_whole(tmp_path):
     encode_corpus([TEXT], byte_tokenizer(), tmp_path, context=24, validation_share=0.1)
     (tmp_path / "validation.npy").unlink()
-    with pytest.raises(TrainingError, match=r"without a whole corpus .*validation\.npy"):
+    with pytest.raises(TrainingError, match=r"without a complete corpus .*validation\.npy"):
         open_corpus(tmp_path)

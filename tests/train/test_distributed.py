@@ -37,7 +37,7 @@ def run(count: int, out: Path, *arguments: str, code: int = 0) -> subprocess.Com
 
 def losses(out: Path) -> list[float]:
     progress = read_progress(out / "training" / "state.safetensors")
-    return [loss for _, loss in progress["losses"]] + [point["validation_loss"] for point in progress["curve"]]
+    return [loss for _, loss in progress.history.losses] + [point["validation_loss"] for point in progress.history.curve]
 
 
 def arguments_for(name: str, folder: Path) -> list[str]:
@@ -92,13 +92,13 @@ def test_a_signal_to_any_process_stops_all_after_the_step_with_the_state_saved(t
             assert time.monotonic() - started < 600  # a busy machine starts processes slowly
             time.sleep(0.05)
         workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        before = read_progress(state)["step"]
+        before = read_progress(state).step
         os.kill(int(workers[-1]), sent)
         _, errors = process.communicate(timeout=100)
     assert process.returncode != 0
     assert errors.count("stopped at step") == 1
     stopped_at = int(errors.partition("stopped at step ")[2].partition(";")[0])
-    assert read_progress(state)["step"] == stopped_at >= before
+    assert read_progress(state).step == stopped_at >= before
     result = run(2, out, "--resume", "--num-steps", str(stopped_at + 3))
     assert json.loads(result.stdout)["step"] == stopped_at + 3
 
@@ -106,9 +106,9 @@ def test_a_signal_to_any_process_stops_all_after_the_step_with_the_state_saved(t
 @pytest.mark.slow
 def test_an_error_of_all_is_said_once(tmp_path):
     result = run(2, tmp_path / "out", *arguments_for("gpt2", tmp_path / "data"), "--batch-size", "5", code=2)
-    assert result.stderr.count("came: batch_size=5 for 2 processes; expected: a multiple of 2") == 1
+    assert result.stderr.count("got batch_size=5 for 2 processes, expected a multiple of 2") == 1
     result = run(2, tmp_path / "out", "nowhere.txt", code=2)
-    assert result.stderr.count("nowhere.txt; expected: a text file that can be read") == 1
+    assert result.stderr.count("nowhere.txt, expected a text file that can be read") == 1
     assert not (tmp_path / "out" / "training" / "options.json").exists()
 
 
@@ -119,7 +119,7 @@ def test_numbers_that_are_not_finite_stop_all_and_the_run_goes_on_from_before(tm
     run(2, tmp_path / "out", *arguments, *more, "--num-steps", "5")
     result = run(2, tmp_path / "out", "--resume", "--num-steps", "9", "--learning-rate", "1e38", "--min-learning-rate", "1e38", code=2)
     assert result.stderr.count("headway: the loss became nan at step") == 1
-    assert "the state before it stands; first not finite: " in result.stderr
+    assert "first value that is not finite: " in result.stderr
     assert "Error: " not in result.stderr.partition("ChildFailedError")[0]
     result = run(2, tmp_path / "out", "--resume", "--learning-rate", "1e-3", "--min-learning-rate", "1e-3")
     assert json.loads(result.stdout)["step"] == 9
@@ -129,7 +129,7 @@ def test_numbers_that_are_not_finite_stop_all_and_the_run_goes_on_from_before(tm
 def test_a_batch_divides_among_the_processes():
     options = TrainingOptions(batch_size=6)
     assert for_this_process(options, Processes(1, 3)) == options
-    with pytest.raises(OptionError, match="batch_size=6 for 4 processes; expected: a multiple of 4"):
+    with pytest.raises(OptionError, match="batch_size=6 for 4 processes, expected a multiple of 4"):
         for_this_process(options, Processes(1, 4))
 
 
@@ -141,7 +141,7 @@ def test_each_process_takes_a_gpu_of_its_own(monkeypatch):
 
 
 def test_one_process_has_nobody_to_share_weights_with():
-    with pytest.raises(OptionError, match="--sharded with one process; expected: several"):
+    with pytest.raises(OptionError, match="--sharded with one process, expected several"):
         check_processes(TrainingOptions(is_sharded=True), ALONE)
     check_processes(TrainingOptions(is_sharded=True), Processes(0, 2))
 
@@ -151,6 +151,6 @@ def test_alone_everything_is_as_it_is(monkeypatch):
     done = []
     assert join() is ALONE
     assert ALONE.total([1.5, True]) == [1.5, True]
-    assert ALONE.first_answer("here") == "here"
-    ALONE.once(lambda: done.append(1))
+    assert ALONE.first_not_none("here") == "here"
+    ALONE.run_on_first(lambda: done.append(1))
     assert done == [1]

@@ -28,7 +28,8 @@ def test_a_weight_that_is_no_number_is_named_and_the_state_before_it_stands(tmp_
     with torch.no_grad():
         run.model.by_path()[path][0, 0] = float("nan")
     with pytest.raises(
-        TrainingError, match=f"the loss became nan at step 5; the state before it stands; first not finite: the weight {path}"
+        TrainingError,
+        match=f"the loss became nan at step 5; first value that is not finite: the weight {path}; the state before this step is saved",
     ):
         run.train(report.append)
     assert resume(tmp_path / "out").step == 5
@@ -70,7 +71,8 @@ def test_a_gradient_that_is_no_number_stops_before_the_update_and_the_run_goes_o
     handle = tensor.register_hook(spoilt)
     with pytest.raises(
         TrainingError,
-        match=r"the gradient became (nan|inf) at step 7; the state before it stands; first not finite: the gradient of layers\.0\.attention\.query\.weight",
+        match=r"the gradient became (nan|inf) at step 7; first value that is not finite: the gradient of layers\.0\.attention\.query\.weight; "
+        "the state before this step is saved",
     ):
         run.train(report.append)
     handle.remove()
@@ -89,7 +91,7 @@ def test_more_exact_products_are_advised_where_they_are_not_exact_already(tmp_pa
     run = start(tmp_path / "out", replace(options_of("gpt2"), dtype=dtype), data_of("gpt2", tmp_path))
     with torch.no_grad():
         run.weights.norm.weight[0] = float("nan")
-    with pytest.raises(TrainingError, match=f"go on with --resume and a --learning-rate {advice}"):
+    with pytest.raises(TrainingError, match=f"continue with --resume and a --learning-rate {advice}"):
         run.train(lambda progress: None)
 
 
@@ -99,7 +101,7 @@ def test_at_the_first_step_there_is_no_state_before(tmp_path):
         run.weights.norm.weight[0] = float("inf")
     with pytest.raises(
         TrainingError,
-        match="the loss became nan at step 0; there is no state before it, and --resume begins anew; first not finite: the weight norm.weight",
+        match="the loss became nan at step 0; first value that is not finite: the weight norm.weight; no state was saved, so --resume starts from the beginning",
     ):
         run.train(lambda progress: None)
     assert not run.state_path.exists()

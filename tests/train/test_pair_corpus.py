@@ -71,25 +71,25 @@ def test_a_batch_depends_on_seed_and_step_alone(corpus, tmp_path):
 @pytest.mark.parametrize(("count", "rows"), [(1, [7]), (2, [4, 3]), (8, [1] * 8)])
 def test_the_shares_of_processes_ask_for_every_target_once(corpus, count, rows):
     batch = corpus.batch(0, OPTIONS)
-    shares = [batch.share(index, count) for index in range(count)]
+    shares = [batch.shard(index, count) for index in range(count)]
     assert [len(share.token_ids) for share in shares] == rows
     assert sum(share.num_targets for share in shares) == batch.num_targets
     assert all(len(share.lengths) == len(share.targets) == len(share.source_ids) for share in shares)
 
 
 def test_fewer_pairs_than_a_batch(tmp_path):
-    with pytest.raises(TrainingError, match="a corpus of 7 pairs, 6 to train and 1 to validate on; expected: at least one batch of 7"):
+    with pytest.raises(TrainingError, match="a corpus of 7 pairs, 6 to train on and 1 to validate on, expected at least one batch of 7"):
         encode_pairs(PAIRS[:7], TOKENIZER, tmp_path, OPTIONS, validation_share=0.1)
 
 
 @pytest.mark.parametrize(("name", "pair"), [("source", ("a" * 26, "b")), ("target", ("a", "b" * 26))])
 def test_a_text_longer_than_the_positions(tmp_path, name, pair):
-    with pytest.raises(TrainingError, match=f"pair 12 with a {name} of 27 tokens, its end included; expected: at most 26"):
+    with pytest.raises(TrainingError, match=f"pair 12 with a {name} of 27 tokens, end token included, expected at most 26"):
         encode_pairs([*PAIRS[:11], pair, *PAIRS[11:20]], TOKENIZER, tmp_path, OPTIONS, validation_share=0.1)
 
 
 def test_a_corpus_that_is_not_whole(corpus, tmp_path):
     path = tmp_path / "pairs.npz"
     path.write_bytes(path.read_bytes()[:300])
-    with pytest.raises(TrainingError, match=r"without a whole pairs\.npz"):
+    with pytest.raises(TrainingError, match=r"without a readable pairs\.npz"):
         open_pairs(tmp_path)

@@ -28,23 +28,23 @@ def test_two_files_are_read_line_by_line(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("no tab here", r"line 2: a line without a tab; expected: a source, one tab, and a target; mend the line, or take it out"),
-        ("one\ttwo\tthree", r"line 2: a line with 2 tabs"),
-        ("", r"line 2: an empty line"),
-        ("\ttarget", r"line 2: an empty source; expected: .*; mend the line, or take it out"),
-        ("source\t ", r"line 2: an empty target"),
+        ("no tab here", r"line 2: got a line without a tab, expected a source, one tab and a target.*correct or remove"),
+        ("one\ttwo\tthree", r"line 2: got a line with 2 tabs"),
+        ("", r"line 2: got an empty line"),
+        ("\ttarget", r"line 2: got an empty source, expected .*correct or remove"),
+        ("source\t ", r"line 2: got an empty target"),
     ],
 )
 def test_a_line_that_is_no_pair_is_named_by_its_number(tmp_path, line, message):
     (tmp_path / "pairs.tsv").write_text(f"a\tb\n{line}\nc\td\n")
-    with pytest.raises(TrainingError, match=rf"came: .*pairs\.tsv, {message}"):
+    with pytest.raises(TrainingError, match=rf"(?s).*pairs\.tsv, {message}"):
         read_pairs(tmp_path / "pairs.tsv")
 
 
 def test_files_of_different_lengths(tmp_path):
     (tmp_path / "de").write_text("eins\nzwei\ndrei\n")
     (tmp_path / "en").write_text("one\ntwo\n")
-    with pytest.raises(TrainingError, match=r"de with 3 lines and .*en with 2; expected: as many in both"):
+    with pytest.raises(TrainingError, match=r"de with 3 lines and .*en with 2, expected equal numbers of lines"):
         read_parallel(tmp_path / "de", tmp_path / "en")
 
 
@@ -55,11 +55,13 @@ def test_an_empty_line_of_one_of_two_files(tmp_path, name, number):
         if each == name:
             lines[number - 1] = ""
         (tmp_path / each).write_text("\n".join(lines) + "\n")
-    with pytest.raises(TrainingError, match=rf"{name}, line {number}: an empty line; expected: .*; take the line out of both files"):
+    with pytest.raises(
+        TrainingError, match=rf"(?s){name}, line {number}: got an empty line, expected text.*remove the line from both files"
+    ):
         read_parallel(tmp_path / "de", tmp_path / "en")
 
 
-@pytest.mark.parametrize(("content", "message"), [(b"", "empty; expected: a file with one text"), (b"a\xff\tb", "not UTF-8 at byte 1")])
+@pytest.mark.parametrize(("content", "message"), [(b"", "without text, expected one text"), (b"a\xff\tb", "invalid UTF-8 at byte 1")])
 def test_a_file_without_pairs(tmp_path, content, message):
     (tmp_path / "pairs.tsv").write_bytes(content)
     with pytest.raises(TrainingError, match=message):
@@ -67,5 +69,5 @@ def test_a_file_without_pairs(tmp_path, content, message):
 
 
 def test_no_such_file(tmp_path):
-    with pytest.raises(TrainingError, match=r"nowhere\.tsv; expected: a text file that can be read"):
+    with pytest.raises(TrainingError, match=r"nowhere\.tsv, expected a readable text file"):
         read_pairs(tmp_path / "nowhere.tsv")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
 
 from headway.errors import OptionError
-from headway.train.history import History
+from headway.train.history import History, SavedProgress
 from headway.train.plot import save_plot
 
 
@@ -31,7 +32,7 @@ def test_a_history_goes_on_from_its_values():
     whole, halves = history(), History()
     for step in range(1, 601):
         halves.add(step, 600, 1 / step)
-        halves = History.from_dict(halves.to_dict())
+        halves = SavedProgress.from_dict(json.loads(json.dumps(SavedProgress(step, 1.5, halves).to_dict())), "state").history
     assert halves.losses == whole.losses
 
 
@@ -56,6 +57,8 @@ def test_the_picture_is_a_png_with_named_axes(tmp_path, monkeypatch):
 
 def test_without_matplotlib_the_message_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(OptionError, match=r"no curve\.png: matplotlib is not installed .*; run: pip install 'headway\[plot\]'"):
+    with pytest.raises(
+        OptionError, match=r"(?s)curve\.png is not written: matplotlib is not installed .*run: pip install 'headway\[plot\]'"
+    ):
         save_plot(tmp_path / "curve.png", history())
     assert not list(tmp_path.iterdir())

@@ -18,7 +18,7 @@ from safetensors import SafetensorError
 
 import headway
 from headway.errors import OptionError, TrainingError
-from headway.train.loop import Progress
+from headway.train.loop import Progress, Run
 from headway.train.options import TrainingOptions
 from headway.train.run import Data, finish, resume, start, train
 from headway.trees import leaves
@@ -156,11 +156,11 @@ def test_tied_weights_are_trained_once(tmp_path, text):
 
 def test_a_corpus_smaller_than_one_context(tmp_path):
     (tmp_path / "small.txt").write_text("Too short.")
-    with pytest.raises(TrainingError, match="came: a corpus of 11 tokens.*expected: more than one context of 24 in each"):
+    with pytest.raises(TrainingError, match="got a corpus of 11 tokens.*expected more than one context of 24 in each"):
         begin(tmp_path / "out", tmp_path / "small.txt")
 
 
-@pytest.mark.parametrize(("content", "message"), [(b"\xff\xfe\x00", "not UTF-8 at byte 0"), (b" \n", "empty")])
+@pytest.mark.parametrize(("content", "message"), [(b"\xff\xfe\x00", "invalid UTF-8 at byte 0"), (b" \n", "without text")])
 def test_a_file_that_is_no_text(tmp_path, content, message):
     (tmp_path / "bad.txt").write_bytes(content)
     with pytest.raises(TrainingError, match=message):
@@ -168,13 +168,13 @@ def test_a_file_that_is_no_text(tmp_path, content, message):
 
 
 def test_no_such_file(tmp_path):
-    with pytest.raises(TrainingError, match=r"nowhere\.txt; expected: a text file that can be read"):
+    with pytest.raises(TrainingError, match=r"nowhere\.txt, expected a readable text file"):
         begin(tmp_path / "out", tmp_path / "nowhere.txt")
 
 
 def test_a_folder_with_a_run_is_not_overwritten(tmp_path, text):
     begin(tmp_path / "out", text)
-    with pytest.raises(TrainingError, match="holds a training run; expected: a new folder; pass --resume"):
+    with pytest.raises(TrainingError, match="(?s)contains a training run, expected a new folder.*pass --resume"):
         begin(tmp_path / "out", text)
 
 
@@ -190,11 +190,11 @@ def test_a_run_goes_on_with_other_options_where_model_and_batches_stay(tmp_path,
     assert run.train(report.append)
     assert [progress.step for progress in report] == [13, 14, 15]
     assert resume(tmp_path / "out").options.num_steps == 15
-    with pytest.raises(OptionError, match="came: batch_size, context for a run that goes on; expected: any of beta1, "):
+    with pytest.raises(OptionError, match="got batch_size, context for a resumed run, expected only beta1, "):
         resume(tmp_path / "out", context=8, batch_size=3)
     with pytest.raises(OptionError, match="num_steps=3 for a run at step 15"):
         resume(tmp_path / "out", num_steps=3)
-    with pytest.raises(OptionError, match="came: device 'nowhere'; expected: one that this torch has"):
+    with pytest.raises(OptionError, match="got device 'nowhere', expected one that this build of torch supports"):
         resume(tmp_path / "out", device="nowhere")
 
 
@@ -242,7 +242,9 @@ def test_the_state_of_another_architecture(tmp_path, text):
     begin(tmp_path / "gpt2", text).train(lambda progress: None)
     run = begin(tmp_path / "llama", text, replace(OPTIONS, architecture="llama"))
     run.state_path.write_bytes((tmp_path / "gpt2" / "training" / "state.safetensors").read_bytes())
-    with pytest.raises(TrainingError, match="state.safetensors of the architecture gpt2; expected: the state of this run's own, llama"):
+    with pytest.raises(
+        TrainingError, match="state.safetensors of the architecture gpt2, expected the state of this run's architecture, llama"
+    ):
         resume(tmp_path / "llama")
 
 
@@ -250,7 +252,7 @@ def test_the_state_of_another_size(tmp_path, text):
     begin(tmp_path / "small", text).train(lambda progress: None)
     run = begin(tmp_path / "wide", text, replace(OPTIONS, hidden_size=20))
     run.state_path.write_bytes((tmp_path / "small" / "training" / "state.safetensors").read_bytes())
-    with pytest.raises(TrainingError, match=r"with token_embedding \(257, 16\); expected: \(257, 20\)"):
+    with pytest.raises(TrainingError, match=r"with token_embedding \(257, 16\) of dtype torch.float32, expected \(257, 20\)"):
         resume(tmp_path / "wide")
 
 
@@ -259,7 +261,7 @@ def test_a_broken_state_is_named(tmp_path, text):
     run.train(lambda progress: None)
     state = tmp_path / "out" / "training" / "state.safetensors"
     state.write_bytes(state.read_bytes()[:100])
-    with pytest.raises(TrainingError, match="which is no training state"):
+    with pytest.raises(TrainingError, match="which is not a training state"):
         resume(tmp_path / "out")
 
 
@@ -273,7 +275,7 @@ def test_a_full_disk_keeps_the_last_state(tmp_path, text, monkeypatch):
         raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
 
     monkeypatch.setattr("headway.checkpoints.writing.save_file", full)
-    with pytest.raises(TrainingError, match=r"the state of step 12 could not be written .*No space left.*the state before it stands"):
+    with pytest.raises(TrainingError, match=r"the state of step 12 could not be written .*No space left.*the previous state is unchanged"):
         resume(tmp_path / "out").train(first.append)
     monkeypatch.undo()
     assert run.state_path.read_bytes() == before
@@ -286,3 +288,57 @@ def test_a_folder_that_may_not_be_written(tmp_path, text):
     tmp_path.chmod(0o500)
     with pytest.raises(OSError, match="denied"):
         begin(tmp_path / "out", text)
+
+
+@pytest.mark.parametrize("below", [(), ("folder",)])
+def test_an_out_that_is_a_file_is_an_error_before_anything_is_made(tmp_path, text, below):
+    (tmp_path / "out").write_text("a file")
+    said: list[str] = []
+    with pytest.raises(TrainingError, match=r"(?s)got .*out, which is a file, expected a folder.*--out"):
+        start((tmp_path / "out").joinpath(*below), OPTIONS, Data(files=[text], tokenizer="bytes"), say=said.append)
+    assert said == []
+
+
+def test_the_throughput_does_not_count_the_time_of_validation(tmp_path, text, monkeypatch):
+    run = begin(tmp_path / "out", text)
+    now = [0.0]
+    monkeypatch.setattr("headway.train.loop.time.monotonic", lambda: now[0])
+
+    def step(self, *, is_saved):
+        now[0] += 0.5
+        self.step += 1
+        return 1.0, 1e-3, 120
+
+    def validate(self):
+        now[0] += 60.0
+        return 1.0
+
+    monkeypatch.setattr(Run, "_step", step)
+    monkeypatch.setattr(Run, "validation_loss", validate)
+    monkeypatch.setattr(Run, "save", lambda self: None)
+    report: list[Progress] = []
+    assert run.train(report.append)
+    assert [progress.tokens_per_second for progress in report] == [pytest.approx(240.0)] * OPTIONS.num_steps
+    assert report[-1].seconds == pytest.approx(12 * 0.5 + 3 * 60.0)
+
+
+def test_the_throughput_is_the_mean_of_the_last_steps(tmp_path, text):
+    run = begin(tmp_path / "out", text)
+    run._recent_steps.extend([(100, 1.0)] * 60 + [(100, 2.0)] * 25)
+    assert run._throughput() == pytest.approx(50 * 100 / 75)
+
+
+@pytest.mark.parametrize(("name", "value"), [("num_steps", 3.5), ("num_steps", "12"), ("context", True), ("dropout", "0"), ("device", 1)])
+def test_an_option_of_a_wrong_type_is_an_error(name, value):
+    with pytest.raises(OptionError, match=f"got {name}={value!r}, expected a value of type"):
+        TrainingOptions(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"[" * 100_000, b'{"num_steps": 12, "momentum": 3}', b"\xff", b'{"seed": ' + b"9" * 5000 + b"}"]
+)
+def test_options_that_cannot_be_read_are_an_error(tmp_path, text, content):
+    begin(tmp_path / "out", text)
+    (tmp_path / "out" / "training" / "options.json").write_bytes(content)
+    with pytest.raises(TrainingError):
+        resume(tmp_path / "out")

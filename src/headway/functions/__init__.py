@@ -1,4 +1,4 @@
-"""The definitions: arrays in, arrays out, no state. Each file is one concept."""
+"""Reference definitions of every part of the transformer, as pure functions of arrays. One file per concept."""
 
 from headway.functions.activations import gelu, gelu_tanh, relu, sigmoid, silu
 from headway.functions.attention import attention_weights, scaled_dot_product_attention

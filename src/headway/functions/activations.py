@@ -1,18 +1,21 @@
-"""The non-linearities between two linear maps."""
+"""Activation functions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import array_api_compat
 
-from headway.arrays import Array, array_namespace, as_floating, at_least_float32, cast, is_torch
+from headway.arrays import ArrayT, array_namespace, as_floating, at_least_float32, cast, is_torch
+
+if TYPE_CHECKING:
+    import numpy
 
 
-def relu(x: Array) -> Array:
-    """Keep what is positive.
+def relu(x: ArrayT) -> ArrayT:
+    """Rectified linear unit.
 
         max(x, 0)
 
@@ -28,11 +31,11 @@ def relu(x: Array) -> Array:
     """
     xp = array_namespace(x)
     x = as_floating(x)
-    return xp.where(x <= 0, xp.zeros_like(x), x)  # in this order NaN stays NaN
+    return xp.where(x <= 0, xp.zeros_like(x), x)  # NaN <= 0 is False, so NaN stays NaN
 
 
-def sigmoid(x: Array) -> Array:
-    """Squash onto (0, 1), without overflow on either side.
+def sigmoid(x: ArrayT) -> ArrayT:
+    """Logistic sigmoid, without overflow for large positive or negative inputs.
 
         1 / (1 + exp(-x)) = (1 + tanh(x / 2)) / 2
 
@@ -48,8 +51,8 @@ def sigmoid(x: Array) -> Array:
     return cast(0.5 + 0.5 * xp.tanh(0.5 * at_least_float32(x)), as_floating(x).dtype)
 
 
-def silu(x: Array) -> Array:
-    """The input, let through as far as its own sigmoid opens (also called swish).
+def silu(x: ArrayT) -> ArrayT:
+    """Sigmoid linear unit, also called swish.
 
         x · sigmoid(x)
 
@@ -63,14 +66,14 @@ def silu(x: Array) -> Array:
 
     Source   Elfwing et al. 2018; Ramachandran et al. 2017
     """
-    wide = at_least_float32(x)
-    return cast(wide * sigmoid(wide), as_floating(x).dtype)
+    upcast = at_least_float32(x)
+    return cast(upcast * sigmoid(upcast), as_floating(x).dtype)
 
 
-def gelu(x: Array) -> Array:
-    """The input, times the chance that a standard normal draw lies below it.
+def gelu(x: ArrayT) -> ArrayT:
+    """Gaussian error linear unit (GELU), computed exactly with the error function.
 
-        x · Φ(x) = x/2 · (1 + erf(x / √2))
+        x · Φ(x) = x/2 · (1 + erf(x / √2)),   Φ the cumulative distribution function of the standard normal distribution
 
     Shapes
         x       (..., size)
@@ -82,12 +85,12 @@ def gelu(x: Array) -> Array:
 
     Source   Hendrycks and Gimpel 2016, equation 1
     """
-    wide = at_least_float32(x)
-    return cast(0.5 * wide * (1 + _erf(wide / math.sqrt(2))), as_floating(x).dtype)
+    upcast = at_least_float32(x)
+    return cast(0.5 * upcast * (1 + _erf(upcast / math.sqrt(2))), as_floating(x).dtype)
 
 
-def gelu_tanh(x: Array) -> Array:
-    """The approximation of gelu that GPT-2 was trained with.
+def gelu_tanh(x: ArrayT) -> ArrayT:
+    """Tanh approximation of GELU, as in GPT-2.
 
         x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))
 
@@ -102,13 +105,13 @@ def gelu_tanh(x: Array) -> Array:
     Source   Hendrycks and Gimpel 2016, section 2
     """
     xp = array_namespace(x)
-    wide = at_least_float32(x)
-    inner = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide * wide * wide)
-    return cast(0.5 * wide * (1 + xp.tanh(inner)), as_floating(x).dtype)
+    upcast = at_least_float32(x)
+    inner = math.sqrt(2 / math.pi) * (upcast + 0.044715 * upcast * upcast * upcast)
+    return cast(0.5 * upcast * (1 + xp.tanh(inner)), as_floating(x).dtype)
 
 
-def _erf(x: Array) -> Array:
-    """The error function, which the array API does not have."""
+def _erf(x: Any) -> Any:
+    """Error function, which the array API standard lacks."""
     if is_torch(x):
         import torch
 
@@ -123,15 +126,15 @@ def _erf(x: Array) -> Array:
     return _erf_numpy(x)
 
 
-# erf(x) = x · P(x²) / Q(x²) to 2.6e-9 of itself for |x| ≤ 4, beyond which a float32 is ±1; the lowest powers first.
+# erf(x) ≈ x · P(x²) / Q(x²), coefficients from the lowest power up: relative error 2.6e-9 for |x| ≤ 4. Beyond that erf is ±1 in float32.
 _ERF_P = (1.128379169974637, 0.19287878567887703, 0.055749579222003576, 0.004226494737127478, 0.00041127936938220653, 6.79141567825577e-06)
 _ERF_Q = (1.0, 0.5042678070951707, 0.1174953984970793, 0.016295154841232545, 0.001421209909348394, 7.256427695850153e-05, 2.6048835244019924e-07)  # fmt: skip
 _ERF_CHUNK = 16384
-"""Values at a time, so that they stay in the processor's cache from one operation to the next."""
+"""Number of values per pass, small enough for the CPU cache."""
 
 
-def _erf_numpy(x: Any) -> Any:
-    """NumPy has no error function: in float32 a rational one rounds to the same number or its neighbour, in float64 it is math.erf's."""
+def _erf_numpy(x: numpy.ndarray) -> numpy.ndarray:
+    """Error function for NumPy: math.erf in float64; otherwise a rational approximation, within one float32 ulp."""
     import numpy
 
     if x.dtype == numpy.float64:
@@ -144,8 +147,8 @@ def _erf_numpy(x: Any) -> Any:
     return numpy.reshape(result, x.shape)
 
 
-def _polynomial(coefficients: Sequence[float], x: Any) -> Any:
-    """Horner's rule in place: the values fill the cache, and a copy per power would push them out."""
+def _polynomial(coefficients: Sequence[float], x: numpy.ndarray) -> numpy.ndarray:
+    """Evaluate a polynomial by Horner's rule, in place: one more copy per power would not fit in the CPU cache."""
     value = coefficients[-1] * x
     for coefficient in coefficients[-2:0:-1]:
         value += coefficient

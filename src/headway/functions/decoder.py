@@ -1,4 +1,4 @@
-"""The decoder of the original Transformer, and the two halves together."""
+"""The decoder of the original Transformer, and the full encoder–decoder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from headway import functions
-from headway.arrays import Array, Operations
+from headway.arrays import ArrayT, Operations
 from headway.functions.activations import relu
 from headway.functions.encoder import EncoderWeights, residual
 from headway.functions.feed_forward import FeedForwardWeights
@@ -16,7 +16,7 @@ from headway.functions.norms import NormWeights
 
 @dataclass(frozen=True)
 class DecoderLayerWeights:
-    """The weights of one decoder layer.
+    """Weights of one decoder layer.
 
     Shapes
         self_attention        MultiHeadAttentionWeights(query_width=hidden_size, key_width=hidden_size, value_width=hidden_size, output_width=hidden_size)
@@ -37,7 +37,7 @@ class DecoderLayerWeights:
 
 @dataclass(frozen=True)
 class DecoderWeights:
-    """The weights of a stack of decoder layers, with the last norm that pre-norm stacks need.
+    """Weights of a stack of decoder layers; `norm` is the final norm of a pre-norm stack.
 
     Shapes
         layers  num_layers * DecoderLayerWeights
@@ -50,7 +50,7 @@ class DecoderWeights:
 
 @dataclass(frozen=True)
 class TransformerWeights:
-    """The weights of an encoder and a decoder.
+    """Weights of an encoder and a decoder.
 
     Shapes
         encoder  EncoderWeights
@@ -62,22 +62,23 @@ class TransformerWeights:
 
 
 def decoder_layer(
-    x: Array,
-    encoder_output: Array,
+    x: ArrayT,
+    encoder_output: ArrayT,
     weights: DecoderLayerWeights,
     *,
     num_heads: int,
-    mask: Array | None = None,
-    encoder_mask: Array | None = None,
+    mask: ArrayT | None = None,
+    encoder_mask: ArrayT | None = None,
     is_pre_norm: bool = False,
-    activation: Callable[[Array], Array] = relu,
+    activation: Callable[[ArrayT], ArrayT] = relu,
     eps: float = 1e-5,
     ops: Operations = functions,
-) -> Array:
-    """Look at what was written so far, then at what the encoder read, then think alone.
+) -> ArrayT:
+    """Transformer decoder layer: causal self-attention, cross-attention, feed-forward, each with a residual connection and a layer norm.
 
-        post-norm   x ← norm(x + part(x))      for causal self-attention, cross-attention, feed_forward in turn
-        pre-norm    x ← x + part(norm(x))
+        for sublayer in (causal self-attention, cross-attention, feed-forward):
+            post-norm   x ← norm(x + sublayer(x))
+            pre-norm    x ← x + sublayer(norm(x))
 
     Shapes
         x               (..., seq_len, hidden_size)
@@ -88,43 +89,43 @@ def decoder_layer(
         return          (..., seq_len, hidden_size)
         where           num_heads = num_kv_heads * group_size
 
-    mask          hides positions of x, besides the later ones, which are always hidden
-    encoder_mask  hides positions of encoder_output: its padding
+    mask          mask of the self-attention, in addition to the causal mask
+    encoder_mask  mask of the cross-attention, usually the padding mask of encoder_output
     is_pre_norm, activation, eps, ops     as in encoder_layer
 
     Source   Vaswani et al. 2017, section 3.1; pre-norm: Xiong et al. 2020
     """
 
-    def attend_to_self(x: Array) -> Array:
+    def attend_to_self(x: ArrayT) -> ArrayT:
         return ops.multi_head_attention(x, x, x, weights.self_attention, num_heads=num_heads, mask=mask, is_causal=True, ops=ops)
 
-    def attend_to_encoder(x: Array) -> Array:
+    def attend_to_encoder(x: ArrayT) -> ArrayT:
         return ops.multi_head_attention(
             x, encoder_output, encoder_output, weights.cross_attention, num_heads=num_heads, mask=encoder_mask, ops=ops
         )
 
-    def think(x: Array) -> Array:
+    def feed_forward(x: ArrayT) -> ArrayT:
         return ops.feed_forward(x, weights.feed_forward, activation=activation, ops=ops)
 
     x = residual(x, attend_to_self, weights.self_attention_norm, is_pre_norm=is_pre_norm, eps=eps, ops=ops)
     x = residual(x, attend_to_encoder, weights.cross_attention_norm, is_pre_norm=is_pre_norm, eps=eps, ops=ops)
-    return residual(x, think, weights.feed_forward_norm, is_pre_norm=is_pre_norm, eps=eps, ops=ops)
+    return residual(x, feed_forward, weights.feed_forward_norm, is_pre_norm=is_pre_norm, eps=eps, ops=ops)
 
 
 def decoder(
-    x: Array,
-    encoder_output: Array,
+    x: ArrayT,
+    encoder_output: ArrayT,
     weights: DecoderWeights,
     *,
     num_heads: int,
-    mask: Array | None = None,
-    encoder_mask: Array | None = None,
+    mask: ArrayT | None = None,
+    encoder_mask: ArrayT | None = None,
     is_pre_norm: bool = False,
-    activation: Callable[[Array], Array] = relu,
+    activation: Callable[[ArrayT], ArrayT] = relu,
     eps: float = 1e-5,
     ops: Operations = functions,
-) -> Array:
-    """A stack of decoder layers, each fed by the one below and all by the encoder, and a last norm where there is one.
+) -> ArrayT:
+    """Transformer decoder: a stack of decoder layers, and the final norm if the weights have one.
 
     Shapes
         x               (..., seq_len, hidden_size)
@@ -156,19 +157,19 @@ def decoder(
 
 
 def transformer(
-    source: Array,
-    target: Array,
+    source: ArrayT,
+    target: ArrayT,
     weights: TransformerWeights,
     *,
     num_heads: int,
-    source_mask: Array | None = None,
-    target_mask: Array | None = None,
+    source_mask: ArrayT | None = None,
+    target_mask: ArrayT | None = None,
     is_pre_norm: bool = False,
-    activation: Callable[[Array], Array] = relu,
+    activation: Callable[[ArrayT], ArrayT] = relu,
     eps: float = 1e-5,
     ops: Operations = functions,
-) -> Array:
-    """Read the source once, and from it turn every target position into what should come next.
+) -> ArrayT:
+    """Encoder–decoder Transformer: encode the source, then decode the target with cross-attention to the encoded source.
 
         decoder(target, encoder(source))
 
@@ -181,18 +182,20 @@ def transformer(
         return       (..., seq_len, hidden_size)
         where        num_heads = num_kv_heads * group_size
 
-    source_mask  hides padding of the source, from the encoder and from the decoder alike (padding_mask)
-    target_mask  hides positions of the target, besides the later ones, which are always hidden
+    source_mask  padding mask of the source (see padding_mask), for the encoder and for the cross-attention
+    target_mask  mask of the decoder's self-attention, in addition to the causal mask
     is_pre_norm, activation, eps, ops     as in encoder_layer
 
-    Source   Vaswani et al. 2017, figure 1, from above the embeddings to below the output's linear map
+    The embeddings and the output projection are not included.
+
+    Source   Vaswani et al. 2017, figure 1
     """
-    read = ops.encoder(
+    encoder_output = ops.encoder(
         source, weights.encoder, num_heads=num_heads, mask=source_mask, is_pre_norm=is_pre_norm, activation=activation, eps=eps, ops=ops
     )
     return ops.decoder(
         target,
-        read,
+        encoder_output,
         weights.decoder,
         num_heads=num_heads,
         mask=target_mask,

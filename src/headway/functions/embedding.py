@@ -1,14 +1,14 @@
-"""From token ids to vectors, and from vectors to a score for every token."""
+"""Token embedding, and the output projection to logits."""
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, as_index, is_integer, is_traced
+from headway.arrays import Array, ArrayT, array_namespace, as_index, is_integer, is_traced
 from headway.errors import DtypeError, TokenIdError
 from headway.functions.linear import linear
 
 
-def embed(token_ids: Array, table: Array) -> Array:
-    """Look up one row of the table for every token id.
+def embed(token_ids: ArrayT, table: ArrayT) -> ArrayT:
+    """Look up the embedding of each token id.
 
         table[token_ids]
 
@@ -17,8 +17,8 @@ def embed(token_ids: Array, table: Array) -> Array:
         table      (vocab_size, hidden_size)
         return     (..., seq_len, hidden_size)
 
-    Errors   DtypeError where the ids are not whole numbers; TokenIdError where one is outside 0 … vocab_size - 1.
-             Inside jax.jit and torch.compile values cannot be looked at, so there the range is the caller's promise.
+    Errors   DtypeError if the ids are not integers; TokenIdError if an id is outside 0 … vocab_size - 1.
+             Inside jax.jit and torch.compile the range is not checked, because the values are not available.
 
     >>> import numpy as np
     >>> embed(np.array([2, 0]), np.array([[0.0], [10.0], [20.0]])).tolist()
@@ -32,8 +32,8 @@ def embed(token_ids: Array, table: Array) -> Array:
     return xp.reshape(rows, (*token_ids.shape, table.shape[1]))
 
 
-def unembed(x: Array, table: Array) -> Array:
-    """Score every token by the dot product of its row with the vector.
+def unembed(x: ArrayT, table: ArrayT) -> ArrayT:
+    """Compute logits: the dot product of each hidden state with each row of the table.
 
         x @ tableᵀ
 
@@ -42,7 +42,7 @@ def unembed(x: Array, table: Array) -> Array:
         table   (vocab_size, hidden_size)
         return  (..., vocab_size)
 
-    The table may be the embedding's own ("tied").
+    With tied embeddings, this is the table of the token embedding.
 
     >>> import numpy as np
     >>> unembed(np.array([1.0, 2.0]), np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])).tolist()
@@ -54,15 +54,13 @@ def unembed(x: Array, table: Array) -> Array:
 
 
 def check_token_ids(token_ids: Array, vocab_size: int) -> None:
-    """Raise DtypeError or TokenIdError unless every id is a row of a table of vocab_size rows."""
+    """Raise DtypeError unless the ids are integers, and TokenIdError unless all are in 0 … vocab_size - 1."""
     if not is_integer(token_ids):
-        raise DtypeError(f"came: token ids of dtype {token_ids.dtype}; expected: whole numbers; convert them to int64 first")
+        raise DtypeError(f"got token ids of dtype {token_ids.dtype}, expected integers", hint="convert them to int64 first")
     if is_traced(token_ids) or 0 in token_ids.shape:
         return
     xp = array_namespace(token_ids)
     smallest, largest = int(xp.min(token_ids)), int(xp.max(token_ids))
     if smallest < 0 or largest >= vocab_size:
         wrong = smallest if smallest < 0 else largest
-        raise TokenIdError(
-            f"came: token id {wrong}; expected: 0 to {vocab_size - 1}; the tokenizer and the model do not belong together, or an id was made by hand"
-        )
+        raise TokenIdError(f"got token id {wrong}, expected 0 to {vocab_size - 1}", hint="check that the tokenizer belongs to this model")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from headway import functions
-from headway.arrays import Array, Operations, as_floating
+from headway.arrays import ArrayT, Operations, as_floating
 from headway.functions.activations import relu
 from headway.functions.feed_forward import FeedForwardWeights
 from headway.functions.multi_head_attention import MultiHeadAttentionWeights
@@ -15,7 +15,7 @@ from headway.functions.norms import NormWeights
 
 @dataclass(frozen=True)
 class EncoderLayerWeights:
-    """The weights of one encoder layer.
+    """Weights of one encoder layer.
 
     Shapes
         attention          MultiHeadAttentionWeights(query_width=hidden_size, key_width=hidden_size, value_width=hidden_size, output_width=hidden_size)
@@ -32,7 +32,7 @@ class EncoderLayerWeights:
 
 @dataclass(frozen=True)
 class EncoderWeights:
-    """The weights of a stack of encoder layers, with the last norm that pre-norm stacks need.
+    """Weights of a stack of encoder layers; `norm` is the final norm of a pre-norm stack.
 
     Shapes
         layers  num_layers * EncoderLayerWeights
@@ -44,17 +44,17 @@ class EncoderWeights:
 
 
 def encoder_layer(
-    x: Array,
+    x: ArrayT,
     weights: EncoderLayerWeights,
     *,
     num_heads: int,
-    mask: Array | None = None,
+    mask: ArrayT | None = None,
     is_pre_norm: bool = False,
-    activation: Callable[[Array], Array] = relu,
+    activation: Callable[[ArrayT], ArrayT] = relu,
     eps: float = 1e-5,
     ops: Operations = functions,
-) -> Array:
-    """Let every position look at all others, then think alone; a norm and a way around for each.
+) -> ArrayT:
+    """Transformer encoder layer: self-attention, then feed-forward, each with a residual connection and a layer norm.
 
         post-norm   x ← norm(x + attention(x)),   x ← norm(x + feed_forward(x))
         pre-norm    x ← x + attention(norm(x)),   x ← x + feed_forward(norm(x))
@@ -66,37 +66,37 @@ def encoder_layer(
         return   (..., seq_len, hidden_size)
         where    num_heads = num_kv_heads * group_size
 
-    mask         as in scaled_dot_product_attention: padding_mask hides padding
-    is_pre_norm  the norm before each part; after it by default, as in the paper
-    activation   of the feed-forward; relu by default
-    eps          of the layer norms; 1e-5 by default
-    ops          the namespace whose parts are called; these definitions by default
+    mask         as in scaled_dot_product_attention; padding_mask makes one that hides padding
+    is_pre_norm  True for pre-norm, False for post-norm; False by default, as in the paper
+    activation   activation of the feed-forward; relu by default
+    eps          eps of the layer norms; 1e-5 by default
+    ops          namespace with the functions to call; headway.functions by default
 
     Source   Vaswani et al. 2017, section 3.1; pre-norm: Xiong et al. 2020
     """
 
-    def attend(x: Array) -> Array:
+    def attend(x: ArrayT) -> ArrayT:
         return ops.multi_head_attention(x, x, x, weights.attention, num_heads=num_heads, mask=mask, ops=ops)
 
-    def think(x: Array) -> Array:
+    def feed_forward(x: ArrayT) -> ArrayT:
         return ops.feed_forward(x, weights.feed_forward, activation=activation, ops=ops)
 
     x = residual(x, attend, weights.attention_norm, is_pre_norm=is_pre_norm, eps=eps, ops=ops)
-    return residual(x, think, weights.feed_forward_norm, is_pre_norm=is_pre_norm, eps=eps, ops=ops)
+    return residual(x, feed_forward, weights.feed_forward_norm, is_pre_norm=is_pre_norm, eps=eps, ops=ops)
 
 
 def encoder(
-    x: Array,
+    x: ArrayT,
     weights: EncoderWeights,
     *,
     num_heads: int,
-    mask: Array | None = None,
+    mask: ArrayT | None = None,
     is_pre_norm: bool = False,
-    activation: Callable[[Array], Array] = relu,
+    activation: Callable[[ArrayT], ArrayT] = relu,
     eps: float = 1e-5,
     ops: Operations = functions,
-) -> Array:
-    """A stack of encoder layers, each fed by the one below, and a last norm where the weights have one.
+) -> ArrayT:
+    """Transformer encoder: a stack of encoder layers, and the final norm if the weights have one.
 
     Shapes
         x        (..., seq_len, hidden_size)
@@ -115,12 +115,12 @@ def encoder(
 
 
 def residual(
-    x: Array, part: Callable[[Array], Array], norm: NormWeights, *, is_pre_norm: bool, eps: float = 1e-5, ops: Operations = functions
-) -> Array:
-    """A part with a way around it, and a layer norm before the part or after the sum.
+    x: ArrayT, sublayer: Callable[[ArrayT], ArrayT], norm: NormWeights, *, is_pre_norm: bool, eps: float = 1e-5, ops: Operations = functions
+) -> ArrayT:
+    """Residual connection around a sublayer, with a layer norm of the sublayer's input (pre-norm) or of the sum (post-norm).
 
-        post-norm   norm(x + part(x))
-        pre-norm    x + part(norm(x))
+        post-norm   norm(x + sublayer(x))
+        pre-norm    x + sublayer(norm(x))
 
     Shapes
         x       (..., hidden_size)
@@ -131,5 +131,5 @@ def residual(
     """
     x = as_floating(x)
     if is_pre_norm:
-        return x + part(ops.layer_norm(x, norm.weight, norm.bias, eps=eps))
-    return ops.layer_norm(x + part(x), norm.weight, norm.bias, eps=eps)
+        return x + sublayer(ops.layer_norm(x, norm.weight, norm.bias, eps=eps))
+    return ops.layer_norm(x + sublayer(x), norm.weight, norm.bias, eps=eps)

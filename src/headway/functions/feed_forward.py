@@ -1,4 +1,4 @@
-"""The part of a layer that works on every position alone."""
+"""Position-wise feed-forward networks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from headway import functions
-from headway.arrays import Array, Operations
+from headway.arrays import ArrayT, Operations
 from headway.functions.activations import relu, silu
 from headway.functions.linear import LinearWeights
 
 
 @dataclass(frozen=True)
 class FeedForwardWeights:
-    """The weights of a plain feed-forward.
+    """Weights of a feed-forward network without a gate.
 
     Shapes
         up    LinearWeights(out_features=intermediate_size, in_features=hidden_size)
@@ -26,7 +26,7 @@ class FeedForwardWeights:
 
 @dataclass(frozen=True)
 class GatedFeedForwardWeights:
-    """The weights of a gated feed-forward.
+    """Weights of a gated feed-forward network.
 
     Shapes
         gate  LinearWeights(out_features=intermediate_size, in_features=hidden_size)
@@ -40,9 +40,9 @@ class GatedFeedForwardWeights:
 
 
 def feed_forward(
-    x: Array, weights: FeedForwardWeights, *, activation: Callable[[Array], Array] = relu, ops: Operations = functions
-) -> Array:
-    """Widen, bend, and narrow again.
+    x: ArrayT, weights: FeedForwardWeights, *, activation: Callable[[ArrayT], ArrayT] = relu, ops: Operations = functions
+) -> ArrayT:
+    """Feed-forward network: up-projection, activation, down-projection.
 
         activation(x @ upᵀ) @ downᵀ
 
@@ -52,7 +52,7 @@ def feed_forward(
         return   (..., hidden_size)
 
     activation   relu by default
-    ops          the namespace whose linear is called; these definitions by default
+    ops          namespace with the function linear; headway.functions by default
 
     Source   Vaswani et al. 2017, equation 2
     """
@@ -61,9 +61,9 @@ def feed_forward(
 
 
 def gated_feed_forward(
-    x: Array, weights: GatedFeedForwardWeights, *, activation: Callable[[Array], Array] = silu, ops: Operations = functions
-) -> Array:
-    """Widen twice, let one decide how much of the other passes, and narrow again.
+    x: ArrayT, weights: GatedFeedForwardWeights, *, activation: Callable[[ArrayT], ArrayT] = silu, ops: Operations = functions
+) -> ArrayT:
+    """Gated feed-forward network: the activated gate projection times the up-projection, then the down-projection.
 
         (activation(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ
 
@@ -72,8 +72,8 @@ def gated_feed_forward(
         weights  GatedFeedForwardWeights
         return   (..., hidden_size)
 
-    activation   silu by default ("SwiGLU")
-    ops          the namespace whose linear is called; these definitions by default
+    activation   activation of the gate; silu by default ("SwiGLU")
+    ops          namespace with the function linear; headway.functions by default
 
     Source   Shazeer 2020, equation 6
     """

@@ -1,15 +1,17 @@
-"""What training makes small."""
+"""Loss functions."""
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, as_floating, as_index, at_least_float32, cast
+from typing import Any
+
+from headway.arrays import ArrayT, array_namespace, as_floating, as_index, at_least_float32, cast
 from headway.errors import ShapeError
 from headway.functions.embedding import check_token_ids
 from headway.functions.softmax import log_softmax
 
 
-def cross_entropy(logits: Array, targets: Array, *, ignored: int | None = None) -> Array:
-    """The mean surprise at the right answer, in nats.
+def cross_entropy(logits: ArrayT, targets: ArrayT, *, ignored: int | None = None) -> ArrayT:
+    """Cross-entropy loss: the mean negative log-likelihood of the targets, in nats.
 
         mean of -log softmax(logits)[target]
 
@@ -18,11 +20,11 @@ def cross_entropy(logits: Array, targets: Array, *, ignored: int | None = None) 
         targets  (...) integer
         return   ()
 
-    ignored  a target that does not count, such as -100 for padding; every target counts by default
+    ignored  target value to leave out of the mean, such as -100 for padding; None (no such value) by default
 
-    Zero where every target is ignored. Computed in float32 for half precision.
+    Returns 0 if every target is ignored. float16 and bfloat16 are computed in float32.
 
-    Errors   ShapeError where targets is not logits without its last axis; DtypeError and TokenIdError as in embed.
+    Errors   ShapeError if targets.shape is not logits.shape[:-1]; DtypeError and TokenIdError as in embed.
 
     >>> import numpy as np
     >>> round(float(cross_entropy(np.log(np.array([[0.25, 0.75]])), np.array([1]))), 4)
@@ -33,12 +35,12 @@ def cross_entropy(logits: Array, targets: Array, *, ignored: int | None = None) 
     xp = array_namespace(logits, targets)
     if tuple(targets.shape) != tuple(logits.shape[:-1]):
         raise ShapeError(
-            f"came: logits {tuple(logits.shape)} and targets {tuple(targets.shape)}; expected: targets {tuple(logits.shape[:-1])}, one per row"
+            f"got logits {tuple(logits.shape)} and targets {tuple(targets.shape)}, expected targets {tuple(logits.shape[:-1])}, one per row"
         )
-    counts = xp.ones_like(targets) > 0 if ignored is None else targets != ignored
-    targets = xp.where(counts, targets, xp.zeros_like(targets))
+    is_counted: Any = xp.ones_like(targets) > 0 if ignored is None else targets != ignored
+    targets = xp.where(is_counted, targets, xp.zeros_like(targets))
     check_token_ids(targets, logits.shape[-1])
-    surprise = -xp.take_along_axis(log_softmax(at_least_float32(logits)), as_index(targets)[..., None], axis=-1)[..., 0]
-    total = xp.sum(xp.where(counts, surprise, xp.zeros_like(surprise)))
-    number = xp.sum(cast(counts, surprise.dtype))
-    return cast(total / xp.where(number == 0, xp.ones_like(number), number), as_floating(logits).dtype)
+    losses = -xp.take_along_axis(log_softmax(at_least_float32(logits)), as_index(targets)[..., None], axis=-1)[..., 0]
+    total = xp.sum(xp.where(is_counted, losses, xp.zeros_like(losses)))
+    num_counted = xp.sum(cast(is_counted, losses.dtype))
+    return cast(total / xp.where(num_counted == 0, xp.ones_like(num_counted), num_counted), as_floating(logits).dtype)

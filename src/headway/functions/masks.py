@@ -1,13 +1,16 @@
-"""Which key a query may attend to. A boolean mask says True for "may attend"; a floating one is added to the scores."""
+"""Attention masks. A boolean mask is True where a query may attend to a key; a floating-point mask is added to the scores."""
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, as_floating, asarray_like, cast, is_boolean, is_floating
+from typing import Any
+
+from headway.arrays import Array, ArrayT, LikeT, array_namespace, as_floating, asarray_like, cast, is_boolean, is_floating
 from headway.errors import DtypeError, OptionError, ShapeError
+from headway.functions.sizes import check_sizes
 
 
-def causal_mask(query_len: int, key_len: int | None = None, *, offset: int | None = None, like: Array | None = None) -> Array:
-    """Let every query attend to its own position and to earlier ones.
+def causal_mask(query_len: int, key_len: int | None = None, *, offset: int | None = None, like: LikeT | None = None) -> LikeT:
+    """Causal mask: each query may attend to its own position and to earlier ones.
 
         key_position ≤ offset + query_position
 
@@ -15,9 +18,11 @@ def causal_mask(query_len: int, key_len: int | None = None, *, offset: int | Non
         return  (query_len, key_len) boolean
 
     key_len  query_len by default
-    offset   the position of the first query among the keys; key_len - query_len by default,
-             so that the newest query sits at the newest key
-    like     an array whose library and device the mask takes; NumPy by default
+    offset   position of the first query among the keys; key_len - query_len by default,
+             which aligns the last query with the last key
+    like     array whose library and device the mask gets; None (NumPy) by default
+
+    Errors   ShapeError for a negative length.
 
     >>> causal_mask(2, 3).astype(int).tolist()
     [[1, 1, 0], [1, 1, 1]]
@@ -29,19 +34,19 @@ def causal_mask(query_len: int, key_len: int | None = None, *, offset: int | Non
 
 
 def sliding_window_mask(
-    query_len: int, key_len: int | None = None, *, window: int, offset: int | None = None, like: Array | None = None
-) -> Array:
-    """Let every query attend to itself and to the window - 1 positions before it.
+    query_len: int, key_len: int | None = None, *, window: int, offset: int | None = None, like: LikeT | None = None
+) -> LikeT:
+    """Sliding-window mask: each query may attend to its own position and to the window - 1 positions before it.
 
         offset + query_position - window < key_position ≤ offset + query_position
 
     Shapes
         return  (query_len, key_len) boolean
 
-    window   how many positions a query sees, its own included
+    window   number of positions that a query may attend to, its own included
     key_len, offset, like     as in causal_mask
 
-    Errors   OptionError for a window below 1.
+    Errors   OptionError for a window below 1; ShapeError for a negative length.
 
     >>> sliding_window_mask(3, window=2).astype(int).tolist()
     [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
@@ -49,44 +54,49 @@ def sliding_window_mask(
     Source   Beltagy et al. 2020, section 3.1; Jiang et al. 2023 (Mistral 7B), section 2
     """
     if window < 1:
-        raise OptionError(f"came: window={window}; expected: at least 1, a query always sees itself; use causal_mask for no window")
+        raise OptionError(f"got window={window}, expected at least 1", hint="use causal_mask for attention without a window")
     queries, keys = _positions(query_len, key_len, offset, like)
     return (keys <= queries) & (keys > queries - window)
 
 
-def padding_mask(lengths: Array, seq_len: int, *, is_left: bool = False) -> Array:
-    """Hide the padding of sequences of different lengths, for all heads and all queries.
+def padding_mask(lengths: ArrayT, seq_len: int, *, is_left: bool = False) -> ArrayT:
+    """Padding mask for a batch of sequences of different lengths, broadcastable over heads and queries.
 
-        position < length        (padding on the right)
+        position < length                (padding on the right)
         position ≥ seq_len - length      (padding on the left)
 
     Shapes
         lengths  (...) integer
         return   (..., 1, 1, seq_len) boolean
 
-    is_left  whether the padding stands before the tokens; after them by default
+    lengths  number of tokens of each sequence, padding not included
+    is_left  True for padding on the left, False (default) for padding on the right
+
+    Errors   ShapeError for a negative seq_len.
 
     >>> import numpy as np
     >>> padding_mask(np.array([1, 3]), 3)[:, 0, 0].astype(int).tolist()
     [[1, 0, 0], [1, 1, 1]]
     """
+    check_sizes(seq_len=seq_len)
     xp = array_namespace(lengths)
-    positions = asarray_like(range(seq_len), lengths)
+    positions: Any = asarray_like(range(seq_len), lengths)
     lengths = xp.reshape(lengths, (*lengths.shape, 1, 1, 1))
     return positions >= seq_len - lengths if is_left else positions < lengths
 
 
-def apply_mask(scores: Array, mask: Array) -> Array:
-    """Hide scores under a boolean mask, or add a floating one.
+def apply_mask(scores: ArrayT, mask: ArrayT) -> ArrayT:
+    """Apply a boolean or floating-point mask to attention scores.
 
-        scores where mask else -inf          scores + mask
+        where(mask, scores, -inf)        for a boolean mask
+        scores + mask                    for a floating-point mask
 
     Shapes
         scores  (..., query_len, key_len)
         mask    (query_len, key_len) boolean
         return  (..., query_len, key_len)
 
-    Errors   DtypeError for a mask of whole numbers; ShapeError where the mask does not broadcast to the scores.
+    Errors   DtypeError for an integer mask; ShapeError if the mask does not broadcast to the scores.
 
     >>> import numpy as np
     >>> apply_mask(np.array([[1.0, 2.0]]), np.array([[True, False]])).tolist()
@@ -100,13 +110,14 @@ def apply_mask(scores: Array, mask: Array) -> Array:
     if is_floating(mask):
         return scores + cast(mask, scores.dtype)
     raise DtypeError(
-        f"came: a mask of dtype {mask.dtype}; expected: boolean (True = may attend) or floating (added to the scores); "
-        "if 1 means may attend, pass mask != 0; if 1 means hidden, pass mask == 0"
+        f"got a mask of dtype {mask.dtype}, expected boolean (True = may attend) or floating-point (added to the scores)",
+        hint="if 1 means may attend, pass mask != 0; if 1 means hidden, pass mask == 0",
     )
 
 
-def _positions(query_len: int, key_len: int | None, offset: int | None, like: Array | None) -> tuple[Array, Array]:
+def _positions(query_len: int, key_len: int | None, offset: int | None, like: LikeT | None) -> tuple[Any, Any]:
     key_len = query_len if key_len is None else key_len
+    check_sizes(query_len=query_len, key_len=key_len)
     offset = key_len - query_len if offset is None else offset
     queries = asarray_like(range(offset, offset + query_len), like)
     return queries[:, None], asarray_like(range(key_len), like)[None, :]
@@ -116,4 +127,4 @@ def _check_broadcast(scores: Array, mask: Array) -> None:
     mask_shape, shape = tuple(mask.shape), tuple(scores.shape)
     fits = len(mask_shape) <= len(shape) and all(m in (1, s) for m, s in zip(reversed(mask_shape), reversed(shape), strict=False))
     if not fits:
-        raise ShapeError(f"came: a mask {mask_shape} for scores {shape}; expected: a shape that broadcasts to (..., query_len, key_len)")
+        raise ShapeError(f"got a mask {mask_shape} for scores {shape}, expected a shape that broadcasts to (..., query_len, key_len)")

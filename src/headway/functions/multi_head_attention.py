@@ -1,4 +1,4 @@
-"""Multi-head attention: all heads in one projection each of query, key and value."""
+"""Multi-head attention. The query, key and value weights each hold the projections of all heads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from einops import rearrange
 
 from headway import functions
-from headway.arrays import Array, Operations
+from headway.arrays import ArrayT, Operations
 from headway.errors import ShapeError
 from headway.functions.kv_cache import KVCache
 from headway.functions.linear import LinearWeights
@@ -16,7 +16,7 @@ from headway.functions.norms import NormWeights
 
 @dataclass(frozen=True)
 class MultiHeadAttentionWeights:
-    """The weights of one multi-head attention; value heads are as wide as key heads.
+    """Weights of multi-head attention; query, key and value heads have the same head_dim.
 
     Shapes
         query       LinearWeights(out_features=num_heads * head_dim, in_features=query_width)
@@ -35,8 +35,8 @@ class MultiHeadAttentionWeights:
     key_norm: NormWeights | None = None
 
 
-def split_heads(x: Array, num_heads: int) -> Array:
-    """Cut the last axis into heads, and put the heads before the positions.
+def split_heads(x: ArrayT, num_heads: int) -> ArrayT:
+    """Split the last axis into heads, and move the head axis before the sequence axis.
 
         x[..., position, head · head_dim + i] → out[..., head, position, i]
 
@@ -44,7 +44,7 @@ def split_heads(x: Array, num_heads: int) -> Array:
         x       (..., seq_len, num_heads * head_dim)
         return  (..., num_heads, seq_len, head_dim)
 
-    Errors   ShapeError where the width does not divide by num_heads.
+    Errors   ShapeError if the last axis is not divisible by num_heads.
 
     >>> import numpy as np
     >>> split_heads(np.array([[1, 2, 3, 4]]), 2).tolist()
@@ -53,12 +53,12 @@ def split_heads(x: Array, num_heads: int) -> Array:
     Source   Vaswani et al. 2017, section 3.2.2
     """
     if num_heads < 1 or x.shape[-1] % num_heads:
-        raise ShapeError(f"came: x {tuple(x.shape)} and num_heads={num_heads}; expected: a width that is a multiple of num_heads")
+        raise ShapeError(f"got x {tuple(x.shape)} and num_heads={num_heads}, expected a last axis that is a multiple of num_heads")
     return rearrange(x, "... seq (heads dim) -> ... heads seq dim", heads=num_heads)
 
 
-def merge_heads(x: Array) -> Array:
-    """Put the heads side by side again: the inverse of split_heads.
+def merge_heads(x: ArrayT) -> ArrayT:
+    """Concatenate the heads along the last axis: the inverse of split_heads.
 
         x[..., head, position, i] → out[..., position, head · head_dim + i]
 
@@ -76,22 +76,22 @@ def merge_heads(x: Array) -> Array:
 
 
 def multi_head_attention(
-    query: Array,
-    key: Array,
-    value: Array,
+    query: ArrayT,
+    key: ArrayT,
+    value: ArrayT,
     weights: MultiHeadAttentionWeights,
     *,
     num_heads: int,
-    mask: Array | None = None,
+    mask: ArrayT | None = None,
     is_causal: bool = False,
     scale: float | None = None,
     soft_cap: float | None = None,
-    rotary: tuple[Array, Array] | None = None,
+    rotary: tuple[ArrayT, ArrayT] | None = None,
     kv_cache: KVCache | None = None,
     eps: float = 1e-6,
     ops: Operations = functions,
-) -> Array:
-    """Attend several times at once, each head in its own projection, and mix the results.
+) -> ArrayT:
+    """Multi-head attention, with optional grouped heads, rotary embeddings and KV cache.
 
         split(query @ Wqᵀ), split(key @ Wkᵀ), split(value @ Wvᵀ) → attention → merge → @ Woᵀ
 
@@ -104,16 +104,16 @@ def multi_head_attention(
         return   (..., query_len, output_width)
         where    num_heads = num_kv_heads * group_size
 
-    Self-attention is query = key = value; cross-attention takes key and value from another sequence.
-    head_dim is the query projection's height over num_heads, and num_kv_heads the key projection's over head_dim.
+    For self-attention pass the same array as query, key and value; for cross-attention pass key and value from another sequence.
+    The head counts follow from the weights: head_dim = query rows / num_heads, and num_kv_heads = key rows / head_dim.
 
     mask, is_causal, scale, soft_cap     as in scaled_dot_product_attention
-    rotary    (cos, sin) from rotary_cos_sin: turns queries and keys by their positions; off by default
-    kv_cache  earlier keys and values of this layer, put before the given ones and extended by them; off by default
-    eps       of query_norm and key_norm (RMS norms per head, where the weights have them); 1e-6 by default
-    ops       the namespace whose linear, rms_norm, rotary and attention are called; these definitions by default
+    rotary    (cos, sin) from rotary_cos_sin, applied to queries and keys; None (no rotary embedding) by default
+    kv_cache  cache of this layer; the projected keys and values are appended, and the queries attend to the whole cache. None by default
+    eps       eps of query_norm and key_norm, the RMS norms of each head (if the weights have them); 1e-6 by default
+    ops       namespace with the functions to call; headway.functions by default
 
-    Errors   ShapeError where widths or heads do not fit.
+    Errors   ShapeError if the shapes or head counts do not match.
 
     Source   Vaswani et al. 2017, section 3.2.2; query and key norm: Henry et al. 2020, Dehghani et al. 2023
     """
@@ -128,9 +128,9 @@ def multi_head_attention(
 
 
 def project_keys_and_values(
-    key: Array, value: Array, weights: MultiHeadAttentionWeights, *, num_heads: int, eps: float = 1e-6, ops: Operations = functions
-) -> tuple[Array, Array]:
-    """The keys and values of all heads: the half of multi_head_attention that does not look at the query.
+    key: ArrayT, value: ArrayT, weights: MultiHeadAttentionWeights, *, num_heads: int, eps: float = 1e-6, ops: Operations = functions
+) -> tuple[ArrayT, ArrayT]:
+    """Project keys and values, and split them into heads: the part of multi_head_attention that does not depend on the query.
 
         split(key @ Wkᵀ), split(value @ Wvᵀ)
 
@@ -141,18 +141,19 @@ def project_keys_and_values(
         return   (..., num_kv_heads, key_len, head_dim), (..., num_kv_heads, key_len, head_dim)
         where    num_heads = num_kv_heads * group_size
 
-    A decoder projects its encoder's output once, and attends to the result at every step, by cross_attention.
+    A decoder calls this once for the encoder output, and cross_attention with the result at every decode step.
 
-    eps       of key_norm, where the weights have one; 1e-6 by default
-    ops       the namespace whose linear, split_heads and rms_norm are called; these definitions by default
+    eps       eps of key_norm, if the weights have one; 1e-6 by default
+    ops       namespace with the functions to call; headway.functions by default
 
-    Errors   ShapeError where widths or heads do not fit.
+    Errors   ShapeError if the shapes or head counts do not match.
 
     Source   Vaswani et al. 2017, section 3.2.2
     """
     if num_heads < 1 or weights.query.weight.shape[0] % num_heads:
         raise ShapeError(
-            f"came: query weight {tuple(weights.query.weight.shape)} and num_heads={num_heads}; expected: rows that divide by num_heads"
+            f"got query weight {tuple(weights.query.weight.shape)} and num_heads={num_heads}, "
+            "expected a number of rows that is a multiple of num_heads"
         )
     num_kv_heads = num_kv_heads_of(weights, head_dim=weights.query.weight.shape[0] // num_heads)
     k = ops.split_heads(ops.linear(key, weights.key.weight, weights.key.bias), num_kv_heads)
@@ -163,20 +164,20 @@ def project_keys_and_values(
 
 
 def cross_attention(
-    query: Array,
-    keys: Array,
-    values: Array,
+    query: ArrayT,
+    keys: ArrayT,
+    values: ArrayT,
     weights: MultiHeadAttentionWeights,
     *,
     num_heads: int,
-    mask: Array | None = None,
+    mask: ArrayT | None = None,
     scale: float | None = None,
     eps: float = 1e-6,
     ops: Operations = functions,
-) -> Array:
-    """Multi-head attention to keys and values that project_keys_and_values made before.
+) -> ArrayT:
+    """Multi-head attention with keys and values already projected by project_keys_and_values.
 
-        split(query @ Wqᵀ) → attention to keys and values → merge → @ Woᵀ
+        split(query @ Wqᵀ) → attention with keys and values → merge → @ Woᵀ
 
     Shapes
         query    (..., query_len, query_width)
@@ -188,10 +189,10 @@ def cross_attention(
         where    num_heads = num_kv_heads * group_size
 
     mask, scale     as in scaled_dot_product_attention
-    eps       of query_norm, where the weights have one; 1e-6 by default
-    ops       the namespace whose linear, rms_norm and attention are called; these definitions by default
+    eps       eps of query_norm, if the weights have one; 1e-6 by default
+    ops       namespace with the functions to call; headway.functions by default
 
-    Errors   ShapeError where widths or heads do not fit.
+    Errors   ShapeError if the shapes or head counts do not match.
 
     Source   Vaswani et al. 2017, section 3.2.3, "encoder-decoder attention"
     """
@@ -201,19 +202,20 @@ def cross_attention(
 
 
 def num_kv_heads_of(weights: MultiHeadAttentionWeights, head_dim: int) -> int:
-    """How many key heads the key projection's height makes.
+    """Return the number of key heads: the rows of the key weight divided by head_dim.
 
-    Errors   ShapeError where it is no multiple of head_dim.
+    Errors   ShapeError if the number of rows is not a multiple of head_dim.
     """
-    height = weights.key.weight.shape[0]
-    if height % head_dim:
+    num_rows = weights.key.weight.shape[0]
+    if num_rows % head_dim:
         raise ShapeError(
-            f"came: key weight {tuple(weights.key.weight.shape)} with head_dim {head_dim} (query rows / num_heads); "
-            "expected: key rows that are a multiple of head_dim; check num_heads"
+            f"got key weight {tuple(weights.key.weight.shape)} with head_dim {head_dim} (rows of the query weight / num_heads), "
+            "expected a number of rows that is a multiple of head_dim",
+            hint="check num_heads",
         )
-    return height // head_dim
+    return num_rows // head_dim
 
 
-def _project_query(query: Array, weights: MultiHeadAttentionWeights, num_heads: int, eps: float, ops: Operations) -> Array:
+def _project_query(query: ArrayT, weights: MultiHeadAttentionWeights, num_heads: int, eps: float, ops: Operations) -> ArrayT:
     q = ops.split_heads(ops.linear(query, weights.query.weight, weights.query.bias), num_heads)
     return q if weights.query_norm is None else ops.rms_norm(q, weights.query_norm.weight, eps=eps)

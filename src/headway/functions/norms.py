@@ -1,16 +1,16 @@
-"""Normalisation over the last axis."""
+"""Normalization over the last axis."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headway.arrays import Array, array_namespace, as_floating, at_least_float32, cast
+from headway.arrays import Array, ArrayT, array_namespace, as_floating, at_least_float32, cast
 from headway.errors import ShapeError
 
 
 @dataclass(frozen=True)
 class NormWeights:
-    """The weights of one norm; an RMS norm has no bias.
+    """Weights of a normalization; RMS norm has no bias.
 
     Shapes
         weight  (hidden_size,)
@@ -21,8 +21,8 @@ class NormWeights:
     bias: Array | None = None
 
 
-def layer_norm(x: Array, weight: Array | None = None, bias: Array | None = None, *, eps: float = 1e-5) -> Array:
-    """Bring every vector to mean 0 and variance 1, then scale and shift each coordinate.
+def layer_norm(x: ArrayT, weight: ArrayT | None = None, bias: ArrayT | None = None, *, eps: float = 1e-5) -> ArrayT:
+    """Layer normalization: shift and scale each vector to mean 0 and variance 1, then apply weight and bias.
 
         (x - mean x) / √(var x + eps) · weight + bias
 
@@ -32,11 +32,11 @@ def layer_norm(x: Array, weight: Array | None = None, bias: Array | None = None,
         bias    (hidden_size,) optional
         return  (..., hidden_size)
 
-    eps      added to the variance (divided by hidden_size, not by hidden_size - 1); 1e-5 by default
+    eps      added to the variance; 1e-5 by default
 
-    Computed in float32 for half precision.
+    The variance divides by hidden_size, not by hidden_size - 1. float16 and bfloat16 are computed in float32.
 
-    Errors   ShapeError where weight or bias is not as wide as x.
+    Errors   ShapeError if weight or bias does not have the shape (hidden_size,).
 
     >>> import numpy as np
     >>> layer_norm(np.array([1.0, 3.0]), eps=0.0).tolist()
@@ -46,15 +46,15 @@ def layer_norm(x: Array, weight: Array | None = None, bias: Array | None = None,
     """
     xp = array_namespace(x)
     _check_width(x, weight, bias)
-    wide = at_least_float32(x)
-    centred = wide - xp.mean(wide, axis=-1, keepdims=True)
-    variance = xp.mean(centred * centred, axis=-1, keepdims=True)
-    normed = centred / xp.sqrt(variance + eps)
+    upcast = at_least_float32(x)
+    centered = upcast - xp.mean(upcast, axis=-1, keepdims=True)
+    variance = xp.mean(centered * centered, axis=-1, keepdims=True)
+    normed = centered / xp.sqrt(variance + eps)
     return cast(_scale_and_shift(normed, weight, bias), as_floating(x).dtype)
 
 
-def rms_norm(x: Array, weight: Array | None = None, *, eps: float = 1e-6) -> Array:
-    """Bring every vector to a root mean square of 1, then scale each coordinate.
+def rms_norm(x: ArrayT, weight: ArrayT | None = None, *, eps: float = 1e-6) -> ArrayT:
+    """Root mean square normalization: scale each vector to a root mean square of 1, then apply the weight.
 
         x / √(mean x² + eps) · weight
 
@@ -65,9 +65,9 @@ def rms_norm(x: Array, weight: Array | None = None, *, eps: float = 1e-6) -> Arr
 
     eps      added to the mean square; 1e-6 by default
 
-    Computed in float32 for half precision.
+    float16 and bfloat16 are computed in float32.
 
-    Errors   ShapeError where weight is not as wide as x.
+    Errors   ShapeError if weight does not have the shape (hidden_size,).
 
     >>> import numpy as np
     >>> rms_norm(np.array([3.0, 3.0]), eps=0.0).tolist()
@@ -77,12 +77,12 @@ def rms_norm(x: Array, weight: Array | None = None, *, eps: float = 1e-6) -> Arr
     """
     xp = array_namespace(x)
     _check_width(x, weight)
-    wide = at_least_float32(x)
-    mean_square = xp.mean(wide * wide, axis=-1, keepdims=True)
-    return cast(_scale_and_shift(wide / xp.sqrt(mean_square + eps), weight, None), as_floating(x).dtype)
+    upcast = at_least_float32(x)
+    mean_square = xp.mean(upcast * upcast, axis=-1, keepdims=True)
+    return cast(_scale_and_shift(upcast / xp.sqrt(mean_square + eps), weight, None), as_floating(x).dtype)
 
 
-def _scale_and_shift(x: Array, weight: Array | None, bias: Array | None) -> Array:
+def _scale_and_shift(x: ArrayT, weight: ArrayT | None, bias: ArrayT | None) -> ArrayT:
     if weight is not None:
         x = x * at_least_float32(weight)
     return x if bias is None else x + at_least_float32(bias)
@@ -92,5 +92,5 @@ def _check_width(x: Array, *parameters: Array | None) -> None:
     for parameter in parameters:
         if parameter is not None and tuple(parameter.shape) != (x.shape[-1],):
             raise ShapeError(
-                f"came: x {tuple(x.shape)} and a norm's weight or bias {tuple(parameter.shape)}; expected: {(x.shape[-1],)}, one number per coordinate"
+                f"got x {tuple(x.shape)} and a weight or bias {tuple(parameter.shape)}, expected a weight and bias {(x.shape[-1],)}"
             )

@@ -1,38 +1,45 @@
-"""Where a token stands: sinusoidal, learned and rotary positions."""
+"""Position encodings: sinusoidal, learned, relative (T5) and rotary."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy
 
-from headway.arrays import Array, array_namespace, as_floating, asarray_like, at_least_float32, cast
+from headway.arrays import Array, ArrayT, LikeT, array_namespace, as_floating, asarray_like, at_least_float32, cast
 from headway.errors import OptionError, ShapeError
 from headway.functions.embedding import embed
+from headway.functions.sizes import check_sizes
 
 
 def sinusoidal_positions(
-    seq_len: int, hidden_size: int, *, base: float = 10000.0, offset: int = 0, interleaved: bool = True, like: Array | None = None
-) -> Array:
-    """A fixed vector per position: sines and cosines from fast to slow.
+    seq_len: int, hidden_size: int, *, base: float = 10000.0, offset: int = 0, interleaved: bool = True, like: LikeT | None = None
+) -> LikeT:
+    """Sinusoidal position embeddings.
 
         out[p, 2i] = sin(p / base^(2i / hidden_size))          out[p, 2i+1] = cos(p / base^(2i / hidden_size))
 
     Shapes
         return  (seq_len, hidden_size)
 
-    base     the slowest wavelength is almost 2π · base positions; 10000 by default
-    offset   the first position; 0 by default
-    interleaved  sine and cosine by turns, as in the paper; False for all sines before all cosines, as Marian has them
-    like     an array whose library and device the result takes, in float32; NumPy by default
+    base         the longest wavelength is close to 2π · base positions; 10000 by default
+    offset       first position; 0 by default
+    interleaved  True to alternate sine and cosine, as in the paper; False to put all sines before all cosines, as in Marian
+    like         array whose library and device the result gets, in float32; None (NumPy) by default
 
-    An odd width has one sine more.
+    An odd hidden_size gives one more sine than cosines.
+
+    Errors   ShapeError for a negative seq_len or a hidden_size below 1; OptionError for a base not above 0.
 
     >>> sinusoidal_positions(2, 3).round(3).tolist()
     [[0.0, 1.0, 0.0], [0.8410000205039978, 0.5400000214576721, 0.0020000000949949026]]
 
     Source   Vaswani et al. 2017, section 3.5
     """
+    check_sizes(seq_len=seq_len)
+    check_sizes(hidden_size=hidden_size, at_least=1)
+    _check_positive(base=base)
     positions = numpy.arange(offset, offset + seq_len)[:, None]
     angles = positions / base ** (numpy.arange(0, hidden_size, 2) / hidden_size)
     table = numpy.zeros((seq_len, hidden_size), numpy.float32)
@@ -43,8 +50,8 @@ def sinusoidal_positions(
     return asarray_like(table, like)
 
 
-def learned_positions(positions: Array, table: Array) -> Array:
-    """A trained vector per position: one row of the table each.
+def learned_positions(positions: ArrayT, table: ArrayT) -> ArrayT:
+    """Learned position embeddings: look up the row of each position.
 
         table[positions]
 
@@ -53,7 +60,7 @@ def learned_positions(positions: Array, table: Array) -> Array:
         table      (max_seq_len, hidden_size)
         return     (..., seq_len, hidden_size)
 
-    Errors   ShapeError for more positions than the table has rows; TokenIdError for a position outside it.
+    Errors   ShapeError for more positions than the table has rows; TokenIdError for a position outside 0 … max_seq_len - 1.
 
     >>> import numpy as np
     >>> learned_positions(np.array([1]), np.array([[0.0], [10.0]])).tolist()
@@ -63,7 +70,8 @@ def learned_positions(positions: Array, table: Array) -> Array:
     """
     if positions.shape[-1] > table.shape[0]:
         raise ShapeError(
-            f"came: {positions.shape[-1]} positions; expected: at most {table.shape[0]}, the rows of the table; shorten the sequence"
+            f"got {positions.shape[-1]} positions, expected at most {table.shape[0]}, the number of rows of the table",
+            hint="shorten the sequence",
         )
     return embed(positions, table)
 
@@ -76,59 +84,61 @@ def relative_position_buckets(
     max_distance: int = 128,
     is_bidirectional: bool = True,
     offset: int | None = None,
-    like: Array | None = None,
-) -> Array:
-    """How far every key stands from every query, told finely when near and coarsely when far.
+    like: LikeT | None = None,
+) -> LikeT:
+    """Bucket of each query–key distance: one bucket per distance for near keys, logarithmically wider buckets for far keys.
 
-        distance                                                        where distance < exact
-        exact + ⌊log(distance / exact) / log(max_distance / exact) · exact⌋, at most 2 · exact - 1,   beyond
+        distance                                                                  if distance < exact
+        min(exact + ⌊log(distance / exact) / log(max_distance / exact) · (n - exact)⌋, n - 1)     otherwise
 
     Shapes
         return  (query_len, key_len) integer
 
-    exact is half the buckets of one direction, at least 1. A bidirectional table keeps its upper half for keys behind the query; the other
-    kind counts all of those as distance 0.
+    n is the number of buckets per direction: num_buckets // 2 if bidirectional, else num_buckets. exact is n // 2, at least 1.
+    If bidirectional, the upper half of the buckets is for keys after the query; otherwise such keys have distance 0.
 
-    num_buckets       in all; 32 by default
-    max_distance      from where on all distances are one; 128 by default
-    offset            the position of the first query among the keys; key_len - query_len by default
-    like              an array whose library and device the result takes; NumPy by default
+    num_buckets       total number of buckets; 32 by default
+    max_distance      this distance and all greater ones share the last bucket; 128 by default
+    is_bidirectional  True to distinguish keys before and after the query; True by default
+    offset            position of the first query among the keys; key_len - query_len by default
+    like              array whose library and device the result gets; None (NumPy) by default
 
-    Errors   OptionError for too few buckets, or a max_distance that leaves nothing for the far ones.
+    Errors   OptionError for too few buckets, or a max_distance without room for logarithmic buckets; ShapeError for a negative length.
 
     >>> relative_position_buckets(1, 5, num_buckets=4, max_distance=4, is_bidirectional=False).tolist()
     [[3, 3, 2, 1, 0]]
 
-    Source   Raffel et al. 2020, section 2.1; the rounding is that of their code
+    Source   Raffel et al. 2020, section 2.1; rounding as in their code
     """
+    check_sizes(query_len=query_len, key_len=key_len)
     num_directed = num_buckets // 2 if is_bidirectional else num_buckets
     exact = max(num_directed // 2, 1)
     if num_directed < 1 or max_distance <= exact:
         raise OptionError(
-            f"came: num_buckets={num_buckets}, max_distance={max_distance}; expected: at least {2 if is_bidirectional else 1} buckets, "
+            f"got num_buckets={num_buckets} and max_distance={max_distance}, expected at least {2 if is_bidirectional else 1} buckets "
             f"and a max_distance above {exact}"
         )
     offset = key_len - query_len if offset is None else offset
-    behind = numpy.arange(key_len)[None, :] - numpy.arange(offset, offset + query_len)[:, None]
-    distance = numpy.abs(behind) if is_bidirectional else numpy.maximum(-behind, 0)
-    shares = numpy.log(numpy.maximum(distance, exact).astype(numpy.float32) / exact) / math.log(max_distance / exact)
-    far = numpy.minimum(exact + (shares * (num_directed - exact)).astype(numpy.int64), num_directed - 1)
+    relative = numpy.arange(key_len)[None, :] - numpy.arange(offset, offset + query_len)[:, None]
+    distance = numpy.abs(relative) if is_bidirectional else numpy.maximum(-relative, 0)
+    log_ratio = numpy.log(numpy.maximum(distance, exact).astype(numpy.float32) / exact) / math.log(max_distance / exact)
+    far = numpy.minimum(exact + (log_ratio * (num_directed - exact)).astype(numpy.int64), num_directed - 1)
     buckets = numpy.where(distance < exact, distance, far)
-    return asarray_like(buckets + num_directed * (behind > 0) if is_bidirectional else buckets, like)
+    return asarray_like(buckets + num_directed * (relative > 0) if is_bidirectional else buckets, like)
 
 
 def relative_position_bias(
-    table: Array,
+    table: ArrayT,
     query_len: int,
     key_len: int,
     *,
     max_distance: int = 128,
     is_bidirectional: bool = True,
     offset: int | None = None,
-) -> Array:
-    """A trained number per head and distance, to be added to the scores.
+) -> ArrayT:
+    """Relative position bias: a learned number per head and distance bucket, added to the attention scores.
 
-        table[relative_position_buckets], heads first
+        table[relative_position_buckets(query_len, key_len)], with the head axis moved to the front
 
     Shapes
         table   (num_buckets, num_heads)
@@ -136,7 +146,7 @@ def relative_position_bias(
 
     max_distance, is_bidirectional, offset     as in relative_position_buckets
 
-    Pass it as the mask of attention: a floating mask is added.
+    Pass the result as the mask of attention, which adds a floating-point mask to the scores.
 
     Source   Raffel et al. 2020, section 2.1
     """
@@ -152,31 +162,32 @@ def relative_position_bias(
     return array_namespace(table).moveaxis(embed(buckets, table), -1, 0)
 
 
-def rotary_frequencies(head_dim: int, *, theta: float = 10000.0, like: Array | None = None) -> Array:
-    """How far each pair of coordinates turns per position, in radians.
+def rotary_frequencies(head_dim: int, *, theta: float = 10000.0, like: LikeT | None = None) -> LikeT:
+    """Rotation angle per position of each coordinate pair, in radians.
 
         theta^(-2i / head_dim)
 
     Shapes
         return  (head_dim // 2,)
 
-    theta    the base of the wavelengths; 10000 by default
-    like     an array whose library and device the result takes, in float32; NumPy by default
+    theta    base of the wavelengths (`rope_theta`); 10000 by default
+    like     array whose library and device the result gets, in float32; None (NumPy) by default
 
-    Errors   ShapeError for an odd head_dim.
+    Errors   ShapeError for a head_dim that is odd or below 2; OptionError for a theta not above 0.
 
     >>> rotary_frequencies(4).tolist()
     [1.0, 0.009999999776482582]
 
     Source   Su et al. 2021, equation 15
     """
-    if head_dim % 2:
-        raise ShapeError(f"came: head_dim={head_dim}; expected: an even number, coordinates turn in pairs")
+    if head_dim < 2 or head_dim % 2:
+        raise ShapeError(f"got head_dim={head_dim}, expected an even number of at least 2, because coordinates rotate in pairs")
+    _check_positive(theta=theta)
     return asarray_like((theta ** (-numpy.arange(0, head_dim, 2) / head_dim)).astype(numpy.float32), like)
 
 
-def scale_rotary_linear(frequencies: Array, *, factor: float) -> Array:
-    """Stretch all positions alike, so that factor times as many fit.
+def scale_rotary_linear(frequencies: ArrayT, *, factor: float) -> ArrayT:
+    """Linear RoPE scaling: divide all frequencies by a factor, to extend the context by that factor.
 
         frequencies / factor
 
@@ -184,68 +195,100 @@ def scale_rotary_linear(frequencies: Array, *, factor: float) -> Array:
         frequencies  (pairs,)
         return       (pairs,)
 
+    factor   ratio of the extended to the original context length
+
+    Errors   OptionError for a factor not above 0.
+
     Source   Chen et al. 2023 (position interpolation)
     """
+    _check_positive(factor=factor)
     return frequencies / factor
 
 
 def scale_rotary_llama3(
-    frequencies: Array, *, factor: float, low_freq_factor: float, high_freq_factor: float, original_max_seq_len: int
-) -> Array:
-    """Stretch the slow pairs, keep the fast ones, and blend in between.
+    frequencies: ArrayT, *, factor: float, low_freq_factor: float, high_freq_factor: float, original_max_seq_len: int
+) -> ArrayT:
+    """Llama 3 RoPE scaling: divide low frequencies by a factor, keep high ones, and interpolate in between.
 
-        smooth = (original_max_seq_len / wavelength - low) / (high - low), within 0 … 1
+        smooth = (original_max_seq_len / wavelength - low_freq_factor) / (high_freq_factor - low_freq_factor), clamped to [0, 1]
         (1 - smooth) · frequencies / factor + smooth · frequencies
 
     Shapes
         frequencies  (pairs,)
         return       (pairs,)
 
-    low_freq_factor, high_freq_factor     turns within the original context below which a pair is stretched, above which it is kept
+    factor                ratio of the extended to the original context length
+    low_freq_factor       pairs with fewer rotations than this over the original context are divided by factor
+    high_freq_factor      pairs with more rotations than this are kept
+    original_max_seq_len  context length before the extension, in tokens
 
-    Source   Llama 3.1's reference code (apply_scaling)
+    Errors   OptionError for a factor or original_max_seq_len not above 0, or a high_freq_factor not above low_freq_factor.
+
+    Source   Llama 3.1 reference code (apply_scaling)
     """
-    turns = frequencies * (original_max_seq_len / (2 * math.pi))
-    smooth = _clamp((turns - low_freq_factor) / (high_freq_factor - low_freq_factor))
+    _check_positive(factor=factor, original_max_seq_len=original_max_seq_len)
+    if not high_freq_factor > low_freq_factor:
+        raise OptionError(
+            f"got low_freq_factor={low_freq_factor} and high_freq_factor={high_freq_factor}, expected high_freq_factor to be the larger"
+        )
+    rotations = frequencies * (original_max_seq_len / (2 * math.pi))
+    smooth = _clamp((rotations - low_freq_factor) / (high_freq_factor - low_freq_factor))
     return (1 - smooth) * frequencies / factor + smooth * frequencies
 
 
 def scale_rotary_yarn(
-    frequencies: Array, *, factor: float, original_max_seq_len: int, theta: float = 10000.0, beta_fast: float = 32.0, beta_slow: float = 1.0
-) -> Array:
-    """Stretch the slow pairs, keep the fast ones, and blend linearly over the pairs in between.
+    frequencies: ArrayT,
+    *,
+    factor: float,
+    original_max_seq_len: int,
+    theta: float = 10000.0,
+    beta_fast: float = 32.0,
+    beta_slow: float = 1.0,
+) -> ArrayT:
+    """YaRN RoPE scaling: divide low frequencies by a factor, keep high ones, and interpolate linearly over the pairs in between.
 
-        pair(turns) = pairs · ln(original_max_seq_len / (2π · turns)) / ln theta
-        keep = 1 - (i - ⌊pair(beta_fast)⌋) / (⌈pair(beta_slow)⌉ - ⌊pair(beta_fast)⌋), within 0 … 1
+        pair(rotations) = pairs · ln(original_max_seq_len / (2π · rotations)) / ln theta
+        keep = 1 - (i - ⌊pair(beta_fast)⌋) / (⌈pair(beta_slow)⌉ - ⌊pair(beta_fast)⌋), clamped to [0, 1]
         (1 - keep) · frequencies / factor + keep · frequencies
 
     Shapes
         frequencies  (pairs,)
         return       (pairs,)
 
-    beta_fast, beta_slow     turns within the original context from which a pair is kept, up to which it is stretched
+    factor                ratio of the extended to the original context length
+    original_max_seq_len  context length before the extension, in tokens
+    theta                 base of the wavelengths, as in rotary_frequencies; 10000 by default
+    beta_fast             pairs with at least this many rotations over the original context are kept; 32 by default
+    beta_slow             pairs with at most this many rotations are divided by factor; 1 by default
 
-    Source   Peng et al. 2023 (YaRN), section 3.2; the companion factor on cos and sin is yarn_magnitude
+    YaRN also multiplies cos and sin by yarn_magnitude.
+
+    Errors   OptionError for an option not above 0, or a theta of 1.
+
+    Source   Peng et al. 2023 (YaRN), section 3.2
     """
+    _check_positive(factor=factor, original_max_seq_len=original_max_seq_len, theta=theta, beta_fast=beta_fast, beta_slow=beta_slow)
+    if theta == 1:
+        raise OptionError("got theta=1, expected another number, because the wavelengths are powers of it")
     pairs = frequencies.shape[0]
 
-    def pair_with(turns: float) -> float:
-        return pairs * math.log(original_max_seq_len / (turns * 2 * math.pi)) / math.log(theta)
+    def pair_with(rotations: float) -> float:
+        return pairs * math.log(original_max_seq_len / (rotations * 2 * math.pi)) / math.log(theta)
 
     low = max(math.floor(pair_with(beta_fast)), 0)
     high = min(math.ceil(pair_with(beta_slow)), 2 * pairs - 1)
     ramp = (numpy.arange(pairs) - low) / (high - low if high != low else 0.001)
-    keep = asarray_like((1 - numpy.clip(ramp, 0, 1)).astype(numpy.float32), frequencies)
+    keep: Any = asarray_like((1 - numpy.clip(ramp, 0, 1)).astype(numpy.float32), frequencies)
     return (1 - keep) * frequencies / factor + keep * frequencies
 
 
 def yarn_magnitude(factor: float, *, mscale: float = 1.0) -> float:
-    """What YaRN multiplies cos and sin by, so that stretched scores keep their spread.
+    """Factor by which YaRN multiplies cos and sin, to correct the attention scores for the longer context.
 
-        0.1 · mscale · ln factor + 1
+        0.1 · mscale · ln(factor) + 1        if factor > 1, else 1
 
-    factor   how many times as many positions
-    mscale   how much of the correction; all of it by default
+    factor   ratio of the extended to the original context length
+    mscale   strength of the correction; 1 by default
 
     >>> yarn_magnitude(1.0)
     1.0
@@ -255,8 +298,8 @@ def yarn_magnitude(factor: float, *, mscale: float = 1.0) -> float:
     return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1 else 1.0
 
 
-def rotary_cos_sin(positions: Array, frequencies: Array, *, magnitude: float = 1.0) -> tuple[Array, Array]:
-    """The cosines and sines that rotary turns by, in float32.
+def rotary_cos_sin(positions: ArrayT, frequencies: ArrayT, *, magnitude: float = 1.0) -> tuple[ArrayT, ArrayT]:
+    """Cosines and sines of the rotation angles for rotary, in float32.
 
         cos(position · frequency) · magnitude,   sin(position · frequency) · magnitude
 
@@ -265,17 +308,17 @@ def rotary_cos_sin(positions: Array, frequencies: Array, *, magnitude: float = 1
         frequencies  (pairs,)
         return       (..., seq_len, pairs), (..., seq_len, pairs)
 
-    magnitude    multiplies both; 1 by default (YaRN's is yarn_magnitude)
+    magnitude    factor of both; 1 by default (for YaRN pass yarn_magnitude)
 
-    Positions per sequence, (batch, seq_len), need an axis for the heads: pass positions[:, None].
+    For positions of shape (batch_size, seq_len), one row per sequence, pass positions[:, None] to add a head axis.
     """
     xp = array_namespace(positions, frequencies)
     angles = cast(positions, xp.float32)[..., None] * cast(frequencies, xp.float32)
     return xp.cos(angles) * magnitude, xp.sin(angles) * magnitude
 
 
-def rotary(x: Array, cos: Array, sin: Array, *, interleaved: bool = False) -> Array:
-    """Turn each pair of coordinates by an angle that grows with the position, so that scores depend on distances only.
+def rotary(x: ArrayT, cos: ArrayT, sin: ArrayT, *, interleaved: bool = False) -> ArrayT:
+    """Rotary position embedding: rotate each pair of coordinates by an angle proportional to the position.
 
         (a, b) → (a · cos - b · sin, b · cos + a · sin)
 
@@ -285,13 +328,14 @@ def rotary(x: Array, cos: Array, sin: Array, *, interleaved: bool = False) -> Ar
         sin     (seq_len, pairs)
         return  (..., seq_len, 2 * pairs)
 
-    interleaved   pair coordinate 2i with 2i + 1; by default i with i + pairs ("halves", as Hugging Face stores Llama)
+    interleaved   True to pair coordinate 2i with 2i + 1; False (default) to pair i with i + pairs, as in Hugging Face's Llama
 
-    cos and sin may have any leading axes that broadcast to those of x. Coordinates beyond 2 · pairs stay as they are.
-    Computed in float32.
+    The dot product of a rotated query and a rotated key then depends on their positions only through the distance.
+    cos and sin may have leading axes that broadcast to those of x. Coordinates after the first 2 · pairs are not rotated.
+    float16 and bfloat16 are computed in float32.
 
-    Errors   ShapeError where cos and sin differ, are wider than half of x, or have another seq_len;
-             OptionError where the positions are per sequence without an axis for the heads.
+    Errors   ShapeError if cos and sin differ in shape, have more than head_dim / 2 columns, or have another seq_len;
+             OptionError if each sequence has its own positions and cos and sin lack a head axis.
 
     >>> import numpy as np
     >>> rotary(np.array([[1.0, 2.0]]), np.array([[0.0]]), np.array([[1.0]])).tolist()
@@ -302,19 +346,27 @@ def rotary(x: Array, cos: Array, sin: Array, *, interleaved: bool = False) -> Ar
     xp = array_namespace(x, cos, sin)
     _check_angles(x, cos, sin)
     size = 2 * cos.shape[-1]
-    wide = at_least_float32(x)
+    upcast = at_least_float32(x)
     if interleaved:
-        a, b = wide[..., 0:size:2], wide[..., 1:size:2]
-        turned = xp.reshape(xp.stack([a * cos - b * sin, b * cos + a * sin], axis=-1), (*x.shape[:-1], size))
+        a, b = upcast[..., 0:size:2], upcast[..., 1:size:2]
+        rotated = xp.reshape(xp.stack([a * cos - b * sin, b * cos + a * sin], axis=-1), (*x.shape[:-1], size))
     else:
-        a, b = wide[..., : size // 2], wide[..., size // 2 : size]
-        turned = xp.concat([a * cos - b * sin, b * cos + a * sin], axis=-1)
+        a, b = upcast[..., : size // 2], upcast[..., size // 2 : size]
+        rotated = xp.concat([a * cos - b * sin, b * cos + a * sin], axis=-1)
     if size < x.shape[-1]:
-        turned = xp.concat([turned, wide[..., size:]], axis=-1)
-    return cast(turned, as_floating(x).dtype)
+        rotated = xp.concat([rotated, upcast[..., size:]], axis=-1)
+    return cast(rotated, as_floating(x).dtype)
 
 
-def _clamp(x: Array) -> Array:
+def _check_positive(**options: float) -> None:
+    """Raise OptionError unless each option, named by its keyword, is a finite number above 0."""
+    for name, value in options.items():
+        if not 0 < value < math.inf:
+            raise OptionError(f"got {name}={value}, expected above 0")
+
+
+def _clamp(x: ArrayT) -> ArrayT:
+    """Clamp to [0, 1]."""
     xp = array_namespace(x)
     return xp.where(x < 0, xp.zeros_like(x), xp.where(x > 1, xp.ones_like(x), x))
 
@@ -328,10 +380,12 @@ def _check_angles(x: Array, cos: Array, sin: Array) -> None:
         or cos.shape[-2] not in (1, x.shape[-2])
     ):
         raise ShapeError(
-            f"came: x {tuple(x.shape)}, cos {tuple(cos.shape)}, sin {tuple(sin.shape)}; expected: x (..., seq_len, head_dim), "
-            "cos and sin (..., seq_len, head_dim // 2), from rotary_cos_sin at the positions of x"
+            f"got x {tuple(x.shape)}, cos {tuple(cos.shape)}, sin {tuple(sin.shape)}, expected x (..., seq_len, head_dim) "
+            "and cos and sin (..., seq_len, head_dim // 2)",
+            hint="make cos and sin with rotary_cos_sin from the positions of x",
         )
     if cos.ndim > 2 and cos.ndim < x.ndim:
         raise OptionError(
-            f"came: x {tuple(x.shape)} and cos {tuple(cos.shape)}; expected: an axis for the heads in cos and sin; pass positions[:, None]"
+            f"got x {tuple(x.shape)} and cos {tuple(cos.shape)}, expected cos and sin with a head axis",
+            hint="pass positions[:, None] to rotary_cos_sin",
         )

@@ -1,12 +1,12 @@
-"""Softmax and its logarithm."""
+"""Softmax and log-softmax."""
 
 from __future__ import annotations
 
-from headway.arrays import Array, array_namespace, as_floating, at_least_float32, cast
+from headway.arrays import ArrayT, array_namespace, as_floating, at_least_float32, cast
 
 
-def softmax(x: Array, *, axis: int = -1) -> Array:
-    """Turn scores into positive weights that sum to one along an axis.
+def softmax(x: ArrayT, *, axis: int = -1) -> ArrayT:
+    """Softmax: map scores to non-negative weights that sum to 1 along an axis.
 
         exp(x - max x) / Σ exp(x - max x)
 
@@ -14,10 +14,10 @@ def softmax(x: Array, *, axis: int = -1) -> Array:
         x       (..., size)
         return  (..., size)
 
-    axis     the axis that sums to one; the last by default
+    axis     the axis along which the weights sum to 1; the last by default
 
-    Subtracting the maximum changes nothing and keeps every exponent at or below 0, so nothing overflows.
-    Computed in float32 for half precision. Where all of x is -inf, the weights are zeros.
+    Subtracting the maximum does not change the result. It makes every exponent at most 0, so exp cannot overflow.
+    float16 and bfloat16 are computed in float32. If all scores along the axis are -inf, the weights are zeros.
 
     >>> import numpy as np
     >>> softmax(np.log([1.0, 2.0, 5.0])).round(3).tolist()
@@ -26,14 +26,14 @@ def softmax(x: Array, *, axis: int = -1) -> Array:
     Source   Bridle 1990; the shift: Goodfellow et al. 2016, section 4.1
     """
     xp = array_namespace(x)
-    wide = at_least_float32(x)
-    weights = xp.exp(wide - _finite_max(wide, axis))
+    upcast = at_least_float32(x)
+    weights = xp.exp(upcast - _finite_max(upcast, axis))
     total = xp.sum(weights, axis=axis, keepdims=True)
     return cast(weights / xp.where(total == 0, xp.ones_like(total), total), as_floating(x).dtype)
 
 
-def log_softmax(x: Array, *, axis: int = -1) -> Array:
-    """The logarithm of softmax, without ever forming a probability that rounds to zero.
+def log_softmax(x: ArrayT, *, axis: int = -1) -> ArrayT:
+    """Logarithm of softmax, accurate even if a probability underflows to 0.
 
         x - max x - log Σ exp(x - max x)
 
@@ -41,9 +41,9 @@ def log_softmax(x: Array, *, axis: int = -1) -> Array:
         x       (..., size)
         return  (..., size)
 
-    axis     the axis whose exponentials sum to one; the last by default
+    axis     the axis along which the exponentials of the result sum to 1; the last by default
 
-    Computed in float32 for half precision. Where all of x is -inf, so is the result.
+    float16 and bfloat16 are computed in float32. If all scores along the axis are -inf, the result is -inf.
 
     >>> import numpy as np
     >>> log_softmax(np.array([0.0, 1000.0])).tolist()
@@ -52,14 +52,14 @@ def log_softmax(x: Array, *, axis: int = -1) -> Array:
     Source   Goodfellow et al. 2016, section 4.1
     """
     xp = array_namespace(x)
-    wide = at_least_float32(x)
-    shifted = wide - _finite_max(wide, axis)
+    upcast = at_least_float32(x)
+    shifted = upcast - _finite_max(upcast, axis)
     total = xp.sum(xp.exp(shifted), axis=axis, keepdims=True)
     return cast(shifted - xp.log(xp.where(total == 0, xp.ones_like(total), total)), as_floating(x).dtype)
 
 
-def _finite_max(x: Array, axis: int) -> Array:
-    """The maximum, or 0 where it is -inf: -inf minus -inf would be NaN."""
+def _finite_max(x: ArrayT, axis: int) -> ArrayT:
+    """Return the maximum, or 0 if it is -inf, because -inf minus -inf is NaN."""
     xp = array_namespace(x)
     largest = xp.max(x, axis=axis, keepdims=True)
     return xp.where(largest == -float("inf"), xp.zeros_like(largest), largest)

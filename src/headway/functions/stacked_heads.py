@@ -1,11 +1,11 @@
-"""Multi-head attention as it is first told, a list of single heads, and the way from one form to the other."""
+"""Multi-head attention as a list of separate heads, and conversion to and from the weights of multi_head_attention."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from headway import functions
-from headway.arrays import Array, Operations, array_namespace
+from headway.arrays import ArrayT, Operations, array_namespace
 from headway.errors import OptionError, ShapeError
 from headway.functions.linear import LinearWeights
 from headway.functions.multi_head_attention import MultiHeadAttentionWeights, num_kv_heads_of
@@ -13,7 +13,7 @@ from headway.functions.multi_head_attention import MultiHeadAttentionWeights, nu
 
 @dataclass(frozen=True)
 class HeadWeights:
-    """The three projections of one single head.
+    """Weights of one attention head.
 
     Shapes
         query  LinearWeights(out_features=head_dim, in_features=query_width)
@@ -27,17 +27,17 @@ class HeadWeights:
 
 
 def stacked_heads_attention(
-    query: Array,
-    key: Array,
-    value: Array,
+    query: ArrayT,
+    key: ArrayT,
+    value: ArrayT,
     heads: tuple[HeadWeights, ...],
     output: LinearWeights,
     *,
-    mask: Array | None = None,
+    mask: ArrayT | None = None,
     is_causal: bool = False,
     ops: Operations = functions,
-) -> Array:
-    """Multi-head attention as it is first told: a list of single heads, concatenated, then mixed.
+) -> ArrayT:
+    """Multi-head attention as a list of separate heads, concatenated and then projected.
 
         concat(head_1, …, head_n) @ Woᵀ,   head_i = attention(query @ Wq_iᵀ, key @ Wk_iᵀ, value @ Wv_iᵀ)
 
@@ -51,9 +51,9 @@ def stacked_heads_attention(
         return  (..., query_len, output_width)
 
     mask, is_causal     as in scaled_dot_product_attention
-    ops                 the namespace whose linear and attention are called; these definitions by default
+    ops                 namespace with the functions to call; headway.functions by default
 
-    Equal to multi_head_attention with the weights that stack_heads makes of these.
+    The result equals multi_head_attention with the weights from stack_heads.
 
     Source   Vaswani et al. 2017, section 3.2.2, as written there
     """
@@ -72,14 +72,14 @@ def stacked_heads_attention(
 
 
 def stack_heads(heads: tuple[HeadWeights, ...], output: LinearWeights) -> MultiHeadAttentionWeights:
-    """The weights of one multi-head attention from a list of single heads: their rows, one head below the other.
+    """Concatenate the weights of separate heads into the weights of multi_head_attention.
 
     Shapes
         heads   num_heads * HeadWeights
         output  LinearWeights(out_features=output_width, in_features=num_heads * head_dim)
         return  MultiHeadAttentionWeights(num_kv_heads=num_heads, query_norm=None, key_norm=None)
 
-    Errors   ShapeError where only some of the heads have a bias.
+    Errors   ShapeError if some of the heads have a bias and others do not.
     """
     return MultiHeadAttentionWeights(
         query=_stack([head.query for head in heads]),
@@ -90,29 +90,31 @@ def stack_heads(heads: tuple[HeadWeights, ...], output: LinearWeights) -> MultiH
 
 
 def unstack_heads(weights: MultiHeadAttentionWeights, num_heads: int) -> tuple[HeadWeights, ...]:
-    """The list of single heads from the weights of one multi-head attention: the inverse of stack_heads.
+    """Split the weights of multi_head_attention into separate heads: the inverse of stack_heads.
 
-    Grouped heads share a key and a value; each single head gets them all the same.
+    With grouped heads, each query head gets the key and value weights of its group.
 
     Shapes
         weights  MultiHeadAttentionWeights(query_norm=None, key_norm=None)
         return   num_heads * HeadWeights
         where    num_heads = num_kv_heads * group_size
 
-    Errors   ShapeError where the weights do not divide into num_heads heads; OptionError where they hold a query or key
-             norm, which a list of plain heads cannot say.
+    Errors   ShapeError if the weights cannot be split into num_heads heads; OptionError if they have a query or key norm,
+             which HeadWeights lacks.
     """
     if weights.query_norm is not None or weights.key_norm is not None:
-        raise OptionError("came: weights with query_norm or key_norm; expected: none; a list of single heads has no place for them")
+        raise OptionError("got weights with query_norm or key_norm, expected weights without them, because HeadWeights has no norms")
     if num_heads < 1 or weights.query.weight.shape[0] % num_heads:
         raise ShapeError(
-            f"came: query weight {tuple(weights.query.weight.shape)} and num_heads={num_heads}; expected: rows that divide by num_heads"
+            f"got query weight {tuple(weights.query.weight.shape)} and num_heads={num_heads}, "
+            "expected a number of rows that is a multiple of num_heads"
         )
     head_dim = weights.query.weight.shape[0] // num_heads
     num_kv_heads = num_kv_heads_of(weights, head_dim)
     if num_heads % num_kv_heads:
         raise ShapeError(
-            f"came: {num_heads} query heads and {num_kv_heads} key heads of {head_dim}; expected: num_heads a multiple of num_kv_heads"
+            f"got num_heads={num_heads} and num_kv_heads={num_kv_heads} with head_dim {head_dim}, "
+            "expected num_heads to be a multiple of num_kv_heads"
         )
     group_size = num_heads // num_kv_heads
     return tuple(
@@ -134,5 +136,5 @@ def _stack(parts: list[LinearWeights]) -> LinearWeights:
     xp = array_namespace(parts[0].weight)
     biases = [part.bias for part in parts if part.bias is not None]
     if biases and len(biases) < len(parts):
-        raise ShapeError(f"came: {len(biases)} of {len(parts)} heads with a bias; expected: all or none")
+        raise ShapeError(f"got {len(biases)} of {len(parts)} heads with a bias, expected all or none")
     return LinearWeights(xp.concat([part.weight for part in parts], axis=0), xp.concat(biases, axis=0) if biases else None)

@@ -1,15 +1,15 @@
-"""PyTorch's own fused operations, under the definitions' names and signatures.
+"""PyTorch's fused operations, with the names and signatures of functions.
 
-Their errors are torch's. Where a call asks for what the fused operation cannot do, the definition answers.
+Errors are torch's own. A call that the fused operation does not support runs the definition.
 """
 
 from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from headway import functions
-from headway.arrays import Array
 from headway.functions.embedding import check_token_ids
 
 __all__ = [
@@ -27,87 +27,89 @@ __all__ = [
 ]
 
 
-def softmax(x: Array, *, axis: int = -1) -> Array:
+def softmax(x: Tensor, *, axis: int = -1) -> Tensor:
     """Twin of functions.softmax."""
     return functions.softmax(x, axis=axis) if not x.is_floating_point() else F.softmax(x, dim=axis)
 
 
-def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Twin of functions.linear."""
     return F.linear(x, weight, bias)
 
 
-def embed(token_ids: Array, table: Array) -> Array:
-    """Twin of functions.embed; on a GPU the ids are not looked at, because that would wait for the device."""
+def embed(token_ids: Tensor, table: Tensor) -> Tensor:
+    """Twin of functions.embed; ids on a GPU are not checked, because reading them would wait for the device."""
     if token_ids.device.type == "cpu":
         check_token_ids(token_ids, table.shape[0])
     return F.embedding(token_ids, table)
 
 
-def unembed(x: Array, table: Array) -> Array:
+def unembed(x: Tensor, table: Tensor) -> Tensor:
     """Twin of functions.unembed."""
     return F.linear(x, table)
 
 
-def silu(x: Array) -> Array:
+def silu(x: Tensor) -> Tensor:
     """Twin of functions.silu."""
     return F.silu(x)
 
 
-def gelu(x: Array) -> Array:
+def gelu(x: Tensor) -> Tensor:
     """Twin of functions.gelu."""
     return F.gelu(x)
 
 
-def gelu_tanh(x: Array) -> Array:
+def gelu_tanh(x: Tensor) -> Tensor:
     """Twin of functions.gelu_tanh."""
     return F.gelu(x, approximate="tanh")
 
 
-def layer_norm(x: Array, weight: Array | None = None, bias: Array | None = None, *, eps: float = 1e-5) -> Array:
+def layer_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = None, *, eps: float = 1e-5) -> Tensor:
     """Twin of functions.layer_norm."""
     return F.layer_norm(x, x.shape[-1:], weight, bias, eps)
 
 
-def rms_norm(x: Array, weight: Array | None = None, *, eps: float = 1e-6) -> Array:
+def rms_norm(x: Tensor, weight: Tensor | None = None, *, eps: float = 1e-6) -> Tensor:
     """Twin of functions.rms_norm."""
     return F.rms_norm(x, x.shape[-1:], weight, eps)
 
 
 def scaled_dot_product_attention(
-    query: Array,
-    key: Array,
-    value: Array,
-    mask: Array | None = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
     *,
     is_causal: bool = False,
     scale: float | None = None,
     soft_cap: float | None = None,
-) -> Array:
-    """Twin of functions.scaled_dot_product_attention; a soft cap, fewer than three axes or fewer values than keys run the definition."""
+) -> Tensor:
+    """Twin of functions.scaled_dot_product_attention; runs the definition for a soft cap, fewer than three axes, or unequal key_len."""
     if soft_cap is not None or query.ndim < 3 or key.shape[-2] != value.shape[-2]:
         return functions.scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
     query_len, key_len = query.shape[-2], key.shape[-2]
-    if query_len == 1:  # a single newest query may see every key
+    if query_len == 1:  # a single query is the last one and may attend to every key
         is_causal = False
-    if is_causal and (mask is not None or query_len != key_len):  # torch's own is top-left, and takes no mask beside
+    if is_causal and (mask is not None or query_len != key_len):  # torch aligns is_causal top-left, and does not combine it with a mask
         causal = functions.causal_mask(query_len, key_len, like=query)
-        mask, is_causal = causal if mask is None else _both(mask, causal), False
+        mask, is_causal = causal if mask is None else _combine(mask, causal), False
     grouped = query.shape[-3] != key.shape[-3]
     if grouped and query_len == 1 and (mask is None or mask.ndim < 3 or mask.shape[-3] == 1):
-        queries = query.squeeze(-2).unflatten(-2, (key.shape[-3], -1))  # a group's heads are the queries of one head: nothing is repeated
+        queries = query.squeeze(-2).unflatten(
+            -2, (key.shape[-3], -1)
+        )  # the heads of a group become queries of one head, so keys are not repeated
         return F.scaled_dot_product_attention(queries, key, value, mask, scale=scale).flatten(-3, -2).unsqueeze(-2)
     return F.scaled_dot_product_attention(query, key, value, mask, is_causal=is_causal, scale=scale, enable_gqa=grouped)
 
 
-def cross_entropy(logits: Array, targets: Array, *, ignored: int | None = None) -> Array:
+def cross_entropy(logits: Tensor, targets: Tensor, *, ignored: int | None = None) -> Tensor:
     """Twin of functions.cross_entropy."""
     loss = F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=-100 if ignored is None else ignored)
     return torch.where(torch.isnan(loss) & (targets == ignored).all(), torch.zeros_like(loss), loss) if ignored is not None else loss
 
 
-def _both(mask: Array, causal: Array) -> Array:
-    """What a mask allows and the causal one too."""
+def _combine(mask: Tensor, causal: Tensor) -> Tensor:
+    """Return a mask that hides what either mask hides."""
     if mask.dtype == torch.bool:
         return mask & causal
     return functions.apply_mask(mask.expand(torch.broadcast_shapes(mask.shape, causal.shape)), causal)

@@ -1,13 +1,11 @@
-"""The definitions as torch.nn modules: they hold parameters, name them as the weight trees do, and call the definitions with them."""
+"""torch.nn modules for headway.functions, with parameters named as in the weight trees."""
 
 from __future__ import annotations
 
 try:
     import torch  # noqa: F401
 except ImportError as error:
-    raise ImportError(
-        f"headway.nn is made of PyTorch's modules, and PyTorch cannot be imported here ({error}); run: pip install 'headway[torch]'"
-    ) from error
+    raise ImportError(f"headway.nn needs PyTorch, which cannot be imported ({error}); run: pip install 'headway[torch]'") from error
 
 from headway.nn.conversion import from_torch, to_torch
 from headway.nn.cross_attention import CrossAttention

@@ -1,10 +1,10 @@
-"""torch.nn's own attention and Transformer as the modules here, and back."""
+"""Conversion between torch.nn's attention and Transformer modules and those of headway.nn."""
 
 from __future__ import annotations
 
 from copy import deepcopy
 from functools import singledispatch
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -19,30 +19,65 @@ from headway.nn.torch_names import from_torch_state_dict, to_torch_state_dict
 from headway.nn.transformer import Transformer
 
 AnyModule = TypeVar("AnyModule", bound=torch.nn.Module)
+TorchLayer = TypeVar("TorchLayer", torch.nn.TransformerEncoderLayer, torch.nn.TransformerDecoderLayer)
 
 
-def from_torch(module: torch.nn.Module) -> Any:
-    """The module here that computes what a torch.nn module computes, with copies of its numbers.
+class LayerOptions(TypedDict):
+    """Options of EncoderLayer and DecoderLayer."""
+
+    hidden_size: int
+    num_heads: int
+    intermediate_size: int
+    is_pre_norm: bool
+    activation: str
+    dropout: DropoutRates
+    eps: float
+    has_bias: bool
+
+
+class StackOptions(LayerOptions):
+    """Options of Encoder, Decoder and Transformer."""
+
+    num_layers: int
+    has_last_norm: bool
+
+
+class TorchLayerOptions(TypedDict):
+    """Options of torch.nn.TransformerEncoderLayer and torch.nn.TransformerDecoderLayer."""
+
+    d_model: int
+    nhead: int
+    dim_feedforward: int
+    dropout: float
+    activation: str
+    layer_norm_eps: float
+    batch_first: bool
+    norm_first: bool
+    bias: bool
+
+
+def from_torch(module: torch.nn.Module) -> Module:
+    """Convert a torch.nn module to the equivalent headway.nn module, with copies of its parameters.
 
         torch.nn.MultiheadAttention                                MultiHeadAttention
         torch.nn.TransformerEncoderLayer, TransformerEncoder       EncoderLayer, Encoder
         torch.nn.TransformerDecoderLayer, TransformerDecoder       DecoderLayer, Decoder
         torch.nn.Transformer                                       Transformer
 
-    The batch comes first here, whatever batch_first says there; masks say what may be seen, not what is hidden; and a decoder is
-    always causal. torch's dropout after the activation of the feed-forward, which the paper does not have, is left out.
+    The converted module differs in its interface: the batch axis is always first; True in a mask means may attend; a decoder is
+    always causal. torch's dropout after the activation of the feed-forward, which the paper does not have, is omitted.
 
-    Errors   UnsupportedError for another module, an activation other than relu and gelu, extra keys (add_bias_kv, add_zero_attn),
-             or layers that are not alike.
+    Errors   UnsupportedError for any other module, an activation other than relu and gelu, extra keys (add_bias_kv,
+             add_zero_attn), or layers with different options.
     """
     converted = _from_torch(module)
     return _with_state(converted, from_torch_state_dict(module.state_dict()), module)
 
 
-def to_torch(module: Module) -> Any:
-    """The torch.nn module that computes what a module here computes, with copies of its numbers and the batch first.
+def to_torch(module: Module) -> torch.nn.Module:
+    """Convert a headway.nn module to the equivalent torch.nn module with batch_first=True, with copies of its parameters.
 
-    Errors   OptionError for a module that torch.nn does not have: grouped heads, or another activation than relu and gelu.
+    Errors   OptionError for a module without an equivalent: grouped heads, or an activation other than relu and gelu.
     """
     converted = _to_torch(module)
     return _with_state(converted, to_torch_state_dict(module.state_dict()), module)
@@ -57,14 +92,14 @@ def _with_state(module: AnyModule, state: dict[str, torch.Tensor], like: torch.n
 @singledispatch
 def _from_torch(module: torch.nn.Module) -> Module:
     raise UnsupportedError(
-        f"came: a {type(module).__name__}; expected: torch.nn's MultiheadAttention, Transformer, or an encoder or decoder of it"
+        f"got a {type(module).__name__}, expected torch.nn's MultiheadAttention, Transformer, or an encoder or decoder of it"
     )
 
 
 @_from_torch.register
 def _(module: torch.nn.MultiheadAttention) -> Module:
     if module.bias_k is not None or module.add_zero_attn:
-        raise UnsupportedError("came: an attention with add_bias_kv or add_zero_attn; expected: neither")
+        raise UnsupportedError("got an attention with add_bias_kv or add_zero_attn, expected neither")
     return MultiHeadAttention(
         module.embed_dim,
         module.num_heads,
@@ -99,18 +134,18 @@ def _(module: torch.nn.TransformerDecoder) -> Module:
 def _(module: torch.nn.Transformer) -> Module:
     options, decoder = _stack_options(module.encoder), _stack_options(module.decoder)
     if {**options, "num_layers": None} != {**decoder, "num_layers": None}:
-        raise UnsupportedError(f"came: an encoder of {options} and a decoder of {decoder}; expected: the same but for num_layers")
+        raise UnsupportedError(f"got an encoder with {options} and a decoder with {decoder}, expected equal options except num_layers")
     return Transformer(**options, num_decoder_layers=decoder["num_layers"])
 
 
-def _stack_options(module: Any) -> dict[str, Any]:
+def _stack_options(module: torch.nn.TransformerEncoder | torch.nn.TransformerDecoder) -> StackOptions:
     options, *others = [_layer_options(layer) for layer in module.layers]
     if any(other != options for other in others):
-        raise UnsupportedError("came: a stack of layers that are not alike; expected: the same options in all; convert them one by one")
+        raise UnsupportedError("got a stack of layers with different options, expected equal options", hint="convert the layers one by one")
     return {**options, "num_layers": len(module.layers), "has_last_norm": module.norm is not None}
 
 
-def _layer_options(module: Any) -> dict[str, Any]:
+def _layer_options(module: torch.nn.TransformerEncoderLayer | torch.nn.TransformerDecoderLayer) -> LayerOptions:
     return {
         "hidden_size": module.self_attn.embed_dim,
         "num_heads": module.self_attn.num_heads,
@@ -123,26 +158,27 @@ def _layer_options(module: Any) -> dict[str, Any]:
     }
 
 
-def _activation_name(activation: Any) -> str:
+def _activation_name(activation: object) -> str:
     if activation is F.relu or isinstance(activation, torch.nn.ReLU):
         return "relu"
     if activation is F.gelu:
         return "gelu"
     if isinstance(activation, torch.nn.GELU):
         return "gelu" if activation.approximate == "none" else "gelu_tanh"
-    raise UnsupportedError(f"came: a layer with the activation {activation}; expected: relu or gelu")
+    raise UnsupportedError(f"got a layer with the activation {activation}, expected relu or gelu")
 
 
 @singledispatch
-def _to_torch(module: Module) -> Any:
-    raise OptionError(f"came: a {type(module).__name__}; expected: an attention, a Transformer, or an encoder or decoder of it")
+def _to_torch(module: Module) -> torch.nn.Module:
+    raise OptionError(f"got a {type(module).__name__}, expected an attention, a Transformer, or an encoder or decoder of it")
 
 
 @_to_torch.register
-def _(module: Attention) -> torch.nn.Module:
+def _attention(module: Attention) -> torch.nn.MultiheadAttention:
     if module.num_kv_heads != module.num_heads:
         raise OptionError(
-            f"came: {module.num_heads} query heads and {module.num_kv_heads} key heads; expected: as many; torch.nn has no grouped heads"
+            f"got num_heads={module.num_heads} and num_kv_heads={module.num_kv_heads}, expected equal numbers, "
+            "because torch.nn has no grouped heads"
         )
     return torch.nn.MultiheadAttention(
         module.query.in_features,
@@ -156,26 +192,28 @@ def _(module: Attention) -> torch.nn.Module:
 
 
 @_to_torch.register
-def _(module: EncoderLayer) -> torch.nn.Module:
+def _encoder_layer(module: EncoderLayer) -> torch.nn.TransformerEncoderLayer:
     return _with_rates(torch.nn.TransformerEncoderLayer(**_torch_options(module, module.attention)), module.dropout)
 
 
 @_to_torch.register
-def _(module: DecoderLayer) -> torch.nn.Module:
+def _decoder_layer(module: DecoderLayer) -> torch.nn.TransformerDecoderLayer:
     layer = torch.nn.TransformerDecoderLayer(**_torch_options(module, module.self_attention))
     if module.cross_attention.key.in_features != module.cross_attention.query.in_features:
-        layer.multihead_attn = _to_torch(module.cross_attention)
+        layer.multihead_attn = _attention(module.cross_attention)
     return _with_rates(layer, module.dropout)
 
 
 @_to_torch.register
 def _(module: Encoder) -> torch.nn.Module:
-    return torch.nn.TransformerEncoder(_to_torch(module.layers[0]), len(module.layers), deepcopy(module.norm), enable_nested_tensor=False)
+    return torch.nn.TransformerEncoder(
+        _encoder_layer(module.layers[0]), len(module.layers), deepcopy(module.norm), enable_nested_tensor=False
+    )
 
 
 @_to_torch.register
 def _(module: Decoder) -> torch.nn.Module:
-    return torch.nn.TransformerDecoder(_to_torch(module.layers[0]), len(module.layers), deepcopy(module.norm))
+    return torch.nn.TransformerDecoder(_decoder_layer(module.layers[0]), len(module.layers), deepcopy(module.norm))
 
 
 @_to_torch.register
@@ -187,9 +225,9 @@ def _(module: Transformer) -> torch.nn.Module:
     )
 
 
-def _torch_options(module: EncoderLayer | DecoderLayer, attention: Attention) -> dict[str, Any]:
+def _torch_options(module: EncoderLayer | DecoderLayer, attention: Attention) -> TorchLayerOptions:
     if module.feed_forward.activation not in ("relu", "gelu"):
-        raise OptionError(f"came: activation={module.feed_forward.activation!r}; expected: relu or gelu; torch.nn has no other by name")
+        raise OptionError(f"got activation={module.feed_forward.activation!r}, expected relu or gelu, the activations of torch.nn")
     return {
         "d_model": attention.query.in_features,
         "nhead": attention.num_heads,
@@ -203,8 +241,8 @@ def _torch_options(module: EncoderLayer | DecoderLayer, attention: Attention) ->
     }
 
 
-def _with_rates(layer: Any, rates: DropoutRates) -> Any:
-    """torch has one rate for all places, one of them after the activation; these are set one by one."""
+def _with_rates(layer: TorchLayer, rates: DropoutRates) -> TorchLayer:
+    """Set the dropout rates of a torch.nn layer: those of the attention weights, and 0 after the activation of the feed-forward."""
     for part in layer.children():
         if isinstance(part, torch.nn.MultiheadAttention):
             part.dropout = rates.attention

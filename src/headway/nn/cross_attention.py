@@ -1,4 +1,4 @@
-"""Attention of one sequence to another."""
+"""Cross-attention."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from headway.nn.multi_head_attention import Attention
 
 
 class CrossAttention(Attention):
-    """Let every position look at all positions of another sequence, whose length and width are its own.
+    """Cross-attention: queries from one sequence, keys and values from another, which may have another length and width.
 
-    source_width   the width of that other sequence; hidden_size by default
+    source_width   width of the other sequence; hidden_size by default
     hidden_size, num_heads, num_kv_heads, has_bias, dropout     as in MultiHeadAttention; one head by default
 
     >>> import torch
@@ -32,9 +32,9 @@ class CrossAttention(Attention):
         super().__init__(hidden_size, num_heads, num_kv_heads=num_kv_heads, key_width=source_width, has_bias=has_bias, dropout=dropout)
 
     def forward(self, x: Tensor, source: Tensor, *, mask: Tensor | None = None, attention_mask: Tensor | None = None) -> Tensor:
-        """(..., query_len, hidden_size) and (..., source_len, source_width) to (..., query_len, hidden_size).
+        """Map x (..., query_len, hidden_size) and source (..., source_len, source_width) to (..., query_len, hidden_size).
 
         mask             as in MultiHeadAttention
-        attention_mask   (batch_size, source_len), 1 for a token of the source and 0 for its padding
+        attention_mask   (batch_size, source_len): 1 for tokens of the source, 0 for padding
         """
         return self._attend(x, source, source, mask=mask, attention_mask=attention_mask, is_causal=False, rotary=None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -11,19 +12,19 @@ from headway.functions import DecoderLayerWeights, DecoderWeights
 from headway.nn.cross_attention import CrossAttention
 from headway.nn.dropout import DropoutRates
 from headway.nn.feed_forward import FeedForward, activation_of
-from headway.nn.masks import combined
+from headway.nn.masks import combined_mask
 from headway.nn.module import Module, norm_weights
 from headway.nn.self_attention import CausalSelfAttention
 from headway.nn.shapes import check_batch, check_width
 
 
 class DecoderLayer(Module):
-    """Look at what was written so far, then at what the encoder read, then think alone: functions.decoder_layer.
+    """Transformer decoder layer: functions.decoder_layer.
 
-    encoder_width   the width of what the encoder read; hidden_size by default
+    encoder_width   width of the encoder output; hidden_size by default
     is_pre_norm, activation, dropout, eps, has_bias     as in EncoderLayer
 
-    Errors   ShapeError where hidden_size does not divide by num_heads; OptionError for a rate outside [0, 1), or an unknown activation.
+    Errors   ShapeError if hidden_size is not a multiple of num_heads; OptionError for a rate outside [0, 1), or an unknown activation.
 
     >>> import torch
     >>> DecoderLayer(12, 3, 48, encoder_width=8)(torch.ones(2, 5, 12), torch.ones(2, 7, 8)).shape
@@ -53,7 +54,7 @@ class DecoderLayer(Module):
         self.feed_forward_norm = torch.nn.LayerNorm(hidden_size, eps, bias=has_bias)
 
     def weights(self) -> DecoderLayerWeights:
-        """The parameters as the tree that functions.decoder_layer takes."""
+        """Return the parameters as the weight tree for functions.decoder_layer."""
         return DecoderLayerWeights(
             self.self_attention.weights(),
             norm_weights(self.self_attention_norm),
@@ -73,10 +74,10 @@ class DecoderLayer(Module):
         encoder_mask: Tensor | None = None,
         encoder_attention_mask: Tensor | None = None,
     ) -> Tensor:
-        """(..., seq_len, hidden_size) and (..., source_len, encoder_width) to (..., seq_len, hidden_size).
+        """Map x (..., seq_len, hidden_size) and encoder_output (..., source_len, encoder_width) to (..., seq_len, hidden_size).
 
-        mask, attention_mask                   hide positions of x, besides the later ones, which are always hidden
-        encoder_mask, encoder_attention_mask   hide positions of encoder_output: its padding
+        mask, attention_mask                   masks of the self-attention, in addition to the causal mask
+        encoder_mask, encoder_attention_mask   masks of the cross-attention, usually for the padding of encoder_output
         """
         check_width("x", x, self.self_attention.query.in_features)
         check_width("encoder_output", encoder_output, self.cross_attention.key.in_features)
@@ -89,8 +90,8 @@ class DecoderLayer(Module):
             encoder_output,
             self.weights(),
             num_heads=num_heads,
-            mask=combined(mask, attention_mask, scores=scores, key=x),
-            encoder_mask=combined(encoder_mask, encoder_attention_mask, scores=cross_scores, key=encoder_output),
+            mask=combined_mask(mask, attention_mask, scores=scores, key=x),
+            encoder_mask=combined_mask(encoder_mask, encoder_attention_mask, scores=cross_scores, key=encoder_output),
             is_pre_norm=self.is_pre_norm,
             activation=activation_of(self.ops, self.feed_forward.activation),
             eps=self.eps,
@@ -99,10 +100,10 @@ class DecoderLayer(Module):
 
 
 class Decoder(Module):
-    """A stack of decoder layers, each fed by the one below and all by the encoder, and a last norm where there is one.
+    """Transformer decoder: a stack of decoder layers and an optional final norm (functions.decoder).
 
-    encoder_width   the width of what the encoder read; hidden_size by default
-    has_last_norm   whether a norm follows the last layer; where is_pre_norm by default
+    encoder_width   width of the encoder output; hidden_size by default
+    has_last_norm   True for a final norm; the value of is_pre_norm by default
     is_pre_norm, activation, dropout, eps, has_bias     as in EncoderLayer
 
     >>> import torch
@@ -127,7 +128,7 @@ class Decoder(Module):
     ) -> None:
         super().__init__(dropout)
         self.eps = eps
-        self.layers: Any = torch.nn.ModuleList(
+        layers = torch.nn.ModuleList(
             DecoderLayer(
                 hidden_size,
                 num_heads,
@@ -141,11 +142,12 @@ class Decoder(Module):
             )
             for _ in range(num_layers)
         )
+        self.layers = cast("Sequence[DecoderLayer]", layers)
         has_last_norm = is_pre_norm if has_last_norm is None else has_last_norm
         self.norm = torch.nn.LayerNorm(hidden_size, eps, bias=has_bias) if has_last_norm else None
 
     def weights(self) -> DecoderWeights:
-        """The parameters as the tree that functions.decoder takes."""
+        """Return the parameters as the weight tree for functions.decoder."""
         return DecoderWeights(tuple(layer.weights() for layer in self.layers), None if self.norm is None else norm_weights(self.norm))
 
     def forward(
@@ -158,7 +160,7 @@ class Decoder(Module):
         encoder_mask: Tensor | None = None,
         encoder_attention_mask: Tensor | None = None,
     ) -> Tensor:
-        """(..., seq_len, hidden_size) and (..., source_len, encoder_width) to (..., seq_len, hidden_size); masks as in DecoderLayer."""
+        """Map x (..., seq_len, hidden_size) to the same shape; encoder_output and masks as in DecoderLayer."""
         for layer in self.layers:
             x = layer(
                 x,

@@ -1,4 +1,4 @@
-"""The part of a layer that works on every position alone."""
+"""Position-wise feed-forward networks."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ ACTIVATIONS = ("relu", "gelu", "gelu_tanh", "silu", "sigmoid")
 
 
 class FeedForward(Module):
-    """Widen, bend, and narrow again: functions.feed_forward.
+    """Feed-forward network: functions.feed_forward.
 
-    activation   one of relu, gelu, gelu_tanh, silu, sigmoid; relu by default
-    has_bias     whether both maps have a bias; they do by default
-    dropout      the rate for what comes back; 0 by default
+    activation   relu, gelu, gelu_tanh, silu or sigmoid; relu by default
+    has_bias     False to omit the biases; True by default
+    dropout      dropout rate of the output; 0 by default
 
     Errors   OptionError for an unknown activation.
 
@@ -46,21 +46,21 @@ class FeedForward(Module):
         self.down = torch.nn.Linear(intermediate_size, hidden_size, bias=has_bias)
 
     def weights(self) -> FeedForwardWeights:
-        """The parameters as the tree that functions.feed_forward takes."""
+        """Return the parameters as the weight tree for functions.feed_forward."""
         return FeedForwardWeights(linear_weights(self.up), linear_weights(self.down))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., hidden_size) to the same."""
+        """Map x (..., hidden_size) to the same shape."""
         check_width("x", x, self.up.in_features)
         return self.ops.feed_forward(x, self.weights(), activation=activation_of(self.ops, self.activation), ops=self.ops)
 
 
 class GatedFeedForward(Module):
-    """Widen twice, let one decide how much of the other passes, and narrow again: functions.gated_feed_forward.
+    """Gated feed-forward network: functions.gated_feed_forward.
 
-    activation   of the gate, one of relu, gelu, gelu_tanh, silu, sigmoid; silu by default ("SwiGLU")
-    has_bias     whether the three maps have a bias; they do not by default
-    dropout      the rate for what comes back; 0 by default
+    activation   activation of the gate: relu, gelu, gelu_tanh, silu or sigmoid; silu by default ("SwiGLU")
+    has_bias     True to add biases; False by default
+    dropout      dropout rate of the output; 0 by default
 
     Errors   OptionError for an unknown activation.
 
@@ -85,22 +85,22 @@ class GatedFeedForward(Module):
         self.down = torch.nn.Linear(intermediate_size, hidden_size, bias=has_bias)
 
     def weights(self) -> GatedFeedForwardWeights:
-        """The parameters as the tree that functions.gated_feed_forward takes."""
+        """Return the parameters as the weight tree for functions.gated_feed_forward."""
         return GatedFeedForwardWeights(linear_weights(self.gate), linear_weights(self.up), linear_weights(self.down))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., hidden_size) to the same."""
+        """Map x (..., hidden_size) to the same shape."""
         check_width("x", x, self.up.in_features)
         return self.ops.gated_feed_forward(x, self.weights(), activation=activation_of(self.ops, self.activation), ops=self.ops)
 
 
 def check_activation(name: str) -> str:
-    """The name, or OptionError where there is no such activation."""
+    """Return the name; raise OptionError if there is no such activation."""
     if name not in ACTIVATIONS:
-        raise OptionError(f"came: activation={name!r}; expected one of {', '.join(ACTIVATIONS)}")
+        raise OptionError(f"got activation={name!r}, expected one of {', '.join(ACTIVATIONS)}")
     return name
 
 
 def activation_of(ops: Operations, name: str) -> Callable[[Tensor], Tensor]:
-    """The activation of that name among these operations."""
+    """Return the activation with this name from the operations."""
     return getattr(ops, name)

@@ -1,4 +1,4 @@
-"""GPT-2: learned positions, pre-norm, a GELU feed-forward, and a head tied to the embedding.
+"""GPT-2: learned positions, pre-norm layers, a GELU feed-forward, and an output head tied to the token embedding.
 
 Source   Radford et al. 2019
 """
@@ -6,8 +6,9 @@ Source   Radford et al. 2019
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -18,14 +19,14 @@ from headway.errors import ShapeError
 from headway.functions import EncoderLayerWeights, NormWeights
 from headway.nn.dropout import DropoutRates
 from headway.nn.feed_forward import FeedForward
-from headway.nn.masks import combined
+from headway.nn.masks import combined_mask
 from headway.nn.module import Module, norm_weights
 from headway.nn.self_attention import CausalSelfAttention
 
 
 @dataclass(frozen=True)
 class GPT2Weights:
-    """The weights of headway.models.gpt2, under the same names: a tree of one is a tree of the other."""
+    """Weights of GPT-2, with the field names of headway.models.gpt2.Weights."""
 
     token_embedding: Tensor
     position_embedding: Tensor
@@ -35,7 +36,7 @@ class GPT2Weights:
 
 
 class GPT2Layer(Module):
-    """Look at earlier positions, then think alone; the norm before each part."""
+    """Pre-norm layer: causal self-attention, then feed-forward."""
 
     def __init__(
         self, hidden_size: int, num_heads: int, intermediate_size: int, *, activation: str, dropout: float | DropoutRates, eps: float
@@ -48,13 +49,13 @@ class GPT2Layer(Module):
         self.feed_forward = FeedForward(hidden_size, intermediate_size, activation=activation, dropout=dropout)
 
     def weights(self) -> EncoderLayerWeights:
-        """The parameters, under the names that an encoder's layer has."""
+        """Return the parameters as the weights of an encoder layer."""
         return EncoderLayerWeights(
             self.attention.weights(), norm_weights(self.attention_norm), self.feed_forward.weights(), norm_weights(self.feed_forward_norm)
         )
 
     def forward(self, x: Tensor, *, mask: Tensor | None = None) -> Tensor:
-        """(batch_size, seq_len, hidden_size) to the same."""
+        """Map x (batch_size, seq_len, hidden_size) to the same shape."""
 
         def attend(x: Tensor) -> Tensor:
             return self.attention(x, mask=mask)
@@ -65,20 +66,20 @@ class GPT2Layer(Module):
 
 
 class GPT2(Module):
-    """Token ids to a score for every token that may come next.
+    """GPT-2 language model: token ids to logits.
 
-    max_seq_len         how many positions there are
-    intermediate_size   of the feed-forward; 4 · hidden_size by default
-    activation          of the feed-forward; gelu_tanh by default
-    dropout             one rate for the sum of embeddings and positions, the attention weights, and what both parts of a layer
-                        return, or DropoutRates; 0.1 by default, as GPT-2 was trained
-    eps                 of the layer norms; 1e-5 by default
-    is_tied             whether the output head is the token embedding; it is by default
+    max_seq_len         maximum number of positions
+    intermediate_size   width of the feed-forward; 4 · hidden_size by default
+    activation          activation of the feed-forward; gelu_tanh by default
+    dropout             one rate for the embeddings, the attention weights and the outputs of both sublayers, or DropoutRates;
+                        0.1 by default, as in the training of GPT-2
+    eps                 eps of the layer norms; 1e-5 by default
+    is_tied             True if the output head is the token embedding; True by default
 
-    Matrices start normal with deviation 0.02, those that write into the residual stream divided by √(2 · num_layers).
-    The tree of a checkpoint, as headway.checkpoints reads it, goes in by load_weights.
+    Initial matrices are normal with standard deviation 0.02, divided by √(2 · num_layers) for those whose output is added to
+    the residual stream. load_weights takes the weight tree of a checkpoint that headway.checkpoints has read.
 
-    Errors   ShapeError where hidden_size does not divide by num_heads; OptionError for a rate outside [0, 1), or an unknown activation.
+    Errors   ShapeError if hidden_size is not a multiple of num_heads; OptionError for a rate outside [0, 1), or an unknown activation.
 
     >>> import torch
     >>> GPT2(vocab_size=20, max_seq_len=10, hidden_size=12, num_heads=3, num_layers=2)(torch.tensor([[3, 1, 4]])).shape
@@ -100,51 +101,53 @@ class GPT2(Module):
         is_tied: bool = True,
     ) -> None:
         super().__init__(dropout)
-        inner = 4 * hidden_size if intermediate_size is None else intermediate_size
+        intermediate_size = 4 * hidden_size if intermediate_size is None else intermediate_size
         self.eps = eps
         self.token_embedding = torch.nn.Parameter(torch.empty(vocab_size, hidden_size))
         self.position_embedding = torch.nn.Parameter(torch.empty(max_seq_len, hidden_size))
-        self.layers: Any = torch.nn.ModuleList(
-            GPT2Layer(hidden_size, num_heads, inner, activation=activation, dropout=dropout, eps=eps) for _ in range(num_layers)
+        layers = torch.nn.ModuleList(
+            GPT2Layer(hidden_size, num_heads, intermediate_size, activation=activation, dropout=dropout, eps=eps) for _ in range(num_layers)
         )
+        self.layers = cast("Sequence[GPT2Layer]", layers)
         self.norm = torch.nn.LayerNorm(hidden_size, eps)
         self.output_head = self.token_embedding if is_tied else torch.nn.Parameter(torch.empty(vocab_size, hidden_size))
         self._initialize()
 
     def weights(self) -> GPT2Weights:
-        """The parameters as the tree that headway.models.gpt2 takes."""
+        """Return the parameters as the weight tree for headway.models.gpt2."""
         layers = tuple(layer.weights() for layer in self.layers)
         return GPT2Weights(self.token_embedding, self.position_embedding, layers, norm_weights(self.norm), self.output_head)
 
     def forward(self, token_ids: Tensor, *, attention_mask: Tensor | None = None) -> Tensor:
-        """(batch_size, seq_len) whole numbers to logits (batch_size, seq_len, vocab_size).
+        """Map token ids (batch_size, seq_len) to logits (batch_size, seq_len, vocab_size).
 
-        attention_mask   (batch_size, seq_len), 1 for a token and 0 for padding, on either side; positions count from the first token
+        attention_mask   (batch_size, seq_len): 1 for tokens, 0 for padding on either side; positions count from the first token
 
-        Errors   ShapeError for a sequence longer than max_seq_len; TokenIdError for an id that the vocabulary does not have.
+        Errors   ShapeError for a sequence longer than max_seq_len; TokenIdError for an id outside the vocabulary.
         """
         seq_len, max_seq_len = token_ids.shape[-1], self.position_embedding.shape[0]
         if seq_len > max_seq_len:
             raise ShapeError(
-                f"came: {seq_len} tokens; expected: at most {max_seq_len}, the rows of the position table; shorten the sequence"
+                f"got {seq_len} tokens, expected at most {max_seq_len}, the number of position embeddings", hint="shorten the sequence"
             )
         embedded = self.ops.embed(token_ids, self.token_embedding)
-        mask, places = None, self.position_embedding[:seq_len]
+        mask, position_embeddings = None, self.position_embedding[:seq_len]
         if attention_mask is not None:
             scores = (*token_ids.shape[:-1], self.layers[0].attention.num_heads, seq_len, seq_len)
-            mask = combined(None, attention_mask, scores=scores, key=embedded)
-            numbers = (attention_mask != 0).long().cumsum(-1) - 1
-            places = self.ops.learned_positions(numbers.clamp(min=0), self.position_embedding)
-        x = F.dropout(embedded + places, self.dropout.embedding, self.training)
+            mask = combined_mask(None, attention_mask, scores=scores, key=embedded)
+            positions = (attention_mask != 0).long().cumsum(-1) - 1
+            position_embeddings = self.ops.learned_positions(positions.clamp(min=0), self.position_embedding)
+        x = F.dropout(embedded + position_embeddings, self.dropout.embedding, self.training)
         for layer in self.layers:
             x = layer(x, mask=mask)
         return self.ops.unembed(self.ops.layer_norm(x, self.norm.weight, self.norm.bias, eps=self.eps), self.output_head)
 
     def _initialize(self) -> None:
-        deviation = 0.02
+        standard_deviation = 0.02
         for path, parameter in self.named_parameters():
             if path.endswith("bias"):
                 torch.nn.init.zeros_(parameter)
             elif parameter.ndim > 1:
-                writes_to_residual = path.endswith(("output.weight", "down.weight"))
-                torch.nn.init.normal_(parameter, std=deviation / math.sqrt(2 * len(self.layers)) if writes_to_residual else deviation)
+                is_residual = path.endswith(("output.weight", "down.weight"))
+                scale = 1 / math.sqrt(2 * len(self.layers)) if is_residual else 1.0
+                torch.nn.init.normal_(parameter, std=standard_deviation * scale)

@@ -1,15 +1,14 @@
-"""What all modules share: parameters that are the leaves of a weight tree, and the operations that run on them."""
+"""Base class of all modules: parameters that are the leaves of a weight tree, and the operations that run on them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from types import SimpleNamespace
-from typing import Any
 
 import numpy
 import torch
 
-from headway.arrays import is_torch, to_numpy
+from headway.arrays import Array, to_numpy
 from headway.errors import OptionError, ShapeError
 from headway.functions import LinearWeights, NormWeights
 from headway.kernels import operations
@@ -17,17 +16,17 @@ from headway.nn.dropout import DropoutRates, attention_with_dropout, with_dropou
 from headway.trees import leaves
 
 OPERATIONS = SimpleNamespace(**vars(operations("torch")) | {"scaled_dot_product_attention": attention_with_dropout})
-"""One attention for training and for answering, so that both take the same masks."""
+"""Operations for inference; the attention is that of training without dropout, so that both accept the same masks."""
 
 
 class Module(torch.nn.Module):
-    """A torch module that holds parameters and calls a definition with them.
+    """A torch.nn.Module that passes its parameters to a function of headway.functions.
 
-    The names of its parameters, and so the keys of its state_dict, are the paths of its weight tree.
-    A layer calls the definition of the layer, not the modules of its parts: these hold parameters, and forward hooks on them are
-    not run. The stacks call their layers.
+    The names of the parameters, and so the keys of the state_dict, are the paths of the weight tree.
+    A layer calls the function of the whole layer, not its submodules, so forward hooks on submodules of a layer do not run.
+    A stack calls its layers as modules.
 
-    dropout   one rate for all places, or DropoutRates; they act while training only
+    dropout   one rate for all places, or DropoutRates; used in training mode only
     """
 
     def __init__(self, dropout: float | DropoutRates = 0.0) -> None:
@@ -37,36 +36,37 @@ class Module(torch.nn.Module):
 
     @property
     def ops(self) -> SimpleNamespace:
-        """The operations that a forward calls: with dropout while training, without it after eval()."""
+        """Operations for forward: with dropout in training mode, without it in eval mode."""
         return self._training_ops if self.training else OPERATIONS
 
-    def weights(self) -> Any:
-        """The parameters themselves, as the weight tree that the definition takes."""
+    def weights(self) -> object:
+        """Return the parameters as the weight tree for the function."""
         raise NotImplementedError
 
-    def load_weights(self, weights: Any) -> None:
-        """Copy the leaves of a weight tree, of any array library, into the parameters of the same names.
+    def load_weights(self, weights: object) -> None:
+        """Copy the leaves of a weight tree, of any array library, into the parameters with the same names.
 
-        Errors   ShapeError where a leaf is missing, unknown, or of another shape; OptionError where two leaves differ that are
-                 one parameter here. Then nothing was copied.
+        Errors   ShapeError if a leaf is missing, unknown, or of another shape; OptionError if leaves differ that are tied in this
+                 module. The parameters are then unchanged.
         """
         parameters = dict(self.named_parameters(remove_duplicate=False))
         arrays = {path: _as_tensor(leaf) for path, leaf in leaves(weights)}
         if parameters.keys() != arrays.keys():
             differences = (("without", parameters.keys() - arrays.keys()), ("with", arrays.keys() - parameters.keys()))
-            came = " and ".join(f"{word} {_some(paths)}" for word, paths in differences if paths)
+            difference = " and ".join(f"{word} {_some(paths)}" for word, paths in differences if paths)
             raise ShapeError(
-                f"came: a tree {came}; expected: the leaves of this {type(self).__name__}, {_some(parameters.keys())}; "
-                "make the module with the tree's own layers, heads and biases"
+                f"got a tree {difference}, expected the leaves of this {type(self).__name__}, {_some(parameters.keys())}",
+                hint="make the module with the number of layers, heads and biases of the tree",
             )
         owners: dict[torch.nn.Parameter, str] = {}
         for path, parameter in parameters.items():
             if arrays[path].shape != parameter.shape:
-                raise ShapeError(f"came: {path} {tuple(arrays[path].shape)}; expected: {tuple(parameter.shape)}")
+                raise ShapeError(f"got {path} {tuple(arrays[path].shape)}, expected {tuple(parameter.shape)}")
             owner = owners.setdefault(parameter, path)
             if owner != path and not torch.equal(arrays[owner], arrays[path]):
                 raise OptionError(
-                    f"came: different arrays for {owner} and {path}; expected: the same, because they are tied here; untie them"
+                    f"got different arrays for {owner} and {path}, expected equal arrays, because they are tied in this module",
+                    hint="make the module with is_tied=False",
                 )
         with torch.no_grad():
             for path, parameter in parameters.items():
@@ -74,12 +74,12 @@ class Module(torch.nn.Module):
 
 
 def linear_weights(module: torch.nn.Linear) -> LinearWeights:
-    """The parameters of one affine map."""
+    """Return the parameters of a linear layer."""
     return LinearWeights(module.weight, module.bias)
 
 
 def norm_weights(module: torch.nn.LayerNorm) -> NormWeights:
-    """The parameters of one layer norm."""
+    """Return the parameters of a layer norm."""
     return NormWeights(module.weight, module.bias)
 
 
@@ -88,5 +88,5 @@ def _some(paths: Collection[str]) -> str:
     return ", ".join(sorted(paths)[:3]) + (f" and {more} more" if more > 0 else "")
 
 
-def _as_tensor(leaf: Any) -> torch.Tensor:
-    return leaf.detach() if is_torch(leaf) else torch.from_numpy(numpy.array(to_numpy(leaf)))
+def _as_tensor(leaf: Array) -> torch.Tensor:
+    return leaf.detach() if isinstance(leaf, torch.Tensor) else torch.from_numpy(numpy.array(to_numpy(leaf)))

@@ -1,4 +1,4 @@
-"""Multi-head attention: parameters, and the ways to call it."""
+"""Multi-head attention."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from torch import Tensor
 from headway.errors import ShapeError
 from headway.functions import MultiHeadAttentionWeights
 from headway.nn.dropout import DropoutRates
-from headway.nn.masks import combined
+from headway.nn.masks import combined_mask
 from headway.nn.module import Module, linear_weights
 from headway.nn.shapes import check_attention
 
 
 class Attention(Module):
-    """The parameters of one multi-head attention; what attends to what is said by the classes made from it.
+    """Base class of the attention modules: the parameters of multi-head attention.
 
-    hidden_size    the width of the query, and of what comes back
-    num_heads      how many heads share that width
-    num_kv_heads   how many heads key and value have; num_heads by default
-    key_width      the width of the key; hidden_size by default
-    value_width    the width of the value; that of the key by default
-    has_bias       whether the four projections have a bias; they do by default
-    dropout        one rate for the attention weights and for what comes back, or DropoutRates; 0 by default
+    hidden_size    width of the query and of the output
+    num_heads      number of query heads
+    num_kv_heads   number of key and value heads; num_heads by default
+    key_width      width of the key; hidden_size by default
+    value_width    width of the value; key_width by default
+    has_bias       False to omit the biases of the four projections; True by default
+    dropout        one rate for the attention weights and for the output, or DropoutRates; 0 by default
 
-    Errors   ShapeError where hidden_size does not divide by num_heads, or num_heads not by num_kv_heads.
+    Errors   ShapeError if hidden_size is not a multiple of num_heads, or num_heads not a multiple of num_kv_heads.
     """
 
     def __init__(
@@ -53,12 +53,12 @@ class Attention(Module):
                 torch.nn.init.zeros_(projection.bias)
 
     def weights(self) -> MultiHeadAttentionWeights:
-        """The parameters as the tree that functions.multi_head_attention takes."""
+        """Return the parameters as the weight tree for functions.multi_head_attention."""
         query, key, value, output = map(linear_weights, (self.query, self.key, self.value, self.output))
         return MultiHeadAttentionWeights(query, key, value, output)
 
     def extra_repr(self) -> str:
-        """What print shows beside the parameters."""
+        """Return the options that print shows."""
         return f"num_heads={self.num_heads}, num_kv_heads={self.num_kv_heads}, dropout={self.dropout}"
 
     def _attend(
@@ -74,7 +74,7 @@ class Attention(Module):
     ) -> Tensor:
         check_attention(query, key, value, (self.query, self.key, self.value))
         scores = (*query.shape[:-2], self.num_heads, query.shape[-2], key.shape[-2])
-        mask = combined(mask, attention_mask, scores=scores, key=key)
+        mask = combined_mask(mask, attention_mask, scores=scores, key=key)
         return self.ops.multi_head_attention(
             query,
             key,
@@ -89,7 +89,7 @@ class Attention(Module):
 
 
 class MultiHeadAttention(Attention):
-    """Attend several times at once, each head in its own projection, and mix the results: functions.multi_head_attention.
+    """Multi-head attention: functions.multi_head_attention.
 
     >>> import torch
     >>> attention = MultiHeadAttention(12, 3, num_kv_heads=1)
@@ -108,22 +108,22 @@ class MultiHeadAttention(Attention):
         is_causal: bool = False,
         rotary: tuple[Tensor, Tensor] | None = None,
     ) -> Tensor:
-        """(..., query_len, hidden_size), (..., key_len, key_width), (..., key_len, value_width) to (..., query_len, hidden_size).
+        """Map query (..., query_len, hidden_size) to the same shape, with key (..., key_len, key_width) and value (..., key_len, value_width).
 
-        mask             boolean (True = may attend) or floating (added), anything that broadcasts to (..., num_heads, query_len, key_len)
-        attention_mask   (batch_size, key_len), 1 for a token and 0 for padding, as tokenizers make it
-        is_causal        also hide later positions; the newest query sits at the newest key
-        rotary           (cos, sin) from functions.rotary_cos_sin; off by default
+        mask             boolean (True = may attend) or floating-point (added), broadcastable to (..., num_heads, query_len, key_len)
+        attention_mask   (batch_size, key_len): 1 for tokens, 0 for padding, as tokenizers return it
+        is_causal        additionally hide later positions; the last query is aligned with the last key
+        rotary           (cos, sin) from functions.rotary_cos_sin; None (no rotary embedding) by default
 
-        Errors   ShapeError for another width, another number of values than keys, or a mask that does not fit; DtypeError for a `mask`
-                 of whole numbers or a floating `attention_mask`.
+        Errors   ShapeError for a wrong width, different numbers of keys and values, or a mask of a wrong shape; DtypeError for an
+                 integer `mask` or a floating-point `attention_mask`.
         """
         return self._attend(query, key, value, mask=mask, attention_mask=attention_mask, is_causal=is_causal, rotary=rotary)
 
 
 def check_heads(hidden_size: int, num_heads: int, num_kv_heads: int) -> None:
-    """Raise ShapeError unless the width divides into heads, and the heads into groups."""
+    """Raise ShapeError unless hidden_size is a multiple of num_heads, and num_heads a multiple of num_kv_heads."""
     if num_heads < 1 or hidden_size % num_heads:
-        raise ShapeError(f"came: hidden_size={hidden_size} and num_heads={num_heads}; expected: a width that is a multiple of num_heads")
+        raise ShapeError(f"got hidden_size={hidden_size} and num_heads={num_heads}, expected hidden_size to be a multiple of num_heads")
     if num_kv_heads < 1 or num_heads % num_kv_heads:
-        raise ShapeError(f"came: num_heads={num_heads} and num_kv_heads={num_kv_heads}; expected: num_heads a multiple of num_kv_heads")
+        raise ShapeError(f"got num_heads={num_heads} and num_kv_heads={num_kv_heads}, expected num_heads to be a multiple of num_kv_heads")

@@ -1,4 +1,4 @@
-"""Where a token stands, added to what it is."""
+"""Modules that add position embeddings to token embeddings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from headway.functions.dropout import check_rate
 
 
 class Positions(torch.nn.Module):
-    """A table with one row per position, added to the embeddings.
+    """Base class: a table with one row per position, added to the embeddings.
 
-    dropout   the rate for the sum, while training; 0 by default
+    dropout   dropout rate of the sum; 0 by default
     """
 
     table: Tensor
@@ -25,36 +25,36 @@ class Positions(torch.nn.Module):
         self.dropout = dropout
 
     def forward(self, x: Tensor, *, offset: int = 0) -> Tensor:
-        """(..., seq_len, hidden_size) to the same, in x's dtype.
+        """Add the position embeddings to x (..., seq_len, hidden_size); the result has the dtype of x.
 
-        offset   the position of the first token; 0 by default
+        offset   position of the first token; 0 by default
 
         Errors   ShapeError for a sequence longer than the table, or of another width.
         """
         seq_len, (max_seq_len, hidden_size) = x.shape[-2], self.table.shape
         if x.shape[-1] != hidden_size:
-            raise ShapeError(f"came: x {tuple(x.shape)}; expected: (..., seq_len, {hidden_size}), as wide as the table of positions")
+            raise ShapeError(f"got x {tuple(x.shape)}, expected (..., seq_len, {hidden_size}), the width of the position table")
         if offset < 0 or offset + seq_len > max_seq_len:
             raise ShapeError(
-                f"came: {seq_len} positions from {offset} on; expected: at most {max_seq_len} in all, the rows of the table; "
-                "shorten the sequence, or make the module with a larger max_seq_len"
+                f"got {seq_len} positions starting at {offset}, expected positions from 0 to {max_seq_len - 1}",
+                hint="shorten the sequence, or make the module with a larger max_seq_len",
             )
         return F.dropout(x + self.table[offset : offset + seq_len].to(x.dtype), self.dropout, self.training)
 
     def extra_repr(self) -> str:
-        """What print shows beside the parameters."""
+        """Return the options that print shows."""
         max_seq_len, hidden_size = self.table.shape
         return f"max_seq_len={max_seq_len}, hidden_size={hidden_size}, dropout={self.dropout}"
 
 
 class SinusoidalPositions(Positions):
-    """Sines and cosines from fast to slow, never trained: functions.sinusoidal_positions.
+    """Sinusoidal position embeddings: functions.sinusoidal_positions.
 
-    The table is a buffer: it stands in the state_dict and follows `.to`, and no optimizer sees it.
+    The table is a buffer: it is part of the state_dict and moves with `.to`, but it is not a parameter.
 
-    max_seq_len   how many positions there are
-    base          the slowest wavelength is almost 2π · base positions; 10000 by default
-    dropout       the rate for the sum, while training; 0 by default
+    max_seq_len   maximum number of positions
+    base          the longest wavelength is close to 2π · base positions; 10000 by default
+    dropout       dropout rate of the sum; 0 by default
 
     >>> import torch
     >>> SinusoidalPositions(10, 12)(torch.zeros(2, 5, 12)).shape
@@ -67,10 +67,10 @@ class SinusoidalPositions(Positions):
 
 
 class LearnedPositions(Positions):
-    """A trained vector per position: functions.learned_positions.
+    """Learned position embeddings: functions.learned_positions.
 
-    max_seq_len   how many positions there are
-    dropout       the rate for the sum, while training; 0 by default
+    max_seq_len   maximum number of positions
+    dropout       dropout rate of the sum; 0 by default
 
     >>> import torch
     >>> LearnedPositions(10, 12)(torch.zeros(2, 5, 12)).shape

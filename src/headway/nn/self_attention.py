@@ -1,4 +1,4 @@
-"""Attention of a sequence to itself."""
+"""Self-attention."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headway.nn.multi_head_attention import Attention
 
 
 class SelfAttention(Attention):
-    """Let every position look at all positions of its own sequence.
+    """Self-attention: every position attends to all positions of the sequence.
 
     hidden_size, num_heads, num_kv_heads, has_bias, dropout     as in MultiHeadAttention; one head by default
 
@@ -39,12 +39,12 @@ class SelfAttention(Attention):
         attention_mask: Tensor | None = None,
         rotary: tuple[Tensor, Tensor] | None = None,
     ) -> Tensor:
-        """(..., seq_len, hidden_size) to the same; masks and rotary as in MultiHeadAttention."""
+        """Map x (..., seq_len, hidden_size) to the same shape; masks and rotary as in MultiHeadAttention."""
         return self._attend(x, x, x, mask=mask, attention_mask=attention_mask, is_causal=self.is_causal, rotary=rotary)
 
 
 class CausalSelfAttention(SelfAttention):
-    """Let every position look at itself and at earlier positions of its own sequence.
+    """Causal self-attention: every position attends to itself and to earlier positions of the sequence.
 
     hidden_size, num_heads, num_kv_heads, has_bias, dropout     as in MultiHeadAttention; one head by default
 

@@ -1,9 +1,10 @@
-"""Multi-head attention as it is first told, a list of single heads, and the way from one form to the other."""
+"""Multi-head attention as a list of separate heads, and conversion between this form and MultiHeadAttention."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import torch
 from torch import Tensor
@@ -11,7 +12,7 @@ from torch import Tensor
 from headway import functions
 from headway.functions import HeadWeights, LinearWeights
 from headway.nn.dropout import DropoutRates
-from headway.nn.masks import combined
+from headway.nn.masks import combined_mask
 from headway.nn.module import Module, linear_weights
 from headway.nn.multi_head_attention import Attention, MultiHeadAttention, check_heads
 from headway.nn.shapes import check_attention
@@ -19,14 +20,14 @@ from headway.nn.shapes import check_attention
 
 @dataclass(frozen=True)
 class StackedHeadsWeights:
-    """The weights of a list of single heads, and of the map that mixes them."""
+    """Weights of separate heads and of the output projection."""
 
     heads: tuple[HeadWeights, ...]
     output: LinearWeights
 
 
 class Head(torch.nn.Module):
-    """The three projections of one single head."""
+    """The projections of one attention head."""
 
     def __init__(self, widths: tuple[int, int, int], head_dim: int, has_bias: bool) -> None:
         super().__init__()
@@ -34,13 +35,13 @@ class Head(torch.nn.Module):
 
 
 class StackedHeads(Module):
-    """A list of single heads, concatenated and mixed: functions.stacked_heads_attention.
+    """Multi-head attention as a list of separate heads: functions.stacked_heads_attention.
 
-    Equal to MultiHeadAttention with the same numbers, and slower: this is the form to read.
+    With the same parameters it computes the same as MultiHeadAttention, but slower; it is meant to be read.
 
     hidden_size, num_heads, key_width, value_width, has_bias, dropout     as in MultiHeadAttention
 
-    Errors   ShapeError where hidden_size does not divide by num_heads; OptionError for a rate outside [0, 1).
+    Errors   ShapeError if hidden_size is not a multiple of num_heads; OptionError for a rate outside [0, 1).
 
     >>> import torch
     >>> heads = StackedHeads(12, 3)
@@ -63,12 +64,13 @@ class StackedHeads(Module):
         check_heads(hidden_size, num_heads, num_heads)
         key_width = hidden_size if key_width is None else key_width
         widths = (hidden_size, key_width, key_width if value_width is None else value_width)
-        self.heads: Any = torch.nn.ModuleList(Head(widths, hidden_size // num_heads, has_bias) for _ in range(num_heads))
+        heads = torch.nn.ModuleList(Head(widths, hidden_size // num_heads, has_bias) for _ in range(num_heads))
+        self.heads = cast("Sequence[Head]", heads)
         self.output = torch.nn.Linear(hidden_size, hidden_size, bias=has_bias)
 
     @classmethod
     def from_multi_head(cls, module: Attention) -> StackedHeads:
-        """The same attention as a list of heads, with copies of its numbers; grouped heads each get the key and value they share."""
+        """Convert an attention module to separate heads, with copies of its parameters; grouped heads become separate ones."""
         stacked = cls(
             module.query.in_features,
             module.num_heads,
@@ -83,7 +85,7 @@ class StackedHeads(Module):
         return stacked.train(module.training)
 
     def to_multi_head(self) -> MultiHeadAttention:
-        """The same attention in one projection each of query, key and value, with copies of these numbers."""
+        """Convert to a MultiHeadAttention, with copies of the parameters."""
         head = self.heads[0]
         module = MultiHeadAttention(
             head.query.in_features,
@@ -99,7 +101,7 @@ class StackedHeads(Module):
         return module.train(self.training)
 
     def weights(self) -> StackedHeadsWeights:
-        """The parameters as the heads and the output that functions.stacked_heads_attention takes."""
+        """Return the parameters as the weights for functions.stacked_heads_attention."""
         heads = (HeadWeights(linear_weights(head.query), linear_weights(head.key), linear_weights(head.value)) for head in self.heads)
         return StackedHeadsWeights(tuple(heads), linear_weights(self.output))
 
@@ -113,11 +115,11 @@ class StackedHeads(Module):
         attention_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """As MultiHeadAttention, but for a mask, which here has no axis for heads: it broadcasts to (..., query_len, key_len)."""
+        """Compute the attention as in MultiHeadAttention; the mask has no head axis and broadcasts to (..., query_len, key_len)."""
         head = self.heads[0]
         check_attention(query, key, value, (head.query, head.key, head.value))
         scores = (*query.shape[:-1], key.shape[-2])
-        mask = combined(mask, attention_mask, scores=scores, key=key)
+        mask = combined_mask(mask, attention_mask, scores=scores, key=key)
         weights = self.weights()
         return self.ops.stacked_heads_attention(
             query, key, value, weights.heads, weights.output, mask=mask, is_causal=is_causal, ops=self.ops

@@ -1,4 +1,4 @@
-"""The names that torch.nn's own attention and Transformer give their parameters, and the names here."""
+"""Parameter names of torch.nn's attention and Transformer modules, and their names in headway.nn."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ PROJECTIONS = {"query": "q_proj_weight", "key": "k_proj_weight", "value": "v_pro
 
 
 def from_torch_state_dict(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The state_dict of torch.nn.MultiheadAttention, of Transformer or of a part of it, under the names here.
+    """Rename the state_dict of a torch.nn.MultiheadAttention, a torch.nn.Transformer or a part of it to the names of headway.nn.
 
-    torch keeps query, key and value in one matrix where their widths agree, and their biases always in one vector: here they are
-    views of those. What is neither attention nor part of a layer keeps its name.
+    torch stores query, key and value in one matrix if their widths are equal, and their biases always in one vector; the result
+    has views of these. Parameters that belong to neither an attention nor a layer keep their names.
 
     Errors   UnsupportedError for an attention with extra keys (add_bias_kv).
     """
@@ -47,9 +47,9 @@ def from_torch_state_dict(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def to_torch_state_dict(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The state_dict of MultiHeadAttention, of Transformer or of a part of it, under the names that torch.nn gives.
+    """Rename the state_dict of a headway.nn MultiHeadAttention, Transformer or a part of it to the names of torch.nn.
 
-    Errors   OptionError for grouped heads, which torch.nn does not have.
+    Errors   OptionError for grouped heads, which torch.nn lacks.
     """
     converted: dict[str, Tensor] = {}
     groups = _grouped(state, {*ENCODER_LAYER.values(), *DECODER_LAYER.values()})
@@ -63,7 +63,7 @@ def to_torch_state_dict(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 def _attention_from_torch(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     if "bias_k" in state:
-        raise UnsupportedError("came: an attention with bias_k and bias_v; expected: none; make it without add_bias_kv")
+        raise UnsupportedError("got an attention with bias_k and bias_v, expected one without", hint="make it with add_bias_kv=False")
     packed, bias = state.get("in_proj_weight"), state.get("in_proj_bias")
     matrices = [state[theirs] for theirs in PROJECTIONS.values()] if packed is None else packed.chunk(3)
     converted = {f"{name}.weight": matrix for name, matrix in zip(PROJECTIONS, matrices, strict=True)}
@@ -76,7 +76,9 @@ def _attention_to_torch(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
     matrices = {name: state[f"{name}.weight"] for name in PROJECTIONS}
     shapes = {matrix.shape for matrix in matrices.values()}
     if len({rows for rows, _ in shapes}) > 1:
-        raise OptionError("came: an attention with fewer key heads than query heads; expected: as many; torch.nn has no grouped heads")
+        raise OptionError(
+            "got an attention with fewer key heads than query heads, expected equal numbers, because torch.nn has no grouped heads"
+        )
     if len(shapes) == 1:
         converted = {"in_proj_weight": torch.cat(list(matrices.values()))}
     else:
@@ -87,7 +89,7 @@ def _attention_to_torch(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _grouped(state: Mapping[str, Tensor], parts: Iterable[str]) -> dict[tuple[str, str], dict[str, Tensor]]:
-    """The parameters by the layer they belong to and the part of it, or by nothing where they belong to none."""
+    """Group the parameters by layer prefix and part of the layer; both are empty for parameters outside of layers."""
     groups: dict[tuple[str, str], dict[str, Tensor]] = {}
     for key, tensor in state.items():
         path = f".{key}"

@@ -1,8 +1,6 @@
-"""The two halves of the original Transformer together."""
+"""The encoder–decoder of the original Transformer."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,16 +13,16 @@ from headway.nn.module import Module
 
 
 class Transformer(Module):
-    """Read the source once, and from it turn every target position into what should come next: functions.transformer.
+    """Encoder–decoder Transformer: functions.transformer.
 
-    From above the embeddings to below the output's linear map: add SinusoidalPositions to the embeddings, with the same dropout.
+    The embeddings and the output projection are not included. Add SinusoidalPositions with the same dropout to the embeddings.
 
-    num_layers           of the encoder, and of the decoder
-    num_decoder_layers   of the decoder alone; num_layers by default
-    has_last_norm        whether a norm follows each stack; where is_pre_norm by default
+    num_layers           number of layers of the encoder, and of the decoder
+    num_decoder_layers   number of layers of the decoder; num_layers by default
+    has_last_norm        True for a final norm of each stack; the value of is_pre_norm by default
     is_pre_norm, activation, dropout, eps, has_bias     as in EncoderLayer
 
-    Every matrix starts uniform as in Glorot and Bengio 2010.
+    Initial matrices are uniform as in Glorot and Bengio 2010.
 
     >>> import torch
     >>> Transformer(12, 3, 48, 2)(torch.ones(2, 7, 12), torch.ones(2, 5, 12)).shape
@@ -49,23 +47,36 @@ class Transformer(Module):
         has_last_norm: bool | None = None,
     ) -> None:
         super().__init__(dropout)
-        options: Any = {
-            "is_pre_norm": is_pre_norm,
-            "activation": activation,
-            "dropout": dropout,
-            "eps": eps,
-            "has_bias": has_bias,
-            "has_last_norm": has_last_norm,
-        }
-        self.encoder = Encoder(hidden_size, num_heads, intermediate_size, num_layers, **options)
-        num_decoder_layers = num_layers if num_decoder_layers is None else num_decoder_layers
-        self.decoder = Decoder(hidden_size, num_heads, intermediate_size, num_decoder_layers, **options)
+        self.encoder = Encoder(
+            hidden_size,
+            num_heads,
+            intermediate_size,
+            num_layers,
+            is_pre_norm=is_pre_norm,
+            activation=activation,
+            dropout=dropout,
+            eps=eps,
+            has_bias=has_bias,
+            has_last_norm=has_last_norm,
+        )
+        self.decoder = Decoder(
+            hidden_size,
+            num_heads,
+            intermediate_size,
+            num_layers if num_decoder_layers is None else num_decoder_layers,
+            is_pre_norm=is_pre_norm,
+            activation=activation,
+            dropout=dropout,
+            eps=eps,
+            has_bias=has_bias,
+            has_last_norm=has_last_norm,
+        )
         for parameter in self.parameters():
             if parameter.ndim > 1:
                 torch.nn.init.xavier_uniform_(parameter)
 
     def weights(self) -> TransformerWeights:
-        """The parameters as the tree that functions.transformer takes."""
+        """Return the parameters as the weight tree for functions.transformer."""
         return TransformerWeights(self.encoder.weights(), self.decoder.weights())
 
     def forward(
@@ -78,19 +89,19 @@ class Transformer(Module):
         source_attention_mask: Tensor | None = None,
         target_attention_mask: Tensor | None = None,
     ) -> Tensor:
-        """(..., source_len, hidden_size) and (..., seq_len, hidden_size) to (..., seq_len, hidden_size).
+        """Map source (..., source_len, hidden_size) and target (..., seq_len, hidden_size) to (..., seq_len, hidden_size).
 
-        source_attention_mask   (batch_size, source_len), 1 for a token of the source and 0 for its padding
-        target_attention_mask   (batch_size, seq_len), the same for the target
-        source_mask             hides positions of the source, from the encoder and from the decoder alike
-        target_mask             hides positions of the target, besides the later ones, which are always hidden
+        source_attention_mask   (batch_size, source_len): 1 for tokens of the source, 0 for padding
+        target_attention_mask   (batch_size, seq_len): the same for the target
+        source_mask             mask of the source, for the encoder and for the cross-attention
+        target_mask             mask of the decoder's self-attention, in addition to the causal mask
 
-        Masks are boolean (True = may attend) or floating (added).
+        source_mask and target_mask are boolean (True = may attend) or floating-point (added).
         """
-        read = self.encoder(source, mask=source_mask, attention_mask=source_attention_mask)
+        encoder_output = self.encoder(source, mask=source_mask, attention_mask=source_attention_mask)
         return self.decoder(
             target,
-            read,
+            encoder_output,
             mask=target_mask,
             attention_mask=target_attention_mask,
             encoder_mask=source_mask,

@@ -1,1 +1,1 @@
-"""Corpora, loops, and the state of training (extra: torch). `train` in run.py is the whole of it."""
+"""Training: corpora, the training loop and its saved state (extra: torch). The entry points are in run.py."""

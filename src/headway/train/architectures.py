@@ -1,4 +1,4 @@
-"""What training knows of each architecture: its module, its config from the options, and the spread of its first weights."""
+"""Architectures that can be trained: the model module, its config, and the standard deviations of its initial weights."""
 
 from __future__ import annotations
 
@@ -6,44 +6,47 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import TypeAlias
 
 from headway.models import gpt2, llama, marian, qwen3
 from headway.train.options import TrainingOptions
 
+Config: TypeAlias = gpt2.Config | llama.Config | qwen3.Config | marian.Config
+Weights: TypeAlias = gpt2.Weights | llama.Weights | qwen3.Weights | marian.Weights
+
 RESIDUAL = ("output.weight", "down.weight")
-"""The ends of the matrices' paths that write into the residual stream."""
+"""Path suffixes of the matrices whose output is added to the residual stream."""
 
 
 @dataclass(frozen=True)
 class Architecture:
     """An architecture that can be trained.
 
-    module     of headway.models
-    config     the vocabulary's size and the options to the module's Config
-    deviation  a matrix's path and shape, and the options, to the standard deviation that it is drawn with
+    module     module of headway.models
+    config     function that makes the module's Config from the vocabulary size and the options
+    deviation  function that returns the standard deviation of an initial matrix from its path, its shape and the options
     """
 
     module: ModuleType
-    config: Callable[[int, TrainingOptions], Any]
+    config: Callable[[int, TrainingOptions], Config]
     deviation: Callable[[str, tuple[int, ...], TrainingOptions], float]
 
     @property
     def reads_pairs(self) -> bool:
-        """Whether it learns to write the second text of a pair from the first, and not to continue texts."""
+        """True for an encoder–decoder, which is trained on pairs of texts."""
         return self.module.KIND == "encoder-decoder"
 
 
-def small(path: str, shape: tuple[int, ...], options: TrainingOptions) -> float:
-    """0.02; for what writes into the residual stream divided by √(2 · num_layers).
+def gpt2_deviation(path: str, shape: tuple[int, ...], options: TrainingOptions) -> float:
+    """Standard deviation of GPT-2: 0.02, divided by √(2 · num_layers) for matrices whose output is added to the residual stream.
 
     Source   Radford et al. 2019, section 2.3
     """
     return 0.02 / math.sqrt(2 * options.num_layers) if path.endswith(RESIDUAL) else 0.02
 
 
-def glorot(path: str, shape: tuple[int, ...], options: TrainingOptions) -> float:
-    """√(2 / (in + out)); for the embedding, which is multiplied by √hidden_size, 1 / √hidden_size.
+def glorot_deviation(path: str, shape: tuple[int, ...], options: TrainingOptions) -> float:
+    """Standard deviation of Glorot: √(2 / (in + out)); 1 / √hidden_size for the embedding, which the model multiplies by √hidden_size.
 
     Source   Glorot and Bengio 2010, equation 16; Vaswani et al. 2017, section 3.4
     """
@@ -61,15 +64,15 @@ def _gpt2(vocab_size: int, options: TrainingOptions) -> gpt2.Config:
     )
 
 
-def _rotary(kind: Any) -> Callable[[int, TrainingOptions], Any]:
-    def config(vocab_size: int, options: TrainingOptions) -> Any:
-        return kind(
+def _with_rotary(config_class: type[llama.Config] | type[qwen3.Config]) -> Callable[[int, TrainingOptions], Config]:
+    def config(vocab_size: int, options: TrainingOptions) -> Config:
+        return config_class(
             vocab_size=vocab_size,
             hidden_size=options.hidden_size,
             intermediate_size=options.intermediate_size or 32 * math.ceil(options.hidden_size * 8 / 3 / 32),
             num_hidden_layers=options.num_layers,
             num_attention_heads=options.num_heads,
-            num_key_value_heads=options.num_kv_heads,
+            num_key_value_heads=options.num_kv_heads or options.num_heads,
             max_position_embeddings=options.context,
             rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
             tie_word_embeddings=True,
@@ -79,7 +82,7 @@ def _rotary(kind: Any) -> Callable[[int, TrainingOptions], Any]:
 
 
 def _transformer(vocab_size: int, options: TrainingOptions) -> marian.Config:
-    inner = options.intermediate_size or 4 * options.hidden_size
+    intermediate_size = options.intermediate_size or 4 * options.hidden_size
     return marian.Config(
         vocab_size=vocab_size,
         d_model=options.hidden_size,
@@ -87,8 +90,8 @@ def _transformer(vocab_size: int, options: TrainingOptions) -> marian.Config:
         decoder_layers=options.num_layers,
         encoder_attention_heads=options.num_heads,
         decoder_attention_heads=options.num_heads,
-        encoder_ffn_dim=inner,
-        decoder_ffn_dim=inner,
+        encoder_ffn_dim=intermediate_size,
+        decoder_ffn_dim=intermediate_size,
         max_position_embeddings=options.context,
         activation_function="relu",
         scale_embedding=True,
@@ -96,9 +99,9 @@ def _transformer(vocab_size: int, options: TrainingOptions) -> marian.Config:
 
 
 ARCHITECTURES = {
-    "gpt2": Architecture(gpt2, _gpt2, small),
-    "llama": Architecture(llama, _rotary(llama.Config), small),
-    "qwen3": Architecture(qwen3, _rotary(qwen3.Config), small),
-    "transformer": Architecture(marian, _transformer, glorot),
+    "gpt2": Architecture(gpt2, _gpt2, gpt2_deviation),
+    "llama": Architecture(llama, _with_rotary(llama.Config), gpt2_deviation),
+    "qwen3": Architecture(qwen3, _with_rotary(qwen3.Config), gpt2_deviation),
+    "transformer": Architecture(marian, _transformer, glorot_deviation),
 }
-"""By the name that headway train --architecture takes."""
+"""Architectures by the name that `headway train --architecture` takes."""

@@ -1,42 +1,46 @@
-"""One step's sequences."""
+"""The sequences of one training step."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy
+import torch
 
-from headway.arrays import Array
 from headway.trees import map_tree
 
 IGNORED = -100
-"""The target of a place where nothing is asked."""
+"""Target of a position that is not part of the loss."""
+
+Ids: TypeAlias = "numpy.ndarray | torch.Tensor"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What the decoder reads and what it is to write; for pairs, also what the encoder reads.
+    """Inputs and targets of one step.
 
-    token_ids   (batch_size, seq_len) integer
-    targets     (batch_size, seq_len) integer: the token that follows each one, or IGNORED
-    source_ids  (batch_size, source_len) integer, for pairs
-    lengths     (batch_size,) integer: how many tokens of each source are real, for pairs
+    token_ids   (batch_size, seq_len) integer: input of the decoder
+    targets     (batch_size, seq_len) integer: the next token of each position, or IGNORED
+    source_ids  (batch_size, source_len) integer: input of the encoder, for pairs
+    lengths     (batch_size,) integer: number of tokens of each source, padding not included, for pairs
     """
 
-    token_ids: Array
-    targets: Array
-    source_ids: Array | None = None
-    lengths: Array | None = None
+    token_ids: Ids
+    targets: Ids
+    source_ids: Ids | None = None
+    lengths: Ids | None = None
 
     @property
     def num_targets(self) -> int:
-        """How many tokens are asked for."""
-        return int((self.targets != IGNORED).sum())
+        """Number of targets in the loss."""
+        is_counted: Ids = self.targets != IGNORED
+        return int(is_counted.sum())
 
-    def share(self, index: int, count: int) -> Batch:
-        """The rows of one process among several: every count-th, from index on.
+    def shard(self, index: int, count: int) -> Batch:
+        """Return the rows of process `index` of `count`: every count-th row, starting at index.
 
-        A process that no row is left for gets the first one, with nothing asked: all have to take part in every pass.
+        All processes have to take part in every pass. With fewer rows than processes, the rest get the first row without targets.
         """
         if index < len(self.token_ids):
             return map_tree(lambda array: array[index::count], self)

@@ -1,4 +1,4 @@
-"""Texts to token ids, kept beside the run so that a resumed one trains on the very same."""
+"""Text corpora: token ids, stored in the folder of the run so that a resumed run trains on the same data."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ from headway.train.options import TrainingOptions
 
 SEPARATOR = "<|endoftext|>"
 NUM_WINDOWS, NUM_TOKENS = 128, 32768
-"""How much is validated on at least, where there is as much: both hold."""
+"""Minimum size of the validation, in windows and in tokens, if the corpus has as many."""
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Token ids to train and to validate on, and where documents start among the first."""
+    """Token ids of the training and validation parts.
+
+    starts   index in `train` of the first token of each document
+    """
 
     train: numpy.ndarray
     validation: numpy.ndarray
     starts: numpy.ndarray
 
     def batch(self, step: int, options: TrainingOptions) -> Batch:
-        """The windows of one step: the same for the same seed and step, whatever ran before.
+        """Return the windows of one step, which depend on the seed and the step only.
 
-        Windows begin where documents do, if there are enough of them for that; otherwise anywhere.
+        Windows start at random documents if the average document is shorter than the context, otherwise at random tokens.
         """
         context, batch_size = options.context, options.batch_size
         rng = numpy.random.default_rng([options.seed, step])
@@ -40,10 +43,10 @@ class Corpus:
         return _windows(self.train, chosen, context)
 
     def validation_batches(self, options: TrainingOptions) -> Iterator[Batch]:
-        """Windows evenly over the validation part, always the same."""
-        room = len(self.validation) - 1 - options.context
-        num_windows = min(room // options.context + 1, max(NUM_WINDOWS, NUM_TOKENS // options.context))
-        starts = numpy.arange(num_windows) * room // max(num_windows - 1, 1)
+        """Yield batches of evenly spaced windows of the validation part, the same every time."""
+        last = len(self.validation) - 1 - options.context
+        num_windows = min(last // options.context + 1, max(NUM_WINDOWS, NUM_TOKENS // options.context))
+        starts = numpy.arange(num_windows) * last // max(num_windows - 1, 1)
         for first in range(0, num_windows, options.batch_size):
             yield _windows(self.validation, starts[first : first + options.batch_size], options.context)
 
@@ -54,7 +57,7 @@ def _windows(tokens: numpy.ndarray, starts: numpy.ndarray, context: int) -> Batc
 
 
 def read_documents(files: Iterable[Path]) -> Iterator[str]:
-    """The documents of text files: one per file, or several where <|endoftext|> stands between them.
+    """Yield the documents of text files, separated by <|endoftext|> within a file.
 
     Errors   TrainingError for a file that is missing, empty or not UTF-8.
     """
@@ -62,39 +65,44 @@ def read_documents(files: Iterable[Path]) -> Iterator[str]:
         documents = [document.strip("\n") for document in read_text(path).split(SEPARATOR)]
         documents = [document for document in documents if document.strip()]
         if not documents:
-            raise TrainingError(f"came: {path}, empty; expected: a file with text")
+            raise TrainingError(f"got {path} without text, expected a text file")
         yield from documents
 
 
 def read_text(path: Path) -> str:
-    """A file's text, without a byte order mark.
+    """Read a text file, without its byte order mark.
 
     Errors   TrainingError for a file that is missing or not UTF-8.
     """
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TrainingError(f"came: {path}, not UTF-8 at byte {error.start}; expected: a text file in UTF-8; convert it first") from error
+        raise TrainingError(
+            f"got {path} with invalid UTF-8 at byte {error.start}, expected a text file in UTF-8", hint="convert it to UTF-8 first"
+        ) from error
     except OSError as error:
-        raise TrainingError(f"came: {path}; expected: a text file that can be read ({error.strerror})") from error
+        raise TrainingError(f"got {path}, expected a readable text file ({error.strerror})") from error
 
 
 def encode_corpus(documents: Iterable[str], tokenizer: Tokenizer, folder: Path, *, context: int, validation_share: float) -> Corpus:
-    """Encode the documents, hold the last share of the tokens back for validation, and keep both in the folder.
+    """Encode the documents, split off the last tokens for validation, and write both parts into the folder.
 
-    Errors   TrainingError where either part is shorter than one context.
+    validation_share   share of the tokens to validate on; the split moves to the start of the next document if there is one
+
+    Errors   TrainingError if either part is not longer than one context.
     """
     (separator,) = tokenizer.encode(SEPARATOR)
-    pieces = [numpy.array([*tokenizer.encode(document), separator], numpy.uint32) for document in documents]
-    tokens = numpy.concatenate(pieces)
+    documents_ids = [numpy.array([*tokenizer.encode(document), separator], numpy.uint32) for document in documents]
+    tokens = numpy.concatenate(documents_ids)
     boundary = int(len(tokens) * (1 - validation_share))
-    starts = numpy.cumsum([0, *(len(piece) for piece in pieces)])[:-1]
-    if len(pieces) > 2 and (later := starts[starts >= boundary]).size:
+    starts = numpy.cumsum([0, *(len(ids) for ids in documents_ids)])[:-1]
+    if len(documents_ids) > 2 and (later := starts[starts >= boundary]).size:
         boundary = int(later[0])
     if boundary <= context or len(tokens) - boundary <= context:
         raise TrainingError(
-            f"came: a corpus of {len(tokens)} tokens, {boundary} to train and {len(tokens) - boundary} to validate on; "
-            f"expected: more than one context of {context} in each; add text, or lower --context"
+            f"got a corpus of {len(tokens)} tokens, {boundary} to train on and {len(tokens) - boundary} to validate on, "
+            f"expected more than one context of {context} in each",
+            hint="add text or lower --context",
         )
     for name, array in (("train", tokens[:boundary]), ("validation", tokens[boundary:]), ("starts", starts[starts < boundary])):
         with replacing(folder / f"{name}.npy") as temporary, temporary.open("wb") as file:
@@ -103,13 +111,13 @@ def encode_corpus(documents: Iterable[str], tokenizer: Tokenizer, folder: Path, 
 
 
 def open_corpus(folder: Path) -> Corpus:
-    """The corpus that encode_corpus kept, memory-mapped.
+    """Open the corpus that encode_corpus wrote, memory-mapped.
 
-    Errors   TrainingError where it is not whole.
+    Errors   TrainingError if a file is missing or corrupt.
     """
     try:
         return Corpus(*(numpy.load(folder / f"{name}.npy", mmap_mode="r") for name in ("train", "validation", "starts")))
     except (OSError, ValueError) as error:
         raise TrainingError(
-            f"came: {folder} without a whole corpus ({error}); expected: train.npy, validation.npy, starts.npy; start the run anew"
+            f"got {folder} without a complete corpus ({error}), expected train.npy, validation.npy and starts.npy", hint="start a new run"
         ) from error

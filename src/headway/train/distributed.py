@@ -1,6 +1,6 @@
-"""Several processes that train one model: who this one is, and what they agree on.
+"""Training with several processes (torch.distributed).
 
-`torchrun --nproc-per-node 2 -m headway train …` starts them, and tells each its number in the environment.
+`torchrun --nproc-per-node 2 -m headway train …` starts the processes and sets their rank in the environment.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, cast
 
 import torch
 import torch.distributed as dist
@@ -17,13 +17,16 @@ import torch.distributed as dist
 from headway.errors import HeadwayError, OptionError
 from headway.train.options import TrainingOptions
 
+if TYPE_CHECKING:
+    from torch.distributed.tensor import DTensor
+
 
 @dataclass(frozen=True)
 class Processes:
-    """This process among those that train together.
+    """The rank of this process and the number of processes.
 
-    index   from 0; that one writes the files and talks
-    count   how many there are
+    index   rank, from 0; process 0 writes the files and the terminal output
+    count   number of processes
     """
 
     index: int = 0
@@ -31,27 +34,27 @@ class Processes:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the one that writes and talks."""
+        """True for the process that writes the files and the terminal output."""
         return self.index == 0
 
     def total(self, values: Sequence[float]) -> list[float]:
-        """The sum of each value over the processes."""
+        """Return the sum of each value over the processes."""
         if self.count == 1:
             return list(values)
         summed = torch.tensor(values, dtype=torch.float64)
         dist.all_reduce(summed)
         return summed.tolist()
 
-    def first_answer(self, answer: str | None) -> str | None:
-        """The answer of the first process that has one."""
+    def first_not_none(self, value: str | None) -> str | None:
+        """Return the value of the first process that has one."""
         if self.count == 1:
-            return answer
-        answers: list[str | None] = [None] * self.count
-        dist.all_gather_object(answers, answer)
-        return next((each for each in answers if each is not None), None)
+            return value
+        values: list[str | None] = [None] * self.count
+        dist.all_gather_object(values, value)
+        return next((each for each in values if each is not None), None)
 
-    def once(self, work: Callable[[], None]) -> None:
-        """Let the first process do something, while the others wait; what it raises, all raise."""
+    def run_on_first(self, work: Callable[[], None]) -> None:
+        """Call a function in the first process while the others wait; an exception is raised in all processes."""
         if self.count == 1:
             work()
             return
@@ -70,28 +73,28 @@ ALONE = Processes()
 
 
 def join() -> Processes:
-    """Meet the processes that torchrun started beside this one; alone without it."""
+    """Join the process group that torchrun started; without torchrun, return a single process."""
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
         return ALONE
     if torch.cuda.is_available():
-        torch.cuda.set_device(_own_gpu())
+        torch.cuda.set_device(_local_gpu())
     if not dist.is_initialized():
         dist.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
     return Processes(dist.get_rank(), count)
 
 
 def leave() -> None:
-    """End what join began."""
+    """Leave the process group."""
     if dist.is_initialized():
         dist.destroy_process_group()
 
 
 def end(processes: Processes) -> None:
-    """End this process where it is one of several.
+    """Exit this process immediately if it is one of several.
 
-    torch's modules and caches hold the group even when it is destroyed; its threads then outlive the interpreter, and now and
-    then abort a process that has done all its work.
+    torch's modules and caches keep references to a destroyed process group. Its threads may then outlive the interpreter and
+    abort a process that has finished.
     """
     if processes.count > 1:
         sys.stdout.flush()
@@ -100,36 +103,36 @@ def end(processes: Processes) -> None:
 
 
 def check_processes(options: TrainingOptions, processes: Processes) -> None:
-    """Raise OptionError where a run would begin to share its weights among one process. It may go on with one."""
+    """Raise OptionError if a new run is sharded over a single process; a resumed run may be."""
     if options.is_sharded and processes.count == 1:
         raise OptionError(
-            "came: --sharded with one process; expected: several to share the weights; start them with: "
-            "torchrun --nproc-per-node 2 -m headway train …"
+            "got --sharded with one process, expected several",
+            hint="start several with: torchrun --nproc-per-node 2 -m headway train …",
         )
 
 
 def for_this_process(options: TrainingOptions, processes: Processes) -> TrainingOptions:
-    """The options with this process's own device: of several GPUs each takes one.
+    """Return the options with the device of this process: each process uses one of the GPUs.
 
-    Errors   OptionError where the batch does not divide among the processes.
+    Errors   OptionError if batch_size is not a multiple of the number of processes.
     """
     if options.batch_size % processes.count:
         raise OptionError(
-            f"came: batch_size={options.batch_size} for {processes.count} processes; expected: a multiple of {processes.count}; "
-            "the batch size is that of all processes together"
+            f"got batch_size={options.batch_size} for {processes.count} processes, expected a multiple of {processes.count}",
+            hint="batch_size is the total over all processes",
         )
     if options.device == "cuda" and processes.count > 1:
-        return replace(options, device=f"cuda:{_own_gpu()}")
+        return replace(options, device=f"cuda:{_local_gpu()}")
     return options
 
 
-def _own_gpu() -> int:
-    """The GPU of this process, by its number among the processes of this machine."""
+def _local_gpu() -> int:
+    """Return the GPU index for this process, from its rank on this machine."""
     return int(os.environ.get("LOCAL_RANK", "0")) % torch.cuda.device_count()
 
 
-def spread(model: torch.nn.Module, options: TrainingOptions, processes: Processes) -> torch.nn.Module:
-    """The model as all processes train it: alike in each (DDP), or each holding its share of every tensor (FSDP)."""
+def parallelize(model: torch.nn.Module, options: TrainingOptions, processes: Processes) -> torch.nn.Module:
+    """Wrap the model for several processes: replicated (DDP), or with sharded tensors (FSDP)."""
     if processes.count == 1:
         return model
     if not options.is_sharded:
@@ -138,22 +141,23 @@ def spread(model: torch.nn.Module, options: TrainingOptions, processes: Processe
     from torch.distributed.fsdp import fully_shard
 
     mesh = init_device_mesh(options.device.partition(":")[0], (processes.count,))
-    # A root is left whole by default, so that after a validation the optimizer would not find its shares.
+    # By default FSDP keeps the full tensors of the root after a forward pass, and after a validation the optimizer finds no shards.
     fully_shard(model, mesh=mesh, reshard_after_forward=True)
     return model
 
 
-def whole(tensor: Any) -> torch.Tensor:
-    """A tensor that may be spread over the processes, as one; every process has to ask."""
+def full_tensor(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the full tensor of a possibly sharded one; every process has to call this."""
     tensor = tensor.detach()
     return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
-def as_spread(tensor: torch.Tensor, like: Any) -> torch.Tensor:
-    """A whole tensor spread over the processes as another one is."""
+def distribute_like(tensor: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """Shard a full tensor over the processes in the same way as another one."""
     tensor = tensor.to(like.device)
     if not hasattr(like, "full_tensor"):
         return tensor
     from torch.distributed.tensor import distribute_tensor
 
-    return distribute_tensor(tensor, like.device_mesh, like.placements)
+    sharded = cast("DTensor", like)
+    return distribute_tensor(tensor, sharded.device_mesh, sharded.placements)

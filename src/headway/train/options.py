@@ -1,17 +1,17 @@
-"""What a training run is told."""
+"""Options of a training run."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 from headway.errors import OptionError
 
 NAMES = ("gpt2", "llama", "qwen3", "transformer")
-"""The architectures that can be trained."""
+"""Names of the architectures that can be trained."""
 
 GROUPED = ("llama", "qwen3")
+"""Architectures with grouped key and value heads and rotary positions."""
 
 CHANGEABLE = frozenset(
     """
@@ -19,31 +19,32 @@ CHANGEABLE = frozenset(
     device is_sharded eval_every save_every_seconds
     """.split()
 )
-"""What a run that goes on may be told anew; the rest makes its model and its batches what they are."""
+"""Options that may change when a run is resumed; the others determine the model and its batches."""
 
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """The shape of the model, and how it is trained.
+    """Model size and training options.
 
     architecture        gpt2, llama, qwen3, or transformer, the encoder–decoder for pairs of texts
-    context             tokens per sequence; for transformer the longest source and the longest target
-    num_layers          of the decoder, and of the encoder where there is one
+    context             sequence length in tokens; for transformer the maximum length of a source and of a target
+    num_layers          layers of the decoder, and of the encoder if there is one
     num_kv_heads        key and value heads of llama and qwen3; num_heads by default
-    intermediate_size   width inside the feed-forward; 4 · hidden_size by default, for llama and qwen3 ⅔ of that in whole 32s
-    dropout             the share of attention weights, of what attention and feed-forward return, and of embeddings that a step forgets
+    intermediate_size   width of the feed-forward; 4 · hidden_size by default, 8/3 · hidden_size rounded up to a multiple of 32 for
+                        llama and qwen3
+    dropout             dropout probability of attention weights, of the outputs of attention and feed-forward, and of embeddings
     batch_size          sequences per step, over all processes
-    num_steps           optimizer steps in all
-    learning_rate       the highest, reached after warmup_steps, falling along a cosine to min_learning_rate
-    weight_decay        AdamW's, on matrices only
-    max_gradient_norm   longer gradients are shortened to this
-    dtype               of the products: float32, bfloat16, or auto for whichever multiplies faster on this machine
-    weights_dtype       of the model that is written at the end: float32, float16 or bfloat16
-    is_sharded          whether each process holds only its share of the weights and of the optimizer's state between steps
-    eval_every          steps between two validation losses
-    save_every_seconds  between two writings of the state that --resume starts from
+    num_steps           total number of optimizer steps
+    learning_rate       maximum learning rate, reached after warmup_steps and then decayed to min_learning_rate along a cosine
+    weight_decay        weight decay of AdamW, applied to matrices only
+    max_gradient_norm   gradients with a larger norm are scaled down to it
+    dtype               dtype of matrix products: float32, bfloat16, or auto for the faster one on this machine
+    weights_dtype       dtype of the saved model: float32, float16 or bfloat16
+    is_sharded          True to shard the weights and the optimizer state over the processes
+    eval_every          steps between two validations
+    save_every_seconds  seconds between two writes of the state that --resume starts from
 
-    Errors   OptionError for a value out of its range, or an option that the architecture does not have.
+    Errors   OptionError for a value of a wrong type or out of range, or an option that the architecture does not have.
     """
 
     architecture: str = "gpt2"
@@ -72,13 +73,24 @@ class TrainingOptions:
     save_every_seconds: float = 60.0
 
     def __post_init__(self) -> None:
+        self._check_types()
         self._check_choices()
         self._check_ranges()
         self._check_heads()
 
-    def to_dict(self) -> dict[str, Any]:
-        """The options as plain values."""
+    def to_dict(self) -> dict[str, str | int | float | bool | None]:
+        """Return the options as JSON values."""
         return dataclasses.asdict(self)
+
+    def _check_types(self) -> None:
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            if value is None and field.default is None:
+                continue
+            expected = int if field.default is None else type(field.default)
+            is_integer_for_float = expected is float and type(value) is int
+            if type(value) is not expected and not is_integer_for_float:
+                raise OptionError(f"got {field.name}={value!r}, expected a value of type {expected.__name__}")
 
     def _check_choices(self) -> None:
         for name, choices in (
@@ -88,42 +100,42 @@ class TrainingOptions:
         ):
             if getattr(self, name) not in choices:
                 *others, last = choices
-                raise OptionError(f"came: {name}={getattr(self, name)!r}; expected: {', '.join(others)} or {last}")
+                raise OptionError(f"got {name}={getattr(self, name)!r}, expected {', '.join(others)} or {last}")
 
     def _check_ranges(self) -> None:
         for name in ("context", "num_layers", "num_heads", "hidden_size", "batch_size", "num_steps", "eval_every", "num_kv_heads"):
             if (value := getattr(self, name)) is not None and value < 1:
-                raise OptionError(f"came: {name}={value}; expected: at least 1")
+                raise OptionError(f"got {name}={value}, expected at least 1")
         if self.intermediate_size is not None and self.intermediate_size < 1:
-            raise OptionError(f"came: intermediate_size={self.intermediate_size}; expected: at least 1")
+            raise OptionError(f"got intermediate_size={self.intermediate_size}, expected at least 1")
         for name in ("learning_rate", "max_gradient_norm"):
             if not 0 < getattr(self, name) < float("inf"):
-                raise OptionError(f"came: {name}={getattr(self, name)}; expected: above 0")
-        for name in ("min_learning_rate", "warmup_steps", "weight_decay"):
+                raise OptionError(f"got {name}={getattr(self, name)}, expected above 0")
+        for name in ("min_learning_rate", "warmup_steps", "weight_decay", "save_every_seconds", "seed"):
             if not 0 <= getattr(self, name) < float("inf"):
-                raise OptionError(f"came: {name}={getattr(self, name)}; expected: 0 or more")
+                raise OptionError(f"got {name}={getattr(self, name)}, expected at least 0")
         for name in ("dropout", "beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
-                raise OptionError(f"came: {name}={getattr(self, name)}; expected: 0 or more, and below 1")
+                raise OptionError(f"got {name}={getattr(self, name)}, expected at least 0 and below 1")
 
     def _check_heads(self) -> None:
         if self.hidden_size % self.num_heads:
             raise OptionError(
-                f"came: hidden_size={self.hidden_size}, num_heads={self.num_heads}; expected: hidden_size a multiple of num_heads"
+                f"got hidden_size={self.hidden_size} and num_heads={self.num_heads}, expected hidden_size to be a multiple of num_heads"
             )
         if self.num_kv_heads is not None and self.architecture not in GROUPED:
             raise OptionError(
-                f"came: num_kv_heads={self.num_kv_heads} with architecture={self.architecture}; expected: it with {' or '.join(GROUPED)} only, "
-                "whose heads may share keys and values; leave it out"
+                f"num_kv_heads={self.num_kv_heads} and architecture={self.architecture} cannot be combined",
+                hint=f"leave num_kv_heads out, or use architecture {' or '.join(GROUPED)}",
             )
         if self.num_kv_heads is not None and self.num_heads % self.num_kv_heads:
             raise OptionError(
-                f"came: num_heads={self.num_heads}, num_kv_heads={self.num_kv_heads}; expected: num_heads a multiple of num_kv_heads"
+                f"got num_heads={self.num_heads} and num_kv_heads={self.num_kv_heads}, expected num_heads to be a multiple of num_kv_heads"
             )
         if self.architecture in GROUPED and (self.hidden_size // self.num_heads) % 2:
             raise OptionError(
-                f"came: hidden_size={self.hidden_size}, num_heads={self.num_heads} with architecture={self.architecture}; "
-                "expected: an even number per head, of which rotary positions turn two at a time"
+                f"got hidden_size={self.hidden_size} and num_heads={self.num_heads} with architecture={self.architecture}, "
+                "expected an even hidden_size / num_heads, because rotary embeddings rotate pairs of coordinates"
             )
         if self.architecture == "transformer" and self.hidden_size % 2:
-            raise OptionError(f"came: hidden_size={self.hidden_size}; expected: an even one, for half sines and half cosines")
+            raise OptionError(f"got hidden_size={self.hidden_size} with architecture=transformer, expected an even number")

@@ -1,4 +1,4 @@
-"""The curve of a run as a picture (extra: plot)."""
+"""Plot of the loss curves of a run (extra: plot)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from headway.train.history import History
 
 
 def save_plot(path: Path, history: History) -> None:
-    """Write training and validation loss over the steps as a PNG, whole or not at all.
+    """Plot training and validation loss over the steps, and write the plot as a PNG file atomically.
 
-    Errors   OptionError where matplotlib is not installed; OSError where the file cannot be written.
+    Errors   OptionError if matplotlib is not installed; OSError if the file cannot be written.
     """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise OptionError(f"no {path.name}: matplotlib is not installed ({error}); run: pip install 'headway[plot]'") from error
+        raise OptionError(
+            f"{path.name} is not written: matplotlib is not installed ({error})", hint="run: pip install 'headway[plot]'"
+        ) from error
     figure = Figure(figsize=(8, 5), layout="constrained")
     axes = figure.subplots()
     axes.plot([step for step, _ in history.losses], [loss for _, loss in history.losses], label="training")

@@ -1,7 +1,8 @@
-"""From texts, or pairs of them, to a folder that generates: tokenizer, corpus, training, checkpoint."""
+"""Training runs: make tokenizer and corpus, train, and write a model folder."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,8 +13,9 @@ from headway.arrays import check_computing
 from headway.checkpoints.writing import save_checkpoint
 from headway.errors import HeadwayError, OptionError, TrainingError
 from headway.files import write_text
+from headway.json_files import read_json_object
 from headway.tokenizers import load_tokenizer
-from headway.train.architectures import ARCHITECTURES
+from headway.train.architectures import ARCHITECTURES, Weights
 from headway.train.corpus import encode_corpus, open_corpus, read_documents
 from headway.train.distributed import ALONE, Processes, check_processes, for_this_process
 from headway.train.loop import Progress, Run
@@ -29,16 +31,16 @@ SAMPLING = {"do_sample": True, "temperature": 0.7, "top_p": 0.9}
 
 @dataclass(frozen=True)
 class Data:
-    """What to train on: one of the three, and for pairs one of the first and the last.
+    """Training data and tokenizer. Exactly one of files, num_stories, and source with target is given.
 
-    files            texts; for pairs, files with a source, a tab and a target on each line
-    num_stories      how many stories to write and train on
-    source, target   two files whose lines are pairs
-    tokenizer        bpe, bytes or characters
-    vocab_size       of the bpe; 4096 by default
-    validation_share how much is held back to validate on
+    files             text files; for pairs, files with a source, a tab and a target on each line
+    num_stories       number of stories to generate and train on (not for pairs)
+    source, target    two files whose lines with the same number are pairs
+    tokenizer         bpe, bytes or characters
+    vocab_size        vocabulary size of bpe; 4096 by default
+    validation_share  share of the data to validate on
 
-    Errors   OptionError for none of the three, or several, or a share that is none.
+    Errors   OptionError for no data or more than one kind of it, or a value out of range.
     """
 
     files: Sequence[Path] = ()
@@ -56,81 +58,83 @@ class Data:
             "stories": self.num_stories is not None,
             "a source file and a target file": self.source or self.target,
         }
-        names = [name for name, is_there in given.items() if is_there]
+        names = [name for name, is_given in given.items() if is_given]
         if len(names) != 1:
-            raise OptionError(f"came: {' and '.join(names) or 'neither files nor --stories nor a source file'}; expected: one to train on")
+            raise OptionError(
+                f"got {' and '.join(names) or 'no training data'}, expected one of files, stories, and a source file with a target file"
+            )
         if bool(self.source) != bool(self.target):
-            raise OptionError("came: one of a source file and a target file; expected: both, with a pair on each line")
+            raise OptionError("got one of a source file and a target file, expected both")
         if self.num_stories is not None and self.num_stories < 1:
-            raise OptionError(f"came: num_stories={self.num_stories}; expected: at least 1")
+            raise OptionError(f"got num_stories={self.num_stories}, expected at least 1")
         if not 0 < self.validation_share < 1:
-            raise OptionError(f"came: validation_share={self.validation_share}; expected: above 0 and below 1")
+            raise OptionError(f"got validation_share={self.validation_share}, expected above 0 and below 1")
 
     def check_for(self, architecture: str) -> None:
-        """Raise OptionError unless this is what the architecture learns from."""
+        """Raise OptionError unless the architecture can be trained on this kind of data."""
         if ARCHITECTURES[architecture].reads_pairs and self.num_stories is not None:
-            raise OptionError(f"came: stories with architecture={architecture}; expected: pairs, in one file with tabs or in two")
+            raise OptionError(
+                f"stories and architecture={architecture} cannot be combined", hint="it is trained on pairs: pass files of pairs"
+            )
         if not ARCHITECTURES[architecture].reads_pairs and self.source:
-            raise OptionError(f"came: a source file with architecture={architecture}; expected: texts; pairs are for transformer")
+            raise OptionError(
+                f"a source file and architecture={architecture} cannot be combined",
+                hint="pass text files, or use --architecture transformer",
+            )
 
 
 def start(
     out: Path, options: TrainingOptions, data: Data, *, say: Callable[[str], None] = lambda text: None, processes: Processes = ALONE
 ) -> Run:
-    """Make the tokenizer and the corpus in the folder `out`, and a run on them.
+    """Create tokenizer and corpus in the folder `out`, and return a new run.
 
-    Errors   TrainingError where the folder holds a run already, or the corpus is broken or too small; OptionError for options that do
-             not fit together, or a device that torch does not have.
+    Errors   TrainingError if `out` is a file or contains a run, or if the corpus is invalid or too small; OptionError for options
+             that cannot be combined, or a device that torch does not support.
     """
     check_computing("torch", "float32", options.device)
     data.check_for(options.architecture)
     check_processes(options, processes)
     for_this_process(options, processes)
-    processes.once(lambda: _prepare(out, options, data, say))
+    processes.run_on_first(lambda: _prepare(out, options, data, say))
     run = _open(out, options, processes)
-    processes.once(lambda: _keep_options(out, run.options))
+    processes.run_on_first(lambda: _write_options(out, run.options))
     return run
 
 
 def resume(out: Path, *, processes: Processes = ALONE, **changed: Any) -> Run:
-    """The run that stopped in the folder `out`, at its last saved step.
+    """Return the run in the folder `out`, at its last saved step.
 
-    changed   options that hold from now on, of those that leave the model and its batches what they are
+    changed   options to change from this step on; those that determine the model or its batches cannot change
 
-    Errors   TrainingError where there is none, or its files are broken; OptionError for an option that may not change, or a device that
-             torch does not have.
+    Errors   TrainingError if there is no run or its files are corrupt; OptionError for an option that cannot change, or a device
+             that torch does not support.
     """
     fixed = sorted(set(changed) - CHANGEABLE)
     if fixed:
         raise OptionError(
-            f"came: {', '.join(fixed)} for a run that goes on; expected: any of {', '.join(sorted(CHANGEABLE))}; leave it out"
+            f"got {', '.join(fixed)} for a resumed run, expected only {', '.join(sorted(CHANGEABLE))}",
+            hint="leave the other options out, or start a new run",
         )
-    try:
-        options = TrainingOptions(**json.loads((out / "training" / "options.json").read_text()))
-    except (OSError, ValueError, TypeError) as error:
-        raise TrainingError(
-            f"came: {out} without a training run ({error}); expected: a folder that headway train started; leave --resume out to start"
-        ) from error
-    options = replace(options, **changed)
+    options = replace(_read_options(out), **changed)
     check_computing("torch", "float32", options.device)
     run = _open(out, options, processes)
     if run.step > run.options.num_steps:
-        raise OptionError(f"came: num_steps={run.options.num_steps} for a run at step {run.step}; expected: at least as many")
+        raise OptionError(f"got num_steps={run.options.num_steps} for a run at step {run.step}, expected at least {run.step}")
     if changed:
-        processes.once(lambda: _keep_options(out, run.options))
+        processes.run_on_first(lambda: _write_options(out, run.options))
     return run
 
 
 def finish(run: Run, out: Path, *, say: Callable[[str], None] = lambda text: None) -> None:
-    """Write the trained model into `out`, as a folder that Headway and transformers open, and the curve beside its state."""
-    weights = run.whole_weights()
-    run.processes.once(lambda: _finish(run, weights, out, say))
+    """Write the trained model into the folder `out`, in the format of Hugging Face, and the loss curves into `out`/training."""
+    weights = run.full_weights()
+    run.processes.run_on_first(lambda: _finish(run, weights, out, say))
 
 
 def train(
     out: Path, options: TrainingOptions, data: Data | None = None, *, report: Callable[[Progress], None] = lambda progress: None
 ) -> Run:
-    """Start, or go on where there is no data, train to the end, and write the model."""
+    """Start a run, or resume it if `data` is None; train all steps and write the model."""
     run = resume(out) if data is None else start(out, options, data)
     run.train(report)
     finish(run, out)
@@ -139,23 +143,25 @@ def train(
 
 def _prepare(out: Path, options: TrainingOptions, data: Data, say: Callable[[str], None]) -> None:
     """Write the tokenizer and the corpus."""
-    work = out / "training"
-    if (work / "options.json").exists():
-        raise TrainingError(f"came: {out}, which holds a training run; expected: a new folder; pass --resume to go on with it")
+    training = out / "training"
+    _check_folder(training)
+    if (training / "options.json").exists():
+        raise TrainingError(f"got {out}, which contains a training run, expected a new folder", hint="pass --resume to continue the run")
     reads_pairs = ARCHITECTURES[options.architecture].reads_pairs
-    pairs, documents = (_pairs(data), []) if reads_pairs else ([], _documents(work, options, data, say))
+    pairs, documents = (_pairs(data), []) if reads_pairs else ([], _documents(training, options, data, say))
     texts = [text for pair in pairs for text in pair] or documents
     say(f"tokenizer: {data.tokenizer} from {sum(map(len, texts)):,} characters")
     tokenizer = make_tokenizer(iter(texts), data.tokenizer, data.vocab_size, is_for_pairs=reads_pairs)
-    work.mkdir(parents=True, exist_ok=True)
+    training.mkdir(parents=True, exist_ok=True)
     tokenizer.save(out)
     if reads_pairs:
-        kept = encode_pairs(pairs, tokenizer, work, options, validation_share=data.validation_share)
+        pair_corpus = encode_pairs(pairs, tokenizer, training, options, validation_share=data.validation_share)
         say(
-            f"corpus: {kept.num_train:,} pairs to train on, {len(pairs) - kept.num_train:,} to validate on; {tokenizer.vocab_size:,} tokens"
+            f"corpus: {pair_corpus.num_train:,} pairs to train on, {len(pairs) - pair_corpus.num_train:,} to validate on; "
+            f"vocabulary of {tokenizer.vocab_size:,} tokens"
         )
     else:
-        corpus = encode_corpus(documents, tokenizer, work, context=options.context, validation_share=data.validation_share)
+        corpus = encode_corpus(documents, tokenizer, training, context=options.context, validation_share=data.validation_share)
         say(f"corpus: {len(corpus.train):,} tokens to train on, {len(corpus.validation):,} to validate on")
 
 
@@ -165,27 +171,48 @@ def _pairs(data: Data) -> list[tuple[str, str]]:
     return [pair for path in data.files for pair in read_pairs(path)]
 
 
-def _documents(work: Path, options: TrainingOptions, data: Data, say: Callable[[str], None]) -> list[str]:
+def _documents(training: Path, options: TrainingOptions, data: Data, say: Callable[[str], None]) -> list[str]:
     if data.num_stories is None:
         return list(read_documents(data.files))
     say(f"writing {data.num_stories:,} stories")
-    work.mkdir(parents=True, exist_ok=True)
-    write_corpus(work / "stories.txt", data.num_stories, options.seed)
-    return list(read_documents([work / "stories.txt"]))
+    training.mkdir(parents=True, exist_ok=True)
+    write_corpus(training / "stories.txt", data.num_stories, options.seed)
+    return list(read_documents([training / "stories.txt"]))
+
+
+def _check_folder(folder: Path) -> None:
+    """Raise TrainingError if the folder cannot be created because it or one of its parents is a file."""
+    existing = next((path for path in (folder, *folder.parents) if path.exists()), None)
+    if existing is not None and not existing.is_dir():
+        raise TrainingError(f"got {existing}, which is a file, expected a folder", hint="pass another folder as --out")
+
+
+def _read_options(out: Path) -> TrainingOptions:
+    path = out / "training" / "options.json"
+    try:
+        values = read_json_object(path, TrainingError)
+    except (OSError, TrainingError) as error:
+        raise TrainingError(
+            f"got {out} without a training run ({error}), expected a folder made by headway train", hint="leave --resume out to start a run"
+        ) from error
+    unknown = values.keys() - {field.name for field in dataclasses.fields(TrainingOptions)}
+    if unknown:
+        raise TrainingError(f"got {path} with unknown options {', '.join(sorted(unknown))}", hint="start a new run")
+    return TrainingOptions(**values)
 
 
 def _open(out: Path, options: TrainingOptions, processes: Processes) -> Run:
-    architecture, work = ARCHITECTURES[options.architecture], out / "training"
-    corpus = open_pairs(work) if architecture.reads_pairs else open_corpus(work)
+    architecture, training = ARCHITECTURES[options.architecture], out / "training"
+    corpus = open_pairs(training) if architecture.reads_pairs else open_corpus(training)
     config = architecture.config(load_tokenizer(out).vocab_size, options)
-    return Run(config, corpus, options, work / "state.safetensors", processes)
+    return Run(config, corpus, options, training / "state.safetensors", processes)
 
 
-def _keep_options(out: Path, options: TrainingOptions) -> None:
+def _write_options(out: Path, options: TrainingOptions) -> None:
     write_text(out / "training" / "options.json", json.dumps(options.to_dict(), indent=2) + "\n")
 
 
-def _finish(run: Run, weights: Any, out: Path, say: Callable[[str], None]) -> None:
+def _finish(run: Run, weights: Weights, out: Path, say: Callable[[str], None]) -> None:
     architecture = ARCHITECTURES[run.options.architecture]
     save_checkpoint(
         out, architecture.module, run.config, weights, dtype=run.options.weights_dtype, generation_config=_generation_config(run, out)
@@ -194,10 +221,10 @@ def _finish(run: Run, weights: Any, out: Path, say: Callable[[str], None]) -> No
     try:
         save_plot(out / "training" / "curve.png", run.history)
     except HeadwayError as error:
-        say(str(error))
+        say(f"{error} ({error.hint})" if error.hint else str(error))
 
 
-def _generation_config(run: Run, out: Path) -> dict[str, Any]:
+def _generation_config(run: Run, out: Path) -> dict[str, int | float | bool | None]:
     tokenizer = load_tokenizer(out)
     (end_token_id,) = tokenizer.eos_token_ids
     if not ARCHITECTURES[run.options.architecture].reads_pairs:

@@ -1,4 +1,4 @@
-"""How long a step is: the learning rate over the steps, and the optimizer that takes it."""
+"""Learning rate schedule, optimizer, and the choice of dtype."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from headway.train.options import TrainingOptions
 
 
 def scheduled_learning_rate(step: int, options: TrainingOptions) -> float:
-    """Linear from 0 over warmup_steps, then half a cosine down to min_learning_rate at the last step."""
+    """Return the learning rate of a step: linear warm-up over warmup_steps, then cosine decay to min_learning_rate at num_steps."""
     if step < options.warmup_steps:
         return options.learning_rate * (step + 1) / options.warmup_steps
-    share = (step - options.warmup_steps) / max(options.num_steps - options.warmup_steps, 1)
+    progress = (step - options.warmup_steps) / max(options.num_steps - options.warmup_steps, 1)
     low = min(options.min_learning_rate, options.learning_rate)
-    return low + (options.learning_rate - low) * (1 + math.cos(math.pi * share)) / 2
+    return low + (options.learning_rate - low) * (1 + math.cos(math.pi * progress)) / 2
 
 
 def adamw(tensors: Iterable[torch.Tensor], options: TrainingOptions) -> torch.optim.AdamW:
-    """AdamW, with weight decay on matrices only.
+    """Create an AdamW optimizer with weight decay on matrices only.
 
     Source   Loshchilov and Hutter 2019
     """
@@ -34,7 +34,7 @@ def adamw(tensors: Iterable[torch.Tensor], options: TrainingOptions) -> torch.op
 
 
 def faster_dtype(device: str) -> str:
-    """bfloat16 where this machine multiplies it faster than float32, measured on one product."""
+    """Return the dtype with the faster matrix product on this device, "bfloat16" or "float32", measured with 512 × 512 matrices."""
 
     def seconds(dtype: torch.dtype) -> float:
         a = torch.ones(512, 512, dtype=dtype, device=device)

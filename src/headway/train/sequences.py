@@ -1,6 +1,6 @@
-"""Pairs to learn reversing and sorting from, and pairs of lengths never seen to test it: python -m headway.train.sequences --out sequences.
+"""Training pairs for reversing and sorting letters, and test pairs of other lengths: python -m headway.train.sequences --out sequences.
 
-Each source says what is to be done with its letters, as in "reverse lamp" and "sort lamp"; the targets are "pmal" and "almp".
+A source consists of the task and the letters, such as "reverse lamp" and "sort lamp"; their targets are "pmal" and "almp".
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ TASKS = {"reverse": lambda letters: letters[::-1], "sort": lambda letters: "".jo
 
 
 def write_sequences(folder: Path, *, num_train: int = 100_000, num_unseen: int = 2_000, seed: int = 0) -> None:
-    """Write train.tsv, of all lengths from 3 to 16 but 7 and 12, and unseen.tsv, of these two."""
+    """Write train.tsv, with 3 to 16 letters except 7 and 12, and unseen.tsv, with 7 and 12 letters."""
     for name, lengths, number, share in (("train", LENGTHS, num_train, 0.5), ("unseen", UNSEEN_LENGTHS, num_unseen, 0.0)):
         pairs = sequences(lengths, number, seed=f"{name} {seed}", share_of_few=share)
         write_text(folder / f"{name}.tsv", "".join(f"{source}\t{target}\n" for source, target in pairs))
 
 
 def sequences(lengths: Iterable[int], number: int, *, seed: int | str, share_of_few: float = 0.0) -> Iterator[Pair]:
-    """Pairs of random letters, each task and each length as often as any other: the same for the same seed.
+    """Yield pairs of random letters, with tasks and lengths drawn uniformly; the same pairs for the same seed.
 
-    share_of_few   how many of them are made of up to 8 different letters, so that letters stand several times, which is what is
-                   hard about sorting; 0 by default
+    share_of_few   share of the pairs with at most 8 different letters; 0 by default. Repeated letters are what is hard about sorting
     """
     rng, lengths, tasks = random.Random(seed), tuple(lengths), tuple(TASKS)
     for _ in range(number):
@@ -41,7 +40,7 @@ def sequences(lengths: Iterable[int], number: int, *, seed: int | str, share_of_
 
 
 def main() -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m headway.train.sequences", description=__doc__.partition("\n\n")[0].partition(":")[0])
     parser.add_argument("--out", type=Path, default=Path("sequences"), help="the folder of train.tsv and unseen.tsv")
     parser.add_argument("--num-train", type=int, default=100_000)

@@ -1,4 +1,4 @@
-"""The tokenizer of a run, made from what it trains on."""
+"""The tokenizer of a run, trained on its corpus."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ PAD = "<pad>"
 
 
 def check_kind(kind: str, vocab_size: int | None) -> None:
-    """Raise OptionError unless there is such a tokenizer, and it may be told its size."""
+    """Raise OptionError for an unknown kind of tokenizer, or a vocab_size for a kind other than bpe."""
     if kind not in KINDS:
-        raise OptionError(f"came: tokenizer={kind!r}; expected: bpe, bytes or characters")
+        raise OptionError(f"got tokenizer={kind!r}, expected bpe, bytes or characters")
     if vocab_size is not None and kind != "bpe":
-        raise OptionError(f"came: vocab_size={vocab_size} with tokenizer={kind}; expected: it with bpe only; leave it out")
+        raise OptionError(f"vocab_size={vocab_size} and tokenizer={kind} cannot be combined", hint="leave vocab_size out, or use bpe")
 
 
 def make_tokenizer(texts: Iterable[str], kind: str, vocab_size: int | None, *, is_for_pairs: bool) -> LibraryTokenizer:
-    """A tokenizer of these texts: a byte-level BPE of vocab_size, bytes, or their characters. <|endoftext|> ends a text.
+    """Create a tokenizer for these texts: a byte-level BPE of vocab_size, bytes, or the characters of the texts.
 
-    For pairs encode adds the end, and <pad> begins what is written, as Marian has it.
+    The end token is <|endoftext|>. For pairs, encode adds the end token, and <pad> is the first token of the decoder, as in Marian.
     """
     named_tokens = {"pad_token": PAD} if is_for_pairs else None
     if kind == "bpe":

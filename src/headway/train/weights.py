@@ -1,27 +1,26 @@
-"""The weights a run starts from."""
+"""Initial weights."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
-from headway.train.architectures import ARCHITECTURES
+from headway.models.stored import Stored
+from headway.train.architectures import ARCHITECTURES, Config, Weights
 from headway.train.options import TrainingOptions
 from headway.trees import tree_from_leaves
 
 
-def initial_weights(config: Any, options: TrainingOptions) -> Any:
-    """Ones for norms, zeros for biases, and for matrices a normal draw as wide as the architecture says; tied leaves are one tensor."""
+def initial_weights(config: Config, options: TrainingOptions) -> Weights:
+    """Create initial weights: ones for norms, zeros for biases, normal random numbers for matrices; tied leaves share one tensor."""
     architecture = ARCHITECTURES[options.architecture]
     generator = torch.Generator().manual_seed(options.seed)
     arrays: dict[str, torch.Tensor] = {}
-    by_place: dict[Any, torch.Tensor] = {}
-    for path, place in architecture.module.stored_weights(config).items():
-        if place not in by_place:
-            deviation = architecture.deviation(path, place.leaf_shape, options)
-            by_place[place] = _initial(path, place.leaf_shape, deviation, generator).to(options.device)
-        arrays[path] = by_place[place]
+    by_stored: dict[Stored, torch.Tensor] = {}
+    for path, stored in architecture.module.stored_weights(config).items():
+        if stored not in by_stored:
+            deviation = architecture.deviation(path, stored.leaf_shape, options)
+            by_stored[stored] = _initial(path, stored.leaf_shape, deviation, generator).to(options.device)
+        arrays[path] = by_stored[stored]
     return tree_from_leaves(architecture.module.Weights, arrays)
 
 
