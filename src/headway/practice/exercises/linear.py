@@ -316,7 +316,7 @@ EXERCISE = Exercise(
             Convention(
                 Message("the weight has shape (in, out): x @ weight", "权重的形状是 (in, out)：x @ weight"),
                 _transposed_weight,
-                undo=_turned,
+                undo=_transposed_weight,
                 role="weight",
             ),
             Convention(
