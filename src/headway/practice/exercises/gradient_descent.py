@@ -1,4 +1,4 @@
-"""gradient_descent: point ← point - learning_rate · gradient(point), so many times."""
+"""gradient_descent: point ← point - learning_rate · gradient(point), repeated num_steps times."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS
 
 
 def twice(x: Any) -> Any:
-    """The gradient of the sum of squares, for what a function is given or thinks of itself; in any array library, and for lists."""
+    """Return the gradient of the sum of squares, for arrays of any library and for lists."""
     return [2 * each for each in x] if isinstance(x, list | tuple) else 2 * x
 
 
 def square(x: Any) -> Any:
-    """The sum of squares."""
+    """Return the sum of squares."""
     return sum(each * each for each in x) if isinstance(x, list | tuple) else (x * x).sum() if getattr(x, "ndim", 0) else x * x
 
 
 def coupled(x: Any) -> Any:
-    """The gradient of a bowl whose coordinates touch each other."""
+    """Return the gradient of a quadratic function whose coordinates are coupled."""
     if isinstance(x, list | tuple):
         return [0.6 * each + 0.3 * sum(x) - 1.0 for each in x]
     return 0.6 * x + 0.3 * x.sum() - 1.0 if getattr(x, "ndim", 0) else 0.9 * x - 1.0
 
 
 def plane(x: Any) -> Any:
-    """A function that falls evenly: whoever finds its slope by differences finds it exactly."""
+    """Return a linear function, whose slope finite differences give exactly."""
     return 0.75 * (sum(x) if isinstance(x, list | tuple) else x.sum() if getattr(x, "ndim", 0) else x)
 
 
 def recipe(
     steps: Any, start: Any, learning_rate: float, num_steps: int, gradient: Any = None, function: Any = None, tolerance: float = 0.0
 ) -> Any:
-    """The definition in the steps of the loop, and: own, the gradient where none is given."""
+    """The definition in the steps of the loop, and: own, the gradient if none is given."""
     slope = (lambda x: 0.75 + 0 * x) if function is plane else steps.own if gradient is None else gradient
     return descend(steps, start, slope, learning_rate, num_steps)
 
 
 def definition(start: Any, learning_rate: float, num_steps: int, gradient: Any = None, function: Any = None) -> Any:
-    """headway.functions stops where the gradient is short; with no tolerance it takes all its steps."""
+    """Run headway.functions' gradient descent with tolerance 0, so that it takes all steps."""
     slope = (lambda x: 0.75 + 0 * x) if function is plane else gradient or twice
     return functions.gradient_descent(slope, start, learning_rate=learning_rate, tolerance=0.0, max_steps=num_steps).point
 
@@ -53,7 +53,7 @@ STEPS = {**LOOP, "own": twice}
 
 
 def _first_step(ask: Any) -> list[tuple[Inputs, float]]:
-    """How long the first step is, per learning_rate · gradient; what has a name of its own is left to it."""
+    """Measure the length of the first step per learning_rate · gradient; factors with a named mistake are left out."""
     measured = []
     for rate, values in ((0.1, (1.0, -2.0, 0.5)), (0.03, (3.0, 1.0, -1.0))):
         inputs = {"start": numpy.array(values), "learning_rate": rate, "num_steps": 1, "gradient": coupled}
@@ -81,8 +81,8 @@ RECOVERIES = (
         right=lambda inputs: 1.0,
         right_name="1",
         says=Message(
-            "your step is {value}{names} times learning_rate · gradient; it must be {right}",
-            "你的步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍",
+            "the step is {value}{names} times learning_rate · gradient; expected {right}",
+            "步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍",
         ),
         fix=USE,
         pattern=r"\*|-=",
@@ -91,7 +91,7 @@ RECOVERIES = (
 
 
 def _own_gradient(ask: Any) -> Convention | None:
-    """What a function that is given no gradient walks down: a parabola, read off single steps from two points."""
+    """Return the parabola that a function without a gradient argument minimizes, measured on single steps from two points."""
     slopes = []
     for value in (1.0, 3.0):
         for rate in (0.5, 0.25):
@@ -106,7 +106,7 @@ def _own_gradient(ask: Any) -> Convention | None:
     if steepness < 1e-3 or (abs(steepness - 2) < 1e-4 and abs(offset) < 1e-4):
         return None
     steepness, offset = float(f"{steepness:.5g}"), round(offset, 4)
-    says = Message("the function it walks down has the gradient {a:g} · x {b:+g}", "它所下降的函数的梯度是 {a:g} · x {b:+g}").format(
+    says = Message("minimizes a function with the gradient {a:g} · x {b:+g}", "所下降的函数的梯度是 {a:g} · x {b:+g}").format(
         a=steepness, b=offset
     )
     return Convention(says, steps={"own": lambda x: steepness * x + offset})
@@ -117,7 +117,7 @@ NUMBERS = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
-    """With a gradient, with a function alone, with neither; one step and several; a number, a vector, a matrix."""
+    """With a gradient, with only a function, and with neither; one step and several; a number and a vector."""
     vector, number = numpy.array([1.0371934, -2.1184621, 0.5128873]), numpy.array(3.1415927)
 
     def walk(start: Any, rate: float, num_steps: int, **more: Any) -> Inputs:
@@ -187,8 +187,11 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="point ← point - learning_rate · gradient(point)",
     hints=(
-        Message("The gradient points uphill.", "梯度指向上坡。"),
-        Message("Step against it, and compute it anew at every point.", "逆着它走，并在每个新的点重新计算。"),
+        Message("The gradient points in the direction of steepest ascent.", "梯度指向上升最快的方向。"),
+        Message(
+            "Step in the opposite direction, and compute the gradient again at each new point.",
+            "沿相反方向走，并在每个新的点重新计算梯度。",
+        ),
         Message(
             "for _ in range(num_steps): x = x - learning_rate * gradient(x)",
             "for _ in range(num_steps): x = x - learning_rate * gradient(x)",
