@@ -282,8 +282,8 @@ EXERCISE = Exercise(
             Convention(),
             Convention(
                 Message(
-                    "the gradient has the factor 2 of the square, 2/m; expected is the gradient of half the mean square, but both are accepted",
-                    "梯度带平方的系数 2（2/m）；这里用的是均方误差一半的梯度，两种都可以",
+                    "the gradient has the factor 2 of the squared error, 2/m; the definition uses half the mean squared error (both are fine)",
+                    "梯度带平方误差的系数 2（2/m）；定义用的是均方误差的一半（两种都可以）",
                 ),
                 steps={"average": lambda features, width: 2 / len(features)},
             ),

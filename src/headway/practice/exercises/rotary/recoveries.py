@@ -76,8 +76,8 @@ RECOVERIES = (
         right=lambda inputs: 10000.0,
         right_name="10000",
         says=Message(
-            "your base is {value}; the paper's is {right_name} (a model has its own: rope_theta in its config)",
-            "你的底数是 {value}；论文中为 {right_name}（各模型以其配置中的 rope_theta 为准）",
+            "the base is {value}; the paper uses {right_name} (a model sets its own as rope_theta in its config)",
+            "底数是 {value}；论文中为 {right_name}（各模型以其配置中的 rope_theta 为准）",
         ),
         fix=Message("take the base as an argument, 10000 by default", "把底数作为参数，默认 10000"),
         hides=FIRST_PAIR,
