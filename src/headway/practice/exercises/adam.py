@@ -8,8 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
-from headway.practice.exercises.gradient_descent import coupled, twice
-from headway.practice.exercises.gradient_descent import square as sum_of_squares
+from headway.practice.exercises.gradient_descent import coupled_gradient, gradient_of_squares, sum_of_squares
 from headway.practice.message import Message
 from headway.practice.recipes import adam as step
 from headway.practice.recipes.adam import BETA1, BETA1_NAMES, BETA2, BETA2_NAMES, EPS, EPS_HAT, EPS_HAT_WORDS, EPS_NAMES, RATE, STEP, update
@@ -64,7 +63,7 @@ STEPS = {
     "moments": lambda moments, zeros: moments,
 }
 
-INSIDE = Message("not visible with a single step", "只走一步时看不出来")
+INSIDE = Message("the mistake is not visible with a single step", "只走一步时看不出来")
 
 MISTAKES = (
     *step.MISTAKES,
@@ -118,29 +117,29 @@ def probes() -> tuple[Probe, ...]:
     """One step and several, of a number and a vector; with given betas and eps."""
     vector, number = numpy.array([1.0371934, -2.1184621, 0.5128873]), numpy.array(3.1415927)
 
-    def walk(start: Any, num_steps: int, rate: float, **more: Any) -> Inputs:
-        return {"start": start, "num_steps": num_steps, "gradient": coupled, "learning_rate": rate} | more
+    def run(start: Any, num_steps: int, rate: float, **more: Any) -> Inputs:
+        return {"start": start, "num_steps": num_steps, "gradient": coupled_gradient, "learning_rate": rate} | more
 
     given = {"beta1": 0.8, "beta2": 0.95, "eps": 1e-3}
     return (
-        Probe("one step", walk(vector, 1, 0.1), POINTS),
-        Probe("two steps", walk(vector, 2, 0.2), POINTS),
-        Probe("seven steps", walk(vector, 7, 0.3), POINTS),
+        Probe("one step", run(vector, 1, 0.1), POINTS),
+        Probe("two steps", run(vector, 2, 0.2), POINTS),
+        Probe("seven steps", run(vector, 7, 0.3), POINTS),
         Probe(
             "zero gradient",
-            walk(numpy.array([0.5, 1.0]), 2, 0.1) | {"gradient": lambda x: [0.0 for _ in x] if isinstance(x, list) else 0 * x},
+            run(numpy.array([0.5, 1.0]), 2, 0.1) | {"gradient": lambda x: [0.0 for _ in x] if isinstance(x, list) else 0 * x},
             POINTS,
         ),
         Probe(
             "tiny gradient",
-            walk(numpy.array([0.5, 1.0]), 3, 0.1)
+            run(numpy.array([0.5, 1.0]), 3, 0.1)
             | {"gradient": lambda x: [1e-8 * (each + 3) for each in x] if isinstance(x, list) else 1e-8 * (x + 3)},
             POINTS,
         ),
-        Probe("one step of a number", walk(number, 1, 0.1), QUIET),
-        Probe("five steps of a number", walk(number, 5, 0.3), QUIET),
-        Probe("betas and eps given", walk(vector, 4, 0.2, **given), POINTS),
-        Probe("betas and eps given, a number", walk(number, 4, 0.2, **given), QUIET),
+        Probe("one step of a number", run(number, 1, 0.1), QUIET),
+        Probe("five steps of a number", run(number, 5, 0.3), QUIET),
+        Probe("betas and eps given", run(vector, 4, 0.2, **given), POINTS),
+        Probe("betas and eps given, a number", run(number, 4, 0.2, **given), QUIET),
     )
 
 
@@ -155,7 +154,7 @@ EXERCISE = Exercise(
         Role(
             "gradient",
             ("grad", "grad_f", "df", "gradient_fn", "grad_fn", "f_prime", "gradient_function", "grad_func", "g"),
-            neutral=lambda inputs: twice,
+            neutral=lambda inputs: gradient_of_squares,
         ),
         Role("start", START_NAMES),
         Role("learning_rate", RATE_NAMES, neutral=RATE),

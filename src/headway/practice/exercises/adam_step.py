@@ -69,7 +69,7 @@ def _point_of(answer: Any) -> Any:
     return answer[0] if isinstance(answer, tuple) else answer
 
 
-def _asked(ask: Any, gradient: float, rate: float = 0.1, **more: Any) -> float | None:
+def _first_change(ask: Any, gradient: float, rate: float = 0.1, **more: Any) -> float | None:
     """Return the change of the point in the first step for one gradient."""
     zeros = numpy.zeros(1)
     inputs = {"point": zeros, "gradient": numpy.array([gradient]), "mean": zeros, "square": zeros, "step": 1, "learning_rate": rate}
@@ -81,7 +81,7 @@ def _rate(ask: Any) -> list[tuple[Inputs, float]]:
     """Measure the factor on the learning rate: the first step has its length for any gradient."""
     measured = []
     for rate in (0.07, 0.03):
-        far, farther = _asked(ask, 10.0, rate), _asked(ask, 1000.0, rate)
+        far, farther = _first_change(ask, 10.0, rate), _first_change(ask, 1000.0, rate)
         if (
             far is None
             or farther is None
@@ -97,7 +97,7 @@ def _eps(ask: Any) -> list[tuple[Inputs, float]]:
     """Measure eps: the first step for a tiny gradient g is rate · g / (g + eps)."""
     measured = []
     for given in ({"eps": 0.5}, {"eps": 0.02}):
-        steps = [_asked(ask, size, **given) for size in (0.3, 0.05)]
+        steps = [_first_change(ask, size, **given) for size in (0.3, 0.05)]
         if any(step is None or not step for step in steps):
             return []
         found = [size * (-0.1 / float(step or 1) - 1) for size, step in zip((0.3, 0.05), steps, strict=True)]
@@ -187,8 +187,8 @@ RECOVERIES = (
         right=lambda inputs: float(inputs["eps"]),
         right_name="eps",
         says=Message(
-            "the number added to the square root is {value}{names}; expected {right} = {right_name}",
-            "加在平方根上的数是 {value}{names}；应为 {right} = {right_name}",
+            "the eps added to the square root is {value}{names}; expected {right} = {right_name}",
+            "加在平方根上的 eps 是 {value}{names}；应为 {right} = {right_name}",
         ),
         fix=USE,
         pattern=r"eps|1e-",

@@ -111,7 +111,7 @@ MISTAKES = (
         {"read": lambda tokens: whole(tokens).strip()},
         Message("spaces at the start and end are lost", "首尾的空格丢失了"),
         Message("return the text without strip()", "返回文本，不要用 strip()"),
-        hides=Message("not visible in texts without a space at the start or end", "首尾没有空格的文本看不出来"),
+        hides=Message("the mistake is not visible in texts without a space at the start or end", "首尾没有空格的文本看不出来"),
         pattern=r"strip",
     ),
 )

@@ -92,7 +92,7 @@ STEPS: dict[str, Step] = {
     "merge": pair_of,
 }
 
-ASCII = Message("not visible in text of ASCII letters", "只有 ASCII 字母的文本看不出来")
+ASCII = Message("the mistake is not visible in ASCII text", "纯 ASCII 文本看不出来")
 
 MISTAKES = (
     Mistake(
@@ -142,7 +142,7 @@ MISTAKES = (
         {"specials": lambda specials: ()},
         Message("splits and counts special tokens like ordinary text", "特殊词元像普通文本一样被拆开并统计"),
         Message("split the text at the special tokens first, and leave them out", "先在特殊词元处切开文本，并去掉它们"),
-        hides=Message("not visible in text without special tokens", "没有特殊词元的文本看不出来"),
+        hides=Message("the mistake is not visible in text without special tokens", "没有特殊词元的文本看不出来"),
         pattern=r"special|split",
     ),
     Mistake(
@@ -189,7 +189,7 @@ MISTAKES = (
         {"merge": _first_place_only},
         Message("merges only the first occurrence in a word", "每个单词中只合并了第一处"),
         Message("process the whole word", "处理整个单词"),
-        hides=Message("not visible for a pair that occurs once per word", "每个单词中只出现一次的对看不出来"),
+        hides=Message("the mistake is not visible for a pair that occurs once per word", "每个单词中只出现一次的对看不出来"),
         pattern=r"index|break|replace\(.*1\)",
     ),
 )

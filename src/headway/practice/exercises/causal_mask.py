@@ -47,10 +47,10 @@ STEPS = {
 }
 
 USE = Message(
-    "show key j to query i if j <= i: tril(ones((n, n))), or triu(ones((n, n)), 1) if True means hidden",
-    "当 j <= i 时让键 j 对查询 i 可见：tril(ones((n, n)))；若 True 表示隐藏，则为 triu(ones((n, n)), 1)",
+    "let query i attend to key j if j <= i: tril(ones((n, n))), or triu(ones((n, n)), 1) if True means hidden",
+    "让查询 i 只关注 j <= i 的键 j：tril(ones((n, n)))；若 True 表示隐藏，则为 triu(ones((n, n)), 1)",
 )
-SQUARE = Message("not visible without a cache", "不用缓存时看不出来")
+SQUARE = Message("the mistake is not visible without a cache", "不用缓存时看不出来")
 
 MISTAKES = (
     Mistake(
@@ -78,8 +78,8 @@ MISTAKES = (
         {"triangle": lambda query_len, past_len: numpy.ones((query_len, query_len + past_len), bool)},
         Message("later positions are not hidden: every position attends to all others", "没有隐藏后面的位置：每个位置都能关注全部位置"),
         Message(
-            "show key j to query i only if j <= i; combine with a padding mask by `and`, not by `or`",
-            "只在 j <= i 时让键 j 对查询 i 可见；与填充掩码要用 and 合并，而不是 or",
+            "let query i attend to key j only if j <= i; combine with a padding mask by `and`, not by `or`",
+            "让查询 i 只关注 j <= i 的键 j；与填充掩码要用 and 合并，而不是 or",
         ),
         pattern=r"ones|zeros|tri|\|",
     ),
@@ -103,7 +103,10 @@ MISTAKES = (
             "with a cache the mask is aligned to the top left: the first new query attends only to the oldest key",
             "使用缓存时掩码从左上角对齐：第一个新查询只能关注最早的那个键",
         ),
-        Message("query i has position past_len + i: tril(ones((q, k)), k - q)", "查询 i 的位置是 past_len + i：tril(ones((q, k)), k - q)"),
+        Message(
+            "use the position past_len + i for query i: tril(ones((q, k)), k - q)",
+            "查询 i 的位置应为 past_len + i：tril(ones((q, k)), k - q)",
+        ),
         hides=SQUARE,
         pattern=r"tri[ul]|<|>",
     ),
@@ -111,7 +114,10 @@ MISTAKES = (
         "cache_hidden",
         {"keys": lambda allowed, past_len: allowed & (numpy.arange(allowed.shape[1]) >= past_len)},
         Message("the cached keys are hidden from the new queries", "缓存中的键对新查询不可见"),
-        Message("show all cached keys: fill these columns with 0 (or True)", "缓存中的键全部可见：在这些列填 0（或 True）"),
+        Message(
+            "let the new queries attend to all cached keys: fill their columns with 0 (or True)",
+            "让新查询关注缓存中的全部键：在对应的列填 0（或 True）",
+        ),
         hides=SQUARE,
         pattern=r"cat|stack|concat|ones|zeros",
     ),

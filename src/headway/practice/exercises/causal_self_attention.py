@@ -51,7 +51,7 @@ GIVEN = (
 """A function called masked attention that takes the causal mask as an argument."""
 
 OVER_HEADS = next(each for each in HEADS if each.name == "attends_over_heads")
-ALONE = (
+ONLY_CAUSAL = (
     replace(OVER_HEADS, steps={**OVER_HEADS.steps, "one_head": lambda attended, value: _require(value, value.shape[-2] == 1)}),
     replace(
         OVER_HEADS,
@@ -134,7 +134,7 @@ EXERCISE = Exercise(
         *WEIGHTS,
         SCALED_BY_INPUT,
         *without(HEADS, OVER_HEADS.name),
-        *ALONE,
+        *ONLY_CAUSAL,
         *OUTPUT,
         *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
     ),

@@ -82,7 +82,7 @@ SEQUENCES = (
         {"sequences": lambda query, key, value: (query, key, query)},
         Message("computes the values from x instead of the context", "value 来自 x，而不是 context"),
         Message("compute keys and values from the context", "key 与 value 由 context 计算"),
-        hides=Message("raises an error only if the sequences have different lengths", "只有两个序列不等长时才会报错"),
+        hides=Message("an error is raised only if the sequences have different lengths", "只有两个序列不等长时才会报错"),
         pattern=r"[vV]\w* *=",
     ),
     Mistake(
@@ -90,7 +90,7 @@ SEQUENCES = (
         {"sequences": lambda query, key, value: (query, query, value)},
         Message("computes the keys from x instead of the context", "key 来自 x，而不是 context"),
         Message("compute keys and values from the context", "key 与 value 由 context 计算"),
-        hides=Message("raises an error only if the sequences have different lengths", "只有两个序列不等长时才会报错"),
+        hides=Message("an error is raised only if the sequences have different lengths", "只有两个序列不等长时才会报错"),
         pattern=r"[kK]\w* *=",
     ),
 )

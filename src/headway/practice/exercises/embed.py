@@ -50,7 +50,7 @@ MISTAKES = (
         {"look_up": lambda table, token_ids: table.T[token_ids]},
         Message("takes columns of the table instead of rows", "取的是表的列，而应取行"),
         ROW,
-        hides=Message("no error when the table is square", "表是方阵时不会报错"),
+        hides=Message("no error is raised when the table is square", "表是方阵时不会报错"),
         pattern=r"\[:, *|\.T|axis *= *1",
     ),
     Mistake(
@@ -84,7 +84,7 @@ MISTAKES = (
         {"ids": lambda token_ids, table: token_ids + 1},
         Message("takes row id + 1: the last id is out of range", "取的是第 id + 1 行：最后一个 id 会越界"),
         ROW,
-        hides=Message("no error until the last id occurs", "遇到最后一个 id 之前不会报错"),
+        hides=Message("no error is raised until the last id occurs", "遇到最后一个 id 之前不会报错"),
         pattern=r"\+ *1",
     ),
     Mistake(
@@ -95,7 +95,7 @@ MISTAKES = (
             "无论 id 是什么，取的都是第 0、1、2……行：那是位置，而不是词元 id",
         ),
         ROW,
-        hides=Message("not visible if the ids happen to be 0, 1, 2, …", "id 恰好是 0、1、2……时看不出来"),
+        hides=Message("the mistake is not visible if the ids happen to be 0, 1, 2, …", "id 恰好是 0、1、2……时看不出来"),
         pattern=r"arange|range|enumerate|\[:",
     ),
     Mistake(
@@ -103,7 +103,7 @@ MISTAKES = (
         {"finish": lambda rows, token_ids: rows.reshape(-1, rows.shape[-1])},
         Message("flattens batch and position into one axis", "把批与位置展平成了一个轴"),
         Message("return the shape (*token_ids.shape, hidden_size)", "返回的形状应为 (*token_ids.shape, hidden_size)"),
-        hides=Message("both are equal for a single sequence", "只有一条序列时两者相同"),
+        hides=Message("the output is the same for a single sequence", "只有一条序列时两者相同"),
         pattern=r"reshape|flatten|ravel|view",
     ),
     Mistake(
@@ -125,7 +125,7 @@ MISTAKES = (
         {"look_up": lambda table, token_ids: numpy.eye(table.shape[0])[token_ids]},
         Message("returns one-hot vectors: the product with the table is missing", "返回的是 one-hot 向量：没有与表相乘"),
         ROW,
-        hides=Message("both are equal only if the table is the identity", "只有表是单位矩阵时两者才相同"),
+        hides=Message("the output is the same only if the table is the identity", "只有表是单位矩阵时两者才相同"),
         pattern=r"eye|one_hot",
     ),
     Mistake(
@@ -153,7 +153,7 @@ MISTAKES = (
         {"look_up": lambda table, token_ids: _without_first(table)[token_ids]},
         Message("returns zeros for token 0, as if it were padding", "词元 0 得到零向量，被当成了填充"),
         Message("look up token 0 like any other", "词元 0 也要像其他词元一样查表"),
-        hides=Message("not visible in sequences without token 0", "序列中没有词元 0 时看不出来"),
+        hides=Message("the mistake is not visible in sequences without token 0", "序列中没有词元 0 时看不出来"),
         pattern=r"pad|!= *0|== *0|> *0",
     ),
     Mistake(
@@ -172,7 +172,7 @@ MISTAKES = (
         },
         Message("returns a repeated token only once", "重复出现的词元只返回了一次"),
         Message("return one vector per position of the sequence", "序列的每个位置都要返回一个向量"),
-        hides=Message("not visible in sequences without repeats", "没有重复词元时看不出来"),
+        hides=Message("the mistake is not visible in sequences without repeats", "没有重复词元时看不出来"),
         pattern=r"unique|set\(|dict",
     ),
 )
@@ -210,7 +210,7 @@ RECOVERIES = (
 
 TIMES_ROOT = Convention(
     Message(
-        "multiplies by √hidden_size, as in Vaswani et al. before positions are added",
+        "multiplies by √hidden_size, as Vaswani et al. do before adding positions",
         "乘了 √hidden_size，与 Vaswani 等人的论文相同（在加位置编码之前）",
     ),
     steps={"scale": lambda inputs: inputs["table"].shape[1] ** 0.5},

@@ -76,8 +76,8 @@ MISTAKES = (
 )
 
 BATCH = Message("a batch axis", "批轴")
-SQUARE = Message("a mask of (queries, keys)", "(queries, keys) 形状的掩码")
-PADDED = Message("a mask of padding", "填充掩码")
+SQUARE = Message("a mask of shape (queries, keys)", "(queries, keys) 形状的掩码")
+PADDED = Message("a padding mask", "填充掩码")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -102,7 +102,7 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-def _three(inputs: Inputs) -> Inputs:
+def _as_query_key_value(inputs: Inputs) -> Inputs:
     rest = {name: value for name, value in inputs.items() if name != "x"}
     return rest | dict.fromkeys(("query", "key", "value"), inputs["x"])
 
@@ -148,7 +148,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (Convention(), Convention(encode=_three, role="query", without="x")),
+        (Convention(), Convention(encode=_as_query_key_value, role="query", without="x")),
         (Convention(), Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
         RETURNS,
         SETTLED.wirings(),

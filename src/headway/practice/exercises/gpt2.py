@@ -74,14 +74,14 @@ MISTAKES = (
         {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids % len(wpe)]},
         Message("looks up the position table by token ids", "用词元 id 去查位置表"),
         Message("look it up by 0, 1, 2, …: wpe[range(len(inputs))]", "按 0、1、2……查表：wpe[range(len(inputs))]"),
-        hides=Message("no error as long as all ids are below the context size", "id 小于上下文长度时不会报错"),
+        hides=Message("no error is raised as long as all ids are below the context size", "id 小于上下文长度时不会报错"),
         pattern=r"wpe",
     ),
     Mistake(
         "positions_from_one",
         {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[1 : token_ids.shape[-1] + 1]},
         Message("positions start at 1", "位置从 1 开始计数"),
-        Message("start at 0", "从 0 开始计数"),
+        Message("start at position 0", "位置从 0 开始计数"),
         pattern=r"wpe",
     ),
     Mistake(
@@ -102,7 +102,7 @@ MISTAKES = (
             "每个模块的输入都是嵌入，而不是前一个模块的输出：只有最后一个起作用",
         ),
         Message("use x = transformer_block(x, **block) in the loop", "循环中写 x = transformer_block(x, **block)"),
-        hides=Message("not visible with a single block", "只有一个模块时看不出来"),
+        hides=Message("the mistake is not visible with a single block", "只有一个模块时看不出来"),
         pattern=r"for ",
     ),
     Mistake(
@@ -110,7 +110,7 @@ MISTAKES = (
         {"stack": lambda x, blocks, block: block(x, blocks[0])},
         Message("applies only the first block, or only its weights", "只用了第一个模块，或只用了它的权重"),
         Message("apply all blocks, one after another", "依次使用所有模块"),
-        hides=Message("not visible with a single block", "只有一个模块时看不出来"),
+        hides=Message("the mistake is not visible with a single block", "只有一个模块时看不出来"),
         pattern=r"for |return",
     ),
     Mistake(

@@ -85,7 +85,8 @@ REPEATS = (
             "使用 repeat_interleave(x, group_size, dim=1)，NumPy 中为 repeat(x, group_size, axis=1)",
         ),
         hides=Message(
-            "not visible with a single key-value head, or in a model trained from scratch", "只有一个键值头、或从头训练时看不出来"
+            "the mistake is not visible with a single key-value head, or in a model trained from scratch",
+            "只有一个键值头、或从头训练时看不出来",
         ),
         pattern=r"repeat|tile|expand|cat",
     ),
@@ -101,7 +102,7 @@ REPEATS = (
         _both(_first),
         Message("all query heads use the first key-value head", "所有查询头都使用第一个键值头"),
         Message("let query head h use key-value head h // group_size", "让第 h 个查询头使用第 h // group_size 个键值头"),
-        hides=Message("not visible with a single key-value head", "只有一个键值头时看不出来"),
+        hides=Message("the mistake is not visible with a single key-value head", "只有一个键值头时看不出来"),
         pattern=r"repeat|\[",
     ),
     Mistake(
@@ -123,7 +124,8 @@ REPEATS = (
             "两者都沿头的轴重复，即 (batch, heads, positions, head_dim) 的 dim=1",
         ),
         hides=Message(
-            "not visible with a single key-value head, or with as many as query heads", "只有一个键值头、或键值头与查询头一样多时看不出来"
+            "the mistake is not visible with a single key-value head, or with as many as query heads",
+            "只有一个键值头、或键值头与查询头一样多时看不出来",
         ),
         pattern=r"repeat|tile|expand|@|matmul",
     ),

@@ -24,18 +24,18 @@ def recipe(
     """The definition as named steps: layers, store, give, clear; the output is the content of each layer after each chunk."""
     first, second = steps.layers()
 
-    def fed(state: dict[str, Any], key: Any, value: Any) -> Any:
+    def append(state: dict[str, Any], key: Any, value: Any) -> Any:
         return steps.give(state, *steps.store(state, key, value), key, value)
 
     if earlier_keys is not None:
         for key, value in zip(earlier_keys, earlier_values, strict=True):
-            fed(first, key, value)
+            append(first, key, value)
         steps.clear(first)
     answers: list[list[Any]] = [[], []]
     for place, (key, value) in enumerate(zip(keys, values, strict=True)):
-        answers[0].append(fed(first, key, value))
+        answers[0].append(append(first, key, value))
         if other_keys is not None:
-            answers[1].append(fed(second, other_keys[place], other_values[place]))
+            answers[1].append(append(second, other_keys[place], other_values[place]))
     return (*answers[0], *answers[1])
 
 
@@ -111,7 +111,7 @@ STEPS: dict[str, Step] = {
     "clear": lambda state: state.clear(),
 }
 
-FIRST = Message("correct after the first chunk", "第一段之后结果正确")
+FIRST = Message("the output is correct after the first chunk", "第一段之后结果正确")
 JOIN = r"cat|append|stack|="
 
 MISTAKES = (
@@ -201,7 +201,7 @@ MISTAKES = (
             "每一段只保存了最后一个位置：单个词元时没问题，提示则不行",
         ),
         Message("store all positions of the chunk", "保存这一段的所有位置"),
-        hides=Message("not visible for chunks of one token", "每段只有一个词元时看不出来"),
+        hides=Message("the mistake is not visible for chunks of one token", "每段只有一个词元时看不出来"),
         pattern=r"-1",
     ),
     Mistake(
@@ -242,7 +242,7 @@ MISTAKES = (
             "两层共用了一个缓存：一层追加的内容另一层也能看到（类属性，或用列表作默认参数）",
         ),
         Message("create the arrays in __init__, one cache per layer", "在 __init__ 中创建数组，每层一个缓存"),
-        hides=Message("not visible with a single layer", "只有一层时看不出来"),
+        hides=Message("the mistake is not visible with a single layer", "只有一层时看不出来"),
         pattern=r"= *\[\]|= *None|layer",
     ),
     Mistake(

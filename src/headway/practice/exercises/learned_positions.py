@@ -57,7 +57,7 @@ STEPS: dict[str, Step] = {
     "add": lambda x, rows, table: x + rows,
 }
 
-ZERO = Message("correct at position 0", "位置 0 是对的")
+ZERO = Message("the output is correct at position 0", "位置 0 是对的")
 
 MISTAKES = (
     Mistake(
@@ -68,7 +68,10 @@ MISTAKES = (
             "位置从 1 开始计数：第一个词元取了第 1 行，第 0 行从未用到",
         ),
         Message("start at 0: arange(seq_len)", "从 0 开始：arange(seq_len)"),
-        hides=Message("a model trained with it works; a table trained elsewhere does not", "用它训练的模型照样能用；别处训练的表则不行"),
+        hides=Message(
+            "a model trained this way works; a table trained with positions from 0 does not",
+            "这样训练的模型照样能用；从 0 计位置训练的表则不行",
+        ),
         pattern=r"\+ *1|arange\(1|range\(1",
     ),
     Mistake(
@@ -83,7 +86,7 @@ MISTAKES = (
         {"rows": lambda table, at, token_ids: table[len(table) - len(at) :] if numpy.ndim(at) else table[at]},
         Message("takes the last rows of the table instead of the first", "取了表的最后几行，而应取前几行"),
         Message("use table[:seq_len]", "使用 table[:seq_len]"),
-        hides=Message("both are equal when the sequence is as long as the table", "序列与表同长时两者相同"),
+        hides=Message("the output is the same when the sequence is as long as the table", "序列与表同长时两者相同"),
         pattern=r"\[-",
     ),
     Mistake(
@@ -109,7 +112,7 @@ MISTAKES = (
         {"given": lambda positions: numpy.arange(positions.shape[-1])},
         Message("the given positions are not used: rows are counted from 0", "没有使用给定的位置：总是从 0 开始计数"),
         Message("use table[positions]", "使用 table[positions]"),
-        hides=Message("not visible when the positions are 0, 1, 2, …", "位置恰为 0、1、2……时看不出来"),
+        hides=Message("the mistake is not visible when the positions are 0, 1, 2, …", "位置恰为 0、1、2……时看不出来"),
         pattern=r"arange|\[:",
     ),
     Mistake(
@@ -127,7 +130,7 @@ MISTAKES = (
             "looks up the position table by token ids: the order of the tokens has no effect", "用词元 id 去查位置表：词元的顺序不起作用"
         ),
         Message("look it up by 0, 1, 2, …: table[arange(seq_len)]", "按 0、1、2……查表：table[arange(seq_len)]"),
-        hides=Message("no error as long as all ids are below max_seq_len", "id 小于 max_seq_len 时不会报错"),
+        hides=Message("no error is raised as long as all ids are below max_seq_len", "id 小于 max_seq_len 时不会报错"),
         pattern=r"wpe|pos",
     ),
     Mistake(
@@ -138,7 +141,7 @@ MISTAKES = (
             "位置沿批轴递增：同一序列的所有词元取同一行，不同序列却不同",
         ),
         Message("count positions along axis -2: table[: x.shape[-2]]", "沿第 -2 轴计位置：table[: x.shape[-2]]"),
-        hides=Message("no error when the batch size equals the sequence length", "批大小等于序列长度时不会报错"),
+        hides=Message("no error is raised when the batch size equals the sequence length", "批大小等于序列长度时不会报错"),
         pattern=r"shape\[0\]|size\(0\)|len\(",
     ),
     Mistake(
@@ -146,7 +149,7 @@ MISTAKES = (
         {"add": lambda x, rows, table: x + table},
         Message("adds the whole table: sequences shorter than the table raise an error", "加上了整个表：比表短的序列会报错"),
         Message("add table[:seq_len]", "加上 table[:seq_len]"),
-        hides=Message("not visible when the sequence is as long as the table", "序列与表同长时看不出来"),
+        hides=Message("no error is raised when the sequence is as long as the table", "序列与表同长时不会报错"),
         pattern=r"\+",
     ),
     Mistake(
@@ -195,7 +198,7 @@ MISTAKES = (
             "look up tokens in the token table (vocab_size rows), positions in the position table (max_seq_len rows)",
             "词元查词嵌入表（vocab_size 行），位置查位置表（max_seq_len 行）",
         ),
-        hides=Message("no error as long as all ids are below max_seq_len", "id 小于 max_seq_len 时不会报错"),
+        hides=Message("no error is raised as long as all ids are below max_seq_len", "id 小于 max_seq_len 时不会报错"),
         pattern=r"wpe|pos",
     ),
 )

@@ -27,8 +27,8 @@ STEPS = {
     "finish": lambda answer: answer,
 }
 
-ROWS = Message("no error when the number of rows equals the number of outputs", "行数与输出个数相同时不会报错")
-SQUARE = Message("no error when the weight is square", "权重是方阵时不会报错")
+ROWS = Message("no error is raised when the number of rows equals the number of outputs", "行数与输出个数相同时不会报错")
+SQUARE = Message("no error is raised when the weight is square", "权重是方阵时不会报错")
 ADD = Message("return x @ weight.T + bias, which adds the bias to every row", "返回 x @ weight.T + bias，即每一行都加上偏置")
 
 MISTAKES = (
@@ -37,7 +37,7 @@ MISTAKES = (
         {"add": lambda product, bias: product},
         Message("the bias is never added; for x = 0 the output must equal the bias", "没有加偏置；x = 0 时输出应等于偏置"),
         ADD,
-        hides=Message("not visible with a bias of zeros, the usual initial value", "偏置初始为零时看不出来"),
+        hides=Message("the mistake is not visible with a bias of zeros, the usual initial value", "偏置初始为零时看不出来"),
         pattern=r"return|@|dot|matmul|einsum",
     ),
     Mistake(
@@ -95,7 +95,7 @@ MISTAKES = (
             "对权重做了 reshape 而不是转置：形状对了，但元素的位置是错的",
         ),
         Message("use weight.T", "使用 weight.T"),
-        hides=Message("not visible for a weight with a single row or column", "权重只有一行或一列时看不出来"),
+        hides=Message("the mistake is not visible for a weight with a single row or column", "权重只有一行或一列时看不出来"),
         pattern=r"reshape|view",
     ),
     Mistake(
@@ -111,7 +111,7 @@ MISTAKES = (
         {"product": lambda x, weight: weight @ x.T},
         Message("the output is transposed: weight @ xᵀ has one column per row of x", "输出被转置了：weight @ xᵀ 的每一列对应 x 的一行"),
         Message("use x @ weight.T", "使用 x @ weight.T"),
-        hides=Message("both are equal for a single vector", "对单个向量来说两者相同"),
+        hides=Message("the output is the same for a single vector", "对单个向量来说两者相同"),
         pattern=r"@|dot|matmul|einsum",
     ),
     Mistake(
@@ -127,7 +127,7 @@ MISTAKES = (
         {"product": lambda x, weight: (x @ weight.T).sum(tuple(range(x.ndim - 1)))},
         Message("sums over the rows: returns one vector instead of one per row", "对各行求和：只返回一个向量，而应每行一个"),
         Message("keep the rows: einsum('...i,oi->...o', x, weight)", "保留行的轴：einsum('...i,oi->...o', x, weight)"),
-        hides=Message("both are equal for a single vector", "对单个向量来说两者相同"),
+        hides=Message("the output is the same for a single vector", "对单个向量来说两者相同"),
         pattern=r"einsum|sum",
     ),
     Mistake(
@@ -235,7 +235,7 @@ RECOVERIES = (
         right_name="1",
         says=Message("the bias is multiplied by {value}{names}", "偏置被乘以 {value}{names}"),
         fix=ADD,
-        hides=Message("not visible with a bias of zeros", "偏置为零时看不出来"),
+        hides=Message("the mistake is not visible with a bias of zeros", "偏置为零时看不出来"),
         pattern=r"bias|\bb\b|\+",
     ),
 )

@@ -85,7 +85,7 @@ OWN = (
             "梯度对各行求了和而没有取平均（缺少 1/m）：行数越多步长越大",
         ),
         MEAN,
-        hides=Message("not visible with a small learning rate and few rows", "学习率小、数据少时看不出来"),
+        hides=Message("the mistake is not visible with a small learning rate and few rows", "学习率小、数据少时看不出来"),
         pattern=r"@|dot|sum",
     ),
     Mistake(
@@ -100,7 +100,7 @@ OWN = (
         {"slope": _without_bias},
         Message("never updates the intercept: it keeps its initial value", "截距没有更新：一直是初始值"),
         BIAS,
-        hides=Message("not visible for data through the origin", "数据经过原点时看不出来"),
+        hides=Message("the mistake is not visible for data through the origin", "数据经过原点时看不出来"),
         pattern=r"\bb\b|bias|intercept",
     ),
     Mistake(
@@ -108,7 +108,7 @@ OWN = (
         {"move": _weights_first},
         Message("updates the intercept with the residuals of the new weights instead of the old", "更新截距时用了新权重的残差，而不是旧的"),
         Message("compute both gradients first, then update both", "先算出两个梯度，再一起更新"),
-        hides=Message("visible in the first step only if the weights change", "第一步中只有权重有变化时才看得出来"),
+        hides=Message("the mistake is visible in the first step only if the weights change", "第一步中只有权重有变化时才看得出来"),
         pattern=r"\bb\b|bias|intercept",
     ),
     Mistake(
@@ -116,7 +116,7 @@ OWN = (
         {"slope": lambda features, residual, width: numpy.full(features.shape[1], residual.sum())},
         Message("updates every weight by the mean residual: the factor x is missing", "每个权重都按平均残差更新：缺少因子 x"),
         Message("use the gradient features.T @ residual / m", "梯度用 features.T @ residual / m"),
-        hides=Message("correct for the intercept only", "只对截距是对的"),
+        hides=Message("this is the correct gradient of the intercept, not of the weights", "这只是截距的梯度，不是权重的梯度"),
         pattern=r"mean|sum",
     ),
     Mistake(

@@ -32,10 +32,10 @@ STEPS = {
 }
 
 USE = Message(
-    "shifted = x - x.max(axis, keepdims=True); return shifted - log(sum(exp(shifted), axis, keepdims=True))",
-    "shifted = x - x.max(axis, keepdims=True)；返回 shifted - log(sum(exp(shifted), axis, keepdims=True))",
+    "compute shifted = x - x.max(axis, keepdims=True) and return shifted - log(sum(exp(shifted), axis, keepdims=True))",
+    "先算 shifted = x - x.max(axis, keepdims=True)，再返回 shifted - log(sum(exp(shifted), axis, keepdims=True))",
 )
-SMALL = Message("correct when all inputs are of moderate and similar size", "所有输入大小相近且不太大时结果正确")
+SMALL = Message("the output is correct when all inputs are of moderate and similar size", "所有输入大小相近且不太大时结果正确")
 
 MISTAKES = (
     Mistake(
@@ -57,7 +57,7 @@ MISTAKES = (
             "没有减去最大值：输入很大时 exp 溢出为 inf，或下溢为 0",
         ),
         USE,
-        hides=Message("correct for inputs below 88 (float32)", "输入小于 88（float32）时结果正确"),
+        hides=Message("the output is correct for inputs below 88 (float32)", "输入小于 88（float32）时结果正确"),
         pattern=r"exp\(",
     ),
     Mistake(
@@ -70,7 +70,7 @@ MISTAKES = (
         Message(
             "subtract the maximum outside exp too: x - max - log Σ exp(x - max)", "在 exp 外面也减去最大值：x - max - log Σ exp(x - max)"
         ),
-        hides=Message("correct when the maximum is 0", "最大值为 0 时结果正确"),
+        hides=Message("the output is correct when the maximum is 0", "最大值为 0 时结果正确"),
         pattern=r"max|log\(",
     ),
     Mistake(
@@ -98,7 +98,7 @@ MISTAKES = (
             "只在求和外面减去了最大值，求和用的仍是 exp(x)：输出比正确值少一个最大值",
         ),
         USE,
-        hides=Message("correct when the maximum is 0", "最大值为 0 时结果正确"),
+        hides=Message("the output is correct when the maximum is 0", "最大值为 0 时结果正确"),
         pattern=r"exp\(",
     ),
     Mistake(
@@ -109,7 +109,7 @@ MISTAKES = (
             "减去的是整个数组的最大值，而不是每行的最大值：远小于它的行，exp 全部下溢为 0",
         ),
         Message("subtract the maximum of each row: x.max(axis, keepdims=True)", "减去每行的最大值：x.max(axis, keepdims=True)"),
-        hides=Message("correct when all rows have a similar magnitude", "各行数值大小相近时结果正确"),
+        hides=Message("the output is correct when all rows have a similar magnitude", "各行数值大小相近时结果正确"),
         pattern=r"max\(",
     ),
     Mistake(
@@ -117,7 +117,7 @@ MISTAKES = (
         {"total": lambda powers, axis: powers.sum()},
         Message("sums over the whole array instead of over each row", "对整个数组求和，而不是对每一行求和"),
         Message("sum along the axis: sum(axis, keepdims=True)", "沿该轴求和：sum(axis, keepdims=True)"),
-        hides=Message("correct for a single row", "只有一行时结果正确"),
+        hides=Message("the output is correct for a single row", "只有一行时结果正确"),
         pattern=r"sum\(",
     ),
     Mistake(
@@ -187,8 +187,8 @@ MISTAKES = (
         "sign_turned",
         {"finish": lambda answer: -answer},
         Message("returns the negative log-probabilities: every element is at least 0", "返回的是负的对数概率：所有元素都不小于 0"),
-        Message("do not negate: log-probabilities are at most 0", "不要取负：对数概率不大于 0"),
-        hides=Message("a loss function negates them, but only afterwards", "取负是之后在损失函数里做的"),
+        Message("return the log-probabilities without a minus sign: they are at most 0", "返回对数概率，不要加负号：它们不大于 0"),
+        hides=Message("a loss function negates log-probabilities later", "取负是之后损失函数的事"),
         pattern=r"-",
     ),
     Mistake(

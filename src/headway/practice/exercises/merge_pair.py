@@ -88,7 +88,7 @@ MISTAKES = (
         {"merge": _overlapping},
         Message("in a run such as a a a, one token is part of two merges", "在 a a a 这样的连续重复中，同一个词元参与了两次合并"),
         Message("skip both tokens of a merged pair: i += 2", "合并后跳过这一对的两个词元：i += 2"),
-        hides=Message("visible only in runs of one token", "只有同一个词元连续出现时才看得出来"),
+        hides=Message("the mistake is visible only in runs of one token", "只有同一个词元连续出现时才看得出来"),
         pattern=r"\+= *1|for ",
     ),
     Mistake(
@@ -106,7 +106,7 @@ MISTAKES = (
             "a a a 这样的连续重复从右边合并成 a (a a)，应为 (a a) a",
         ),
         Message("process the list from left to right", "从左到右处理"),
-        hides=Message("visible only in runs of one token", "只有同一个词元连续出现时才看得出来"),
+        hides=Message("the mistake is visible only in runs of one token", "只有同一个词元连续出现时才看得出来"),
         pattern=r"-1|reverse",
     ),
     Mistake(
@@ -114,7 +114,7 @@ MISTAKES = (
         {"merge": _last_dropped},
         Message("drops the last token unless it is part of a pair", "最后一个词元若不属于任何一对就会丢失"),
         Message("loop to the end, and access i + 1 only if it exists", "循环到末尾，只在 i + 1 存在时才访问它"),
-        hides=Message("not visible when the list ends with the pair", "列表以这一对结尾时看不出来"),
+        hides=Message("the mistake is not visible when the list ends with the pair", "列表以这一对结尾时看不出来"),
         pattern=r"len\(.*\) *- *1",
     ),
     Mistake(

@@ -74,7 +74,7 @@ MISTAKES = (
         {"pad": lambda given: 0},
         Message("ignores the given pad id: always hides id 0", "没有使用传入的填充 id：隐藏的总是 0"),
         Message("compare with pad_id", "与 pad_id 比较"),
-        hides=Message("not visible when the pad id is 0", "填充 id 为 0 时看不出来"),
+        hides=Message("the mistake is not visible when the pad id is 0", "填充 id 为 0 时看不出来"),
         pattern=r"== *0|!= *0|> *0",
     ),
     Mistake(
@@ -85,7 +85,7 @@ MISTAKES = (
             "遮住了所有不大于填充 id 的词元（>），而应只遮住填充 id（!=）",
         ),
         Message("use tokens != pad_id", "使用 tokens != pad_id"),
-        hides=Message("not visible when the pad id is 0", "填充 id 为 0 时看不出来"),
+        hides=Message("the mistake is not visible when the pad id is 0", "填充 id 为 0 时看不出来"),
         pattern=r">|<",
     ),
     Mistake(
@@ -103,13 +103,13 @@ MISTAKES = (
         {"real": lambda x, pad_id: numpy.broadcast_to((x != pad_id)[:1], x.shape)},
         Message("uses the padding of the first sequence for all sequences", "每个序列用的都是第一个序列的填充"),
         Message("use the length of each sequence", "每个序列用各自的长度"),
-        hides=Message("not visible with a single sequence", "只有一个序列时看不出来"),
+        hides=Message("the mistake is not visible with a single sequence", "只有一个序列时看不出来"),
         pattern=r"\[0\]",
     ),
     Mistake(
         "nothing_hidden",
         {"real": lambda x, pad_id: numpy.ones(x.shape, bool)},
-        Message("nothing is hidden", "没有隐藏任何位置"),
+        Message("nothing is masked; expected padding keys to be hidden", "没有遮住任何位置；应遮住填充的键"),
         USE,
         pattern=r"ones|zeros|return",
     ),

@@ -53,7 +53,7 @@ MISTAKES = (
             "在 7 7 7 这样的连续重复中，(7, 7) 只统计了一次，应为两次",
         ),
         Message("count overlapping pairs too: zip(ids, ids[1:])", "重叠的对也要统计：zip(ids, ids[1:])"),
-        hides=Message("visible only with three equal tokens in a row", "只有三个相同的词元相连时才看得出来"),
+        hides=Message("the mistake is visible only with three equal tokens in a row", "只有三个相同的词元相连时才看得出来"),
         pattern=r"\+= *2|while",
     ),
     Mistake(

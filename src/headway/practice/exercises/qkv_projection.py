@@ -37,7 +37,7 @@ MISTAKES = (
             "x 与权重是逐元素相乘（*），而不是矩阵乘法（@）",
         ),
         Message("use @, or numpy.matmul", "使用 @ 或 numpy.matmul"),
-        hides=Message("no error when x and the weights have the same shape", "x 与权重形状相同时不会报错"),
+        hides=Message("no error is raised when x and the weights have the same shape", "x 与权重形状相同时不会报错"),
         pattern=r"\*",
     ),
     Mistake(
@@ -78,7 +78,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="qkv_projection",
-    title=Message("query, key and value", "query、key、value 投影"),
+    title=Message("query, key and value projections", "query、key、value 投影"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,

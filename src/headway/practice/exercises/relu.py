@@ -25,10 +25,10 @@ STEPS = {
 }
 
 USE = Message("return max(x, 0) element by element", "逐元素返回 max(x, 0)")
-POSITIVE = Message("correct for positive numbers", "对正数来说结果正确")
+POSITIVE = Message("the output is correct for positive numbers", "对正数来说结果正确")
 
 
-def everywhere(function: Any) -> dict[str, Any]:
+def both_sides(function: Any) -> dict[str, Any]:
     """Return steps that replace both halves by one function."""
     return {"above": function, "below": function}
 
@@ -43,7 +43,7 @@ MISTAKES = (
     ),
     Mistake(
         "absolute_value",
-        everywhere(numpy.abs),
+        both_sides(numpy.abs),
         Message("returns |x|: negative numbers lose their sign instead of becoming 0", "返回的是 |x|：负数去掉了符号，而不是变成 0"),
         USE,
         hides=POSITIVE,
@@ -51,7 +51,7 @@ MISTAKES = (
     ),
     Mistake(
         "not_bent",
-        everywhere(lambda x: x),
+        both_sides(lambda x: x),
         Message("returns x unchanged", "原样返回了 x"),
         USE,
         hides=POSITIVE,
@@ -59,14 +59,14 @@ MISTAKES = (
     ),
     Mistake(
         "sign_turned",
-        everywhere(lambda x: -numpy.maximum(x, 0)),
+        both_sides(lambda x: -numpy.maximum(x, 0)),
         Message("the sign is wrong: returns -max(x, 0)", "符号反了：返回的是 -max(x, 0)"),
         USE,
         pattern=r"-",
     ),
     Mistake(
         "of_minus_x",
-        everywhere(lambda x: numpy.maximum(-x, 0)),
+        both_sides(lambda x: numpy.maximum(-x, 0)),
         Message(
             "returns max(-x, 0): keeps negative numbers with the opposite sign, sets positive ones to 0",
             "返回的是 max(-x, 0)：负数取相反数后保留，正数变成了 0",
@@ -86,7 +86,7 @@ MISTAKES = (
         {"above": lambda x: numpy.minimum(x, 6)},
         Message("clips at 6 (ReLU6)", "在 6 处截断（ReLU6）"),
         Message("do not clip large numbers: max(x, 0)", "大的数不要截断：max(x, 0)"),
-        hides=Message("correct up to 6", "不超过 6 时结果正确"),
+        hides=Message("the output is correct for x up to 6", "不超过 6 时结果正确"),
         pattern=r"6|min|clip|clamp",
     ),
     Mistake(
@@ -94,19 +94,19 @@ MISTAKES = (
         {"above": lambda x: numpy.minimum(x, 1)},
         Message("clips at 1", "在 1 处截断"),
         Message("do not clip large numbers: max(x, 0)", "大的数不要截断：max(x, 0)"),
-        hides=Message("correct up to 1", "不超过 1 时结果正确"),
+        hides=Message("the output is correct for x up to 1", "不超过 1 时结果正确"),
         pattern=r"1|min|clip|clamp",
     ),
     Mistake(
         "threshold_is_one",
-        everywhere(lambda x: numpy.where(x > 1, x, 0)),
+        both_sides(lambda x: numpy.where(x > 1, x, 0)),
         Message("the threshold is 1 instead of 0: numbers between 0 and 1 become 0 too", "阈值是 1 而不是 0：0 到 1 之间的数也变成了 0"),
         Message("compare with 0", "与 0 比较"),
         pattern=r">|<",
     ),
     Mistake(
         "floor_is_one",
-        everywhere(lambda x: numpy.maximum(x, 1)),
+        both_sides(lambda x: numpy.maximum(x, 1)),
         Message("returns max(x, 1) instead of max(x, 0)", "返回的是 max(x, 1)，而不是 max(x, 0)"),
         USE,
         pattern=r"max|clip|clamp",
@@ -116,40 +116,40 @@ MISTAKES = (
         {"above": lambda x: x * x},
         Message("returns the square of positive numbers", "正数返回的是它的平方"),
         USE,
-        hides=Message("correct at 0 and 1", "在 0 和 1 处结果正确"),
+        hides=Message("the output is correct for 0 and 1", "在 0 和 1 处结果正确"),
         pattern=r"\*|square|pow",
     ),
     Mistake(
         "sigmoid",
-        everywhere(sigmoid),
+        both_sides(sigmoid),
         Message("computes a sigmoid: all outputs are between 0 and 1", "算的是 sigmoid：所有输出都在 0 到 1 之间"),
         USE,
         pattern=r"exp|sigmoid",
     ),
     Mistake(
         "softplus",
-        everywhere(softplus),
+        both_sides(softplus),
         Message(
-            "computes softplus, log(1 + exp x): smooth, and positive everywhere", "算的是 softplus，即 log(1 + exp x)：处处光滑且大于 0"
+            "computes softplus, log(1 + exp x): smooth, and positive both_sides", "算的是 softplus，即 log(1 + exp x)：处处光滑且大于 0"
         ),
         USE,
-        hides=Message("nearly equal for large numbers", "数值很大时两者几乎相同"),
+        hides=Message("the output is nearly the same for large numbers", "数值很大时两者几乎相同"),
         pattern=r"log|softplus",
     ),
     Mistake(
         "gelu",
-        everywhere(gelu),
+        both_sides(gelu),
         Message("computes GELU: slightly negative below 0", "算的是 GELU：小于 0 处略为负"),
         USE,
-        hides=Message("nearly equal for large numbers", "数值很大时两者几乎相同"),
+        hides=Message("the output is nearly the same for large numbers", "数值很大时两者几乎相同"),
         pattern=r"erf|gelu",
     ),
     Mistake(
         "silu",
-        everywhere(silu),
+        both_sides(silu),
         Message("computes SiLU, x · sigmoid(x): slightly negative below 0", "算的是 SiLU，即 x · sigmoid(x)：小于 0 处略为负"),
         USE,
-        hides=Message("nearly equal for large numbers", "数值很大时两者几乎相同"),
+        hides=Message("the output is nearly the same for large numbers", "数值很大时两者几乎相同"),
         pattern=r"exp|sigmoid|silu",
     ),
     Mistake(
@@ -162,7 +162,7 @@ MISTAKES = (
     ),
     Mistake(
         "tanh",
-        everywhere(numpy.tanh),
+        both_sides(numpy.tanh),
         Message("computes tanh: all outputs are between -1 and 1", "算的是 tanh：所有输出都在 -1 到 1 之间"),
         USE,
         pattern=r"tanh|exp",
@@ -186,7 +186,7 @@ MISTAKES = (
             "只返回一个数（所有元素的最大值），而不是每个元素一个",
         ),
         Message("compare each element with 0: np.maximum, not np.max", "逐元素与 0 比较：用 np.maximum，而不是 np.max"),
-        hides=Message("both are equal for a single number", "只有一个数时两者相同"),
+        hides=Message("the output is the same for a single number", "只有一个数时两者相同"),
         pattern=r"max",
     ),
     Mistake(
@@ -194,7 +194,7 @@ MISTAKES = (
         {"finish": numpy.trunc},
         Message("the fractional part is lost: returns integers", "小数部分丢失了：返回的是整数"),
         Message("keep floating-point numbers: no int(), no integer output array", "保持浮点数：不要用 int()，也不要写入整数数组"),
-        hides=Message("correct for integers", "对整数来说结果正确"),
+        hides=Message("the output is correct for integers", "对整数来说结果正确"),
         pattern=r"int",
     ),
 )

@@ -54,8 +54,8 @@ USE = Message(
 )
 LAST = Message("compute the mean of squares over the last axis, with keepdims=True", "平方均值沿最后一轴计算，并设 keepdims=True")
 ROOT = Message("divide by sqrt(mean(x²) + eps)", "除以 sqrt(mean(x²) + eps)")
-UNIT = Message("correct when the mean of squares is 1", "平方均值为 1 时结果正确")
-CENTRED = Message("both are equal when the mean is 0", "均值为 0 时两者相同")
+UNIT = Message("the output is correct when the mean of squares is 1", "平方均值为 1 时结果正确")
+CENTRED = Message("the output is the same when the mean is 0", "均值为 0 时两者相同")
 
 
 def _over(axis: Any, keepdims: bool = True) -> dict[str, Any]:
@@ -167,7 +167,7 @@ MISTAKES = (
         {"eps": lambda given: 0.0},
         ("eps is missing: a vector of zeros becomes 0/0 = NaN", "没有 eps：零向量会变成 0/0 = NaN"),
         ROOT,
-        Message("visible only for vectors close to zero", "只有接近零的向量才看得出来"),
+        Message("the mistake is visible only for vectors close to zero", "只有接近零的向量才看得出来"),
         r"sqrt|\*\*",
     ),
     mistake(
@@ -218,7 +218,7 @@ MISTAKES = (
         _over(None),
         ("computes the mean over the whole array", "均值取的是整个数组的"),
         LAST,
-        Message("both are equal for a single vector", "只有一个向量时两者相同"),
+        Message("the output is the same for a single vector", "只有一个向量时两者相同"),
         r"mean\(",
     ),
     mistake(
@@ -229,7 +229,7 @@ MISTAKES = (
             "均值沿批以外的所有轴计算：序列中的词元混在了一起",
         ),
         LAST,
-        Message("both are equal for a matrix", "对矩阵来说两者相同"),
+        Message("the output is the same for a matrix", "对矩阵来说两者相同"),
         r"axis|dim|mean\(",
     ),
     mistake(

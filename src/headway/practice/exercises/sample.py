@@ -90,7 +90,7 @@ def _of_top_p(name: str) -> Mistake:
     return Mistake(f"top_p_{name}", {"nucleus": nucleus(made.steps["keep"])}, made.says, made.fix, made.hides, made.pattern)
 
 
-ZERO_ONLY = Message("visible only at temperature 0", "只有温度为 0 时才看得出来")
+ZERO_ONLY = Message("the mistake is visible only at temperature 0", "只有温度为 0 时才看得出来")
 
 MISTAKES = (
     Mistake(
@@ -125,7 +125,7 @@ MISTAKES = (
         Message(
             "sample from the probabilities: rng.choice(p=…), torch.multinomial(…)", "按概率采样：rng.choice(p=…)、torch.multinomial(…)"
         ),
-        hides=Message("correct at temperature 0, or with top_k = 1", "温度为 0 或 top_k = 1 时结果正确"),
+        hides=Message("the output is correct at temperature 0, or with top_k = 1", "温度为 0 或 top_k = 1 时结果正确"),
         pattern=r"argmax|max\(",
     ),
     Mistake(
@@ -161,7 +161,7 @@ MISTAKES = (
     Mistake(
         "top_k_ignored",
         {"keep_k": lambda logits, top_k: numpy.ones_like(logits, bool)},
-        Message("top_k is not used", "没有用到 top_k"),
+        Message("top_k is not used: all tokens are kept", "没有用到 top_k：保留了全部词元"),
         Message("set the logits below the k-th largest to -inf", "把小于第 k 大的 logits 设为 -inf"),
         pattern=r"top_?k",
     ),
@@ -169,20 +169,20 @@ MISTAKES = (
     Mistake(
         "top_p_ignored",
         {"nucleus": lambda left, top_p: numpy.ones_like(left, bool)},
-        Message("top_p is not used", "没有用到 top_p"),
+        Message("top_p is not used: all tokens are kept", "没有用到 top_p：保留了全部词元"),
         Message("set the logits outside the nucleus to -inf", "把核心之外的 logits 设为 -inf"),
         pattern=r"top_?p",
     ),
     *map(_of_top_p, ("crossing_token_dropped", "everything_may_be_dropped", "one_more_kept", "one_minus_p", "nucleus_dropped")),
     Mistake(
         "top_p_mask_not_put_back",
-        {"nucleus": lambda left, top_p: top_p_exercise.before(numpy.cumsum(-numpy.sort(-softmax(left), axis=-1), axis=-1)) < top_p},
+        {"nucleus": lambda left, top_p: top_p_exercise.sum_before(numpy.cumsum(-numpy.sort(-softmax(left), axis=-1), axis=-1)) < top_p},
         Message("applies the mask of the sorted logits to the unsorted ones", "把排序后的掩码用在了未排序的 logits 上"),
         Message(
             "move the mask back by the indices: mask[indices] = sorted_mask (scatter)",
             "按下标把掩码放回：mask[indices] = sorted_mask（scatter）",
         ),
-        hides=Message("not visible when the logits are already sorted", "logits 本来就有序时看不出来"),
+        hides=Message("the mistake is not visible when the logits are already sorted", "logits 本来就有序时看不出来"),
         pattern=r"sort|\[",
     ),
     Mistake(
@@ -190,7 +190,7 @@ MISTAKES = (
         {"draw": lambda left: -numpy.sort(-softmax(left), axis=-1)},
         Message("returns a position in the sorted order instead of a token id", "返回的是排序后的位置，而不是词元 id"),
         Message("map positions back through the indices: token = indices[place]", "通过下标还原：token = indices[place]"),
-        hides=Message("not visible when the logits are already sorted", "logits 本来就有序时看不出来"),
+        hides=Message("the mistake is not visible when the logits are already sorted", "logits 本来就有序时看不出来"),
         pattern=r"sort|topk",
     ),
 )
@@ -231,7 +231,7 @@ RECOVERIES = (
             "在某个测试温度下，logits 乘以了 {value}{names}；应为 {right} = {right_name}",
         ),
         fix=Message("divide the logits by the temperature, once", "把 logits 除以温度，只除一次"),
-        hides=Message("not visible at temperature 1", "温度为 1 时看不出来"),
+        hides=Message("the mistake is not visible at temperature 1", "温度为 1 时看不出来"),
         pattern=r"\*|/|temp",
     ),
 )

@@ -111,7 +111,7 @@ RECOVERIES = (
             "被遮住的分数设成了 {value}{names}，不够低：被遮住的键仍保留一部分权重",
         ),
         fix=Message("set masked scores to -inf or -1e9", "被遮住的分数应设为 -inf 或 -1e9"),
-        hides=Message("visible only with a mask", "只有用到掩码时才看得出来"),
+        hides=Message("the mistake is visible only with a mask", "只有用到掩码时才看得出来"),
         pattern=r"masked_fill|where|mask",
     ),
 )

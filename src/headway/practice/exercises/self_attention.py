@@ -64,7 +64,11 @@ SCALES = tuple(
         said_as="scale",
     )
     for name, wrong, says in (
-        ("scale_missing", lambda inputs: 1.0, Message("the scores are not scaled", "分数没有缩放")),
+        (
+            "scale_missing",
+            lambda inputs: 1.0,
+            Message("the scores are not scaled; expected a division by √dimension", "分数没有缩放；应除以 √dimension"),
+        ),
         (
             "scale_not_rooted",
             lambda inputs: right_scale(inputs) ** 2,

@@ -66,7 +66,7 @@ MISTAKES = (
             "exp 里的符号反了：算的是 x · sigmoid(-x)，x 很大时接近 0",
         ),
         Message("use exp(-x)", "使用 exp(-x)"),
-        hides=Message("correct at 0", "在 0 处结果正确"),
+        hides=Message("the output is correct for x = 0", "在 0 处结果正确"),
         pattern=r"exp|sigmoid",
     ),
     Mistake(
@@ -74,7 +74,7 @@ MISTAKES = (
         {"gate": lambda x: numpy.exp(x) / (1 + numpy.exp(x))},
         Message("for large x, exp(x) overflows to inf, and inf/inf is NaN", "x 很大时 exp(x) 溢出为 inf，而 inf/inf 是 NaN"),
         Message("use 1 / (1 + exp(-x)), which becomes 1 for large x", "使用 1 / (1 + exp(-x))，x 很大时它等于 1"),
-        hides=Message("correct up to 88 (float32)", "不超过 88（float32）时结果正确"),
+        hides=Message("the output is correct for x up to 88 (float32)", "不超过 88（float32）时结果正确"),
         pattern=r"exp",
     ),
     Mistake(
@@ -110,7 +110,7 @@ MISTAKES = (
         "sigmoid_of_sigmoid",
         {"gate": lambda x: sigmoid(sigmoid(x))},
         Message("applies the sigmoid twice", "sigmoid 套了两次"),
-        Message("apply it once", "只用一次"),
+        Message("apply it only once", "只用一次"),
         pattern=r"sigmoid|exp",
     ),
     Mistake(
@@ -137,7 +137,7 @@ MISTAKES = (
             "computes hard swish: a piecewise linear function in place of the sigmoid", "算的是 hard swish：用分段线性函数代替了 sigmoid"
         ),
         USE,
-        hides=Message("nearly equal for |x| above 3", "绝对值大于 3 时两者几乎相同"),
+        hides=Message("the output is nearly the same for |x| above 3", "绝对值大于 3 时两者几乎相同"),
         pattern=r"clip|clamp|relu6|6",
     ),
     relu_instead(USE),

@@ -36,7 +36,7 @@ STEPS = {
 
 ROWS = Message("more than one row", "多于一行的输入")
 WHOLE = Message("integers", "整数")
-SQUARE = Message("no error and a plausible shape on a square array or a single row", "在方阵或单行上不报错，形状也看不出问题")
+SQUARE = Message("no error is raised on a square array or a single row, and the shape is right", "在方阵或单行上不报错，形状也看不出问题")
 
 MISTAKES = (
     Mistake(
@@ -47,7 +47,7 @@ MISTAKES = (
             "没有先减去最大值：输入较大时 exp 溢出为 inf，结果为 NaN",
         ),
         Message("subtract x.max(axis, keepdims=True) before exp", "在 exp 之前减去 x.max(axis, keepdims=True)"),
-        hides=Message("correct for inputs below 88 (float32)", "输入小于 88（float32）时结果正确"),
+        hides=Message("the output is correct for inputs below 88 (float32)", "输入小于 88（float32）时结果正确"),
         pattern=r"exp\(",
     ),
     Mistake(
@@ -58,7 +58,7 @@ MISTAKES = (
             "减去的是整个数组的最大值，而不是每行的最大值：远小于它的行会变成 0/0 = NaN",
         ),
         Message("subtract the maximum of each row: x.max(axis, keepdims=True)", "减去每行的最大值：x.max(axis, keepdims=True)"),
-        hides=Message("correct when all rows have a similar magnitude", "各行数值大小相近时结果正确"),
+        hides=Message("the output is correct when all rows have a similar magnitude", "各行数值大小相近时结果正确"),
         pattern=r"max\(",
     ),
     Mistake(
@@ -79,7 +79,7 @@ MISTAKES = (
             "除以的是整个数组之和：全部元素之和为 1，而不是每行之和为 1",
         ),
         Message("sum along the axis: sum(axis, keepdims=True)", "沿该轴求和：sum(axis, keepdims=True)"),
-        hides=Message("correct for a single row", "只有一行时结果正确"),
+        hides=Message("the output is correct for a single row", "只有一行时结果正确"),
         pattern=r"sum\(",
     ),
     Mistake(
@@ -144,7 +144,7 @@ MISTAKES = (
         Message(
             "softmax is applied twice: even a one-hot row becomes nearly uniform", "softmax 用了两次：即使接近 one-hot 的行也变得几乎均匀"
         ),
-        Message("apply it once", "只用一次"),
+        Message("apply it only once", "只用一次"),
     ),
     Mistake(
         "logarithm_returned",
@@ -181,7 +181,7 @@ MISTAKES = (
         {"power": lambda x: (x == 0).astype(x.dtype)},
         Message("puts all weight on the largest element (argmax)", "把全部权重放在最大的元素上（argmax）"),
         Message("exponentiate: exp(x - max)", "取指数：exp(x - max)"),
-        hides=Message("nearly correct when one element is far above the others", "某个元素远大于其他元素时结果几乎正确"),
+        hides=Message("the output is nearly correct when one element is far above the others", "某个元素远大于其他元素时结果几乎正确"),
         pattern=r"argmax|==|one_hot",
     ),
 )

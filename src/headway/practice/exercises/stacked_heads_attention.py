@@ -28,7 +28,7 @@ def _head_dim(inputs: dict) -> int:
 EXERCISE: Exercise = replace(
     MULTI_HEAD,
     name="stacked_heads_attention",
-    title=Message("a list of concatenated heads", "由多个单头拼接成的多头注意力"),
+    title=Message("multi-head attention as a list of heads", "由多个单头组成的多头注意力"),
     roles=tuple(_role(role) for role in MULTI_HEAD.roles),
     called=r"(wrapper|stacked|parallel|list).*(head|att)|(head|att).*(wrapper|stack(ed)?|list)$|^multi_?heads?$",
     equation="concat(head_1(x), …, head_n(x)), head_i = attention(x @ Wq_i, x @ Wk_i, x @ Wv_i)",

@@ -36,7 +36,7 @@ STEPS: dict[str, Step] = {
     "normalise": lambda scaled, logits, temperature: softmax(scaled),
 }
 
-ONE = Message("not visible at temperature 1", "温度为 1 时看不出来")
+ONE = Message("the mistake is not visible at temperature 1", "温度为 1 时看不出来")
 
 MISTAKES = (
     Mistake(
@@ -98,7 +98,7 @@ MISTAKES = (
             "applies softmax over the batch (axis 0) instead of over the tokens", "softmax 沿批的方向（第 0 轴）计算，而不是沿词元的方向"
         ),
         Message("use axis=-1", "使用 axis=-1"),
-        hides=Message("correct for a single row without a batch axis", "只有一行且没有批轴时结果正确"),
+        hides=Message("the output is correct for a single row without a batch axis", "只有一行且没有批轴时结果正确"),
         pattern=r"axis *= *0|dim *= *0",
     ),
 )

@@ -59,7 +59,7 @@ STEPS: dict[str, Step] = {
 }
 
 ALL = Message("a k larger than the vocabulary", "大于词表的 k")
-ONE_ROW = Message("correct for a single row", "只有一行时结果正确")
+ONE_ROW = Message("the output is correct for a single row", "只有一行时结果正确")
 
 MISTAKES = (
     Mistake(
@@ -119,7 +119,7 @@ MISTAKES = (
         {"finish": lambda is_kept, logits, top_k: numpy.take_along_axis(kept(logits, is_kept), descending(logits), axis=-1)},
         Message("returns the probabilities in sorted order: position i is not token i", "返回的概率是排序后的：第 i 个位置不是词元 i"),
         Message("move them back by the indices: out[indices] = sorted", "按下标放回：out[indices] = sorted"),
-        hides=Message("not visible when the logits are already sorted", "logits 本来就有序时看不出来"),
+        hides=Message("the mistake is not visible when the logits are already sorted", "logits 本来就有序时看不出来"),
         pattern=r"sort|topk",
     ),
     Mistake(
@@ -130,7 +130,7 @@ MISTAKES = (
             "保留的是前 k 个位置：把排序后的掩码用在了未排序的 logits 上",
         ),
         Message("move the mask back by the indices, or compare with the k-th largest", "按下标把掩码放回，或与第 k 大的数比较"),
-        hides=Message("not visible when the logits are already sorted", "logits 本来就有序时看不出来"),
+        hides=Message("the mistake is not visible when the logits are already sorted", "logits 本来就有序时看不出来"),
         pattern=r"sort|\[",
     ),
     Mistake(

@@ -42,7 +42,7 @@ def definition(logits: Any, top_p: float, temperature: float = 1.0, **rest: Any)
     return functions.softmax(functions.keep_top_p(functions.scale_by_temperature(logits, temperature), top_p))
 
 
-def before(mass: Any) -> Any:
+def sum_before(mass: Any) -> Any:
     """Return the cumulative sum before each place."""
     return numpy.concatenate([numpy.zeros_like(mass[..., :1]), mass[..., :-1]], axis=-1)
 
@@ -54,7 +54,7 @@ def with_first(keep: Callable[[Any, float], Any]) -> Step:
 
 def after_crossing(mass: Any, top_p: float) -> Any:
     """Keep one token more than needed to reach top_p."""
-    return before(before(mass)) < top_p
+    return sum_before(sum_before(mass)) < top_p
 
 
 STEPS: dict[str, Step] = {
@@ -62,13 +62,13 @@ STEPS: dict[str, Step] = {
     "order": descending,
     "probabilities": softmax,
     "mass": lambda probabilities: numpy.cumsum(probabilities, axis=-1),
-    "keep": lambda mass, top_p: before(mass) < top_p,
+    "keep": lambda mass, top_p: sum_before(mass) < top_p,
     "back": put_back,
     "finish": lambda is_kept, logits, top_p: kept(logits, is_kept),
 }
 
-SORTED = Message("not visible when the logits are already sorted", "logits 本来就有序时看不出来")
-ONE_ROW = Message("correct for a single row", "只有一行时结果正确")
+SORTED = Message("the mistake is not visible when the logits are already sorted", "logits 本来就有序时看不出来")
+ONE_ROW = Message("the output is correct for a single row", "只有一行时结果正确")
 
 MISTAKES = (
     Mistake(
@@ -170,14 +170,14 @@ MISTAKES = (
     ),
     Mistake(
         "one_minus_p",
-        {"keep": lambda mass, top_p: before(mass) < 1 - top_p},
+        {"keep": lambda mass, top_p: sum_before(mass) < 1 - top_p},
         Message("keeps tokens up to a cumulative sum of 1 - p instead of p", "保留到累积和达到 1 - p 为止，而应到 p"),
         Message("cut descending sums at p; only ascending sums are cut at 1 - p", "降序累加在 p 处截断；只有升序累加才在 1 - p 处截断"),
         pattern=r"1 *- ",
     ),
     Mistake(
         "nucleus_dropped",
-        {"keep": lambda mass, top_p: before(mass) >= top_p},
+        {"keep": lambda mass, top_p: sum_before(mass) >= top_p},
         Message("drops the nucleus and keeps the tail", "去掉了核心，保留了尾部"),
         Message("set the others to -inf", "把其余的设为 -inf"),
         pattern=r"inf|where|\[",

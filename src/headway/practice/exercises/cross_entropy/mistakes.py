@@ -18,10 +18,10 @@ LSE = Message(
 )
 MEAN = Message("divide by the number of targets that are not ignored", "除以未被忽略的目标个数")
 PAIR = Message("use one target per row: log_probs[np.arange(n), targets]", "每一行只取它自己的目标：log_probs[np.arange(n), targets]")
-PAD = Message("not visible without padding", "没有填充时看不出来")
+PAD = Message("the mistake is not visible without padding", "没有填充时看不出来")
 
 
-def instead(function: Any) -> dict[str, Any]:
+def steps_of(function: Any) -> dict[str, Any]:
     """Return steps for another function from log-probabilities and targets to the loss."""
     return {
         "pick": lambda log_probs, targets: -numpy.asarray(function(log_probs, targets)),
@@ -55,7 +55,7 @@ MISTAKES = (
         {"log_probs": lambda logits: logits - numpy.log(numpy.exp(logits).sum(-1, keepdims=True))},
         Message("the maximum is not subtracted: exp overflows for large logits", "没有减去最大值：logits 很大时 exp 溢出"),
         LSE,
-        hides=Message("correct for logits below 88 (float32)", "logits 小于 88（float32）时结果正确"),
+        hides=Message("the output is correct for logits below 88 (float32)", "logits 小于 88（float32）时结果正确"),
         pattern=r"exp\(",
     ),
     Mistake(
@@ -66,7 +66,7 @@ MISTAKES = (
             "其中的 softmax 没有减去最大值：logits 很大时 inf/inf 是 NaN",
         ),
         LSE,
-        hides=Message("correct for logits below 88 (float32)", "logits 小于 88（float32）时结果正确"),
+        hides=Message("the output is correct for logits below 88 (float32)", "logits 小于 88（float32）时结果正确"),
         pattern=r"exp\(",
     ),
     Mistake(
@@ -118,7 +118,7 @@ MISTAKES = (
         {"log_probs": lambda logits: log_softmax(logits, None)},
         Message("applies softmax over the whole array", "softmax 对整个数组进行"),
         Message("use axis=-1, keepdims=True", "使用 axis=-1，keepdims=True"),
-        hides=Message("both are equal for a single row", "只有一行时两者相同"),
+        hides=Message("the output is the same for a single row", "只有一行时两者相同"),
         pattern=r"max\(|sum\(",
     ),
     Mistake(
@@ -137,7 +137,7 @@ MISTAKES = (
             "sums over the rows instead of averaging: the loss grows with the batch size", "对各行求了和而没有取平均：损失随批大小增长"
         ),
         MEAN,
-        hides=Message("both are equal for a single row", "只有一行时两者相同"),
+        hides=Message("the output is the same for a single row", "只有一行时两者相同"),
         pattern=r"sum\(",
     ),
     Mistake(
@@ -169,7 +169,7 @@ MISTAKES = (
             "除以的是批大小而不是词元总数：损失随序列长度增长",
         ),
         MEAN,
-        hides=Message("both are equal for a matrix of logits", "logits 是矩阵时两者相同"),
+        hides=Message("the output is the same for a matrix of logits", "logits 是矩阵时两者相同"),
         pattern=r"shape\[0\]|len\(|/",
     ),
     Mistake(
@@ -188,15 +188,15 @@ MISTAKES = (
     ),
     Mistake(
         "every_row_with_every_target",
-        instead(lambda log_probs, targets: -log_probs[:, targets].mean()),
+        steps_of(lambda log_probs, targets: -log_probs[:, targets].mean()),
         Message("log_probs[:, targets] combines every row with every target", "log_probs[:, targets] 把每一行与每个目标都配了对"),
         PAIR,
-        hides=Message("both are equal for a single row, or if all targets are the same", "只有一行、或所有目标相同时两者一样"),
+        hides=Message("the output is the same for a single row, or if all targets are the same", "只有一行、或所有目标相同时两者一样"),
         pattern=r"\[:, *|\[\.\.\.,",
     ),
     Mistake(
         "rows_of_targets",
-        instead(lambda log_probs, targets: -log_probs[targets].mean()),
+        steps_of(lambda log_probs, targets: -log_probs[targets].mean()),
         Message("log_probs[targets] selects whole rows by the targets", "log_probs[targets] 取的是整行，把目标当成了行号"),
         PAIR,
         pattern=r"\[",
@@ -216,12 +216,12 @@ MISTAKES = (
             "取的是最大的对数概率，而不是目标的：目标不起作用",
         ),
         USE,
-        hides=Message("both are equal when the model's prediction is correct", "模型预测正确时两者相同"),
+        hides=Message("the output is the same when the model's prediction is correct", "模型预测正确时两者相同"),
         pattern=r"max\(",
     ),
     Mistake(
         "all_classes_averaged",
-        instead(lambda log_probs, targets: -log_probs.mean()),
+        steps_of(lambda log_probs, targets: -log_probs.mean()),
         Message("averages over all classes: the targets have no effect", "对所有类别取了平均：目标不起作用"),
         USE,
         pattern=r"mean\(",
@@ -237,14 +237,14 @@ MISTAKES = (
     ),
     Mistake(
         "binary_cross_entropy",
-        instead(lambda log_probs, targets: _binary(log_probs, targets).mean()),
+        steps_of(lambda log_probs, targets: _binary(log_probs, targets).mean()),
         Message("computes the binary cross-entropy of every class, averaged over all classes", "算的是逐类别的二元交叉熵，再对全部取平均"),
         USE,
         pattern=r"1 *-",
     ),
     Mistake(
         "binary_cross_entropy_summed",
-        instead(lambda log_probs, targets: _binary(log_probs, targets).sum(-1).mean()),
+        steps_of(lambda log_probs, targets: _binary(log_probs, targets).sum(-1).mean()),
         Message(
             "computes the binary cross-entropy of every class: the other classes are counted too",
             "算的是逐类别的二元交叉熵：其他类别也被算进去了",
@@ -254,7 +254,7 @@ MISTAKES = (
     ),
     Mistake(
         "squared_error",
-        instead(lambda log_probs, targets: ((numpy.exp(log_probs) - one_hot(log_probs, targets)) ** 2).mean()),
+        steps_of(lambda log_probs, targets: ((numpy.exp(log_probs) - one_hot(log_probs, targets)) ** 2).mean()),
         Message("computes the mean squared error between probabilities and one-hot targets", "算的是概率与 one-hot 目标之间的均方误差"),
         USE,
         pattern=r"\*\* *2|square",

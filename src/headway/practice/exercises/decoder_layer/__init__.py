@@ -153,7 +153,7 @@ def _key_and_value(inputs: Inputs) -> Inputs:
 
 def _settled() -> Settled:
     draw, lower = Draw(5, 6, 2), numpy.tril(numpy.ones((5, 5), bool))
-    example = _twice({"x": draw.sequence(3, 5), "encoder_output": draw.sequence(3, 5)} | draw.example(PREFIXES))
+    example = _with_key_and_value({"x": draw.sequence(3, 5), "encoder_output": draw.sequence(3, 5)} | draw.example(PREFIXES))
     free = {"mask": numpy.ones((5, 5), bool), "encoder_mask": numpy.ones((3, 1, 1, 5), bool)}
     hiding = {"mask": MASK & lower, "encoder_mask": numpy.broadcast_to(numpy.arange(5) < 3, (3, 1, 1, 5))}
     return Settled(_answer, example, free, hiding, MISTAKES, ({}, BY_MASK[1].steps, *({"masks": _one_mask(place)} for place in (0, 1))))
@@ -164,7 +164,7 @@ def _one_mask(place: int) -> Step:
     return lambda mask, encoder_mask: (mask, None) if place == 0 else (None, encoder_mask)
 
 
-def _twice(inputs: Inputs) -> Inputs:
+def _with_key_and_value(inputs: Inputs) -> Inputs:
     return inputs | _key_and_value(inputs)
 
 

@@ -11,7 +11,7 @@ CROSS = r"cross|enc|memory|src"
 QUERY = Message(
     "use attention(query=x, key=encoder_output, value=encoder_output)", "使用 attention(query=x, key=encoder_output, value=encoder_output)"
 )
-LENGTHS = Message("the shapes fit when source and target have the same length", "源与目标等长时，形状看不出问题")
+LENGTHS = Message("no error is raised when source and target have the same length", "源与目标等长时不会报错")
 
 OWN = (
     Mistake(
@@ -57,7 +57,7 @@ OWN = (
         {"masks": lambda mask, encoder_mask: (mask, None)},
         Message("cross-attention gets no mask: it attends to source padding", "交叉注意力没有用掩码：会关注源序列的填充"),
         Message("pass the source mask to cross-attention", "把源掩码传给交叉注意力"),
-        hides=Message("not visible when all sources have the same length", "源序列等长时看不出来"),
+        hides=Message("the mistake is not visible when all sources have the same length", "源序列等长时看不出来"),
         pattern=CROSS,
     ),
     Mistake(

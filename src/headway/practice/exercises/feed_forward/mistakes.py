@@ -12,7 +12,7 @@ from headway.practice.message import Message
 from headway.practice.recipes.activations import sigmoid
 
 USE = Message("compute activation(x @ up.T + up_bias) @ down.T + down_bias", "计算 activation(x @ up.T + up_bias) @ down.T + down_bias")
-ZERO = Message("not visible with biases of zero", "偏置为零时看不出来")
+ZERO = Message("the mistake is not visible with biases of zero", "偏置为零时看不出来")
 BETWEEN = Message("apply the activation once, between the two linear layers", "激活函数放在两个线性层之间，只用一次")
 
 
@@ -121,7 +121,7 @@ MISTAKES = (
         {"weights": lambda up, down: (up, up.T)},
         Message("uses the first weight twice, the second time transposed", "第一个权重用了两次，第二次取了转置"),
         USE,
-        hides=Message("the shapes still fit", "形状仍然吻合"),
+        hides=Message("no error is raised: the shapes still fit", "不会报错：形状仍然吻合"),
         pattern=r"\.T|@|dot",
     ),
     Mistake(
@@ -129,7 +129,7 @@ MISTAKES = (
         {"weights": lambda up, down: (down, up)},
         Message("the two weights are swapped", "两个权重互换了"),
         USE,
-        hides=Message("raises an error unless the intermediate size equals the hidden size", "只有中间层与 x 同宽时才不会报错"),
+        hides=Message("an error is raised unless the intermediate size equals the hidden size", "只有中间层与 x 同宽时才不会报错"),
         pattern=r"@|dot|matmul",
     ),
     Mistake(
@@ -199,7 +199,7 @@ MISTAKES = (
             "把各词元的隐藏状态加在了一起：一个词元的输出取决于其他词元",
         ),
         Message("compute each position separately", "每个位置单独计算"),
-        hides=Message("not visible with a single token", "只有一个词元时看不出来"),
+        hides=Message("the mistake is not visible with a single token", "只有一个词元时看不出来"),
         pattern=r"sum|einsum",
     ),
     Mistake(
@@ -210,7 +210,7 @@ MISTAKES = (
             "对各词元的隐藏状态取了平均：所有词元得到同样的输出",
         ),
         Message("compute each position separately", "每个位置单独计算"),
-        hides=Message("not visible with a single token", "只有一个词元时看不出来"),
+        hides=Message("the mistake is not visible with a single token", "只有一个词元时看不出来"),
         pattern=r"mean",
     ),
 )

@@ -33,7 +33,8 @@ MISTAKES = (
         Message("the activation is on the up branch instead of the gate", "激活函数加在了 up 分支上，而不是门上"),
         GATE,
         hides=Message(
-            "not visible with weights trained with it; wrong with stored weights", "自己训练的权重看不出来，加载现成的权重才会出错"
+            "the mistake is not visible with weights trained this way; stored weights give a wrong output",
+            "自己训练的权重看不出来，加载现成的权重才会出错",
         ),
         pattern=ACT,
     ),
@@ -83,14 +84,16 @@ MISTAKES = (
     Mistake(
         "gate_used_twice",
         {"weights": lambda gate, up, down: (gate, gate, down)},
-        Message("both branches use the gate weight", "两个分支用的都是门的权重"),
+        Message(
+            "both branches use the gate weight; the up branch must use the up weight", "两个分支用的都是门的权重；up 分支应使用 up 的权重"
+        ),
         GATE,
         pattern=r"@|linear|dot",
     ),
     Mistake(
         "up_used_twice",
         {"weights": lambda gate, up, down: (up, up, down)},
-        Message("both branches use the up weight", "两个分支用的都是 up 的权重"),
+        Message("both branches use the up weight; the gate must use the gate weight", "两个分支用的都是 up 的权重；门应使用门的权重"),
         GATE,
         pattern=r"@|linear|dot",
     ),
@@ -204,7 +207,7 @@ MISTAKES = (
             "把各词元的隐藏状态加在了一起：一个词元的输出取决于其他词元",
         ),
         Message("compute each position separately", "每个位置单独计算"),
-        hides=Message("not visible with a single token", "只有一个词元时看不出来"),
+        hides=Message("the mistake is not visible with a single token", "只有一个词元时看不出来"),
         pattern=r"sum|einsum",
     ),
 )

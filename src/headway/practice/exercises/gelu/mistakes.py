@@ -17,7 +17,7 @@ TANH_FORM = Message(
     "return 0.5 * x * (1 + tanh(√(2/π) * (x + 0.044715 * x³)))",
     "返回 0.5 * x * (1 + tanh(√(2/π) * (x + 0.044715 * x³)))",
 )
-SMALL = Message("nearly correct near 0", "在 0 附近结果几乎正确")
+SMALL = Message("the output is nearly correct near 0", "在 0 附近结果几乎正确")
 
 
 def _density(x: Any) -> Any:
@@ -41,7 +41,7 @@ MISTAKES = (
         {"one": lambda: 0.0},
         Message("the 1 + is missing: negative inputs keep as much weight as positive ones", "缺少 1 +：负的输入与正的输入保留得一样多"),
         USE,
-        hides=Message("correct at 0", "在 0 处结果正确"),
+        hides=Message("the output is correct for x = 0", "在 0 处结果正确"),
         pattern=r"erf|tanh",
     ),
     Mistake(

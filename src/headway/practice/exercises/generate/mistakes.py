@@ -7,7 +7,7 @@ import numpy
 from headway.practice.exercise import Mistake
 from headway.practice.message import Message
 
-LONG = Message("not visible while the text is shorter than the context", "文本短于上下文长度时看不出来")
+LONG = Message("the mistake is not visible while the text is shorter than the context", "文本短于上下文长度时看不出来")
 LAST = r"-1|\[0\]|logits\["
 CROP = r"\[.*:|context|block|crop|ctx"
 
@@ -22,7 +22,7 @@ MISTAKES = (
         Message(
             "use the last position: logits[-1], or logits[:, -1, :] in a batch", "使用最后一个位置：logits[-1]，带批时为 logits[:, -1, :]"
         ),
-        hides=Message("both are equal when the model gets a single token", "只输入一个词元时两者相同"),
+        hides=Message("the output is the same when the model gets a single token", "只输入一个词元时两者相同"),
         pattern=LAST,
     ),
     Mistake(
@@ -189,7 +189,7 @@ MISTAKES = (
         "last_token_overwritten",
         {"append": lambda ids, token, context_size: [*ids[:-1], token]},
         Message("replaces the last token by the new one", "新词元覆盖了最后一个词元"),
-        Message("append it", "把它追加在末尾"),
+        Message("append the new token at the end", "把新词元追加在末尾"),
         pattern=r"\[-1\] *=",
     ),
     Mistake(
@@ -230,7 +230,7 @@ MISTAKES = (
             "a stop token in the prompt ends the text; only a generated one must", "提示中的停止词元也会结束生成；只有新生成的才应结束"
         ),
         Message("compare only the new token", "只比较新生成的词元"),
-        hides=Message("not visible for prompts without the stop token", "提示中没有停止词元时看不出来"),
+        hides=Message("the mistake is not visible for prompts without the stop token", "提示中没有停止词元时看不出来"),
         pattern=r"eos|stop|end| in ",
     ),
     Mistake(
@@ -238,7 +238,7 @@ MISTAKES = (
         {"batch": lambda rows: numpy.stack([numpy.concatenate([row[: len(row) - len(rows[0])], rows[0]]) for row in rows])},
         Message("returns the first sequence of the batch for all sequences", "批中所有序列返回的都是第一个序列"),
         Message("keep the batch axis: logits[:, -1, :].argmax(-1)", "保留批轴：logits[:, -1, :].argmax(-1)"),
-        hides=Message("not visible with a batch of one", "批大小为 1 时看不出来"),
+        hides=Message("the mistake is not visible with a batch of one", "批大小为 1 时看不出来"),
         pattern=r"\[0",
     ),
     Mistake(

@@ -29,7 +29,7 @@ MISTAKES = (
         "variance_unbiased",
         {"variance": lambda x, mean: x.var(-1, ddof=1, keepdims=True)},
         (
-            "divides the sum of squares by n - 1 instead of n for the variance (ddof=1, or torch.var without unbiased=False)",
+            "the variance divides by n - 1 instead of n (ddof=1, or torch.var without unbiased=False)",
             "方差除以了 n - 1 而不是 n（ddof=1，或 torch.var 没有写 unbiased=False）",
         ),
         Message("use ddof=0; in torch unbiased=False (correction=0)", "使用 ddof=0；在 torch 中写 unbiased=False（correction=0）"),
@@ -49,7 +49,7 @@ MISTAKES = (
         {"eps": lambda given: 0.0},
         ("eps is missing: a vector of equal numbers becomes 0/0 = NaN", "没有 eps：元素全相同的向量会变成 0/0 = NaN"),
         ROOT,
-        Message("visible only for vectors with almost no variance", "只有方差几乎为零的向量才看得出来"),
+        Message("the mistake is visible only for vectors with almost no variance", "只有方差几乎为零的向量才看得出来"),
         r"sqrt|std|\*\*",
     ),
     mistake(
@@ -73,7 +73,7 @@ MISTAKES = (
         {"root": lambda variance, eps: variance + eps},
         ("divides by the variance: the square root is missing", "除以的是方差：没有开平方"),
         ROOT,
-        Message("correct when the variance is 1", "方差为 1 时结果正确"),
+        Message("the output is correct when the variance is 1", "方差为 1 时结果正确"),
         r"/|var",
     ),
     mistake(
@@ -81,7 +81,7 @@ MISTAKES = (
         {"root": lambda variance, eps: (variance + eps) ** 2},
         ("divides by (var + eps)² instead of the square root", "除以的是 (var + eps)²，而不是平方根"),
         ROOT,
-        Message("correct when the variance is 1", "方差为 1 时结果正确"),
+        Message("the output is correct when the variance is 1", "方差为 1 时结果正确"),
         r"\*\* *2|square|pow",
     ),
     mistake(
@@ -89,7 +89,7 @@ MISTAKES = (
         {"divide": lambda centred, root, x: centred * root},
         ("multiplies by the square root instead of dividing by it (or divides by rsqrt)", "乘以了平方根，而应除以它（或者除以了 rsqrt）"),
         ROOT,
-        Message("correct when the variance is 1", "方差为 1 时结果正确"),
+        Message("the output is correct when the variance is 1", "方差为 1 时结果正确"),
         r"\*|rsqrt",
     ),
     mistake(
@@ -97,7 +97,7 @@ MISTAKES = (
         {"divide": lambda centred, root, x: centred},
         ("subtracts the mean but does not divide by the standard deviation", "只减了均值，没有除以标准差"),
         ROOT,
-        Message("correct when the variance is 1", "方差为 1 时结果正确"),
+        Message("the output is correct when the variance is 1", "方差为 1 时结果正确"),
         r"mean",
     ),
     mistake(
@@ -105,7 +105,7 @@ MISTAKES = (
         {"centre": lambda x, mean: x},
         ("the mean is not subtracted", "没有减去均值"),
         USE,
-        Message("correct when the mean is 0", "均值为 0 时结果正确"),
+        Message("the output is correct when the mean is 0", "均值为 0 时结果正确"),
         r"/",
     ),
     mistake(
@@ -116,7 +116,7 @@ MISTAKES = (
             "把平方的均值当成了方差：应先减去均值再平方",
         ),
         Message("use mean((x - mean)²)", "使用 mean((x - mean)²)"),
-        Message("both are equal when the mean is 0", "均值为 0 时两者相同"),
+        Message("the output is the same when the mean is 0", "均值为 0 时两者相同"),
         r"\*\* *2|square|pow",
     ),
     mistake(
@@ -124,7 +124,7 @@ MISTAKES = (
         {"centre": lambda x, mean: x, "variance": lambda x, mean: (x**2).mean(-1, keepdims=True)},
         ("computes RMSNorm: the mean is never subtracted", "算的是 RMSNorm：没有减去均值"),
         USE,
-        Message("both are equal when the mean is 0", "均值为 0 时两者相同"),
+        Message("the output is the same when the mean is 0", "均值为 0 时两者相同"),
         r"\*\* *2|square|pow",
     ),
     mistake(
@@ -181,7 +181,7 @@ MISTAKES = (
         _over(None),
         ("computes mean and variance over the whole array", "均值与方差取的是整个数组的"),
         LAST,
-        Message("both are equal for a single vector", "只有一个向量时两者相同"),
+        Message("the output is the same for a single vector", "只有一个向量时两者相同"),
         r"mean\(|var\(|std\(",
     ),
     mistake(
@@ -195,7 +195,7 @@ MISTAKES = (
             "均值与方差沿批以外的所有轴计算：序列中的词元混在了一起",
         ),
         LAST,
-        Message("both are equal for a matrix", "对矩阵来说两者相同"),
+        Message("the output is the same for a matrix", "对矩阵来说两者相同"),
         AXIS,
     ),
     mistake(
@@ -211,7 +211,7 @@ MISTAKES = (
         {"variance": lambda x, mean: variance(x, None)},
         ("computes the variance over the whole array", "方差取的是整个数组的"),
         LAST,
-        Message("both are equal for a single vector", "只有一个向量时两者相同"),
+        Message("the output is the same for a single vector", "只有一个向量时两者相同"),
         r"var\(|std\(",
     ),
     mistake(
@@ -273,7 +273,9 @@ MISTAKES = (
         {"scale": lambda normed, weight, bias: normed, "shift": lambda scaled, bias, weight: scaled},
         ("neither weight (gamma) nor bias (beta) is applied", "既没有乘权重（gamma），也没有加偏置（beta）"),
         USE,
-        Message("not visible with the initial weights of one and biases of zero", "权重为初始值 1、偏置为初始值 0 时看不出来"),
+        Message(
+            "the mistake is not visible with the initial weights of one and biases of zero", "权重为初始值 1、偏置为初始值 0 时看不出来"
+        ),
         r"return",
     ),
     mistake(

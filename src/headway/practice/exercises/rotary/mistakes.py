@@ -11,8 +11,8 @@ from headway.practice.message import Message
 POSITION_ZERO = Message("position 0 is not rotated, so the first row is correct", "位置 0 不旋转，所以第一行是对的")
 FIRST_PAIR = Message("the first pair is correct", "第一对坐标是对的")
 SELF_MADE = Message(
-    "a model trained with it learns; weights trained with the correct rotation do not work",
-    "用它训练的模型照样能学；但用正确旋转训练的权重不能用",
+    "a model trained this way learns; weights trained with the correct rotation do not work",
+    "这样训练的模型照样能学；但用正确旋转训练的权重不能用",
 )
 EXPONENT = r"\*\*|pow|exp|arange"
 TURN = r"cat|stack|cos.*sin|sin.*cos|-"
@@ -107,7 +107,7 @@ MISTAKES = (
         {"positions": lambda x, positions, offset: counted(x, None, offset)},
         Message("the given positions are not used: rows are counted from 0", "没有使用给定的位置：总是从 0 开始计数"),
         Message("use the angles at the given positions: cos[positions]", "取给定位置的角度：cos[positions]"),
-        hides=Message("not visible when the positions are 0, 1, 2, …", "位置恰为 0、1、2……时看不出来"),
+        hides=Message("the mistake is not visible when the positions are 0, 1, 2, …", "位置恰为 0、1、2……时看不出来"),
         pattern=r"arange|\[:",
     ),
     Mistake(
@@ -119,7 +119,7 @@ MISTAKES = (
         ),
         Message("count positions along axis -2 of (…, seq_len, head_dim)", "在 (…, seq_len, head_dim) 中，沿第 -2 轴计位置"),
         hides=Message(
-            "correct for a matrix (seq_len, head_dim), whose first axis is the positions",
+            "the output is correct for a matrix (seq_len, head_dim), whose first axis is the positions",
             "对矩阵 (seq_len, head_dim) 是对的，它的第一轴就是位置",
         ),
         pattern=r"shape\[0\]|size\(0\)|len\(",

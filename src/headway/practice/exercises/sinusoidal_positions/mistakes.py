@@ -112,7 +112,9 @@ MISTAKES = (
     Mistake(
         "exponent_of_next_pair",
         {"exponents": lambda width: 2 * (pairs(width) + columns(width) % 2) / width},
-        Message("the cosine of pair i has the frequency of pair i + 1", "第 i 对的余弦用了第 i + 1 对的频率"),
+        Message(
+            "the cosine of pair i has the frequency of pair i + 1 instead of pair i", "第 i 对的余弦用了第 i + 1 对的频率，而应用第 i 对的"
+        ),
         Message(
             "use the exponent 2i/d for the cosine in column 2i+1, the same as for the sine in column 2i",
             "第 2i+1 列余弦的指数用 2i/d，与第 2i 列正弦相同",
@@ -263,7 +265,7 @@ MISTAKES = (
     Mistake(
         "last_column_missing",
         {"finish": lambda table: numpy.where(numpy.arange(table.shape[1]) < table.shape[1] - 1, table, 0)},
-        Message("the last column stays 0", "最后一列仍为 0"),
+        Message("the last column is never filled: it stays 0", "最后一列没有填入：仍为 0"),
         Message(
             "fill the last column: an even width has as many cosines as sines, an odd width ends with a sine",
             "填上最后一列：偶数宽度时正弦与余弦一样多，奇数宽度时最后一列是正弦",
@@ -299,7 +301,7 @@ MISTAKES = (
             "x 为 (batch, seq_len, hidden_size) 时，把 table[: x.shape[1]] 加到每个序列上；若 x 是 (seq_len, batch, hidden_size)，请在文档字符串中写明",
         ),
         hides=Message(
-            "no error when the batch size equals the sequence length; correct for (seq_len, 1, hidden_size)",
+            "no error is raised when the batch size equals the sequence length; correct for (seq_len, 1, hidden_size)",
             "批大小等于序列长度时不会报错；对 (seq_len, 1, hidden_size) 是对的",
         ),
         pattern=r"size\(0\)|shape\[0\]|len\(x\)",
