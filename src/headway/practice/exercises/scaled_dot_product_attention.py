@@ -88,14 +88,12 @@ RECOVERIES = (
         sizes=sizes,
         right=right_scale,
         right_name="1/√head_dim",
-        says=Message(
-            "the scale is {value}{names}; expected {right} = {right_name}", "缩放系数是 {value}{names}；应为 {right} = {right_name}"
-        ),
+        says=Message("the scale is {value}{names}; expected {right} = {right_name}", "缩放是 {value}{names}；应为 {right} = {right_name}"),
         fix=Message(
             "multiply query @ keyᵀ by 1/√head_dim, with head_dim the width of one query vector",
             "把 query @ keyᵀ 乘以 1/√head_dim，head_dim 是单个查询向量的宽度",
         ),
-        hides=Message("a wrong scale is not visible when softmax is nearly one-hot", "当 softmax 几乎是 one-hot 时，错误的缩放看不出来"),
+        hides=Message("a nearly one-hot softmax hides a wrong scale", "softmax 接近 one-hot 时，错误的缩放看不出来"),
         pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     ),
     Recovery(
@@ -107,10 +105,10 @@ RECOVERIES = (
         right=lambda inputs: -1e9,
         right_name="-inf",
         says=Message(
-            "masked scores are set to {value}{names}, which is not low enough: masked keys keep some weight",
-            "被遮住的分数设成了 {value}{names}，不够低：被遮住的键仍保留一部分权重",
+            "masked keys get the score {value}{names}, which is not low enough: they keep some weight",
+            "被遮住的键得到的分数是 {value}{names}，不够低：它们仍保留一部分权重",
         ),
-        fix=Message("set masked scores to -inf or -1e9", "被遮住的分数应设为 -inf 或 -1e9"),
+        fix=Message("use -inf or -1e9", "改用 -inf 或 -1e9"),
         hides=Message("the mistake is visible only with a mask", "只有用到掩码时才看得出来"),
         pattern=r"masked_fill|where|mask",
     ),
