@@ -150,7 +150,7 @@ NOTES = (
     ("linear", in_out, "the weight has shape (in, out)"),
     ("layer_norm", own_eps, "its eps is 1e-12"),
     ("rms_norm", eps_outside, "adds eps outside the square root"),
-    ("feed_forward", activated_by_silu, "the activation is SiLU"),
+    ("feed_forward", activated_by_silu, "its activation is SiLU"),
     ("linear_regression", factor_two, "the factor 2"),
     ("relu", rounded, "it rounds its answer to 3 decimals"),
 )

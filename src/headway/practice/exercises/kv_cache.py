@@ -48,9 +48,13 @@ def definition(
         if its_keys is None:
             continue
         length = sum(key.shape[-2] for key in its_keys)
+        # values may be wider than keys, so each of the two buffers is made with a shape of its own
         shapes = [(*chunks[0].shape[:-2], length, chunks[0].shape[-1]) for chunks in (its_keys, its_values)]
-        cache = KVCache(*(KVCache.empty(shape, its_keys[0]).keys for shape in shapes))
-        held += [tuple(each.copy() for each in cache.append(key, value)) for key, value in zip(its_keys, its_values, strict=True)]
+        key_buffer, value_buffer = (KVCache.empty(shape, its_keys[0]).keys for shape in shapes)
+        cache = KVCache(key_buffer, value_buffer)
+        for key, value in zip(its_keys, its_values, strict=True):
+            filled: tuple[Any, Any] = cache.append(key, value)
+            held.append(tuple(each.copy() for each in filled))  # append returns views of the buffers
     return tuple(held)
 
 

@@ -76,10 +76,10 @@ def transposed(*names: str) -> Any:
 
 
 ACTIVATIONS = (
-    (Message("the activation is ReLU", "激活函数是 ReLU"), relu),
-    (Message("the activation is GELU, the exact form", "激活函数是 GELU（精确形式）"), gelu),
-    (Message("the activation is GELU, the tanh form", "激活函数是 GELU（tanh 形式）"), gelu_tanh),
-    (Message("the activation is SiLU", "激活函数是 SiLU"), silu),
+    (Message("its activation is ReLU", "激活函数是 ReLU"), relu),
+    (Message("its activation is GELU in the exact form", "激活函数是 GELU（精确形式）"), gelu),
+    (Message("its activation is GELU in the tanh form", "激活函数是 GELU（tanh 形式）"), gelu_tanh),
+    (Message("its activation is SiLU", "激活函数是 SiLU"), silu),
 )
 
 EXERCISE = Exercise(
@@ -189,7 +189,7 @@ EXERCISE = Exercise(
                 role="up_weight",
             ),
             Convention(
-                Message("the layers are dicts of w (in, out) and b", "各层是字典：w (in, out) 与 b"),
+                Message("takes layers as dicts of w (in, out) and b", "每一层是字典：w (in, out) 与 b"),
                 _layers,
                 role="up_weight",
                 named=r"^(?!held_).*(fc|layer|params)",

@@ -120,17 +120,17 @@ SAYS_NO_SILU = r"^(?!.*swi)(?!gated_feed_forward$)"
 ACTIVATIONS = (
     Convention(),
     Convention(
-        Message("the activation is GELU, the exact form (GEGLU)", "激活函数是 GELU（精确形式，GEGLU）"),
+        Message("its activation is GELU in the exact form (GEGLU)", "激活函数是 GELU（精确形式，GEGLU）"),
         called=SAYS_NO_SILU,
         steps={"activation": gelu},
     ),
     Convention(
-        Message("the activation is GELU, the tanh form (GEGLU)", "激活函数是 GELU（tanh 形式，GEGLU）"),
+        Message("its activation is GELU in the tanh form (GEGLU)", "激活函数是 GELU（tanh 形式，GEGLU）"),
         called=SAYS_NO_SILU,
         steps={"activation": gelu_tanh},
     ),
     Convention(
-        Message("the activation is ReLU (ReGLU), as the function's name says", "激活函数是 ReLU（ReGLU），与函数名相符"),
+        Message("its activation is ReLU (ReGLU), as the function's name says", "激活函数是 ReLU（ReGLU），与函数名相符"),
         called=r"re_?glu",
         steps={"activation": relu},
     ),

@@ -33,7 +33,7 @@ MISTAKES = (
         "exponent_doubled_twice",
         {"frequencies": powers(lambda width: 2 * exponents(width))},
         Message(
-            "the exponent is doubled twice: arange(0, d, 2) is 2i already, or it is divided by d/2",
+            "the exponent is doubled once too often: arange(0, d, 2) is 2i already, or it is divided by d/2",
             "指数多乘了一次 2：arange(0, d, 2) 已经是 2i，或者除以了 d/2",
         ),
         Message("use arange(0, d, 2) / d", "使用 arange(0, d, 2) / d"),
@@ -318,7 +318,7 @@ MISTAKES = (
         "key_from_query",
         {"both": lambda rotated, query, key: (rotated(query), rotated(query))},
         Message("computes the rotated key from the query", "旋转后的 key 是由 query 算出来的"),
-        Message("compute it from the key", "应由 key 计算"),
+        Message("compute the rotated key from the key", "旋转后的 key 应由 key 计算"),
         pattern=r"k\w* *=",
     ),
     Mistake(

@@ -102,7 +102,7 @@ MISTAKES = (
         "exponent_doubled_twice",
         {"exponents": lambda width: 4 * pairs(width) / width},
         Message(
-            "the exponent is doubled twice: for i = 0, 2, 4, … it is 2i/d; expected i/d",
+            "the exponent is doubled once too often: for i = 0, 2, 4, … it is 2i/d; expected i/d",
             "指数多乘了一次 2：i 取 0、2、4……时用了 2i/d，应为 i/d",
         ),
         Message("count pairs and use 2i/d, or step by 2 and use i/d", "要么按对计数用 2i/d，要么步长为 2 用 i/d"),
@@ -301,7 +301,7 @@ MISTAKES = (
             "x 为 (batch, seq_len, hidden_size) 时，把 table[: x.shape[1]] 加到每个序列上；若 x 是 (seq_len, batch, hidden_size)，请在文档字符串中写明",
         ),
         hides=Message(
-            "no error is raised when the batch size equals the sequence length; correct for (seq_len, 1, hidden_size)",
+            "no error is raised when the batch size equals the sequence length; for (seq_len, 1, hidden_size) the output is correct",
             "批大小等于序列长度时不会报错；对 (seq_len, 1, hidden_size) 是对的",
         ),
         pattern=r"size\(0\)|shape\[0\]|len\(x\)",
