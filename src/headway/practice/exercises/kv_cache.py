@@ -48,7 +48,7 @@ def definition(
         if its_keys is None:
             continue
         length = sum(key.shape[-2] for key in its_keys)
-        # values may be wider than keys, so each of the two buffers is made with a shape of its own
+        # values may have another width than keys, so the two buffers have different shapes
         shapes = [(*chunks[0].shape[:-2], length, chunks[0].shape[-1]) for chunks in (its_keys, its_values)]
         key_buffer, value_buffer = (KVCache.empty(shape, its_keys[0]).keys for shape in shapes)
         cache = KVCache(key_buffer, value_buffer)

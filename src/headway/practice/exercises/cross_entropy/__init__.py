@@ -24,8 +24,8 @@ def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None) ->
 
 BATCH = Message("a batch of sequences (batch, seq, vocab)", "一批序列 (batch, seq, vocab)")
 OTHERWISE = Message(
-    "for (batch, seq, vocab) it does not compute the mean over all tokens: flatten to (batch · seq, vocab) first",
-    "对 (batch, seq, vocab) 计算的不是全部词元的平均：请先展平成 (batch · seq, vocab)",
+    "for (batch, seq, vocab) logits the loss is not the mean over all tokens: flatten to (batch · seq, vocab) first",
+    "logits 为 (batch, seq, vocab) 时，损失不是全部词元的平均：请先展平成 (batch · seq, vocab)",
 )
 SINGLE = Message("a single row", "单独一行")
 
@@ -142,7 +142,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message("returns more than the loss; only its first value was checked", "返回的不止损失；只检查了第一个值"),
+                Message("returns several values; the first was checked", "返回多个值；检查的是第一个"),
                 decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
             ),
         ),

@@ -116,8 +116,8 @@ MISTAKES = (
         "only_last_token_given",
         {"window": lambda ids, context_size, prompt: ids[-1:]},
         Message(
-            "passes only the last token to the model: without a cache the text before it is lost",
-            "只把最后一个词元传给模型：没有缓存时丢掉了前文",
+            "passes only the last token to the model: without a cache it has no access to the text before",
+            "只把最后一个词元传给模型：没有缓存时模型看不到前文",
         ),
         Message("pass the whole text, ids[-context_size:]", "传入全文 ids[-context_size:]"),
         pattern=r"-1",
@@ -126,8 +126,8 @@ MISTAKES = (
         "cache_not_passed",
         {"window": lambda ids, context_size, prompt: ids[-context_size:] if len(ids) == len(prompt) else ids[-1:]},
         Message(
-            "after the prompt, passes only the newest token to the model and no cache: the text before it is lost",
-            "处理完提示之后，每次只传入最新的词元，却没有传入缓存：丢掉了前文",
+            "after the prompt, passes only the newest token to the model and no cache: it has no access to the text before",
+            "处理完提示之后，每次只传入最新的词元，却没有传入缓存：模型看不到前文",
         ),
         Message(
             "pass the cache that the model returned: logits, cache = model(token, cache)",
@@ -188,7 +188,7 @@ MISTAKES = (
     Mistake(
         "last_token_overwritten",
         {"append": lambda ids, token, context_size: [*ids[:-1], token]},
-        Message("replaces the last token by the new one", "新词元覆盖了最后一个词元"),
+        Message("replaces the last token with the new one", "新词元覆盖了最后一个词元"),
         Message("append the new token at the end", "把新词元追加在末尾"),
         pattern=r"\[-1\] *=",
     ),
