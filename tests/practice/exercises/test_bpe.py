@@ -1,4 +1,4 @@
-"""The exercises of byte pairs against tokenizers of others, several mistakes at once, and names."""
+"""The byte-pair exercises against reference tokenizers, two mistakes at once, and names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_training_gives_the_merges_of_a_reference(data_dir):
 
 
 @pytest.mark.parametrize("text", ["the other theory", "they gathered thousands", "né thé 🙂 the then", " theothere "])
-def test_encoding_and_decoding_are_those_of_another_library(text):
+def test_encoding_and_decoding_match_hugging_face_tokenizers(text):
     merges = TRAIN.definition(TEXT, 12)
     letters = {byte: character for character, byte in byte_characters().items()}
 
@@ -67,24 +67,24 @@ def test_merges_are_read_in_every_form(answer):
     assert read_merges(as_numbers(({0: b"a"}, answer))) == ((b"a", b"b"), (b"ab", b"c"))
 
 
-def test_two_mistakes_together_are_both_named():
+def test_two_mistakes_at_once_are_both_named():
     def decode(ids, vocab):
         return "".join(vocab[i].decode("utf-8", errors="replace") for i in dict.fromkeys(ids))
 
     assert judged(decode, DECODE).causes[0].name == "each_token_read_alone + repetitions_lost"
 
 
-def test_how_ties_are_broken_is_said():
-    def train_bpe_of_mine(text, num_merges):
+def test_the_order_of_equally_frequent_pairs_is_reported():
+    def train_my_bpe(text, num_merges):
         return TRAIN.answer({"text": text, "num_merges": num_merges}, conventions=(TRAIN.conventions[2][1],))
 
-    verdict = judged(train_bpe_of_mine, TRAIN)
+    verdict = judged(train_my_bpe, TRAIN)
     assert verdict.is_correct
-    assert any("met first" in note.en for note in verdict.notes)
+    assert any("the first encountered" in note.en for note in verdict.notes)
 
 
 @pytest.mark.slow
-def test_a_function_that_loops_forever_in_the_wrong_way_of_being_called_is_judged_all_the_same():
+def test_a_function_that_loops_forever_under_a_wrong_convention_is_diagnosed():
     def encode(text, vocab):
         data, ids, i = text.encode("utf-8"), [], 0
         while i < len(data):
@@ -95,9 +95,9 @@ def test_a_function_that_loops_forever_in_the_wrong_way_of_being_called_is_judge
                     break
         return ids
 
-    begun = time.process_time()
+    start = time.process_time()
     assert judged(encode, ENCODE).causes[0].name == "longest_token_taken"
-    assert time.process_time() - begun < 15
+    assert time.process_time() - start < 15
 
 
 NAMES = {
@@ -110,11 +110,11 @@ NAMES = {
 
 
 @pytest.mark.parametrize(("name", "called"), [(name, each) for name, text in NAMES.items() for each in text.split()])
-def test_what_people_call_them(name, called):
+def test_common_names_are_recognized(name, called):
     fitting = [each for each in NAMES if re.search(exercise(each).called, called, re.IGNORECASE)]
     assert fitting == [name]
 
 
 @pytest.mark.parametrize("called", "positional_encode one_hot_encode decoder_layer encoder merge_heads decode_image encoder_layer".split())
-def test_their_neighbours_are_called_otherwise(called):
+def test_names_of_related_functions_are_not_recognized(called):
     assert not any(re.search(exercise(each).called, called, re.IGNORECASE) for each in NAMES)

@@ -1,4 +1,4 @@
-"""picoGPT's generate, which takes params and calls gpt2 of its own file; several mistakes at once; names."""
+"""picoGPT's generate, which takes params and calls gpt2 from its own file; two mistakes at once; names."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def judged(text, name="generate"):
     return diagnose(next(subject for subject in subjects_of(module, text) if subject.name == name), CHOSEN)
 
 
-def test_params_may_be_taken_in_place_of_a_model():
+def test_params_are_accepted_instead_of_a_model():
     verdict = judged(PICO)
     assert verdict.is_correct, verdict
     assert any("without the prompt" in note.en for note in verdict.notes)
@@ -52,12 +52,12 @@ def test_params_may_be_taken_in_place_of_a_model():
         ("inputs = list(inputs)", "inputs = inputs", "changes_inputs"),
     ],
 )
-def test_mistakes_are_named_there_too(right, wrong, name):
+def test_mistakes_are_named_for_functions_that_take_params(right, wrong, name):
     verdict = judged(PICO.replace(right, wrong))
     assert verdict.causes[0].name == name, verdict
 
 
-def test_two_mistakes_together_are_both_named():
+def test_two_mistakes_at_once_are_both_named():
     def generate(model, prompt, max_new_tokens, context_size):
         ids = list(prompt)
         for _ in range(max_new_tokens + 1):
@@ -72,12 +72,12 @@ def test_two_mistakes_together_are_both_named():
     "name",
     "generate generate_text_simple greedy_decode generate_text greedy_search greedy_generate generate_with_key_value_cache TextGenerator".split(),
 )
-def test_what_people_call_it(name):
+def test_common_names_are_recognized(name):
     assert re.search(CHOSEN.called, name, re.IGNORECASE)
 
 
 @pytest.mark.parametrize("name", "generate_mask generate_batch DataGenerator generate_positions create_key_generator Generator".split())
-def test_its_neighbours_are_called_otherwise(name):
+def test_names_of_related_functions_are_not_recognized(name):
     assert not re.search(CHOSEN.called, name, re.IGNORECASE)
 
 
@@ -93,13 +93,13 @@ def generate_text_simple_cached(model, idx, max_new_tokens, context_size=None):
 """
 
 
-def test_a_cache_is_accepted_and_said():
+def test_a_cache_is_accepted_and_reported():
     verdict = judged("import numpy as np\n" + CACHED.format(given="next_idx"), "generate_text_simple_cached")
     assert verdict.is_correct, verdict
     assert any("key-value cache" in note.en for note in verdict.notes)
 
 
-def test_what_speaks_of_a_cache_and_uses_none_is_asked_for_long_texts_too():
+def test_a_function_that_mentions_a_cache_but_uses_none_is_checked_on_long_texts():
     text = """
 def generate(model, prompt, max_new_tokens, context_size):
     ids = list(prompt)  # no kv cache yet
@@ -110,6 +110,6 @@ def generate(model, prompt, max_new_tokens, context_size):
     assert [cause.name for cause in judged(text).causes] == ["context_not_cropped"]
 
 
-def test_the_whole_text_beside_a_cache_is_a_mistake():
+def test_the_whole_text_together_with_a_cache_is_a_mistake():
     verdict = judged("import numpy as np\n" + CACHED.format(given="idx"), "generate_text_simple_cached")
     assert [cause.name for cause in verdict.causes] == ["whole_text_beside_cache"]

@@ -1,4 +1,4 @@
-"""Names by which sinusoidal positions are known, mistakes made together, and the numbers read off."""
+"""Names of sinusoidal positions, two mistakes at once, and measured numbers."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ def judged(function):
 @pytest.mark.parametrize(
     "name", "sinusoidal_positions pos_encoding positional_encoding PositionalEncoding get_positional_encoding getPositionEncoding".split()
 )
-def test_what_people_call_it(name):
+def test_common_names_are_recognized(name):
     assert re.search(CHOSEN.called, name, re.IGNORECASE)
 
 
 @pytest.mark.parametrize(
     "name", "relative_position_embedding learned_positional_embedding rotary_position_embedding RotaryEmbedding perplexity".split()
 )
-def test_its_neighbours_are_called_otherwise(name):
+def test_names_of_related_functions_are_not_recognized(name):
     assert not re.search(CHOSEN.called, name, re.IGNORECASE)
 
 
-def test_two_mistakes_together_are_both_named():
+def test_two_mistakes_at_once_are_both_named():
     def pos_encoding(seq_len, d_model):
         angle = np.arange(seq_len)[:, None] / 10000 ** (np.arange(0, d_model, 2) / 2 / d_model)
         return np.concatenate([np.sin(angle), np.cos(angle)], axis=-1)
@@ -40,17 +40,17 @@ def test_two_mistakes_together_are_both_named():
     assert judged(pos_encoding).causes[0].name == "sines_then_cosines + exponent_not_doubled"
 
 
-def test_a_base_and_an_offset_are_read_together():
+def test_a_wrong_base_and_offset_are_measured_together():
     def pos_encoding(seq_len, d_model):
         angle = np.arange(1, seq_len + 1)[:, None] / 1000 ** (2 * (np.arange(d_model) // 2) / d_model)
         return np.where(np.arange(d_model) % 2 == 0, np.sin(angle), np.cos(angle))
 
     cause = judged(pos_encoding).causes[0]
     assert cause.name == "base + offset"
-    assert "your base is 1000; it must be 10000" in cause.says.en
+    assert "the base is 1000; expected 10000" in cause.says.en
 
 
-def test_a_refused_odd_width_is_said_and_not_held_against_it():
+def test_a_refused_odd_width_is_noted_and_is_no_mistake():
     def pos_encoding(seq_len, d_model):
         pe = np.zeros((seq_len, d_model))
         angle = np.arange(seq_len)[:, None] / 10000 ** (np.arange(0, d_model, 2) / d_model)
@@ -62,7 +62,7 @@ def test_a_refused_odd_width_is_said_and_not_held_against_it():
     assert any("odd" in note.en for note in verdict.notes)
 
 
-def test_what_is_unlike_anything_known_is_shown():
+def test_an_unknown_error_is_shown_as_a_difference():
     def pos_encoding(seq_len, d_model):
         return np.tile(np.linspace(0, 1, d_model), (seq_len, 1))
 

@@ -1,4 +1,4 @@
-"""A class called Block may be a GPT's, which is causal, or an encoder's, which is not."""
+"""Classes called Block: a GPT block is causal, an encoder block is not."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ class {name}(nn.Module):
 """
 
 
-def judged(name, remark="", beside=""):
-    text = BLOCK.format(name=name, remark=remark) + beside
+def judged(name, remark="", rest=""):
+    text = BLOCK.format(name=name, remark=remark) + rest
     module = ModuleType("mine")
     exec(compile(text, "mine.py", "exec"), module.__dict__)
     (verdict,) = verdicts(list(assigned(module, text)))
     return verdict
 
 
-def test_a_block_that_speaks_of_no_mask_may_be_an_encoders_and_is_told_so():
+def test_a_block_without_a_mask_is_accepted_as_an_encoder_block_with_a_note():
     verdict = judged("Block")
     assert verdict.is_correct, verdict
-    assert "right for an encoder's block" in str(verdict)
+    assert "correct for an encoder block" in str(verdict)
 
 
 @pytest.mark.parametrize(
     ("name", "remark"), [("GPTBlock", ""), ("Block", "  # causal self-attention"), ("Block", "  # the mask comes later")]
 )
-def test_a_block_that_speaks_of_a_mask_or_of_a_gpt_must_be_causal(name, remark):
+def test_a_block_that_mentions_a_mask_or_a_gpt_must_be_causal(name, remark):
     assert [cause.name for cause in judged(name, remark).causes] == ["not_causal"]
 
 
-def test_a_block_beside_a_language_model_must_be_causal():
-    beside = "\nclass BigramLanguageModel(nn.Module):\n    pass\n"
-    assert [cause.name for cause in judged("Block", beside=beside).causes] == ["not_causal"]
+def test_a_block_in_a_file_with_a_language_model_must_be_causal():
+    rest = "\nclass BigramLanguageModel(nn.Module):\n    pass\n"
+    assert [cause.name for cause in judged("Block", rest=rest).causes] == ["not_causal"]

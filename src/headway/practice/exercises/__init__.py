@@ -1,4 +1,4 @@
-"""The exercises, one file or folder each: what is asked, what it is probed with, what people get wrong."""
+"""The exercises, one file or folder each: the definition, the probes, and the common mistakes."""
 
 from importlib import import_module
 
@@ -50,14 +50,14 @@ NAMES = (
     "adam_step",
     "adam",
 )
-"""In the order in which they build on each other; each is a file or a folder here, which defines EXERCISE."""
+"""The names of the exercises, in the order in which they build on each other; each is a file or folder here with EXERCISE."""
 
 
 def exercise(name: str) -> Exercise:
-    """One exercise by its name."""
+    """Return one exercise by its name."""
     return import_module(f"headway.practice.exercises.{name}").EXERCISE
 
 
 def exercises() -> list[Exercise]:
-    """All of them, in order."""
+    """Return all exercises, in order."""
     return [exercise(name) for name in NAMES]

@@ -8,8 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
-from headway.practice.exercises.gradient_descent import coupled, twice
-from headway.practice.exercises.gradient_descent import square as sum_of_squares
+from headway.practice.exercises.gradient_descent import coupled_gradient, gradient_of_squares, sum_of_squares
 from headway.practice.message import Message
 from headway.practice.recipes import adam as step
 from headway.practice.recipes.adam import BETA1, BETA1_NAMES, BETA2, BETA2_NAMES, EPS, EPS_HAT, EPS_HAT_WORDS, EPS_NAMES, RATE, STEP, update
@@ -27,7 +26,7 @@ def recipe(
     eps: float = EPS,
     function: Any = None,
 ) -> Any:
-    """The definition in the steps of headway.practice.recipes.adam, and: num, look, begin_step."""
+    """The definition in the steps of recipes.adam, and: num, look, moments."""
     point = numpy.asarray(start, numpy.float64)
     moments = zeros = (0 * point, 0 * point)
     for count in range(1, steps.num(num_steps) + 1):
@@ -47,7 +46,7 @@ def definition(
     eps: float = EPS,
     function: Any = None,
 ) -> Any:
-    """headway.functions' step, so many times."""
+    """Take num_steps of headway.functions' Adam steps."""
     point, moments = start, None
     for count in range(1, num_steps + 1):
         point, mean, square = functions.adam_step(
@@ -64,30 +63,30 @@ STEPS = {
     "moments": lambda moments, zeros: moments,
 }
 
-INSIDE = Message("a single step does not show it", "只走一步时看不出来")
+INSIDE = Message("the mistake is not visible with a single step", "只走一步时看不出来")
 
 MISTAKES = (
     *step.MISTAKES,
     Mistake(
         "moments_begun_anew",
         {"moments": lambda moments, zeros: zeros},
-        Message("the moments are set to zero in every step", "每一步都把两个矩清零了"),
-        Message("begin them at zero once, before the loop", "只在循环之前清零一次"),
+        Message("sets the moments to zero in every step", "每一步都把两个矩清零了"),
+        Message("set them to zero once, before the loop", "只在循环之前清零一次"),
         INSIDE,
         r"zeros|= *0",
     ),
     Mistake(
         "gradient_of_the_start",
         {"look": lambda gradient, point, start: gradient(start)},
-        Message("the gradient is always that at the start", "梯度始终取自起点"),
-        Message("compute the gradient inside the loop, at the point of the moment", "在循环内、对当前点重新计算梯度"),
+        Message("always uses the gradient at the start", "始终使用起点处的梯度"),
+        Message("compute the gradient inside the loop, at the current point", "在循环内、对当前点重新计算梯度"),
         INSIDE,
         r"grad",
     ),
     Mistake(
         "one_step_too_few",
         {"num": lambda num_steps: num_steps - 1},
-        Message("it takes one step less than asked", "比要求的少走了一步"),
+        Message("takes one step less than num_steps", "比 num_steps 少走了一步"),
         Message("use range(1, num_steps + 1)", "使用 range(1, num_steps + 1)"),
         None,
         r"range",
@@ -95,7 +94,7 @@ MISTAKES = (
     Mistake(
         "one_step_too_many",
         {"num": lambda num_steps: num_steps + 1},
-        Message("it takes one step more than asked", "比要求的多走了一步"),
+        Message("takes one step more than num_steps", "比 num_steps 多走了一步"),
         Message("use range(1, num_steps + 1)", "使用 range(1, num_steps + 1)"),
         None,
         r"range",
@@ -103,8 +102,8 @@ MISTAKES = (
     Mistake(
         "returned_inside_the_loop",
         {"num": lambda num_steps: min(num_steps, 1)},
-        Message("it takes one step alone: the return stands inside the loop", "只走了一步：return 写在了循环里面"),
-        Message("return behind the loop", "把 return 移到循环之后"),
+        Message("takes only one step: the return is inside the loop", "只走了一步：return 写在了循环里面"),
+        Message("return after the loop", "把 return 移到循环之后"),
         INSIDE,
         r"return",
     ),
@@ -115,32 +114,32 @@ QUIET = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
-    """One step and several, of a number, a vector; with the betas and eps given."""
+    """One step and several, of a number and a vector; with given betas and eps."""
     vector, number = numpy.array([1.0371934, -2.1184621, 0.5128873]), numpy.array(3.1415927)
 
-    def walk(start: Any, num_steps: int, rate: float, **more: Any) -> Inputs:
-        return {"start": start, "num_steps": num_steps, "gradient": coupled, "learning_rate": rate} | more
+    def run(start: Any, num_steps: int, rate: float, **more: Any) -> Inputs:
+        return {"start": start, "num_steps": num_steps, "gradient": coupled_gradient, "learning_rate": rate} | more
 
     given = {"beta1": 0.8, "beta2": 0.95, "eps": 1e-3}
     return (
-        Probe("one step", walk(vector, 1, 0.1), POINTS),
-        Probe("two steps", walk(vector, 2, 0.2), POINTS),
-        Probe("seven steps", walk(vector, 7, 0.3), POINTS),
+        Probe("one step", run(vector, 1, 0.1), POINTS),
+        Probe("two steps", run(vector, 2, 0.2), POINTS),
+        Probe("seven steps", run(vector, 7, 0.3), POINTS),
         Probe(
-            "without a slope",
-            walk(numpy.array([0.5, 1.0]), 2, 0.1) | {"gradient": lambda x: [0.0 for _ in x] if isinstance(x, list) else 0 * x},
+            "zero gradient",
+            run(numpy.array([0.5, 1.0]), 2, 0.1) | {"gradient": lambda x: [0.0 for _ in x] if isinstance(x, list) else 0 * x},
             POINTS,
         ),
         Probe(
-            "a gentle slope",
-            walk(numpy.array([0.5, 1.0]), 3, 0.1)
+            "tiny gradient",
+            run(numpy.array([0.5, 1.0]), 3, 0.1)
             | {"gradient": lambda x: [1e-8 * (each + 3) for each in x] if isinstance(x, list) else 1e-8 * (x + 3)},
             POINTS,
         ),
-        Probe("one step of a number", walk(number, 1, 0.1), QUIET),
-        Probe("five steps of a number", walk(number, 5, 0.3), QUIET),
-        Probe("betas and eps given", walk(vector, 4, 0.2, **given), POINTS),
-        Probe("betas and eps given, a number", walk(number, 4, 0.2, **given), QUIET),
+        Probe("one step of a number", run(number, 1, 0.1), QUIET),
+        Probe("five steps of a number", run(number, 5, 0.3), QUIET),
+        Probe("betas and eps given", run(vector, 4, 0.2, **given), POINTS),
+        Probe("betas and eps given, a number", run(number, 4, 0.2, **given), QUIET),
     )
 
 
@@ -155,7 +154,7 @@ EXERCISE = Exercise(
         Role(
             "gradient",
             ("grad", "grad_f", "df", "gradient_fn", "grad_fn", "f_prime", "gradient_function", "grad_func", "g"),
-            neutral=lambda inputs: twice,
+            neutral=lambda inputs: gradient_of_squares,
         ),
         Role("start", START_NAMES),
         Role("learning_rate", RATE_NAMES, neutral=RATE),
@@ -170,11 +169,11 @@ EXERCISE = Exercise(
     conventions=((Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)), tuple(RETURNS)),
     equation="mean, square and point as in adam_step, for t = 1, 2, …",
     hints=(
-        Message("Begin both moments at zero, before the loop.", "两个矩在循环之前置零。"),
+        Message("Set both moments to zero before the loop.", "两个矩在循环之前置零。"),
         Message("Count the steps from 1.", "步数从 1 开始计。"),
         Message(
-            "for t in range(1, num_steps + 1): update the moments, correct copies of them, step",
-            "for t in range(1, num_steps + 1)：更新两个矩，修正副本，走一步",
+            "for t in range(1, num_steps + 1): update the moments, correct copies of them, update the point",
+            "for t in range(1, num_steps + 1)：更新两个矩，修正它们的副本，更新点",
         ),
     ),
     related=("adam_step",),

@@ -40,7 +40,7 @@ def recipe(
     eps: float = EPS,
     betas: tuple[float, float] | None = None,
 ) -> Any:
-    """The definition in the steps of headway.practice.recipes.adam, and: answer."""
+    """The definition in the steps of recipes.adam, and: answer."""
     return steps.answer(*update(steps, point, gradient, (mean, square), step, learning_rate, betas or (beta1, beta2), eps))
 
 
@@ -56,7 +56,7 @@ def definition(
     eps: float = EPS,
     betas: tuple[float, float] | None = None,
 ) -> Any:
-    """headway.functions takes the moments as a pair."""
+    """Call headway.functions' adam_step with the moments as a pair."""
     return functions.adam_step(
         point, gradient, (mean, square), step=step, learning_rate=learning_rate, betas=betas or (beta1, beta2), eps=eps
     )
@@ -69,8 +69,8 @@ def _point_of(answer: Any) -> Any:
     return answer[0] if isinstance(answer, tuple) else answer
 
 
-def _asked(ask: Any, gradient: float, rate: float = 0.1, **more: Any) -> float | None:
-    """How far a first step goes for one gradient."""
+def _first_change(ask: Any, gradient: float, rate: float = 0.1, **more: Any) -> float | None:
+    """Return the change of the point in the first step for one gradient."""
     zeros = numpy.zeros(1)
     inputs = {"point": zeros, "gradient": numpy.array([gradient]), "mean": zeros, "square": zeros, "step": 1, "learning_rate": rate}
     point = _point_of(ask(inputs | more))
@@ -78,10 +78,10 @@ def _asked(ask: Any, gradient: float, rate: float = 0.1, **more: Any) -> float |
 
 
 def _rate(ask: Any) -> list[tuple[Inputs, float]]:
-    """The first step is as long as the learning rate, whatever the gradient."""
+    """Measure the factor on the learning rate: the first step has its length for any gradient."""
     measured = []
     for rate in (0.07, 0.03):
-        far, farther = _asked(ask, 10.0, rate), _asked(ask, 1000.0, rate)
+        far, farther = _first_change(ask, 10.0, rate), _first_change(ask, 1000.0, rate)
         if (
             far is None
             or farther is None
@@ -94,10 +94,10 @@ def _rate(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 def _eps(ask: Any) -> list[tuple[Inputs, float]]:
-    """The first step for a tiny gradient g is rate · g / (g + eps)."""
+    """Measure eps: the first step for a tiny gradient g is rate · g / (g + eps)."""
     measured = []
     for given in ({"eps": 0.5}, {"eps": 0.02}):
-        steps = [_asked(ask, size, **given) for size in (0.3, 0.05)]
+        steps = [_first_change(ask, size, **given) for size in (0.3, 0.05)]
         if any(step is None or not step for step in steps):
             return []
         found = [size * (-0.1 / float(step or 1) - 1) for size, step in zip((0.3, 0.05), steps, strict=True)]
@@ -108,7 +108,7 @@ def _eps(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 def _beta(which: int) -> Any:
-    """What a moment keeps: read off the moment that comes back."""
+    """Return a function that measures the decay of a moment on the returned moment."""
 
     def measure(ask: Any) -> list[tuple[Inputs, float]]:
         measured = []
@@ -157,7 +157,7 @@ def _beta_recovery(which: int, says: Message) -> Recovery:
         right=lambda inputs: inputs[name],
         right_name=name,
         says=says,
-        fix=Message("use the betas that are given", "使用给定的 beta"),
+        fix=Message("use the given betas", "使用给定的 beta"),
         pattern=rf"{name}|b{which}|0\.9",
     )
 
@@ -172,7 +172,7 @@ RECOVERIES = (
         right=lambda inputs: 1.0,
         right_name="1",
         says=Message(
-            "the first step is {value}{names} times the learning rate long; it must be {right}",
+            "the first step is {value}{names} times the learning rate; expected {right}",
             "第一步的长度是学习率的 {value}{names} 倍；应为 {right} 倍",
         ),
         fix=USE,
@@ -187,8 +187,8 @@ RECOVERIES = (
         right=lambda inputs: float(inputs["eps"]),
         right_name="eps",
         says=Message(
-            "the number beside your root is {value}{names}; it must be {right} = {right_name}",
-            "加在根号旁边的数是 {value}{names}；应为 {right} = {right_name}",
+            "the eps added to the square root is {value}{names}; expected {right} = {right_name}",
+            "加在平方根上的 eps 是 {value}{names}；应为 {right} = {right_name}",
         ),
         fix=USE,
         pattern=r"eps|1e-",
@@ -196,15 +196,15 @@ RECOVERIES = (
     _beta_recovery(
         1,
         Message(
-            "your mean keeps {value}{names} of what it was; it must keep {right} = {right_name}",
-            "一阶矩保留了 {value}{names} 的旧值；应保留 {right} = {right_name}",
+            "the decay of the mean is {value}{names}; expected {right} = {right_name}",
+            "一阶矩的衰减系数是 {value}{names}；应为 {right} = {right_name}",
         ),
     ),
     _beta_recovery(
         2,
         Message(
-            "your square keeps {value}{names} of what it was; it must keep {right} = {right_name}",
-            "二阶矩保留了 {value}{names} 的旧值；应保留 {right} = {right_name}",
+            "the decay of the square is {value}{names}; expected {right} = {right_name}",
+            "二阶矩的衰减系数是 {value}{names}；应为 {right} = {right_name}",
         ),
     ),
 )
@@ -214,7 +214,7 @@ QUIET = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
-    """The first step and later ones, gradients large, tiny and zero; with all the numbers given, and with none."""
+    """The first step and later ones; large, tiny and zero gradients; all options given, and none."""
     random = numpy.random.default_rng(16)
 
     def numbers(shape: tuple[int, ...], size: float = 1.0) -> Any:
@@ -253,7 +253,7 @@ def probes() -> tuple[Probe, ...]:
 
 
 def _pair(inputs: Inputs) -> Inputs:
-    """Both betas in one argument."""
+    """Return the inputs with both betas in one argument."""
     if "beta1" not in inputs:
         return inputs
     return {name: value for name, value in inputs.items() if name not in ("beta1", "beta2")} | {"betas": (inputs["beta1"], inputs["beta2"])}
@@ -264,7 +264,7 @@ def _from_zero(inputs: Inputs) -> Inputs:
 
 
 def _in_order(*places: int) -> Any:
-    """A tuple in another order, or with more in it, as point, mean, square."""
+    """Return a decoding of a tuple with another order, or with more elements, to point, mean, square."""
     return lambda answer, inputs: (
         tuple(answer[place] for place in places) if isinstance(answer, tuple) and len(answer) > max(places) else answer
     )
@@ -299,31 +299,25 @@ EXERCISE = Exercise(
         (Convention(), Convention(encode=_pair, role="betas")),
         (
             Convention(),
-            Convention(
-                Message("your t counts from 0, and is raised by 1 inside", "你的 t 从 0 开始，在函数内部加 1"), _from_zero, role="step"
-            ),
+            Convention(Message("t starts at 0 and is incremented inside", "t 从 0 开始，在函数内部加 1"), _from_zero, role="step"),
         ),
         (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)),
         (
             Convention(),
             Convention(
-                Message("it returns the point alone; the moments were not checked", "它只返回点；没有检查两个矩"),
+                Message("returns only the point; the moments were not checked", "只返回点；没有检查两个矩"),
                 decode=_point_alone,
                 steps={"answer": lambda point, mean, square: point},
             ),
-            Convention(
-                Message("it returns mean, square and point in this order", "它依次返回一阶矩、二阶矩和点"), decode=_in_order(2, 0, 1)
-            ),
-            Convention(
-                Message("it returns point, mean, square, and more", "它返回点、一阶矩、二阶矩以及其他值"), decode=_in_order(0, 1, 2)
-            ),
+            Convention(Message("returns mean, square and point in this order", "依次返回一阶矩、二阶矩和点"), decode=_in_order(2, 0, 1)),
+            Convention(Message("returns point, mean, square, and more", "返回点、一阶矩、二阶矩以及其他值"), decode=_in_order(0, 1, 2)),
         ),
     ),
     recoveries=RECOVERIES,
     equation="point ← point - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
     hints=(
-        Message("Keep two running averages: of the gradient, and of its square.", "维护两个滑动平均：梯度的，以及梯度平方的。"),
-        Message("They begin at zero, so divide them by 1 - beta**t.", "它们从零开始，所以要除以 1 - beta**t。"),
+        Message("Keep two moving averages: of the gradient, and of its square.", "维护两个滑动平均：梯度的，以及梯度平方的。"),
+        Message("They start at zero, so divide them by 1 - beta**t.", "它们从零开始，所以要除以 1 - beta**t。"),
         Message(
             "point - learning_rate * mean_hat / (np.sqrt(square_hat) + eps)",
             "point - learning_rate * mean_hat / (np.sqrt(square_hat) + eps)",

@@ -1,4 +1,4 @@
-"""Decoding byte pairs: join the bytes of all tokens, then read them as UTF-8."""
+"""Decoding byte pairs: concatenate the bytes of all tokens, then decode them as UTF-8."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from headway.practice.recipes.byte_pairs import in_ids, vocabulary
 
 
 def recipe(steps: Any, ids: Any, vocab: Any, **rest: Any) -> Any:
-    """The definition in steps: tokens, read."""
+    """The definition as named steps: tokens, read."""
     return steps.read(steps.tokens([vocab[int(token_id)] for token_id in ids]))
 
 
 def definition(ids: Any, vocab: Any, **rest: Any) -> Any:
-    """What is no UTF-8 becomes U+FFFD."""
+    """Decode the bytes; invalid UTF-8 becomes U+FFFD."""
     joined = bytearray()
     for token_id in ids:
         joined += vocab[token_id]
@@ -23,7 +23,7 @@ def definition(ids: Any, vocab: Any, **rest: Any) -> Any:
 
 
 def whole(tokens: Any) -> str:
-    """All bytes together as text."""
+    """Return all bytes together as text."""
     return b"".join(tokens).decode("utf-8", errors="replace")
 
 
@@ -38,82 +38,80 @@ MISTAKES = (
         "each_token_read_alone",
         {"read": _each("replace")},
         Message(
-            "each token is read as UTF-8 by itself: a character whose bytes lie in two tokens becomes U+FFFD (�)",
-            "逐个词元按 UTF-8 解码：字节分属两个词元的字符会变成 U+FFFD（�）",
+            "decodes each token as UTF-8 separately: a character whose bytes are split between tokens becomes U+FFFD (�)",
+            "逐个词元按 UTF-8 解码：字节分属多个词元的字符会变成 U+FFFD（�）",
         ),
         Message(
-            'join the bytes first: b"".join(tokens).decode("utf-8", errors="replace")',
+            'concatenate the bytes first: b"".join(tokens).decode("utf-8", errors="replace")',
             '先拼接字节：b"".join(tokens).decode("utf-8", errors="replace")',
         ),
-        hides=Message("plain letters never lie in two tokens", "普通字母不会被拆到两个词元中"),
+        hides=Message("ASCII letters are never split between tokens", "ASCII 字母不会被拆到多个词元中"),
         pattern=r"decode",
     ),
     Mistake(
         "each_token_read_alone_and_dropped",
         {"read": _each("ignore")},
         Message(
-            "each token is read as UTF-8 by itself, and what is incomplete is dropped: characters vanish whose bytes lie in two tokens",
-            "逐个词元按 UTF-8 解码，不完整的被丢弃：字节分属两个词元的字符会消失",
+            "decodes each token as UTF-8 separately and drops incomplete bytes: characters split between tokens are lost",
+            "逐个词元按 UTF-8 解码，不完整的字节被丢弃：分属多个词元的字符会消失",
         ),
         Message(
-            'join the bytes first: b"".join(tokens).decode("utf-8", errors="replace")',
+            'concatenate the bytes first: b"".join(tokens).decode("utf-8", errors="replace")',
             '先拼接字节：b"".join(tokens).decode("utf-8", errors="replace")',
         ),
-        hides=Message("plain letters never lie in two tokens", "普通字母不会被拆到两个词元中"),
+        hides=Message("ASCII letters are never split between tokens", "ASCII 字母不会被拆到多个词元中"),
         pattern=r"decode",
     ),
     Mistake(
         "read_as_latin_1",
         {"read": lambda tokens: b"".join(tokens).decode("latin-1")},
-        Message(
-            "bytes are read as one character each (latin-1, chr): é comes out as Ã©", "每个字节当成了一个字符（latin-1、chr）：é 变成了 Ã©"
-        ),
-        Message('decode("utf-8")', '使用 decode("utf-8")'),
-        hides=Message("plain letters are the same in both", "普通字母在两者中相同"),
+        Message("decodes each byte as one character (latin-1, chr): é becomes Ã©", "每个字节当成了一个字符（latin-1、chr）：é 变成了 Ã©"),
+        Message('use decode("utf-8")', '使用 decode("utf-8")'),
+        hides=Message("ASCII letters are the same in both", "ASCII 字母在两者中相同"),
         pattern=r"latin|chr\(",
     ),
     Mistake(
         "joined_with_spaces",
         {"read": lambda tokens: b" ".join(tokens).decode("utf-8", errors="replace")},
-        Message("tokens are joined with spaces: spaces are part of the tokens already", "词元之间加了空格：空格本来就包含在词元里"),
-        Message('join with nothing: b"".join(…)', '不加任何分隔：b"".join(…)'),
+        Message("joins the tokens with spaces: the tokens already contain the spaces", "词元之间加了空格：空格本来就包含在词元里"),
+        Message('join without a separator: b"".join(…)', '不加分隔符：b"".join(…)'),
         pattern=r"join",
     ),
     Mistake(
         "bytes_returned",
         {"read": lambda tokens: b"".join(tokens)},
-        Message("bytes come back, not text", "返回的是字节，而不是文本"),
-        Message('decode them: .decode("utf-8", errors="replace")', '应解码：.decode("utf-8", errors="replace")'),
+        Message("returns bytes instead of text", "返回的是字节，而不是文本"),
+        Message('decode them: .decode("utf-8", errors="replace")', '解码：.decode("utf-8", errors="replace")'),
         pattern=r"return",
     ),
     Mistake(
         "invalid_bytes_dropped",
         {"read": lambda tokens: b"".join(tokens).decode("utf-8", errors="ignore")},
-        Message("bytes that are no UTF-8 are dropped without a trace", "不是 UTF-8 的字节被悄悄丢弃"),
-        Message('say errors="replace": they become U+FFFD', '使用 errors="replace"：它们会变成 U+FFFD'),
-        hides=Message("whole texts are read rightly", "完整的文本能正确解码"),
+        Message("silently drops bytes that are not valid UTF-8", "不是有效 UTF-8 的字节被悄悄丢弃"),
+        Message('use errors="replace", which turns them into U+FFFD', '使用 errors="replace"：它们会变成 U+FFFD'),
+        hides=Message("complete texts are decoded correctly", "完整的文本能正确解码"),
         pattern=r"ignore",
     ),
     Mistake(
         "backwards",
         {"tokens": lambda tokens: tokens[::-1]},
-        Message("the tokens are joined in the opposite order", "词元按相反的顺序拼接"),
-        Message("keep their order", "保持顺序"),
+        Message("joins the tokens in reverse order", "词元按相反的顺序拼接"),
+        Message("keep the order of the tokens", "保持词元的顺序"),
         pattern=r"-1|revers",
     ),
     Mistake(
         "repetitions_lost",
         {"tokens": lambda tokens: list(dict.fromkeys(tokens))},
-        Message("tokens that occur again are left out", "重复出现的词元被去掉了"),
-        Message("go through the ids one by one", "逐个处理 id"),
+        Message("drops repeated tokens", "重复出现的词元被去掉了"),
+        Message("process the ids one by one", "逐个处理 id"),
         pattern=r"set|dict| in vocab",
     ),
     Mistake(
         "stripped",
         {"read": lambda tokens: whole(tokens).strip()},
-        Message("spaces at the ends are lost", "首尾的空格丢失了"),
-        Message("return the text as it is", "原样返回文本"),
-        hides=Message("texts that neither begin nor end with a space do not show it", "首尾没有空格的文本看不出来"),
+        Message("spaces at the start and end are lost", "首尾的空格丢失了"),
+        Message("return the text without strip()", "返回文本，不要用 strip()"),
+        hides=Message("the mistake is not visible in texts without a space at the start or end", "首尾没有空格的文本看不出来"),
         pattern=r"strip",
     ),
 )
@@ -140,18 +138,18 @@ VOCABS = (
     Convention(encode=_as_merges, role="merges"),
     Convention(encode=lambda inputs: _as_merges(inputs) | {"vocab": inputs["vocab"]}, role="merges"),
 )
-INVALID = Message("bytes that are no UTF-8", "不是 UTF-8 的字节")
+INVALID = Message("bytes that are not valid UTF-8", "不是有效 UTF-8 的字节")
 
 
 def probes() -> tuple[Probe, ...]:
-    """Plain text, characters whose bytes lie in several tokens, repetitions, nothing, and what is no text."""
+    """Plain text, characters split between tokens, repetitions, no tokens, and invalid UTF-8."""
     return (
         Probe("plain", {"ids": [259, 260, 111, 114, 108, 100], "vocab": VOCAB}),
-        Probe("characters in several tokens", {"ids": [195, 169, 261, 263, 0x9F, 0x99, 264], "vocab": VOCAB}),
+        Probe("characters split between tokens", {"ids": [195, 169, 261, 263, 0x9F, 0x99, 264], "vocab": VOCAB}),
         Probe("repeated", {"ids": [257, 97, 257, 97, 97], "vocab": VOCAB}),
         Probe("spaces", {"ids": [32, 259, 32], "vocab": VOCAB}),
         Probe("nothing", {"ids": [], "vocab": VOCAB}),
-        Probe("no text", {"ids": [104, 0x99, 105, 195], "vocab": VOCAB}, INVALID),
+        Probe("invalid UTF-8", {"ids": [104, 0x99, 105, 195], "vocab": VOCAB}, INVALID),
     )
 
 
@@ -174,9 +172,10 @@ EXERCISE = Exercise(
     equation='b"".join(vocab[id] for id in ids).decode("utf-8", errors="replace")',
     hints=(
         Message(
-            "A token is bytes, not text: one character may lie in several tokens.", "词元是字节而不是文本：一个字符可能分在多个词元中。"
+            "Tokens are bytes, not text: the bytes of a character may be split between tokens.",
+            "词元是字节而不是文本：一个字符的字节可能分在多个词元中。",
         ),
-        Message("Join all bytes first, then read them as UTF-8, once.", "先拼接所有字节，再一次性按 UTF-8 解码。"),
+        Message("Concatenate all bytes first, then decode them as UTF-8 once.", "先拼接所有字节，再一次性按 UTF-8 解码。"),
         Message(
             'b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")',
             'b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")',

@@ -1,4 +1,4 @@
-"""Encoding by byte pairs: of all pairs that can be merged, merge the one that was learned first, until none is left."""
+"""Byte-pair encoding: of all pairs that can be merged, merge the one learned first, until none is left."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, 
 
 
 def recipe(steps: Any, text: str, merges: Any, vocab: Any = None, special_tokens: Any = None, **rest: Any) -> Any:
-    """The definition in steps: cut, symbols, join, number."""
+    """The definition as named steps: cut, symbols, join, number."""
     rank = {tuple(pair): place for place, pair in enumerate(merges)}
     tokens = [token for piece in steps.cut(text) for token in steps.join(steps.symbols(piece), rank)]
     known = ranks(merges)
@@ -18,7 +18,7 @@ def recipe(steps: Any, text: str, merges: Any, vocab: Any = None, special_tokens
 
 
 def definition(text: str, merges: Any, vocab: Any = None, special_tokens: Any = None, **rest: Any) -> Any:
-    """Over ids, each merge of the list in its turn: the same, because a merge never makes an earlier one possible that was not."""
+    """Apply each merge to the ids in the order of the list; a merge never makes an earlier one possible."""
     ids = list(text.encode("utf-8"))
     for (first, second), new_id in in_ids(merges).items():
         ids = merged(ids, (first, second), new_id)
@@ -26,7 +26,7 @@ def definition(text: str, merges: Any, vocab: Any = None, special_tokens: Any = 
 
 
 def lowest_first(word: Any, rank: Any) -> Any:
-    """Merge the pair of the lowest rank, wherever it stands, until no pair has one."""
+    """Merge the pair of the lowest rank everywhere, until no pair has a rank."""
     while True:
         pair = min(counted([word]), key=lambda pair: rank.get(pair, len(rank)), default=None)
         if pair is None or pair not in rank:
@@ -89,56 +89,56 @@ MISTAKES = (
         "first_match_merged",
         {"join": _first_match},
         Message(
-            "the first pair from the left that can be merged is merged, not the one that was learned first",
-            "合并的是从左边起第一个可合并的对，而不是最先学到的那个",
+            "merges the leftmost pair that can be merged instead of the one learned first",
+            "合并的是最左边的可合并对，而不是最先学到的那个",
         ),
         Message(
-            "merge the pair of the lowest rank: min(pairs, key=lambda pair: merges.get(pair, inf))",
+            "merge the pair with the lowest rank: min(pairs, key=lambda pair: merges.get(pair, inf))",
             "合并排名最靠前的对：min(pairs, key=lambda pair: merges.get(pair, inf))",
         ),
-        hides=Message("short words often come out the same", "短词的结果常常相同"),
+        hides=Message("short words are often encoded the same", "短词的编码常常相同"),
         pattern=LOOP,
     ),
     Mistake(
         "last_learned_merged_first",
         {"join": _highest_first},
-        Message("the pair that was learned last is merged first", "先合并了最后学到的对"),
-        Message("merge the pair of the lowest rank (min, not max)", "合并排名最靠前的对（用 min，而不是 max）"),
+        Message("merges the pair learned last first", "先合并了最后学到的对"),
+        Message("merge the pair with the lowest rank (min, not max)", "合并排名最靠前的对（用 min，而不是 max）"),
         pattern=LOOP,
     ),
     Mistake(
         "longest_token_taken",
         {"join": _longest_match},
         Message(
-            "the longest token of the vocabulary that fits is taken from the left (as WordPiece does); merges are not followed",
-            "从左边起取词表中能匹配的最长词元（WordPiece 的做法），没有按合并规则进行",
+            "takes the longest matching token from the left, as WordPiece does, instead of applying the merges",
+            "从左边起取能匹配的最长词元（WordPiece 的做法），而没有按合并规则进行",
         ),
-        Message("follow the merges in the order in which they were learned", "按学到的顺序进行合并"),
-        hides=Message("most words come out the same", "大多数词的结果相同"),
+        Message("apply the merges in the order they were learned", "按学到的顺序进行合并"),
+        hides=Message("most words are encoded the same", "大多数词的编码相同"),
         pattern=LOOP,
     ),
     Mistake(
         "most_frequent_merged",
         {"join": _most_frequent_first},
         Message(
-            "the pair that is most frequent in this text is merged; the order was fixed in training",
-            "合并的是在这段文本中最频繁的对；顺序在训练时就已确定",
+            "merges the most frequent pair of this text; the order is fixed by training",
+            "合并的是这段文本中最频繁的对；顺序在训练时就已确定",
         ),
-        Message("merge the pair of the lowest rank", "合并排名最靠前的对"),
+        Message("merge the pair with the lowest rank", "合并排名最靠前的对"),
         pattern=LOOP,
     ),
     Mistake(
         "one_merge_only",
         {"join": _one_merge},
-        Message("a single merge is made, then it stops", "只做了一次合并就停止了"),
-        Message("go on until no pair of the text is in merges", "一直合并到没有可合并的对为止"),
+        Message("makes a single merge and stops", "只做了一次合并就停止了"),
+        Message("repeat until no pair of the text is in merges", "重复合并，直到没有可合并的对"),
         pattern=r"return|break|if ",
     ),
     Mistake(
         "nothing_merged",
         {"join": lambda word, rank: word},
-        Message("nothing is merged: there is one token per byte", "没有合并：每个字节一个词元"),
-        Message("apply the merges", "应进行合并"),
+        Message("merges nothing: returns one token per byte", "没有合并：每个字节一个词元"),
+        Message("apply the merges", "进行合并"),
         pattern=r"return|encode",
     ),
     Mistake(
@@ -149,11 +149,11 @@ MISTAKES = (
             "number": lambda token, known: _code(token, known),
         },
         Message(
-            "text is taken apart into characters (ord), not into bytes: é is one number, and 🙂 one beyond the vocabulary",
+            "splits the text into characters (ord) instead of bytes: é is one number, and 🙂 is outside the vocabulary",
             "文本被拆成了字符（ord）而不是字节：é 成了一个数，🙂 则超出词表",
         ),
         Message('start from list(text.encode("utf-8"))', '从 list(text.encode("utf-8")) 开始'),
-        hides=Message("plain letters are one byte each", "普通字母都是一个字节"),
+        hides=Message("ASCII letters are one byte each", "ASCII 字母都是一个字节"),
         pattern=r"ord\(|list\(",
     ),
     Mistake(
@@ -162,7 +162,7 @@ MISTAKES = (
             "number": lambda token, known: known[token[::-1]] if token[::-1] in known else known[token],
             "cut": lambda text: [text[::-1]] if text else [],
         },
-        Message("the tokens come out in the opposite order", "词元的顺序颠倒了"),
+        Message("returns the tokens in reverse order", "词元的顺序颠倒了"),
         Message("keep the order of the text", "保持文本的顺序"),
         pattern=r"-1|revers|insert",
     ),
@@ -199,7 +199,7 @@ def _as_text(inputs: Inputs) -> Inputs:
 
 
 def _numbered(answer: Any, inputs: Inputs) -> Any:
-    """Tokens as bytes or text by their ids."""
+    """Return the ids of tokens that are given as bytes or text."""
     known = ranks(inputs["merges"])
     if not isinstance(answer, tuple) or not all(isinstance(part, str | bytes) for part in answer):
         return answer
@@ -227,14 +227,14 @@ VOCABS = (
 GIVEN = (
     Convention(decode=_numbered),
     Convention(
-        Message("it takes bytes", "它接收字节"),
+        Message("takes bytes", "接收字节"),
         lambda inputs: inputs | {"text": inputs["text"].encode("utf-8")},
         decode=_numbered,
         role="text",
         named=r"byte",
     ),
     Convention(
-        Message("it takes bytes as numbers", "它接收以数字表示的字节"),
+        Message("takes bytes as integers", "接收以整数表示的字节"),
         lambda inputs: inputs | {"text": list(inputs["text"].encode("utf-8"))},
         decode=_numbered,
         role="text",
@@ -245,7 +245,7 @@ CUTS = (
     Convention(),
     Convention(
         Message(
-            "it cuts the text into words first, as GPT-2 does, and merges within them", "它先像 GPT-2 那样把文本切成单词，只在单词内部合并"
+            "splits the text into words first, as GPT-2 does, and merges within them", "先像 GPT-2 那样把文本切成单词，只在单词内部合并"
         ),
         steps={"cut": cut},
         said=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern",
@@ -256,7 +256,7 @@ NONE = Message("an empty text", "空文本")
 
 
 def pairs(*texts: str) -> list[tuple[bytes, bytes]]:
-    """Merges written as 'a b'."""
+    """Read merges written as 'a b'."""
     read = []
     for text in texts:
         first, second = text.replace("_", "\0").split(" ")
@@ -265,16 +265,16 @@ def pairs(*texts: str) -> list[tuple[bytes, bytes]]:
 
 
 def probes() -> tuple[Probe, ...]:
-    """Merges whose order decides, runs, letters of several bytes, nothing to merge, and a text of one letter."""
+    """Merges whose order matters, runs, multi-byte characters, nothing to merge, a single letter, and an empty text."""
     hello = pairs("l l", "h e", "e ll", "ell o", "he l", "he ll", "_ h")
     chain = pairs("b c", "a b", "ab c", "c d", "bc d")
     runs = pairs("a a", "aa a", "b a", "ba aa", "n a", "ba na")
     accents = [(b"\xc3", b"\xa9"), (b"\xf0", b"\x9f"), (b"\x99", b"\x82"), (b"\xf0\x9f", b"\x99\x82"), *pairs("n é", "t é")]
     return (
-        Probe("order decides", {"text": "hello hell he", "merges": hello}),
+        Probe("order matters", {"text": "hello hell he", "merges": hello}),
         Probe("chain", {"text": "abcd abc bcd ab", "merges": chain}),
         Probe("runs", {"text": "aaaaa banana baaa", "merges": runs}),
-        Probe("letters of several bytes", {"text": "né é🙂 thé", "merges": accents}),
+        Probe("multi-byte characters", {"text": "né é🙂 thé", "merges": accents}),
         Probe("nothing to merge", {"text": "xyz", "merges": chain}),
         Probe("one letter", {"text": "a", "merges": chain}),
         Probe("no letter", {"text": "", "merges": chain}, NONE),
@@ -283,7 +283,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="bpe_encode",
-    title=Message("encoding by byte pairs", "字节对编码（编码）"),
+    title=Message("encoding with byte pairs", "字节对编码（编码）"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -297,12 +297,12 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(VOCABS, MERGES, GIVEN, CUTS),
-    equation="while a pair of the text is in merges: merge the one that was learned first",
+    equation="while a pair of the text is in merges: merge the one learned first",
     hints=(
-        Message("Begin with the bytes; look at all pairs that stand beside each other now.", "从字节开始；看当前所有相邻的对。"),
+        Message("Start from the bytes; in each step look at all adjacent pairs.", "从字节开始；每一步查看当前所有相邻的对。"),
         Message(
-            "Of those that are in merges take the one of the lowest rank, merge it everywhere, and look again.",
-            "在可合并的对中取排名最靠前的，在各处合并，然后再看。",
+            "Of the pairs in merges take the one with the lowest rank, merge it everywhere, and repeat.",
+            "在可合并的对中取排名最靠前的，在各处合并，然后重复。",
         ),
         Message(
             "pair = min(pairs, key=lambda p: merges.get(p, inf)); if pair not in merges: break; ids = merge(ids, pair, merges[pair])",

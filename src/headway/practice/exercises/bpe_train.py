@@ -1,4 +1,4 @@
-"""Training a byte-pair encoding: merge the most frequent pair, count again, and so on."""
+"""Training a byte-pair encoding: merge the most frequent pair, count again, and repeat."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headway.practice.recipes.byte_pairs import GPT2_CUT, as_bytes, as_character
 
 
 def recipe(steps: Any, text: str, num_merges: int, special_tokens: Any = None, **rest: Any) -> Any:
-    """The definition in steps: specials, cut, symbols, rounds, counts, best, merge."""
+    """The definition as named steps: specials, cut, symbols, rounds, counts, left, best, merge."""
     words = [steps.symbols(piece) for piece in steps.cut(text, steps.specials(special_tokens or ()))]
     merges: list[Any] = []
     first: Any = None
@@ -34,7 +34,7 @@ def recipe(steps: Any, text: str, num_merges: int, special_tokens: Any = None, *
 
 
 def definition(text: str, num_merges: int, special_tokens: Any = None, **rest: Any) -> Any:
-    """The same over distinct words and how often each occurs; of equally frequent pairs the greater one."""
+    """Train over distinct words and their counts; of equally frequent pairs, take the greatest."""
     parts = re.split("|".join(map(re.escape, special_tokens)), text) if special_tokens else [text]
     words = Counter(tuple(as_bytes(word)) for part in parts for word in GPT2_CUT.findall(part))
     merges: list[tuple[bytes, bytes]] = []
@@ -55,17 +55,17 @@ def definition(text: str, num_merges: int, special_tokens: Any = None, **rest: A
 
 
 def greatest(counts: Any, merges: Any) -> Any:
-    """The most frequent, and of those the greatest in bytes."""
+    """Return the most frequent pair; of equally frequent ones, the greatest in bytes."""
     return max(counts, key=lambda pair: (counts[pair], pair))
 
 
 def first_seen(counts: Any, merges: Any) -> Any:
-    """The most frequent, and of those the one met first."""
+    """Return the most frequent pair; of equally frequent ones, the first encountered."""
     return max(counts, key=counts.get)
 
 
 def smallest(counts: Any, merges: Any) -> Any:
-    """The most frequent, and of those the one with the lowest ids."""
+    """Return the most frequent pair; of equally frequent ones, the one with the lowest ids."""
     known = ranks(merges)
     return min(counts, key=lambda pair: (-counts[pair], *(known.get(part, 0) for part in pair)))
 
@@ -92,19 +92,17 @@ STEPS: dict[str, Step] = {
     "merge": pair_of,
 }
 
-ASCII = Message("a text of plain letters does not show it", "只有普通字母的文本看不出来")
+ASCII = Message("the mistake is not visible in ASCII text", "纯 ASCII 文本看不出来")
 
 MISTAKES = (
     Mistake(
         "characters_not_bytes",
         {"symbols": as_characters},
         Message(
-            "text is taken apart into characters, not into bytes: é and 🙂 are one symbol each, and others will be unknown",
-            "文本被拆成了字符而不是字节：é 与 🙂 各是一个符号，其他字符则会成为未知",
+            "splits the text into characters instead of bytes: é and 🙂 are one symbol each, and unseen characters are unknown",
+            "文本被拆成了字符而不是字节：é 与 🙂 各是一个符号，没见过的字符则成为未知",
         ),
-        Message(
-            'start from text.encode("utf-8"): 256 symbols cover every text', '从 text.encode("utf-8") 开始：256 个符号就能覆盖任何文本'
-        ),
+        Message('start from text.encode("utf-8"): 256 symbols cover any text', '从 text.encode("utf-8") 开始：256 个符号就能覆盖任何文本'),
         hides=ASCII,
         pattern=r"list\(|for .* in|encode",
     ),
@@ -116,12 +114,12 @@ MISTAKES = (
             ]
         },
         Message(
-            "pairs are merged across the boundaries of words: tokens come out that hold the end of one word and the space before the next",
-            "跨越了单词的边界合并：会产生包含前一个词的结尾与下一个词前空格的词元",
+            "merges pairs across word boundaries: tokens contain the end of one word and the space before the next",
+            "跨越单词边界合并：产生了包含前一个词的结尾与下一个词前空格的词元",
         ),
         Message(
-            "cut the text first (GPT-2's pattern), and count and merge within the pieces",
-            "先切分文本（GPT-2 的正则），只在每一片内部计数与合并",
+            "split the text with GPT-2's pattern first, and count and merge within the pieces",
+            "先用 GPT-2 的正则切分文本，只在每一片内部统计与合并",
         ),
         pattern=r"encode|findall|split",
     ),
@@ -133,64 +131,65 @@ MISTAKES = (
             ]
         },
         Message(
-            "the text is cut with split(): spaces are lost, and no token begins with one",
+            "splits the text with split(): spaces are lost, and no token starts with one",
             "用 split() 切分文本：空格丢失，没有以空格开头的词元",
         ),
-        Message("keep the space with the word behind it, as GPT-2's pattern does", "像 GPT-2 的正则那样，把空格留在后面的词上"),
+        Message("keep the space with the following word, as GPT-2's pattern does", "像 GPT-2 的正则那样，把空格留给后面的单词"),
         pattern=r"split\(",
     ),
     Mistake(
         "special_tokens_counted",
         {"specials": lambda specials: ()},
-        Message("special tokens are taken apart and counted like any text", "特殊词元像普通文本一样被拆开并计数"),
-        Message("split the text at them first, and leave them out", "先在特殊词元处切开文本，并去掉它们"),
-        hides=Message("texts without special tokens do not show it", "没有特殊词元的文本看不出来"),
+        Message("splits and counts special tokens like ordinary text", "特殊词元像普通文本一样被拆开并统计"),
+        Message("split the text at the special tokens first, and leave them out", "先在特殊词元处切开文本，并去掉它们"),
+        hides=Message("the mistake is not visible in text without special tokens", "没有特殊词元的文本看不出来"),
         pattern=r"special|split",
     ),
     Mistake(
         "one_round_too_many",
         {"rounds": lambda num_merges: num_merges + 1},
-        Message("one merge too many is made", "多做了一次合并"),
-        Message("there are vocab_size - 256 (and less the special tokens) merges", "合并次数是 vocab_size - 256（再减去特殊词元的个数）"),
+        Message("makes one merge too many", "多做了一次合并"),
+        Message("make vocab_size - 256 merges, minus the number of special tokens", "合并次数为 vocab_size - 256，再减去特殊词元的个数"),
         pattern=r"range|while|256",
     ),
     Mistake(
         "one_round_too_few",
         {"rounds": lambda num_merges: num_merges - 1},
-        Message("one merge too few is made", "少做了一次合并"),
-        Message("there are vocab_size - 256 (and less the special tokens) merges", "合并次数是 vocab_size - 256（再减去特殊词元的个数）"),
+        Message("makes one merge too few", "少做了一次合并"),
+        Message("make vocab_size - 256 merges, minus the number of special tokens", "合并次数为 vocab_size - 256，再减去特殊词元的个数"),
         pattern=r"range|while|256",
     ),
     Mistake(
         "least_frequent_merged",
         {"best": lambda counts, merges: min(counts, key=lambda pair: (counts[pair], pair))},
-        Message("the least frequent pair is merged", "合并的是出现最少的对"),
-        Message("take the most frequent", "应取出现最多的"),
+        Message("merges the least frequent pair", "合并的是出现最少的对"),
+        Message("merge the most frequent pair", "合并出现最多的对"),
         pattern=r"min\(|sort",
     ),
     Mistake(
         "counts_not_taken_anew",
         {"left": lambda counts, first, merges: {pair: count for pair, count in first.items() if pair not in merges}},
         Message(
-            "pairs are counted once, at the beginning: merged tokens never merge further", "只在开始时统计一次：合并出的词元不会再参与合并"
+            "counts the pairs only once, at the start: merged tokens are never merged further",
+            "只在开始时统计一次：合并出的词元不会再参与合并",
         ),
-        Message("count anew after every merge, or bring the counts up to date", "每次合并后重新统计，或更新计数"),
-        hides=Message("the first merge is right", "第一次合并是对的"),
+        Message("count again after every merge, or update the counts", "每次合并后重新统计，或更新计数"),
+        hides=Message("the first merge is correct", "第一次合并是对的"),
         pattern=r"counts|stats",
     ),
     Mistake(
         "distinct_words_counted_once",
         {"counts": _of_distinct},
-        Message("each distinct word counts once, however often it occurs", "每个不同的单词只计一次，不管出现多少次"),
-        Message("weight a word's pairs by how often the word occurs", "单词中的对要乘以该单词出现的次数"),
+        Message("counts each distinct word once, regardless of how often it occurs", "每个不同的单词只计一次，与出现次数无关"),
+        Message("multiply the pairs of a word by the number of its occurrences", "单词中的对要乘以该单词出现的次数"),
         pattern=r"\+= *1|set\(",
     ),
     Mistake(
         "first_place_only",
         {"merge": _first_place_only},
-        Message("only the first place in a word is merged", "每个单词中只合并了第一处"),
-        Message("go on through the whole word", "应处理整个单词"),
-        hides=Message("a pair that occurs once per word does not show it", "每个单词中只出现一次的对看不出来"),
+        Message("merges only the first occurrence in a word", "每个单词中只合并了第一处"),
+        Message("process the whole word", "处理整个单词"),
+        hides=Message("the mistake is not visible for a pair that occurs once per word", "每个单词中只出现一次的对看不出来"),
         pattern=r"index|break|replace\(.*1\)",
     ),
 )
@@ -235,21 +234,21 @@ SIZES = (Convention(decode=_merges), Convention(encode=_as_vocab_size, decode=_m
 SOURCES = (
     Convention(),
     Convention(encode=_as_path, role="input_path"),
-    Convention(Message("it takes bytes as numbers", "它接收以数字表示的字节"), _as_ids, role="text", named=r"ids|tokens|bytes"),
-    Convention(Message("it takes a list of texts", "它接收文本的列表"), _as_texts, role="text", named=r"texts|corpus|docs|data|lines"),
+    Convention(Message("takes bytes as integers", "接收以整数表示的字节"), _as_ids, role="text", named=r"ids|tokens|bytes"),
+    Convention(Message("takes a list of texts", "接收文本的列表"), _as_texts, role="text", named=r"texts|corpus|docs|data|lines"),
 )
 TIES = (
     Convention(),
     Convention(
         Message(
-            "of equally frequent pairs it merges the one it met first, as minbpe does", "出现次数相同时，它合并最先遇到的对，与 minbpe 相同"
+            "of equally frequent pairs, merges the first encountered, as minbpe does", "出现次数相同时，合并最先遇到的对，与 minbpe 相同"
         ),
         steps={"best": first_seen},
     ),
     Convention(
         Message(
-            "of equally frequent pairs it merges the one with the lowest ids, as Hugging Face does",
-            "出现次数相同时，它合并 id 最小的对，与 Hugging Face 相同",
+            "of equally frequent pairs, merges the one with the lowest ids, as Hugging Face does",
+            "出现次数相同时，合并 id 最小的对，与 Hugging Face 相同",
         ),
         steps={"best": smallest},
     ),
@@ -259,8 +258,8 @@ CUTS = (
     Convention(),
     Convention(
         Message(
-            "it does not cut the text into words first, as minbpe's BasicTokenizer: tokens may reach across words",
-            "它没有先把文本切成单词（与 minbpe 的 BasicTokenizer 相同）：词元可能跨越单词",
+            "does not split the text into words first, like minbpe's BasicTokenizer: tokens can cross word boundaries",
+            "没有先把文本切成单词，与 minbpe 的 BasicTokenizer 相同：词元可能跨越单词",
         ),
         steps={"cut": lambda text, specials: [text]},
         said=UNCUT,
@@ -269,19 +268,19 @@ CUTS = (
 
 TIE = Message("", "")
 BROKEN_OTHERWISE = Message(
-    "of equally frequent pairs it merges another than the greatest in bytes (CS336), the first met (minbpe) or the lowest ids (Hugging Face)",
-    "出现次数相同时，它的选择既不是字节最大的（CS336），也不是最先遇到的（minbpe），也不是 id 最小的（Hugging Face）",
+    "of equally frequent pairs, merges neither the greatest in bytes (CS336), nor the first encountered (minbpe), nor the one with the lowest ids (Hugging Face)",
+    "出现次数相同时，合并的既不是字节最大的对（CS336），也不是最先遇到的（minbpe），也不是 id 最小的（Hugging Face）",
 )
 PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"
 ACCENTS = "né né né né né 🙂🙂 🙂🙂 🙂🙂 déjà déjà né"
 
 
 def probes() -> tuple[Probe, ...]:
-    """Message of unlike frequency, letters of several bytes, runs, special tokens; and a text where pairs are equally frequent."""
+    """Words of different frequency, multi-byte characters, runs, special tokens, and a text with equally frequent pairs."""
     return (
         Probe("words", {"text": PLAIN, "num_merges": 3}),
         Probe("more words", {"text": PLAIN, "num_merges": 6}),
-        Probe("letters of several bytes", {"text": ACCENTS, "num_merges": 3}),
+        Probe("multi-byte characters", {"text": ACCENTS, "num_merges": 3}),
         Probe("runs", {"text": "aaaaaa aaaaaa baaa baaa baaa caa", "num_merges": 3}),
         Probe("across words", {"text": "he s he s he s he s he", "num_merges": 2}),
         Probe("special tokens", {"text": "ab ab<|end|>ab abc<|end|>abc ab<|end|>", "num_merges": 2, "special_tokens": ["<|end|>"]}),
@@ -310,12 +309,12 @@ EXERCISE = Exercise(
     equation="merges ← merges + [the most frequent pair], merged everywhere, num_merges times",
     hints=(
         Message(
-            "Begin with the bytes of the text, cut into words; tokens never reach across words.",
-            "从文本的字节开始，先切成单词；词元不会跨越单词。",
+            "Start from the bytes of the text, split into words; tokens never cross word boundaries.",
+            "从文本的字节开始，先切成单词；词元不会跨越单词边界。",
         ),
         Message(
-            "Each round: count all pairs, take the most frequent, merge it everywhere, and count anew.",
-            "每一轮：统计所有的对，取最多的，在各处合并，然后重新统计。",
+            "In each round, count all pairs, merge the most frequent one everywhere, and count again.",
+            "每一轮：统计所有的对，把最多的一对在各处合并，然后重新统计。",
         ),
         Message(
             "best = max(counts, key=lambda pair: (counts[pair], pair)); words = [merge(word, best) for word in words]",

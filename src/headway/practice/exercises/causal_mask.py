@@ -1,4 +1,4 @@
-"""causal_mask: every query sees its own position and those before it."""
+"""causal_mask: each query attends to its own position and the positions before it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, additi
 
 
 def recipe(steps: Any, query_len: int | None = None, past_len: int = 0, x: Any = None, pad_id: int = 0) -> Any:
-    """The definition in steps: triangle, keys, combine (with padding, where x is given), say."""
+    """The definition as named steps: triangle, keys, combine (with padding, if x is given), say."""
     query_len = query_len if x is None else x.shape[-1]
     allowed = steps.keys(steps.triangle(query_len, past_len), past_len)
     return steps.say(allowed if x is None else _real_rows(steps.combine(allowed, (x != pad_id)[:, None, :]), x, pad_id))
 
 
 def definition(query_len: int | None = None, past_len: int = 0, x: Any = None, pad_id: int = 0) -> Any:
-    """headway.functions' causal mask, with the padding of x hidden too."""
+    """Return headway.functions' causal mask, with the padding of x hidden too."""
     if x is None:
         assert query_len is not None
         return functions.causal_mask(query_len, query_len + past_len)
@@ -30,12 +30,12 @@ def definition(query_len: int | None = None, past_len: int = 0, x: Any = None, p
 
 
 def _real_rows(allowed: Any, x: Any, pad_id: int) -> Any:
-    """What rows of padding see is nobody's concern: nothing, here."""
+    """Clear the rows of padding tokens, whose values do not matter."""
     return allowed & (x != pad_id)[:, :, None]
 
 
 def triangle(query_len: int, past_len: int, shift: int = 0) -> Any:
-    """True at and below the diagonal that ends in the corner, moved up by `shift`."""
+    """Return a mask that is True at and below the diagonal that ends in the corner, moved up by `shift`."""
     return numpy.tril(numpy.ones((query_len, query_len + past_len), bool), past_len + shift)
 
 
@@ -47,18 +47,18 @@ STEPS = {
 }
 
 USE = Message(
-    "key j is visible to query i where j <= i: tril(ones((n, n))), or where True hides, triu(ones((n, n)), 1)",
-    "当 j <= i 时，键 j 对查询 i 可见：tril(ones((n, n)))；若 True 表示隐藏，则为 triu(ones((n, n)), 1)",
+    "let query i attend to key j if j <= i: tril(ones((n, n))), or triu(ones((n, n)), 1) if True means hidden",
+    "让查询 i 只关注 j <= i 的键 j：tril(ones((n, n)))；若 True 表示隐藏，则为 triu(ones((n, n)), 1)",
 )
-SQUARE = Message("without a cache, nothing shows", "不用缓存时看不出来")
+SQUARE = Message("the mistake is not visible without a cache", "不用缓存时看不出来")
 
 MISTAKES = (
     Mistake(
         "diagonal_hidden",
         {"triangle": lambda query_len, past_len: triangle(query_len, past_len, -1)},
         Message(
-            "a position does not see itself: the diagonal is hidden, and the first row sees nothing at all (NaN after softmax)",
-            "每个位置看不到自己：对角线被遮住，第一行什么也看不到（softmax 之后是 NaN）",
+            "the diagonal is hidden: a position cannot attend to itself, and the first row is fully hidden (NaN after softmax)",
+            "对角线被遮住了：位置不能关注自己，第一行全部被遮住（softmax 之后是 NaN）",
         ),
         USE,
         pattern=r"tri[ulq]?|diagonal|<|>|k *=",
@@ -66,18 +66,20 @@ MISTAKES = (
     Mistake(
         "one_later_visible",
         {"triangle": lambda query_len, past_len: triangle(query_len, past_len, 1)},
-        Message("every position sees the one behind it, which it is to predict: one off", "每个位置能看到它要预测的下一个位置：偏了一格"),
+        Message(
+            "each position attends to the next one, which it must predict: off by one", "每个位置能关注到它要预测的下一个位置：偏了一格"
+        ),
         USE,
-        hides=Message("training looks wonderful: the answer is in view", "训练时损失低得出奇：答案就在眼前"),
+        hides=Message("the training loss is suspiciously low, because the target is visible", "训练损失低得反常，因为能看到要预测的词元"),
         pattern=r"tri[ulq]?|diagonal|<|>|k *=",
     ),
     Mistake(
         "nothing_hidden",
         {"triangle": lambda query_len, past_len: numpy.ones((query_len, query_len + past_len), bool)},
-        Message("later positions are not hidden: every position sees every other", "没有隐藏后面的位置：每个位置都能看到全部"),
+        Message("later positions are not hidden: every position attends to all others", "没有隐藏后面的位置：每个位置都能关注全部位置"),
         Message(
-            "key j is visible to query i where j <= i; a padding mask is joined by `and`, not by `or`",
-            "当 j <= i 时，键 j 对查询 i 可见；与填充掩码要用 and 合并，而不是 or",
+            "let query i attend to key j only if j <= i; combine with a padding mask by `and`, not by `or`",
+            "让查询 i 只关注 j <= i 的键 j；与填充掩码要用 and 合并，而不是 or",
         ),
         pattern=r"ones|zeros|tri|\|",
     ),
@@ -88,8 +90,8 @@ MISTAKES = (
             "say": additive,
         },
         Message(
-            "it is turned around: a position sees itself and what comes behind it, not what came before",
-            "方向反了：每个位置看到的是自己与后面，而不是前面",
+            "the direction is inverted: each position attends to itself and later positions instead of earlier ones",
+            "方向反了：每个位置关注的是自己与后面，而不是前面",
         ),
         USE,
         pattern=r"tri[ul]|<|>",
@@ -98,11 +100,12 @@ MISTAKES = (
         "aligned_top_left",
         {"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
         Message(
-            "behind a cache it starts at the top left: the first new query sees the very first key alone",
-            "使用缓存时它从左上角对齐：第一个新查询只看得到最早的那个键",
+            "with a cache the mask is aligned to the top left: the first new query attends only to the oldest key",
+            "使用缓存时掩码从左上角对齐：第一个新查询只能关注最早的那个键",
         ),
         Message(
-            "query i stands at position past_len + i: tril(ones((q, k)), k - q)", "查询 i 位于位置 past_len + i：tril(ones((q, k)), k - q)"
+            "use the position past_len + i for query i: tril(ones((q, k)), k - q)",
+            "查询 i 的位置应为 past_len + i：tril(ones((q, k)), k - q)",
         ),
         hides=SQUARE,
         pattern=r"tri[ul]|<|>",
@@ -110,8 +113,11 @@ MISTAKES = (
     Mistake(
         "cache_hidden",
         {"keys": lambda allowed, past_len: allowed & (numpy.arange(allowed.shape[1]) >= past_len)},
-        Message("the keys of the cache are hidden from the new queries", "缓存中的键对新查询不可见"),
-        Message("all that came before may be attended to: put zeros (or True) there", "之前的全部可见：在那里填 0（或 True）"),
+        Message("the cached keys are hidden from the new queries", "缓存中的键对新查询不可见"),
+        Message(
+            "let the new queries attend to all cached keys: fill their columns with 0 (or True)",
+            "让新查询关注缓存中的全部键：在对应的列填 0（或 True）",
+        ),
         hides=SQUARE,
         pattern=r"cat|stack|concat|ones|zeros",
     ),
@@ -119,10 +125,10 @@ MISTAKES = (
         "cache_left_out",
         {"keys": lambda allowed, past_len: allowed[:, past_len:]},
         Message(
-            "it has no columns for the keys of the cache: it is (n, n), not (n, past_len + n)",
-            "没有为缓存中的键留出列：形状是 (n, n)，而不是 (n, past_len + n)",
+            "there are no columns for the cached keys: the shape is (n, n); expected (n, past_len + n)",
+            "没有为缓存中的键留出列：形状是 (n, n)，应为 (n, past_len + n)",
         ),
-        Message("a column for every key: (n, past_len + n)", "每个键一列：(n, past_len + n)"),
+        Message("add one column per key: (n, past_len + n)", "每个键一列：(n, past_len + n)"),
         hides=SQUARE,
         pattern=r"ones|full|tri",
     ),
@@ -131,7 +137,7 @@ MISTAKES = (
 
 
 def _decoded(answer: Any, inputs: Inputs, form: Form) -> Any:
-    """(queries, keys), or (batch, queries, keys) with padding."""
+    """Return (queries, keys), or (batch, queries, keys) with padding."""
     if not isinstance(answer, numpy.ndarray) or answer.ndim < 2:
         return answer
     x = inputs.get("x")
@@ -154,11 +160,11 @@ SEQUENCES = (
     lambda query_len, key_len: numpy.zeros((2, query_len, 6)),
     lambda query_len, key_len: numpy.zeros((2, 3, query_len, key_len)),
 )
-"""Token ids, embeddings, scores."""
+"""Token ids, embeddings, and scores."""
 
 
 def _examples() -> list[Inputs]:
-    """Four positions, as a number, and as each of these."""
+    """Return one example per kind of sequence, each with four positions and with the sizes as numbers."""
     size = {"query_len": 4, "past_len": 0, "key_len": 4}
     return [size | {"x": make(4, 4)} for make in SEQUENCES]
 
@@ -179,7 +185,7 @@ def _as_sequence(make: Any) -> Any:
 
 
 def _sequence_taken(ask: Any) -> Convention | None:
-    """Which of these makes a mask of the right size."""
+    """Return the convention of the first sequence kind that gives a mask of the right size."""
     for inputs, make in zip(_examples(), SEQUENCES, strict=True):
         answer = ask(inputs)
         if isinstance(answer, numpy.ndarray) and answer.shape[-2:] == (4, 4):
@@ -192,15 +198,14 @@ TAKES = (
     Convention(encode=_as_key_len, role="key_len"),
     Convention(reads=_sequence_taken, role="x", without="query_len"),
 )
-"""How many queries and keys there are: as numbers, or by the shape of something."""
+"""The number of queries and keys, as numbers or as the shape of an array."""
 
 TOP_LEFT = (
     Convention(),
     Convention(
         Message(
-            "with fewer queries than keys your mask starts at the top left, as torch's is_causal does: right for a first pass, "
-            "not behind a cache, where the newest query sits at the newest key",
-            "查询少于键时，你的掩码从左上角对齐（与 torch 的 is_causal 相同）：首次前向没有问题，但使用缓存时，最新的查询应对齐最新的键",
+            "with fewer queries than keys the mask is aligned to the top left, like torch's is_causal: correct for prefill, wrong with a cache, where the newest query is at the newest key",
+            "查询少于键时，掩码从左上角对齐（与 torch 的 is_causal 相同）：首次前向（prefill）没有问题，但使用缓存时，最新的查询应对齐最新的键",
         ),
         steps={"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
         role="key_len",
@@ -210,20 +215,20 @@ TOP_LEFT = (
 CACHED = Message("fewer queries than keys", "查询少于键的情况")
 PADDED = Message("padding in the sequences", "序列中的填充")
 LEFT = Message(
-    "padding on the left stays visible: it must be hidden in the columns, for whoever pads there",
-    "左侧的填充仍然可见：若在左侧填充，应在列上把它遮住",
+    "padding on the left stays visible; with left padding its columns must be hidden",
+    "左侧的填充仍然可见；若在左侧填充，应遮住它所在的列",
 )
 
 
 def probes() -> tuple[Probe, ...]:
-    """Sizes of every kind; behind a cache; with padding."""
+    """Several sizes, with a cache, and with padding."""
     tokens = numpy.array([[5, 6, 7, 0, 0], [8, 9, 4, 5, 0], [3, 4, 5, 6, 7]])
     return (
         Probe("five", {"query_len": 5}),
         Probe("three", {"query_len": 3}),
         Probe("eight", {"query_len": 8}),
-        Probe("behind a cache", {"query_len": 3, "past_len": 2}, CACHED),
-        Probe("far behind", {"query_len": 4, "past_len": 5}, CACHED),
+        Probe("with a cache", {"query_len": 3, "past_len": 2}, CACHED),
+        Probe("with a long cache", {"query_len": 4, "past_len": 5}, CACHED),
         Probe("one token", {"query_len": 1, "past_len": 4}, CACHED),
         Probe("padded", {"x": tokens, "pad_id": 0}, PADDED),
         Probe("padded, another id", {"x": numpy.where(tokens == 0, 9, tokens % 9), "pad_id": 9}, PADDED),
@@ -270,8 +275,8 @@ EXERCISE = Exercise(
     recoveries=(fill_recovery({"query_len": 4}),),
     equation="mask[i, j] = (j <= i)",
     hints=(
-        Message("A position may look at itself and at what came before.", "每个位置可以看自己和前面的位置。"),
-        Message("Compare the position of every key with that of every query.", "把每个键的位置与每个查询的位置比较。"),
+        Message("Each position attends to itself and to the positions before it.", "每个位置关注自己和前面的位置。"),
+        Message("Compare the position of each key with the position of each query.", "把每个键的位置与每个查询的位置比较。"),
         Message(
             "tril(ones((n, n), bool)); with k keys, tril(ones((n, k), bool), k - n)",
             "tril(ones((n, n), bool))；有 k 个键时为 tril(ones((n, k), bool), k - n)",

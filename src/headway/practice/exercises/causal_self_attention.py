@@ -1,4 +1,4 @@
-"""Causal self-attention: every position sees itself and what stands before it."""
+"""Causal self-attention: each position attends to itself and to the positions before it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, 
 
 
 def causal_definition(**inputs: Any) -> Any:
-    """The definition, causal without being asked; the length for which a class is made changes nothing."""
+    """Return the definition's output, always causal; the context length of a class does not change it."""
     return definition(**{name: value for name, value in inputs.items() if name != "context_length"}, is_causal=True)
 
 
@@ -40,19 +40,19 @@ GIVEN = (
     Convention(),
     Convention(
         Message(
-            "it is causal by the mask that it is given: pass one that hides later positions",
-            "它靠传入的掩码实现因果性：请传入遮住后面位置的掩码",
+            "causal only through the given mask: pass one that hides later positions",
+            "只靠传入的掩码实现因果性：请传入遮住后面位置的掩码",
         ),
         lambda inputs: inputs | {"mask": both(inputs.get("mask"), triangle(*[inputs["query"].shape[-2]] * 2))},
         role="mask",
         called="mask",
     ),
 )
-"""Whether a function called masked attention takes the causal mask as well."""
+"""A function called masked attention that takes the causal mask as an argument."""
 
 OVER_HEADS = next(each for each in HEADS if each.name == "attends_over_heads")
-ALONE = (
-    replace(OVER_HEADS, steps={**OVER_HEADS.steps, "one_head": lambda attended, value: _insist(value, value.shape[-2] == 1)}),
+ONLY_CAUSAL = (
+    replace(OVER_HEADS, steps={**OVER_HEADS.steps, "one_head": lambda attended, value: _require(value, value.shape[-2] == 1)}),
     replace(
         OVER_HEADS,
         name="attends_over_heads_unmasked",
@@ -61,25 +61,25 @@ ALONE = (
     ),
     Mistake(
         "mask_not_cropped",
-        {"crop": lambda length, context_length: _insist(None, length == context_length)},
+        {"crop": lambda length, context_length: _require(None, length == context_length)},
         Message(
-            "it takes sequences of the full context length alone: the causal mask is not cut to the length of the input",
-            "只能处理长度恰为上下文长度的序列：因果掩码没有按输入长度裁剪",
+            "accepts only sequences of the full context length: the causal mask is not cropped to the input length",
+            "只接受长度等于上下文长度的序列：因果掩码没有按输入长度裁剪",
         ),
-        Message("cut it: mask[:length, :length]", "裁剪掩码：mask[:length, :length]"),
+        Message("crop the mask: mask[:length, :length]", "裁剪掩码：mask[:length, :length]"),
         pattern=r"mask|bias|tril",
     ),
 )
 
 
-def _insist(answer: Any, is_so: bool) -> Any:
+def _require(answer: Any, is_so: bool) -> Any:
     if not is_so:
-        raise ValueError("the mask does not fit")
+        raise ValueError("the mask has the wrong size")
     return answer
 
 
 def probes() -> tuple[Probe, ...]:
-    """Every size distinct, then square ones; one head and several; masks; biases; a sequence shorter than the context."""
+    """All sizes distinct, then square; one head and several; masks; biases; a sequence shorter than the context."""
     draw = Draw(23)
     held, mixed = draw.weights(7, 7), draw.weights(7, 7, output=7)
     many = draw.weights(12, 12, output=12)
@@ -134,7 +134,7 @@ EXERCISE = Exercise(
         *WEIGHTS,
         SCALED_BY_INPUT,
         *without(HEADS, OVER_HEADS.name),
-        *ALONE,
+        *ONLY_CAUSAL,
         *OUTPUT,
         *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
     ),
@@ -143,9 +143,12 @@ EXERCISE = Exercise(
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim, -inf above the diagonal) @ (x @ Wv)",
     fused=FUSED,
     hints=(
-        Message("A position may see itself and what stands before it, nothing behind it.", "每个位置只能看到自己和前面的位置。"),
         Message(
-            "Put -inf above the diagonal of the scores, before softmax; keep the diagonal.",
+            "Each position attends to itself and to the positions before it, not to later ones.",
+            "每个位置关注自己和前面的位置，不关注后面的位置。",
+        ),
+        Message(
+            "Set the scores above the diagonal to -inf before softmax; keep the diagonal.",
             "在 softmax 之前，把分数对角线以上设为 -inf；保留对角线。",
         ),
         Message("scores.masked_fill(triu(ones(L, L), 1) == 1, -inf)", "scores.masked_fill(triu(ones(L, L), 1) == 1, -inf)"),

@@ -53,44 +53,44 @@ SEQUENCES = (
         "sequences_exchanged",
         {"sequences": lambda query, key, value: (key, query, query)},
         Message(
-            "the queries come from the context, keys and values from x: the answer is as long as the context",
+            "takes queries from the context, and keys and values from x: the output has the length of the context",
             "query 来自 context，而 key 与 value 来自 x：输出与 context 等长",
         ),
         Message(
-            "queries come from x (the decoder), keys and values from the context (the encoder)",
-            "query 来自 x（解码器），key 与 value 来自 context（编码器）",
+            "compute queries from x (the decoder), keys and values from the context (the encoder)",
+            "query 由 x（解码器）计算，key 与 value 由 context（编码器）计算",
         ),
-        hides=Message("with sequences of one length the shape is the same", "两个序列等长时形状相同"),
+        hides=Message("the shape is the same when both sequences have the same length", "两个序列等长时形状相同"),
         pattern=r"[qQ]\w* *=",
     ),
     Mistake(
         "context_not_used",
         {"sequences": lambda query, key, value: (query, query, query)},
-        Message("the context is never used: this is self-attention", "没有用到 context：这只是自注意力"),
-        Message("take keys and values from the context", "key 与 value 应来自 context"),
+        Message("the context is never used: this is self-attention", "没有用到 context：这是自注意力"),
+        Message("compute keys and values from the context", "key 与 value 由 context 计算"),
         pattern=r"[kK]\w* *=",
     ),
     Mistake(
         "query_not_used",
         {"sequences": lambda query, key, value: (key, key, value)},
-        Message("everything comes from the context: x is never used", "全部来自 context：没有用到 x"),
-        Message("take the queries from x", "query 应来自 x"),
+        Message("x is never used: queries, keys and values all come from the context", "没有用到 x：query、key 与 value 全部来自 context"),
+        Message("compute the queries from x", "query 由 x 计算"),
         pattern=r"[qQ]\w* *=",
     ),
     Mistake(
         "values_from_the_query",
         {"sequences": lambda query, key, value: (query, key, query)},
-        Message("the values come from x, not from the context", "value 来自 x，而不是 context"),
-        Message("take keys and values from the context", "key 与 value 应来自 context"),
-        hides=Message("sequences of different lengths raise; of one length, nothing shows", "两个序列不等长时会报错；等长时看不出来"),
+        Message("computes the values from x instead of the context", "value 来自 x，而不是 context"),
+        Message("compute keys and values from the context", "key 与 value 由 context 计算"),
+        hides=Message("an error is raised only if the sequences have different lengths", "只有两个序列不等长时才会报错"),
         pattern=r"[vV]\w* *=",
     ),
     Mistake(
         "keys_from_the_query",
         {"sequences": lambda query, key, value: (query, query, value)},
-        Message("the keys come from x, not from the context", "key 来自 x，而不是 context"),
-        Message("take keys and values from the context", "key 与 value 应来自 context"),
-        hides=Message("sequences of different lengths raise; of one length, nothing shows", "两个序列不等长时会报错；等长时看不出来"),
+        Message("computes the keys from x instead of the context", "key 来自 x，而不是 context"),
+        Message("compute keys and values from the context", "key 与 value 由 context 计算"),
+        hides=Message("an error is raised only if the sequences have different lengths", "只有两个序列不等长时才会报错"),
         pattern=r"[kK]\w* *=",
     ),
 )
@@ -102,14 +102,14 @@ UNSEEN = (
     "causal_replaces_the_mask",
     "mask_replaces_the_causal",
     "either_mask_allows",
-    "all_axes_transposed",  # one sequence alone is a matrix, for which .T is right
-    "heads_and_width_exchanged",  # with sequences of two lengths it raises
-    "mask_added_as_zero_and_one",  # right where the mask is one to be added, and no causal one comes beside it
+    "all_axes_transposed",  # a single sequence is a matrix, for which .T is correct
+    "heads_and_width_exchanged",  # raises an error if the sequences have different lengths
+    "mask_added_as_zero_and_one",  # correct for an additive mask without a causal mask
 )
 
 
 def probes() -> tuple[Probe, ...]:
-    """Two sequences of different lengths and widths, then of one; one head and several; padding of the context; biases."""
+    """Two sequences of different lengths and widths, then of the same; one head and several; context padding; biases."""
     draw = Draw(29)
     held, mixed = draw.weights(7, 7), draw.weights(7, 7, output=7)
     many = draw.weights(12, 12, output=12)
@@ -174,13 +174,16 @@ EXERCISE = Exercise(
     equation="softmax((x @ Wq) @ (context @ Wk)ᵀ / √head_dim) @ (context @ Wv)",
     fused=FUSED,
     hints=(
-        Message("The decoder asks, the encoder's output answers.", "解码器提问，编码器的输出作答。"),
         Message(
-            "Queries from x, keys and values from the context; the answer is as long as x.",
-            "query 来自 x，key 与 value 来自 context；输出与 x 等长。",
+            "The queries come from the decoder; the keys and values come from the encoder output.",
+            "query 来自解码器，key 与 value 来自编码器的输出。",
         ),
         Message(
-            "q, k, v = x @ Wq, context @ Wk, context @ Wv; then attention as ever",
+            "Compute queries from x, keys and values from the context; the output has the length of x.",
+            "query 由 x 计算，key 与 value 由 context 计算；输出与 x 等长。",
+        ),
+        Message(
+            "q, k, v = x @ Wq, context @ Wk, context @ Wv; then the usual attention",
             "q, k, v = x @ Wq, context @ Wk, context @ Wv；之后与普通注意力相同",
         ),
     ),

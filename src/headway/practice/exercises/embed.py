@@ -1,4 +1,4 @@
-"""embed: one row of the table for every token id."""
+"""embed: one row of the table per token id."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.practice.message import Message
 
 
 def recipe(steps: Any, token_ids: Any, table: Any) -> Any:
-    """The definition in steps: ids, look_up, scale, finish."""
+    """The definition as named steps: ids, look_up, scale, finish."""
     rows = steps.look_up(table, steps.ids(token_ids, table))
     return steps.finish(steps.scale({"token_ids": token_ids, "table": table}) * rows, token_ids)
 
@@ -25,7 +25,7 @@ STEPS = {
     "finish": lambda rows, token_ids: rows,
 }
 
-ROW = Message("return table[token_ids]: row i of the table for token i", "返回 table[token_ids]：第 i 个词元取表的第 i 行")
+ROW = Message("return table[token_ids]: row i of the table for token i", "返回 table[token_ids]：词元 i 取表的第 i 行")
 
 
 def _too_narrow(table: Any, token_ids: Any) -> Any:
@@ -40,25 +40,25 @@ MISTAKES = (
     Mistake(
         "axes_exchanged",
         {"finish": lambda rows, token_ids: numpy.swapaxes(rows, 0, 1) if numpy.ndim(token_ids) > 1 else rows},
-        Message("batch and position have changed places: it answers [position, batch]", "批与位置互换了：返回的是 [位置, 批]"),
-        Message("keep the axes of token_ids as they are, and put the vector behind them", "保持 token_ids 的轴不变，向量放在最后一轴"),
-        hides=Message("where the batch is as large as the sequence is long, the shape is the same", "当批大小等于序列长度时形状相同"),
+        Message("the batch and position axes are swapped: returns [position, batch]", "批轴与位置轴互换了：返回的是 [位置, 批]"),
+        Message("keep the axes of token_ids and append the vector as the last axis", "保持 token_ids 的轴不变，把向量放在最后一轴"),
+        hides=Message("the shape is the same when the batch size equals the sequence length", "批大小等于序列长度时形状相同"),
         pattern=r"transpose|permute|swapaxes|\.T",
     ),
     Mistake(
         "columns_taken",
         {"look_up": lambda table, token_ids: table.T[token_ids]},
-        Message("it takes columns of the table where it must take rows", "取的是表的列，而应取行"),
+        Message("takes columns of the table instead of rows", "取的是表的列，而应取行"),
         ROW,
-        hides=Message("a square table answers without an error", "方形的表不会报错"),
+        hides=Message("no error is raised when the table is square", "表是方阵时不会报错"),
         pattern=r"\[:, *|\.T|axis *= *1",
     ),
     Mistake(
         "columns_taken_as_they_lie",
         {"look_up": lambda table, token_ids: table[:, token_ids]},
         Message(
-            "it answers table[:, token_ids]: columns, and the vector's axis in front",
-            "返回的是 table[:, token_ids]：取的是列，向量的轴还跑到了最前面",
+            "returns table[:, token_ids]: columns instead of rows, with the vector axis first",
+            "返回的是 table[:, token_ids]：取的是列而不是行，向量的轴还跑到了最前面",
         ),
         ROW,
         pattern=r"\[:, *|axis *= *1",
@@ -67,7 +67,7 @@ MISTAKES = (
         "ids_counted_from_one",
         {"ids": lambda token_ids, table: token_ids - 1},
         Message(
-            "row id - 1 is taken: ids count from 0, and id 0 gets the last row", "取的是第 id - 1 行：id 从 0 开始，id 0 会取到最后一行"
+            "takes row id - 1: ids start at 0, so id 0 gets the last row", "取的是第 id - 1 行：id 从 0 开始，所以 id 0 会取到最后一行"
         ),
         ROW,
         pattern=r"- *1",
@@ -75,64 +75,65 @@ MISTAKES = (
     Mistake(
         "one_row_too_far",
         {"ids": lambda token_ids, table: (token_ids + 1) % table.shape[0]},
-        Message("row id + 1 is taken, and the last id gets the first row", "取的是第 id + 1 行，最后一个 id 取到了第一行"),
+        Message("takes row id + 1, and the first row for the last id", "取的是第 id + 1 行，最后一个 id 取到第一行"),
         ROW,
         pattern=r"\+ *1",
     ),
     Mistake(
         "next_row",
         {"ids": lambda token_ids, table: token_ids + 1},
-        Message("row id + 1 is taken: the last id is out of range", "取的是第 id + 1 行：最后一个 id 会越界"),
+        Message("takes row id + 1: the last id is out of range", "取的是第 id + 1 行：最后一个 id 会越界"),
         ROW,
-        hides=Message("until the last id comes nothing is raised", "在遇到最后一个 id 之前不会报错"),
+        hides=Message("no error is raised until the last id occurs", "遇到最后一个 id 之前不会报错"),
         pattern=r"\+ *1",
     ),
     Mistake(
         "positions_for_ids",
         {"ids": lambda token_ids, table: numpy.broadcast_to(numpy.arange(token_ids.shape[-1]) if token_ids.ndim else 0, token_ids.shape)},
         Message(
-            "it takes the rows 0, 1, 2, … whatever the ids are: those of the positions",
-            "不管 id 是什么，取的都是第 0、1、2……行：那是位置，而不是词元",
+            "takes rows 0, 1, 2, … regardless of the ids: these are positions, not token ids",
+            "无论 id 是什么，取的都是第 0、1、2……行：那是位置，而不是词元 id",
         ),
         ROW,
-        hides=Message("ids that happen to be 0, 1, 2, … do not show it", "id 恰好是 0、1、2……时看不出来"),
+        hides=Message("the mistake is not visible if the ids happen to be 0, 1, 2, …", "id 恰好是 0、1、2……时看不出来"),
         pattern=r"arange|range|enumerate|\[:",
     ),
     Mistake(
         "flattened",
         {"finish": lambda rows, token_ids: rows.reshape(-1, rows.shape[-1])},
-        Message("batch and position are flattened into one axis", "批与位置被展平成了一个轴"),
-        Message("give the answer the shape (*token_ids.shape, hidden_size)", "结果的形状应为 (*token_ids.shape, hidden_size)"),
-        hides=Message("for a single sequence the two are the same", "只有一条序列时两者相同"),
+        Message("flattens batch and position into one axis", "把批与位置展平成了一个轴"),
+        Message("return the shape (*token_ids.shape, hidden_size)", "返回的形状应为 (*token_ids.shape, hidden_size)"),
+        hides=Message("the output is the same for a single sequence", "只有一条序列时两者相同"),
         pattern=r"reshape|flatten|ravel|view",
     ),
     Mistake(
         "one_hot_too_narrow",
         {"look_up": _too_narrow},
         Message(
-            "the one-hot vectors are as wide as the largest id given, not as the vocabulary",
-            "one-hot 的宽度取了出现过的最大 id，而不是词表大小",
+            "the one-hot vectors are as wide as the largest id in the input instead of vocab_size",
+            "one-hot 的宽度取自输入中最大的 id，而应取词表大小",
         ),
-        Message("make them table.shape[0] wide", "宽度应为 table.shape[0]"),
+        Message("make the one-hot vectors table.shape[0] wide", "one-hot 的宽度应为 table.shape[0]"),
         hides=Message(
-            "where the last id of the vocabulary occurs, the width is right by chance", "若恰好出现词表的最后一个 id，宽度就碰巧对了"
+            "the width is correct by chance if the input has the last id of the vocabulary",
+            "输入中恰好有词表的最后一个 id 时，宽度碰巧正确",
         ),
         pattern=r"eye|one_hot|bincount|max",
     ),
     Mistake(
         "one_hot_returned",
         {"look_up": lambda table, token_ids: numpy.eye(table.shape[0])[token_ids]},
-        Message("it returns one-hot vectors: the product with the table is missing", "返回的是 one-hot 向量：没有与表相乘"),
+        Message("returns one-hot vectors: the product with the table is missing", "返回的是 one-hot 向量：没有与表相乘"),
         ROW,
-        hides=Message("only with an identity for the table the two are the same", "只有表是单位矩阵时两者才相同"),
+        hides=Message("the output is the same only if the table is the identity", "只有表是单位矩阵时两者才相同"),
         pattern=r"eye|one_hot",
     ),
     Mistake(
         "averaged",
         {"finish": lambda rows, token_ids: rows.mean(-2) if numpy.ndim(token_ids) else rows},
         Message(
-            "the vectors are averaged over the sequence: one comes out, where one per token must",
-            "向量沿序列取了平均：只输出一个，而应每个词元一个",
+            "averages the vectors over the sequence: returns one instead of one per token",
+            "沿序列对向量取了平均：只返回一个，而应每个词元一个",
         ),
         ROW,
         pattern=r"mean",
@@ -141,8 +142,8 @@ MISTAKES = (
         "summed",
         {"finish": lambda rows, token_ids: rows.sum(-2) if numpy.ndim(token_ids) else rows},
         Message(
-            "the vectors are summed over the sequence: one comes out, where one per token must",
-            "向量沿序列相加了：只输出一个，而应每个词元一个",
+            "sums the vectors over the sequence: returns one instead of one per token",
+            "沿序列对向量求了和：只返回一个，而应每个词元一个",
         ),
         ROW,
         pattern=r"sum|@|bincount",
@@ -150,15 +151,15 @@ MISTAKES = (
     Mistake(
         "row_zero_is_zeros",
         {"look_up": lambda table, token_ids: _without_first(table)[token_ids]},
-        Message("token 0 becomes zeros, as if it were padding", "词元 0 变成了零向量，好像它是填充"),
-        Message("look it up like any other", "应与其他词元一样查表"),
-        hides=Message("sequences without token 0 do not show it", "序列中没有词元 0 时看不出来"),
+        Message("returns zeros for token 0, as if it were padding", "词元 0 得到零向量，被当成了填充"),
+        Message("look up token 0 like any other", "词元 0 也要像其他词元一样查表"),
+        hides=Message("the mistake is not visible in sequences without token 0", "序列中没有词元 0 时看不出来"),
         pattern=r"pad|!= *0|== *0|> *0",
     ),
     Mistake(
         "normalised",
         {"finish": lambda rows, token_ids: rows / numpy.linalg.norm(rows, axis=-1, keepdims=True)},
-        Message("every vector is brought to length 1", "每个向量都被归一化成了长度 1"),
+        Message("normalizes every vector to length 1", "把每个向量归一化成了长度 1"),
         ROW,
         pattern=r"norm",
     ),
@@ -169,16 +170,16 @@ MISTAKES = (
                 rows[numpy.sort(numpy.unique(token_ids, return_index=True)[1])] if numpy.ndim(token_ids) == 1 else rows
             )
         },
-        Message("a token that comes twice is answered once", "重复出现的词元只返回了一次"),
-        Message("answer every place of the sequence", "序列的每个位置都要返回"),
-        hides=Message("sequences without repeats do not show it", "没有重复词元时看不出来"),
+        Message("returns a repeated token only once", "重复出现的词元只返回了一次"),
+        Message("return one vector per position of the sequence", "序列的每个位置都要返回一个向量"),
+        hides=Message("the mistake is not visible in sequences without repeats", "没有重复词元时看不出来"),
         pattern=r"unique|set\(|dict",
     ),
 )
 
 
 def _scale(ask: Any) -> list[tuple[Inputs, float]]:
-    """The factor on the table's rows."""
+    """Measure the factor on the rows of the table."""
     random, measured = numpy.random.default_rng(2), []
     for vocab_size, hidden_size in ((7, 5), (11, 6)):
         inputs = {"token_ids": numpy.array([vocab_size - 1, 0, 2]), "table": random.standard_normal((vocab_size, hidden_size))}
@@ -209,15 +210,15 @@ RECOVERIES = (
 
 TIMES_ROOT = Convention(
     Message(
-        "it multiplies by √hidden_size, as Vaswani et al. do before they add positions",
-        "它乘了 √hidden_size，与 Vaswani 等人的论文相同（在加位置编码之前）",
+        "multiplies by √hidden_size, as Vaswani et al. do before adding positions",
+        "乘了 √hidden_size，与 Vaswani 等人的论文相同（在加位置编码之前）",
     ),
     steps={"scale": lambda inputs: inputs["table"].shape[1] ** 0.5},
 )
 
 
 def _as_in_the_paper(ask: Any) -> Convention | None:
-    """The factor √hidden_size, where that is what it multiplies by."""
+    """Return the convention with the factor √hidden_size if that is the measured factor."""
     measured = _scale(ask)
     is_root = measured and all(abs(number - inputs["table"].shape[1] ** 0.5) < 1e-3 for inputs, number in measured)
     return TIMES_ROOT if is_root else None
@@ -229,7 +230,7 @@ SINGLE = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
-    """A sequence with repeats, a batch, as many sequences as tokens, a square table, ids that leave out the last; one id alone."""
+    """A sequence with repeats, a batch, as many sequences as tokens, a square table, ids without the last one, a single id."""
     random = numpy.random.default_rng(8)
 
     def table(vocab_size: int, hidden_size: int) -> Any:
@@ -315,10 +316,10 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="embed(token_ids) = table[token_ids]",
     hints=(
-        Message("A token id is nothing but the number of a row.", "词元 id 只不过是行号。"),
+        Message("A token id is a row number of the table.", "词元 id 就是表的行号。"),
         Message(
-            "A one-hot vector times the table gives that row; looking it up is the same, and cheaper.",
-            "one-hot 向量乘以表就得到那一行；直接查表结果相同，也更省。",
+            "A one-hot vector times the table gives that row; indexing gives the same result and costs less.",
+            "one-hot 向量乘以表就得到那一行；直接索引结果相同，开销更小。",
         ),
         Message("table[token_ids]", "table[token_ids]"),
     ),

@@ -1,4 +1,4 @@
-"""encoder_layer: self-attention, then a feed-forward, each with a norm and a way around it."""
+"""encoder_layer: self-attention, then feed-forward, each with a residual connection and a layer norm."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
 
 
 def recipe(steps: Any, x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
-    """The definition in steps: those of recipes.layers, and of recipes.projections for the attention."""
+    """The definition as named steps: those of recipes.layers, and of recipes.projections for the attention."""
 
     def attend(x: Any) -> Any:
         return projections.recipe(steps, x, x, x, num_heads=num_heads, mask=mask, **attention_held(held))
@@ -46,7 +46,7 @@ def recipe(steps: Any, x: Any, num_heads: int, mask: Any = None, **held: Any) ->
 
 
 def definition(x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
-    """headway.functions' encoder layer."""
+    """Return headway.functions' encoder layer."""
     weights = EncoderLayerWeights(attention_weights(held), norm_weights(held, 1), feed_forward_weights(held), norm_weights(held, 2))
     return functions.encoder_layer(x, weights, num_heads=num_heads, mask=mask)
 
@@ -58,15 +58,15 @@ MISTAKES = (
     *moved(
         "feed_forward_first",
         (1, 0),
-        Message("the feed-forward comes before attention", "前馈网络放在了注意力之前"),
-        Message("attention first, then the feed-forward", "先注意力，后前馈网络"),
+        Message("the feed-forward comes before the attention", "前馈网络放在了注意力之前"),
+        Message("apply attention first, then the feed-forward", "先做注意力，再做前馈网络"),
         r"ff|mlp|feed",
     ),
     Mistake(
         "later_positions_hidden",
         {"is_causal": lambda asked: True},
-        Message("attention is causal: an encoder sees the whole sequence", "注意力是因果的：编码器应看到整个序列"),
-        Message("hide padding alone", "只遮住填充"),
+        Message("attention is causal; an encoder attends to the whole sequence", "注意力是因果的；编码器应关注整个序列"),
+        Message("hide only padding", "只遮住填充"),
         pattern=r"causal|tri[lu]|mask",
     ),
     *THINKING,
@@ -76,12 +76,12 @@ MISTAKES = (
 )
 
 BATCH = Message("a batch axis", "批轴")
-SQUARE = Message("a mask of (queries, keys)", "(queries, keys) 形状的掩码")
-PADDED = Message("a mask of padding", "填充掩码")
+SQUARE = Message("a mask of shape (queries, keys)", "(queries, keys) 形状的掩码")
+PADDED = Message("a padding mask", "填充掩码")
 
 
 def probes() -> tuple[Probe, ...]:
-    """With and without biases; masks of both kinds; one sequence alone."""
+    """With and without biases; both kinds of masks; a single sequence."""
     draw = Draw(61, 6, 2)
     bare, biased = draw.weights(("",)), draw.weights(("",), biases=BIASED)
     padding = PADDING[:, None, None]
@@ -102,7 +102,7 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-def _three(inputs: Inputs) -> Inputs:
+def _as_query_key_value(inputs: Inputs) -> Inputs:
     rest = {name: value for name, value in inputs.items() if name != "x"}
     return rest | dict.fromkeys(("query", "key", "value"), inputs["x"])
 
@@ -148,7 +148,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (Convention(), Convention(encode=_three, role="query", without="x")),
+        (Convention(), Convention(encode=_as_query_key_value, role="query", without="x")),
         (Convention(), Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
         RETURNS,
         SETTLED.wirings(),
@@ -159,10 +159,13 @@ EXERCISE = Exercise(
     equation="x ← norm(x + attention(x)),   x ← norm(x + feed_forward(x))",
     hints=(
         Message(
-            "Two parts: attention among the positions, then a feed-forward on each alone.",
-            "两个部分：先在位置之间做注意力，再对每个位置单独做前馈。",
+            "There are two parts: attention across positions, then a feed-forward on each position.",
+            "共两个部分：先在位置之间做注意力，再对每个位置做前馈。",
         ),
-        Message("Around each part goes x itself; a norm stands behind the sum.", "每个部分都有 x 绕过的残差；相加之后再归一化。"),
+        Message(
+            "Each part has a residual connection that adds x; the layer norm comes after the sum.",
+            "每个部分都有加上 x 的残差连接，相加之后再做层归一化。",
+        ),
         Message(
             "x = norm1(x + attention(x, x, x, mask)); x = norm2(x + feed_forward(x))",
             "x = norm1(x + attention(x, x, x, mask)); x = norm2(x + feed_forward(x))",

@@ -1,4 +1,4 @@
-"""GPT-2: tokens and positions, a stack of blocks, a last norm, and a head that is the token table."""
+"""GPT-2: token and position embeddings, a stack of blocks, a final layer norm, and a head tied to the token table."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from headway.practice.recipes.model_calls import model_calls
 
 
 def recipe(steps: Any, token_ids: Any, wte: Any, wpe: Any, blocks: Any, ln_f: Any, num_heads: int, **rest: Any) -> Any:
-    """The definition in steps: embed, stack, last_norm, head, finish; those of practice.blocks in every block."""
+    """The definition as named steps: embed, stack, last_norm, head, finish; those of recipes.blocks in each block."""
     x = steps.embed(token_ids, wte, wpe)
     x = steps.stack(x, blocks, lambda x, weights: of_blocks.block(steps, x, **weights, num_heads=num_heads))
     return steps.finish(steps.head(steps.last_norm(x, ln_f), wte))
 
 
 def definition(token_ids: Any, wte: Any, wpe: Any, blocks: Any, ln_f: Any, num_heads: int, **rest: Any) -> Any:
-    """headway.functions throughout."""
+    """Return the logits computed by headway.functions."""
     positions = asarray_like(range(token_ids.shape[-1]), token_ids)
     x = functions.embed(token_ids, wte) + functions.learned_positions(positions, wpe)
     for weights in blocks:
@@ -53,7 +53,7 @@ STEPS: dict[str, Step] = {
 
 
 def softmax(logits: Any) -> Any:
-    """The definition's, on NumPy."""
+    """Return the softmax over the last axis, in NumPy."""
     powers = numpy.exp(logits - logits.max(-1, keepdims=True))
     return powers / powers.sum(-1, keepdims=True)
 
@@ -63,96 +63,98 @@ MISTAKES = (
         "positions_missing",
         {"embed": lambda token_ids, wte, wpe: wte[token_ids]},
         Message(
-            "positions are not added: the order of the tokens is known through the causal mask only",
-            "没有加上位置编码：只能通过因果掩码得知词的先后",
+            "positions are not added: token order has an effect only through the causal mask",
+            "没有加上位置编码：词元的顺序只通过因果掩码起作用",
         ),
-        Message("x = wte[inputs] + wpe[range(len(inputs))]", "x = wte[inputs] + wpe[range(len(inputs))]"),
+        Message("compute x = wte[inputs] + wpe[range(len(inputs))]", "计算 x = wte[inputs] + wpe[range(len(inputs))]"),
         pattern=r"wte",
     ),
     Mistake(
         "positions_by_token_id",
         {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids % len(wpe)]},
-        Message("the position table is looked up by token ids", "用词的 id 去查位置表"),
-        Message("look it up by 0, 1, 2, …: wpe[range(len(inputs))]", "按 0, 1, 2, … 查表：wpe[range(len(inputs))]"),
-        hides=Message("ids below the context size raise no error", "id 小于上下文长度时不会报错"),
+        Message("looks up the position table by token ids", "用词元 id 去查位置表"),
+        Message("look it up by 0, 1, 2, …: wpe[range(len(inputs))]", "按 0、1、2……查表：wpe[range(len(inputs))]"),
+        hides=Message("no error is raised as long as all ids are below the context size", "id 小于上下文长度时不会报错"),
         pattern=r"wpe",
     ),
     Mistake(
         "positions_from_one",
         {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[1 : token_ids.shape[-1] + 1]},
-        Message("positions are counted from 1", "位置从 1 开始计数"),
-        Message("count from 0", "从 0 开始计数"),
+        Message("positions start at 1", "位置从 1 开始计数"),
+        Message("start at position 0", "位置从 0 开始计数"),
         pattern=r"wpe",
     ),
     Mistake(
         "embedding_scaled",
         {"embed": lambda token_ids, wte, wpe: wte[token_ids] * wte.shape[1] ** 0.5 + wpe[: token_ids.shape[-1]]},
         Message(
-            "the token vectors are multiplied by √n_embd, as in the paper of 2017; GPT-2 does not",
-            "词向量乘以了 √n_embd（2017 年论文的做法）；GPT-2 没有",
+            "multiplies the token vectors by √n_embd, as in Vaswani et al. 2017; GPT-2 does not",
+            "词向量乘以了 √n_embd（Vaswani 等 2017 的做法）；GPT-2 不这样做",
         ),
-        Message("add wte[inputs] as it is", "直接加 wte[inputs]"),
+        Message("add wte[inputs] without scaling", "直接加 wte[inputs]，不要缩放"),
         pattern=r"sqrt|\*\*",
     ),
     Mistake(
         "only_last_block",
         {"stack": _all_from_the_embedding},
         Message(
-            "every block is given the embedding, not what the block below made: only the last one counts",
-            "每个模块的输入都是嵌入，而不是下一层的输出：只有最后一个起作用",
+            "every block gets the embedding instead of the output of the previous block: only the last block has an effect",
+            "每个模块的输入都是嵌入，而不是前一个模块的输出：只有最后一个起作用",
         ),
-        Message("x = transformer_block(x, **block) in the loop", "循环中写 x = transformer_block(x, **block)"),
-        hides=Message("with one block nothing shows", "只有一个模块时看不出来"),
+        Message("use x = transformer_block(x, **block) in the loop", "循环中写 x = transformer_block(x, **block)"),
+        hides=Message("the mistake is not visible with a single block", "只有一个模块时看不出来"),
         pattern=r"for ",
     ),
     Mistake(
         "only_first_block",
         {"stack": lambda x, blocks, block: block(x, blocks[0])},
-        Message("only the first block is applied, or the first one's weights alone", "只用了第一个模块，或只用了第一个的权重"),
-        Message("apply all of them, one after another", "应依次使用所有模块"),
-        hides=Message("with one block nothing shows", "只有一个模块时看不出来"),
+        Message("applies only the first block, or only its weights", "只用了第一个模块，或只用了它的权重"),
+        Message("apply all blocks, one after another", "依次使用所有模块"),
+        hides=Message("the mistake is not visible with a single block", "只有一个模块时看不出来"),
         pattern=r"for |return",
     ),
     Mistake(
         "blocks_backwards",
         {"stack": lambda x, blocks, block: _one_after_another(x, blocks[::-1], block)},
-        Message("the blocks are applied from the last to the first", "模块从后往前依次使用"),
-        Message("apply them in their order", "按顺序使用"),
+        Message("applies the blocks from last to first", "从后往前依次使用模块"),
+        Message("apply the blocks in order", "按顺序使用模块"),
         pattern=r"for |revers",
     ),
     Mistake(
         "last_norm_missing",
         {"last_norm": lambda x, ln_f: x},
-        Message("the last norm (ln_f) is missing", "缺少最后的归一化（ln_f）"),
+        Message("the final layer norm (ln_f) is missing", "缺少最后的层归一化（ln_f）"),
         Message("return layer_norm(x, **ln_f) @ wte.T", "返回 layer_norm(x, **ln_f) @ wte.T"),
         pattern=r"ln_f|return",
     ),
     Mistake(
         "hidden_states_returned",
         {"head": lambda x, wte: x},
-        Message("hidden states come back: the output head is missing", "返回的是隐藏状态：缺少输出层"),
-        Message("multiply by the token table: x @ wte.T", "乘以词表矩阵：x @ wte.T"),
+        Message("returns hidden states: the output head is missing", "返回的是隐藏状态：缺少输出层"),
+        Message("multiply by the token table: x @ wte.T", "乘以词嵌入表：x @ wte.T"),
         pattern=r"return",
     ),
     Mistake(
         "probabilities_returned",
         {"finish": softmax},
         Message(
-            "softmax is taken of the logits: a loss that takes it again, and temperature, then go wrong",
+            "applies softmax to the logits: a loss or temperature that applies it again is then wrong",
             "对 logits 做了 softmax：之后再做 softmax 的损失函数与温度都会出错",
         ),
-        Message("return the logits", "应返回 logits"),
-        hides=Message("the likeliest token is the same", "最可能的词不变"),
+        Message("return the logits", "返回 logits"),
+        hides=Message("the most likely token is the same", "最可能的词元不变"),
         pattern=r"softmax",
     ),
     Mistake(
         "only_last_position_returned",
         {"finish": lambda logits: logits[..., -1, :]},
         Message(
-            "only the logits of the last position come back: right for generation, not for training",
+            "returns only the logits of the last position: correct for generation, not for training",
             "只返回了最后一个位置的 logits：用于生成可以，用于训练不行",
         ),
-        Message("return the logits of all positions; take [-1] where a token is chosen", "返回所有位置的 logits；选词时再取 [-1]"),
+        Message(
+            "return the logits of all positions; take [-1] where the next token is chosen", "返回所有位置的 logits；选下一个词元时再取 [-1]"
+        ),
         pattern=r"-1",
     ),
     *BLOCK_MISTAKES,
@@ -173,13 +175,13 @@ def _first_of_two(answer: Any, inputs: Inputs) -> Any:
 RETURNS = (
     Convention(),
     Convention(
-        Message("it returns (logits, loss)", "它返回 (logits, loss)"),
+        Message("returns (logits, loss)", "返回 (logits, loss)"),
         decode=_first_of_two,
     ),
     Convention(
         Message(
-            "without targets it returns the logits of the last position alone: right for generation, and what training does not ask for",
-            "没有 targets 时它只返回最后一个位置的 logits：用于生成是对的，训练时会另外传入 targets",
+            "without targets, returns only the logits of the last position: correct for generation; training passes targets",
+            "没有 targets 时只返回最后一个位置的 logits：用于生成是对的，训练时会传入 targets",
         ),
         decode=_first_of_two,
         steps={"finish": lambda logits: logits[..., -1:, :]},
@@ -187,11 +189,11 @@ RETURNS = (
     ),
 )
 BATCH = Message("a batch of texts", "一批文本")
-ONE = Message("one text without a batch axis", "没有批轴的单个文本")
+ONE = Message("a single text without a batch axis", "没有批轴的单个文本")
 
 
 def probes() -> tuple[Probe, ...]:
-    """Two blocks, one text and a batch."""
+    """Models of one and two blocks, with a single text and with a batch."""
     random = numpy.random.default_rng(43)
 
     def model(vocab_size: int, max_seq_len: int, width: int, num_blocks: int, num_heads: int, inner: int | None = None) -> Inputs:
@@ -208,7 +210,9 @@ def probes() -> tuple[Probe, ...]:
         Probe("text", {"token_ids": numpy.array([3, 10, 3, 0, 8]), **small}, ONE),
         Probe("one block", {"token_ids": numpy.array([4, 1, 2]), **single}, ONE),
         Probe("batch", {"token_ids": numpy.array([[3, 10, 3, 0, 8], [7, 7, 1, 2, 9]]), **small}, BATCH),
-        Probe("batch, four times as wide inside", {"token_ids": numpy.array([[3, 10, 3, 0, 8], [7, 7, 1, 2, 9]]), **usual}, BATCH),
+        Probe(
+            "batch, inner width four times the hidden size", {"token_ids": numpy.array([[3, 10, 3, 0, 8], [7, 7, 1, 2, 9]]), **usual}, BATCH
+        ),
     )
 
 
@@ -233,12 +237,12 @@ EXERCISE = Exercise(
     equation="norm(blocks(wte[token_ids] + wpe[positions])) @ wteᵀ",
     hints=(
         Message(
-            "Token vectors and position vectors are added, and each block changes what the one below made.",
-            "词向量与位置向量相加，每个模块在前一个的输出上继续。",
+            "Token and position vectors are added; each block takes the output of the previous one.",
+            "词向量与位置向量相加；每个模块以前一个的输出为输入。",
         ),
         Message(
-            "After the last block comes one more norm; the head is the token table itself.",
-            "最后一个模块之后还有一次归一化；输出层就是词表矩阵本身。",
+            "The last block is followed by a final layer norm; the head is the token table.",
+            "最后一个模块之后还有一次层归一化；输出层就是词嵌入表本身。",
         ),
         Message(
             "x = wte[ids] + wpe[:len(ids)]; for b in blocks: x = block(x, **b); return layer_norm(x, **ln_f) @ wte.T",

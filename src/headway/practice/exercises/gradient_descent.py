@@ -1,4 +1,4 @@
-"""gradient_descent: point ← point - learning_rate · gradient(point), so many times."""
+"""gradient_descent: point ← point - learning_rate · gradient(point), repeated num_steps times."""
 
 from __future__ import annotations
 
@@ -13,54 +13,54 @@ from headway.practice.message import Message
 from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, USE, descend
 
 
-def twice(x: Any) -> Any:
-    """The gradient of the sum of squares, for what a function is given or thinks of itself; in any array library, and for lists."""
+def gradient_of_squares(x: Any) -> Any:
+    """Return the gradient of the sum of squares, for arrays of any library and for lists."""
     return [2 * each for each in x] if isinstance(x, list | tuple) else 2 * x
 
 
-def square(x: Any) -> Any:
-    """The sum of squares."""
+def sum_of_squares(x: Any) -> Any:
+    """Return the sum of squares."""
     return sum(each * each for each in x) if isinstance(x, list | tuple) else (x * x).sum() if getattr(x, "ndim", 0) else x * x
 
 
-def coupled(x: Any) -> Any:
-    """The gradient of a bowl whose coordinates touch each other."""
+def coupled_gradient(x: Any) -> Any:
+    """Return the gradient of a quadratic function whose coordinates are coupled."""
     if isinstance(x, list | tuple):
         return [0.6 * each + 0.3 * sum(x) - 1.0 for each in x]
     return 0.6 * x + 0.3 * x.sum() - 1.0 if getattr(x, "ndim", 0) else 0.9 * x - 1.0
 
 
-def plane(x: Any) -> Any:
-    """A function that falls evenly: whoever finds its slope by differences finds it exactly."""
+def linear_function(x: Any) -> Any:
+    """Return a linear function, whose slope finite differences give exactly."""
     return 0.75 * (sum(x) if isinstance(x, list | tuple) else x.sum() if getattr(x, "ndim", 0) else x)
 
 
 def recipe(
     steps: Any, start: Any, learning_rate: float, num_steps: int, gradient: Any = None, function: Any = None, tolerance: float = 0.0
 ) -> Any:
-    """The definition in the steps of the loop, and: own, the gradient where none is given."""
-    slope = (lambda x: 0.75 + 0 * x) if function is plane else steps.own if gradient is None else gradient
+    """The definition in the steps of the loop, and: own, the gradient if none is given."""
+    slope = (lambda x: 0.75 + 0 * x) if function is linear_function else steps.own if gradient is None else gradient
     return descend(steps, start, slope, learning_rate, num_steps)
 
 
 def definition(start: Any, learning_rate: float, num_steps: int, gradient: Any = None, function: Any = None) -> Any:
-    """headway.functions stops where the gradient is short; with no tolerance it takes all its steps."""
-    slope = (lambda x: 0.75 + 0 * x) if function is plane else gradient or twice
+    """Run headway.functions' gradient descent with tolerance 0, so that it takes all steps."""
+    slope = (lambda x: 0.75 + 0 * x) if function is linear_function else gradient or gradient_of_squares
     return functions.gradient_descent(slope, start, learning_rate=learning_rate, tolerance=0.0, max_steps=num_steps).point
 
 
-STEPS = {**LOOP, "own": twice}
+STEPS = {**LOOP, "own": gradient_of_squares}
 
 
 def _first_step(ask: Any) -> list[tuple[Inputs, float]]:
-    """How long the first step is, per learning_rate · gradient; what has a name of its own is left to it."""
+    """Measure the length of the first step per learning_rate · gradient; factors with a named mistake are left out."""
     measured = []
     for rate, values in ((0.1, (1.0, -2.0, 0.5)), (0.03, (3.0, 1.0, -1.0))):
-        inputs = {"start": numpy.array(values), "learning_rate": rate, "num_steps": 1, "gradient": coupled}
+        inputs = {"start": numpy.array(values), "learning_rate": rate, "num_steps": 1, "gradient": coupled_gradient}
         answer = ask(inputs)
         if isinstance(answer, Raised) or numpy.shape(answer) != (3,):
             return []
-        ratio = (inputs["start"] - answer) / (rate * coupled(inputs["start"]))
+        ratio = (inputs["start"] - answer) / (rate * coupled_gradient(inputs["start"]))
         if (
             not numpy.isfinite(ratio).all()
             or numpy.ptp(ratio) > 1e-4 * abs(ratio[0])
@@ -81,8 +81,8 @@ RECOVERIES = (
         right=lambda inputs: 1.0,
         right_name="1",
         says=Message(
-            "your step is {value}{names} times learning_rate · gradient; it must be {right}",
-            "你的步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍",
+            "the step is {value}{names} times learning_rate · gradient; expected {right}",
+            "步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍",
         ),
         fix=USE,
         pattern=r"\*|-=",
@@ -91,7 +91,7 @@ RECOVERIES = (
 
 
 def _own_gradient(ask: Any) -> Convention | None:
-    """What a function that is given no gradient walks down: a parabola, read off single steps from two points."""
+    """Return the parabola that a function without a gradient argument minimizes, measured on single steps from two points."""
     slopes = []
     for value in (1.0, 3.0):
         for rate in (0.5, 0.25):
@@ -106,7 +106,7 @@ def _own_gradient(ask: Any) -> Convention | None:
     if steepness < 1e-3 or (abs(steepness - 2) < 1e-4 and abs(offset) < 1e-4):
         return None
     steepness, offset = float(f"{steepness:.5g}"), round(offset, 4)
-    says = Message("the function it walks down has the gradient {a:g} · x {b:+g}", "它所下降的函数的梯度是 {a:g} · x {b:+g}").format(
+    says = Message("minimizes a function with the gradient {a:g} · x {b:+g}", "所下降的函数的梯度是 {a:g} · x {b:+g}").format(
         a=steepness, b=offset
     )
     return Convention(says, steps={"own": lambda x: steepness * x + offset})
@@ -117,27 +117,27 @@ NUMBERS = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
-    """With a gradient, with a function alone, with neither; one step and several; a number, a vector, a matrix."""
+    """With a gradient, with only a function, and with neither; one step and several; a number and a vector."""
     vector, number = numpy.array([1.0371934, -2.1184621, 0.5128873]), numpy.array(3.1415927)
 
-    def walk(start: Any, rate: float, num_steps: int, **more: Any) -> Inputs:
+    def run(start: Any, rate: float, num_steps: int, **more: Any) -> Inputs:
         return {"start": start, "learning_rate": rate, "num_steps": num_steps} | more
 
     return (
-        Probe("one step", walk(number, 0.1, 1), NUMBERS),
-        Probe("two steps", walk(number, 0.15, 2), NUMBERS),
-        Probe("five steps", walk(numpy.array(-4.3287719), 0.15, 5), NUMBERS),
-        Probe("four steps", walk(numpy.array(1.7320508), 0.08, 4), NUMBERS),
-        Probe("three steps", walk(numpy.array(0.9172335), 0.12, 3), NUMBERS),
-        Probe("six steps", walk(numpy.array(2.2360679), 0.05, 6), NUMBERS),
-        Probe("three steps of a vector", walk(vector, 0.1, 3), POINTS),
-        Probe("one step with a gradient", walk(vector, 0.1, 1, gradient=coupled), POINTS),
-        Probe("three steps with a gradient", walk(vector, 0.2, 3, gradient=coupled), POINTS),
-        Probe("six steps of two numbers", walk(numpy.array([2.0113579, 0.7071067]), 0.07, 6, gradient=coupled), POINTS),
-        Probe("a number with a gradient", walk(number, 0.3, 3, gradient=coupled), NUMBERS),
-        Probe("two steps with a gradient", walk(number, 0.3, 2, gradient=coupled), NUMBERS),
-        Probe("a function", walk(vector, 0.1, 3, function=plane), POINTS),
-        Probe("a function of a number", walk(number, 0.2, 2, function=plane), NUMBERS),
+        Probe("one step", run(number, 0.1, 1), NUMBERS),
+        Probe("two steps", run(number, 0.15, 2), NUMBERS),
+        Probe("five steps", run(numpy.array(-4.3287719), 0.15, 5), NUMBERS),
+        Probe("four steps", run(numpy.array(1.7320508), 0.08, 4), NUMBERS),
+        Probe("three steps", run(numpy.array(0.9172335), 0.12, 3), NUMBERS),
+        Probe("six steps", run(numpy.array(2.2360679), 0.05, 6), NUMBERS),
+        Probe("three steps of a vector", run(vector, 0.1, 3), POINTS),
+        Probe("one step with a gradient", run(vector, 0.1, 1, gradient=coupled_gradient), POINTS),
+        Probe("three steps with a gradient", run(vector, 0.2, 3, gradient=coupled_gradient), POINTS),
+        Probe("six steps of two numbers", run(numpy.array([2.0113579, 0.7071067]), 0.07, 6, gradient=coupled_gradient), POINTS),
+        Probe("a number with a gradient", run(number, 0.3, 3, gradient=coupled_gradient), NUMBERS),
+        Probe("two steps with a gradient", run(number, 0.3, 2, gradient=coupled_gradient), NUMBERS),
+        Probe("a function", run(vector, 0.1, 3, function=linear_function), POINTS),
+        Probe("a function of a number", run(number, 0.2, 2, function=linear_function), NUMBERS),
     )
 
 
@@ -168,12 +168,12 @@ EXERCISE = Exercise(
                 "d_f",
                 "nabla_f",
             ),
-            neutral=lambda inputs: twice,
+            neutral=lambda inputs: gradient_of_squares,
         ),
         Role(
             "function",
             ("f", "func", "fn", "objective", "loss_fn", "loss", "cost", "cost_function", "objective_function"),
-            neutral=lambda inputs: square,
+            neutral=lambda inputs: sum_of_squares,
         ),
         Role("start", START_NAMES),
         Role("learning_rate", RATE_NAMES),
@@ -187,8 +187,11 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="point ← point - learning_rate · gradient(point)",
     hints=(
-        Message("The gradient points uphill.", "梯度指向上坡。"),
-        Message("Step against it, and compute it anew at every point.", "逆着它走，并在每个新的点重新计算。"),
+        Message("The gradient points in the direction of steepest ascent.", "梯度指向上升最快的方向。"),
+        Message(
+            "Step in the opposite direction, and compute the gradient again at each new point.",
+            "沿相反方向走，并在每个新的点重新计算梯度。",
+        ),
         Message(
             "for _ in range(num_steps): x = x - learning_rate * gradient(x)",
             "for _ in range(num_steps): x = x - learning_rate * gradient(x)",

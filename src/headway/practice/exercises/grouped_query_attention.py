@@ -27,14 +27,14 @@ from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDING, S
 
 
 def definition(query: Any, key: Any, value: Any, mask: Any = None, scale: Any = None, is_causal: bool = False, **rest: Any) -> Any:
-    """functions.multi_head_attention; where heads come apart already, functions.scaled_dot_product_attention."""
+    """Return functions.multi_head_attention, or functions.scaled_dot_product_attention if the heads are given separately."""
     if rest:
         return of_sequences(query, key, value, mask=mask, scale=scale, is_causal=is_causal, **rest)
     return functions.scaled_dot_product_attention(query, key, value, mask, scale=scale, is_causal=is_causal)
 
 
 def recipe(steps: Any, query: Any, key: Any, value: Any, mask: Any = None, scale: Any = None, is_causal: bool = False, **rest: Any) -> Any:
-    """The definition in steps: those of multi-head attention; where heads come apart already, repeat and attend."""
+    """The definition as named steps: those of multi-head attention, or repeat and attend if the heads are given separately."""
     if rest:
         return for_sequences(steps, query, key, value, mask=mask, scale=scale, is_causal=is_causal, **rest)
     num_heads = query.shape[-3]
@@ -77,62 +77,68 @@ REPEATS = (
         "tiled_not_repeated",
         _both(_tiled),
         Message(
-            "key and value heads are tiled (0, 1, 0, 1, …), not repeated (0, 0, 1, 1, …): query head h must read head h // group_size",
-            "键值头是整体平铺的（0, 1, 0, 1, …），而不是逐个重复的（0, 0, 1, 1, …）：第 h 个查询头应读取第 h // group_size 个键值头",
+            "key and value heads are tiled (0, 1, 0, 1, …) instead of repeated (0, 0, 1, 1, …); query head h must use key-value head h // group_size",
+            "键值头是整体平铺的（0, 1, 0, 1, …），而不是逐个重复的（0, 0, 1, 1, …）；第 h 个查询头应使用第 h // group_size 个键值头",
         ),
         Message(
-            "repeat_interleave(x, group_size, dim=1), in NumPy repeat(x, group_size, axis=1)",
-            "用 repeat_interleave(x, group_size, dim=1)，NumPy 中为 repeat(x, group_size, axis=1)",
+            "use repeat_interleave(x, group_size, dim=1), in NumPy repeat(x, group_size, axis=1)",
+            "使用 repeat_interleave(x, group_size, dim=1)，NumPy 中为 repeat(x, group_size, axis=1)",
         ),
-        hides=Message("with one key head, or trained from scratch, nothing shows", "只有一个键值头、或从头训练时看不出来"),
+        hides=Message(
+            "the mistake is not visible with a single key-value head, or in a model trained from scratch",
+            "只有一个键值头、或从头训练时看不出来",
+        ),
         pattern=r"repeat|tile|expand|cat",
     ),
     Mistake(
         "keys_alone_tiled",
         {"repeat_key": _tiled},
-        Message("key heads are tiled (0, 1, 0, 1, …) and value heads are not", "键头是平铺的（0, 1, 0, 1, …），而值头不是"),
-        Message("repeat both alike: repeat_interleave(x, group_size, dim=1)", "两者都用 repeat_interleave(x, group_size, dim=1)"),
+        Message("key heads are tiled (0, 1, 0, 1, …), value heads are not", "键头是平铺的（0, 1, 0, 1, …），而值头不是"),
+        Message("repeat both in the same way: repeat_interleave(x, group_size, dim=1)", "两者都用 repeat_interleave(x, group_size, dim=1)"),
         pattern=r"repeat|tile|expand|cat",
     ),
     Mistake(
         "first_head_for_all",
         _both(_first),
-        Message("every query head reads the first key and value head", "所有查询头都读取第一个键值头"),
-        Message("query head h reads head h // group_size", "第 h 个查询头应读取第 h // group_size 个键值头"),
-        hides=Message("with one key head nothing shows", "只有一个键值头时看不出来"),
+        Message("all query heads use the first key-value head", "所有查询头都使用第一个键值头"),
+        Message("let query head h use key-value head h // group_size", "让第 h 个查询头使用第 h // group_size 个键值头"),
+        hides=Message("the mistake is not visible with a single key-value head", "只有一个键值头时看不出来"),
         pattern=r"repeat|\[",
     ),
     Mistake(
         "heads_averaged_into_one",
         _both(lambda x, num_heads: numpy.broadcast_to(x.mean(-3, keepdims=True), (*x.shape[:-3], num_heads, *x.shape[-2:]))),
-        Message("key and value heads are averaged into one", "键值头被平均成了一个"),
-        Message("query head h reads head h // group_size", "第 h 个查询头应读取第 h // group_size 个键值头"),
+        Message("averages the key and value heads into one", "把键值头平均成了一个"),
+        Message("let query head h use key-value head h // group_size", "让第 h 个查询头使用第 h // group_size 个键值头"),
         pattern=r"mean",
     ),
     Mistake(
         "heads_not_repeated",
         _both(lambda x, num_heads: x),
         Message(
-            "key and value heads are not both brought to the number of query heads along the axis of heads: it works with one key head alone",
+            "key and value heads are not both expanded to the number of query heads along the head axis: works only with a single key-value head",
             "没有沿头的轴把键头和值头都扩展到查询头的个数：只有一个键值头时才能运行",
         ),
         Message(
-            "repeat both along the axis of heads, dim=1 of (batch, heads, positions, head_dim)",
-            "两者都应沿头的轴重复：(batch, heads, positions, head_dim) 的 dim=1",
+            "repeat both along the head axis, dim=1 of (batch, heads, positions, head_dim)",
+            "两者都沿头的轴重复，即 (batch, heads, positions, head_dim) 的 dim=1",
         ),
-        hides=Message("with one key head, or as many as query heads, nothing shows", "只有一个键值头、或键值头与查询头一样多时看不出来"),
+        hides=Message(
+            "the mistake is not visible with a single key-value head, or with as many as query heads",
+            "只有一个键值头、或键值头与查询头一样多时看不出来",
+        ),
         pattern=r"repeat|tile|expand|@|matmul",
     ),
     Mistake(
         "positions_repeated",
         _both(lambda x, num_heads: numpy.repeat(x, num_heads // x.shape[-3], axis=-2).reshape(*x.shape[:-3], num_heads, *x.shape[-2:])),
         Message(
-            "the positions are repeated, not the heads: the axis of repeat is wrong",
+            "repeats the positions instead of the heads: the axis of repeat is wrong",
             "重复的是位置而不是头：repeat 的轴错了",
         ),
         Message(
-            "repeat along the axis of heads, dim=1 of (batch, heads, positions, head_dim)",
-            "应沿头的轴重复：(batch, heads, positions, head_dim) 的 dim=1",
+            "repeat along the head axis, dim=1 of (batch, heads, positions, head_dim)",
+            "沿头的轴重复，即 (batch, heads, positions, head_dim) 的 dim=1",
         ),
         pattern=r"repeat",
     ),
@@ -145,7 +151,7 @@ UNSEEN = ("heads_summed", "heads_averaged", "heads_concatenated_along_positions"
 MULTI_QUERY = (
     Convention(),
     Convention(
-        Message("it has one key and value head for all query heads: multi-query attention", "所有查询头共用一个键值头：multi-query 注意力"),
+        Message("uses one key-value head for all query heads: multi-query attention", "所有查询头共用一个键值头：multi-query 注意力"),
         lambda inputs: (
             {name: value for name, value in inputs.items() if name != "num_kv_heads"} if inputs.get("num_kv_heads") == 1 else None
         ),
@@ -153,11 +159,11 @@ MULTI_QUERY = (
         without="num_kv_heads",
     ),
 )
-"""Whether it is told how many key heads there are."""
+"""A function with an argument for the number of key-value heads, or without one."""
 
 
 def probes() -> tuple[Probe, ...]:
-    """Sequences, six query heads over two and three key heads, one for all; heads that come apart already."""
+    """Six query heads over two and three key-value heads, and over one; heads given separately."""
     draw = Draw(31)
 
     def weights(width: int, d_out: int, kv: int, biases: tuple[str, ...] = ()) -> Inputs:
@@ -209,7 +215,7 @@ def probes() -> tuple[Probe, ...]:
 
 
 def repeat(x: Any, num_heads: int) -> Any:
-    """Every key head as often as there are query heads to it, side by side."""
+    """Repeat each key-value head for the query heads of its group."""
     return numpy.repeat(x, num_heads // x.shape[-3], axis=-3)
 
 
@@ -229,13 +235,15 @@ EXERCISE = Exercise(
     fused=FUSED,
     hints=(
         Message(
-            "Fewer key and value heads than query heads: a group of query heads shares one.", "键值头比查询头少：一组查询头共用一个键值头。"
+            "There are fewer key-value heads than query heads: a group of query heads shares one.",
+            "键值头比查询头少：一组查询头共用一个键值头。",
         ),
         Message(
-            "Query head h reads key head h // (num_heads / num_kv_heads).", "第 h 个查询头读取第 h // (num_heads / num_kv_heads) 个键值头。"
+            "Query head h uses key-value head h // (num_heads / num_kv_heads).",
+            "第 h 个查询头使用第 h // (num_heads / num_kv_heads) 个键值头。",
         ),
         Message(
-            "k = k.repeat_interleave(group_size, dim=1), v alike; then attention as ever",
+            "k = k.repeat_interleave(group_size, dim=1), same for v; then the usual attention",
             "k = k.repeat_interleave(group_size, dim=1)，v 同样；之后与普通注意力相同",
         ),
     ),

@@ -1,4 +1,4 @@
-"""A key-value cache: what was projected before is kept, and what is new comes behind it."""
+"""A key-value cache: keys and values of earlier tokens are stored, and those of new tokens are appended."""
 
 from __future__ import annotations
 
@@ -21,51 +21,55 @@ def recipe(
     earlier_keys: Any = None,
     earlier_values: Any = None,
 ) -> Any:
-    """The definition in steps: layers, store, give, clear; the answer is what each layer holds after each chunk."""
+    """The definition as named steps: layers, store, give, clear; the output is the content of each layer after each chunk."""
     first, second = steps.layers()
 
-    def fed(state: dict[str, Any], key: Any, value: Any) -> Any:
+    def append(state: dict[str, Any], key: Any, value: Any) -> Any:
         return steps.give(state, *steps.store(state, key, value), key, value)
 
     if earlier_keys is not None:
         for key, value in zip(earlier_keys, earlier_values, strict=True):
-            fed(first, key, value)
+            append(first, key, value)
         steps.clear(first)
     answers: list[list[Any]] = [[], []]
     for place, (key, value) in enumerate(zip(keys, values, strict=True)):
-        answers[0].append(fed(first, key, value))
+        answers[0].append(append(first, key, value))
         if other_keys is not None:
-            answers[1].append(fed(second, other_keys[place], other_values[place]))
+            answers[1].append(append(second, other_keys[place], other_values[place]))
     return (*answers[0], *answers[1])
 
 
 def definition(
     keys: Any, values: Any, other_keys: Any = None, other_values: Any = None, earlier_keys: Any = None, earlier_values: Any = None
 ) -> Any:
-    """headway.functions' KVCache, one per layer."""
+    """Return the contents of headway.functions' KVCache, one cache per layer."""
     held = []
     for its_keys, its_values in ((keys, values), (other_keys, other_values)):
         if its_keys is None:
             continue
         length = sum(key.shape[-2] for key in its_keys)
+        # values may have another width than keys, so the two buffers have different shapes
         shapes = [(*chunks[0].shape[:-2], length, chunks[0].shape[-1]) for chunks in (its_keys, its_values)]
-        cache = KVCache(*(KVCache.empty(shape, its_keys[0]).keys for shape in shapes))
-        held += [tuple(each.copy() for each in cache.append(key, value)) for key, value in zip(its_keys, its_values, strict=True)]
+        key_buffer, value_buffer = (KVCache.empty(shape, its_keys[0]).keys for shape in shapes)
+        cache = KVCache(key_buffer, value_buffer)
+        for key, value in zip(its_keys, its_values, strict=True):
+            filled: tuple[Any, Any] = cache.append(key, value)
+            held.append(tuple(each.copy() for each in filled))  # append returns views of the buffers
     return tuple(held)
 
 
-def joined(old: Any, new: Any, axis: int = -2) -> Any:
-    """Old positions, then new ones."""
+def concatenated(old: Any, new: Any, axis: int = -2) -> Any:
+    """Concatenate old and new positions."""
     return new if old is None else numpy.concatenate([old, new], axis=axis)
 
 
-def stored(joined_keys: Any, joined_values: Any = None) -> Step:
-    """Keep what the rules make of old and new."""
-    joined_values = joined_values or joined_keys
+def stored(combine_keys: Any, combine_values: Any = None) -> Step:
+    """Return a step that stores the combination of old and new content."""
+    combine_values = combine_values or combine_keys
 
     def store(state: dict[str, Any], key: Any, value: Any) -> Any:
         before = state.get("k"), state.get("v")
-        state["k"], state["v"] = joined_keys(before[0], key), joined_values(before[1], value)
+        state["k"], state["v"] = combine_keys(before[0], key), combine_values(before[1], value)
         return before
 
     return store
@@ -75,7 +79,7 @@ def _first_lost(state: dict[str, Any], key: Any, value: Any) -> Any:
     before = state.get("k"), state.get("v")
     is_first = not state.get("begun")
     state["begun"] = True
-    state["k"], state["v"] = joined(before[0], key), joined(before[1], value)
+    state["k"], state["v"] = concatenated(before[0], key), concatenated(before[1], value)
     if is_first:
         state["shown"], state["k"], state["v"] = (key, value), None, None
     else:
@@ -106,12 +110,12 @@ def _shared() -> Any:
 
 STEPS: dict[str, Step] = {
     "layers": lambda: ({}, {}),
-    "store": stored(joined),
+    "store": stored(concatenated),
     "give": _give,
     "clear": lambda state: state.clear(),
 }
 
-FIRST = Message("after the first chunk it is right", "第一段之后是对的")
+FIRST = Message("the output is correct after the first chunk", "第一段之后结果正确")
 JOIN = r"cat|append|stack|="
 
 MISTAKES = (
@@ -119,10 +123,10 @@ MISTAKES = (
         "overwritten",
         {"store": stored(lambda old, new: new)},
         Message(
-            "the newest chunk replaces what was there: the cache never holds more than one chunk",
+            "the newest chunk replaces the content: the cache never holds more than one chunk",
             "新的一段覆盖了原有内容：缓存中永远只有一段",
         ),
-        Message("put it behind: cat([old, new], axis=-2)", "接在后面：cat([old, new], axis=-2)"),
+        Message("append it: cat([old, new], axis=-2)", "追加在后面：cat([old, new], axis=-2)"),
         hides=FIRST,
         pattern=JOIN,
     ),
@@ -130,18 +134,18 @@ MISTAKES = (
         "position_not_advanced",
         {"store": stored(_overwritten_in_front)},
         Message(
-            "every chunk is written at position 0, over what was there: the position is not advanced",
+            "every chunk is written at position 0, over the earlier content: the position is not advanced",
             "每一段都写在位置 0，覆盖了原有内容：写入位置没有前移",
         ),
-        Message("write at length : length + new_len, then length += new_len", "写入 length : length + new_len，然后 length += new_len"),
+        Message("write to length : length + new_len, then length += new_len", "写入 length : length + new_len，然后 length += new_len"),
         hides=FIRST,
         pattern=r"pos|len|\[.*\] *=",
     ),
     Mistake(
         "first_chunk_lost",
         {"store": _first_lost},
-        Message("the first chunk is returned but not kept", "第一段被返回了，但没有存下来"),
-        Message("keep it too: self.keys = key where there was nothing", "也要存下来：原来为空时 self.keys = key"),
+        Message("returns the first chunk but does not store it", "返回了第一段，但没有存下来"),
+        Message("store it too: self.keys = key if the cache is empty", "也要存下来：缓存为空时 self.keys = key"),
         hides=FIRST,
         pattern=r"if |None",
     ),
@@ -149,108 +153,108 @@ MISTAKES = (
         "newest_not_returned",
         {"give": _give_old},
         Message(
-            "what was there before comes back, without the newest chunk: a token cannot attend to itself",
-            "返回的是加入新段之前的内容：新词无法看到自己",
+            "returns the content before the newest chunk was appended: a token cannot attend to itself",
+            "返回的是追加新段之前的内容：新词元无法关注自己",
         ),
         Message("append first, then return", "先追加，再返回"),
         pattern=r"return",
     ),
     Mistake(
         "put_in_front",
-        {"store": stored(lambda old, new: new if old is None else joined(new, old))},
-        Message("new positions are put before the old ones", "新的位置放在了旧的前面"),
-        Message("cat([old, new], axis=-2)", "cat([old, new], axis=-2)"),
+        {"store": stored(lambda old, new: new if old is None else concatenated(new, old))},
+        Message("puts new positions before the old ones", "新的位置放在了旧的前面"),
+        Message("use cat([old, new], axis=-2)", "使用 cat([old, new], axis=-2)"),
         hides=FIRST,
         pattern=JOIN,
     ),
     Mistake(
         "joined_along_width",
-        {"store": stored(lambda old, new: joined(old, new, -1))},
+        {"store": stored(lambda old, new: concatenated(old, new, -1))},
         Message(
-            "chunks are joined along the last axis: vectors grow wider, not the sequence longer",
+            "concatenates along the last axis: the vectors become wider, not the sequence longer",
             "沿最后一轴拼接：向量变宽了，而不是序列变长",
         ),
-        Message("join along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
+        Message("concatenate along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
         hides=FIRST,
         pattern=JOIN,
     ),
     Mistake(
         "joined_along_batch",
-        {"store": stored(lambda old, new: joined(old, new, 0))},
-        Message("chunks are joined along the first axis, the batch", "沿第一轴（批）拼接了"),
-        Message("join along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
+        {"store": stored(lambda old, new: concatenated(old, new, 0))},
+        Message("concatenates along the first axis, the batch", "沿第一轴（批）拼接了"),
+        Message("concatenate along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
         hides=FIRST,
         pattern=JOIN,
     ),
     Mistake(
         "last_position_dropped",
-        {"store": stored(lambda old, new: new if old is None else joined(old[..., :-1, :], new))},
+        {"store": stored(lambda old, new: new if old is None else concatenated(old[..., :-1, :], new))},
         Message(
-            "each chunk is written one position too early, over the last one that was there",
-            "每一段都提前一个位置写入，覆盖了原来的最后一个",
+            "each chunk is written one position too early, over the last stored position",
+            "每一段都提前一个位置写入，覆盖了原来的最后一个位置",
         ),
-        Message("write at length : length + new_len", "写入 length : length + new_len"),
+        Message("write to length : length + new_len", "写入 length : length + new_len"),
         hides=FIRST,
         pattern=r"- *1|:-1",
     ),
     Mistake(
         "only_last_position_kept",
-        {"store": stored(lambda old, new: joined(old, new[..., -1:, :]))},
+        {"store": stored(lambda old, new: concatenated(old, new[..., -1:, :]))},
         Message(
-            "of each chunk only the last position is kept: right for single tokens, not for the prompt",
-            "每一段只保留了最后一个位置：单个词时没问题，提示则不行",
+            "stores only the last position of each chunk: correct for single tokens, not for a prompt",
+            "每一段只保存了最后一个位置：单个词元时没问题，提示则不行",
         ),
-        Message("keep all positions of the chunk", "保留这一段的所有位置"),
-        hides=Message("chunks of one token do not show it", "每段只有一个词时看不出来"),
+        Message("store all positions of the chunk", "保存这一段的所有位置"),
+        hides=Message("the mistake is not visible for chunks of one token", "每段只有一个词元时看不出来"),
         pattern=r"-1",
     ),
     Mistake(
         "values_not_kept",
-        {"store": stored(joined, lambda old, new: new)},
-        Message("keys are kept, values are not: the newest values come back alone", "保存了 key，没有保存 value：只返回了最新的 value"),
-        Message("join both", "两者都要拼接"),
+        {"store": stored(concatenated, lambda old, new: new)},
+        Message("stores the keys but not the values: returns only the newest values", "保存了 key，没有保存 value：只返回了最新的 value"),
+        Message("concatenate both", "两者都要拼接"),
         hides=FIRST,
         pattern=r"v\w* *=",
     ),
     Mistake(
         "keys_not_kept",
-        {"store": stored(lambda old, new: new, joined)},
-        Message("values are kept, keys are not: the newest keys come back alone", "保存了 value，没有保存 key：只返回了最新的 key"),
-        Message("join both", "两者都要拼接"),
+        {"store": stored(lambda old, new: new, concatenated)},
+        Message("stores the values but not the keys: returns only the newest keys", "保存了 value，没有保存 key：只返回了最新的 key"),
+        Message("concatenate both", "两者都要拼接"),
         hides=FIRST,
         pattern=r"k\w* *=",
     ),
     Mistake(
         "keys_and_values_exchanged",
         {"give": lambda state, old_key, old_value, key, value: (state["v"], state["k"])},
-        Message("values come back where keys are expected, and keys for values", "返回的 key 与 value 互换了"),
-        Message("return keys, values", "应返回 keys, values"),
+        Message("returns (values, keys) instead of (keys, values)", "返回的是 (values, keys)，应为 (keys, values)"),
+        Message("return keys, values", "返回 keys, values"),
         pattern=r"return",
     ),
     Mistake(
         "values_are_keys",
         {"give": lambda state, old_key, old_value, key, value: (state["k"], state["k"])},
-        Message("the keys come back twice: values are not returned", "返回了两次 key：没有返回 value"),
-        Message("return keys, values", "应返回 keys, values"),
+        Message("returns the keys twice instead of keys and values", "返回了两次 key：没有返回 value"),
+        Message("return keys, values", "返回 keys, values"),
         pattern=r"v\w* *=|return",
     ),
     Mistake(
         "shared_by_layers",
         {"layers": _shared},
         Message(
-            "two layers share one cache: what one appends the other finds (a class attribute, or a list as default argument)",
+            "two layers share one cache: each gets what the other appends (a class attribute, or a list as default argument)",
             "两层共用了一个缓存：一层追加的内容另一层也能看到（类属性，或用列表作默认参数）",
         ),
-        Message("make the arrays in __init__, one cache per layer", "在 __init__ 中创建数组，每层一个缓存"),
-        hides=Message("with one layer nothing shows", "只有一层时看不出来"),
+        Message("create the arrays in __init__, one cache per layer", "在 __init__ 中创建数组，每层一个缓存"),
+        hides=Message("the mistake is not visible with a single layer", "只有一层时看不出来"),
         pattern=r"= *\[\]|= *None|layer",
     ),
     Mistake(
         "not_cleared",
         {"clear": lambda state: None},
-        Message("clearing it changes nothing: the next text begins behind the last one", "清空不起作用：下一段文本接在了上一段之后"),
+        Message("clearing has no effect: the next text is appended to the previous one", "清空不起作用：下一段文本接在了上一段之后"),
         Message("set keys and values to None, and the length to 0", "把 keys 与 values 设为 None，长度设为 0"),
-        hides=Message("the first text is right", "第一段文本是对的"),
+        hides=Message("the first text is correct", "第一段文本是对的"),
         pattern=r"reset|clear",
     ),
 )
@@ -270,7 +274,7 @@ def _swapped_back(answer: Any, inputs: Inputs) -> Any:
 
 
 def _cropped(answer: Any, inputs: Inputs) -> Any:
-    """Buffers that are longer than what they hold, where the rest is 0."""
+    """Crop buffers to the filled length if the rest is 0."""
     if not isinstance(answer, tuple):
         return answer
     lengths = [numpy.cumsum([key.shape[-2] for key in inputs[name]]) for name in ("keys", "other_keys") if name in inputs]
@@ -289,8 +293,8 @@ AXES = (
     Convention(),
     Convention(
         Message(
-            "its keys are (batch, positions, heads, head_dim); if yours are (batch, heads, positions, head_dim), it joins along the heads",
-            "它的 key 为 (batch, positions, heads, head_dim)；若你的是 (batch, heads, positions, head_dim)，它就是沿头的轴拼接的",
+            "expects keys as (batch, positions, heads, head_dim); for (batch, heads, positions, head_dim) it concatenates along the heads",
+            "key 应为 (batch, positions, heads, head_dim)；若传入 (batch, heads, positions, head_dim)，就会沿头的轴拼接",
         ),
         encode=lambda inputs: lists(inputs, _swapped),
         decode=_swapped_back,
@@ -300,19 +304,19 @@ BUFFERS = (
     Convention(),
     Convention(
         Message(
-            "it returns its whole buffer, zeros behind what is filled: a mask must hide them",
-            "它返回整个缓冲区，未填部分为 0：需要用掩码隐藏",
+            "returns the whole buffer, with zeros after the filled part: mask them",
+            "返回整个缓冲区，未填部分为 0：需要用掩码遮住",
         ),
         decode=_cropped,
     ),
 )
 
-FOUR = Message("keys with batch and heads", "带批与头的 key")
-TWO = Message("keys without heads", "没有头轴的 key")
+FOUR = Message("keys with batch and head axes", "带批轴与头轴的 key")
+TWO = Message("keys without a head axis", "没有头轴的 key")
 
 
 def probes() -> tuple[Probe, ...]:
-    """A prompt and single tokens, then several at once; two layers by turns; a text after another."""
+    """A prompt and single tokens, then several at once; two layers in alternation; one text after another."""
     random = numpy.random.default_rng(47)
 
     def chunks(lengths: tuple[int, ...], leading: tuple[int, ...], width: int) -> list[Any]:
@@ -347,13 +351,16 @@ EXERCISE = Exercise(
     conventions=(AXES, BUFFERS),
     equation="keys ← [keys, new keys],   values ← [values, new values],   along the positions",
     hints=(
-        Message("Nothing that was projected is ever projected again: it is kept, per layer.", "投影过的内容不再重复投影：每层各自保存。"),
         Message(
-            "New positions come behind the old ones, along axis -2; attention sees all of them, the new ones too.",
-            "新的位置沿第 -2 轴接在旧的后面；注意力能看到全部，也包括新的。",
+            "Keys and values are computed once per token and stored, separately for each layer.",
+            "每个词元的 key 与 value 只计算一次，并在每一层各自保存。",
         ),
         Message(
-            "self.keys = key if self.keys is None else cat([self.keys, key], axis=-2); the same for values; return both",
+            "Append new positions along axis -2; attention uses all of them, old and new.",
+            "新的位置沿第 -2 轴追加在后面；注意力使用全部位置，包括新的。",
+        ),
+        Message(
+            "self.keys = key if self.keys is None else cat([self.keys, key], axis=-2); same for values; return both",
             "self.keys = key if self.keys is None else cat([self.keys, key], axis=-2)；values 相同；返回两者",
         ),
     ),

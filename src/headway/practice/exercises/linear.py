@@ -13,7 +13,7 @@ from headway.practice.message import Message
 
 
 def recipe(steps: Any, x: Any, weight: Any, bias: Any = None) -> Any:
-    """The definition in steps: input, product, add (the bias), finish."""
+    """The definition as named steps: input, scale, product, bias_scale, add (the bias), finish."""
     product = steps.scale({"x": x, "weight": weight}) * steps.product(steps.input(x, bias), weight)
     return steps.finish(product if bias is None else steps.add(product, steps.bias_scale({"x": x, "weight": weight}) * bias))
 
@@ -27,25 +27,25 @@ STEPS = {
     "finish": lambda answer: answer,
 }
 
-ROWS = Message("with as many rows as outputs nothing is raised", "当行数与输出个数相同时不会报错")
-SQUARE = Message("where the weight is square nothing is raised", "当权重是方阵时不会报错")
-ADD = Message("return x @ weight.T + bias: the bias is added to every row", "返回 x @ weight.T + bias：每一行都加上偏置")
+ROWS = Message("no error is raised when the number of rows equals the number of outputs", "行数与输出个数相同时不会报错")
+SQUARE = Message("no error is raised when the weight is square", "权重是方阵时不会报错")
+ADD = Message("return x @ weight.T + bias, which adds the bias to every row", "返回 x @ weight.T + bias，即每一行都加上偏置")
 
 MISTAKES = (
     Mistake(
         "bias_missing",
         {"add": lambda product, bias: product},
-        Message("the bias is never added: for x = 0 the answer must be the bias", "没有加偏置：x = 0 时结果应等于偏置"),
+        Message("the bias is never added; for x = 0 the output must equal the bias", "没有加偏置；x = 0 时输出应等于偏置"),
         ADD,
-        hides=Message("a bias of zeros, as most layers begin with, does not show it", "偏置初始为零时看不出来"),
+        hides=Message("the mistake is not visible with a bias of zeros, the usual initial value", "偏置初始为零时看不出来"),
         pattern=r"return|@|dot|matmul|einsum",
     ),
     Mistake(
         "bias_per_row",
         {"add": lambda product, bias: product + bias[:, None]},
         Message(
-            "the bias runs down the rows: every row gets one number, where every column must",
-            "偏置加错了方向：每一行加一个数，而应是每一列加一个数",
+            "adds the bias along the wrong axis: one number per row instead of one per column",
+            "偏置加错了轴：每一行加一个数，而应每一列加一个数",
         ),
         ADD,
         hides=ROWS,
@@ -54,35 +54,35 @@ MISTAKES = (
     Mistake(
         "bias_subtracted",
         {"add": lambda product, bias: product - bias},
-        Message("the bias is subtracted", "偏置被减掉了"),
+        Message("subtracts the bias instead of adding it", "减去了偏置，而应加上"),
         ADD,
         pattern=r"-",
     ),
     Mistake(
         "bias_multiplied",
         {"add": lambda product, bias: product * bias},
-        Message("the product is multiplied by the bias", "乘积又乘了偏置"),
+        Message("multiplies by the bias instead of adding it", "乘了偏置，而应加上"),
         ADD,
         pattern=r"\*",
     ),
     Mistake(
         "bias_summed",
         {"add": lambda product, bias: product + bias.sum()},
-        Message("the sum of the bias is added to every number", "把偏置之和加到了每个数上"),
+        Message("adds the sum of the bias to every element", "把偏置之和加到了每个元素上"),
         ADD,
         pattern=r"sum",
     ),
     Mistake(
         "first_bias_for_all",
         {"add": lambda product, bias: product + bias[0]},
-        Message("the first number of the bias is added to all columns", "所有列加的都是偏置的第一个数"),
+        Message("adds the first element of the bias to all columns", "所有列加的都是偏置的第一个元素"),
         ADD,
         pattern=r"\[0\]",
     ),
     Mistake(
         "bias_before_product",
         {"input": lambda x, bias: x if bias is None else x + bias, "add": lambda product, bias: product},
-        Message("the bias is added to x before the product", "偏置在相乘之前就加到了 x 上"),
+        Message("adds the bias to x before the matrix product", "在矩阵乘法之前就把偏置加到了 x 上"),
         ADD,
         hides=SQUARE,
         pattern=r"\(.*\+.*\) *@|\+",
@@ -91,17 +91,17 @@ MISTAKES = (
         "weight_reshaped",
         {"product": lambda x, weight: x @ weight.reshape(weight.shape[::-1])},
         Message(
-            "the weight is reshaped where it must be transposed: the shape is right, and the numbers lie elsewhere",
-            "权重用 reshape 代替了转置：形状对了，但数字的位置全乱了",
+            "reshapes the weight instead of transposing it: the shape is right, but the elements are in the wrong places",
+            "对权重做了 reshape 而不是转置：形状对了，但元素的位置是错的",
         ),
         Message("use weight.T", "使用 weight.T"),
-        hides=Message("only a weight with a single row or column hides it", "只有单行或单列的权重才看不出来"),
+        hides=Message("the mistake is not visible for a weight with a single row or column", "权重只有一行或一列时看不出来"),
         pattern=r"reshape|view",
     ),
     Mistake(
         "elementwise_product",
         {"product": lambda x, weight: x * weight},
-        Message("x and weight are multiplied element by element", "x 与 weight 逐元素相乘了"),
+        Message("multiplies x and weight element by element", "x 与 weight 逐元素相乘了"),
         Message("use the matrix product: x @ weight.T", "使用矩阵乘法：x @ weight.T"),
         hides=ROWS,
         pattern=r"\*",
@@ -109,15 +109,15 @@ MISTAKES = (
     Mistake(
         "answer_transposed",
         {"product": lambda x, weight: weight @ x.T},
-        Message("the answer is transposed: weight @ xᵀ has one column per row of x", "结果被转置了：weight @ xᵀ 的每一列对应 x 的一行"),
+        Message("the output is transposed: weight @ xᵀ has one column per row of x", "输出被转置了：weight @ xᵀ 的每一列对应 x 的一行"),
         Message("use x @ weight.T", "使用 x @ weight.T"),
-        hides=Message("for a single vector the two are the same", "对单个向量来说两者相同"),
+        hides=Message("the output is the same for a single vector", "对单个向量来说两者相同"),
         pattern=r"@|dot|matmul|einsum",
     ),
     Mistake(
         "input_transposed",
         {"product": lambda x, weight: x.T @ weight.T},
-        Message("x is transposed before the product", "相乘之前 x 被转置了"),
+        Message("transposes x before the matrix product", "矩阵乘法之前把 x 转置了"),
         Message("use x @ weight.T", "使用 x @ weight.T"),
         hides=SQUARE,
         pattern=r"\.T|transpose",
@@ -125,38 +125,39 @@ MISTAKES = (
     Mistake(
         "summed_over_rows",
         {"product": lambda x, weight: (x @ weight.T).sum(tuple(range(x.ndim - 1)))},
-        Message("the rows are summed up: one vector comes out, where one per row must", "各行被加在了一起：只输出一个向量，而应每行一个"),
-        Message("keep the rows: einsum('...i,oi->...o', x, weight)", "保留各行：einsum('...i,oi->...o', x, weight)"),
-        hides=Message("for a single vector the two are the same", "对单个向量来说两者相同"),
+        Message("sums over the rows: returns one vector instead of one per row", "对各行求和：只返回一个向量，而应每行一个"),
+        Message("keep the rows: einsum('...i,oi->...o', x, weight)", "保留行的轴：einsum('...i,oi->...o', x, weight)"),
+        hides=Message("the output is the same for a single vector", "对单个向量来说两者相同"),
         pattern=r"einsum|sum",
     ),
     Mistake(
         "relu_applied",
         {"finish": lambda answer: numpy.maximum(answer, 0)},
-        Message("a ReLU is applied behind it: negative numbers are 0", "后面多做了一次 ReLU：负数都变成了 0"),
-        Message("a linear map has no activation in it", "线性映射里没有激活函数"),
+        Message("applies a ReLU to the output: negative numbers become 0", "对输出做了 ReLU：负数都变成了 0"),
+        Message("return the output without an activation", "直接返回结果，不加激活函数"),
         pattern=r"max|relu|clamp|clip",
     ),
     Mistake(
         "sigmoid_applied",
         {"finish": lambda answer: 0.5 + 0.5 * numpy.tanh(0.5 * answer)},
-        Message("a sigmoid is applied behind it", "后面多做了一次 sigmoid"),
-        Message("a linear map has no activation in it", "线性映射里没有激活函数"),
+        Message("applies a sigmoid to the output", "对输出做了 sigmoid"),
+        Message("return the output without an activation", "直接返回结果，不加激活函数"),
         pattern=r"sigmoid|exp",
     ),
     Mistake(
         "tanh_applied",
         {"finish": numpy.tanh},
-        Message("a tanh is applied behind it", "后面多做了一次 tanh"),
-        Message("a linear map has no activation in it", "线性映射里没有激活函数"),
+        Message("applies tanh to the output", "对输出做了 tanh"),
+        Message("return the output without an activation", "直接返回结果，不加激活函数"),
         pattern=r"tanh",
     ),
     Mistake(
         "whole_numbers_returned",
         {"finish": numpy.trunc},
-        Message("the fractions are cut off: the answer is written into an array of whole numbers", "小数部分被截掉了：结果写进了整数数组"),
+        Message("the fractional part is lost: the output is written into an integer array", "小数部分丢失了：结果写进了整数数组"),
         Message(
-            "make the array with the dtype of x: np.zeros(shape), not dtype=int", "用浮点数组存放结果：np.zeros(shape)，不要 dtype=int"
+            "give the output array a floating-point dtype: np.zeros(shape), not dtype=int",
+            "用浮点数组存放结果：np.zeros(shape)，不要 dtype=int",
         ),
         pattern=r"int|zeros",
     ),
@@ -168,7 +169,7 @@ def _operands(random: Any, rows: int, inner: int, outer: int) -> Inputs:
 
 
 def _ratio(answer: Any, right: Any) -> float | None:
-    """The one factor between two arrays; None where there is none."""
+    """Return the constant factor between two arrays; None if there is none."""
     if isinstance(answer, Raised) or numpy.shape(answer) != right.shape:
         return None
     factor = float((answer * right).sum() / (right * right).sum())
@@ -176,7 +177,7 @@ def _ratio(answer: Any, right: Any) -> float | None:
 
 
 def _scale(ask: Any) -> list[tuple[Inputs, float]]:
-    """The factor on the product: the answer for a bias of zeros."""
+    """Measure the factor on the product: the output for a bias of zeros."""
     random, measured = numpy.random.default_rng(2), []
     for rows, inner, outer in ((3, 5, 4), (2, 7, 6)):
         inputs = _operands(random, rows, inner, outer)
@@ -188,7 +189,7 @@ def _scale(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 def _bias_scale(ask: Any) -> list[tuple[Inputs, float]]:
-    """The factor on the bias: the answer for x = 0. What has a name of its own is left to it."""
+    """Measure the factor on the bias: the output for x = 0. Factors with a named mistake are left out."""
     random, measured = numpy.random.default_rng(2), []
     for rows, inner, outer in ((3, 5, 4), (2, 7, 6)):
         inputs = _operands(random, rows, inner, outer)
@@ -217,10 +218,10 @@ RECOVERIES = (
         sizes=_sizes,
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message("the product is {value}{names} times what it must be", "乘积是应有值的 {value}{names} 倍"),
+        says=Message("the product is {value}{names} times the correct one", "乘积是正确值的 {value}{names} 倍"),
         fix=Message(
-            "return x @ weight.T as it is: scaling belongs to attention and to initialisation",
-            "直接返回 x @ weight.T：缩放属于注意力和初始化",
+            "return x @ weight.T without scaling: scaling belongs in attention and in initialization",
+            "直接返回 x @ weight.T，不要缩放：缩放属于注意力和初始化",
         ),
         pattern=r"sqrt|/|\*\*|mean",
     ),
@@ -232,19 +233,19 @@ RECOVERIES = (
         sizes=_sizes,
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message("the bias is added {value}{names} times", "偏置加了 {value}{names} 倍"),
+        says=Message("the bias is multiplied by {value}{names}", "偏置被乘以 {value}{names}"),
         fix=ADD,
-        hides=Message("a bias of zeros does not show it", "偏置为零时看不出来"),
+        hides=Message("the mistake is not visible with a bias of zeros", "偏置为零时看不出来"),
         pattern=r"bias|\bb\b|\+",
     ),
 )
 
-BATCH = Message("more than one leading axis", "多于一个的前导轴")
+BATCH = Message("more than one leading axis", "多于一个前导轴")
 VECTOR = Message("a single vector", "单个向量")
 
 
 def probes() -> tuple[Probe, ...]:
-    """Without and with a bias; all sizes distinct, as many rows as outputs, all alike; a vector, three axes, x = 0."""
+    """Inputs without and with a bias: distinct sizes, as many rows as outputs, all sizes equal; a vector, three axes, x = 0."""
     random = numpy.random.default_rng(6)
 
     def operands(outer: int, *shape: int) -> Inputs:
@@ -267,7 +268,7 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-def _turned(inputs: Inputs) -> Inputs:
+def _transposed_weight(inputs: Inputs) -> Inputs:
     return inputs | {"weight": numpy.ascontiguousarray(inputs["weight"].T)}
 
 
@@ -313,10 +314,13 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message("your weight is (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"), _turned, undo=_turned, role="weight"
+                Message("the weight has shape (in, out): x @ weight", "权重的形状是 (in, out)：x @ weight"),
+                _transposed_weight,
+                undo=_transposed_weight,
+                role="weight",
             ),
             Convention(
-                Message("your x holds one vector per column: weight @ x", "你的 x 每一列是一个向量：weight @ x"),
+                Message("x has one vector per column: weight @ x", "x 的每一列是一个向量：weight @ x"),
                 _columns,
                 _columns_back,
                 role="weight",
@@ -326,9 +330,9 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="linear(x) = x @ weightᵀ + bias",
     hints=(
-        Message("Every output is a dot product of x with one row of the weight.", "每个输出都是 x 与权重某一行的点积。"),
+        Message("Each output is the dot product of x with one row of the weight.", "每个输出是 x 与权重某一行的点积。"),
         Message(
-            "A weight (out, in) is transposed; the bias (out,) is added to every row.",
+            "The weight of shape (out, in) is transposed; the bias of shape (out,) is added to every row.",
             "形状为 (out, in) 的权重要转置；形状为 (out,) 的偏置加到每一行。",
         ),
         Message("x @ weight.T + bias", "x @ weight.T + bias"),

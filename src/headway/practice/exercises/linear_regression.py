@@ -17,7 +17,7 @@ from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS
 def recipe(
     steps: Any, features: Any, targets: Any, learning_rate: float, num_steps: int, start: Any = None, start_bias: float | None = None
 ) -> Any:
-    """The definition in the steps of the loop, and: intercept, residual, average, slope. With an intercept the answer ends with it."""
+    """The definition in the steps of the loop, and: intercept, residual, average, slope. An intercept is the last element of the output."""
     width = features.shape[1]
     point = numpy.zeros(width) if start is None else start
     if start_bias is not None or steps.intercept():
@@ -34,7 +34,7 @@ def recipe(
 def definition(
     features: Any, targets: Any, learning_rate: float, num_steps: int, start: Any = None, start_bias: float | None = None
 ) -> Any:
-    """headway.functions' gradient descent on half the mean squared error."""
+    """Run headway.functions' gradient descent on half the mean squared error."""
     start = 0.0 * features[0] if start is None else start
     if start_bias is not None:
         xp = array_namespace(features)
@@ -58,7 +58,7 @@ STEPS = {
 }
 
 MEAN = Message("divide by the number of rows: features.T @ residual / m", "除以行数：features.T @ residual / m")
-BIAS = Message("bias -= learning_rate * mean(residual)", "bias -= learning_rate * mean(residual)")
+BIAS = Message("use bias -= learning_rate * mean(residual)", "使用 bias -= learning_rate * mean(residual)")
 
 
 def _without_bias(features: Any, residual: Any, width: int) -> Any:
@@ -67,7 +67,7 @@ def _without_bias(features: Any, residual: Any, width: int) -> Any:
 
 
 def _weights_first(point: Any, gradient: Any, rate: float, slope: Any) -> Any:
-    """The weights move; the intercept then, by where they have gone."""
+    """Update the weights, then the intercept with the residuals of the new weights."""
     moved = point - rate * gradient
     if len(point) < 2:
         return moved
@@ -81,64 +81,66 @@ OWN = (
         "not_averaged",
         {"average": lambda features, width: 1.0},
         Message(
-            "the gradient is summed over the rows, not averaged (1/m is missing): more data, longer steps",
-            "梯度对各行求了和而没有取平均（缺少 1/m）：数据越多步子越大",
+            "sums the gradient over the rows instead of averaging (1/m is missing): steps grow with the number of rows",
+            "梯度对各行求了和而没有取平均（缺少 1/m）：行数越多步长越大",
         ),
         MEAN,
-        hides=Message("a small learning rate hides it, until there is more data", "学习率很小时看不出来，数据一多就发散"),
+        hides=Message("the mistake is not visible with a small learning rate and few rows", "学习率小、数据少时看不出来"),
         pattern=r"@|dot|sum",
     ),
     Mistake(
         "averaged_over_features",
         {"average": lambda features, width: 1 / width},
-        Message("the gradient is divided by the number of features, not of rows", "梯度除以的是特征数，而不是行数"),
+        Message("divides the gradient by the number of features instead of rows", "梯度除以的是特征数，而不是行数"),
         MEAN,
         pattern=r"shape\[1\]|/|len",
     ),
     Mistake(
         "bias_not_updated",
         {"slope": _without_bias},
-        Message("the intercept is never updated: it stays where it began", "截距没有更新：一直停在初始值"),
+        Message("never updates the intercept: it keeps its initial value", "截距没有更新：一直是初始值"),
         BIAS,
-        hides=Message("data that pass through the origin do not show it", "数据经过原点时看不出来"),
+        hides=Message("the mistake is not visible for data through the origin", "数据经过原点时看不出来"),
         pattern=r"\bb\b|bias|intercept",
     ),
     Mistake(
         "bias_after_weights",
         {"move": _weights_first},
-        Message("the intercept is updated with the residuals of the new weights, not of the old", "更新截距时用了新权重的残差，而不是旧的"),
+        Message("updates the intercept with the residuals of the new weights instead of the old", "更新截距时用了新权重的残差，而不是旧的"),
         Message("compute both gradients first, then update both", "先算出两个梯度，再一起更新"),
-        hides=Message("the first step shows it only where the weights move", "只有权重移动时才看得出来"),
+        hides=Message("the mistake is visible in the first step only if the weights change", "第一步中只有权重有变化时才看得出来"),
         pattern=r"\bb\b|bias|intercept",
     ),
     Mistake(
         "features_not_in_gradient",
         {"slope": lambda features, residual, width: numpy.full(features.shape[1], residual.sum())},
-        Message("every weight moves by the mean residual: the factor x is missing", "每个权重都按平均残差移动：缺少因子 x"),
-        Message("the gradient is features.T @ residual / m", "梯度是 features.T @ residual / m"),
-        hides=Message("that is right for the intercept alone", "只有截距才是这样"),
+        Message("updates every weight by the mean residual: the factor x is missing", "每个权重都按平均残差更新：缺少因子 x"),
+        Message("use the gradient features.T @ residual / m", "梯度用 features.T @ residual / m"),
+        hides=Message("this is the correct gradient of the intercept, not of the weights", "这只是截距的梯度，不是权重的梯度"),
         pattern=r"mean|sum",
     ),
     Mistake(
         "targets_not_used",
         {"residual": lambda features, theta, targets: features @ theta},
-        Message("the targets are not subtracted: all weights shrink to 0", "没有减去目标值：所有权重都趋于 0"),
-        Message("residual = features @ weights - targets", "residual = features @ weights - targets"),
+        Message("the targets are not subtracted: all weights converge to 0", "没有减去目标值：所有权重都趋于 0"),
+        Message("use residual = features @ weights - targets", "使用 residual = features @ weights - targets"),
         pattern=r"@|dot",
     ),
     Mistake(
         "weights_not_used",
         {"residual": lambda features, theta, targets: -targets},
         Message("the prediction is not used: every step has the same gradient", "没有用到预测值：每一步的梯度都一样"),
-        Message("residual = features @ weights - targets", "residual = features @ weights - targets"),
-        hides=Message("from weights of zero the first step is right", "从零权重出发时，第一步是对的"),
+        Message("use residual = features @ weights - targets", "使用 residual = features @ weights - targets"),
+        hides=Message("the first step from weights of zero is correct", "从零权重出发时，第一步是对的"),
         pattern=r"@|dot",
     ),
     Mistake(
         "absolute_error",
         {"residual": lambda features, theta, targets: numpy.sign(features @ theta - targets)},
-        Message("it is the gradient of the absolute error: only the sign of the residual counts", "这是绝对误差的梯度：只用了残差的符号"),
-        Message("use the residual itself", "使用残差本身"),
+        Message(
+            "computes the gradient of the absolute error: uses only the sign of the residual", "算的是绝对误差的梯度：只用了残差的符号"
+        ),
+        Message("use the residual, not its sign", "使用残差，而不是它的符号"),
         pattern=r"sign|abs",
     ),
     Mistake(
@@ -147,7 +149,7 @@ OWN = (
             "residual": lambda features, theta, targets: (features @ theta - targets) * (numpy.arange(len(features)) == 0),
             "average": lambda features, width: 1.0,
         },
-        Message("only the first row is used", "只用了第一行"),
+        Message("uses only the first row", "只用了第一行"),
         MEAN,
         pattern=r"\[0\]",
     ),
@@ -161,7 +163,7 @@ def _drawn(random: Any, rows: int, width: int, num_steps: int, rate: float = 0.0
 
 
 def _scale(ask: Any) -> list[tuple[Inputs, float]]:
-    """How long the first step is, in right steps; what has a name of its own is left to it."""
+    """Measure the length of the first step relative to the correct one; factors with a named mistake are left out."""
     random, measured = numpy.random.default_rng(5), []
     for rows, width in ((5, 2), (7, 3)):
         inputs = _drawn(random, rows, width, 1, start=numpy.zeros(width))
@@ -189,8 +191,8 @@ RECOVERIES = (
         right=lambda inputs: 1.0,
         right_name="1",
         says=Message(
-            "your step is {value}{names} times learning_rate · gradient; it must be {right} (or 2)",
-            "你的步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍（或 2 倍）",
+            "the step is {value}{names} times learning_rate · gradient; expected {right} (or 2)",
+            "步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍（或 2 倍）",
         ),
         fix=MEAN,
         pattern=r"\*|-=|/",
@@ -201,7 +203,7 @@ MANY = Message("more than one feature", "多于一个特征")
 
 
 def probes() -> tuple[Probe, ...]:
-    """Two numbers of rows, one step and several, one feature; a start and an intercept for who takes them."""
+    """Several numbers of rows, one step and several, one feature; with a start and an intercept for functions that take them."""
     random = numpy.random.default_rng(15)
     return (
         Probe("one step", _drawn(random, 5, 2, 1), MANY),
@@ -223,7 +225,7 @@ def _column(inputs: Inputs) -> Inputs:
 
 
 def _numbers(inputs: Inputs) -> Inputs | None:
-    """One number per row, where there is one feature."""
+    """Return the features as one number per row if there is one feature."""
     if inputs["features"].shape[1] > 1:
         return None
     start = {"start": float(inputs["start"][0])} if "start" in inputs else {}
@@ -235,7 +237,7 @@ def _flat(answer: Any) -> Any:
 
 
 def _with_intercept(answer: Any, inputs: Inputs) -> Any:
-    """Weights and intercept as one array, the intercept last."""
+    """Return weights and intercept as one array, the intercept last."""
     if isinstance(answer, tuple) and len(answer) >= 2 and all(isinstance(each, numpy.ndarray) for each in answer[:2]):
         return numpy.concatenate([answer[0].reshape(-1), answer[1].reshape(-1)])
     return answer
@@ -254,7 +256,7 @@ INTERCEPT = {"intercept": lambda: True}
 
 
 def _no_start(inputs: Inputs) -> Inputs | None:
-    """A start of its own is for who fits no intercept beside it, or takes one for that too."""
+    """Return None for a start without a start of the intercept, which a function that fits an intercept cannot use."""
     return None if "start" in inputs and "start_bias" not in inputs else inputs
 
 
@@ -280,8 +282,8 @@ EXERCISE = Exercise(
             Convention(),
             Convention(
                 Message(
-                    "its gradient has the factor 2 of the square, 2/m; ours is of half the mean square",
-                    "它的梯度带平方的系数 2（2/m）；我们的是均方误差一半的梯度",
+                    "the gradient has the factor 2 of the squared error, 2/m; the definition uses half the mean squared error (both are fine)",
+                    "梯度带平方误差的系数 2（2/m）；定义用的是均方误差的一半（两种都可以）",
                 ),
                 steps={"average": lambda features, width: 2 / len(features)},
             ),
@@ -294,13 +296,13 @@ EXERCISE = Exercise(
         (
             *(_flattened(each) for each in RETURNS),
             Convention(
-                Message("it fits an intercept as well", "它还拟合了截距"),
+                Message("also fits an intercept", "还拟合了截距"),
                 _no_start,
                 lambda answer, inputs: _flat(_with_intercept(answer, inputs)),
                 steps=INTERCEPT,
             ),
             Convention(
-                Message("it fits an intercept as well, and returns it first", "它还拟合了截距，并放在最前面返回"),
+                Message("also fits an intercept, and returns it first", "还拟合了截距，并放在最前面返回"),
                 _no_start,
                 lambda answer, inputs: _flat(_intercept_first(answer, inputs)),
                 steps=INTERCEPT,
@@ -310,9 +312,9 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="weights ← weights - learning_rate · featuresᵀ @ (features @ weights - targets) / m",
     hints=(
-        Message("The residual is prediction minus target, one number per row.", "残差是预测减目标，每行一个数。"),
+        Message("The residual is prediction minus target, one number per row.", "残差是预测值减目标值，每行一个数。"),
         Message(
-            "A weight's gradient is the mean of residual times its feature; an intercept's is the mean residual.",
+            "The gradient of a weight is the mean of residual times feature; that of the intercept is the mean residual.",
             "权重的梯度是“残差乘对应特征”的平均；截距的梯度是残差的平均。",
         ),
         Message(

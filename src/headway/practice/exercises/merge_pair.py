@@ -1,4 +1,4 @@
-"""Merging a pair: every occurrence of two tokens beside each other becomes one."""
+"""Merging a pair: every occurrence of two adjacent tokens becomes one token."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from headway.practice.recipes.byte_pairs import merged
 
 
 def recipe(steps: Any, ids: Any, pair: Any, new_id: int) -> Any:
-    """The definition in one step: merge."""
+    """The definition as a single step: merge."""
     return steps.merge(list(ids), tuple(pair), new_id)
 
 
 def definition(ids: Any, pair: Any, new_id: int) -> Any:
-    """From the left on, each occurrence once."""
+    """Replace each occurrence once, from left to right."""
     rest, out = list(ids), []
     while rest:
         token = rest.pop(0)
@@ -79,55 +79,55 @@ MISTAKES = (
     Mistake(
         "first_occurrence_only",
         {"merge": _first_only},
-        Message("only the first occurrence is merged", "只合并了第一处"),
-        Message("go on through the whole list", "应处理整个列表"),
+        Message("merges only the first occurrence", "只合并了第一处"),
+        Message("process the whole list", "处理整个列表"),
         pattern=r"return|break|index",
     ),
     Mistake(
         "overlapping_occurrences",
         {"merge": _overlapping},
-        Message("in a run such as a a a a token takes part in two merges", "在 a a a 这样的连续重复中，同一个词参与了两次合并"),
-        Message("step over both tokens of a pair: i += 2", "合并后跳过这一对的两个词：i += 2"),
-        hides=Message("only runs of one token show it", "只有同一个词连续出现时才看得出来"),
+        Message("in a run such as a a a, one token is part of two merges", "在 a a a 这样的连续重复中，同一个词元参与了两次合并"),
+        Message("skip both tokens of a merged pair: i += 2", "合并后跳过这一对的两个词元：i += 2"),
+        hides=Message("the mistake is visible only in runs of one token", "只有同一个词元连续出现时才看得出来"),
         pattern=r"\+= *1|for ",
     ),
     Mistake(
         "second_token_kept",
         {"merge": _second_kept},
-        Message("the first of the two is replaced, and the second stays", "只替换了第一个词，第二个还在"),
-        Message("step over both tokens of a pair: i += 2", "合并后跳过这一对的两个词：i += 2"),
+        Message("replaces the first token of the pair and keeps the second", "只替换了第一个词元，第二个还在"),
+        Message("skip both tokens of a merged pair: i += 2", "合并后跳过这一对的两个词元：i += 2"),
         pattern=r"\+= *1|for |\] *=",
     ),
     Mistake(
         "from_the_right",
         {"merge": _from_right},
         Message(
-            "a run such as a a a is merged from the right: a (a a); it must be (a a) a",
-            "a a a 这样的连续重复从右边合并：a (a a)，应为 (a a) a",
+            "merges a run such as a a a from the right, a (a a); expected (a a) a",
+            "a a a 这样的连续重复从右边合并成 a (a a)，应为 (a a) a",
         ),
-        Message("go from the left to the right", "应从左到右"),
-        hides=Message("only runs of one token show it", "只有同一个词连续出现时才看得出来"),
+        Message("process the list from left to right", "从左到右处理"),
+        hides=Message("the mistake is visible only in runs of one token", "只有同一个词元连续出现时才看得出来"),
         pattern=r"-1|reverse",
     ),
     Mistake(
         "last_token_dropped",
         {"merge": _last_dropped},
-        Message("the last token is lost where it is not part of a pair", "最后一个词若不属于任何一对就会丢失"),
-        Message("go on to the end, and look at i + 1 only where it exists", "循环到末尾，只在 i + 1 存在时才去看它"),
-        hides=Message("where the list ends in the pair nothing shows", "列表以这一对结尾时看不出来"),
+        Message("drops the last token unless it is part of a pair", "最后一个词元若不属于任何一对就会丢失"),
+        Message("loop to the end, and access i + 1 only if it exists", "循环到末尾，只在 i + 1 存在时才访问它"),
+        hides=Message("the mistake is not visible when the list ends with the pair", "列表以这一对结尾时看不出来"),
         pattern=r"len\(.*\) *- *1",
     ),
     Mistake(
         "last_pair_missed",
         {"merge": _last_pair_missed},
-        Message("a pair at the very end is not merged", "末尾的那一对没有合并"),
-        Message("the last place where a pair may begin is len(ids) - 2", "一对可能的最后起点是 len(ids) - 2"),
+        Message("does not merge a pair at the end of the list", "列表末尾的那一对没有合并"),
+        Message("check positions up to len(ids) - 2", "检查的位置要到 len(ids) - 2 为止（含）"),
         pattern=r"- *2|- *1",
     ),
     Mistake(
         "either_order",
         {"merge": _either_order},
-        Message("(b, a) is merged as well as (a, b)", "(b, a) 也被当成 (a, b) 合并了"),
+        Message("merges (b, a) as well as (a, b)", "(b, a) 也被当成 (a, b) 合并了"),
         Message(
             "compare in this order: ids[i] == pair[0] and ids[i + 1] == pair[1]", "按顺序比较：ids[i] == pair[0] and ids[i + 1] == pair[1]"
         ),
@@ -136,19 +136,19 @@ MISTAKES = (
     Mistake(
         "nothing_merged",
         {"merge": lambda ids, pair, new_id: ids},
-        Message("nothing is merged", "什么也没有合并"),
-        Message("append the new token in place of the two", "用新词代替这两个词"),
+        Message("merges nothing", "什么也没有合并"),
+        Message("append the new token instead of the two", "用新词元代替这两个词元"),
         pattern=r"return",
     ),
 )
 
 
 def probes() -> tuple[Probe, ...]:
-    """The pair in the middle, at both ends, the other way round, in runs, and nowhere."""
+    """The pair in the middle, at both ends, in opposite order, in runs, and absent."""
     return (
         Probe("twice", {"ids": [5, 6, 6, 7, 9, 1, 6, 7, 2], "pair": (6, 7), "new_id": 99}),
         Probe("at both ends", {"ids": [1, 2, 3, 1, 2], "pair": (1, 2), "new_id": 4}),
-        Probe("the other way round", {"ids": [2, 1, 3, 2, 1, 2], "pair": (1, 2), "new_id": 300}),
+        Probe("the opposite order", {"ids": [2, 1, 3, 2, 1, 2], "pair": (1, 2), "new_id": 300}),
         Probe("run of three", {"ids": [8, 8, 8, 5], "pair": (8, 8), "new_id": 10}),
         Probe("run of four", {"ids": [3, 8, 8, 8, 8], "pair": (8, 8), "new_id": 10}),
         Probe("nowhere", {"ids": [1, 2, 3], "pair": (3, 1), "new_id": 4}),
@@ -158,7 +158,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="merge_pair",
-    title=Message("merging a pair", "合并一对词"),
+    title=Message("merging a pair", "合并一对词元"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -170,13 +170,13 @@ EXERCISE = Exercise(
     called=r"^merge(_(pairs?|ids|tokens?|sequence|bigram))?$|replace_pair|apply_merge$",
     probes=probes,
     mistakes=MISTAKES,
-    equation="… a b … → … new …, from the left on",
+    equation="… a b … → … new …, from left to right",
     hints=(
         Message(
-            "Walk from the left; where the next two are the pair, write the new token and step over both.",
-            "从左往右走；若接下来两个就是这一对，写入新词并跳过它们。",
+            "Go from left to right; if the next two tokens are the pair, append the new token and skip both.",
+            "从左到右处理；若接下来两个词元就是这一对，写入新词元并跳过它们。",
         ),
-        Message("Mind the last token: there may be nothing behind it.", "注意最后一个词：它后面可能没有词了。"),
+        Message("Check the last token: there may be none after it.", "注意最后一个词元：它后面可能没有词元了。"),
         Message(
             "while i < len(ids): if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair: …; i += 2",
             "while i < len(ids): if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair: …; i += 2",

@@ -18,7 +18,7 @@ from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, N
 
 
 def probes() -> tuple[Probe, ...]:
-    """Sequences of every size distinct, then square ones; masks; keys of another length; biases; what is projected already."""
+    """All sizes distinct, then square; masks; keys of another length; biases; projected inputs."""
     draw = Draw(13)
     heads = {"num_heads": 3}
     held = draw.weights(12, 12, output=12)
@@ -68,7 +68,7 @@ EXERCISE = Exercise(
     mistakes=(
         *HEADS,
         *OUTPUT,
-        *without(WEIGHTS, "weights_reshaped"),  # of square weights it is what (in, out) weights are
+        *without(WEIGHTS, "weights_reshaped"),  # for square weights this is the same as (in, out) weights
         SCALED_BY_INPUT,
         *without(SCORES, "given_scale_ignored"),
         *SOFTMAXES,
@@ -82,7 +82,7 @@ EXERCISE = Exercise(
     fused=FUSED,
     hints=(
         Message(
-            "Each head attends in its own slice of the width; the heads are put side by side and mixed by Wo.",
+            "Each head attends in its own slice of the width; the heads are concatenated and mixed by Wo.",
             "每个头在自己那一段宽度里做注意力；各头拼接后再由 Wo 混合。",
         ),
         Message(
@@ -90,7 +90,7 @@ EXERCISE = Exercise(
             "先投影，再把 (batch, positions, width) 变为 (batch, positions, heads, head_dim)，然后把头移到位置之前。",
         ),
         Message(
-            "q = (x @ Wq).reshape(B, L, H, d).swapaxes(1, 2), k and v alike; attention; swapaxes(1, 2).reshape(B, L, H * d) @ Wo",
+            "q = (x @ Wq).reshape(B, L, H, d).swapaxes(1, 2), same for k and v; attention; swapaxes(1, 2).reshape(B, L, H * d) @ Wo",
             "q = (x @ Wq).reshape(B, L, H, d).swapaxes(1, 2)，k、v 同样；做注意力；再 swapaxes(1, 2).reshape(B, L, H * d) @ Wo",
         ),
     ),

@@ -1,4 +1,4 @@
-"""padding_mask: the keys that are padding are hidden from every query."""
+"""padding_mask: padding keys are hidden from every query."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_r
 
 
 def recipe(steps: Any, x: Any, pad_id: int | None = None) -> Any:
-    """The definition in steps: pad, real, place, say; the answer is (batch, 1, keys)."""
+    """The definition as named steps: pad, real, place, say; the output is (batch, 1, keys)."""
     return steps.say(steps.place(steps.real(x, steps.pad(pad_id))))
 
 
 def definition(x: Any, pad_id: int | None = None) -> Any:
-    """headway.functions' padding mask of the lengths, without the axis of heads."""
+    """Return headway.functions' padding mask for the lengths, without the head axis."""
     is_real = x != (0 if pad_id is None else pad_id)
     return functions.padding_mask(is_real.sum(-1), x.shape[-1], is_left=not is_real[..., 0].all())[:, 0]
 
 
 def _shifted(by: int) -> Callable[[Any, int], Any]:
-    """As many more tokens are taken for real."""
+    """Return a step that treats `by` more tokens as real."""
     return lambda x, pad_id: numpy.arange(x.shape[-1]) < (x != pad_id).sum(-1, keepdims=True) + by
 
 
@@ -40,23 +40,21 @@ USE = Message(
     "hide the columns where tokens == pad_id: (tokens != pad_id)[:, None, None, :]",
     "遮住 tokens == pad_id 的列：(tokens != pad_id)[:, None, None, :]",
 )
-LENGTH = Message("position < length, counted from 0", "position < length，从 0 开始计数")
+LENGTH = Message("use position < length, counted from 0", "使用 position < length，从 0 开始计数")
 EDGE = r"<|>|arange|range|\+ *1|- *1"
 
 MISTAKES = (
     Mistake(
         "one_pad_visible",
         {"real": _shifted(1)},
-        Message(
-            "the first token of padding stays visible: one off (<= where < belongs)", "第一个填充词元仍可见：偏了一格（应为 < 而不是 <=）"
-        ),
+        Message("the first padding token stays visible: off by one (<= instead of <)", "第一个填充词元仍可见：偏了一格（用了 <=，应为 <）"),
         LENGTH,
         pattern=EDGE,
     ),
     Mistake(
         "last_token_hidden",
         {"real": _shifted(-1)},
-        Message("the last real token is hidden too: one off", "最后一个真实词元也被遮住了：偏了一格"),
+        Message("the last real token is hidden too: off by one", "最后一个真实词元也被遮住了：偏了一格"),
         LENGTH,
         pattern=EDGE,
     ),
@@ -64,38 +62,38 @@ MISTAKES = (
         "on_rows",
         {"place": lambda real: real[:, :, None]},
         Message(
-            "it is laid along the rows (queries), not the columns (keys): real tokens still see the padding",
-            "掩码沿行（查询）而不是列（键）：真实词元仍然看得到填充",
+            "the mask is applied to the rows (queries) instead of the columns (keys): real tokens still attend to padding",
+            "掩码作用在行（查询）上，而不是列（键）上：真实词元仍能关注填充",
         ),
-        Message("mask[:, None, None, :], not mask[:, None, :, None]", "应为 mask[:, None, None, :]，而不是 mask[:, None, :, None]"),
-        hides=Message("the shapes are right once it is broadcast", "广播之后形状没有问题"),
+        Message("use mask[:, None, None, :], not mask[:, None, :, None]", "使用 mask[:, None, None, :]，而不是 mask[:, None, :, None]"),
+        hides=Message("the shape is correct after broadcasting", "广播之后形状没有问题"),
         pattern=r"None|unsqueeze|newaxis|expand|repeat|transpose",
     ),
     Mistake(
         "pad_id_ignored",
         {"pad": lambda given: 0},
-        Message("the pad id that is given is not used: always 0 is hidden", "没有用到传入的填充 id：隐藏的总是 0"),
+        Message("ignores the given pad id: always hides id 0", "没有使用传入的填充 id：隐藏的总是 0"),
         Message("compare with pad_id", "与 pad_id 比较"),
-        hides=Message("where padding is 0 nothing shows", "填充 id 为 0 时看不出来"),
+        hides=Message("the mistake is not visible when the pad id is 0", "填充 id 为 0 时看不出来"),
         pattern=r"== *0|!= *0|> *0",
     ),
     Mistake(
         "smaller_ids_hidden",
         {"real": lambda x, pad_id: x > pad_id},
         Message(
-            "every id up to the pad id is hidden (>), not the pad id alone (!=)",
-            "不大于填充 id 的词元全被遮住（>），而不是只遮住填充 id（!=）",
+            "hides every id up to the pad id (>) instead of only the pad id (!=)",
+            "遮住了所有不大于填充 id 的词元（>），而应只遮住填充 id（!=）",
         ),
-        Message("tokens != pad_id", "tokens != pad_id"),
-        hides=Message("where padding is 0 nothing shows", "填充 id 为 0 时看不出来"),
+        Message("use tokens != pad_id", "使用 tokens != pad_id"),
+        hides=Message("the mistake is not visible when the pad id is 0", "填充 id 为 0 时看不出来"),
         pattern=r">|<",
     ),
     Mistake(
         "left_for_right",
         {"real": lambda x, pad_id: numpy.arange(x.shape[-1]) >= (x == pad_id).sum(-1, keepdims=True)},
         Message(
-            "it hides as many tokens at the beginning as there is padding at the end",
-            "末尾有多少填充，它就在开头遮住多少词元",
+            "hides as many tokens at the start of the row as there is padding at the end",
+            "末尾有多少填充，就在开头遮住了多少词元",
         ),
         LENGTH,
         pattern=r">|<|-",
@@ -103,15 +101,15 @@ MISTAKES = (
     Mistake(
         "first_sequence_for_all",
         {"real": lambda x, pad_id: numpy.broadcast_to((x != pad_id)[:1], x.shape)},
-        Message("every sequence gets the padding of the first", "每个序列用的都是第一个序列的填充"),
-        Message("each sequence has a length of its own", "每个序列有各自的长度"),
-        hides=Message("with one sequence nothing shows", "只有一个序列时看不出来"),
+        Message("uses the padding of the first sequence for all sequences", "每个序列用的都是第一个序列的填充"),
+        Message("use the length of each sequence", "每个序列用各自的长度"),
+        hides=Message("the mistake is not visible with a single sequence", "只有一个序列时看不出来"),
         pattern=r"\[0\]",
     ),
     Mistake(
         "nothing_hidden",
         {"real": lambda x, pad_id: numpy.ones(x.shape, bool)},
-        Message("nothing is hidden", "没有隐藏任何位置"),
+        Message("nothing is masked; expected padding keys to be hidden", "没有遮住任何位置；应遮住填充的键"),
         USE,
         pattern=r"ones|zeros|return",
     ),
@@ -120,7 +118,7 @@ MISTAKES = (
 
 
 def _decoded(answer: Any, inputs: Inputs, form: Form) -> Any:
-    """(batch, 1, keys); (batch, queries, 1) where it is along the rows."""
+    """Return (batch, 1, keys), or (batch, queries, 1) if the mask is along the rows."""
     if not isinstance(answer, numpy.ndarray) or not 2 <= answer.ndim <= 4:
         return answer
     if answer.ndim == 4:
@@ -134,7 +132,7 @@ def _decoded(answer: Any, inputs: Inputs, form: Form) -> Any:
 
 
 def _narrowed(mask: Any) -> Any:
-    """One row of a mask whose rows are alike, those of padding apart; one column where all columns are alike."""
+    """Return one row of a mask with equal rows, apart from padding rows; one column if all columns are equal."""
     if _are_alike(mask, mask[:, :, :1]) and not _are_alike(mask, mask[:, :1]):
         return mask[:, :, :1]
     if mask.dtype != bool:
@@ -156,7 +154,7 @@ def _is_right_padded(inputs: Inputs) -> bool:
 
 
 def _as_lengths(*, is_told: bool) -> Callable[[Inputs], Inputs | None]:
-    """The lengths, and where it is told how long a row is, that."""
+    """Return an encoding as lengths, with the row length if the function takes it."""
 
     def encode(inputs: Inputs) -> Inputs | None:
         if "pad_id" in inputs or not _is_right_padded(inputs):
@@ -178,7 +176,7 @@ def _with_pad_id(pad_id: int) -> Callable[[Inputs], Inputs]:
 
 
 def _examples() -> list[Inputs]:
-    """A row of padding at the end, as token ids, and as lengths."""
+    """Return one example with padding at the end, as token ids and as lengths."""
     x = numpy.array([[5, 6, 7, 8], [5, 6, 0, 0], [5, 0, 0, 0]])
     rest = {"lengths": numpy.array([4, 2, 1]), "seq_len": 4}
     return [rest | {"x": x, "queries": x[:1].repeat(3, 0)}]
@@ -193,9 +191,7 @@ TAKES = (
 PAD_IDS = (
     Convention(),
     *(
-        Convention(
-            Message(f"its pad id is {pad_id} where none is given", f"未指定时它的填充 id 是 {pad_id}"), _with_pad_id(pad_id), role="x"
-        )
+        Convention(Message(f"the default pad id is {pad_id}", f"未指定时填充 id 默认为 {pad_id}"), _with_pad_id(pad_id), role="x")
         for pad_id in (1, -1, -100, 50256)
     ),
 )
@@ -204,7 +200,7 @@ LEFT = Message("padding on the left", "左侧填充")
 
 
 def probes() -> tuple[Probe, ...]:
-    """Padding on the right by any id; rows longer than needed; none at all; on the left."""
+    """Right padding with several ids, rows longer than needed, no padding, and left padding."""
     x = numpy.array([[5, 6, 7, 8, 9], [9, 4, 3, 0, 0], [3, 0, 0, 0, 0], [7, 8, 3, 4, 0]])
     return (
         Probe("four sequences", {"x": x}),
@@ -252,9 +248,9 @@ EXERCISE = Exercise(
     recoveries=(fill_recovery({"x": numpy.array([[5, 6, 0], [5, 0, 0], [5, 6, 7]])}),),
     equation="mask[b, 0, 0, j] = (tokens[b, j] != pad_id) = (j < lengths[b])",
     hints=(
-        Message("Padding is hidden as a key: nobody may look at it.", "填充作为键被隐藏：谁都不能看它。"),
+        Message("Padding is hidden as a key: no query attends to it.", "填充作为键被隐藏：任何查询都不能关注它。"),
         Message(
-            "One row per sequence, with an axis of 1 for the heads and one for the queries.",
+            "One row per sequence, with an axis of size 1 for the heads and one for the queries.",
             "每个序列一行，再为头与查询各留一个大小为 1 的轴。",
         ),
         Message("(tokens != pad_id)[:, None, None, :]", "(tokens != pad_id)[:, None, None, :]"),

@@ -1,4 +1,4 @@
-"""Query, key and value: one sequence through three matrices."""
+"""Query, key and value: one sequence projected by three matrices."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from headway.practice.recipes.sequences import BATCH, MATRICES, WHOLE, Draw, who
 
 
 def definition(x: Any, **weights: Any) -> tuple[Any, ...]:
-    """functions.linear, three times."""
+    """Apply functions.linear three times."""
     return tuple(functions.linear(x, weights[f"{part}_weight"], weights.get(f"{part}_bias")) for part in PARTS[:3])
 
 
 def recipe(steps: Any, x: Any, **weights: Any) -> tuple[Any, ...]:
-    """The definition in steps: weights, project, give."""
+    """The definition as named steps: weights, project, give."""
     held = steps.weights({f"{part}_{kind}": weights.get(f"{part}_{kind}") for part in PARTS for kind in ("weight", "bias")})
     return steps.give(tuple(steps.project(x, held[f"{part}_weight"], held[f"{part}_bias"]) for part in PARTS[:3]))
 
@@ -33,16 +33,17 @@ MISTAKES = (
         "element_by_element",
         {"project": lambda x, weight, bias: x * weight.T},
         Message(
-            "x is multiplied by the weights element by element (*), not as matrices (@)", "x 与权重是逐元素相乘（*），而不是矩阵乘法（@）"
+            "multiplies x and the weights element by element (*) instead of as matrices (@)",
+            "x 与权重是逐元素相乘（*），而不是矩阵乘法（@）",
         ),
-        Message("use @, or numpy.matmul", "应使用 @ 或 numpy.matmul"),
-        hides=Message("where x and the weights have one shape nothing is raised", "当 x 与权重形状相同时不会报错"),
+        Message("use @, or numpy.matmul", "使用 @ 或 numpy.matmul"),
+        hides=Message("no error is raised when x and the weights have the same shape", "x 与权重形状相同时不会报错"),
         pattern=r"\*",
     ),
     Mistake(
         "query_alone",
         {"give": lambda answers: answers[0]},
-        Message("it returns the query alone", "只返回了 query"),
+        Message("returns only the query", "只返回了 query"),
         Message("return query, key, value", "返回 query, key, value"),
         pattern=r"return",
     ),
@@ -50,7 +51,7 @@ MISTAKES = (
 
 
 def _as_tuple(answer: Any, inputs: Inputs) -> Any:
-    """Three parts of an array, or of a dict, as a tuple in the order query, key, value."""
+    """Return three slices of an array, or the values of a dict, as a tuple in the order query, key, value."""
     if isinstance(answer, dict) and len(answer) == 3:
         first = {str(name).strip("_").lower()[:1]: value for name, value in answer.items()}
         return tuple(first[letter] for letter in "qkv") if set(first) == set("qkv") else answer
@@ -58,7 +59,7 @@ def _as_tuple(answer: Any, inputs: Inputs) -> Any:
 
 
 def probes() -> tuple[Probe, ...]:
-    """Every size distinct, then square; biases; a batch; whole numbers."""
+    """All sizes distinct, then square; biases; a batch; integers."""
     draw = Draw(17)
 
     def given(*shape: int, d_out: int, biases: tuple[str, ...] = ()) -> Inputs:
@@ -77,7 +78,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="qkv_projection",
-    title=Message("query, key and value", "query、key、value 投影"),
+    title=Message("query, key and value projections", "query、key、value 投影"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -92,7 +93,7 @@ EXERCISE = Exercise(
     equation="query = x @ Wq, key = x @ Wk, value = x @ Wv",
     fused=FUSED,
     hints=(
-        Message("The same sequence is projected three times, each time by a matrix of its own.", "同一个序列投影三次，每次用各自的矩阵。"),
+        Message("The same sequence is projected three times, each time with a different matrix.", "同一个序列投影三次，每次用不同的矩阵。"),
         Message(
             "x (positions, d_in) times W (d_in, d_out) gives (positions, d_out).",
             "x (positions, d_in) 乘以 W (d_in, d_out)，得到 (positions, d_out)。",

@@ -13,7 +13,7 @@ from headway.practice.recipes.activations import X_NAMES, answers_at, elu, float
 
 
 def recipe(steps: Any, x: Any) -> Any:
-    """The definition in steps: below, above, finish."""
+    """The definition as named steps: below, above, finish."""
     x = floating(x)
     return steps.finish(numpy.where(x > 0, steps.above(x), steps.below(x)))
 
@@ -24,12 +24,12 @@ STEPS = {
     "finish": lambda answer: answer,
 }
 
-USE = Message("return max(x, 0), number by number", "逐个元素返回 max(x, 0)")
-POSITIVE = Message("for positive numbers the answer is right", "对正数来说结果是对的")
+USE = Message("return max(x, 0) element by element", "逐元素返回 max(x, 0)")
+POSITIVE = Message("the output is correct for positive numbers", "对正数来说结果正确")
 
 
-def everywhere(function: Any) -> dict[str, Any]:
-    """Another function in place of both halves."""
+def both_sides(function: Any) -> dict[str, Any]:
+    """Return steps that replace both halves by one function."""
     return {"above": function, "below": function}
 
 
@@ -37,39 +37,39 @@ MISTAKES = (
     Mistake(
         "negative_part",
         {"above": lambda x: numpy.zeros_like(x), "below": lambda x: x},
-        Message("it keeps what is negative: min(x, 0)", "保留的是负的部分：min(x, 0)"),
-        Message("use max(x, 0), not min", "应为 max(x, 0)，而不是 min"),
+        Message("keeps the negative part: min(x, 0) instead of max(x, 0)", "保留的是负的部分：min(x, 0)，而不是 max(x, 0)"),
+        Message("use max(x, 0), not min", "使用 max(x, 0)，而不是 min"),
         pattern=r"min|<|where|clip|clamp",
     ),
     Mistake(
         "absolute_value",
-        everywhere(numpy.abs),
-        Message("it returns |x|: negative numbers lose their sign instead of becoming 0", "返回的是 |x|：负数被去掉符号，而不是变成 0"),
+        both_sides(numpy.abs),
+        Message("returns |x|: negative numbers lose their sign instead of becoming 0", "返回的是 |x|：负数去掉了符号，而不是变成 0"),
         USE,
         hides=POSITIVE,
         pattern=r"abs|-x|sqrt",
     ),
     Mistake(
         "not_bent",
-        everywhere(lambda x: x),
-        Message("it returns x as it is", "原样返回了 x"),
+        both_sides(lambda x: x),
+        Message("returns x unchanged", "原样返回了 x"),
         USE,
         hides=POSITIVE,
         pattern=r"return",
     ),
     Mistake(
         "sign_turned",
-        everywhere(lambda x: -numpy.maximum(x, 0)),
-        Message("the sign is turned: it returns -max(x, 0)", "符号反了：返回的是 -max(x, 0)"),
+        both_sides(lambda x: -numpy.maximum(x, 0)),
+        Message("the sign is wrong: returns -max(x, 0)", "符号反了：返回的是 -max(x, 0)"),
         USE,
         pattern=r"-",
     ),
     Mistake(
         "of_minus_x",
-        everywhere(lambda x: numpy.maximum(-x, 0)),
+        both_sides(lambda x: numpy.maximum(-x, 0)),
         Message(
-            "it returns max(-x, 0): negative numbers come through, positive ones become 0",
-            "返回的是 max(-x, 0)：通过的是负数，正数变成了 0",
+            "returns max(-x, 0): keeps negative numbers with the opposite sign, sets positive ones to 0",
+            "返回的是 max(-x, 0)：负数取相反数后保留，正数变成了 0",
         ),
         USE,
         pattern=r"-",
@@ -77,91 +77,93 @@ MISTAKES = (
     Mistake(
         "derivative_returned",
         {"above": numpy.ones_like},
-        Message("it returns the derivative: 1 above 0, and 0 below", "返回的是导数：大于 0 处为 1，其余为 0"),
-        Message("keep x itself where it is positive: x * (x > 0)", "为正处应保留 x 本身：x * (x > 0)"),
+        Message("returns the derivative: 1 above 0, and 0 below", "返回的是导数：大于 0 处为 1，其余为 0"),
+        Message("return x itself where it is positive: x * (x > 0)", "为正处应返回 x 本身：x * (x > 0)"),
         pattern=r">|where|1",
     ),
     Mistake(
         "capped_at_six",
         {"above": lambda x: numpy.minimum(x, 6)},
-        Message("it stops at 6 (ReLU6)", "在 6 处封顶（ReLU6）"),
-        Message("let large numbers through: max(x, 0)", "大的数也应原样通过：max(x, 0)"),
-        hides=Message("up to 6 the answer is right", "不超过 6 时结果是对的"),
+        Message("clips at 6 (ReLU6)", "在 6 处截断（ReLU6）"),
+        Message("do not clip large numbers: max(x, 0)", "大的数不要截断：max(x, 0)"),
+        hides=Message("the output is correct for x up to 6", "不超过 6 时结果正确"),
         pattern=r"6|min|clip|clamp",
     ),
     Mistake(
         "capped_at_one",
         {"above": lambda x: numpy.minimum(x, 1)},
-        Message("it stops at 1", "在 1 处封顶"),
-        Message("let large numbers through: max(x, 0)", "大的数也应原样通过：max(x, 0)"),
-        hides=Message("up to 1 the answer is right", "不超过 1 时结果是对的"),
+        Message("clips at 1", "在 1 处截断"),
+        Message("do not clip large numbers: max(x, 0)", "大的数不要截断：max(x, 0)"),
+        hides=Message("the output is correct for x up to 1", "不超过 1 时结果正确"),
         pattern=r"1|min|clip|clamp",
     ),
     Mistake(
         "threshold_is_one",
-        everywhere(lambda x: numpy.where(x > 1, x, 0)),
-        Message("what lies between 0 and 1 becomes 0 as well: the threshold is 1", "0 到 1 之间的数也变成了 0：阈值用成了 1"),
-        Message("compare with 0", "应与 0 比较"),
+        both_sides(lambda x: numpy.where(x > 1, x, 0)),
+        Message("the threshold is 1 instead of 0: numbers between 0 and 1 become 0 too", "阈值是 1 而不是 0：0 到 1 之间的数也变成了 0"),
+        Message("compare with 0", "与 0 比较"),
         pattern=r">|<",
     ),
     Mistake(
         "floor_is_one",
-        everywhere(lambda x: numpy.maximum(x, 1)),
-        Message("it returns max(x, 1)", "返回的是 max(x, 1)"),
+        both_sides(lambda x: numpy.maximum(x, 1)),
+        Message("returns max(x, 1) instead of max(x, 0)", "返回的是 max(x, 1)，而不是 max(x, 0)"),
         USE,
         pattern=r"max|clip|clamp",
     ),
     Mistake(
         "squared",
         {"above": lambda x: x * x},
-        Message("it returns the square of what is positive", "返回的是正部的平方"),
+        Message("returns the square of positive numbers", "正数返回的是它的平方"),
         USE,
-        hides=Message("at 0 and 1 the answer is right", "在 0 和 1 处结果是对的"),
+        hides=Message("the output is correct for 0 and 1", "在 0 和 1 处结果正确"),
         pattern=r"\*|square|pow",
     ),
     Mistake(
         "sigmoid",
-        everywhere(sigmoid),
-        Message("it is a sigmoid: everything lies between 0 and 1", "这是 sigmoid：所有输出都在 0 到 1 之间"),
+        both_sides(sigmoid),
+        Message("computes a sigmoid: all outputs are between 0 and 1", "算的是 sigmoid：所有输出都在 0 到 1 之间"),
         USE,
         pattern=r"exp|sigmoid",
     ),
     Mistake(
         "softplus",
-        everywhere(softplus),
-        Message("it is softplus, log(1 + exp x): smooth, and above 0 everywhere", "这是 softplus，即 log(1 + exp x)：处处光滑且大于 0"),
+        both_sides(softplus),
+        Message(
+            "computes softplus, log(1 + exp x): smooth, and positive both_sides", "算的是 softplus，即 log(1 + exp x)：处处光滑且大于 0"
+        ),
         USE,
-        hides=Message("for large numbers the two are the same", "数值很大时两者相同"),
+        hides=Message("the output is nearly the same for large numbers", "数值很大时两者几乎相同"),
         pattern=r"log|softplus",
     ),
     Mistake(
         "gelu",
-        everywhere(gelu),
-        Message("it is GELU: slightly negative below 0", "这是 GELU：小于 0 处略为负"),
+        both_sides(gelu),
+        Message("computes GELU: slightly negative below 0", "算的是 GELU：小于 0 处略为负"),
         USE,
-        hides=Message("for large numbers the two are the same", "数值很大时两者相同"),
+        hides=Message("the output is nearly the same for large numbers", "数值很大时两者几乎相同"),
         pattern=r"erf|gelu",
     ),
     Mistake(
         "silu",
-        everywhere(silu),
-        Message("it is SiLU, x · sigmoid(x): slightly negative below 0", "这是 SiLU，即 x · sigmoid(x)：小于 0 处略为负"),
+        both_sides(silu),
+        Message("computes SiLU, x · sigmoid(x): slightly negative below 0", "算的是 SiLU，即 x · sigmoid(x)：小于 0 处略为负"),
         USE,
-        hides=Message("for large numbers the two are the same", "数值很大时两者相同"),
+        hides=Message("the output is nearly the same for large numbers", "数值很大时两者几乎相同"),
         pattern=r"exp|sigmoid|silu",
     ),
     Mistake(
         "elu",
         {"below": elu},
-        Message("it is ELU: exp(x) - 1 below 0", "这是 ELU：小于 0 处为 exp(x) - 1"),
+        Message("computes ELU: exp(x) - 1 below 0", "算的是 ELU：小于 0 处为 exp(x) - 1"),
         USE,
         hides=POSITIVE,
         pattern=r"exp",
     ),
     Mistake(
         "tanh",
-        everywhere(numpy.tanh),
-        Message("it is tanh: everything lies between -1 and 1", "这是 tanh：所有输出都在 -1 到 1 之间"),
+        both_sides(numpy.tanh),
+        Message("computes tanh: all outputs are between -1 and 1", "算的是 tanh：所有输出都在 -1 到 1 之间"),
         USE,
         pattern=r"tanh|exp",
     ),
@@ -169,9 +171,10 @@ MISTAKES = (
         "negatives_dropped",
         {"finish": lambda answer: answer[answer > 0]},
         Message(
-            "negative numbers are left out instead of becoming 0: the answer is shorter than x", "负数被删掉了，而不是变成 0：输出比 x 短"
+            "drops negative numbers instead of setting them to 0: the output is shorter than x",
+            "删掉了负数，而不是把它们变成 0：输出比 x 短",
         ),
-        Message("keep the shape: put 0 in their place", "保持形状不变：在它们的位置放 0"),
+        Message("keep the shape: set negative numbers to 0", "保持形状不变：把负数变成 0"),
         hides=POSITIVE,
         pattern=r"\[.*>|if",
     ),
@@ -179,26 +182,26 @@ MISTAKES = (
         "maximum_of_all",
         {"finish": lambda answer: answer.max(initial=0)},
         Message(
-            "it returns one number, the largest of all, instead of one per element",
-            "只返回一个数（所有元素中的最大值），而不是每个元素一个",
+            "returns one number, the maximum of all elements, instead of one per element",
+            "只返回一个数（所有元素的最大值），而不是每个元素一个",
         ),
-        Message("compare each element with 0: np.maximum, not np.max", "逐个元素与 0 比较：用 np.maximum，而不是 np.max"),
-        hides=Message("for a single number the two are the same", "只有一个数时两者相同"),
+        Message("compare each element with 0: np.maximum, not np.max", "逐元素与 0 比较：用 np.maximum，而不是 np.max"),
+        hides=Message("the output is the same for a single number", "只有一个数时两者相同"),
         pattern=r"max",
     ),
     Mistake(
         "whole_numbers_returned",
         {"finish": numpy.trunc},
-        Message("the fractions are cut off: it returns whole numbers", "小数部分被截掉了：返回的是整数"),
-        Message("keep floating-point numbers: no int(), no integer array to write into", "保持浮点数：不要 int()，也不要写入整数数组"),
-        hides=Message("for whole numbers the answer is right", "对整数来说结果是对的"),
+        Message("the fractional part is lost: returns integers", "小数部分丢失了：返回的是整数"),
+        Message("keep floating-point numbers: no int(), no integer output array", "保持浮点数：不要用 int()，也不要写入整数数组"),
+        hides=Message("the output is correct for integers", "对整数来说结果正确"),
         pattern=r"int",
     ),
 )
 
 
 def _slope(side: float) -> Any:
-    """The slope on one side of 0, where the function is a straight line through 0 there; nothing where a mistake has a name for it."""
+    """Return a function that measures the slope on one side of 0; it measures nothing for slopes with a named mistake."""
 
     def measure(ask: Any) -> list[tuple[Inputs, float]]:
         x = side * numpy.array([0.5, 1.0, 3.0])
@@ -220,10 +223,10 @@ RECOVERIES = (
         wrong=lambda number_of: lambda x: number_of({}) * x,
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
-        right_name="no slope at all",
+        right_name="0",
         says=Message(
-            "below 0 your answer is {value}{names} · x (a leaky ReLU); it must be {right}",
-            "小于 0 处你的输出是 {value}{names} · x（leaky ReLU）；应为 {right}",
+            "below 0 the output is {value}{names} · x (a leaky ReLU); expected {right}",
+            "小于 0 处输出是 {value}{names} · x（leaky ReLU）；应为 {right}",
         ),
         fix=USE,
         hides=POSITIVE,
@@ -237,9 +240,7 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 1.0,
         right_name="x itself",
-        says=Message(
-            "above 0 your answer is {value}{names} · x; it must be x itself", "大于 0 处你的输出是 {value}{names} · x；应为 x 本身"
-        ),
+        says=Message("above 0 the output is {value}{names} · x; expected x", "大于 0 处输出是 {value}{names} · x；应为 x"),
         fix=USE,
         pattern=r"\*|/",
     ),
@@ -247,7 +248,7 @@ RECOVERIES = (
 
 
 def probes() -> tuple[Probe, ...]:
-    """The usual ones: single numbers, a row, a matrix, three axes."""
+    """Single numbers, a row, a matrix, three axes."""
     return probes_of()
 
 
@@ -264,8 +265,8 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="relu(x) = max(x, 0)",
     hints=(
-        Message("Positive numbers pass unchanged.", "正数原样通过。"),
-        Message("Everything else becomes 0.", "其余一律变成 0。"),
+        Message("Positive numbers pass through unchanged.", "正数原样通过。"),
+        Message("All other numbers become 0.", "其余的数都变成 0。"),
         Message("np.maximum(x, 0), element by element", "np.maximum(x, 0)，逐个元素"),
     ),
 )

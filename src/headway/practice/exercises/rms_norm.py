@@ -30,7 +30,7 @@ EPS = 1e-6
 
 
 def recipe(steps: Any, x: Any, weight: Any = None, eps: float | None = None) -> Any:
-    """The definition in steps: promote, before, mean_square, eps, root, centre, divide, scale, finish."""
+    """The definition as named steps: promote, before, mean_square, eps, root, centre, divide, scale, finish."""
     x = steps.before(steps.promote(x), weight)
     root = steps.root(steps.mean_square(x), steps.eps(eps))
     answer = steps.divide(steps.centre(x), root)
@@ -49,11 +49,13 @@ STEPS = {
     "finish": lambda answer: answer,
 }
 
-USE = Message("x / sqrt(mean(x²) + eps) * weight, with the mean over the last axis", "x / sqrt(mean(x²) + eps) * weight，均值沿最后一轴")
-LAST = Message("take the mean of squares over the last axis, with keepdims=True", "平方均值沿最后一轴计算，并保留轴（keepdims=True）")
-ROOT = Message("divide by sqrt(mean(x²) + eps)", "应除以 sqrt(mean(x²) + eps)")
-UNIT = Message("where the mean square is 1 the answer is right", "平方均值为 1 时结果是对的")
-CENTRED = Message("where the mean is 0 the two are the same", "均值为 0 时两者相同")
+USE = Message(
+    "compute x / sqrt(mean(x²) + eps) * weight, with the mean over the last axis", "计算 x / sqrt(mean(x²) + eps) * weight，均值沿最后一轴"
+)
+LAST = Message("compute the mean of squares over the last axis, with keepdims=True", "平方均值沿最后一轴计算，并设 keepdims=True")
+ROOT = Message("divide by sqrt(mean(x²) + eps)", "除以 sqrt(mean(x²) + eps)")
+UNIT = Message("the output is correct when the mean of squares is 1", "平方均值为 1 时结果正确")
+CENTRED = Message("the output is the same when the mean is 0", "均值为 0 时两者相同")
 
 
 def _over(axis: Any, keepdims: bool = True) -> dict[str, Any]:
@@ -64,7 +66,7 @@ MISTAKES = (
     mistake(
         "mean_subtracted",
         {"centre": lambda x: x - x.mean(-1, keepdims=True), "mean_square": lambda x: x.var(-1, keepdims=True)},
-        ("the mean is subtracted: that is LayerNorm", "减去了均值：那是 LayerNorm"),
+        ("subtracts the mean: this is LayerNorm", "减去了均值：那是 LayerNorm"),
         USE,
         CENTRED,
         r"mean\(|- ",
@@ -72,7 +74,7 @@ MISTAKES = (
     mistake(
         "mean_subtracted_above_alone",
         {"centre": lambda x: x - x.mean(-1, keepdims=True)},
-        ("the mean is subtracted from x above, where RMSNorm subtracts none", "分子里减去了均值，而 RMSNorm 不减均值"),
+        ("subtracts the mean from x in the numerator; RMSNorm subtracts nothing", "分子里减去了均值，而 RMSNorm 不减均值"),
         USE,
         CENTRED,
         r"mean\(|- ",
@@ -80,7 +82,7 @@ MISTAKES = (
     mistake(
         "variance_for_mean_square",
         {"mean_square": lambda x: x.var(-1, keepdims=True)},
-        ("it divides by the root of the variance: the mean is subtracted before squaring", "除以的是方差的平方根：平方之前减去了均值"),
+        ("divides by the standard deviation: the mean is subtracted before squaring", "除以的是标准差：平方之前减去了均值"),
         USE,
         CENTRED,
         r"var\(|std\(",
@@ -88,23 +90,26 @@ MISTAKES = (
     mistake(
         "sum_for_mean",
         {"mean_square": lambda x: (x**2).sum(-1, keepdims=True)},
-        ("the squares are summed, not averaged: the answer is too small by √n", "平方求了和而没有取平均：结果小了 √n 倍"),
-        Message("divide the sum by the width: use mean", "把和除以宽度：使用 mean"),
+        (
+            "sums the squares instead of averaging them: the output is too small by a factor of √n",
+            "对平方求了和，而没有取平均：输出只有应有值的 1/√n",
+        ),
+        Message("divide the sum by the width: use mean", "把和除以宽度，即用 mean"),
         None,
         r"sum\(|norm",
     ),
     mistake(
         "mean_over_n_minus_one",
         {"mean_square": lambda x: (x**2).sum(-1, keepdims=True) / (x.shape[-1] - 1)},
-        ("the sum of squares is divided by n - 1, not by n", "平方和除以了 n - 1 而不是 n"),
+        ("divides the sum of squares by n - 1 instead of n", "平方和除以了 n - 1 而不是 n"),
         USE,
-        Message("the wider the vector, the smaller the difference: 1/(2n)", "向量越宽差别越小，约为 1/(2n)"),
+        Message("the relative difference is about 1/(2n), so it is small for wide vectors", "相对误差约为 1/(2n)，向量越宽越小"),
         r"- *1",
     ),
     mistake(
         "root_missing",
         {"root": lambda mean_square, eps: mean_square + eps},
-        ("it divides by the mean of squares: the square root is missing", "除以的是平方均值：没有开平方"),
+        ("divides by the mean of squares: the square root is missing", "除以的是平方均值：没有开平方"),
         ROOT,
         UNIT,
         r"/|mean",
@@ -112,7 +117,7 @@ MISTAKES = (
     mistake(
         "square_for_root",
         {"root": lambda mean_square, eps: (mean_square + eps) ** 2},
-        ("it divides by (mean x² + eps)², not by the square root", "除以的是 (mean x² + eps)²，而不是平方根"),
+        ("divides by (mean x² + eps)² instead of the square root", "除以的是 (mean x² + eps)²，而不是平方根"),
         ROOT,
         UNIT,
         r"\*\* *2|square|pow",
@@ -120,7 +125,7 @@ MISTAKES = (
     mistake(
         "multiplied_by_root",
         {"divide": lambda x, root: x * root},
-        ("it multiplies by the root, where it must divide (or divides by rsqrt)", "乘以了根号，而应除以它（或者除以了 rsqrt）"),
+        ("multiplies by the square root instead of dividing by it (or divides by rsqrt)", "乘以了平方根，而应除以它（或者除以了 rsqrt）"),
         Message("divide by sqrt, or multiply by rsqrt", "除以 sqrt，或乘以 rsqrt"),
         UNIT,
         r"\*|rsqrt",
@@ -128,7 +133,7 @@ MISTAKES = (
     mistake(
         "root_returned",
         {"divide": lambda x, root: numpy.broadcast_to(root, x.shape), "scale": lambda normed, weight: normed},
-        ("it returns the root mean square itself", "返回的是均方根本身"),
+        ("returns the root mean square", "返回的是均方根本身"),
         USE,
         None,
         r"return",
@@ -136,39 +141,39 @@ MISTAKES = (
     mistake(
         "mean_of_root",
         {"mean_square": lambda x: numpy.abs(x).mean(-1, keepdims=True) ** 2},
-        ("it divides by the mean of |x|: the root was taken before the mean", "除以的是 |x| 的平均：先开方再取平均了"),
-        Message("square, average, then take the root", "先平方，再平均，最后开方"),
+        ("divides by the mean of |x|: takes the root before the mean", "除以的是 |x| 的平均：先开方再取平均了"),
+        Message("square, average, then take the square root", "先平方，再平均，最后开方"),
         None,
         r"abs|sqrt",
     ),
     mistake(
         "not_squared",
         {"mean_square": lambda x: x.mean(-1, keepdims=True)},
-        ("x is not squared: the root of the mean of x is NaN for a negative mean", "没有平方：均值为负时，开方得到 NaN"),
-        Message("square, average, then take the root", "先平方，再平均，最后开方"),
+        ("does not square x: for a negative mean the square root is NaN", "没有对 x 平方：均值为负时，开方得到 NaN"),
+        Message("square, average, then take the square root", "先平方，再平均，最后开方"),
         None,
         r"mean\(",
     ),
     mistake(
         "mean_squared",
         {"mean_square": lambda x: x.mean(-1, keepdims=True) ** 2},
-        ("the mean is squared, where the squares must be averaged", "先平均后平方了：应先平方再平均"),
-        Message("square, average, then take the root", "先平方，再平均，最后开方"),
+        ("squares the mean instead of averaging the squares", "先平均后平方了：应先平方再平均"),
+        Message("square, average, then take the square root", "先平方，再平均，最后开方"),
         None,
         r"mean\(",
     ),
     mistake(
         "eps_missing",
         {"eps": lambda given: 0.0},
-        ("there is no eps: a vector of zeros becomes 0/0 = NaN", "没有 eps：零向量会变成 0/0 = NaN"),
+        ("eps is missing: a vector of zeros becomes 0/0 = NaN", "没有 eps：零向量会变成 0/0 = NaN"),
         ROOT,
-        Message("only vectors next to zero show it", "只有接近零的向量才看得出来"),
+        Message("the mistake is visible only for vectors close to zero", "只有接近零的向量才看得出来"),
         r"sqrt|\*\*",
     ),
     mistake(
         "eps_ignored",
         {"eps": lambda given: EPS},
-        ("the argument eps is not used", "参数 eps 没有用上"),
+        ("the argument eps is not used", "没有使用参数 eps"),
         ROOT,
         LARGE,
         r"1e-|sqrt",
@@ -176,7 +181,7 @@ MISTAKES = (
     mistake(
         "eps_subtracted",
         {"root": lambda mean_square, eps: numpy.sqrt(mean_square - eps)},
-        ("eps is subtracted under the root: a vector of zeros becomes NaN", "根号里减去了 eps：零向量会变成 NaN"),
+        ("subtracts eps inside the square root: a vector of zeros becomes NaN", "根号里减去了 eps：零向量会变成 NaN"),
         ROOT,
         LARGE,
         r"- *eps",
@@ -184,7 +189,7 @@ MISTAKES = (
     mistake(
         "eps_before_mean",
         {"root": lambda mean_square, eps: numpy.sqrt(mean_square), "mean_square": lambda x: ((x + EPS) ** 2).mean(-1, keepdims=True)},
-        ("eps is added to x before squaring", "eps 在平方之前就加到了 x 上"),
+        ("adds eps to x before squaring", "eps 在平方之前就加到了 x 上"),
         ROOT,
         LARGE,
         r"eps",
@@ -192,7 +197,7 @@ MISTAKES = (
     mistake(
         "first_axis",
         _over(0),
-        ("the mean runs over axis 0, the batch: rows mix", "均值沿第 0 轴（批）计算：各行混在了一起"),
+        ("computes the mean over axis 0, the batch: this mixes rows", "均值沿第 0 轴（批）计算：各行混在了一起"),
         LAST,
         None,
         r"axis|dim|mean\(",
@@ -201,8 +206,8 @@ MISTAKES = (
         "second_axis",
         _over(1),
         (
-            "the mean runs over axis 1: on (batch, seq, hidden) that is over the positions",
-            "均值沿第 1 轴计算：对 (batch, seq, hidden) 来说是跨位置",
+            "computes the mean over axis 1, which is the position axis of (batch, seq, hidden)",
+            "均值沿第 1 轴计算：对 (batch, seq, hidden) 来说那是位置的轴",
         ),
         LAST,
         MATRIX,
@@ -211,25 +216,28 @@ MISTAKES = (
     mistake(
         "all_axes",
         _over(None),
-        ("the mean is that of the whole array", "均值取的是整个数组的"),
+        ("computes the mean over the whole array", "均值取的是整个数组的"),
         LAST,
-        Message("for a single vector the two are the same", "只有一个向量时两者相同"),
+        Message("the output is the same for a single vector", "只有一个向量时两者相同"),
         r"mean\(",
     ),
     mistake(
         "all_axes_but_the_first",
         _over(lambda x: tuple(range(1, x.ndim))),
-        ("the mean runs over all axes but the batch: the tokens of a sequence mix", "均值沿批以外的所有轴计算：序列中的词元混在了一起"),
+        (
+            "computes the mean over all axes except the batch: this mixes the tokens of a sequence",
+            "均值沿批以外的所有轴计算：序列中的词元混在了一起",
+        ),
         LAST,
-        Message("on a matrix the two are the same", "对矩阵来说两者相同"),
+        Message("the output is the same for a matrix", "对矩阵来说两者相同"),
         r"axis|dim|mean\(",
     ),
     mistake(
         "no_keepdims",
         _over(-1, False),
         (
-            "the mean lost its axis (no keepdims): each row is divided by other rows' roots",
-            "均值丢掉了轴（没有 keepdims）：每一行除以的是别的行的均方根",
+            "the mean drops its axis (no keepdims): each row is divided by the root mean squares of other rows",
+            "均值丢掉了该轴（没有 keepdims）：每一行除以的是其他行的均方根",
         ),
         LAST,
         SQUARE,
@@ -246,7 +254,10 @@ MISTAKES = (
     mistake(
         "weight_before_norm",
         {"before": lambda x, weight: x if weight is None else x * weight, "scale": lambda normed, weight: normed},
-        ("the weight multiplies x before the norm, which divides most of it out again", "权重在归一化之前就乘上了，又几乎被归一化除掉"),
+        (
+            "multiplies x by the weight before the norm, which cancels most of its effect",
+            "在归一化之前就乘上了权重，归一化又抵消了大部分作用",
+        ),
         USE,
         ONES,
         r"\*",
@@ -254,7 +265,7 @@ MISTAKES = (
     mistake(
         "weight_added",
         {"scale": lambda normed, weight: normed + weight},
-        ("the weight is added where it must multiply", "权重应相乘却加上了"),
+        ("adds the weight instead of multiplying by it", "权重应相乘，却加上了"),
         USE,
         None,
         r"\+",
@@ -262,7 +273,7 @@ MISTAKES = (
     mistake(
         "weight_divides",
         {"scale": lambda normed, weight: normed / weight},
-        ("it divides by the weight, where it must multiply", "除以了权重，而应乘以它"),
+        ("divides by the weight instead of multiplying by it", "除以了权重，而应乘以它"),
         USE,
         ONES,
         r"/",
@@ -271,34 +282,34 @@ MISTAKES = (
         "one_plus_weight",
         {"scale": lambda normed, weight: normed * (1 + weight)},
         (
-            "it multiplies by 1 + weight, as Gemma does: its weights are stored around 0, those of Llama around 1",
+            "multiplies by 1 + weight, as in Gemma, whose weights are stored around 0; Llama's are stored around 1",
             "乘的是 1 + weight，这是 Gemma 的做法：它的权重存在 0 附近，而 Llama 的在 1 附近",
         ),
-        Message("multiply by the weight itself", "应乘以权重本身"),
+        Message("multiply by weight, not by 1 + weight", "乘以 weight，而不是 1 + weight"),
         None,
         r"1(\.0)? *\+|\+ *1",
     ),
     mistake(
         "weight_per_row",
         {"scale": lambda normed, weight: normed * weight[:, None]},
-        ("the weight runs down the rows, not along the vector", "权重沿行的方向，而不是沿向量的方向"),
-        Message("one weight per coordinate: no reshape", "每个坐标一个权重：不要改变形状"),
+        ("applies the weight along the rows instead of along the vector", "权重沿行的方向起作用，而不是沿向量的方向"),
+        Message("use one weight per feature, without a reshape", "每个特征一个权重，不要改变形状"),
         SQUARE,
         r"None|newaxis|reshape|unsqueeze",
     ),
     mistake(
         "computed_in_half_precision",
         {"promote": lambda x: x.astype(numpy.float16), "finish": lambda answer: answer.astype(numpy.float16)},
-        ("it computes in float16, where squares beyond 65504 overflow", "它用 float16 计算，平方超过 65504 就会溢出"),
-        Message("compute in float32", "请用 float32 计算"),
-        Message("small numbers are off in the fourth decimal alone", "数值小时只有第四位小数不对"),
+        ("computes in float16, where squares above 65504 overflow", "用 float16 计算，平方超过 65504 就会溢出"),
+        Message("compute in float32", "用 float32 计算"),
+        Message("for small numbers only the fourth digit is wrong", "数值小时只有第四位数字不对"),
         r"16|half",
     ),
 )
 
 
 def probes() -> tuple[Probe, ...]:
-    """With and without weight and eps; a vector, rows of unlike mean and size, square ones, three axes, small numbers and zeros."""
+    """Inputs with and without weight and eps: a vector, rows of different mean and scale, square ones, three axes, small numbers and zeros."""
     random = numpy.random.default_rng(10)
 
     def drawn(*shape: int) -> Any:
@@ -336,14 +347,14 @@ PLACES = (
     Convention(),
     Convention(
         Message(
-            "eps is added outside the root, √(mean x²) + eps, as some kernels do", "eps 加在根号外面：√(mean x²) + eps，有些内核这样做"
+            "adds eps outside the square root, √(mean x²) + eps, as some kernels do", "eps 加在根号外面：√(mean x²) + eps，有些内核这样做"
         ),
         steps={"root": lambda mean_square, eps: numpy.sqrt(mean_square) + eps},
     ),
     Convention(
         Message(
-            "eps is a floor under the root, max(√(mean x²), eps), as in torch's normalize",
-            "eps 是根号的下限：max(√(mean x²), eps)，与 torch 的 normalize 相同",
+            "uses eps as a lower bound of the root mean square, max(√(mean x²), eps), as in torch's normalize",
+            "eps 是均方根的下限：max(√(mean x²), eps)，与 torch 的 normalize 相同",
         ),
         steps={"root": lambda mean_square, eps: numpy.maximum(numpy.sqrt(mean_square), eps)},
     ),
@@ -375,7 +386,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message("it multiplies by 1 + weight, as its name says", "它乘以 1 + weight，与它的名字相符"),
+                Message("multiplies by 1 + weight, as the function's name says", "乘以 1 + weight，与函数名相符"),
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
                 called=r"gemma|zero_?cent|unit_?offset",
             ),
@@ -385,10 +396,10 @@ EXERCISE = Exercise(
     recoveries=(eps_recovery(EPS, ROOT),),
     equation="rms_norm(x) = x / √(mean x² + eps) · weight",
     hints=(
-        Message("Every vector is divided by its own root mean square; nothing is subtracted.", "每个向量除以自己的均方根；什么也不减。"),
+        Message("Each vector is divided by its own root mean square; nothing is subtracted.", "每个向量除以自己的均方根，不减任何量。"),
         Message(
-            "Square, average over the last axis, add eps, take the root; divide by it, then multiply by the weight.",
-            "先平方，沿最后一轴平均，加 eps，再开方；用它去除，最后乘以权重。",
+            "Square, average over the last axis, add eps and take the square root; divide x by it, then multiply by the weight.",
+            "先平方，沿最后一轴平均，加 eps，再开方；x 除以它，最后乘以权重。",
         ),
         Message(
             "x / np.sqrt(np.mean(x**2, axis=-1, keepdims=True) + eps) * weight",

@@ -1,4 +1,4 @@
-"""Sampling: temperature, then top-k, then top-p, then a token drawn from what is left."""
+"""Sampling: temperature, then top-k, then top-p, then a token drawn from the remaining ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from headway.practice.recipes.distributions import (
 
 
 def recipe(steps: Any, logits: Any, temperature: Any = 1.0, top_k: Any = None, top_p: Any = None, **rest: Any) -> Any:
-    """The definition in steps: at_zero, order (of scale, keep_k, nucleus), draw."""
+    """The definition as named steps: at_zero, order (of scale, keep_k, nucleus), draw."""
     if temperature == 0:
         return steps.at_zero(logits)
 
@@ -50,7 +50,7 @@ def recipe(steps: Any, logits: Any, temperature: Any = 1.0, top_k: Any = None, t
 
 
 def definition(logits: Any, temperature: float = 1.0, top_k: Any = None, top_p: Any = None, **rest: Any) -> Any:
-    """What headway.functions make of the logits, as probabilities."""
+    """Return the probabilities computed with headway.functions."""
     if temperature == 0:
         return largest(logits)
     left = functions.scale_by_temperature(logits, temperature)
@@ -59,7 +59,7 @@ def definition(logits: Any, temperature: float = 1.0, top_k: Any = None, top_p: 
 
 
 def nucleus(keep: Step) -> Step:
-    """Top-p by a rule that says what is kept of the sorted running sum."""
+    """Return top-p with a rule for the sorted cumulative sum."""
 
     def kept(left: Any, top_p: float) -> Any:
         order = descending(left)
@@ -79,27 +79,27 @@ STEPS: dict[str, Step] = {
 
 
 def _of_top_k(name: str) -> Mistake:
-    """A mistake of top_k's exercise, here."""
+    """Return a mistake of the exercise top_k as a mistake here."""
     made = next(each for each in top_k_exercise.MISTAKES if each.name == name)
     return Mistake(f"top_k_{name}", {"keep_k": made.steps["keep"]}, made.says, made.fix, made.hides, made.pattern)
 
 
 def _of_top_p(name: str) -> Mistake:
-    """A mistake of top_p's exercise, here."""
+    """Return a mistake of the exercise top_p as a mistake here."""
     made = next(each for each in top_p_exercise.MISTAKES if each.name == name)
     return Mistake(f"top_p_{name}", {"nucleus": nucleus(made.steps["keep"])}, made.says, made.fix, made.hides, made.pattern)
 
 
-ZERO_ONLY = Message("only temperature 0 shows it", "只有温度为 0 时才看得出来")
+ZERO_ONLY = Message("the mistake is visible only at temperature 0", "只有温度为 0 时才看得出来")
 
 MISTAKES = (
     Mistake(
         "zero_divides",
         {"at_zero": lambda logits: numpy.full_like(logits, numpy.nan)},
-        Message("temperature 0 divides by 0: the probabilities are NaN", "温度为 0 时除以了 0：概率为 NaN"),
+        Message("divides by a temperature of 0: the probabilities are NaN", "温度为 0 时除以了 0：概率为 NaN"),
         Message(
             "at temperature 0 take the most likely token: if temperature == 0: return argmax(logits)",
-            "温度为 0 时取最可能的词：if temperature == 0: return argmax(logits)",
+            "温度为 0 时取最可能的词元：if temperature == 0: return argmax(logits)",
         ),
         hides=ZERO_ONLY,
         pattern=r"/",
@@ -108,12 +108,12 @@ MISTAKES = (
         "zero_is_one",
         {"at_zero": softmax},
         Message(
-            "temperature 0 is taken for 1: nothing is scaled, and the choice is as random as at 1",
+            "treats temperature 0 as 1: nothing is scaled, and the token is as random as at 1",
             "温度 0 被当成了 1：没有缩放，随机性与温度为 1 时相同",
         ),
         Message(
             "at temperature 0 take the most likely token: if temperature == 0: return argmax(logits)",
-            "温度为 0 时取最可能的词：if temperature == 0: return argmax(logits)",
+            "温度为 0 时取最可能的词元：if temperature == 0: return argmax(logits)",
         ),
         hides=ZERO_ONLY,
         pattern=r"if |or ",
@@ -121,26 +121,30 @@ MISTAKES = (
     Mistake(
         "most_likely_always",
         {"draw": largest},
-        Message("the most likely token is always taken: nothing is drawn", "总是取最可能的词：没有抽取"),
-        Message("draw from the probabilities: rng.choice(p=…), torch.multinomial(…)", "按概率抽取：rng.choice(p=…)、torch.multinomial(…)"),
-        hides=Message("at temperature 0, or with top_k = 1, it is right", "温度为 0 或 top_k = 1 时是对的"),
+        Message("always takes the most likely token: nothing is sampled", "总是取最可能的词元：没有采样"),
+        Message(
+            "sample from the probabilities: rng.choice(p=…), torch.multinomial(…)", "按概率采样：rng.choice(p=…)、torch.multinomial(…)"
+        ),
+        hides=Message("the output is correct at temperature 0, or with top_k = 1", "温度为 0 或 top_k = 1 时结果正确"),
         pattern=r"argmax|max\(",
     ),
     Mistake(
         "least_likely_at_zero",
         {"at_zero": lambda logits: (logits == logits.min(-1, keepdims=True)).astype(logits.dtype)},
         Message(
-            "at temperature 0 the least likely token is taken (argmin, or argsort()[0])",
-            "温度为 0 时取了最不可能的词（argmin 或 argsort()[0]）",
+            "takes the least likely token at temperature 0 (argmin, or argsort()[0])",
+            "温度为 0 时取了最不可能的词元（argmin 或 argsort()[0]）",
         ),
-        Message("take argmax", "使用 argmax"),
+        Message("use argmax", "使用 argmax"),
         hides=ZERO_ONLY,
         pattern=r"argmin|\[0\]",
     ),
     Mistake(
         "all_alike",
         {"draw": lambda left: numpy.isfinite(left) / numpy.isfinite(left).sum(-1, keepdims=True)},
-        Message("every token that is left is drawn alike: the probabilities are not used", "留下的词被等概率抽取：没有用到概率"),
+        Message(
+            "samples all remaining tokens with equal probability: the probabilities are not used", "剩下的词元被等概率抽取：没有用到概率"
+        ),
         Message("pass the probabilities: rng.choice(n, p=p)", "传入概率：rng.choice(n, p=p)"),
         pattern=r"choice|randint",
     ),
@@ -148,16 +152,16 @@ MISTAKES = (
         "softmax_twice",
         {"draw": lambda left: softmax(softmax(left))},
         Message(
-            "softmax is taken twice: the probabilities are nearly equal, and what was dropped may be drawn",
-            "softmax 做了两次：概率几乎相等，被去掉的词也可能被抽中",
+            "applies softmax twice: the probabilities are nearly equal, and dropped tokens can be sampled",
+            "softmax 做了两次：概率几乎相等，被去掉的词元也可能被抽中",
         ),
-        Message("take it once, at the end", "只在最后做一次"),
+        Message("apply it once, at the end", "只在最后做一次"),
         pattern=r"softmax",
     ),
     Mistake(
         "top_k_ignored",
         {"keep_k": lambda logits, top_k: numpy.ones_like(logits, bool)},
-        Message("top_k is not used", "没有用到 top_k"),
+        Message("top_k is not used: all tokens are kept", "没有用到 top_k：保留了全部词元"),
         Message("set the logits below the k-th largest to -inf", "把小于第 k 大的 logits 设为 -inf"),
         pattern=r"top_?k",
     ),
@@ -165,35 +169,35 @@ MISTAKES = (
     Mistake(
         "top_p_ignored",
         {"nucleus": lambda left, top_p: numpy.ones_like(left, bool)},
-        Message("top_p is not used", "没有用到 top_p"),
+        Message("top_p is not used: all tokens are kept", "没有用到 top_p：保留了全部词元"),
         Message("set the logits outside the nucleus to -inf", "把核心之外的 logits 设为 -inf"),
         pattern=r"top_?p",
     ),
     *map(_of_top_p, ("crossing_token_dropped", "everything_may_be_dropped", "one_more_kept", "one_minus_p", "nucleus_dropped")),
     Mistake(
         "top_p_mask_not_put_back",
-        {"nucleus": lambda left, top_p: top_p_exercise.before(numpy.cumsum(-numpy.sort(-softmax(left), axis=-1), axis=-1)) < top_p},
-        Message("the mask of the sorted order is applied to the unsorted logits", "把排序后的掩码用在了未排序的 logits 上"),
+        {"nucleus": lambda left, top_p: top_p_exercise.sum_before(numpy.cumsum(-numpy.sort(-softmax(left), axis=-1), axis=-1)) < top_p},
+        Message("applies the mask of the sorted logits to the unsorted ones", "把排序后的掩码用在了未排序的 logits 上"),
         Message(
-            "put the mask back by the indices: mask[indices] = sorted_mask (scatter)",
+            "move the mask back by the indices: mask[indices] = sorted_mask (scatter)",
             "按下标把掩码放回：mask[indices] = sorted_mask（scatter）",
         ),
-        hides=Message("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
+        hides=Message("the mistake is not visible when the logits are already sorted", "logits 本来就有序时看不出来"),
         pattern=r"sort|\[",
     ),
     Mistake(
         "sorted_not_put_back",
         {"draw": lambda left: -numpy.sort(-softmax(left), axis=-1)},
-        Message("a place in the sorted order is returned for a token id", "把排序后的位置当成了词的 id 返回"),
-        Message("go back through the indices: token = indices[place]", "通过下标还原：token = indices[place]"),
-        hides=Message("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来"),
+        Message("returns a position in the sorted order instead of a token id", "返回的是排序后的位置，而不是词元 id"),
+        Message("map positions back through the indices: token = indices[place]", "通过下标还原：token = indices[place]"),
+        hides=Message("the mistake is not visible when the logits are already sorted", "logits 本来就有序时看不出来"),
         pattern=r"sort|topk",
     ),
 )
 
 
 def _slope(ask: Any) -> list[tuple[Inputs, float]]:
-    """By how much the logarithms of the probabilities rise per unit of logit."""
+    """Measure the slope of the log-probabilities over the logits."""
     measured = []
     for temperature, logits in ((3.0, numpy.array([0.4, -0.3, 1.1, 0.2])), (0.7, numpy.array([0.1, 0.5, -0.6, 0.3, -0.2]))):
         inputs = {"logits": logits, "temperature": temperature}
@@ -223,11 +227,11 @@ RECOVERIES = (
         right=lambda inputs: 1 / inputs["temperature"],
         right_name="1/temperature",
         says=Message(
-            "your logits are multiplied by {value}{names} at one of the temperatures tried; it must be {right} = {right_name}",
-            "在某个测试温度下，你的 logits 乘以了 {value}{names}；应为 {right} = {right_name}",
+            "at one of the tested temperatures the logits are multiplied by {value}{names}; expected {right} = {right_name}",
+            "在某个测试温度下，logits 乘以了 {value}{names}；应为 {right} = {right_name}",
         ),
         fix=Message("divide the logits by the temperature, once", "把 logits 除以温度，只除一次"),
-        hides=Message("at temperature 1 nothing shows", "温度为 1 时看不出来"),
+        hides=Message("the mistake is not visible at temperature 1", "温度为 1 时看不出来"),
         pattern=r"\*|/|temp",
     ),
 )
@@ -236,35 +240,35 @@ ORDERS = (
     Convention(),
     Convention(
         Message(
-            "its temperature comes last, after top-k and top-p, as in llama.cpp", "它在 top-k 与 top-p 之后才使用温度，与 llama.cpp 相同"
+            "applies the temperature last, after top-k and top-p, as llama.cpp does", "在 top-k 与 top-p 之后才使用温度，与 llama.cpp 相同"
         ),
         steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_p(keep_k(logits)))},
         role="temperature",
     ),
     Convention(
         Message(
-            "its top-p counts all tokens, as if it came before top-k; Hugging Face's counts what top-k has left",
-            "它的 top-p 按全部词计算，相当于先做 top-p 再做 top-k；Hugging Face 是在 top-k 剩下的词上计算",
+            "computes top-p over all tokens, as if before top-k; Hugging Face computes it over the tokens that top-k keeps",
+            "top-p 按全部词元计算，相当于先做 top-p 再做 top-k；Hugging Face 是在 top-k 保留的词元上计算",
         ),
         steps={"order": lambda logits, scale, keep_k, keep_p: keep_k(keep_p(scale(logits)))},
         role="top_k",
     ),
     Convention(
         Message(
-            "its top-p counts all tokens, as if it came before top-k, and the temperature comes last",
-            "它的 top-p 按全部词计算，相当于先做 top-p 再做 top-k，最后才使用温度",
+            "computes top-p over all tokens, as if before top-k, and applies the temperature last",
+            "top-p 按全部词元计算，相当于先做 top-p 再做 top-k，最后才使用温度",
         ),
         steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_k(keep_p(logits)))},
         role="top_k",
     ),
 )
-"""In which order: right in all, and declared."""
+"""The order of the options: all are correct, and the one found is reported."""
 
 ZERO = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
-    """Each of the settings alone, then together; temperature 0; several rows."""
+    """Each option separately, then combined; temperature 0; several rows."""
     logits = numpy.log(numpy.array([0.11, 0.05, 0.27, 0.2, 0.02, 0.19, 0.16])) + 1.3
     steep = numpy.log(numpy.array([0.03, 0.95, 0.02])) - 0.4
     rows = numpy.log(numpy.array([[0.11, 0.5, 0.08, 0.01, 0.3], [0.41, 0.12, 0.26, 0.04, 0.17], [0.02, 0.03, 0.05, 0.88, 0.02]]))
@@ -286,7 +290,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="sample",
-    title=Message("sampling a token", "抽取一个词"),
+    title=Message("sampling a token", "采样一个词元"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -306,12 +310,12 @@ EXERCISE = Exercise(
     equation="token ~ softmax(top_p(top_k(logits / temperature)))",
     hints=(
         Message(
-            "Temperature first, then what is kept, then one softmax, then the draw; at temperature 0 the most likely token.",
-            "先用温度，再筛选，再做一次 softmax，最后抽取；温度为 0 时取最可能的词。",
+            "Divide by the temperature, filter, apply one softmax, then sample; at temperature 0 take the most likely token.",
+            "先除以温度，再筛选，再做一次 softmax，最后采样；温度为 0 时取最可能的词元。",
         ),
         Message(
-            "Put -inf where a token is not kept: the one softmax at the end makes its probability 0.",
-            "不保留的词设为 -inf：最后那一次 softmax 会使其概率为 0。",
+            "Set dropped logits to -inf: the softmax at the end gives them probability 0.",
+            "去掉的 logits 设为 -inf：最后的 softmax 会使其概率为 0。",
         ),
         Message("rng.choice(len(p), p=softmax(logits / temperature))", "rng.choice(len(p), p=softmax(logits / temperature))"),
     ),

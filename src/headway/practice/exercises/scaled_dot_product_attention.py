@@ -18,7 +18,7 @@ from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
 
 
 def _slope(ask: Any) -> list[tuple[Inputs, float]]:
-    """With the identity for value the output is the weights: their logarithm's slope on the raw scores is the scale."""
+    """Measure the scale: with the identity as value the output is the weights, whose log has this slope over the raw scores."""
     random = numpy.random.default_rng(5)
     measured = []
     for leading, query_len, key_len, head_dim in (((), 3, 5, 7), ((), 4, 6, 11), ((2, 3), 3, 5, 7), ((2, 5), 4, 6, 11)):
@@ -26,7 +26,7 @@ def _slope(ask: Any) -> list[tuple[Inputs, float]]:
         key = random.standard_normal((*leading, key_len, head_dim)) * 0.4
         inputs = {"query": query, "key": key, "value": numpy.broadcast_to(numpy.eye(key_len), (*leading, key_len, key_len)).copy()}
         weights = ask(inputs)
-        if isinstance(weights, Raised):  # it may insist on a mask
+        if isinstance(weights, Raised):  # some functions require a mask
             weights = ask(inputs | {"mask": numpy.ones((query_len, key_len), bool)})
         slope = slope_of(weights, query @ transposed(key))
         if slope is not None:
@@ -35,7 +35,7 @@ def _slope(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 def slope_of(weights: Any, raw: Any) -> float | None:
-    """By how much log weights rise per unit of raw score; None where they do not rise evenly."""
+    """Return the slope of the log weights over the raw scores; None if they are not a straight line."""
     if isinstance(weights, Raised) or numpy.shape(weights) != raw.shape or not (numpy.asarray(weights) > 0).all():
         return None
     logs = numpy.log(numpy.asarray(weights, numpy.float64))
@@ -45,7 +45,7 @@ def slope_of(weights: Any, raw: Any) -> float | None:
 
 
 def sizes(inputs: Inputs) -> Mapping[str, float]:
-    """What a scale may be made of."""
+    """Return the sizes that a scale may be computed from."""
     query, key = inputs["query"], inputs["key"]
     num_heads = query.shape[-3] if query.ndim >= 3 else 1
     known = {"head_dim": query.shape[-1], "query_len": query.shape[-2], "key_len": key.shape[-2]}
@@ -58,7 +58,7 @@ def sizes(inputs: Inputs) -> Mapping[str, float]:
 
 
 def _leak(ask: Any) -> list[tuple[Inputs, float]]:
-    """What a hidden score is filled with, read off the weight that it still gets; empty where it gets none."""
+    """Measure the fill value of masked scores from the weight that remains there; empty if none remains."""
     measured = []
     for score in (0.0, 3.0):
         query, key = numpy.ones((2, 1)), numpy.array([[score], [0.0], [0.0]])
@@ -69,7 +69,7 @@ def _leak(ask: Any) -> list[tuple[Inputs, float]]:
             return []
         allowed, filled, _ = numpy.asarray(weights, numpy.float64)[0]
         fill = float(numpy.log(filled / allowed) + score)
-        if abs(fill) < 1e-5:  # zero has a name of its own
+        if abs(fill) < 1e-5:  # a fill of zero has a named mistake
             return []
         measured.append((inputs, fill))
     return measured
@@ -88,13 +88,12 @@ RECOVERIES = (
         sizes=sizes,
         right=right_scale,
         right_name="1/√head_dim",
-        says=Message(
-            "your scale is {value}{names}; it must be {right} = {right_name}", "你的缩放是 {value}{names}；应为 {right} = {right_name}"
-        ),
+        says=Message("the scale is {value}{names}; expected {right} = {right_name}", "缩放是 {value}{names}；应为 {right} = {right_name}"),
         fix=Message(
-            "multiply query @ keyᵀ by 1/√head_dim, the width of one query vector", "把 query @ keyᵀ 乘以 1/√head_dim，即单个查询向量的宽度"
+            "multiply query @ keyᵀ by 1/√head_dim, with head_dim the width of one query vector",
+            "把 query @ keyᵀ 乘以 1/√head_dim，head_dim 是单个查询向量的宽度",
         ),
-        hides=Message("a softmax that is nearly one-hot hides a wrong scale", "当 softmax 几乎是 one-hot 时，错误的缩放看不出来"),
+        hides=Message("a nearly one-hot softmax hides a wrong scale", "softmax 接近 one-hot 时，错误的缩放看不出来"),
         pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     ),
     Recovery(
@@ -106,36 +105,36 @@ RECOVERIES = (
         right=lambda inputs: -1e9,
         right_name="-inf",
         says=Message(
-            "what is hidden gets the score {value}{names}, which is not low enough: it keeps some weight",
-            "被隐藏的位置得到的分数是 {value}{names}，不够低：它仍保留一部分权重",
+            "masked keys get the score {value}{names}, which is not low enough: they keep some weight",
+            "被遮住的键得到的分数是 {value}{names}，不够低：它们仍保留一部分权重",
         ),
-        fix=Message("put -inf or -1e9 there", "应填 -inf 或 -1e9"),
-        hides=Message("only a mask shows it", "只有用到掩码时才看得出来"),
+        fix=Message("use -inf or -1e9", "改用 -inf 或 -1e9"),
+        hides=Message("the mistake is visible only with a mask", "只有用到掩码时才看得出来"),
         pattern=r"masked_fill|where|mask",
     ),
 )
 
 MATRICES = Message("matrices without leading axes", "没有前导轴的矩阵")
-BATCH = Message("a batch axis alone", "只有批轴的输入")
-HEADS = Message("axes of batch and heads", "带批轴与头轴的输入")
-WHOLE = Message("whole numbers", "整数")
+BATCH = Message("a batch axis without a head axis", "只有批轴而没有头轴的输入")
+HEADS = Message("batch and head axes", "带批轴与头轴的输入")
+WHOLE = Message("integers", "整数")
 CACHED = Message("fewer queries than keys under a causal mask", "因果掩码下查询少于键的情况")
 NOTHING_ALLOWED = Message(
-    "a query that may attend to nothing does not come out as zeros here: mind rows of padding alone",
-    "一个查询的所有键都被遮住时，这里的结果不是零：注意整行都是填充的情况",
+    "a fully masked query does not give zeros; check rows that are all padding",
+    "一个查询的所有键都被遮住时，结果不是零；请检查整行都是填充的情况",
 )
 TOO_LARGE = Message(
-    "scores in the thousands make it overflow: softmax must subtract each row's maximum first",
+    "scores in the thousands overflow: softmax must subtract the row's maximum first",
     "分数达到上千时会溢出：softmax 应先减去每行的最大值",
 )
 TOO_LOW = Message(
-    "where the allowed scores are as low as -20000 it is wrong: what is hidden must get -inf or -1e9, and softmax subtract the row's maximum",
-    "当允许的分数低到 -20000 时结果不对：被隐藏的位置应填 -inf 或 -1e9，softmax 应先减去每行的最大值",
+    "wrong when the allowed scores are as low as -20000: set masked scores to -inf or -1e9, and subtract the row's maximum in softmax",
+    "允许的分数低到 -20000 时结果不对：被遮住的分数应设为 -inf 或 -1e9，softmax 应先减去每行的最大值",
 )
 
 
 def probes() -> tuple[Probe, ...]:
-    """Every size distinct, then square ones; masks with and without rows that see little; heads and batches."""
+    """All sizes distinct, then square; masks with and without rows that allow few keys; heads and batches."""
     random = numpy.random.default_rng(7)
 
     def operands(query_len: int, key_len: int, head_dim: int, value_dim: int, leading: tuple[int, ...] = ()) -> Inputs:
@@ -160,7 +159,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("masked", operands(3, 5, 4, 7) | {"mask": mask}, MATRICES),
         Probe("masked, square", {name: x * 3 for name, x in operands(5, 5, 4, 7).items()} | {"mask": square}, MATRICES),
         Probe("causal", operands(5, 5, 4, 7) | {"is_causal": True}, MATRICES),
-        Probe("causal behind a cache", operands(2, 5, 4, 7) | {"is_causal": True}, CACHED),
+        Probe("causal with a cache", operands(2, 5, 4, 7) | {"is_causal": True}, CACHED),
         Probe("masked and causal", operands(5, 5, 4, 7) | {"mask": square, "is_causal": True}, MATRICES),
         Probe("given scale", operands(3, 5, 4, 7) | {"scale": 0.3}, MATRICES),
         Probe("whole numbers", {name: numpy.round(x * 2).astype(int) for name, x in operands(3, 5, 4, 7).items()}, WHOLE),
@@ -207,11 +206,12 @@ EXERCISE = Exercise(
     equation="softmax(query @ keyᵀ / √head_dim) @ value",
     hints=(
         Message(
-            "Each query takes an average of the values; the scores say how much of each.", "每个查询取各个值的平均，分数决定各占多少。"
+            "Each query returns a weighted average of the values; the scores determine the weights.",
+            "每个查询得到各个值的加权平均，分数决定权重。",
         ),
         Message(
-            "Scores are dot products of queries and keys, times 1/√head_dim; softmax runs over the keys.",
-            "分数是查询与键的点积，乘以 1/√head_dim；softmax 沿键的方向。",
+            "The scores are dot products of queries and keys, times 1/√head_dim; softmax is taken over the keys.",
+            "分数是查询与键的点积，乘以 1/√head_dim；softmax 沿键的方向计算。",
         ),
         Message(
             "softmax(query @ key.swapaxes(-1, -2) / √head_dim, axis=-1) @ value",

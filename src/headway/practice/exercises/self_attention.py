@@ -1,4 +1,4 @@
-"""Self-attention: attention(x Wq, x Wk, x Wv), a sequence with itself."""
+"""Self-attention: attention(x Wq, x Wk, x Wv) of a sequence with itself."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from headway.practice.recipes.projections import (
 )
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, WIDTHS, Draw, whole
 
-UNSEEN = ("given_scale_ignored", "all_axes_transposed")  # one sequence alone is a matrix, for which .T is right
+UNSEEN = ("given_scale_ignored", "all_axes_transposed")  # a single sequence is a matrix, for which .T is correct
 
 
 def _as_numbers(inputs: Inputs) -> Inputs | None:
-    """A sequence of width 1 as a list of numbers, and the width by whose root it is to be scaled."""
+    """Encode a sequence of width 1 as a list of numbers and the width whose square root divides the scores."""
     if inputs["query"].shape[-1] != 1:
         return None
     rest = {name: value for name, value in inputs.items() if name not in ("query", "key", "value", "scale")}
@@ -42,15 +42,15 @@ NUMBERS = (
     Convention(),
     Convention(
         Message(
-            "it attends over plain numbers: each is its own query, key and value",
-            "它对普通数字做注意力：每个数同时是自己的 query、key 和 value",
+            "attends over plain numbers: each is its own query, key and value",
+            "对普通数字做注意力：每个数同时是自己的 query、key 和 value",
         ),
         _as_numbers,
         lambda answer, inputs: answer[:, None] if getattr(answer, "ndim", 0) == 1 else answer,
         role="width",
     ),
 )
-"""Whether it takes a list of numbers and a width to scale by."""
+"""A sequence, or a list of numbers and a width to scale by."""
 
 WIDTH = Role("width", ("dimension", "n_dimensions", "crystal_dimension"))
 
@@ -59,28 +59,32 @@ SCALES = tuple(
         name,
         {"scale": wrong},
         says,
-        Message("divide the scores by √dimension", "分数应除以 √dimension"),
+        Message("divide the scores by √dimension", "分数除以 √dimension"),
         pattern=r"sqrt|\*\*|/",
         said_as="scale",
     )
     for name, wrong, says in (
-        ("scale_missing", lambda inputs: 1.0, Message("the scores are not scaled", "分数没有缩放")),
+        (
+            "scale_missing",
+            lambda inputs: 1.0,
+            Message("the scores are not scaled; expected a division by √dimension", "分数没有缩放；应除以 √dimension"),
+        ),
         (
             "scale_not_rooted",
             lambda inputs: right_scale(inputs) ** 2,
-            Message("the scores are divided by the width, not by its square root", "分数除以了宽度，而不是它的平方根"),
+            Message("divides the scores by the width instead of its square root", "分数除以了宽度，而不是宽度的平方根"),
         ),
         (
             "scale_inverted",
             lambda inputs: 1 / right_scale(inputs),
-            Message("the scores are multiplied by √width, not divided by it", "分数乘以了 √宽度，而不是除以它"),
+            Message("multiplies the scores by √width instead of dividing by it", "分数乘以了 √宽度，而应除以它"),
         ),
     )
 )
 
 
 def probes() -> tuple[Probe, ...]:
-    """Every size distinct, then square ones; masks; biases; an output projection; several heads; what is projected already."""
+    """All sizes distinct, then square; masks; biases; an output projection; several heads; projected inputs."""
     draw = Draw(19)
     held, mixed = draw.weights(7, 7), draw.weights(7, 7, output=7)
     biased = draw.weights(7, 7, biases=PARTS[:3])
@@ -154,12 +158,12 @@ EXERCISE = Exercise(
     fused=FUSED,
     hints=(
         Message(
-            "Every position asks (query), is asked (key) and answers (value), each by its own projection of x.",
-            "每个位置都提问（query）、被提问（key）并作答（value），各用 x 的一个投影。",
+            "Each position has a query, a key and a value, each a different projection of x.",
+            "每个位置有一个 query、一个 key 和一个 value，各是 x 的一个投影。",
         ),
         Message(
-            "Project x three times; then scaled dot-product attention, scaled by the width of the keys.",
-            "把 x 投影三次，再做缩放点积注意力，缩放用键的宽度。",
+            "Project x three times, then apply scaled dot-product attention, with the key width in the scale.",
+            "把 x 投影三次，再做缩放点积注意力，缩放用 key 的宽度。",
         ),
         Message(
             "q, k, v = x @ Wq, x @ Wk, x @ Wv; softmax(q @ k.swapaxes(-1, -2) / √d, axis=-1) @ v",

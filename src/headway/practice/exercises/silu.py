@@ -26,7 +26,7 @@ from headway.practice.recipes.activations import (
 
 
 def recipe(steps: Any, x: Any) -> Any:
-    """The definition in steps: steepness, gate, apply."""
+    """The definition as named steps: steepness, gate, apply."""
     x = floating(x)
     return steps.apply(x, steps.gate(steps.steepness() * x))
 
@@ -54,7 +54,7 @@ MISTAKES = (
     Mistake(
         "sigmoid_returned",
         {"apply": lambda x, gate: gate},
-        Message("it returns sigmoid(x): the factor x is missing", "返回的是 sigmoid(x)：缺少因子 x"),
+        Message("returns sigmoid(x): the factor x is missing", "返回的是 sigmoid(x)：缺少因子 x"),
         USE,
         pattern=r"return|exp|sigmoid",
     ),
@@ -62,27 +62,25 @@ MISTAKES = (
         "exponent_sign",
         {"gate": lambda x: sigmoid(-x)},
         Message(
-            "the sign in exp is wrong: it is x · sigmoid(-x), which closes where it should open",
-            "exp 里的符号反了：成了 x · sigmoid(-x)，该打开的地方关上了",
+            "the sign inside exp is wrong: computes x · sigmoid(-x), which is near 0 for large x",
+            "exp 里的符号反了：算的是 x · sigmoid(-x)，x 很大时接近 0",
         ),
-        Message("use exp(-x)", "应为 exp(-x)"),
-        hides=Message("at 0 the answer is right", "在 0 处结果是对的"),
+        Message("use exp(-x)", "使用 exp(-x)"),
+        hides=Message("the output is correct for x = 0", "在 0 处结果正确"),
         pattern=r"exp|sigmoid",
     ),
     Mistake(
         "exponential_overflows",
         {"gate": lambda x: numpy.exp(x) / (1 + numpy.exp(x))},
-        Message("exp(x) overflows to inf, and inf/inf is NaN, for large x", "x 很大时 exp(x) 溢出为 inf，而 inf/inf 是 NaN"),
-        Message("use 1 / (1 + exp(-x)), which becomes 1 there", "使用 1 / (1 + exp(-x))，那里会变成 1"),
-        hides=Message("up to 88 (float32) the answer is right", "不超过 88（float32）时结果是对的"),
+        Message("for large x, exp(x) overflows to inf, and inf/inf is NaN", "x 很大时 exp(x) 溢出为 inf，而 inf/inf 是 NaN"),
+        Message("use 1 / (1 + exp(-x)), which becomes 1 for large x", "使用 1 / (1 + exp(-x))，x 很大时它等于 1"),
+        hides=Message("the output is correct for x up to 88 (float32)", "不超过 88（float32）时结果正确"),
         pattern=r"exp",
     ),
     Mistake(
         "parentheses_missing",
         {"apply": lambda x, gate: x + numpy.exp(-x)},
-        Message(
-            "1 / 1 + exp(-x) is read as (1 / 1) + exp(-x): parentheses are missing", "1 / 1 + exp(-x) 会被当成 (1 / 1) + exp(-x)：缺少括号"
-        ),
+        Message("parentheses are missing: 1 / 1 + exp(-x) means (1 / 1) + exp(-x)", "缺少括号：1 / 1 + exp(-x) 的含义是 (1 / 1) + exp(-x)"),
         Message("write x / (1 + exp(-x))", "写成 x / (1 + exp(-x))"),
         pattern=r"exp",
     ),
@@ -96,14 +94,14 @@ MISTAKES = (
     Mistake(
         "gate_added",
         {"apply": lambda x, gate: x + gate},
-        Message("x and sigmoid(x) are added", "把 x 与 sigmoid(x) 相加了"),
-        Message("multiply them", "应相乘"),
+        Message("adds x and sigmoid(x)", "把 x 与 sigmoid(x) 相加了"),
+        Message("multiply x by sigmoid(x)", "把 x 与 sigmoid(x) 相乘"),
         pattern=r"\+",
     ),
     Mistake(
         "gate_applied_twice",
         {"apply": lambda x, gate: x * gate * gate},
-        Message("the sigmoid is multiplied in twice", "sigmoid 乘了两次"),
+        Message("multiplies by sigmoid(x) twice", "sigmoid(x) 乘了两次"),
         Message("multiply x by sigmoid(x) once", "x 只乘一次 sigmoid(x)"),
         hides=LARGE,
         pattern=r"\*",
@@ -111,14 +109,14 @@ MISTAKES = (
     Mistake(
         "sigmoid_of_sigmoid",
         {"gate": lambda x: sigmoid(sigmoid(x))},
-        Message("the sigmoid is taken twice", "sigmoid 套了两次"),
-        Message("take it once", "只用一次"),
+        Message("applies the sigmoid twice", "sigmoid 套了两次"),
+        Message("apply it only once", "只用一次"),
         pattern=r"sigmoid|exp",
     ),
     Mistake(
         "tanh_for_sigmoid",
         {"gate": numpy.tanh},
-        Message("the gate is tanh, not sigmoid: it lies between -1 and 1", "门用的是 tanh 而不是 sigmoid：取值在 -1 到 1 之间"),
+        Message("the gate is tanh, not sigmoid: its values are between -1 and 1", "门用的是 tanh 而不是 sigmoid：取值在 -1 到 1 之间"),
         Message("use sigmoid, 1 / (1 + exp(-x))", "使用 sigmoid，即 1 / (1 + exp(-x))"),
         pattern=r"tanh",
     ),
@@ -126,24 +124,27 @@ MISTAKES = (
         "softmax_for_sigmoid",
         {"gate": _softmax},
         Message(
-            "the gate is a softmax over the array, not a sigmoid of each number", "门用的是整个数组上的 softmax，而不是逐元素的 sigmoid"
+            "the gate is a softmax over the array instead of a sigmoid of each element",
+            "门用的是整个数组上的 softmax，而不是逐元素的 sigmoid",
         ),
-        Message("use sigmoid, number by number", "逐元素使用 sigmoid"),
+        Message("apply sigmoid element by element", "逐元素使用 sigmoid"),
         pattern=r"softmax|sum",
     ),
     Mistake(
         "hard_gate",
         instead(hard_swish),
-        Message("it is hard swish: the sigmoid is replaced by straight lines", "这是 hard swish：sigmoid 被折线代替"),
+        Message(
+            "computes hard swish: a piecewise linear function in place of the sigmoid", "算的是 hard swish：用分段线性函数代替了 sigmoid"
+        ),
         USE,
-        hides=Message("beyond 3 the two are nearly the same", "绝对值大于 3 时两者几乎相同"),
+        hides=Message("the output is nearly the same for |x| above 3", "绝对值大于 3 时两者几乎相同"),
         pattern=r"clip|clamp|relu6|6",
     ),
     relu_instead(USE),
     Mistake(
         "gelu",
         instead(gelu),
-        Message("it is GELU, x · Φ(x)", "这是 GELU，即 x · Φ(x)"),
+        Message("computes GELU, x · Φ(x)", "算的是 GELU，即 x · Φ(x)"),
         USE,
         hides=LARGE,
         pattern=r"erf|gelu",
@@ -151,7 +152,7 @@ MISTAKES = (
     Mistake(
         "gelu_tanh",
         instead(gelu_tanh),
-        Message("it is GELU in its tanh form", "这是 tanh 形式的 GELU"),
+        Message("computes GELU in its tanh form", "算的是 tanh 形式的 GELU"),
         USE,
         hides=LARGE,
         pattern=r"tanh|gelu",
@@ -160,7 +161,7 @@ MISTAKES = (
     Mistake(
         "mish",
         instead(mish),
-        Message("it is Mish, x · tanh(softplus x)", "这是 Mish，即 x · tanh(softplus x)"),
+        Message("computes Mish, x · tanh(softplus x)", "算的是 Mish，即 x · tanh(softplus x)"),
         USE,
         hides=LARGE,
         pattern=r"tanh|mish",
@@ -168,7 +169,7 @@ MISTAKES = (
     Mistake(
         "derivative_returned",
         instead(_derivative),
-        Message("it returns the derivative of SiLU", "返回的是 SiLU 的导数"),
+        Message("returns the derivative of SiLU", "返回的是 SiLU 的导数"),
         USE,
         pattern=r"1 *-",
     ),
@@ -176,7 +177,7 @@ MISTAKES = (
     Mistake(
         "sign_turned",
         {"apply": lambda x, gate: -x * gate},
-        Message("the sign of the answer is turned", "结果的符号反了"),
+        Message("the sign of the output is wrong", "输出的符号反了"),
         USE,
         pattern=r"-",
     ),
@@ -184,7 +185,7 @@ MISTAKES = (
 
 
 def _steepness(ask: Any) -> list[tuple[Inputs, float]]:
-    """How steep the sigmoid is: the logit of answer / x, per x; nothing where a mistake has a name for it."""
+    """Measure the steepness of the sigmoid: the logit of output / x, per x; nothing for values with a named mistake."""
     x = numpy.array([-1.5, -0.8, 0.5, 0.9, 1.7])
     answer = answers_at(ask, x.tolist())
     if answer is None or not ((answer / x > 0) & (answer / x < 1)).all():
@@ -205,7 +206,7 @@ RECOVERIES = (
         right=lambda inputs: 1.0,
         right_name="x · sigmoid(x)",
         says=Message(
-            "the factor inside your sigmoid is {value}{names}; it must be {right} = {right_name}",
+            "the factor inside sigmoid is {value}{names}; expected {right}, that is {right_name}",
             "sigmoid 里的系数是 {value}{names}；应为 {right}，即 {right_name}",
         ),
         fix=USE,
@@ -218,7 +219,7 @@ FAR = Message("numbers below -709, where math.exp overflows", "小于 -709 的�
 
 
 def probes() -> tuple[Probe, ...]:
-    """The usual ones, and numbers too large for exp."""
+    """The usual inputs, and numbers too large for exp."""
     return probes_of(
         Probe("far numbers", {"x": numpy.array([-1000.0, 1000.0, 90.0])}, ARRAYS),
         Probe("a far number", {"x": numpy.array(1000.0)}, QUIET),
@@ -240,9 +241,10 @@ EXERCISE = Exercise(
     equation="silu(x) = x · sigmoid(x) = x / (1 + exp(-x))",
     hints=(
         Message(
-            "The input lets itself through, as far as a gate between 0 and 1 is open.", "输入自己决定放行多少：门的开度在 0 到 1 之间。"
+            "The input is multiplied by a gate between 0 and 1 that is computed from the input itself.",
+            "输入乘以一个 0 到 1 之间的门，门的值由输入自己算出。",
         ),
         Message("The gate is sigmoid(x) = 1 / (1 + exp(-x)).", "门是 sigmoid(x) = 1 / (1 + exp(-x))。"),
-        Message("x / (1 + np.exp(-x)), element by element", "x / (1 + np.exp(-x))，逐个元素"),
+        Message("x / (1 + np.exp(-x)), element by element", "x / (1 + np.exp(-x))，逐元素计算"),
     ),
 )

@@ -1,4 +1,4 @@
-"""Multi-head attention as a list of single heads, side by side."""
+"""Multi-head attention as a list of single heads whose outputs are concatenated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PER_HEAD = {"d_out", "head_dim"}
 
 
 def _role(role: Role) -> Role:
-    """A list of heads is told the width of one, by whatever name, and may do without an output projection."""
+    """Return the role with the size of one head, and with an optional output projection."""
     if role in OUTPUT_ROLES:
         return replace(role, is_optional=True)
     return replace(role, size_of=lambda inputs: _head_dim(inputs)) if role.name in PER_HEAD else role
@@ -28,18 +28,18 @@ def _head_dim(inputs: dict) -> int:
 EXERCISE: Exercise = replace(
     MULTI_HEAD,
     name="stacked_heads_attention",
-    title=Message("a list of heads, side by side", "多个单头并排的多头注意力"),
+    title=Message("multi-head attention as a list of heads", "由多个单头组成的多头注意力"),
     roles=tuple(_role(role) for role in MULTI_HEAD.roles),
     called=r"(wrapper|stacked|parallel|list).*(head|att)|(head|att).*(wrapper|stack(ed)?|list)$|^multi_?heads?$",
     equation="concat(head_1(x), …, head_n(x)), head_i = attention(x @ Wq_i, x @ Wk_i, x @ Wv_i)",
     hints=(
         Message(
-            "Each head is a whole attention of its own; their answers stand side by side.",
-            "每个头都是一个完整的注意力，它们的结果并排放在一起。",
+            "Each head is a complete attention; their outputs are concatenated.",
+            "每个头都是一个完整的注意力，把它们的输出拼接起来。",
         ),
         Message(
-            "Keep the heads in a list, torch's in a ModuleList, so that its weights are found.",
-            "把各头放进列表（torch 用 ModuleList，否则找不到其中的权重）。",
+            "Keep the heads in a list; in torch use a ModuleList so that their parameters are registered.",
+            "把各头放进列表；torch 中用 ModuleList，这样其中的参数才会被注册。",
         ),
         Message("concat([head(x) for head in heads], axis=-1)", "concat([head(x) for head in heads], axis=-1)"),
     ),

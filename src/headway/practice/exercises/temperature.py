@@ -13,21 +13,21 @@ from headway.practice.recipes.distributions import AXIS, BATCH, GIVEN, LOGITS, R
 
 
 def recipe(steps: Any, logits: Any, temperature: Any = 1.0, **rest: Any) -> Any:
-    """The definition in steps: scale, normalise."""
+    """The definition as named steps: scale, normalise."""
     if temperature == 0:
         return largest(logits)
     return steps.normalise(steps.scale(logits, temperature), logits, temperature)
 
 
 def definition(logits: Any, temperature: float = 1.0, **rest: Any) -> Any:
-    """What headway.functions' scaled logits make likely; all on the largest at 0."""
+    """Return the probabilities of headway.functions' scaled logits; at temperature 0, all on the largest."""
     if temperature == 0:
         return largest(logits)
     return functions.softmax(functions.scale_by_temperature(logits, temperature))
 
 
 def largest(logits: Any) -> Any:
-    """All probability on the largest."""
+    """Return a probability of 1 for the largest logit."""
     return (logits == logits.max(-1, keepdims=True)).astype(logits.dtype)
 
 
@@ -36,18 +36,18 @@ STEPS: dict[str, Step] = {
     "normalise": lambda scaled, logits, temperature: softmax(scaled),
 }
 
-ONE = Message("at temperature 1 nothing shows", "温度为 1 时看不出来")
+ONE = Message("the mistake is not visible at temperature 1", "温度为 1 时看不出来")
 
 MISTAKES = (
     Mistake(
         "divides_probabilities",
         {"normalise": lambda scaled, logits, temperature: softmax(logits) / temperature},
         Message(
-            "the probabilities are divided by the temperature, not the logits: they keep their proportions and no longer sum to 1",
+            "divides the probabilities by the temperature instead of the logits: their ratios do not change, and they no longer sum to 1",
             "除以温度的是概率而不是 logits：各概率的比例不变，总和也不再是 1",
         ),
         Message(
-            "divide the logits, then take the softmax: softmax(logits / temperature)",
+            "divide the logits by the temperature, then apply softmax: softmax(logits / temperature)",
             "先把 logits 除以温度，再做 softmax：softmax(logits / temperature)",
         ),
         hides=ONE,
@@ -57,11 +57,11 @@ MISTAKES = (
         "scales_probabilities",
         {"normalise": lambda scaled, logits, temperature: softmax(softmax(logits) / temperature)},
         Message(
-            "the temperature is applied to probabilities, and softmax taken once more: the result is nearly uniform",
+            "applies the temperature to the probabilities and softmax a second time: the result is nearly uniform",
             "温度作用在概率上，之后又做了一次 softmax：结果几乎均匀",
         ),
         Message(
-            "divide the logits, then take the softmax once: softmax(logits / temperature)",
+            "divide the logits by the temperature, then apply softmax once: softmax(logits / temperature)",
             "先把 logits 除以温度，再做一次 softmax：softmax(logits / temperature)",
         ),
         pattern=r"softmax",
@@ -69,18 +69,18 @@ MISTAKES = (
     Mistake(
         "softmax_missing",
         {"normalise": lambda scaled, logits, temperature: scaled / scaled.sum(-1, keepdims=True)},
-        Message("the scaled logits are divided by their sum: softmax is missing", "缩放后的 logits 直接除以总和：缺少 softmax"),
-        Message("softmax(logits / temperature)", "应为 softmax(logits / temperature)"),
+        Message("divides the scaled logits by their sum: softmax is missing", "缩放后的 logits 直接除以总和：缺少 softmax"),
+        Message("compute softmax(logits / temperature)", "计算 softmax(logits / temperature)"),
         pattern=r"sum",
     ),
     Mistake(
         "powers_of_probabilities_not_normalised",
         {"normalise": lambda scaled, logits, temperature: softmax(logits) ** (1 / temperature)},
         Message(
-            "probabilities are raised to 1/temperature but not divided by their sum afterwards",
-            "概率取了 1/temperature 次幂，但之后没有除以总和",
+            "raises the probabilities to the power 1/temperature but does not divide them by their sum",
+            "概率取了 1/temperature 次幂，但没有除以总和",
         ),
-        Message("divide by the sum: p ** (1/T) / (p ** (1/T)).sum()", "再除以总和：p ** (1/T) / (p ** (1/T)).sum()"),
+        Message("divide by the sum: p ** (1/T) / (p ** (1/T)).sum()", "除以总和：p ** (1/T) / (p ** (1/T)).sum()"),
         hides=ONE,
         pattern=r"\*\*|pow",
     ),
@@ -88,22 +88,24 @@ MISTAKES = (
         "exponential_not_normalised",
         {"normalise": lambda scaled, logits, temperature: numpy.exp(scaled - scaled.max(-1, keepdims=True))},
         Message("the exponentials are not divided by their sum", "指数没有除以总和"),
-        Message("divide by the sum over the tokens", "应除以所有词的总和"),
+        Message("divide by the sum over the tokens", "除以所有词元的总和"),
         pattern=r"exp",
     ),
     Mistake(
         "softmax_along_first_axis",
         {"normalise": lambda scaled, logits, temperature: softmax(scaled, 0)},
-        Message("softmax runs over the rows of the batch (axis 0), not over the tokens", "softmax 沿批的方向（第 0 轴），而不是沿词的方向"),
+        Message(
+            "applies softmax over the batch (axis 0) instead of over the tokens", "softmax 沿批的方向（第 0 轴）计算，而不是沿词元的方向"
+        ),
         Message("use axis=-1", "使用 axis=-1"),
-        hides=Message("for a single row without a batch axis it is right", "只有一行且没有批轴时是对的"),
+        hides=Message("the output is correct for a single row without a batch axis", "只有一行且没有批轴时结果正确"),
         pattern=r"axis *= *0|dim *= *0",
     ),
 )
 
 
 def _slope(ask: Any) -> list[tuple[Inputs, float]]:
-    """By how much the logarithms of the probabilities rise per unit of logit."""
+    """Measure the slope of the log-probabilities over the logits."""
     measured = []
     for temperature, logits in ((3.0, numpy.array([0.4, -0.3, 1.1, 0.2])), (0.7, numpy.array([0.1, 0.5, -0.6, 0.3, -0.2]))):
         inputs = {"logits": logits, "temperature": temperature}
@@ -127,8 +129,8 @@ RECOVERIES = (
         right=lambda inputs: 1 / inputs["temperature"],
         right_name="1/temperature",
         says=Message(
-            "your logits are multiplied by {value}{names} at one of the temperatures tried; it must be {right} = {right_name}",
-            "在某个测试温度下，你的 logits 乘以了 {value}{names}；应为 {right} = {right_name}",
+            "at one of the tested temperatures the logits are multiplied by {value}{names}; expected {right} = {right_name}",
+            "在某个测试温度下，logits 乘以了 {value}{names}；应为 {right} = {right_name}",
         ),
         fix=Message("divide the logits by the temperature, once", "把 logits 除以温度，只除一次"),
         hides=ONE,
@@ -137,13 +139,13 @@ RECOVERIES = (
 )
 
 ZERO = Message(
-    "at temperature 0 it does not take the most likely token: whoever calls it must",
-    "温度为 0 时它不会取最可能的词：需要由调用者处理",
+    "at temperature 0 it does not take the most likely token; the caller must do that",
+    "温度为 0 时不会取最可能的词元；需要由调用者处理",
 )
 
 
 def probes() -> tuple[Probe, ...]:
-    """One row and several, hot, cold, at 1 and at 0."""
+    """A row and several rows, at high and low temperature, at 1 and at 0."""
     random = numpy.random.default_rng(19)
     row, rows = random.standard_normal(6) * 1.5, random.standard_normal((3, 5)) * 1.5
     return (
@@ -171,10 +173,10 @@ EXERCISE = Exercise(
     equation="softmax(logits / temperature)",
     hints=(
         Message(
-            "Above 1 the distribution flattens, below 1 it sharpens; at 0 all of it is on the most likely token.",
-            "大于 1 时分布变平，小于 1 时变尖；为 0 时全部落在最可能的词上。",
+            "Above 1 the distribution is flatter, below 1 sharper; at 0 all probability is on the most likely token.",
+            "大于 1 时分布变平，小于 1 时变尖；为 0 时概率全部落在最可能的词元上。",
         ),
-        Message("The temperature divides the logits, before softmax.", "在 softmax 之前，用温度去除 logits。"),
+        Message("Divide the logits by the temperature before softmax.", "在 softmax 之前，把 logits 除以温度。"),
         Message("softmax(logits / temperature)", "softmax(logits / temperature)"),
     ),
     drawing="read",

@@ -1,4 +1,4 @@
-"""Top-p (nucleus): keep the fewest most likely tokens whose probabilities reach p."""
+"""Top-p (nucleus): keep the fewest most likely tokens whose probabilities sum to at least p."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from headway.practice.recipes.distributions import (
 
 
 def recipe(steps: Any, logits: Any, top_p: float, temperature: float = 1.0, **rest: Any) -> Any:
-    """The definition in steps: scale, order, mass, keep, back, finish."""
+    """The definition as named steps: scale, order, probabilities, mass, keep, back, finish."""
     scaled = steps.scale(logits, temperature)
     order = steps.order(scaled)
     mass = steps.mass(numpy.take_along_axis(steps.probabilities(scaled), order, axis=-1))
@@ -38,23 +38,23 @@ def recipe(steps: Any, logits: Any, top_p: float, temperature: float = 1.0, **re
 
 
 def definition(logits: Any, top_p: float, temperature: float = 1.0, **rest: Any) -> Any:
-    """What headway.functions' kept logits make likely."""
+    """Return the probabilities of headway.functions' kept logits."""
     return functions.softmax(functions.keep_top_p(functions.scale_by_temperature(logits, temperature), top_p))
 
 
-def before(mass: Any) -> Any:
-    """The sum of what stands before each place."""
+def sum_before(mass: Any) -> Any:
+    """Return the cumulative sum before each place."""
     return numpy.concatenate([numpy.zeros_like(mass[..., :1]), mass[..., :-1]], axis=-1)
 
 
 def with_first(keep: Callable[[Any, float], Any]) -> Step:
-    """The rule, but the first is always kept."""
+    """Return the rule with the first token always kept."""
     return lambda mass, top_p: keep(mass, top_p) | (numpy.arange(mass.shape[-1]) == 0)
 
 
 def after_crossing(mass: Any, top_p: float) -> Any:
-    """Up to one more than the token that reaches top_p."""
-    return before(before(mass)) < top_p
+    """Keep one token more than needed to reach top_p."""
+    return sum_before(sum_before(mass)) < top_p
 
 
 STEPS: dict[str, Step] = {
@@ -62,25 +62,25 @@ STEPS: dict[str, Step] = {
     "order": descending,
     "probabilities": softmax,
     "mass": lambda probabilities: numpy.cumsum(probabilities, axis=-1),
-    "keep": lambda mass, top_p: before(mass) < top_p,
+    "keep": lambda mass, top_p: sum_before(mass) < top_p,
     "back": put_back,
     "finish": lambda is_kept, logits, top_p: kept(logits, is_kept),
 }
 
-SORTED = Message("where the logits are sorted already nothing shows", "当 logits 本来就有序时看不出来")
-ONE_ROW = Message("for a single row it is right", "只有一行时是对的")
+SORTED = Message("the mistake is not visible when the logits are already sorted", "logits 本来就有序时看不出来")
+ONE_ROW = Message("the output is correct for a single row", "只有一行时结果正确")
 
 MISTAKES = (
     Mistake(
         "crossing_token_dropped",
         {"keep": with_first(lambda mass, top_p: mass <= top_p)},
         Message(
-            "the token with which the sum reaches p is dropped: what is kept sums to less than p",
-            "使累积概率达到 p 的那个词被去掉了：保留的概率之和小于 p",
+            "drops the token at which the cumulative sum reaches p: the kept probabilities sum to less than p",
+            "去掉了使累积概率达到 p 的那个词元：保留的概率之和小于 p",
         ),
         Message(
-            "keep a token where the sum BEFORE it is below p: cumsum - probability < p",
-            "当某词“之前”的累积和小于 p 时保留它：cumsum - probability < p",
+            "keep a token if the sum before it is below p: cumsum - probability < p",
+            "某词元之前的累积和小于 p 时保留它：cumsum - probability < p",
         ),
         pattern=r"cumsum|<|>",
     ),
@@ -88,31 +88,31 @@ MISTAKES = (
         "everything_may_be_dropped",
         {"keep": lambda mass, top_p: mass <= top_p},
         Message(
-            "tokens are kept while the sum is at most p: the one that crosses p is dropped, and where the first alone is above p nothing is left",
-            "累积和不超过 p 时才保留：跨过 p 的词被去掉；若第一个词的概率就大于 p，则什么也不剩",
+            "keeps tokens while the cumulative sum is at most p: drops the token that crosses p, and keeps none if the first is above p",
+            "只在累积和不超过 p 时保留：去掉了跨过 p 的词元；若第一个词元的概率就大于 p，则一个也不剩",
         ),
         Message(
-            "keep a token where the sum BEFORE it is below p: cumsum - probability < p",
-            "当某词“之前”的累积和小于 p 时保留它：cumsum - probability < p",
+            "keep a token if the sum before it is below p: cumsum - probability < p",
+            "某词元之前的累积和小于 p 时保留它：cumsum - probability < p",
         ),
         pattern=r"cumsum|<|>",
     ),
     Mistake(
         "one_more_kept",
         {"keep": after_crossing},
-        Message("one token more is kept than p needs: the shift was done twice", "多保留了一个词：移位做了两次"),
-        Message("keep a token where the sum before it is below p", "当某词之前的累积和小于 p 时保留它"),
+        Message("keeps one token more than needed: the cumulative sum is shifted twice", "多保留了一个词元：累积和移位了两次"),
+        Message("keep a token if the sum before it is below p", "某词元之前的累积和小于 p 时保留它"),
         pattern=r"\+ *1|cumsum|searchsorted",
     ),
     Mistake(
         "mask_not_put_back",
         {"back": lambda is_kept, order: is_kept},
         Message(
-            "the mask of the sorted order is applied to the unsorted logits: other tokens are kept than were chosen",
-            "把排序后的掩码用在了未排序的 logits 上：保留的不是选中的那些词",
+            "applies the mask of the sorted logits to the unsorted ones: keeps other tokens than the chosen ones",
+            "把排序后的掩码用在了未排序的 logits 上：保留的不是选中的词元",
         ),
         Message(
-            "put the mask back by the indices: mask[indices] = sorted_mask (scatter)",
+            "move the mask back by the indices: mask[indices] = sorted_mask (scatter)",
             "按下标把掩码放回：mask[indices] = sorted_mask（scatter）",
         ),
         hides=SORTED,
@@ -122,69 +122,70 @@ MISTAKES = (
         "sorted_not_put_back",
         {"finish": lambda is_kept, logits, top_p: numpy.take_along_axis(kept(logits, is_kept), descending(logits), axis=-1)},
         Message(
-            "the probabilities come back sorted, or a place in the sorted order is taken for a token id: place i is not token i",
-            "返回的概率是排序后的，或把排序后的位置当成了词的 id：第 i 个位置不是第 i 个词",
+            "returns the probabilities in sorted order, or uses a sorted position as a token id: position i is not token i",
+            "返回的概率是排序后的，或把排序后的位置当成了词元 id：第 i 个位置不是词元 i",
         ),
-        Message("go back through the indices: token = indices[place]", "通过下标还原：token = indices[place]"),
+        Message("map positions back through the indices: token = indices[place]", "通过下标还原：token = indices[place]"),
         hides=SORTED,
         pattern=r"sort",
     ),
     Mistake(
         "least_likely_kept",
         {"order": lambda logits: descending(logits)[..., ::-1]},
-        Message("the sum is taken from the least likely token on: the nucleus is the tail", "从最不可能的词开始累加：保留的是尾部"),
-        Message("sort descending", "应按降序排列"),
+        Message("accumulates from the least likely token: the nucleus is the tail", "从最不可能的词元开始累加：保留的是尾部"),
+        Message("sort in descending order", "按降序排列"),
         pattern=r"sort",
     ),
     Mistake(
         "not_sorted",
         {"order": lambda logits: numpy.broadcast_to(numpy.arange(logits.shape[-1]), logits.shape)},
-        Message("the tokens are not sorted: the sum runs in the order of their ids", "没有排序：按词的 id 顺序累加"),
-        Message("sort descending first", "先按降序排列"),
+        Message("the tokens are not sorted: the probabilities are accumulated in the order of the ids", "没有排序：按词元 id 的顺序累加"),
+        Message("sort in descending order first", "先按降序排列"),
         hides=SORTED,
         pattern=r"cumsum",
     ),
     Mistake(
         "sums_logits",
         {"probabilities": lambda logits: logits},
-        Message("the sum is taken over the logits, not over probabilities", "累加的是 logits，而不是概率"),
-        Message("take the softmax first", "先做 softmax"),
+        Message("accumulates the logits instead of the probabilities", "累加的是 logits，而不是概率"),
+        Message("apply softmax first", "先做 softmax"),
         pattern=r"cumsum",
     ),
     Mistake(
         "compares_single_probabilities",
         {"mass": lambda probabilities: probabilities, "keep": lambda mass, top_p: mass >= top_p},
-        Message("each probability by itself is compared with p, not the running sum", "把每个概率单独与 p 比较，而不是累积和"),
-        Message("sum the sorted probabilities up (cumsum)", "对排序后的概率求累积和（cumsum）"),
+        Message("compares each probability with p instead of the cumulative sum", "把每个概率单独与 p 比较，而不是累积和"),
+        Message("accumulate the sorted probabilities (cumsum)", "对排序后的概率求累积和（cumsum）"),
         pattern=r">|<",
     ),
     Mistake(
         "share_of_the_largest",
         {"mass": lambda probabilities: probabilities, "keep": lambda mass, top_p: mass >= top_p * mass.max(-1, keepdims=True)},
         Message(
-            "tokens at least p times as likely as the likeliest are kept: that is min-p", "保留了概率不低于最大概率 p 倍的词：这是 min-p"
+            "keeps tokens at least p times as likely as the most likely one: this is min-p",
+            "保留了概率不低于最大概率 p 倍的词元：这是 min-p",
         ),
-        Message("sum the sorted probabilities up until they reach p", "对排序后的概率累加，直到达到 p"),
+        Message("accumulate the sorted probabilities until they reach p", "对排序后的概率累加，直到达到 p"),
         pattern=r"max",
     ),
     Mistake(
         "one_minus_p",
-        {"keep": lambda mass, top_p: before(mass) < 1 - top_p},
-        Message("tokens are kept up to a sum of 1 - p", "保留到累积和达到 1 - p"),
-        Message("descending sums go up to p; only ascending ones are cut at 1 - p", "降序累加应到 p；只有升序累加才在 1 - p 处截断"),
+        {"keep": lambda mass, top_p: sum_before(mass) < 1 - top_p},
+        Message("keeps tokens up to a cumulative sum of 1 - p instead of p", "保留到累积和达到 1 - p 为止，而应到 p"),
+        Message("cut descending sums at p; only ascending sums are cut at 1 - p", "降序累加在 p 处截断；只有升序累加才在 1 - p 处截断"),
         pattern=r"1 *- ",
     ),
     Mistake(
         "nucleus_dropped",
-        {"keep": lambda mass, top_p: before(mass) >= top_p},
-        Message("the nucleus is dropped and the tail kept", "去掉了核心，保留了尾部"),
-        Message("set the others to -inf", "应把其余的设为 -inf"),
+        {"keep": lambda mass, top_p: sum_before(mass) >= top_p},
+        Message("drops the nucleus and keeps the tail", "去掉了核心，保留了尾部"),
+        Message("set the others to -inf", "把其余的设为 -inf"),
         pattern=r"inf|where|\[",
     ),
     Mistake(
         "nothing_dropped",
         {"keep": lambda mass, top_p: mass == mass},
-        Message("no token is dropped", "没有去掉任何词"),
+        Message("drops no token", "没有去掉任何词元"),
         Message("set the logits outside the nucleus to -inf", "把核心之外的 logits 设为 -inf"),
         pattern=r"return",
     ),
@@ -192,26 +193,26 @@ MISTAKES = (
         "hidden_logit_is_zero",
         {"finish": lambda is_kept, logits, top_p: softmax(numpy.where(is_kept, logits, 0))},
         Message(
-            "dropped logits become 0, which is e⁰ = 1 in softmax: they keep a probability",
-            "去掉的 logits 变成 0，经过 softmax 就是 e⁰ = 1：仍有概率",
+            "sets dropped logits to 0, which softmax turns into e⁰ = 1: they keep a probability",
+            "去掉的 logits 被设为 0，经过 softmax 就是 e⁰ = 1：仍有概率",
         ),
-        Message("set logits to -inf; or set probabilities to 0, and divide by their sum", "把 logits 设为 -inf；或把概率设为 0 再除以总和"),
+        Message("set logits to -inf, or set probabilities to 0 and divide by their sum", "把 logits 设为 -inf；或把概率设为 0 再除以总和"),
         pattern=r"zeros|, *0|= *0|\*",
     ),
     Mistake(
         "softmax_over_kept_probabilities",
         {"finish": lambda is_kept, logits, top_p: softmax(numpy.where(is_kept, softmax(logits), -numpy.inf))},
         Message(
-            "a second softmax is taken over the kept probabilities: they come out nearly equal",
+            "applies a second softmax to the kept probabilities: they become nearly equal",
             "对保留的概率又做了一次 softmax：结果几乎相等",
         ),
-        Message("divide the kept probabilities by their sum", "应把保留的概率除以它们的和"),
+        Message("divide the kept probabilities by their sum", "把保留的概率除以它们的和"),
         pattern=r"softmax",
     ),
     Mistake(
         "mass_along_first_axis",
         {"mass": lambda probabilities: numpy.cumsum(probabilities, axis=0)},
-        Message("the sum runs along the batch (axis 0), not along the tokens", "沿批的方向（第 0 轴）累加，而不是沿词的方向"),
+        Message("accumulates along the batch (axis 0) instead of along the tokens", "沿批的方向（第 0 轴）累加，而不是沿词元的方向"),
         Message("use axis=-1", "使用 axis=-1"),
         hides=ONE_ROW,
         pattern=r"cumsum",
@@ -219,7 +220,7 @@ MISTAKES = (
     Mistake(
         "mass_of_the_whole_batch",
         {"mass": lambda probabilities: numpy.cumsum(probabilities).reshape(probabilities.shape)},
-        Message("the sum runs on from row to row (cumsum without an axis)", "累加从一行延续到下一行（cumsum 没有指定轴）"),
+        Message("accumulates across rows (cumsum without an axis)", "累加从一行延续到下一行（cumsum 没有指定轴）"),
         Message("use axis=-1", "使用 axis=-1"),
         hides=ONE_ROW,
         pattern=r"cumsum",
@@ -228,7 +229,7 @@ MISTAKES = (
 
 
 def probes() -> tuple[Probe, ...]:
-    """Distributions whose running sums do not meet p: flat, steep, one token above p; rows; everything kept."""
+    """Distributions whose cumulative sums are not equal to p: flat, steep, one token above p; rows; all tokens kept."""
     random = numpy.random.default_rng(29)
     flat = numpy.log(numpy.array([0.11, 0.05, 0.27, 0.2, 0.02, 0.19, 0.16])) + 1.3
     steep = numpy.log(numpy.array([0.03, 0.95, 0.02])) - 0.4
@@ -268,12 +269,12 @@ EXERCISE = Exercise(
     equation="logits where the tokens more likely than this one sum to less than p, else -inf",
     hints=(
         Message(
-            "Sort the probabilities, sum them up, and keep the tokens up to the one with which the sum reaches p.",
-            "把概率排序并累加，保留到累积和达到 p 的那个词为止。",
+            "Sort the probabilities, accumulate them, and keep the tokens up to the one at which the sum reaches p.",
+            "把概率排序并累加，保留到累积和达到 p 的那个词元为止。",
         ),
         Message(
-            "A token is kept where the sum before it is below p; so the first is always kept. Then go back to the order of the ids.",
-            "某词之前的累积和小于 p 就保留它，所以第一个总会保留。最后还原到 id 的顺序。",
+            "A token is kept if the sum before it is below p, so the first is always kept. Then restore the order of the ids.",
+            "某词元之前的累积和小于 p 就保留它，所以第一个总会保留。最后还原到 id 的顺序。",
         ),
         Message(
             "order = argsort(-p); keep[order] = cumsum(p[order]) - p[order] < top_p",

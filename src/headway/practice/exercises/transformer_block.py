@@ -1,4 +1,4 @@
-"""GPT-2's block: x + attention(norm(x)), then x + feed_forward(norm(x))."""
+"""The GPT-2 block: x + attention(norm(x)), then x + feed_forward(norm(x))."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, b
 
 
 def recipe(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int, **rest: Any) -> Any:
-    """The definition in steps: those of practice.blocks."""
+    """The definition as named steps: those of recipes.blocks."""
     return block(steps, x, mlp, attn, ln_1, ln_2, num_heads)
 
 
 def definition(x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int, **rest: Any) -> Any:
-    """headway.functions' attention and feed-forward, pre-norm, over the same weights."""
+    """Return headway.functions' attention and feed-forward in pre-norm order, with the same weights."""
     parts = zip(numpy.split(attn["c_attn"]["w"], 3, axis=1), numpy.split(attn["c_attn"]["b"], 3), strict=True)
     query, key, value = (LinearWeights(w.T, b) for w, b in parts)
     output, up, down = (LinearWeights(each["w"].T, each["b"]) for each in (attn["c_proj"], mlp["c_fc"], mlp["c_proj"]))
@@ -32,11 +32,11 @@ def definition(x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int
     def attend(x: Any) -> Any:
         return functions.multi_head_attention(x, x, x, held, num_heads=num_heads, is_causal=True)
 
-    def think(x: Any) -> Any:
+    def feed_forward(x: Any) -> Any:
         return functions.feed_forward(x, FeedForwardWeights(up, down), activation=functions.gelu_tanh)
 
     x = functions.residual(x, attend, norm_1, is_pre_norm=True)
-    return functions.residual(x, think, norm_2, is_pre_norm=True)
+    return functions.residual(x, feed_forward, norm_2, is_pre_norm=True)
 
 
 BATCH = Message("a batch axis", "批轴")
@@ -44,7 +44,7 @@ ONE = Message("x without a batch axis", "没有批轴的 x")
 
 
 def probes() -> tuple[Probe, ...]:
-    """One sequence and a batch, sizes distinct and square, two heads and one."""
+    """One sequence and a batch, sizes distinct and square, two heads and three, with and without biases."""
     random = numpy.random.default_rng(37)
     small, square = weights(random, 6, 24), weights(random, 4, 16)
     return (
@@ -59,7 +59,7 @@ def probes() -> tuple[Probe, ...]:
 
 
 def _unbiased(held: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The weights with the biases of these layers zero; of all linear layers where none is named."""
+    """Return the weights with zero biases in these layers, or in all linear layers if none is named."""
     layers = {
         part: {name: {"w": each["w"], "b": 0 * each["b"]} if name in names or not names else each for name, each in held[part].items()}
         for part in ("mlp", "attn")
@@ -68,9 +68,9 @@ def _unbiased(held: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 RELU = Convention(
-    Message("its activation is ReLU; GPT-2's is gelu", "它的激活函数是 ReLU；GPT-2 用的是 gelu"), steps={"activation": relu}, without="mlp"
+    Message("the activation is ReLU; GPT-2 uses GELU", "激活函数是 ReLU；GPT-2 用的是 GELU"), steps={"activation": relu}, without="mlp"
 )
-"""Of a class, which need not take GPT-2's weights."""
+"""A convention for classes, which need not use GPT-2's weights."""
 
 CAUSAL_NAMES = "causal|decoder|gpt|auto_?regressive"
 
@@ -78,8 +78,8 @@ SEES_ALL = (
     Convention(),
     Convention(
         Message(
-            "its attention sees the whole sequence: right for an encoder's block, such as a ViT's; in a GPT, later positions must be hidden",
-            "它的注意力能看到整个序列：对编码器的模块（如 ViT）是对的；在 GPT 中必须遮住后面的位置",
+            "attention is not causal: correct for an encoder block, such as a ViT's; a GPT must hide later positions",
+            "注意力不是因果的：对编码器模块（如 ViT）是对的；GPT 则必须遮住后面的位置",
         ),
         steps={"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)},
         without="mlp",
@@ -88,11 +88,11 @@ SEES_ALL = (
         among=r"\A(?![\s\S]*(decoder|gpt|language_?model|generate))",
     ),
 )
-"""Of a class that speaks of no mask, and neither it nor what stands beside it is called after what needs one."""
+"""A convention for a class that mentions no mask, in a file without names that imply a causal one."""
 
 EXERCISE = Exercise(
     name="transformer_block",
-    title=Message("GPT-2's block", "GPT-2 的模块"),
+    title=Message("GPT-2 block", "GPT-2 模块"),
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -110,8 +110,11 @@ EXERCISE = Exercise(
     conventions=((*GELUS, RELU), POST_NORM, EPSILONS, SEES_ALL),
     equation="x ← x + attention(norm_1(x)),   x ← x + feed_forward(norm_2(x))",
     hints=(
-        Message("Two parts, each with a norm before it and a way around it.", "两个部分，各自之前有归一化，并有残差绕过。"),
-        Message("The way around carries x itself, not its norm.", "残差传递的是 x 本身，而不是归一化之后的。"),
+        Message(
+            "There are two parts, each with a layer norm before it and a residual connection.",
+            "共两个部分，各自前面有层归一化，并带残差连接。",
+        ),
+        Message("The residual connection adds x, not the normalized x.", "残差连接加上的是 x 本身，而不是归一化之后的 x。"),
         Message(
             "x = x + mha(layer_norm(x, **ln_1), **attn); x = x + ffn(layer_norm(x, **ln_2), **mlp)",
             "x = x + mha(layer_norm(x, **ln_1), **attn); x = x + ffn(layer_norm(x, **ln_2), **mlp)",

@@ -15,7 +15,7 @@ from headway.practice.message import Message
 
 
 def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None) -> Any:
-    """The definition in steps: operands, log_probs, counts, targets, pick, unit, reduce, finish."""
+    """The definition as named steps: operands, log_probs, counts, targets, pick, unit, reduce, finish."""
     logits, targets = steps.operands(logits.astype(numpy.float64), targets)
     counts = steps.counts(targets, ignored)
     surprise = -steps.unit() * steps.pick(steps.log_probs(logits), steps.targets(numpy.where(counts, targets, 0)))
@@ -24,14 +24,14 @@ def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None) ->
 
 BATCH = Message("a batch of sequences (batch, seq, vocab)", "一批序列 (batch, seq, vocab)")
 OTHERWISE = Message(
-    "of (batch, seq, vocab) it does not take the mean over all tokens: flatten to (batch · seq, vocab) first",
-    "对 (batch, seq, vocab) 它取的不是全部词元的平均：请先展平成 (batch · seq, vocab)",
+    "for (batch, seq, vocab) logits the loss is not the mean over all tokens: flatten to (batch · seq, vocab) first",
+    "logits 为 (batch, seq, vocab) 时，损失不是全部词元的平均：请先展平成 (batch · seq, vocab)",
 )
 SINGLE = Message("a single row", "单独一行")
 
 
 def probes() -> tuple[Probe, ...]:
-    """Rows, as many rows as classes, a batch of sequences; large and hard logits; ignored targets; one row alone."""
+    """Rows, as many rows as classes, a batch of sequences, large and extreme logits, ignored targets, and a single row."""
     random = numpy.random.default_rng(14)
 
     def drawn(*shape: int) -> Inputs:
@@ -43,7 +43,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("as many rows as classes", drawn(4, 4) | {"targets": numpy.array([3, 0, 1, 1])}),
         Probe("large logits", {"logits": numpy.array([[1000.0, 1001.0, 1002.0], [900.0, 901.0, 900.5]]), "targets": numpy.array([2, 1])}),
         Probe("small logits", {"logits": numpy.array([[-1000.0, -1003.0, -1001.0], [0.5, 1.0, 0.0]]), "targets": numpy.array([1, 1])}),
-        Probe("hard logits", {"logits": numpy.array([[0.0, 1000.0, 2.0], [40.0, -40.0, 0.0]]), "targets": numpy.array([0, 1])}),
+        Probe("extreme logits", {"logits": numpy.array([[0.0, 1000.0, 2.0], [40.0, -40.0, 0.0]]), "targets": numpy.array([0, 1])}),
         Probe("sequences", drawn(2, 3, 5), BATCH, OTHERWISE),
         Probe("one row", {"logits": random.standard_normal(5), "targets": numpy.array(3)}, SINGLE),
         Probe("ignored", drawn(5, 4) | {"targets": numpy.array([3, -100, 1, -100, 0]), "ignored": -100}),
@@ -58,24 +58,22 @@ def probes() -> tuple[Probe, ...]:
 
 
 def _probabilities(inputs: Inputs) -> Inputs | None:
-    """Probabilities, where none rounds to 0: what a function makes of log(0) is its own affair."""
+    """Return inputs with probabilities if none underflows: the result for log(0) is not checked."""
     probabilities = softmax(inputs["logits"])
     return inputs | {"logits": probabilities} if probabilities.min() > 1e-3 else None
 
 
 def _hot(inputs: Inputs) -> Inputs:
-    """One-hot targets; who leaves some out by their number takes numbers."""
+    """Return inputs with one-hot targets, except with ignored targets, which need class numbers."""
     return inputs if "ignored" in inputs else inputs | {"targets": numpy.eye(inputs["logits"].shape[-1])[inputs["targets"]]}
 
 
-PROBABILITIES = Message(
-    "it takes probabilities, not logits: the softmax is its caller's", "它接受的是概率而不是 logits：softmax 由调用者完成"
-)
+PROBABILITIES = Message("takes probabilities, not logits: the caller applies softmax", "接收的是概率而不是 logits：softmax 由调用者完成")
 CALLED_PROBABILITIES = r"prob|pred|hat|^p$|^q$|^y_?p|output|softmax"
 
 
 def _with_floor(floor: float) -> Convention:
-    says = Message(f"{PROBABILITIES.en}; it adds {floor:g} before the logarithm", f"{PROBABILITIES.zh}；取对数之前加了 {floor:g}")
+    says = Message(f"{PROBABILITIES.en}; adds {floor:g} before the logarithm", f"{PROBABILITIES.zh}；取对数之前加了 {floor:g}")
     steps = {"log_probs": lambda logits: numpy.log(softmax(logits) + floor)}
     return Convention(says, _probabilities, role="logits", named=CALLED_PROBABILITIES, steps=steps)
 
@@ -140,11 +138,11 @@ EXERCISE = Exercise(
             Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
         ),
-        (Convention(), Convention(Message("your targets are one-hot vectors", "你的目标是 one-hot 向量"), _hot, role="targets")),
+        (Convention(), Convention(Message("the targets are one-hot vectors", "目标是 one-hot 向量"), _hot, role="targets")),
         (
             Convention(),
             Convention(
-                Message("it returns more than the loss; its first value was checked", "它返回的不止损失；检查的是第一个值"),
+                Message("returns several values; the first was checked", "返回多个值；检查的是第一个"),
                 decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
             ),
         ),
@@ -152,10 +150,13 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="cross_entropy(logits, targets) = mean of -log softmax(logits)[target]",
     hints=(
-        Message("How surprised is the model at the right answer? Average that over the rows.", "模型对正确答案有多“意外”？对各行取平均。"),
         Message(
-            "The surprise is -log of the probability; take log_softmax, and no probability is formed.",
-            "意外程度是概率的 -log；直接用 log_softmax，不必算出概率。",
+            "The loss of a row is small if the model gives its target a high probability. Average it over the rows.",
+            "模型给目标的概率越高，该行的损失越小。对各行的损失取平均。",
+        ),
+        Message(
+            "The loss of a row is -log of that probability; log_softmax gives it without computing the probability.",
+            "一行的损失是该概率的 -log；用 log_softmax 可直接得到，不必算出概率。",
         ),
         Message("-log_softmax(logits)[np.arange(n), targets].mean()", "-log_softmax(logits)[np.arange(n), targets].mean()"),
     ),

@@ -1,4 +1,4 @@
-"""The numbers that are read off a loss: its unit, and what it adds before the logarithm."""
+"""Numbers that are measured on a loss: its unit, and the constant added before the logarithm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headway.practice.message import Message
 
 
 def _unit(ask: Any) -> list[tuple[Inputs, float]]:
-    """The factor on the loss, which is 1/ln 2 in bits."""
+    """Measure the factor on the loss, which is 1/ln 2 in bits."""
     measured = []
     for vocab_size in (4, 7):
         inputs = {
@@ -31,7 +31,7 @@ def _unit(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 def _floor(ask: Any) -> list[tuple[Inputs, float]]:
-    """What is left of a probability of 0 before its logarithm is taken."""
+    """Measure the smallest probability that the loss takes the logarithm of."""
     inputs = {"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([1, 1])}
     answer = ask(inputs)
     if isinstance(answer, Raised) or numpy.shape(answer) != () or not 1 < float(answer) < 700:
@@ -49,8 +49,8 @@ RECOVERIES = (
         right=lambda inputs: 1.0,
         right_name="nats",
         says=Message(
-            "your loss is {value}{names} times the right one (1/ln 2 = 1.443: bits where nats are asked)",
-            "你的损失是正确值的 {value}{names} 倍（若为 1/ln 2 = 1.443，则是以比特而非奈特计）",
+            "the loss is {value}{names} times the correct one (1/ln 2 = 1.443 means bits instead of nats)",
+            "损失是正确值的 {value}{names} 倍（1/ln 2 = 1.443 表示以比特而非奈特为单位）",
         ),
         fix=Message("use the natural logarithm", "使用自然对数"),
         pattern=r"log2|log10|\*|/",
@@ -64,8 +64,8 @@ RECOVERIES = (
         right=lambda inputs: 0.0,
         right_name="nothing",
         says=Message(
-            "{value} is added to the probabilities before the logarithm: a wrong, certain model is punished far too little",
-            "取对数之前给概率加了 {value}：模型错得很肯定时，惩罚太轻",
+            "adds {value} to the probabilities before the logarithm: the loss of a confident wrong prediction is far too small",
+            "取对数之前给概率加了 {value}：错得很肯定的预测，损失太小",
         ),
         fix=LSE,
         hides=SMALL,
@@ -80,8 +80,8 @@ RECOVERIES = (
         right=lambda inputs: 0.0,
         right_name="nothing",
         says=Message(
-            "probabilities are kept from falling below {value}: a wrong, certain model is punished far too little",
-            "概率被限制为不小于 {value}：模型错得很肯定时，惩罚太轻",
+            "clips the probabilities at {value} from below: the loss of a confident wrong prediction is far too small",
+            "概率被限制为不小于 {value}：错得很肯定的预测，损失太小",
         ),
         fix=LSE,
         hides=SMALL,

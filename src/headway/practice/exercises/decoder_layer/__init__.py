@@ -1,4 +1,4 @@
-"""decoder_layer: causal self-attention, attention to the encoder's output, a feed-forward, each with a norm and a way around it."""
+"""decoder_layer: causal self-attention, cross-attention, feed-forward, each with a residual connection and a layer norm."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PREFIXES = ("self_", "cross_")
 
 
 def recipe(steps: Any, x: Any, encoder_output: Any, num_heads: int, mask: Any = None, encoder_mask: Any = None, **held: Any) -> Any:
-    """The definition in steps: masks, context, whose (weights), those of recipes.layers, and of recipes.projections for both attentions."""
+    """The definition as named steps: masks, context, whose (weights), those of recipes.layers, and of recipes.projections."""
     mask, encoder_mask = steps.masks(mask, encoder_mask)
     own, other = steps.whose(attention_held(held, "self_"), attention_held(held, "cross_"))
 
@@ -53,7 +53,7 @@ def recipe(steps: Any, x: Any, encoder_output: Any, num_heads: int, mask: Any = 
 
 
 def definition(x: Any, encoder_output: Any, num_heads: int, mask: Any = None, encoder_mask: Any = None, **held: Any) -> Any:
-    """headway.functions' decoder layer."""
+    """Return headway.functions' decoder layer."""
     weights = DecoderLayerWeights(
         attention_weights(held, "self_"),
         norm_weights(held, 1),
@@ -65,7 +65,7 @@ def definition(x: Any, encoder_output: Any, num_heads: int, mask: Any = None, en
     return functions.decoder_layer(x, encoder_output, weights, num_heads=num_heads, mask=mask, encoder_mask=encoder_mask)
 
 
-STEPS_HERE = STEPS | {
+DECODER_STEPS = STEPS | {
     "masks": lambda mask, encoder_mask: (mask, encoder_mask),
     "whose": lambda own, other: (own, other),
     "is_decoder": lambda: True,
@@ -74,13 +74,13 @@ STEPS_HERE = STEPS | {
 
 BATCH = Message("a batch axis", "批轴")
 BOTH = Message("both masks", "两个掩码")
-EACH = Message("a target mask for each sequence of its own", "每个序列各自的目标掩码")
-SOURCE = Message("a mask of the source alone", "只有源掩码")
-TARGET = Message("a mask of the target alone", "只有目标掩码")
+EACH = Message("a separate target mask per sequence", "每个序列各自的目标掩码")
+SOURCE = Message("a source mask without a target mask", "只有源掩码")
+TARGET = Message("a target mask without a source mask", "只有目标掩码")
 
 
 def probes() -> tuple[Probe, ...]:
-    """With and without biases; a source of another length and of the same; both masks, each alone, none."""
+    """With and without biases; a source of another length and of the same; both masks, each separately, none."""
     draw = Draw(67, 6, 2)
     bare, biased = draw.weights(PREFIXES), draw.weights(PREFIXES, biases=BIASED)
     lower = numpy.tril(numpy.ones((5, 5), bool))
@@ -115,7 +115,7 @@ def probes() -> tuple[Probe, ...]:
 
 
 def _both(convention: Convention, *, of_source: Convention | None = None) -> Convention:
-    """What holds for one mask, for both: that of the source looks from x at the encoder's output."""
+    """Return a convention of one mask for both masks; the source mask is between x and the encoder output."""
     other = of_source or convention
 
     def encode(inputs: Inputs) -> Inputs | None:
@@ -127,8 +127,8 @@ def _both(convention: Convention, *, of_source: Convention | None = None) -> Con
         if said is None or source_said is None:
             return None
         masks = {"mask": said, "encoder_mask": source_said}
-        now = {name: each["mask"] for name, each in masks.items() if name in inputs}
-        return inputs if all(now[name] is inputs[name] for name in now) else inputs | now
+        changed = {name: each["mask"] for name, each in masks.items() if name in inputs}
+        return inputs if all(changed[name] is inputs[name] for name in changed) else inputs | changed
 
     return Convention(convention.name if of_source is None else other.name, encode)
 
@@ -143,7 +143,7 @@ BY_MASK = (
     Convention(),
     Convention(steps={"is_decoder": lambda: False}, role="mask"),
 )
-"""Whether it hides later positions by itself, or by the target mask alone."""
+"""A layer that is causal by itself, or only through the target mask."""
 
 
 def _key_and_value(inputs: Inputs) -> Inputs:
@@ -153,18 +153,18 @@ def _key_and_value(inputs: Inputs) -> Inputs:
 
 def _settled() -> Settled:
     draw, lower = Draw(5, 6, 2), numpy.tril(numpy.ones((5, 5), bool))
-    example = _twice({"x": draw.sequence(3, 5), "encoder_output": draw.sequence(3, 5)} | draw.example(PREFIXES))
+    example = _with_key_and_value({"x": draw.sequence(3, 5), "encoder_output": draw.sequence(3, 5)} | draw.example(PREFIXES))
     free = {"mask": numpy.ones((5, 5), bool), "encoder_mask": numpy.ones((3, 1, 1, 5), bool)}
     hiding = {"mask": MASK & lower, "encoder_mask": numpy.broadcast_to(numpy.arange(5) < 3, (3, 1, 1, 5))}
     return Settled(_answer, example, free, hiding, MISTAKES, ({}, BY_MASK[1].steps, *({"masks": _one_mask(place)} for place in (0, 1))))
 
 
 def _one_mask(place: int) -> Step:
-    """For who takes one mask alone."""
+    """Return a step for functions that take only one mask."""
     return lambda mask, encoder_mask: (mask, None) if place == 0 else (None, encoder_mask)
 
 
-def _twice(inputs: Inputs) -> Inputs:
+def _with_key_and_value(inputs: Inputs) -> Inputs:
     return inputs | _key_and_value(inputs)
 
 
@@ -180,7 +180,7 @@ EXERCISE = Exercise(
     title=Message("decoder layer", "解码器层"),
     definition=definition,
     recipe=recipe,
-    steps=STEPS_HERE,
+    steps=DECODER_STEPS,
     roles=(
         Role(
             "x",
@@ -232,12 +232,12 @@ EXERCISE = Exercise(
     equation="x ← norm(x + self_attention(x)),   x ← norm(x + cross_attention(x, encoder_output)),   x ← norm(x + feed_forward(x))",
     hints=(
         Message(
-            "Three parts: look at what was written so far, then at what the encoder read, then think alone.",
-            "三个部分：先看已经写出的，再看编码器读到的，最后单独思考。",
+            "There are three parts: causal self-attention on the target, cross-attention to the encoder output, then a feed-forward.",
+            "共三个部分：对目标序列做因果自注意力，对编码器输出做交叉注意力，最后是前馈网络。",
         ),
         Message(
-            "In cross-attention x asks (query) and the encoder's output answers (key, value).",
-            "交叉注意力中，x 提问（query），编码器的输出作答（key、value）。",
+            "In cross-attention the queries come from x, the keys and values from the encoder output.",
+            "交叉注意力中，query 来自 x，key 与 value 来自编码器的输出。",
         ),
         Message(
             "x = norm1(x + self_attn(x, x, x, tgt_mask)); x = norm2(x + cross_attn(x, enc, enc, src_mask)); x = norm3(x + ff(x))",

@@ -17,7 +17,7 @@ from headway.practice.recipes.activations import gelu, gelu_tanh, relu, silu
 
 
 def recipe(steps: Any, x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
-    """The definition in steps: before, weights, up, up_bias, bend (with activation), down, down_bias, finish."""
+    """The definition as named steps: before, weights, up, up_bias, bend (apply the activation), middle, down, down_bias, finish."""
     up, down = steps.weights(up_weight, down_weight)
     given = steps.before(x, steps.activation)
     hidden = steps.bend(steps.up_bias(steps.up(given, up), up_bias), steps.activation)
@@ -26,17 +26,17 @@ def recipe(steps: Any, x: Any, up_weight: Any, down_weight: Any, up_bias: Any = 
 
 
 def definition(x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
-    """headway.functions takes the weights as a tree."""
+    """Call headway.functions' feed-forward with the weights as a tree."""
     return functions.feed_forward(x, FeedForwardWeights(LinearWeights(up_weight, up_bias), LinearWeights(down_weight, down_bias)))
 
 
 QUIET = Message("", "")
 VECTOR = Message("a single vector", "单个向量")
-BATCH = Message("more than one leading axis", "多于一个的前导轴")
+BATCH = Message("more than one leading axis", "多于一个前导轴")
 
 
 def probes() -> tuple[Probe, ...]:
-    """Without and with biases; rows, a vector, three axes, an inside as wide as x, numbers below 0 alone."""
+    """Inputs without and with biases: rows, a vector, three axes, an intermediate size equal to the hidden size, x = 0."""
     random = numpy.random.default_rng(12)
 
     def biased(*shape: int, inner: int = 12) -> Inputs:
@@ -49,17 +49,17 @@ def probes() -> tuple[Probe, ...]:
         Probe("rows", drawn(random, 5, 3)),
         Probe("vector", drawn(random, 3), VECTOR),
         Probe("three axes", drawn(random, 2, 5, 3), BATCH),
-        Probe("as wide inside", drawn(random, 5, 4, inner=4), QUIET),
+        Probe("same intermediate size", drawn(random, 5, 4, inner=4), QUIET),
         Probe("rows with biases", biased(5, 3)),
         Probe("zeros with biases", biased(5, 3) | {"x": numpy.zeros((5, 3))}),
         Probe("vector with biases", biased(3), VECTOR),
         Probe("three axes with biases", biased(2, 5, 3), BATCH),
-        Probe("as wide inside, with biases", biased(4, 4, inner=4), QUIET),
+        Probe("same intermediate size, with biases", biased(4, 4, inner=4), QUIET),
     )
 
 
 def _layers(inputs: Inputs) -> Inputs:
-    """As GPT-2's parameters come: {"w": (in, out), "b": (out,)}."""
+    """Return the weights as GPT-2's layers, {"w": (in, out), "b": (out,)}."""
     layers = {
         f"{name}_weight": {
             "w": inputs[f"{name}_weight"].T,
@@ -70,16 +70,16 @@ def _layers(inputs: Inputs) -> Inputs:
     return {name: value for name, value in inputs.items() if not name.endswith("_bias")} | layers
 
 
-def turned(*names: str) -> Any:
-    """Weights as (in, out)."""
+def transposed(*names: str) -> Any:
+    """Return an encoding with these weights as (in, out)."""
     return lambda inputs: inputs | {name: numpy.ascontiguousarray(inputs[name].T) for name in names if inputs.get(name) is not None}
 
 
 ACTIVATIONS = (
-    (Message("its activation is ReLU", "它的激活函数是 ReLU"), relu),
-    (Message("its activation is GELU, the exact form", "它的激活函数是 GELU（精确形式）"), gelu),
-    (Message("its activation is GELU, the tanh form", "它的激活函数是 GELU（tanh 形式）"), gelu_tanh),
-    (Message("its activation is SiLU", "它的激活函数是 SiLU"), silu),
+    (Message("its activation is ReLU", "激活函数是 ReLU"), relu),
+    (Message("its activation is GELU in the exact form", "激活函数是 GELU（精确形式）"), gelu),
+    (Message("its activation is GELU in the tanh form", "激活函数是 GELU（tanh 形式）"), gelu_tanh),
+    (Message("its activation is SiLU", "激活函数是 SiLU"), silu),
 )
 
 EXERCISE = Exercise(
@@ -183,13 +183,13 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message("your weights are (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"),
-                turned("up_weight", "down_weight"),
-                undo=turned("up_weight", "down_weight"),
+                Message("the weights have shape (in, out): x @ weight", "权重的形状是 (in, out)：x @ weight"),
+                transposed("up_weight", "down_weight"),
+                undo=transposed("up_weight", "down_weight"),
                 role="up_weight",
             ),
             Convention(
-                Message("your layers are dicts of w (in, out) and b", "你的层是字典：w (in, out) 与 b"),
+                Message("takes layers as dicts of w (in, out) and b", "每一层是字典：w (in, out) 与 b"),
                 _layers,
                 role="up_weight",
                 named=r"^(?!held_).*(fc|layer|params)",
@@ -202,8 +202,10 @@ EXERCISE = Exercise(
     related=("gated_feed_forward",),
     equation="feed_forward(x) = activation(x @ upᵀ + up_bias) @ downᵀ + down_bias",
     hints=(
-        Message("Widen, bend, and narrow again; every position alone.", "先变宽，再激活，再变窄；每个位置单独处理。"),
-        Message("Two linear maps with one activation between them.", "两次线性映射，中间一次激活。"),
+        Message(
+            "Up-projection, activation, down-projection, separately for each position.", "升维投影、激活、降维投影，每个位置单独处理。"
+        ),
+        Message("There are two linear layers with an activation between them.", "两个线性层，中间是激活函数。"),
         Message("activation(x @ up.T + up_bias) @ down.T + down_bias", "activation(x @ up.T + up_bias) @ down.T + down_bias"),
     ),
 )

@@ -1,4 +1,4 @@
-"""What people get wrong in the feed-forward."""
+"""Common mistakes in the feed-forward."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from headway.practice.exercises.feed_forward.steps import add
 from headway.practice.message import Message
 from headway.practice.recipes.activations import sigmoid
 
-USE = Message("activation(x @ up.T + up_bias) @ down.T + down_bias", "activation(x @ up.T + up_bias) @ down.T + down_bias")
-ZERO = Message("biases of zero do not show it", "偏置为零时看不出来")
-BETWEEN = Message("bend between the two maps, once", "激活函数放在两次线性映射之间，只用一次")
+USE = Message("compute activation(x @ up.T + up_bias) @ down.T + down_bias", "计算 activation(x @ up.T + up_bias) @ down.T + down_bias")
+ZERO = Message("the mistake is not visible with biases of zero", "偏置为零时看不出来")
+BETWEEN = Message("apply the activation once, between the two linear layers", "激活函数放在两个线性层之间，只用一次")
 
 
 def _softmax(x: Any) -> Any:
@@ -30,8 +30,8 @@ MISTAKES = (
         "activation_missing",
         {"bend": lambda hidden, activation: hidden},
         Message(
-            "there is no activation between the two maps: together they are one linear map",
-            "两次映射之间没有激活函数：合起来只是一次线性映射",
+            "there is no activation between the two linear layers: together they are one linear map",
+            "两个线性层之间没有激活函数：合起来只是一次线性映射",
         ),
         BETWEEN,
         pattern=r"return|@|dot|matmul|linear",
@@ -39,21 +39,27 @@ MISTAKES = (
     Mistake(
         "activation_after_second",
         {"bend": lambda hidden, activation: hidden, "finish": lambda answer, x, activation: activation(answer)},
-        Message("the activation stands behind the second map, not between the two", "激活函数放在了第二次映射之后，而不是两次之间"),
+        Message(
+            "the activation comes after the second linear layer instead of between the two",
+            "激活函数放在了第二个线性层之后，而不是两层之间",
+        ),
         BETWEEN,
         pattern=r"relu|gelu|silu|max|tanh|return",
     ),
     Mistake(
         "activation_after_both",
         {"finish": lambda answer, x, activation: activation(answer)},
-        Message("the activation is applied a second time, to the answer", "对最后的结果又做了一次激活"),
+        Message("the activation is applied a second time, to the output", "对最后的输出又做了一次激活"),
         BETWEEN,
         pattern=r"return",
     ),
     Mistake(
         "activation_before_first",
         {"before": lambda x, activation: activation(x), "bend": lambda hidden, activation: hidden},
-        Message("the activation stands in front of the first map, not between the two", "激活函数放在了第一次映射之前，而不是两次之间"),
+        Message(
+            "the activation comes before the first linear layer instead of between the two",
+            "激活函数放在了第一个线性层之前，而不是两层之间",
+        ),
         BETWEEN,
         pattern=r"relu|gelu|silu|max|tanh",
     ),
@@ -84,7 +90,7 @@ MISTAKES = (
     Mistake(
         "up_bias_after_activation",
         {"up_bias": lambda product, bias: product, "middle": add},
-        Message("the first bias is added behind the activation", "第一个偏置加在了激活函数之后"),
+        Message("adds the first bias after the activation", "第一个偏置加在了激活函数之后"),
         USE,
         hides=ZERO,
         pattern=r"\+",
@@ -92,58 +98,58 @@ MISTAKES = (
     Mistake(
         "residual_added",
         {"finish": lambda answer, x, activation: answer + x},
-        Message("x is added to the answer: the residual belongs to the block around it", "结果里加上了 x：残差属于外面的块"),
-        Message("return the feed-forward alone", "只返回前馈网络的结果"),
+        Message("adds x to the output: the residual connection belongs in the block", "输出里加上了 x：残差连接属于外层的模块"),
+        Message("return only the feed-forward output", "只返回前馈网络的输出"),
         pattern=r"\+ *x|x *\+|\+=",
     ),
     Mistake(
         "normalised_first",
         {"before": lambda x, activation: _normed(x)},
-        Message("x is normalised first: that belongs to the block around it", "先对 x 做了归一化：那属于外面的块"),
-        Message("return the feed-forward alone", "只返回前馈网络的结果"),
+        Message("normalizes x first: the layer norm belongs in the block", "先对 x 做了归一化：归一化属于外层的模块"),
+        Message("return only the feed-forward output", "只返回前馈网络的输出"),
         pattern=r"norm|mean|var|std",
     ),
     Mistake(
         "first_map_alone",
         {"down": lambda hidden, down: hidden, "down_bias": lambda product, bias: product},
-        Message("the second map is missing: the answer is as wide as the inside", "缺少第二次映射：输出与中间层同宽"),
+        Message("the down-projection is missing: the output has the intermediate size", "缺少降维投影：输出与中间层同宽"),
         USE,
         pattern=r"return",
     ),
     Mistake(
         "second_map_is_first_transposed",
         {"weights": lambda up, down: (up, up.T)},
-        Message("the first weight is used twice: once as it is, once transposed", "第一个权重用了两次：一次原样，一次转置"),
+        Message("uses the first weight twice, the second time transposed", "第一个权重用了两次，第二次取了转置"),
         USE,
-        hides=Message("the shapes fit all the same", "形状完全合得上"),
+        hides=Message("no error is raised: the shapes still fit", "不会报错：形状仍然吻合"),
         pattern=r"\.T|@|dot",
     ),
     Mistake(
         "weights_exchanged",
         {"weights": lambda up, down: (down, up)},
-        Message("the two weights have changed places", "两个权重互换了位置"),
+        Message("the two weights are swapped", "两个权重互换了"),
         USE,
-        hides=Message("only where the inside is as wide as x nothing is raised", "只有中间层与 x 同宽时才不会报错"),
+        hides=Message("an error is raised unless the intermediate size equals the hidden size", "只有中间层与 x 同宽时才不会报错"),
         pattern=r"@|dot|matmul",
     ),
     Mistake(
         "up_reshaped",
         {"up": lambda x, up: x @ up.reshape(up.shape[::-1])},
-        Message("the first weight is reshaped where it must be transposed", "第一个权重用 reshape 代替了转置"),
+        Message("reshapes the first weight instead of transposing it", "对第一个权重做了 reshape 而不是转置"),
         Message("use weight.T", "使用 weight.T"),
         pattern=r"reshape|view",
     ),
     Mistake(
         "down_reshaped",
         {"down": lambda hidden, down: hidden @ down.reshape(down.shape[::-1])},
-        Message("the second weight is reshaped where it must be transposed", "第二个权重用 reshape 代替了转置"),
+        Message("reshapes the second weight instead of transposing it", "对第二个权重做了 reshape 而不是转置"),
         Message("use weight.T", "使用 weight.T"),
         pattern=r"reshape|view",
     ),
     Mistake(
         "both_reshaped",
         {"up": lambda x, up: x @ up.reshape(up.shape[::-1]), "down": lambda hidden, down: hidden @ down.reshape(down.shape[::-1])},
-        Message("both weights are reshaped where they must be transposed", "两个权重都用 reshape 代替了转置"),
+        Message("reshapes both weights instead of transposing them", "对两个权重都做了 reshape 而不是转置"),
         Message("use weight.T", "使用 weight.T"),
         pattern=r"reshape|view",
     ),
@@ -151,8 +157,8 @@ MISTAKES = (
         "sigmoid_for_activation",
         {"activation": sigmoid},
         Message(
-            "the activation is a sigmoid: all of it lies between 0 and 1, and nothing far from 0 learns",
-            "激活函数用了 sigmoid：取值都在 0 到 1 之间，远离 0 的地方学不动",
+            "the activation is a sigmoid: outputs are between 0 and 1, and gradients vanish far from 0",
+            "激活函数用了 sigmoid：取值都在 0 到 1 之间，远离 0 处梯度消失",
         ),
         Message("use ReLU, GELU or SiLU", "使用 ReLU、GELU 或 SiLU"),
         pattern=r"sigmoid|exp",
@@ -160,14 +166,14 @@ MISTAKES = (
     Mistake(
         "tanh_for_activation",
         {"activation": numpy.tanh},
-        Message("the activation is tanh: all of it lies between -1 and 1", "激活函数用了 tanh：取值都在 -1 到 1 之间"),
+        Message("the activation is tanh: outputs are between -1 and 1", "激活函数用了 tanh：取值都在 -1 到 1 之间"),
         Message("use ReLU, GELU or SiLU", "使用 ReLU、GELU 或 SiLU"),
         pattern=r"tanh",
     ),
     Mistake(
         "softmax_for_activation",
         {"activation": _softmax},
-        Message("the activation is a softmax: the numbers inside compete and sum to 1", "激活函数用了 softmax：中间层的数互相竞争，和为 1"),
+        Message("the activation is a softmax: the hidden states sum to 1", "激活函数用了 softmax：中间层的数之和为 1"),
         Message("use ReLU, GELU or SiLU", "使用 ReLU、GELU 或 SiLU"),
         pattern=r"softmax|sum",
     ),
@@ -181,7 +187,7 @@ MISTAKES = (
     Mistake(
         "minimum_for_maximum",
         {"activation": lambda x: numpy.minimum(x, 0)},
-        Message("the activation keeps what is negative: min(x, 0)", "激活函数保留的是负的部分：min(x, 0)"),
+        Message("the activation keeps the negative part: min(x, 0)", "激活函数保留的是负的部分：min(x, 0)"),
         Message("use max(x, 0)", "使用 max(x, 0)"),
         pattern=r"min",
     ),
@@ -189,19 +195,22 @@ MISTAKES = (
         "tokens_summed",
         {"middle": lambda hidden, bias: hidden if hidden.ndim < 2 else numpy.broadcast_to(hidden.sum(-2, keepdims=True), hidden.shape)},
         Message(
-            "the tokens are summed inside: what one token gets depends on the others",
-            "中间把各词元加在了一起：一个词元的结果取决于别的词元",
+            "sums the hidden states over the tokens: the output of a token depends on the others",
+            "把各词元的隐藏状态加在了一起：一个词元的输出取决于其他词元",
         ),
-        Message("every position is treated alone", "每个位置单独处理"),
-        hides=Message("a single token does not show it", "只有一个词元时看不出来"),
+        Message("compute each position separately", "每个位置单独计算"),
+        hides=Message("the mistake is not visible with a single token", "只有一个词元时看不出来"),
         pattern=r"sum|einsum",
     ),
     Mistake(
         "tokens_averaged",
         {"middle": lambda hidden, bias: hidden if hidden.ndim < 2 else numpy.broadcast_to(hidden.mean(-2, keepdims=True), hidden.shape)},
-        Message("the tokens are averaged inside: all get the same answer", "中间对各词元取了平均：所有词元得到同样的结果"),
-        Message("every position is treated alone", "每个位置单独处理"),
-        hides=Message("a single token does not show it", "只有一个词元时看不出来"),
+        Message(
+            "averages the hidden states over the tokens: all tokens get the same output",
+            "对各词元的隐藏状态取了平均：所有词元得到同样的输出",
+        ),
+        Message("compute each position separately", "每个位置单独计算"),
+        hides=Message("the mistake is not visible with a single token", "只有一个词元时看不出来"),
         pattern=r"mean",
     ),
 )

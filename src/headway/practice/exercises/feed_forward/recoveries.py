@@ -1,4 +1,4 @@
-"""The numbers that are read off a feed-forward."""
+"""Numbers that are measured on a feed-forward."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.practice.message import Message
 
 
 def drawn(random: Any, *shape: int, inner: int = 12) -> Inputs:
-    """x and two weights, without biases."""
+    """Return x and two weights, without biases."""
     size = shape[-1]
     return {
         "x": random.standard_normal(shape),
@@ -23,7 +23,7 @@ def drawn(random: Any, *shape: int, inner: int = 12) -> Inputs:
 
 
 def factor_of(answer: Any, right: Any) -> float | None:
-    """The one factor between two arrays; None where there is none."""
+    """Return the constant factor between two arrays; None if there is none."""
     if isinstance(answer, Raised) or numpy.shape(answer) != right.shape or not numpy.isfinite(answer).all():
         return None
     factor = float((answer * right).sum() / (right * right).sum())
@@ -31,7 +31,7 @@ def factor_of(answer: Any, right: Any) -> float | None:
 
 
 def _slope(ask: Any) -> list[tuple[Inputs, float]]:
-    """By how much the activation rises below 0: x is one number, the inside its negative, and that is the answer."""
+    """Measure the slope of the activation below 0: the hidden state is -x, and it is the output."""
     measured = []
     for size in (0.5, 2.0):
         inputs = {
@@ -49,7 +49,7 @@ def _slope(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 def _scale(ask: Any) -> list[tuple[Inputs, float]]:
-    """The factor on the answer of a ReLU that lets everything through."""
+    """Measure the factor on the output with positive hidden states, which ReLU does not change."""
     random, measured = numpy.random.default_rng(3), []
     for size, inner in ((3, 12), (2, 8)):
         inputs = drawn(random, 4, size, inner=inner)
@@ -71,9 +71,7 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="ReLU",
-        says=Message(
-            "below 0 your activation is {value}{names} · x (a leaky ReLU)", "小于 0 处你的激活函数是 {value}{names} · x（leaky ReLU）"
-        ),
+        says=Message("the activation below 0 is {value}{names} · x (a leaky ReLU)", "小于 0 处激活函数是 {value}{names} · x（leaky ReLU）"),
         fix=Message("use ReLU, GELU or SiLU", "使用 ReLU、GELU 或 SiLU"),
         pattern=r"leaky|0\.\d+",
     ),
@@ -88,7 +86,7 @@ RECOVERIES = (
         },
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message("your answer is {value}{names} times the right one", "你的结果是正确值的 {value}{names} 倍"),
+        says=Message("the output is {value}{names} times the correct one", "输出是正确值的 {value}{names} 倍"),
         fix=USE,
         pattern=r"\*|/|sqrt",
     ),

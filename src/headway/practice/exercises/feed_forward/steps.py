@@ -8,7 +8,7 @@ from headway.practice.recipes.activations import relu
 
 
 def add(product: Any, bias: Any) -> Any:
-    """The bias added, where there is one."""
+    """Add the bias if there is one."""
     return product if bias is None else product + bias
 
 

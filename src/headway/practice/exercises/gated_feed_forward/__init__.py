@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.functions import GatedFeedForwardWeights, LinearWeights
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Recovery, Role
-from headway.practice.exercises.feed_forward import BATCH, QUIET, VECTOR, turned
+from headway.practice.exercises.feed_forward import BATCH, QUIET, VECTOR, transposed
 from headway.practice.exercises.feed_forward.recoveries import factor_of
 from headway.practice.exercises.feed_forward.steps import add
 from headway.practice.exercises.gated_feed_forward.mistakes import MISTAKES, USE
@@ -28,7 +28,7 @@ def recipe(
     up_bias: Any = None,
     down_bias: Any = None,
 ) -> Any:
-    """The definition in steps: weights, gate, up, activation, bend_gate, bend_up, join, down, finish."""
+    """The definition as named steps: weights, gate, up, bend_gate and bend_up (activations), join (product), down, finish."""
     gate_weight, up_weight, down_weight = steps.weights(gate_weight, up_weight, down_weight)
     gate, up = add(steps.gate(x, gate_weight), gate_bias), add(steps.up(x, up_weight), up_bias)
     hidden = steps.join(steps.bend_gate(gate, steps.activation), steps.bend_up(up, steps.activation))
@@ -38,7 +38,7 @@ def recipe(
 def definition(
     x: Any, gate_weight: Any, up_weight: Any, down_weight: Any, gate_bias: Any = None, up_bias: Any = None, down_bias: Any = None
 ) -> Any:
-    """headway.functions takes the weights as a tree."""
+    """Call headway.functions' gated feed-forward with the weights as a tree."""
     pairs = ((gate_weight, gate_bias), (up_weight, up_bias), (down_weight, down_bias))
     return functions.gated_feed_forward(x, GatedFeedForwardWeights(*(LinearWeights(*pair) for pair in pairs)))
 
@@ -54,7 +54,7 @@ def _drawn(random: Any, *shape: int, inner: int = 12) -> Inputs:
 
 
 def _scale(ask: Any) -> list[tuple[Inputs, float]]:
-    """The factor on the answer where the gate is wide open, so that SiLU lets it through."""
+    """Measure the factor on the output with large positive gates, for which SiLU is nearly the identity."""
     random, measured = numpy.random.default_rng(3), []
     for size, inner in ((3, 12), (2, 8)):
         inputs = {
@@ -79,7 +79,7 @@ RECOVERIES = (
         sizes=lambda inputs: {"hidden_size": float(inputs["x"].shape[-1])},
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message("your answer is {value}{names} times the right one", "你的结果是正确值的 {value}{names} 倍"),
+        says=Message("the output is {value}{names} times the correct one", "输出是正确值的 {value}{names} 倍"),
         fix=USE,
         pattern=r"\*|/|sqrt",
     ),
@@ -87,7 +87,7 @@ RECOVERIES = (
 
 
 def probes() -> tuple[Probe, ...]:
-    """Rows, a vector, three axes, an inside as wide as x; with biases for who has them."""
+    """Rows, a vector, three axes, an intermediate size equal to the hidden size; with biases for functions that take them."""
     random = numpy.random.default_rng(13)
     biased = _drawn(random, 5, 3) | {
         "gate_bias": random.standard_normal(12),
@@ -99,48 +99,50 @@ def probes() -> tuple[Probe, ...]:
         Probe("large numbers", _drawn(random, 5, 3) | {"x": random.standard_normal((5, 3)) * 4}),
         Probe("vector", _drawn(random, 3), VECTOR),
         Probe("three axes", _drawn(random, 2, 5, 3), BATCH),
-        Probe("as wide inside", _drawn(random, 5, 4, inner=4), QUIET),
+        Probe("same intermediate size", _drawn(random, 5, 4, inner=4), QUIET),
         Probe("rows with biases", biased),
     )
 
 
 def _any_silu(x: Any) -> Any:
-    """For who wants the activation as an argument, in any array library."""
+    """Compute SiLU in any array library, for functions that take the activation as an argument."""
     return functions.silu(x)
 
 
 def _second_and_third(inputs: Inputs) -> Inputs:
-    """w1, w2, w3 in their order: gate, up, down."""
+    """Swap up and down, for functions that take gate, up, down in this order."""
     return inputs | {"up_weight": inputs["down_weight"], "down_weight": inputs["up_weight"]}
 
 
 SAYS_NO_SILU = r"^(?!.*swi)(?!gated_feed_forward$)"
-"""Names that leave the activation open: SwiGLU says SiLU, and so does our own name for it."""
+"""Names that leave the activation open: SwiGLU implies SiLU, and so does our own function name."""
 
 ACTIVATIONS = (
     Convention(),
     Convention(
-        Message("its activation is GELU, the exact form (GEGLU)", "它的激活函数是 GELU（精确形式，GEGLU）"),
+        Message("its activation is GELU in the exact form (GEGLU)", "激活函数是 GELU（精确形式，GEGLU）"),
         called=SAYS_NO_SILU,
         steps={"activation": gelu},
     ),
     Convention(
-        Message("its activation is GELU, the tanh form (GEGLU)", "它的激活函数是 GELU（tanh 形式，GEGLU）"),
+        Message("its activation is GELU in the tanh form (GEGLU)", "激活函数是 GELU（tanh 形式，GEGLU）"),
         called=SAYS_NO_SILU,
         steps={"activation": gelu_tanh},
     ),
     Convention(
-        Message("its activation is ReLU (ReGLU), as its name says", "它的激活函数是 ReLU（ReGLU），与它的名字相符"),
+        Message("its activation is ReLU (ReGLU), as the function's name says", "激活函数是 ReLU（ReGLU），与函数名相符"),
         called=r"re_?glu",
         steps={"activation": relu},
     ),
     Convention(
-        Message("its gate is a sigmoid, as its name says (GLU)", "它的门是 sigmoid，与它的名字（GLU）相符"),
+        Message("the gate is a sigmoid (GLU), as the function's name says", "门是 sigmoid（GLU），与函数名相符"),
         called=r"(^|_)glu",
         steps={"activation": sigmoid},
     ),
     Convention(
-        Message("its branches are only multiplied, as its name says", "它的两个分支只是相乘，与它的名字相符"),
+        Message(
+            "the branches are multiplied without an activation, as the function's name says", "两个分支直接相乘，没有激活函数，与函数名相符"
+        ),
         called=r"bilinear",
         steps={"activation": identity},
     ),
@@ -211,8 +213,8 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message("your weights are (in, out): x @ weight", "你的权重是 (in, out)：x @ weight"),
-                turned("gate_weight", "up_weight", "down_weight"),
+                Message("the weights have shape (in, out): x @ weight", "权重的形状是 (in, out)：x @ weight"),
+                transposed("gate_weight", "up_weight", "down_weight"),
                 role="gate_weight",
             ),
         ),
@@ -220,8 +222,8 @@ EXERCISE = Exercise(
             Convention(),
             Convention(
                 Message(
-                    "your three weights are gate, up and down in this order; Llama's w1, w2, w3 are gate, down, up",
-                    "你的三个权重依次是 gate、up、down；Llama 的 w1、w2、w3 是 gate、down、up",
+                    "the three weights are gate, up, down in this order; Llama's w1, w2, w3 are gate, down, up",
+                    "三个权重依次是 gate、up、down；Llama 的 w1、w2、w3 是 gate、down、up",
                 ),
                 _second_and_third,
                 role="down_weight",
@@ -233,8 +235,8 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     equation="gated_feed_forward(x) = (silu(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ",
     hints=(
-        Message("Two maps widen x; one of them decides how much of the other passes.", "两次映射把 x 变宽；其中一路决定另一路放行多少。"),
-        Message("Multiply silu(x @ gate.T) by x @ up.T, number by number.", "把 silu(x @ gate.T) 与 x @ up.T 逐元素相乘。"),
+        Message("Two up-projections of x: one of them is the gate of the other.", "对 x 做两次升维投影，其中一路作为另一路的门。"),
+        Message("Multiply silu(x @ gate.T) by x @ up.T element by element.", "把 silu(x @ gate.T) 与 x @ up.T 逐元素相乘。"),
         Message("(silu(x @ gate.T) * (x @ up.T)) @ down.T", "(silu(x @ gate.T) * (x @ up.T)) @ down.T"),
     ),
 )

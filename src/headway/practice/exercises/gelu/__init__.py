@@ -17,27 +17,27 @@ from headway.practice.recipes.activations import ARRAYS, X_NAMES, floating, prob
 
 
 def recipe(steps: Any, x: Any, approximate: str | None = None) -> Any:
-    """The definition in steps: form, then inner_exact and erf, or inner_tanh and tanh; one, half, apply."""
+    """The definition as named steps: form, then inner_exact and erf, or inner_tanh and tanh; one, half, apply."""
     x = floating(x)
     is_tanh = (approximate or steps.form()) == "tanh"
-    bent = (
+    term = (
         steps.tanh(steps.inner_tanh(x, steps.factor(), steps.coefficient(), steps.cube)) if is_tanh else steps.erf(x * steps.erf_factor())
     )
-    return steps.apply(x, steps.half() * (steps.one() + bent))
+    return steps.apply(x, steps.half() * (steps.one() + term))
 
 
 def definition(x: Any, approximate: str = "none") -> Any:
-    """headway.functions has the two forms as two functions."""
+    """Select one of the two forms, which are two functions in headway.functions."""
     return (functions.gelu_tanh if approximate == "tanh" else functions.gelu)(x)
 
 
 def probes() -> tuple[Probe, ...]:
-    """The usual ones, where the two forms differ most, and both forms for who takes an argument for it."""
+    """The usual inputs, inputs where the two forms differ most, and both values of the argument that selects the form."""
     random = numpy.random.default_rng(4)
     return probes_of(
         Probe("where the forms differ", {"x": numpy.array([-2.7, -2.2, 2.2, 2.7])}, ARRAYS),
-        Probe("asked for tanh", {"x": random.standard_normal(6) * 2, "approximate": "tanh"}, ARRAYS),
-        Probe("asked for the exact form", {"x": random.standard_normal(6) * 2, "approximate": "none"}, ARRAYS),
+        Probe("requested tanh form", {"x": random.standard_normal(6) * 2, "approximate": "tanh"}, ARRAYS),
+        Probe("requested exact form", {"x": random.standard_normal(6) * 2, "approximate": "none"}, ARRAYS),
     )
 
 
@@ -57,12 +57,12 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(
         (
-            Convention(Message("it is the exact form, with erf", "这是精确形式，用 erf")),
-            Convention(Message("it is the tanh form, as in GPT-2", "这是 tanh 形式，与 GPT-2 相同"), steps={"form": lambda: "tanh"}),
+            Convention(Message("computes the exact form, with erf", "使用的是精确形式（erf）")),
+            Convention(Message("computes the tanh form, as in GPT-2", "使用的是 tanh 形式，与 GPT-2 相同"), steps={"form": lambda: "tanh"}),
             Convention(
                 Message(
-                    "it is the sigmoid form, x · sigmoid(1.702 x), as its name says",
-                    "这是 sigmoid 形式 x · sigmoid(1.702 x)，与它的名字相符",
+                    "computes the sigmoid form, x · sigmoid(1.702 x), as the function's name says",
+                    "使用的是 sigmoid 形式 x · sigmoid(1.702 x)，与函数名相符",
                 ),
                 steps=instead(quick_gelu),
                 called="quick",
@@ -74,11 +74,12 @@ EXERCISE = Exercise(
     equation="gelu(x) = x · Φ(x) = ½ x (1 + erf(x / √2)) ≈ ½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))",
     hints=(
         Message(
-            "The input is multiplied by the chance that a standard normal draw lies below it.", "输入乘以“标准正态随机数小于它”的概率。"
+            "The input is multiplied by the probability that a standard normal variable is smaller than it.",
+            "输入乘以“标准正态随机变量小于它”的概率。",
         ),
-        Message("That chance is ½ (1 + erf(x / √2)).", "这个概率是 ½ (1 + erf(x / √2))。"),
+        Message("This probability is ½ (1 + erf(x / √2)).", "这个概率是 ½ (1 + erf(x / √2))。"),
         Message(
-            "0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) is right too",
+            "0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) is correct too",
             "写成 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) 也对",
         ),
     ),

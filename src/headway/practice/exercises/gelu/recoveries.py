@@ -1,4 +1,4 @@
-"""The numbers that are read off a GELU: the factors in its forms."""
+"""Numbers that are measured on a GELU: the factors in its forms."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from headway.practice.recipes.activations import answers_at, sigmoid
 NUMBERS = numpy.array([-1.4, -0.9, -0.35, 0.45, 0.8, 1.3, 1.6])
 
 
-def _bent(ask: Any) -> Any:
-    """What stands behind 1 +: 2 · answer / x - 1; None where it does not lie between -1 and 1."""
+def _gate_term(ask: Any) -> Any:
+    """Return 2 · output / x - 1, the term added to 1; None if it is not between -1 and 1."""
     answer = answers_at(ask, NUMBERS.tolist())
-    bent = None if answer is None else 2 * answer / NUMBERS - 1
-    return bent if bent is not None and (numpy.abs(bent) < 1).all() else None
+    term = None if answer is None else 2 * answer / NUMBERS - 1
+    return term if term is not None and (numpy.abs(term) < 1).all() else None
 
 
 def _tanh_line(ask: Any) -> tuple[float, float] | None:
-    """The inner of tanh, per x, is factor + factor · coefficient · x²: both numbers, where it is a straight line over x²."""
-    bent = _bent(ask)
-    if bent is None:
+    """Return factor and coefficient: arctanh of the term, per x, is factor + factor · coefficient · x², a straight line over x²."""
+    term = _gate_term(ask)
+    if term is None:
         return None
-    slope, start = numpy.polyfit(NUMBERS**2, numpy.arctanh(bent) / NUMBERS, 1)
-    rest = numpy.abs(numpy.arctanh(bent) / NUMBERS - start - slope * NUMBERS**2).max()
+    slope, start = numpy.polyfit(NUMBERS**2, numpy.arctanh(term) / NUMBERS, 1)
+    rest = numpy.abs(numpy.arctanh(term) / NUMBERS - start - slope * NUMBERS**2).max()
     return (float(start), float(slope / start)) if rest < 2e-6 * max(abs(start), 1) and abs(start) > 1e-3 else None
 
 
@@ -46,22 +46,22 @@ def _coefficient(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 def _erf_factor(ask: Any) -> list[tuple[Inputs, float]]:
-    """The factor inside erf: the inverse of erf, per x, where that is the same everywhere."""
-    bent = _bent(ask)
-    if bent is None:
+    """Measure the factor inside erf: the inverse of erf, per x, if it is constant."""
+    term = _gate_term(ask)
+    if term is None:
         return []
-    inverse = [NormalDist().inv_cdf((1 + each) / 2) / math.sqrt(2) for each in bent]
+    inverse = [NormalDist().inv_cdf((1 + each) / 2) / math.sqrt(2) for each in term]
     factors = numpy.array(inverse) / NUMBERS
     is_named = min(abs(factors[0] - each) for each in (1.0, -math.sqrt(0.5))) < 1e-5
     return [] if numpy.ptp(factors) > 1e-5 * abs(factors[0]) or is_named else [({}, float(factors[0]))]
 
 
 def _sigmoid_factor(ask: Any) -> list[tuple[Inputs, float]]:
-    """The factor inside a sigmoid: tanh of half of it, where x is alone in it; 1 and 1.702 have names."""
-    bent = _bent(ask)
-    if bent is None:
+    """Measure the factor inside a sigmoid: tanh of half of it, if it is proportional to x; 1 and 1.702 have a named mistake."""
+    term = _gate_term(ask)
+    if term is None:
         return []
-    factors = 2 * numpy.arctanh(bent) / NUMBERS
+    factors = 2 * numpy.arctanh(term) / NUMBERS
     is_named = min(abs(factors[0] - each) for each in (1.0, 1.702, 2 * math.sqrt(2 / math.pi), math.sqrt(2))) < 1e-5
     return [] if numpy.ptp(factors) > 1e-5 * abs(factors[0]) or is_named else [({}, float(factors[0]))]
 
@@ -89,7 +89,7 @@ RECOVERIES = (
         math.sqrt(2 / math.pi),
         "√(2/π)",
         Message(
-            "the factor inside your tanh is {value}{names}; it must be {right} = {right_name}",
+            "the factor inside tanh is {value}{names}; expected {right} = {right_name}",
             "tanh 里的系数是 {value}{names}；应为 {right} = {right_name}",
         ),
         TANH_FORM,
@@ -100,7 +100,7 @@ RECOVERIES = (
         _coefficient,
         0.044715,
         "0.044715",
-        Message("x³ has the coefficient {value}{names}; it must be {right_name}", "x³ 的系数是 {value}{names}；应为 {right_name}"),
+        Message("the coefficient of x³ is {value}{names}; expected {right_name}", "x³ 的系数是 {value}{names}；应为 {right_name}"),
         TANH_FORM,
         r"\.0?0?4\d*|\*\* *3",
     ),
@@ -110,7 +110,7 @@ RECOVERIES = (
         1 / math.sqrt(2),
         "1/√2",
         Message(
-            "the factor inside your erf is {value}{names}; it must be {right} = {right_name}",
+            "the factor inside erf is {value}{names}; expected {right} = {right_name}",
             "erf 里的系数是 {value}{names}；应为 {right} = {right_name}",
         ),
         USE,
@@ -123,10 +123,10 @@ RECOVERIES = (
         wrong=lambda number_of: lambda x, gate: x * sigmoid(number_of({}) * x),
         sizes=lambda inputs: {"√(8/π)": math.sqrt(8 / math.pi), "1.7": 1.7},
         right=lambda inputs: math.nan,
-        right_name="no sigmoid at all",
+        right_name="no sigmoid",
         says=Message(
-            "it is a sigmoid form, x · sigmoid({value} x){names}; GELU is x · Φ(x)",
-            "这是 sigmoid 形式 x · sigmoid({value} x){names}；GELU 是 x · Φ(x)",
+            "computes a sigmoid form, x · sigmoid({value} x){names}; GELU is x · Φ(x)",
+            "使用的是 sigmoid 形式 x · sigmoid({value} x){names}；GELU 是 x · Φ(x)",
         ),
         fix=USE,
         hides=LARGE,

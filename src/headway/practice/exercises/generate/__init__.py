@@ -1,4 +1,4 @@
-"""Greedy generation: ask the model for the next token, append it, and ask again."""
+"""Greedy generation: compute the logits, append the most likely next token, and repeat."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headway.practice.recipes.toy_model import ToyModel
 
 
 def recipe(steps: Any, model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
-    """The definition in steps, per row: count, window, returned, at, choose, append, stop, give."""
+    """The definition as named steps, per row: count, window, returned, at, choose, is_end, append, give."""
     rows = [_completed(steps, steps.model(model), row.tolist(), max_new_tokens, eos) for row in numpy.atleast_2d(prompt)]
     answer = steps.batch(rows)
     return answer[0] if numpy.ndim(prompt) == 1 else answer
@@ -37,7 +37,7 @@ def _completed(steps: Any, model: Any, prompt: list[int], max_new_tokens: int, e
 
 
 def definition(model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
-    """The loop written out, over arrays."""
+    """Generate with an explicit loop over arrays."""
     xp = array_namespace(prompt)
     if prompt.ndim == 2:
         return xp.stack([definition(model, row, max_new_tokens, eos) for row in prompt])
@@ -69,7 +69,7 @@ END = Message("", "")
 
 
 def probes() -> tuple[Probe, ...]:
-    """A short text, one that outgrows the context, a prompt longer than it; stop tokens in the completion and in the prompt; a batch."""
+    """A short text, one longer than the context, a prompt longer than it; stop tokens in the completion and the prompt; a batch."""
     model, other = ToyModel(3), ToyModel(8, context_size=4)
     short: Inputs = {"model": model, "prompt": numpy.array([1, 7, 3]), "max_new_tokens": 3}
     growing: Inputs = {"model": other, "prompt": numpy.array([2, 9]), "max_new_tokens": 7}
@@ -81,14 +81,14 @@ def probes() -> tuple[Probe, ...]:
     return (
         Probe("short", short),
         Probe("one token", short | {"max_new_tokens": 1, "prompt": numpy.array([6])}),
-        Probe("growing past the context", growing | {"context_size": 4}),
+        Probe("longer than the context", growing | {"context_size": 4}),
         Probe("prompt longer than the context", long | {"context_size": 4}),
-        Probe("room to spare", roomy),
-        Probe("room to spare, and said", roomy | {"context_size": 32}),
+        Probe("long context", roomy),
+        Probe("long context, given", roomy | {"context_size": 32}),
         Probe("batch", batch, BATCH),
         Probe("stop token", growing | {"context_size": 4, "eos": end}),
         Probe("stop token, short", short | {"eos": short_end}),
-        Probe("stop token, short, the context said", short | {"context_size": 6, "eos": short_end}),
+        Probe("stop token, short, context given", short | {"context_size": 6, "eos": short_end}),
         Probe("stop token in the prompt", short | {"eos": 7}),
     )
 
@@ -181,12 +181,12 @@ EXERCISE = Exercise(
     equation="ids ← ids + [argmax model(ids[-context_size:])[-1]], max_new_tokens times",
     hints=(
         Message(
-            "The model says for every position what comes next; only what it says at the last is new.",
-            "模型为每个位置预测下一个词；只有最后一个位置的预测是新的。",
+            "The model predicts the next token at every position; only the prediction at the last position is needed.",
+            "模型在每个位置都预测下一个词元；只需要最后一个位置的预测。",
         ),
         Message(
-            "Crop what the model is given to its context, take the likeliest at the last position, append it.",
-            "把输入裁剪到上下文长度，取最后位置最可能的词，追加到末尾。",
+            "Crop the input to the context size, take the most likely token at the last position, and append it.",
+            "把输入裁剪到上下文长度，取最后位置最可能的词元，追加到末尾。",
         ),
         Message(
             "for _ in range(max_new_tokens): ids.append(argmax(model(ids[-context_size:])[-1]))",

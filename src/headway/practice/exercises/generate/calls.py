@@ -1,4 +1,4 @@
-"""Calling a function or a class that generates: its model remembers nothing of the call before, and where it may draw, it draws the likeliest."""
+"""Calls of a function or a class that generates: the model is reset before each call, and a random choice takes the most likely token."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from headway.practice.recipes.toy_model import ToyModel
 
 
 class FunctionCall(LikeliestCall):
-    """A function, given a model."""
+    """A function that is given a model."""
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """As for any that may draw, the model as it was in the beginning."""
-        _forget(arguments)
+        """Call the function with a reset model, taking the most likely token where it samples."""
+        _reset_models(arguments)
         return super().invoke(arguments)
 
 
 class ClassCall(InstanceCall):
-    """A class, made with a model or given one."""
+    """A class that is made with a model or given one."""
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """As for any class, the model as it was in the beginning."""
-        _forget(arguments)
+        """Call the instance with a reset model."""
+        _reset_models(arguments)
         return super().invoke(arguments)
 
 
 def generate_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """The ways to call what generates."""
+    """Return the ways to call a function or class that generates."""
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library, FunctionCall)
     calls = [call for call in instance_calls(subject, exercise, library) if isinstance(call, InstanceCall)]
     return [ClassCall(**{each.name: getattr(call, each.name) for each in fields(call)}) for call in calls]
 
 
-def _forget(arguments: Mapping[str, Any]) -> None:
+def _reset_models(arguments: Mapping[str, Any]) -> None:
     for value in arguments.values():
         if isinstance(value, ToyModel):
             value.forget()

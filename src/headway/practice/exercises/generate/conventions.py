@@ -1,4 +1,4 @@
-"""The right ways to write generate: what it takes for a model, what its model returns, what it returns itself."""
+"""Correct ways to write generate: the model it takes, what its model returns, and what it returns."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def _counting_prompt(inputs: Inputs) -> Inputs:
 
 
 def _with_cache(inputs: Inputs) -> Inputs | None:
-    """A model that insists on its cache; no text that outgrows its context, for which a cache has no room."""
+    """Return the inputs with a model that requires its cache; None for texts longer than the context, which do not fit in a cache."""
     model = inputs["model"]
     is_short = inputs["prompt"].shape[-1] + inputs["max_new_tokens"] <= model.context_size
     return inputs | {"model": model.needing_cache()} if is_short else None
 
 
 def _newest(logits: Any, num_new: int) -> Any:
-    """What a model with a cache returns: the logits of the tokens that it was just given."""
+    """Return the logits of a model with a cache: those of the tokens it was just given."""
     return logits if num_new == 0 else logits[-1:]
 
 
@@ -69,15 +69,15 @@ MODELS = (
     Convention(),
     Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),
     Convention(
-        Message("its model returns logits and something else: a loss, or a cache", "它的模型返回 logits 和另一个值：损失或缓存"),
+        Message("the model returns logits and a second value: a loss or a cache", "模型返回 logits 和另一个值：损失或缓存"),
         _model_returning("pair"),
         role="model",
     ),
     Convention(
-        Message("its model returns an object with .logits", "它的模型返回带 .logits 的对象"), _model_returning("attribute"), role="model"
+        Message("the model returns an object with .logits", "模型返回带 .logits 的对象"), _model_returning("attribute"), role="model"
     ),
     Convention(
-        Message("its model returns the logits of the last position only", "它的模型只返回最后一个位置的 logits"),
+        Message("the model returns only the logits of the last position", "模型只返回最后一个位置的 logits"),
         _model_returning("last"),
         role="model",
         named=r"next|last|scores",
@@ -88,8 +88,8 @@ CACHES = (
     Convention(),
     Convention(
         Message(
-            "it keeps a key-value cache: texts that outgrow the model's context were not asked of it",
-            "它使用键值缓存：没有用超出模型上下文长度的文本来检查",
+            "uses a key-value cache: not checked on texts longer than the context",
+            "使用键值缓存：没有用超出上下文长度的文本来检查",
         ),
         _with_cache,
         steps={"returned": _newest},
@@ -99,16 +99,16 @@ CACHES = (
 )
 RETURNED = (
     Convention(),
-    Convention(Message("it returns the new tokens without the prompt", "它只返回新生成的词，不含提示"), decode=_with_prompt),
+    Convention(Message("returns the new tokens without the prompt", "只返回新生成的词元，不含提示"), decode=_with_prompt),
 )
 ENDS = (
     Convention(),
-    Convention(Message("its answer ends with the stop token", "它的结果包含停止词"), steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
+    Convention(Message("the output includes the stop token", "输出包含停止词元"), steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
 )
 COUNTS = (
     Convention(),
     Convention(
-        Message("its length counts the prompt", "它的长度包含提示"),
+        Message("the length includes the prompt", "长度包含提示"),
         _counting_prompt,
         role="max_new_tokens",
         named=r"max_?len|total|^length|max_tokens_total|seq_?len",

@@ -1,4 +1,4 @@
-"""A GPT-2 of two layers, for functions that take a model's weights and not a model."""
+"""A GPT-2 with two layers, for functions that take a model's weights instead of a model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy
 
 
 class TinyGPT:
-    """A GPT-2 of two layers with weights as picoGPT names them, for functions that take params and not a model."""
+    """A GPT-2 with two layers and picoGPT's weight names, for functions that take params instead of a model."""
 
     context_size, num_heads = 16, 2
 
@@ -38,7 +38,7 @@ class TinyGPT:
         }
 
     def logits(self, token_ids: numpy.ndarray) -> numpy.ndarray:
-        """As the exercise gpt2 defines it."""
+        """Return the logits as the exercise gpt2 defines them."""
         from headway.practice.exercises.gpt2 import EXERCISE as GPT2
 
         if len(token_ids) > self.context_size:

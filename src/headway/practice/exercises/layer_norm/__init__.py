@@ -15,7 +15,7 @@ from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, e
 
 
 def recipe(steps: Any, x: Any, weight: Any = None, bias: Any = None, eps: float | None = None) -> Any:
-    """The definition in steps: promote, before, mean, centre, variance, eps, root, divide, scale, shift, finish."""
+    """The definition as named steps: promote, before, mean, centre, variance, eps, root, divide, scale, shift, finish."""
     x = steps.before(steps.promote(x), weight)
     mean = steps.mean(x)
     variance = steps.variance(x, mean)
@@ -28,7 +28,7 @@ NO_BIAS = Message("a weight without a bias", "只有权重而没有偏置")
 
 
 def probes() -> tuple[Probe, ...]:
-    """With and without weights and eps; a vector, rows of unlike mean and size, square ones, three axes, small and equal numbers."""
+    """Inputs with and without weights and eps: a vector, rows of different mean and scale, square ones, three axes, small and equal numbers."""
     random = numpy.random.default_rng(9)
 
     def drawn(*shape: int) -> Any:
@@ -48,10 +48,10 @@ def probes() -> tuple[Probe, ...]:
         Probe("three axes", {"x": drawn(2, 3, 4)}, ROWS),
         Probe("small numbers", {"x": drawn(3, 4) * 1e-3}, ROWS),
         Probe("equal numbers", {"x": numpy.array([[2.0, 2.0, 2.0, 2.0], [1.0, 2.0, 3.0, 5.0]])}, ROWS),
-        Probe("weight alone", without_bias(3, 5), NO_BIAS),
-        Probe("weight alone, square", without_bias(4, 4), NO_BIAS),
-        Probe("weight alone, three axes", without_bias(2, 3, 4), NO_BIAS),
-        Probe("weight alone, small numbers", {"x": drawn(3, 4) * 1e-3, "weight": ones["weight"]}, NO_BIAS),
+        Probe("weight only", without_bias(3, 5), NO_BIAS),
+        Probe("weight only, square", without_bias(4, 4), NO_BIAS),
+        Probe("weight only, three axes", without_bias(2, 3, 4), NO_BIAS),
+        Probe("weight only, small numbers", {"x": drawn(3, 4) * 1e-3, "weight": ones["weight"]}, NO_BIAS),
         Probe("weighted vector", weighted(5), VECTOR),
         Probe("weighted rows", weighted(3, 5), ROWS),
         Probe("weighted square", weighted(4, 4), ROWS),
@@ -100,10 +100,10 @@ EXERCISE = Exercise(
     recoveries=(eps_recovery(EPS, ROOT),),
     equation="layer_norm(x) = (x - mean x) / √(var x + eps) · weight + bias",
     hints=(
-        Message("Every vector is treated alone: its own mean, its own variance.", "每个向量单独处理：用它自己的均值和方差。"),
+        Message("Each vector is normalized separately, with its own mean and variance.", "每个向量单独归一化：用它自己的均值和方差。"),
         Message(
-            "Subtract the mean, divide by the root of variance plus eps; both over the last axis.",
-            "减去均值，再除以“方差加 eps”的平方根；都沿最后一轴。",
+            "Subtract the mean, divide by the square root of variance plus eps; both are taken over the last axis.",
+            "减去均值，再除以“方差加 eps”的平方根；均值与方差都沿最后一轴计算。",
         ),
         Message(
             "(x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * weight + bias",

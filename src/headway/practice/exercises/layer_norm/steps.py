@@ -12,7 +12,7 @@ EPS = 1e-5
 
 
 def variance(x: Any, axis: Any = -1, keepdims: bool = True) -> Any:
-    """The mean square around the mean: divided by n."""
+    """Return the mean squared deviation from the mean, divided by n."""
     return x.var(axis, keepdims=keepdims)
 
 

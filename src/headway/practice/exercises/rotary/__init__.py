@@ -1,4 +1,4 @@
-"""Rotary positions: each pair of coordinates turns by position · theta^(-2i / head_dim)."""
+"""Rotary positions: rotate each pair of coordinates by position · theta^(-2i / head_dim)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def recipe(
     sin: Any = None,
     **sizes: Any,
 ) -> Any:
-    """The definition in steps: positions, frequencies, widen, split, turn, join; both for query and key."""
+    """The definition as named steps: positions, frequencies, widen, split, turn (rotate), join (the pairs); both for query and key."""
 
-    def turned(x: Any) -> Any:
+    def rotated(x: Any) -> Any:
         if cos is None:
             angles = steps.positions(x, positions, offset)[..., None] * steps.frequencies(x.shape[-1], theta)
             both = numpy.cos(angles), numpy.sin(angles)
@@ -38,7 +38,7 @@ def recipe(
         a, b = steps.split(x)
         return steps.join(*steps.turn(a, b, *steps.widen(both[0]), *steps.widen(both[1])))
 
-    return turned(x) if key is None else steps.both(turned, x, key)
+    return rotated(x) if key is None else steps.both(rotated, x, key)
 
 
 def definition(
@@ -51,26 +51,26 @@ def definition(
     sin: Any = None,
     **sizes: Any,
 ) -> Any:
-    """headway.functions' rotary at the positions, or with the cosines and sines that are given."""
+    """Return headway.functions' rotary at the positions, or with the given cosines and sines."""
     if x.ndim == 1:
         return definition(x[None], positions=asarray_like([positions], x), theta=theta)[0]
     if cos is None:
         at = asarray_like(range(offset, offset + x.shape[-2]), x) if positions is None else positions
         cos, sin = functions.rotary_cos_sin(at, functions.rotary_frequencies(x.shape[-1], theta=theta, like=x))
     single = array_namespace(x).float32
-    turned = cast(functions.rotary(x, cos, sin), single)
-    return turned if key is None else (turned, cast(functions.rotary(key, cos, sin), single))
+    rotated = cast(functions.rotary(x, cos, sin), single)
+    return rotated if key is None else (rotated, cast(functions.rotary(key, cos, sin), single))
 
 
 VECTOR = Message("a single vector", "单个向量")
 ROWS = Message("several positions at once", "一次多个位置")
 MATRIX = Message("x without leading axes", "没有前导轴的 x")
 BATCH = Message("x with three axes", "三个轴的 x")
-HEADS = Message("x with batch and heads", "带批与头的 x")
+HEADS = Message("x with batch and head axes", "带批轴与头轴的 x")
 
 
 def probes() -> tuple[Probe, ...]:
-    """One vector; sequences of distinct sizes with one, no and both leading axes; another base, offset, positions; angles that are given."""
+    """One vector; sequences with no, one and two leading axes; another base, offset, positions; given angles."""
     random = numpy.random.default_rng(13)
 
     def given(seq_len: int, width: int) -> Inputs:
@@ -103,12 +103,12 @@ def probes() -> tuple[Probe, ...]:
 
 
 def _length(inputs: Inputs) -> Any:
-    """As many positions as a table must hold: those of x, behind the offset, or up to the last that is given."""
+    """Return the number of positions that a table must hold: up to the last one in x (after the offset) or in positions."""
     x, offset = inputs.get("x"), inputs.get("offset") or 0
     if x is None or x.ndim < 2:
         return None
     last = 0 if inputs.get("positions") is None else int(numpy.max(inputs["positions"])) + 1
-    rows = max(x.shape[1:-1]) if x.ndim == 4 else x.shape[-2]  # heads may stand before or behind the positions, and are fewer
+    rows = max(x.shape[1:-1]) if x.ndim == 4 else x.shape[-2]  # the head axis can come before or after the position axis, and is shorter
     return max(rows + (offset.start if isinstance(offset, slice) else offset), last)
 
 
@@ -182,12 +182,12 @@ EXERCISE = Exercise(
     equation="(a, b) → (a · cos φ - b · sin φ, b · cos φ + a · sin φ),   φ = position · 10000^(-2i / head_dim)",
     hints=(
         Message(
-            "Coordinates turn in pairs, each pair at its own speed; at position 0 nothing turns, and lengths never change.",
-            "坐标两两旋转，每一对速度不同；位置 0 不旋转，长度始终不变。",
+            "Coordinates are rotated in pairs, each pair at its own frequency; position 0 is not rotated, and lengths do not change.",
+            "坐标两两旋转，每一对的频率不同；位置 0 不旋转，长度保持不变。",
         ),
         Message(
             "The angle of pair i at position p is p · 10000^(-2i / head_dim).", "位置 p 处第 i 对的角度是 p · 10000^(-2i / head_dim)。"
         ),
-        Message("With a, b = halves of x: cat([a·cos - b·sin, b·cos + a·sin])", "设 a, b 为 x 的两半：cat([a·cos - b·sin, b·cos + a·sin])"),
+        Message("with a, b = halves of x: cat([a·cos - b·sin, b·cos + a·sin])", "设 a, b 为 x 的两半：cat([a·cos - b·sin, b·cos + a·sin])"),
     ),
 )

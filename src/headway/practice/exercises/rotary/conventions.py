@@ -1,4 +1,4 @@
-"""The right ways to write rotary positions: how pairs lie, where the heads are, what is given of the angles."""
+"""Correct ways to write rotary positions: the layout of the pairs, the order of the axes, and the form of the angles."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.exercises.rotary.steps import by_turns, concatenate, halves, interleave
+from headway.practice.exercises.rotary.steps import concatenate, even_and_odd, halves, interleave
 from headway.practice.message import Message
 
 
 def _each(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """The change of an array, or of each of a tuple's."""
+    """Return a function that applies `change` to an array, or to each array of a tuple."""
     return lambda answer: tuple(map(change, answer)) if isinstance(answer, tuple) else change(answer)
 
 
@@ -26,12 +26,12 @@ def _operands(change: Callable[[Any], Any]) -> Callable[[Inputs], Inputs]:
 
 
 def _single_precision(answer: Any, inputs: Inputs) -> Any:
-    """Angles in float32 are as right as in float64."""
+    """Cast to float32: angles in float32 are as correct as in float64."""
     return _each(lambda each: each.astype(numpy.float32) if _is_array(each) and each.dtype == numpy.float64 else each)(answer)
 
 
 def _in_halves(answer: Any, inputs: Inputs) -> Any:
-    return _each(lambda each: concatenate(*by_turns(each)) if _is_array(each) else each)(answer)
+    return _each(lambda each: concatenate(*even_and_odd(each)) if _is_array(each) else each)(answer)
 
 
 def _heads_last(x: Any) -> Any:
@@ -71,12 +71,15 @@ PRECISION = (Convention(decode=_single_precision),)
 LAYOUT = (
     Convention(
         Message(
-            "it pairs coordinate i with i + head_dim/2 (halves, as Hugging Face's Llama)",
-            "它把坐标 i 与 i + head_dim/2 配对（两半，与 Hugging Face 的 Llama 相同）",
+            "pairs coordinate i with i + head_dim/2 (halves, as in Hugging Face's Llama)",
+            "把坐标 i 与 i + head_dim/2 配对（两半，与 Hugging Face 的 Llama 相同）",
         )
     ),
     Convention(
-        Message("it pairs coordinate 2i with 2i + 1 (interleaved, as the paper)", "它把坐标 2i 与 2i + 1 配对（相邻，与论文相同）"),
+        Message(
+            "pairs coordinate 2i with 2i + 1 (interleaved, as in Su et al. 2021)",
+            "把坐标 2i 与 2i + 1 配对（相邻，与 Su 等 2021 的论文相同）",
+        ),
         encode=_operands(lambda x: interleave(*halves(x))),
         decode=_in_halves,
     ),
@@ -85,9 +88,8 @@ AXES = (
     Convention(),
     Convention(
         Message(
-            "its x is (batch, seq_len, heads, head_dim): positions run along axis 1; if yours is (batch, heads, seq_len, head_dim), "
-            "it turns heads and not positions",
-            "它的 x 为 (batch, seq_len, heads, head_dim)：位置沿第 1 轴；若你的是 (batch, heads, seq_len, head_dim)，它旋转的就是头而不是位置",
+            "expects x as (batch, seq_len, heads, head_dim), with positions along axis 1; for (batch, heads, seq_len, head_dim) it rotates by head instead of by position",
+            "x 应为 (batch, seq_len, heads, head_dim)，位置沿第 1 轴；若传入 (batch, heads, seq_len, head_dim)，则会按头而不是按位置旋转",
         ),
         encode=_operands(_heads_last),
         decode=lambda answer, inputs: _each(_heads_last)(answer),
@@ -97,35 +99,37 @@ AXES = (
 ANGLES = (
     Convention(),
     Convention(
-        Message("its cos and sin are as wide as x, in two equal halves", "它的 cos 与 sin 与 x 同宽，由相同的两半组成"),
+        Message("cos and sin are as wide as x, in two equal halves", "cos 与 sin 与 x 同宽，由相同的两半组成"),
         encode=_with_angles(lambda each: concatenate(each, each)),
         role="cos",
     ),
     Convention(
-        Message("its cos and sin are as wide as x, each number twice", "它的 cos 与 sin 与 x 同宽，每个数重复两次"),
+        Message("cos and sin are as wide as x, with each element repeated twice", "cos 与 sin 与 x 同宽，每个元素重复两次"),
         encode=_with_angles(lambda each: numpy.repeat(each, 2, axis=-1)),
         role="cos",
     ),
     Convention(
         Message(
-            "its cos and sin are (batch, seq_len, head_dim), in two equal halves",
-            "它的 cos 与 sin 为 (batch, seq_len, head_dim)，由相同的两半组成",
+            "cos and sin have shape (batch, seq_len, head_dim), in two equal halves",
+            "cos 与 sin 的形状为 (batch, seq_len, head_dim)，由相同的两半组成",
         ),
         encode=_with_angles(lambda each: concatenate(each, each)[None]),
         role="cos",
     ),
-    Convention(Message("its angles are complex numbers cos + i·sin", "它的角度是复数 cos + i·sin"), encode=_as_complex, role="freqs_cis"),
-    Convention(Message("it takes angles in radians", "它接收弧度制的角度"), encode=_as_angles, role="angles"),
+    Convention(Message("takes complex numbers cos + i·sin", "接收复数 cos + i·sin"), encode=_as_complex, role="freqs_cis"),
+    Convention(Message("takes angles in radians", "接收弧度制的角度"), encode=_as_angles, role="angles"),
 )
 POSITIONS = (
     Convention(),
-    Convention(Message("its offset is a slice of positions", "它的 offset 是位置的切片"), encode=_as_slice, role="offset"),
-    Convention(Message("its positions are (batch, seq_len)", "它的 positions 为 (batch, seq_len)"), encode=_per_sequence, role="positions"),
+    Convention(Message("offset is a slice of positions", "offset 是位置的切片"), encode=_as_slice, role="offset"),
+    Convention(
+        Message("positions have shape (batch, seq_len)", "positions 的形状为 (batch, seq_len)"), encode=_per_sequence, role="positions"
+    ),
 )
 BASES = (
     Convention(),
     Convention(
-        Message("it was told the base 10000, which is not its default", "检查时传入的底数是 10000，与它的默认值不同"),
+        Message("checked with the base 10000, which is not its default", "检查时传入的底数是 10000，与它的默认值不同"),
         encode=lambda inputs: {"theta": 10000.0} | inputs,
         role="theta",
     ),

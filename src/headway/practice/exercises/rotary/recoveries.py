@@ -1,4 +1,4 @@
-"""The numbers that are read off a rotation: its base and its first position."""
+"""Numbers that are measured on a rotation: its base and its first position."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headway.practice.message import Message
 
 
 def _read(ask: Any, seq_len: int, width: int) -> tuple[Any, Any] | None:
-    """Each pair's first angle and its step per position, from vectors that point along the first of every pair."""
+    """Return each pair's first angle and its step per position, measured on vectors along the first coordinate of every pair."""
     row = numpy.concatenate([numpy.ones(width // 2), numpy.zeros(width // 2)])
     positions = {"positions": numpy.arange(seq_len)}
     for leading in ((), (2,), (2, 3)):
@@ -27,8 +27,8 @@ def _read(ask: Any, seq_len: int, width: int) -> tuple[Any, Any] | None:
     return None
 
 
-def _angles(turned: Any) -> tuple[Any, Any] | None:
-    a, b = halves(turned)
+def _angles(rotated: Any) -> tuple[Any, Any] | None:
+    a, b = halves(rotated)
     if numpy.abs(a**2 + b**2 - 1).max() > 1e-2:
         return None
     angles = numpy.unwrap(numpy.arctan2(b, a), axis=0)
@@ -38,7 +38,7 @@ def _angles(turned: Any) -> tuple[Any, Any] | None:
 
 
 def _theta(ask: Any) -> list[tuple[Inputs, float]]:
-    """The base that the steps per position are powers of."""
+    """Measure the base of the geometric series of frequencies."""
     measured = []
     for seq_len, width in ((7, 8), (9, 12)):
         read = _read(ask, seq_len, width)
@@ -46,13 +46,13 @@ def _theta(ask: Any) -> list[tuple[Inputs, float]]:
             return []
         bases = read[1][1:] ** (-width / (2 * numpy.arange(1, width // 2)))
         if numpy.ptp(bases) > 1e-2 * bases.max() or any(abs(bases[0] / other - 1) < 1e-2 for other in (1.0, 100.0, 1e8)):
-            return []  # what the named mistakes do to the exponent reads as 1, 100 or 10⁸
+            return []  # the named mistakes in the exponent give 1, 100 or 10⁸
         measured.append(({"x": numpy.zeros((seq_len, width))}, float(numpy.median(bases))))
     return measured
 
 
 def _offset(ask: Any) -> list[tuple[Inputs, float]]:
-    """The position that row 0 stands for, read from the pair that turns slowest."""
+    """Measure the position of row 0 from the pair with the lowest frequency."""
     measured = []
     for seq_len, width in ((7, 8), (9, 12)):
         read = _read(ask, seq_len, width)
@@ -76,8 +76,8 @@ RECOVERIES = (
         right=lambda inputs: 10000.0,
         right_name="10000",
         says=Message(
-            "your base is {value}; the paper's is {right_name} (a model has its own: rope_theta in its config)",
-            "你的底数是 {value}；论文中为 {right_name}（各模型以其配置中的 rope_theta 为准）",
+            "the base is {value}; the paper uses {right_name} (a model sets its own as rope_theta in its config)",
+            "底数是 {value}；论文中为 {right_name}（各模型以其配置中的 rope_theta 为准）",
         ),
         fix=Message("take the base as an argument, 10000 by default", "把底数作为参数，默认 10000"),
         hides=FIRST_PAIR,
@@ -92,13 +92,13 @@ RECOVERIES = (
         right=lambda inputs: 0.0,
         right_name="0",
         says=Message(
-            "your first row is turned as position {value}; it must be {right_name}: at position 0 x stays as it is",
-            "你的第一行按位置 {value} 旋转；应为 {right_name}：在位置 0，x 保持不变",
+            "the first row is rotated as position {value}; expected {right_name}, where x does not change",
+            "第一行按位置 {value} 旋转；应为 {right_name}，即 x 保持不变",
         ),
-        fix=Message("count positions from 0", "位置从 0 开始计数"),
+        fix=Message("start positions at 0", "位置从 0 开始计数"),
         hides=Message(
-            "scores depend on distances only, so they are right; a cache of keys that were turned otherwise is not",
-            "分数只取决于距离，所以是对的；但与按其他位置旋转的缓存不一致",
+            "attention scores depend only on distances, so they are correct; they are wrong with keys cached by other code",
+            "注意力分数只取决于距离，所以是对的；但与其他代码缓存的 key 一起用就不对",
         ),
         pattern=r"arange|range",
     ),

@@ -1,4 +1,4 @@
-"""The steps of rotary positions: how pairs lie, how they turn, which position each row has."""
+"""The steps of rotary positions: the layout of the pairs, their rotation, and the position of each row."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from headway.practice.exercise import Step
 
 
 def halves(x: Any) -> tuple[Any, Any]:
-    """The first and the second half of the coordinates."""
+    """Return the first and the second half of the coordinates."""
     return x[..., : x.shape[-1] // 2], x[..., x.shape[-1] // 2 :]
 
 
-def by_turns(x: Any) -> tuple[Any, Any]:
-    """The even and the odd coordinates."""
+def even_and_odd(x: Any) -> tuple[Any, Any]:
+    """Return the even and the odd coordinates."""
     return x[..., 0::2], x[..., 1::2]
 
 
 def interleave(a: Any, b: Any) -> Any:
-    """The inverse of by_turns."""
+    """Invert even_and_odd."""
     return numpy.stack([a, b], axis=-1).reshape(*a.shape[:-1], -1)
 
 
 def concatenate(a: Any, b: Any) -> Any:
-    """The inverse of halves."""
+    """Invert halves."""
     return numpy.concatenate([a, b], axis=-1)
 
 
 def exponents(width: int) -> Any:
-    """2i / head_dim, one per pair."""
+    """Return 2i / head_dim, one exponent per pair."""
     return numpy.arange(0, width, 2) / width
 
 
 def powers(share: Callable[[int], Any]) -> Step:
-    """Frequencies with other exponents."""
+    """Return a step that computes frequencies with other exponents."""
     return lambda width, theta: float(theta) ** -share(width)
 
 
 def counted(x: Any, positions: Any, offset: int) -> Any:
-    """The positions that are given, or one per row from the offset on."""
+    """Return the given positions, or one per row starting at the offset."""
     return numpy.arange(x.shape[-2]) + offset if positions is None else numpy.asarray(positions)
 
 
 def along_first_axis(x: Any, positions: Any, offset: int) -> Any:
-    """Positions that run along the first axis, whatever that is."""
+    """Return positions that run along the first axis, whatever its meaning."""
     if positions is not None or x.ndim < 3:
         return counted(x, positions, offset)
     return (numpy.arange(x.shape[0]) + offset).reshape(-1, *[1] * (x.ndim - 2))
@@ -59,5 +59,5 @@ STEPS: dict[str, Step] = {
     "widen": lambda numbers: (numbers, numbers),
     "turn": lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a - b * sin_a, b * cos_b + a * sin_b),
     "join": concatenate,
-    "both": lambda turned, query, key: (turned(query), turned(key)),
+    "both": lambda rotated, query, key: (rotated(query), rotated(key)),
 }

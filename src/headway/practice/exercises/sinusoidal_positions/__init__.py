@@ -1,4 +1,4 @@
-"""Sinusoidal positions: sin and cos of position / base^(2i / hidden_size), by turns."""
+"""Sinusoidal positions: sin and cos of position / base^(2i / hidden_size) in alternating columns."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def recipe(
     interleaved: bool = True,
     x: Any = None,
 ) -> Any:
-    """The definition in steps: positions, exponents, angles, waves, arrange, finish, and add where x is given."""
+    """The definition as named steps: positions, exponents, angles, waves, arrange, finish, and scale and add if x is given."""
     if x is not None:
         seq_len, hidden_size = x.shape[-2:]
 
@@ -40,7 +40,7 @@ def recipe(
 def definition(
     seq_len: Any = None, hidden_size: Any = None, base: float = 10000.0, offset: int = 0, interleaved: bool = True, x: Any = None
 ) -> Any:
-    """The table of headway.functions; x plus the table where x is given."""
+    """Return the table of headway.functions, or x plus the table if x is given."""
     seq_len, hidden_size = (seq_len, hidden_size) if x is None else x.shape[-2:]
     table = functions.sinusoidal_positions(seq_len, hidden_size, base=base, offset=offset, interleaved=interleaved, like=x)
     return table if x is None else cast(x + table, table.dtype)
@@ -65,7 +65,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("odd width", {"seq_len": 5, "hidden_size": 7}, ODD),
         Probe("another base", {"seq_len": 7, "hidden_size": 6, "base": 500.0}),
         Probe("another first position", {"seq_len": 5, "hidden_size": 8, "offset": 3}),
-        Probe("halves asked for", {"seq_len": 5, "hidden_size": 8, "interleaved": False}),
+        Probe("halves requested", {"seq_len": 5, "hidden_size": 8, "interleaved": False}),
         Probe("added", {"x": random.standard_normal((3, 5, 8))}, BATCH),
         Probe("added, square", {"x": random.standard_normal((6, 6, 6))}, BATCH),
         Probe("added to one sequence", {"x": random.standard_normal((5, 8))}, MATRIX),
@@ -118,11 +118,11 @@ EXERCISE = Exercise(
     equation="out[p, 2i] = sin(p / 10000^(2i / hidden_size)),   out[p, 2i+1] = cos(p / 10000^(2i / hidden_size))",
     hints=(
         Message(
-            "Each pair of columns is a sine and a cosine of one frequency; the pairs go from fast to slow.",
-            "每两列是同一频率的正弦与余弦；各对由快到慢。",
+            "Each pair of columns holds the sine and the cosine of one frequency; the frequencies decrease from pair to pair.",
+            "每两列是同一频率的正弦与余弦；各对的频率依次降低。",
         ),
         Message(
-            "The frequency of pair i is 1 / 10000^(2i / hidden_size), the angle is position times frequency.",
+            "The frequency of pair i is 1 / 10000^(2i / hidden_size); the angle is position times frequency.",
             "第 i 对的频率是 1 / 10000^(2i / hidden_size)，角度等于位置乘以频率。",
         ),
         Message(

@@ -1,4 +1,4 @@
-"""The right ways to write sinusoidal positions: what is taken, what is returned, what they are added to."""
+"""Correct ways to write sinusoidal positions: what is taken, what is returned, and what they are added to."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headway.practice.message import Message
 
 
 def _refused(answer: Any, inputs: Inputs) -> Any:
-    """An answer of another width to an odd hidden_size, or of three axes to two, counts as a refusal."""
+    """Return an error for an output of another width with an odd hidden_size, or of three axes for two: it counts as a refusal."""
     if inputs.get("x") is not None and inputs["x"].ndim == 2 and numpy.ndim(answer) == 3:
-        return Raised(ValueError(f"an answer of shape {answer.shape}"))
+        return Raised(ValueError(f"an output of shape {answer.shape}"))
     width = inputs["hidden_size"] if inputs.get("x") is None else inputs["x"].shape[-1]
     if width % 2 and isinstance(answer, numpy.ndarray) and answer.shape[-1] in (width - 1, width + 1):
-        return Raised(ValueError(f"an answer of shape {answer.shape}"))
+        return Raised(ValueError(f"an output of shape {answer.shape}"))
     is_wide = isinstance(answer, numpy.ndarray) and answer.dtype == numpy.float64
-    return answer.astype(numpy.float32) if is_wide else answer  # angles in float32 are as right
+    return answer.astype(numpy.float32) if is_wide else answer  # angles in float32 are correct too
 
 
 def _with_axis(axis: int) -> Callable[[Any, Inputs], Any]:
@@ -56,14 +56,18 @@ def _batch_first(answer: Any, inputs: Inputs) -> Any:
 WIDTHS = (Convention(decode=_refused),)
 RETURNS = (
     Convention(),
-    Convention(Message("it returns (1, seq_len, hidden_size)", "它返回 (1, seq_len, hidden_size)"), decode=_with_axis(0), role="seq_len"),
-    Convention(Message("it returns (seq_len, 1, hidden_size)", "它返回 (seq_len, 1, hidden_size)"), decode=_with_axis(1), role="seq_len"),
+    Convention(Message("returns (1, seq_len, hidden_size)", "返回 (1, seq_len, hidden_size)"), decode=_with_axis(0), role="seq_len"),
+    Convention(Message("returns (seq_len, 1, hidden_size)", "返回 (seq_len, 1, hidden_size)"), decode=_with_axis(1), role="seq_len"),
 )
 TAKES = (
     Convention(),
-    Convention(Message("it takes the positions, not how many", "它接收的是位置数组，而不是个数"), encode=_as_positions, role="seq_len"),
     Convention(
-        Message("its x is (seq_len, batch, hidden_size)", "它的 x 为 (seq_len, batch, hidden_size)"),
+        Message("takes an array of positions instead of their number", "接收的是位置数组，而不是位置个数"),
+        encode=_as_positions,
+        role="seq_len",
+    ),
+    Convention(
+        Message("x has shape (seq_len, batch, hidden_size)", "x 的形状为 (seq_len, batch, hidden_size)"),
         encode=_rows_first,
         decode=_batch_first,
         role="x",
@@ -72,13 +76,11 @@ TAKES = (
 )
 ADDS = (
     Convention(),
-    Convention(
-        Message("it returns the positions alone, for whoever calls to add", "它只返回位置向量，由调用者相加"), decode=_sum_of, role="x"
-    ),
+    Convention(Message("returns only the positions; the caller adds them", "只返回位置向量，由调用者相加"), decode=_sum_of, role="x"),
     Convention(
         Message(
-            "it multiplies x by √hidden_size before adding, as the paper's embedding does",
-            "相加之前 x 乘以 √hidden_size，与论文的嵌入层相同",
+            "multiplies x by √hidden_size before adding, as in Vaswani et al. 2017",
+            "相加之前 x 乘以 √hidden_size，与 Vaswani 等 2017 相同",
         ),
         steps={"scale": lambda x: x * x.shape[-1] ** 0.5},
         role="x",

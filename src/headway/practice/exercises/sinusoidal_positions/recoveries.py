@@ -1,4 +1,4 @@
-"""The numbers that are read off a table of positions: its base and its first position."""
+"""Numbers that are measured on a table of positions: its base and its first position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headway.practice.message import Message
 
 
 def _table(ask: Any, seq_len: int, width: int) -> Any:
-    """A learner's table, whether it is asked for or added to x; None where neither works."""
+    """Return a learner's table, as returned or as added to zeros; None if neither works."""
     for inputs in (
         {"seq_len": seq_len, "hidden_size": width},
         {"x": numpy.zeros((2, seq_len, width))},
@@ -25,7 +25,7 @@ def _table(ask: Any, seq_len: int, width: int) -> Any:
 
 
 def _angles(table: Any) -> tuple[Any, Any] | None:
-    """Each pair's first angle and its step per position; None where the pairs do not turn evenly on the circle."""
+    """Return each pair's first angle and its step per position; None if the steps are not constant."""
     sines, cosines = table[:, 0::2], table[:, 1::2]
     if sines.shape != cosines.shape or numpy.abs(sines**2 + cosines**2 - 1).max() > 1e-2:
         return None
@@ -36,7 +36,7 @@ def _angles(table: Any) -> tuple[Any, Any] | None:
 
 
 def _base(ask: Any) -> list[tuple[Inputs, float]]:
-    """The base that the steps per position are powers of."""
+    """Measure the base of the geometric series of frequencies."""
     measured = []
     for seq_len, width in ((7, 8), (9, 12)):
         table = _table(ask, seq_len, width)
@@ -45,13 +45,13 @@ def _base(ask: Any) -> list[tuple[Inputs, float]]:
             return []
         bases = read[1][1:] ** (-width / (2 * numpy.arange(1, width // 2)))
         if numpy.ptp(bases) > 2e-2 * bases.max() or any(abs(bases[0] / other - 1) < 1e-2 for other in (1.0, 100.0, 1e8, 1e-4)):
-            return []  # what the named mistakes do to the exponent reads as 100, 10⁸ or 10⁻⁴
+            return []  # the named mistakes in the exponent give 100, 10⁸ or 10⁻⁴
         measured.append(({"hidden_size": width}, float(bases[0])))
     return measured
 
 
 def _offset(ask: Any) -> list[tuple[Inputs, float]]:
-    """The position that row 0 stands for, read from the pair that turns slowest."""
+    """Measure the position of row 0 from the pair with the lowest frequency."""
     measured = []
     for seq_len, width in ((7, 8), (9, 12)):
         table = _table(ask, seq_len, width)
@@ -74,7 +74,7 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 10000.0,
         right_name="10000",
-        says=Message("your base is {value}; it must be {right_name}", "你的底数是 {value}；应为 {right_name}"),
+        says=Message("the base is {value}; expected {right_name}", "底数是 {value}；应为 {right_name}"),
         fix=Message("use 10000, or take the base as an argument", "使用 10000，或把底数作为参数"),
         hides=FIRST_PAIR,
         pattern=r"\d{3,}|1e\d|log",
@@ -87,11 +87,9 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="0",
-        says=Message(
-            "your first row stands for position {value}; it must be {right_name}", "你的第一行对应位置 {value}；应为 {right_name}"
-        ),
-        fix=Message("count positions from 0", "位置从 0 开始计数"),
-        hides=Message("distances between positions are right", "位置之间的距离是对的"),
+        says=Message("the first row has position {value}; expected {right_name}", "第一行对应位置 {value}；应为 {right_name}"),
+        fix=Message("start positions at 0", "位置从 0 开始计数"),
+        hides=Message("the distances between positions are correct", "位置之间的距离是对的"),
         pattern=r"arange|range",
     ),
 )

@@ -9,23 +9,23 @@ import numpy
 from headway.practice.exercise import Step
 
 
-def by_turns(even: Any, odd: Any) -> Any:
-    """Even columns of one array, odd columns of another."""
+def alternate(even: Any, odd: Any) -> Any:
+    """Take the even columns of one array and the odd columns of another."""
     return numpy.where(numpy.arange(even.shape[1]) % 2 == 0, even, odd)
 
 
 def halves(table: Any, interleaved: bool = False) -> Any:
-    """All even columns before all odd ones."""
+    """Move all even columns before all odd ones."""
     return table if interleaved else numpy.concatenate([table[:, ::2], table[:, 1::2]], axis=1)
 
 
 def columns(width: int) -> Any:
-    """0, 1, 2, …, one number per column."""
+    """Return the column numbers 0, 1, 2, …."""
     return numpy.arange(width)
 
 
 def pairs(width: int) -> Any:
-    """0, 0, 1, 1, 2, …: the pair that each column belongs to."""
+    """Return the number of the pair of each column: 0, 0, 1, 1, 2, …."""
     return numpy.arange(width) // 2
 
 
@@ -33,7 +33,7 @@ STEPS: dict[str, Step] = {
     "positions": lambda length, offset: numpy.arange(length) + offset,
     "exponents": lambda width: 2 * pairs(width) / width,
     "angles": lambda positions, exponents, base: positions[:, None] / base**exponents,
-    "waves": lambda angles: by_turns(numpy.sin(angles), numpy.cos(angles)),
+    "waves": lambda angles: alternate(numpy.sin(angles), numpy.cos(angles)),
     "arrange": halves,
     "finish": lambda table: table,
     "scale": lambda x: x,
