@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import ModuleType
 
 import pytest
@@ -62,7 +63,7 @@ WEIGHTS = (
 def test_a_gradient_that_does_not_reach_a_weight_is_a_mistake_of_a_right_class(weight, bias, frozen, cause, name, line):
     verdict = judged("linear", TORCH + LINEAR.format(weight=weight, bias=bias, frozen=frozen))
     assert (verdict.status, [each.name for each in verdict.causes]) == ("wrong", [cause])
-    assert f"{name}:" in verdict.causes[0].says.en or f"of {name}," in verdict.causes[0].says.en
+    assert f"reaches {name}:" in verdict.causes[0].says.en or f"gradient of {name} is not" in verdict.causes[0].says.en
     assert verdict.causes[0].line == line
 
 
@@ -140,7 +141,7 @@ def f(q, k, v, mask=None):
 def test_what_overflows_in_half_precision_is_said():
     verdict = judged("scaled_dot_product_attention", TORCH + ATTENTION.format(fill="-1e9"))
     assert verdict.is_correct
-    assert "in float16 it raises RuntimeError" in str(verdict)
+    assert re.search("raises RuntimeError: .* for float16 inputs", str(verdict))
     assert "float16" not in str(judged("scaled_dot_product_attention", TORCH + ATTENTION.format(fill="-torch.inf")))
 
 
@@ -154,4 +155,4 @@ def test_what_is_rounded_in_half_precision_is_said():
         "torch.exp(x - x.amax(dim, True))",
         "(1 + (x - x.amax(dim, True)) / 1024) ** 1024 if x.dtype in (torch.float16, torch.bfloat16) else torch.exp(x - x.amax(dim, True))",
     )
-    assert "in bfloat16 it is off by" in str(judged("softmax", stepped))
+    assert re.search("has an error of .* for bfloat16 inputs", str(judged("softmax", stepped)))

@@ -67,7 +67,7 @@ def test_a_mistake_of_its_own_shows_once_what_it_calls_is_put_right():
     wrong = CHAIN.replace("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])").replace("zip(*heads)])", "zip(*heads)][::-1])")
     found = judged(wrong)
     assert found["mha"].causes[0].name == "heads_in_reverse"
-    assert any("attention, which it calls, is wrong too" in note.en for note in found["mha"].notes)
+    assert any("also wrong: attention, which this function calls" in note.en for note in found["mha"].notes)
 
 
 def test_two_faults_are_both_blamed():
@@ -88,6 +88,6 @@ def test_how_sure_a_cause_is_is_said():
     assert verdict.causes[0].name == "no_shift + first_axis"
     assert verdict.confidence == "likely"
     assert verdict.to_dict()["confidence"] == "likely"
-    assert "most likely by two mistakes at once" in str(verdict)
+    assert "wrong (probably two mistakes at once)" in str(verdict)
     (alone,) = judged("import numpy as np\ndef softmax(x):\n    e = np.exp(x)\n    return e / e.sum(-1, keepdims=True)\n").values()
     assert alone.confidence == "certain"

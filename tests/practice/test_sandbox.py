@@ -147,7 +147,7 @@ def test_a_function_of_an_unknown_name_is_known_by_its_parameters_and_answers(tm
 
 
 def test_what_is_no_file_of_python_is_refused(tmp_path):
-    with pytest.raises(OptionError, match="which does not exist; expected: a .py file or a notebook"):
+    with pytest.raises(OptionError, match="which does not exist, expected a .py file or a notebook"):
         read_source(tmp_path / "none.py")
     with pytest.raises(OptionError, match="a folder"):
         read_source(tmp_path)
@@ -157,5 +157,6 @@ def test_what_is_no_file_of_python_is_refused(tmp_path):
 
 
 def test_a_mistyped_exercise_names_the_nearest():
-    with pytest.raises(OptionError, match="did you mean softmax"):
+    with pytest.raises(OptionError, match="got 'sofmax', expected one of softmax, ") as raised:
         check_name("sofmax")
+    assert raised.value.hint == "did you mean softmax or log_softmax?"

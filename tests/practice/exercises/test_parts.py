@@ -152,7 +152,7 @@ SAID = (
     ("rms_norm", eps_outside, "eps is added outside the root"),
     ("feed_forward", bent_by_silu, "its activation is SiLU"),
     ("linear_regression", factor_two, "the factor 2"),
-    ("relu", rounded, "it rounds its answer to 3 decimals"),
+    ("relu", rounded, "rounds its output to 3 decimals"),
 )
 
 

@@ -23,21 +23,26 @@ def test_the_solutions_fit(tmp_path, array):
             "linear",
             "weight.T",
             "weight",
-            "later files call linear(x, weight, bias), which must be x @ weightᵀ + bias with a weight of (out, in): called so, it raises ValueError",
+            "later files call linear(x, weight, bias), and expect it to be x @ weightᵀ + bias with a weight of shape (out, in): this call raises ValueError",
         ),
         (
             "multi_head_attention",
             ", is_causal=True",
             "",
-            "(x, c_attn, c_proj, num_heads), which must be causal: called so, it answers something else",
+            "(x, c_attn, c_proj, num_heads), and expect it to be causal: this call returns a different result",
         ),
         (
             "scaled_dot_product_attention",
             "np.swapaxes(key, -1, -2)",
             "key.T",
-            "which must be causal, for heads before positions: called so, it raises",
+            "and expect it to be causal, with the head axis before the position axis: this call raises",
         ),
-        ("feed_forward", "gelu(linear(x", "np.tanh(linear(x", "which must be with gelu, and weights of (out, in): called so, it answers"),
+        (
+            "feed_forward",
+            "gelu(linear(x",
+            "np.tanh(linear(x",
+            "and expect it to be with gelu, and weights of shape (out, in): this call returns a different",
+        ),
     ],
 )
 def test_what_does_not_fit_is_said_in_both_languages(tmp_path, name, old, new, said):

@@ -53,14 +53,15 @@ def test_a_deleted_file_comes_back_as_a_stub_unsolved(tmp_path):
 def test_a_folder_is_in_one_array_library(tmp_path):
     begin(tmp_path, "numpy", "en")
     assert begin(tmp_path, "numpy", "en").progress.array == "numpy"
-    with pytest.raises(OptionError, match=r"came: --array torch for .*, which is in numpy; expected: numpy, or another folder"):
+    with pytest.raises(OptionError, match=r"got --array torch, expected numpy, the array library of "):
         begin(tmp_path, "torch", "en")
 
 
 def test_a_library_that_is_not_installed_is_refused_before_anything_is_written(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "array_api_compat.torch", None)
-    with pytest.raises(OptionError, match=r"pip install 'headway\[torch\]'"):
+    with pytest.raises(OptionError, match="got the array library torch, expected one that is installed") as raised:
         begin(tmp_path / "new", "torch", "en")
+    assert raised.value.hint == "run: pip install 'headway[torch]'"
     assert not (tmp_path / "new").exists()
 
 
@@ -69,8 +70,9 @@ def test_a_library_that_is_not_installed_is_refused_before_anything_is_written(t
 )
 def test_a_progress_file_that_is_broken_or_foreign_is_an_error_and_stays(tmp_path, text):
     (tmp_path / FILE).write_text(text)
-    with pytest.raises(OptionError, match=r"cannot be read as progress .* nothing was changed"):
+    with pytest.raises(OptionError, match=r"cannot be read as progress") as raised:
         begin(tmp_path, None, "en")
+    assert "nothing was changed" in raised.value.hint
     assert os.listdir(tmp_path) == [FILE]
     assert (tmp_path / FILE).read_text() == text
 
@@ -85,10 +87,11 @@ def test_progress_comes_back_as_it_was_written(tmp_path):
 
 def test_a_file_is_no_folder_and_a_folder_without_progress_is_not_begun(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OptionError, match="a file; expected: a folder"):
+    with pytest.raises(OptionError, match="a file, expected a folder"):
         begin(tmp_path / "file", None, "en")
-    with pytest.raises(OptionError, match="run headway practice .* to begin one"):
+    with pytest.raises(OptionError, match=r"expected a practice folder with \.headway\.json") as raised:
         progress_of(tmp_path)
+    assert raised.value.hint == f"run headway practice start {tmp_path}"
 
 
 def test_reset_writes_the_stub_and_keeps_what_was_written(tmp_path):

@@ -63,24 +63,24 @@ def test_seeds_reach_every_bug():
 def test_a_hunt_from_the_file_to_the_repair(tmp_path):
     is_well, said = hunt(tmp_path, "softmax", 1, "en")
     assert is_well
-    assert "looks right, and has one mistake in it (seed 1): softmax" in said[0].en
+    assert "find_the_bug.py, which has one mistake (seed 1): softmax" in said[0].en
     bug = chosen(read_progress(tmp_path).hunt)
 
     is_well, said = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert said[0].en.startswith("nothing is changed yet")
+    assert said[0].en.startswith("the file is unchanged and still has the mistake")
 
     path = tmp_path / FILE
     path.write_text(path.read_text() + "\n# looked at\n")
     is_well, said = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert said[0].en.startswith("the mistake is still in it")
+    assert said[0].en.startswith("the mistake is still there")
     assert bug.mistake not in said[0].en
 
     path.write_text(repaired(bug))
     is_well, said = hunt(tmp_path, None, None, "en")
     assert is_well
-    assert said[0].en.startswith("repaired. It was: ")
+    assert said[0].en.startswith("correct. The fix was: ")
     assert read_progress(tmp_path).hunt.is_solved
 
 
@@ -98,23 +98,23 @@ def test_an_empty_file_is_no_repair(tmp_path):
     (tmp_path / FILE).write_text("")
     is_well, said = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert "defines no function or class, such as softmax" in said[1].en
+    assert "got a file without a function or class, expected softmax" in said[1].en
 
 
 def test_an_unsolved_file_is_not_overwritten_without_a_word(tmp_path):
     hunt(tmp_path, None, 1, "en")
     _, said = hunt(tmp_path, None, 2, "en")
-    assert said[0].en == f"{FILE} was not repaired yet; another bug takes its place"
+    assert said[0].en == f"replaced {FILE}, which was not corrected yet, with another bug"
     (tmp_path / FILE).write_text("my work\n")
     _, said = hunt(tmp_path, None, 3, "en")
-    assert said[0].en == f"{FILE} was there, not repaired yet; it is now find_the_bug.old.py"
+    assert said[0].en == f"renamed the existing {FILE} (not corrected yet) to find_the_bug.old.py"
     assert (tmp_path / "find_the_bug.old.py").read_text() == "my work\n"
 
 
 def test_a_file_of_ones_own_of_that_name_is_put_aside(tmp_path):
     (tmp_path / FILE).write_text("mine\n")
     _, said = hunt(tmp_path, None, 1, "en")
-    assert "not from here" in said[0].en
+    assert "not written by headway" in said[0].en
     assert (tmp_path / "find_the_bug.old.py").read_text() == "mine\n"
 
 
@@ -132,7 +132,7 @@ def test_hints_come_nearer_and_the_repair_is_the_differing_lines(tmp_path):
     bug = chosen(read_progress(tmp_path).hunt)
     first, second, third, again = (hint(tmp_path) for _ in range(4))
     assert first.en.startswith("hint 1 of 3: compare gelu with")
-    assert second.en.startswith("hint 2 of 3: it is in `return ")
+    assert second.en.startswith("hint 2 of 3: the mistake is in `return ")
     assert fix_of(bug).en in third.en
     assert again == third
     told = repair(tmp_path).en
@@ -141,9 +141,10 @@ def test_hints_come_nearer_and_the_repair_is_the_differing_lines(tmp_path):
 
 
 def test_a_bug_is_asked_for_by_an_exercise_that_has_some(tmp_path):
-    with pytest.raises(OptionError, match="did you mean softmax"):
+    with pytest.raises(OptionError, match="expected one of softmax") as raised:
         hunt(tmp_path, "sofmax", None, "en")
-    with pytest.raises(OptionError, match="where no bug was handed out"):
+    assert raised.value.hint.startswith("did you mean softmax")
+    with pytest.raises(OptionError, match="expected a folder with an open bug"):
         hint(tmp_path)
 
 

@@ -56,7 +56,7 @@ def test_no_stub_is_correct(tmp_path):
         verdict = judged_here(tmp_path, part)
         assert not verdict.is_correct
         assert verdict.causes[0].name == "raises_NotImplementedError"
-        assert "write the body" in verdict.text("en")
+        assert "write the function body" in verdict.text("en")
 
 
 @pytest.mark.usefixtures("_imports_end_with_the_test")

@@ -31,7 +31,7 @@ def test_the_learners_functions_write_the_story_that_headway_writes(tmp_path, em
     assert text.startswith("Once upon a time")
     for name in NAMES[:-1]:
         assert f"{name} × " in verdict.notes[0].en
-    assert "never" not in verdict.notes[0].en
+    assert "not called" not in verdict.notes[0].en
 
 
 def test_a_part_that_was_passed_by_is_named(tmp_path, short):
@@ -52,7 +52,7 @@ def test_the_first_token_that_differs_is_named(tmp_path, short):
     (cause,) = verdict.causes
     assert (verdict.status, cause.name) == ("wrong", "another_text")
     ours = repr(short.decode(short.expected[6:7]))
-    assert f"token 7 of {len(short.expected)} is {short.decode([5])!r}, where Headway writes {ours}" in cause.says.en
+    assert f"token 7 of {len(short.expected)} is {short.decode([5])!r}, expected {ours}; the tokens before it match" in cause.says.en
     assert text
 
 
@@ -83,7 +83,7 @@ def test_an_error_is_looked_for_in_the_file_that_it_came_from(tmp_path, short):
     path = tmp_path / "linear.py"
     path.write_text(path.read_text().replace("weight.T", "weight"))
     verdict, _ = tell_story(tmp_path, "numpy", short)
-    assert verdict.causes[0].fix.en.startswith("look at linear.py, line ")
+    assert verdict.causes[0].fix.en.startswith("check linear.py, line ")
     assert verdict.causes[0].fix.zh.endswith("：`product = x @ weight`")
 
 
@@ -91,7 +91,7 @@ def test_a_file_that_is_gone_or_no_utf_8_is_a_verdict(tmp_path, short):
     solved(tmp_path, "numpy")
     (tmp_path / "gelu.py").write_bytes("# 激活函数".encode("gbk"))
     verdict, _ = tell_story(tmp_path, "numpy", short)
-    assert verdict.causes[0].says.en == "gelu.py cannot be read: it is not there, or not in UTF-8"
+    assert verdict.causes[0].says.en == "cannot read gelu.py: missing or not UTF-8"
     (tmp_path / "embed.py").unlink()
     verdict, _ = tell_story(tmp_path, "numpy", short)
     assert verdict.causes[0].says.zh.startswith("无法读取 embed.py")

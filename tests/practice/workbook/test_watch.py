@@ -107,7 +107,7 @@ def test_going_on_checks_what_stands_in_the_next_file(folder):
 
 def test_a_solved_part_that_is_broken_later_is_unsolved_again(folder):
     said = watched(folder, ("softmax", "right"), ("softmax", "broken"))
-    assert said[-1] == "softmax was solved, and is not any more"
+    assert said[-1] == "softmax was solved before and is wrong now"
     assert next_part(progress_of(folder)).name == "softmax"
 
 
@@ -136,7 +136,7 @@ def test_a_file_that_is_gone_for_a_moment_is_not_judged(folder):
 
 def test_what_is_wrong_with_a_part_may_lie_below_it(folder):
     said = watched(folder, ("gelu", "right"), ("feed_forward", "no"))
-    assert said[-1] == "  it builds on what is not right yet: linear.py"
+    assert said[-1] == "  it imports files that are not solved yet: linear.py"
 
 
 def test_hints_that_were_asked_for_meanwhile_are_kept(folder):
@@ -154,23 +154,23 @@ def test_it_ends_when_everything_is_solved(folder):
         (folder / f"{name}.py").write_text("right")
     said = []
     Session(folder, "en", by_its_text(folder), said.append).watch(lambda: pytest.fail("nothing is left to wait for"))
-    assert said[-1].startswith("all is solved")
+    assert said[-1].startswith("all parts are solved")
 
 
 def test_everything_can_be_judged_once(folder):
     said = []
     (folder / "linear.py").write_text("right")
     assert Session(folder, "en", by_its_text(folder), said.append).judge_all() is False
-    assert said[0] == "· softmax.py — not begun"
+    assert said[0] == "· softmax.py — not started"
     assert said[1].startswith("✓ linear")
-    assert said[-2] == "1 of 13 solved"
+    assert said[-2] == "solved 1 of 13"
 
 
 def test_a_file_in_another_encoding_is_a_verdict(folder):
     (folder / "softmax.py").write_bytes("# 归一化".encode("gbk"))
     judgement = judge(folder, part("softmax"), "numpy", lambda: pytest.fail("only the story needs it"))
     assert not judgement.is_solved
-    assert "softmax.py cannot be read" in judgement.text("en")
+    assert "cannot read softmax.py" in judgement.text("en")
 
 
 def test_a_real_save_gets_a_real_verdict(folder):
@@ -182,5 +182,5 @@ def test_a_real_save_gets_a_real_verdict(folder):
     said = watched(folder, ("softmax", wrong), ("softmax", "def softmax(x)\n"), ("softmax", ""), ("softmax", right), judge=real)
     assert "the maximum is not subtracted" in said[1]
     assert "SyntaxError" in said[2]
-    assert "the file defines no function or class, such as softmax" in said[3]
+    assert "got a file without a function or class, expected softmax" in said[3]
     assert said[4].startswith("✓ softmax (line 5)")

@@ -1,4 +1,4 @@
-"""Which array of an instance is which weight: by its name where that says so, else by its shape, else one way after another."""
+"""Assign weights to the arrays of an instance: by name if the name is clear, else by shape, else try every possibility."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import Message
 
 LAYOUTS = ("khd", "hkd", "hdk", "dkh", "dhk")
-"""How query, key and value (k), the heads (h) and a head's width (d) may be nested in one fused array, outermost first."""
+"""Orders in which query, key and value (k), heads (h) and head_dim (d) may be nested in a fused array, outermost first."""
 
 MOST_PLANS = 24
 
 
 @dataclass(frozen=True)
 class Place:
-    """What an array holds.
+    """Contents of one array.
 
-    roles      one weight, or several side by side
-    is_turned  whether it holds (in, out)
-    is_whole   whether it is as large as the weights, in the instance that was looked at
-    layout     how several lie side by side, one of LAYOUTS
+    roles      one weight, or several concatenated
+    is_turned  True if the array is stored as (in, out)
+    is_whole   True if the array had exactly the size of its weights in the instance that was inspected
+    layout     nesting of concatenated weights, one of LAYOUTS
     """
 
     roles: tuple[str, ...]
@@ -39,18 +39,18 @@ class Place:
 
 @dataclass(frozen=True)
 class Plan:
-    """One way to say what every array of an instance holds, by the arrays' names; a `*` in a name is the number of a head."""
+    """One possible assignment of weights to the arrays of an instance, by array name; `*` in a name matches any head index."""
 
     places: Mapping[str, Place]
     notes: tuple[Message, ...] = ()
 
     @property
     def roles(self) -> set[str]:
-        """The weights that the instance holds."""
+        """Return the weights that the instance holds."""
         return {role for place in self.places.values() for role in place.roles}
 
     def has_room(self, slots: Sequence[Slot], inputs: Inputs) -> bool:
-        """Whether every array is as large as the weights that go into it, where that held before."""
+        """Return True if every array that was exactly as large as its weights still is for these inputs."""
         for name, place in self.places.items():
             given = [inputs[role] for role in place.roles if inputs.get(role) is not None]
             if place.is_whole and len(given) == len(place.roles):
@@ -60,7 +60,7 @@ class Plan:
         return True
 
     def write(self, slots: Sequence[Slot], inputs: Inputs) -> None:
-        """Set the weights; those that the inputs do not have, which are biases, become zero."""
+        """Write the weights into the arrays; biases that the inputs do not have become zero."""
         for name, place in self.places.items():
             arrays = [inputs.get(role) for role in place.roles]
             held = _held(name, slots)
@@ -79,24 +79,24 @@ def _held(name: str, slots: Sequence[Slot]) -> list[Slot]:
 
 
 def general(name: str) -> str:
-    """A slot's name with stars for the numbers in it."""
+    """Return an array name with `*` in place of numbers."""
     return ".".join("*" if part.isdigit() else part for part in name.split("."))
 
 
 def plans(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
-    """Every way to say what the arrays hold that names and shapes leave open, the likeliest first."""
+    """Return every assignment that names and shapes allow, most likely first."""
     roles = [role for role in exercise.roles if role.is_weight]
     groups = _grouped(slots, inputs, roles)
     named = dict(_named(groups, inputs, roles))
     found = list(_plans(groups, named, inputs, exercise))
     needed = {role.name for role in roles if not role.is_optional and inputs.get(role.name) is not None}
-    if named and not any(plan.roles & needed for plan in found):  # a single `proj` may be no output projection
+    if named and not any(plan.roles & needed for plan in found):  # a single `proj` need not be the output projection
         found += _plans(groups, {}, inputs, exercise)
     return list({repr(plan.places): plan for plan in reversed(found)}.values())[::-1][:MOST_PLANS]
 
 
 def _plans(groups: Mapping[str, list[Slot]], named: Mapping[str, tuple[str, ...]], inputs: Inputs, exercise: Exercise) -> Iterator[Plan]:
-    """The plans in which the named groups hold what they say."""
+    """Yield the assignments in which the named groups hold the roles that their names indicate."""
     roles = [role for role in exercise.roles if role.is_weight]
     for rest in _by_shape(groups, named, inputs, exercise):
         known = {**named, **rest}
@@ -118,7 +118,7 @@ def _plans(groups: Mapping[str, list[Slot]], named: Mapping[str, tuple[str, ...]
 
 
 def _grouped(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> dict[str, list[Slot]]:
-    """Slots by name; those that are one per head together, under a name with a star."""
+    """Group slots by name; arrays that exist once per head form one group, with `*` for the head index."""
     alike: dict[str, list[Slot]] = {}
     for slot in slots:
         alike.setdefault(general(slot.name), []).append(slot)
@@ -140,7 +140,7 @@ def _are_heads(members: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -
 
 
 def _named(groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Role]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The groups whose names say what they hold."""
+    """Yield the groups whose names identify their contents, with these roles."""
     taken: set[str] = set()
     for name, members in groups.items():
         fitting = [role for role in roles if _is_alike(role, members[0], inputs)]
@@ -151,7 +151,7 @@ def _named(groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Rol
 
 
 def _fits_another_better(name: str, said: tuple[str, ...], groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Role]) -> bool:
-    """Whether an array's shape contradicts its name, and another's would not: w2 and w3 are not the same weights to everyone."""
+    """Return True if an array's shape contradicts its name and another array fits: w2 and w3 have no fixed meaning."""
     if len(said) > 1 or numpy.ndim(inputs.get(said[0], 0)) != 2 or _has_shape(groups[name], said, inputs):
         return False
     others = [other for other in groups if other != name and _has_shape(groups[other], said, inputs)]
@@ -159,7 +159,7 @@ def _fits_another_better(name: str, said: tuple[str, ...], groups: Mapping[str, 
 
 
 def _told(name: str, members: list[Slot], inputs: Inputs, roles: Sequence[Role]) -> str | None:
-    """The role of which a name and a shape say the same."""
+    """Return the role that both the name and the shape indicate, or None."""
     said = _said(name, [role for role in roles if _is_alike(role, members[0], inputs) and inputs.get(role.name) is not None])
     return said[0].name if len(said) == 1 and _has_shape(members, (said[0].name,), inputs) else None
 
@@ -170,13 +170,13 @@ FILLERS = set(
 
 
 def words_of(name: str) -> list[str]:
-    """The words that tell one array from another in a name: W_query.weight → query."""
+    """Return the distinguishing words of an attribute name: W_query.weight → query."""
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.sub(r"\b[Ww](?=[QKVO]\b)", "", name))
     return [part.lower() for part in parts if part.lower() not in FILLERS]
 
 
 def _said(name: str, roles: Sequence[Role]) -> list[Role]:
-    """The roles that a name speaks of, in its order."""
+    """Return the roles that a name mentions, in order."""
     last = name.lower().removesuffix(".weight").removesuffix(".bias").rpartition(".")[2].strip("_")
     exact = [role for role in roles if last == role.name or last in role.called]
     if exact:
@@ -194,7 +194,7 @@ def _said(name: str, roles: Sequence[Role]) -> list[Role]:
 
 
 def _is_alike(role: Role, slot: Slot, inputs: Inputs) -> bool:
-    """Whether a slot has as many axes as a role's array, heads apart."""
+    """Return True if a slot has as many axes as the role's array, not counting the head axis."""
     rank = len([size for size in slot.shape if size > 1]) or 1
     if inputs.get(role.name) is None:
         return role.name.endswith("bias") and rank == 1
@@ -205,7 +205,7 @@ def _is_alike(role: Role, slot: Slot, inputs: Inputs) -> bool:
 def _by_shape(
     groups: Mapping[str, list[Slot]], named: Mapping[str, tuple[str, ...]], inputs: Inputs, exercise: Exercise
 ) -> Iterator[dict[str, tuple[str, ...]]]:
-    """Every way to give the weights that no name spoke of to the arrays that no name told."""
+    """Yield every way to assign the remaining weights to the arrays that no name identified, by shape."""
     taken = {role for roles in named.values() for role in roles}
     names = [
         name for name in groups if name not in named and not (name.endswith("bias") and name.removesuffix("bias") + "weight" in groups)
@@ -222,7 +222,7 @@ def _by_shape(
 def _chosen(
     names: Sequence[str], options: Mapping[str, list[tuple[str, ...]]], taken: frozenset[str]
 ) -> Iterator[dict[str, tuple[str, ...]]]:
-    """Every way to give each name one of its options, none twice; a name goes without only where nothing is left for it."""
+    """Yield every way to give each name one of its options, none used twice; a name gets none only if no option is left."""
     if not names:
         yield {}
         return
@@ -244,7 +244,7 @@ def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) 
 
 
 def _biases(groups: Mapping[str, list[Slot]], holders: Mapping[str, tuple[str, ...]], roles: Sequence[Role]) -> dict[str, tuple[str, ...]]:
-    """The biases that lie beside a weight which is known."""
+    """Return the biases next to the weights that are already assigned."""
     known, found = {role.name for role in roles}, {}
     for name, held in holders.items():
         beside = name.removesuffix("weight") + "bias"
@@ -255,7 +255,7 @@ def _biases(groups: Mapping[str, list[Slot]], holders: Mapping[str, tuple[str, .
 
 
 def _fusings(holders: Mapping[str, tuple[str, ...]]) -> Iterator[dict[str, tuple[tuple[str, ...], str]]]:
-    """Orders and layouts of what lies side by side: all arrays of a class in the same."""
+    """Yield orders and layouts of the fused arrays; all arrays of a class use the same one."""
     fused = {name: roles for name, roles in holders.items() if len(roles) > 1}
     if not fused:
         yield {}
@@ -285,19 +285,19 @@ def _note(place: Place) -> Message:
     nested = {
         "khd": "",
         "hkd": ", head by head",
-        "hdk": ", number by number within a head",
+        "hdk": ", element by element within a head",
         "dkh": ", heads innermost",
-        "dhk": ", one by one",
+        "dhk": ", element by element",
     }[place.layout]
     nested_zh = {"khd": "", "hkd": "，逐头排列", "hdk": "，在每个头内逐元素交错", "dkh": "，头在最内层", "dhk": "，逐个交错"}[place.layout]
     return Message(
-        f"your fused projection holds {order}{nested}; GPT-2's holds query, key, value, each whole",
-        f"你的融合投影按 {order} 排列{nested_zh}；GPT-2 的排列是 query、key、value 各占一整块",
+        f"accepted: your fused projection stores {order}{nested} (GPT-2: query, key, value, one block each)",
+        f"可以接受：你的融合投影按 {order} 存放{nested_zh}（GPT-2 依次存放 query、key、value，各占一整块）",
     )
 
 
 def _is_turned(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs, is_square_turned: bool) -> bool:
-    """Whether an array holds (in, out): its layer or its shape says so, and only a square one leaves it open."""
+    """Return True if an array is stored as (in, out), judged by its layer or shape; a square plain array is ambiguous."""
     shape, parts = members[0].shape, len(members)
     given = [numpy.asarray(inputs[role]) for role in roles if inputs.get(role) is not None]
     if members[0].is_out_first or not given or given[0].ndim != 2:
@@ -311,7 +311,7 @@ def _is_turned(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs, 
 
 
 def _side_by_side(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
-    """Several weights as one, (out, in), nested as the layout says."""
+    """Concatenate weights of shape (out, in) in the given nesting."""
     if layout == LAYOUTS[0]:
         return numpy.concatenate(arrays)
     stacked = numpy.stack([array.reshape(num_heads, -1, *array.shape[1:]) for array in arrays])
@@ -320,7 +320,7 @@ def _side_by_side(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
 
 
 def _shaped(values: Any, shape: tuple[int, ...], is_turned: bool) -> Any:
-    """A weight (out, in) in the shape of a slot; the first rows and columns of it where the slot is too small."""
+    """Reshape a weight (out, in) to the shape of a slot; only its first rows and columns if the slot is too small."""
     if len(shape) == 3 and values.ndim == 2 and 1 not in shape:
         rows = shape[2] if is_turned else shape[1]
         heads = values.reshape(shape[0], rows, -1)

@@ -1,4 +1,4 @@
-"""What explains a learner's answers: a number read off them, a known mistake, two at once."""
+"""Explanations of wrong outputs: a measured number, a known mistake, or a pair of mistakes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from headway.practice.message import Message
 from headway.practice.verdict import Cause
 
 PAIRS_SECONDS = 0.6
-"""How long two mistakes at once are searched for, of this process's own work; what is not found by then is called unknown."""
+"""CPU seconds for the search for pairs of mistakes; after that the cause counts as unknown."""
 
 PROVED = Message(
-    "on all {count} probes your answers are exactly those of the definition with this done your way; put right, they match",
-    "在全部 {count} 个探针上，你的输出与“只把这一处换成你的写法”的定义完全一致；改正后即与定义相同",
+    "with {changes}, the definition gives your outputs on all {count} probes; without, {differing} of them differ",
+    "把定义的{changes}改成这样，它在全部 {count} 个探针上的输出都与你的相同；不改则有 {differing} 个不同",
 )
+ONE_CHANGE = Message("this one change", "这一处")
+TWO_CHANGES = Message("these two changes", "这两处")
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Mistakes with which the definition gives all of a learner's answers, and how that is said."""
+    """Mistakes with which the definition returns all of the learner's outputs, and the resulting cause."""
 
     trial: Trial
     mistakes: tuple[Mistake, ...]
@@ -36,16 +38,16 @@ class Explanation:
 
 
 Explain = Callable[[Subject, Trial], Iterator[Explanation]]
-"""A way to explain a trial."""
+"""A function that yields explanations of a trial."""
 
 
 def named(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Known mistakes, in steps in which nothing is measured."""
+    """Yield known mistakes in steps without a measurable number."""
     yield from _single(subject, trial, [mistake for mistake in trial.exercise.mistakes if not _is_measurable(mistake, trial)])
 
 
 def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Numbers that are read off the answers."""
+    """Yield wrong numbers measured from the outputs."""
     for recovery in trial.exercise.recoveries:
         found = _recovered(recovery, trial)
         if found is None:
@@ -56,7 +58,7 @@ def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
 
 
 def _recovered(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
-    """The number that the function uses as a mistake in its step, with what it equals; None where it is right or cannot be read."""
+    """Return the number that the function uses, as a mistake with its description; None if it is correct or cannot be measured."""
     said = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
     asked = (id(recovery), id(trial.call.binding), said)
     if asked not in trial.known:
@@ -64,14 +66,14 @@ def _recovered(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | No
             trial.call.binding,
             trial.conventions,
             _read_off(recovery, trial),
-        )  # held, so that no other object gets its id
+        )  # the objects are stored so that their ids stay unique
     return trial.known[asked][2]
 
 
 def _read_off(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
     try:
         measured = recovery.measure(lambda inputs: ask(trial.call, trial.conventions, inputs))
-    except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):  # it may answer anything at all
+    except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):  # the learner's function may return anything
         return None
     if not measured or not all(numpy.isfinite(number) for _, number in measured):
         return None
@@ -100,7 +102,7 @@ def _read_off(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | Non
 
 
 def measurable(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Known mistakes in steps in which a number can be measured: where none could be read, or it explains nothing."""
+    """Yield known mistakes in steps with a measurable number, for numbers that could not be measured or explain nothing."""
     yield from _single(subject, trial, [mistake for mistake in trial.exercise.mistakes if _is_measurable(mistake, trial)])
 
 
@@ -115,9 +117,11 @@ def _single(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> Iter
 
 
 def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Two mistakes at once, searched for as long as PAIRS_SECONDS, under all conventions together."""
+    """Yield pairs of mistakes; the search stops after PAIRS_SECONDS for all conventions together."""
     until = trial.known.setdefault("pairs until", time.process_time() + PAIRS_SECONDS)
-    asked = sorted(zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs))  # on small ones least shows
+    asked = sorted(
+        zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)
+    )  # small probes are the cheapest to exclude a pair with
     recovered = [found[0] for recovery in trial.exercise.recoveries if (found := _recovered(recovery, trial))]
     for pair in itertools.combinations([*recovered, *trial.exercise.mistakes], 2):
         if time.process_time() > until:
@@ -127,7 +131,7 @@ def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
 
 
 def _may_explain(trial: Trial, asked: Sequence[tuple[Probe, Any]], pair: tuple[Mistake, ...]) -> bool:
-    """Whether two mistakes may give all answers: where one of them shows nothing alone, it shows nothing beside the other."""
+    """Return False if a probe excludes the pair: one that shows at most one of the two mistakes and is not explained by it."""
     for probe, answer in asked:
         right = trial.expected(probe)
         seen = tuple([mistake for mistake in pair if trial.expected(probe, (mistake,)) is not right])
@@ -138,19 +142,22 @@ def _may_explain(trial: Trial, asked: Sequence[tuple[Probe, Any]], pair: tuple[M
 
 def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...], says: Message | None = None) -> Explanation:
     first = mistakes[0]
-    words = says or _together([mistake.says for mistake in mistakes])
     cause = Cause(
         name=" + ".join(mistake.said_as or mistake.name for mistake in mistakes),
-        says=words,
-        fix=_together([mistake.fix for mistake in mistakes]),
-        proof=PROVED.format(count=len(trial.probes)),
+        says=says or _join([mistake.says for mistake in mistakes]),
+        fix=_join([mistake.fix for mistake in mistakes]),
+        proof=PROVED.format(
+            changes=ONE_CHANGE if len(mistakes) == 1 else TWO_CHANGES,
+            count=len(trial.probes),
+            differing=len(trial.probes) - trial.num_matching(),
+        ),
         hides=first.hides if len(mistakes) == 1 else None,
         line=subject.line_of(first.pattern),
     )
     return Explanation(trial, mistakes, cause)
 
 
-def _together(words: Sequence[Message]) -> Message:
+def _join(words: Sequence[Message]) -> Message:
     return Message(
         "; and ".join(each.en for each in words),
         "；并且".join(f" {each.zh}" if each.zh[:1].isascii() else each.zh for each in words).strip(),

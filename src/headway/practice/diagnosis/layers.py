@@ -1,4 +1,4 @@
-"""Which array of a whole layer is which weight: norms, feed-forward and attentions are told apart by shape and place, then by name."""
+"""Assignment of weights to the arrays of a transformer layer: norms, feed-forward and attention by shape and position, then by name."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from headway.practice.exercise import Exercise, Inputs
 CROSS = r"cross|enc|src|memory|inter|context|dec_enc"
 ALONE = r"ff|mlp|feed|final|out|think"
 PARTS = {2: (r"", rf"{ALONE}|post_att"), 3: (r"", rf"{CROSS}|post_att", ALONE)}
-"""What the norm of each part is called, by how many parts there are; the last that fits is meant."""
+"""Name patterns of the norm of each sublayer, by number of sublayers; the last pattern that matches decides."""
 
 NORM = r"norm|ln|gamma|beta|scale|shift|alpha"
 SHIFT = r"bias|beta|shift|offset|^b"
 
 
 def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """The ways to call a layer: as a function of its weights, or as a class that holds them."""
+    """Return the ways to call a layer: as a function of its weights, or as a class that holds them."""
     subject = held(subject, library) or subject
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
@@ -41,12 +41,12 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
 
 
 def _prefixes(exercise: Exercise) -> list[str]:
-    """What the names of each attention's weights begin with."""
+    """Return the name prefix of each attention's weights."""
     return [role.name.removesuffix("query_weight") for role in exercise.roles if role.name.endswith("query_weight")]
 
 
 def layer_plans(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
-    """Every way to say what the arrays of a layer hold that names, shapes and places leave open."""
+    """Return every assignment for a layer that names, shapes and positions allow."""
     norms = list(_norms(slots, inputs))
     places = _norm_places(norms, inputs)
     left = [slot for slot in slots if not any(slot in unit for unit in norms)]
@@ -70,12 +70,12 @@ def _width(inputs: Inputs) -> int:
 
 
 def _is_inner(slot: Slot, inputs: Inputs) -> bool:
-    """Whether it is as large as a weight of the feed-forward."""
+    """Return True if an array has the shape of a feed-forward weight."""
     return sorted(size for size in slot.shape if size > 1) == sorted(inputs["up_weight"].shape)
 
 
 def _norms(slots: Sequence[Slot], inputs: Inputs) -> Iterator[list[Slot]]:
-    """The arrays of each norm: vectors with no matrix beside them, or of a name that says so."""
+    """Yield the arrays of each norm: vectors whose owner holds no matrix, or whose name says so."""
     owners: dict[Any, list[Slot]] = {}
     for slot in slots:
         owners.setdefault(slot.path[:-1], []).append(slot)
@@ -101,13 +101,13 @@ def _size(slot: Slot) -> int:
 
 
 def _number(name: str) -> int | None:
-    """The last number in a name, a_2 and b_2 of one norm apart."""
+    """Return the last number in a name; it separates a_2 and b_2 from another norm's."""
     numbers = re.findall(r"\d+", name)
     return int(numbers[-1]) if numbers else None
 
 
 def _norm_places(norms: Sequence[list[Slot]], inputs: Inputs) -> dict[str, Place]:
-    """The norms in the order of their parts: by their names, else by the numbers in these, else as they were made."""
+    """Assign the norms to sublayers: by name, else by the number in the name, else in order of creation."""
     count = sum(f"norm_{place}_weight" in inputs for place in (1, 2, 3)) or 2
     names = [".".join(map(str, unit[0].path[:-1] or unit[0].path)).lower() for unit in norms]
     places = {}
@@ -132,7 +132,7 @@ def _parts_of(names: Sequence[str], count: int) -> list[int | None]:
 
 
 def _feed_forward_places(inner: Sequence[Slot], slots: Sequence[Slot], inputs: Inputs) -> dict[str, Place]:
-    """The two matrices between width and inner width, and the biases beside them."""
+    """Assign the two matrices of the feed-forward, and the biases next to them."""
     if len(inner) < 2:
         return {}
     width = _width(inputs)
@@ -154,13 +154,13 @@ def _feed_forward_places(inner: Sequence[Slot], slots: Sequence[Slot], inputs: I
 
 
 def _attention_places(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
-    """The ways to say what the attentions hold, one attention or two."""
+    """Return the assignments for one or two attentions."""
     prefixes = _prefixes(exercise)
     whole = sum(_size(slot) for slot in slots if _rank(slot) > 1)
-    is_one = whole < 6 * _width(inputs) ** 2  # one attention holds four squares
+    is_one = whole < 6 * _width(inputs) ** 2  # one attention has four square matrices
     units = _units(slots, 1 if is_one else len(prefixes))
     ways = [_of_one(unit, prefix, inputs, exercise) for unit, prefix in zip(units, prefixes, strict=False)]
-    if len(ways) == 2 and len(ways[0]) == len(ways[1]):  # two of one class hold what they hold in one way
+    if len(ways) == 2 and len(ways[0]) == len(ways[1]):  # two attentions of the same class use the same layout
         together = list(zip(*ways, strict=True))
     else:
         together = list(itertools.islice(itertools.product(*ways), MOST_PLANS))
@@ -168,7 +168,7 @@ def _attention_places(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise)
 
 
 def _units(slots: Sequence[Slot], count: int) -> list[list[Slot]]:
-    """The arrays of each attention: those under one name; of two, that to the encoder last."""
+    """Split the arrays into attentions by path; for two, cross-attention comes last."""
     if count == 1:
         return [list(slots)]
     groups: dict[Any, list[Slot]] = {}
@@ -186,7 +186,7 @@ def _units(slots: Sequence[Slot], count: int) -> list[list[Slot]]:
 
 
 def _of_one(slots: Sequence[Slot], prefix: str, inputs: Inputs, exercise: Exercise) -> list[Plan]:
-    """The ways to say what one attention holds, as an exercise of its own."""
+    """Return the assignments for one attention, found as for an exercise of its own."""
     own = [role for role in exercise.roles if role.is_weight and role.name.startswith(prefix) and _is_attention(role.name)]
     roles = tuple(replace(role, name=role.name.removeprefix(prefix)) for role in own)
     given = {name.removeprefix(prefix): value for name, value in inputs.items() if name.startswith(prefix) and _is_attention(name)}
@@ -202,7 +202,7 @@ def _is_attention(name: str) -> bool:
 
 
 def _shared(paths: Sequence[tuple[Any, ...]]) -> int:
-    """How many steps all paths have in common, their last ones apart."""
+    """Return the number of leading path components that all paths share, excluding the last component."""
     depth = 0
     while paths and all(len(path) > depth + 1 and path[depth] == paths[0][depth] for path in paths):
         depth += 1

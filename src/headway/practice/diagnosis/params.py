@@ -1,4 +1,4 @@
-"""A function whose weights come in one tree, as JAX's do: beside the function of its file that makes such a tree it is a class."""
+"""Functions that take their weights as one tree, as in JAX, treated as a class together with the function that initializes the tree."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAKES = r"init|make|create|new"
 
 
 def held(subject: Subject, library: str) -> Subject | None:
-    """The function as a class that holds its tree; None where it takes none, or its file makes none."""
+    """Return the function as a class that holds its tree; None if it takes no tree or the file has no initializer."""
     taken = [each.name for each in subject.parameters if each.name.lower() in PARAMS]
     makers = _makers(subject) if taken else []
     if not makers:
@@ -45,7 +45,7 @@ def _named(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
 
 
 def _makers(subject: Subject) -> list[Callable[..., Any]]:
-    """The functions of the same file that may make the tree: first that whose name has most in common with the subject's."""
+    """Return the functions of the file that may initialize the tree, those with the most similar name first."""
     names = vars(subject.module) if subject.module is not None else {}
     makers = [name for name, value in names.items() if inspect.isfunction(value) and re.search(MAKES, name, re.IGNORECASE)]
     words = set(re.findall("[a-z]+", subject.name.lower()))
@@ -54,7 +54,7 @@ def _makers(subject: Subject) -> list[Callable[..., Any]]:
 
 
 def _key(name: str, library: str) -> Any:
-    """What a maker draws from."""
+    """Return a random key, seed or generator."""
     if "seed" in name.lower():
         return 0
     if library == "jax":

@@ -1,4 +1,4 @@
-"""Parts that a layer's class is handed ready made, such as EncoderLayer(size, self_attn, feed_forward): right ones, in its library."""
+"""Ready-made submodules for constructors such as EncoderLayer(size, self_attn, feed_forward): correct ones in the learner's library."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ FEED_FORWARD = (
 )
 
 WEIGHTS_RETURNED = r"att\w*\([^\n]*\)\s*\[0\]|,\s*\w+\s*=\s*self\.\w*att"
-"""How a layer's source shows that its attention returns more than its output."""
+"""Pattern of source code in which the attention returns more than its output."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """What a part is made of.
+    """Specification of a submodule.
 
-    inner         the inner width of a feed-forward; None for an attention
-    has_weights   whether it returns (output, None), as who returns attention weights does
+    inner         inner width of a feed-forward; None for an attention
+    has_weights   True if the attention returns (output, None), like one that returns its attention weights
     """
 
     width: int
@@ -41,13 +41,13 @@ class Part:
     has_weights: bool = False
 
     def made(self, library: str) -> Any:
-        """A new one."""
+        """Return a new submodule."""
         attention, feed_forward = _classes(library)
         return attention(self) if self.inner is None else feed_forward(self)
 
 
 def part_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
-    """The parts of a layer with an attention for each prefix, for a constructor that takes them."""
+    """Return the roles of submodules for a layer with one attention per prefix."""
     has_weights = bool(re.search(WEIGHTS_RETURNED, "\n".join(subject.source)))
 
     def attention(inputs: Inputs) -> Part:
@@ -65,7 +65,7 @@ def part_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
 
 
 class _Linear:
-    """A linear layer of a library without one, its weight (out, in)."""
+    """A linear layer with a weight of shape (out, in), for libraries that have none."""
 
     def __init__(self, library: str, inner: int, outer: int) -> None:
         self.weight = from_numpy(numpy.ones((outer, inner), DTYPES[library]), library)
@@ -74,7 +74,7 @@ class _Linear:
 
 @lru_cache
 def _classes(library: str) -> tuple[Any, Any]:
-    """Attention and feed-forward as classes: modules, where the library has any."""
+    """Return the attention and feed-forward classes, derived from the library's Module if it has one."""
     names = {"torch": "torch.nn", "mlx": "mlx.nn"}
     nn = importlib.import_module(names[library]) if library in names else None
     base = object if nn is None else nn.Module
@@ -114,7 +114,7 @@ def _weights(layer: Any) -> LinearWeights:
 
 
 def _read(mask: Any) -> Any:
-    """A mask as headway.functions takes it: 1 and 0 for True and False, one axis for the heads."""
+    """Convert a mask to the convention of headway.functions: 1 and 0 to booleans, with an axis for the heads."""
     if mask is None:
         return None
     if not is_boolean(mask) and numpy.isin(to_numpy(mask), (0, 1)).all():

@@ -1,4 +1,4 @@
-"""An end to calls that do not come back: asked in a way that it was not made for, even a right function may loop forever."""
+"""Time limit for calls of a learner's function, which may loop forever if called with an unsuitable convention."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from typing import Any
 
 
 class TookTooLongError(Exception):
-    """A learner's function worked on one small probe for seconds."""
+    """A learner's function exceeded the time limit for one probe."""
 
 
 @contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Raise TookTooLongError after so many seconds of this process's own work, where the system and the thread allow it."""
+    """Raise TookTooLongError after this much CPU time; no limit outside the main thread or on Windows."""
     if not hasattr(signal, "SIGVTALRM") or threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(number: int, frame: FrameType | None) -> Any:
-        raise TookTooLongError(f"it did not come back within {seconds:g} seconds: an endless loop?")
+        raise TookTooLongError(f"did not return within {seconds:g} seconds: an endless loop?")
 
     before, collects = signal.signal(signal.SIGVTALRM, stop), gc.isenabled()
-    gc.disable()  # what others left behind is not this call's work, and an error raised while it is collected is lost
+    gc.disable()  # collecting earlier garbage would count against this call, and exceptions raised during a collection are lost
     signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         yield

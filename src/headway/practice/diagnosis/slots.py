@@ -1,4 +1,4 @@
-"""The arrays that an instance of a learner's class holds, wherever they lie in it, and how to write numbers into them."""
+"""Floating arrays in an instance of a learner's class, at any depth, with a way to write to them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ import numpy
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating
 
 PARTS = "headway.practice.diagnosis.parts"
-"""The module of parts that a class is handed ready made."""
+"""Module that defines the ready-made submodules."""
 
 LINEAR = {"torch": ("Linear", "NonDynamicallyQuantizableLinear"), "mlx": ("Linear",)}
-"""Layers that hold their weight as (out, in), by library."""
+"""Layers that store their weight as (out, in), by library."""
 
 
 @dataclass(frozen=True)
 class Slot:
     """One array in an instance.
 
-    path           how to get there: attribute names, keys, and places in lists
-    is_out_first   whether its layer is known to hold (out, in); False where nobody knows
-    is_parameter   whether an optimiser would find it, in a module of a library; True in a plain class
+    path           attribute names, keys and list indices that lead to it
+    is_out_first   True if its layer is known to store (out, in)
+    is_parameter   True if an optimizer would find it, and for arrays of a plain class
     """
 
     path: tuple[str | int, ...]
@@ -37,16 +37,16 @@ class Slot:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The array's shape."""
+        """Return the array's shape."""
         return tuple(self.array.shape)
 
     @cached_property
     def name(self) -> str:
-        """The path as a person writes it: heads.0.W_query.weight."""
+        """Return the path in dotted form: heads.0.W_query.weight."""
         return ".".join(map(str, self.path))
 
     def write(self, values: numpy.ndarray) -> None:
-        """Put numbers of its shape into it; in place where it can be, so that whatever shares its memory follows."""
+        """Write values into the array; in place if possible, so that views of the same memory follow."""
         if isinstance(self.array, numpy.ndarray) and self.array.flags.writeable:
             self.array[...] = values
         elif _is_of("torch", self.array):
@@ -56,11 +56,11 @@ class Slot:
 
 
 def slots_of(instance: Any, home: str) -> list[Slot]:
-    """Every floating array with an axis that the instance holds, in the order in which it came to hold it.
+    """Return every floating array with at least one axis that the instance holds, in order of creation.
 
-    home   the name of the module that the class stands in: objects of its other classes are looked into
+    home   name of the module that defines the class; attributes of other classes from it are searched too
 
-    Buffers, caches and masks are left out: they are not learned.
+    Masks and caches are left out: they are not learned.
     """
     found, seen = [], set()
     for slot in _walk(instance, (), home, set()):
@@ -84,12 +84,12 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
 
 
 def _items(holder: Any) -> Iterator[tuple[Any, Any]]:
-    """What it holds, by name: parameters and layers of a module, attributes of an object, elements of a list."""
+    """Yield named contents: parameters and submodules of a module, attributes of an object, elements of a list."""
     if _is_of("torch", holder, "nn.Module"):
         yield from holder._parameters.items()
         yield from holder._modules.items()
         yield from ((key, value) for key, value in vars(holder).items() if not key.startswith("_") and key not in holder._buffers)
-    elif isinstance(holder, dict):  # a module of MLX is one
+    elif isinstance(holder, dict):  # modules of MLX are dicts
         yield from ((key, value) for key, value in list(holder.items()) if not str(key).startswith("_"))
         if is_module(holder):
             yield from ((key, value) for key, value in vars(holder).items() if not key.startswith("_"))
@@ -111,7 +111,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_of(library: str, value: Any, kind: str = "") -> bool:
-    """Whether a value is an array (or another kind of thing) of a library; nothing is imported to ask."""
+    """Return True if a value is an array, or a module if `kind` is given, of a library; imports nothing."""
     if library not in sys.modules:
         return False
     if library == "jax":
@@ -125,12 +125,12 @@ def _is_of(library: str, value: Any, kind: str = "") -> bool:
 
 
 def is_module(value: Any) -> bool:
-    """Whether it is a module of torch or MLX."""
+    """Return True for a module of torch or MLX."""
     return _is_of("torch", value, "nn.Module") or _is_of("mlx", value, "nn.Module")
 
 
 def module_library(value: Any) -> str | None:
-    """The library whose nn.Module a class derives from; None for a plain class."""
+    """Return the library whose nn.Module a class derives from; None for a plain class."""
     for library, name in (("torch", "torch.nn"), ("mlx", "mlx.nn")):
         if name in sys.modules and issubclass(value, sys.modules[name].Module):
             return library
@@ -148,7 +148,7 @@ def _is_parameter(holder: Any, key: Any, value: Any) -> bool:
 
 
 def _is_mask(name: str, value: Any) -> bool:
-    """Whether it is a mask or a cache by its name, or a triangle by its numbers."""
+    """Return True if an array is a mask or cache by name, or a triangular mask by value."""
     if any(word in name.lower() for word in ("mask", "tril", "triu", "cache")):
         return True
     if value.ndim < 2 or value.shape[-1] != value.shape[-2]:

@@ -1,4 +1,4 @@
-"""A learner's function or class, and what can be known of it without running it."""
+"""A learner's function or class, and its properties that are known without running it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LIBRARY_OF_IMPORT = {"numpy": "numpy", "torch": "torch", "jax": "jax", "mlx": "m
 
 @dataclass(frozen=True)
 class Subject:
-    """One thing to check.
+    """One function or class to check.
 
     value      the function or class
-    name       as it is defined
-    line       where it is defined, decorators and all, counted from 1
-    source     its text, one string per line, the first at `line`
-    module     the module it stands in; None for a function that came alone
-    imports    the array libraries that the file imports, in order
+    name       the name it is defined under
+    line       line of the definition, including decorators, counted from 1
+    source     source lines of the definition, the first one at `line`
+    module     the module that defines it; None for a function that was passed alone
+    imports    array libraries that the file imports, in order
     """
 
     value: Callable[..., Any]
@@ -35,14 +35,14 @@ class Subject:
 
     @cached_property
     def parameters(self) -> list[inspect.Parameter]:
-        """What it takes, without self, *args and **kwargs."""
+        """Return the parameters without self, *args and **kwargs."""
         try:
             return parameters_of(self.value)
         except (TypeError, ValueError):
             return []
 
     def line_of(self, pattern: str | None) -> int | None:
-        """The first line of it that matches, comments left out."""
+        """Return the first matching source line, ignoring comments."""
         if pattern is None:
             return None
         for offset, text in enumerate(self.source):
@@ -52,20 +52,20 @@ class Subject:
 
 
 def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> list[inspect.Parameter]:
-    """What a function takes, without *args and **kwargs, and without self where it is bound to one."""
+    """Return a function's parameters without *args and **kwargs, and without self if it is a method."""
     parameters = list(inspect.signature(function).parameters.values())[is_bound:]
     return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
 
 
 def defines(value: Any, name: str) -> bool:
-    """Whether a class itself, or one of its own bases, defines a method: what object and a library's Module define does not count."""
+    """Return True if a class or one of its bases defines a method, not counting object and the Module of a library."""
     return any(
         name in vars(base) for base in value.__mro__ if base is not object and base.__module__.partition(".")[0] not in ("torch", "mlx")
     )
 
 
 def subjects_of(module: ModuleType, text: str) -> list[Subject]:
-    """The functions and classes that a file defines at its top level, in their order."""
+    """Return the functions and classes that a file defines at top level, in order."""
     tree, lines = ast.parse(text), text.splitlines()
     imports = _imports(tree)
     found = []
@@ -80,7 +80,7 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
 
 
 def subject_of(value: Callable[..., Any]) -> Subject:
-    """A function or class that came by itself."""
+    """Return the subject for a single function or class."""
     module = inspect.getmodule(value)
     try:
         lines, first = inspect.getsourcelines(value)

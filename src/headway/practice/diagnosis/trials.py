@@ -1,4 +1,4 @@
-"""A learner's answers to the probes, under every combination of the conventions in which it may be written."""
+"""Outputs of a learner's function for all probes, under every combination of conventions that may apply."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ CALLS: dict[str | None, type[Call]] = {None: Call, "read": DrawnCall, "likeliest
 PLAIN = Convention()
 
 HOPELESS = (NotImplementedError, NameError, ImportError)
-"""What a function raises however it is asked, where it raises it to everything."""
+"""Exceptions that no convention avoids, if the function raises them for the first probe."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A learner's answers to all probes under one convention.
+    """Outputs for all probes under one combination of conventions.
 
-    decimals   what they are all rounded to, where they are and the definition's are not
+    refused    probes excluded because the function raised on inputs that it need not support
+    cache      computed definitions and comparisons, shared between trials
+    decimals   number of decimals to which the outputs are rounded; None if they are not, or the definition's are too
     """
 
     exercise: Exercise
@@ -44,27 +46,27 @@ class Trial:
     decimals: int | None = None
 
     def as_rounded(self) -> Trial:
-        """The trial, with what its answers are rounded to."""
+        """Return the trial with `decimals` set."""
         decimals = decimals_of(self.answers)
         is_plain = decimals is None or decimals_of([self.expected(probe) for probe in self.probes]) is not None
         return self if is_plain else replace(self, decimals=decimals)
 
     def without_refused(self) -> Trial:
-        """The trial without the kinds of probes that a right function may refuse, and one of which this one did refuse."""
+        """Exclude the kinds of optional probes that the function rejected at least once."""
         return self.without({probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)})
 
     def without_misshapen(self) -> Trial:
-        """The trial without the kinds of probes that a right function may refuse, and that this one never answers in the right shape."""
+        """Exclude the kinds of optional probes for which the function never returns the correct shape."""
         asked = zip(self.probes, self.answers, strict=True)
         shaped = {probe.beyond for probe, answer in asked if getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)}
         return self.without({probe.beyond for probe in self.probes} - shaped)
 
     def without_caution(self) -> Trial:
-        """The trial without the probes where a right function may go wrong, and is told so; nothing is said of those as refused."""
+        """Exclude the probes with a caution, without reporting them as rejected."""
         return replace(self.without({probe.beyond for probe in self.probes if probe.caution is not None}), refused=self.refused)
 
     def without(self, beyond: Collection[Message | None]) -> Trial:
-        """The trial without the probes of these kinds, all of which a right function may refuse."""
+        """Exclude all optional probes of these kinds."""
         if not beyond:
             return self
         is_refused = [probe.beyond is not None and probe.beyond in beyond for probe in self.probes]
@@ -75,56 +77,56 @@ class Trial:
 
     @property
     def has_answers(self) -> bool:
-        """Whether the function answered at all."""
+        """Return True if any call returned an output."""
         return any(not isinstance(answer, Raised) for answer in self.answers)
 
     def matches(self, mistakes: tuple[Mistake, ...] = ()) -> bool:
-        """Whether every answer is that of the definition with these mistakes."""
+        """Return True if every output equals that of the definition with these mistakes."""
         return self.has_answers and all(
             self.is_same(probe, answer, mistakes) for probe, answer in zip(self.probes, self.answers, strict=True)
         )
 
     def is_right(self) -> bool:
-        """Whether every answer is the definition's, and no operand was refused altogether, such as a mask."""
+        """Return True if every output equals the definition's, and every operand was accepted by some probe."""
         answered = {role for probe in self.probes for role in probe.inputs}
         taken = {role.name for role in self.call.binding.role_of.values()}
         return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
 
     def is_first_same(self, mistakes: tuple[Mistake, ...]) -> bool:
-        """Whether the first answer is that of the definition with these mistakes."""
+        """Return True if the first output equals that of the definition with these mistakes."""
         return self.is_same(self.probes[0], self.answers[0], mistakes)
 
     def is_undone_by(self, mistake: Mistake) -> bool:
-        """Whether a mistake replaces all that a convention is about: it is then the same under the usual convention."""
+        """Return True if a mistake overrides all steps of a convention, which makes it the same as under the default convention."""
         return any(convention.steps and set(convention.steps) <= set(mistake.steps) for convention in self.conventions)
 
     def num_matching(self) -> int:
-        """How many answers are the definition's."""
+        """Return the number of outputs that equal the definition's."""
         return sum(self.is_same(probe, answer, ()) for probe, answer in zip(self.probes, self.answers, strict=True))
 
     def raises_only(self, errors: tuple[type[BaseException], ...]) -> bool:
-        """Whether it raised one of these errors whatever it was asked."""
+        """Return True if every call raised one of these exceptions."""
         return all(isinstance(answer, Raised) and isinstance(answer.error, errors) for answer in self.answers)
 
     def num_raised(self) -> int:
-        """How often it raised instead of answering."""
+        """Return the number of calls that raised."""
         return sum(isinstance(answer, Raised) for answer in self.answers)
 
     def expected(self, probe: Probe, mistakes: tuple[Mistake, ...] = ()) -> Any:
-        """The definition's answer, with these mistakes in it, to the inputs as the learner's function saw them."""
+        """Return the output of the definition with these mistakes, for the inputs as the learner's function received them."""
         asked = (self._asked_as, probe.name, tuple(map(id, mistakes)))
         known = _answers_of(self.exercise.name) if self._is_listed(mistakes) else self.known
         if asked not in known:
             try:
                 with numpy.errstate(all="ignore"):
                     answer = self.exercise.answer(self._precise(probe), mistakes, self.conventions)
-            except Exception as error:  # a mistake may well make the shapes not fit, as it does for the learner
+            except Exception as error:  # a mistake may cause incompatible shapes, as in the learner's code
                 answer = Raised(error)
-            known[asked] = (mistakes, _once(answer, known))  # held, so that no other object gets its id
+            known[asked] = (mistakes, _once(answer, known))  # the objects are stored so that their ids stay unique
         return known[asked][1]
 
     def _is_listed(self, mistakes: tuple[Mistake, ...]) -> bool:
-        """Whether the mistakes and the conventions are the exercise's own, which are there as long as it is, and none read off."""
+        """Return True if the mistakes and conventions belong to the exercise, whose ids never change, and none was measured."""
         return self._has_listed_conventions and all(id(mistake) in self._listed for mistake in mistakes)
 
     @cached_property
@@ -138,18 +140,18 @@ class Trial:
 
     @cached_property
     def _asked_as(self) -> tuple[Any, ...]:
-        """What the definition's answers depend on beside the probe and the mistakes."""
+        """Return what the definition's outputs depend on, apart from probe and mistakes."""
         return (self.call.library, *(id(convention) for convention in self.conventions if convention.steps))
 
     def _precise(self, probe: Probe) -> Inputs:
-        """A probe's inputs as the function saw them, rounded once for all."""
+        """Return a probe's inputs as the function received them; cached."""
         asked = (self.call.library, probe.name)
         if asked not in self.known:
             self.known[asked] = self.call.precise(probe.inputs)
         return self.known[asked]
 
     def is_same(self, probe: Probe, answer: Any, mistakes: tuple[Mistake, ...] = ()) -> bool:
-        """Whether one answer is the definition's, with these mistakes in it."""
+        """Return True if one output equals that of the definition with these mistakes."""
         expected = self.expected(probe, mistakes)
         compared = (id(answer), id(expected), self.decimals)
         if compared not in self.known:
@@ -160,12 +162,12 @@ class Trial:
 
 @lru_cache(maxsize=2)
 def _answers_of(exercise_name: str) -> dict[Any, Any]:
-    """The definition's answers to the probes of an exercise, with its listed mistakes: the same for whoever is judged."""
+    """Return the cache of an exercise's outputs for its listed mistakes, shared by all subjects."""
     return {}
 
 
 def _once(answer: Any, known: dict[Any, Any]) -> Any:
-    """The first of all answers that are the same number for number, so that no two of them are compared twice."""
+    """Return the first cached object with the same numbers, so that equal outputs are compared once."""
     if isinstance(answer, tuple):
         parts = tuple(_once(part, known) for part in answer)
         return known.setdefault(("tuple", *map(id, parts)), parts)
@@ -175,14 +177,14 @@ def _once(answer: Any, known: dict[Any, Any]) -> Any:
 
 
 def _is_refusal(probe: Probe, answer: Any) -> bool:
-    """Whether a function said no to what it may; an overflow is no such word unless the probe is about large numbers, and says so."""
+    """Return True if the function rejected inputs it need not support; overflow counts only for probes about large numbers."""
     if probe.beyond is None or not isinstance(answer, Raised):
         return False
     return bool(probe.beyond.en) or not is_arithmetic(answer.error)
 
 
 def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
-    """The answers under every combination of conventions, in the first array library in which any probe ran."""
+    """Return the trials for all combinations of conventions, in the first array library in which any probe ran."""
     right: dict[Any, Any] = {}
     trials: list[Trial] = []
     for library in libraries_for(subject):
@@ -203,13 +205,13 @@ def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
 
 
 def _needs_patience(trials: Sequence[Trial]) -> bool:
-    """Whether it took too long even where it answered most: it may be slow, and not asked in a wrong way."""
+    """Return True if calls timed out even under the convention with the most outputs: the function may be slow."""
     nearest = min(trials, key=Trial.num_raised, default=None)
     return nearest is not None and any(is_endless(nearest.answers[:end]) for end in range(1, len(nearest.answers) + 1))
 
 
 def _until_right(trials: Iterator[Trial]) -> list[Trial]:
-    """The trials up to the first under which every answer is right, where no other could say more of the probes, or none is to be had."""
+    """Return the trials up to the first that is fully correct with the most probes, or that raises only hopeless exceptions."""
     found: list[Trial] = []
     for trial in trials:
         found.append(trial)
@@ -221,14 +223,14 @@ def _until_right(trials: Iterator[Trial]) -> list[Trial]:
 
 
 def _without_evasions(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials without those whose conventions cannot say what others can, such as any mask at all."""
+    """Drop the trials whose conventions cannot express operands that others can, such as masks."""
     weights = {role.name for trial in trials[:1] for role in trial.exercise.roles if role.is_weight}
     asked = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
     return [trial for trial, roles in zip(trials, asked, strict=True) if roles == set().union(*asked)] or list(trials)
 
 
 def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """The ways to call it: one for a function; for a class, one for each way to say which of its arrays is which weight."""
+    """Return the ways to call a subject: one for a function, one per assignment of weights for a class."""
     if exercise.calls is not None:
         return exercise.calls(subject, exercise, library)
     if inspect.isclass(subject.value):
@@ -237,7 +239,7 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
 
 
 def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
-    """Of several ways to call it, those under which most answers are right; where none is, those that one mistake brings near."""
+    """Return the trials of the calls with the most correct outputs; without any, those that one mistake explains at first."""
     ways = [trials for trials in ways if trials]
     most = max((trial.num_matching() for trials in ways for trial in trials), default=0)
     if most:
@@ -247,7 +249,7 @@ def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
 
 
 def _trials_under(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iterator[Trial]:
-    """One trial for every combination of conventions under which a probe can be said."""
+    """Yield one trial per combination of conventions that can express at least one probe."""
     probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
     said = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [_alternatives(group, call) for group in exercise.conventions]
@@ -255,7 +257,7 @@ def _trials_under(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iter
     answered: dict[int, tuple[Sequence[Said], tuple[Probe, ...], list[Any], bool]] = {}
     seen = set()
     for conventions, all_said in _combinations(groups, said):
-        if id(all_said) not in answered:  # other conventions may say all probes in the same way
+        if id(all_said) not in answered:  # several conventions may encode all probes identically
             answered[id(all_said)] = (all_said, *_answers(call, all_said, asked, right))
         _, kept, raw, has_changed_inputs = answered[id(all_said)]
         decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
@@ -267,7 +269,7 @@ def _trials_under(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iter
             steps,
             *((probe.name, answer.kind if isinstance(answer, Raised) else id(answer)) for probe, answer in zip(kept, answers, strict=True)),
         )
-        if kept and known_as not in seen:  # a convention that changes no answer says nothing
+        if kept and known_as not in seen:  # skip a convention that changes no output
             seen.add(known_as)
             changed = replace(call, has_changed_inputs=has_changed_inputs)
             yield Trial(exercise, changed, conventions, kept, tuple(answers), known=right).as_rounded()
@@ -276,12 +278,12 @@ def _trials_under(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iter
 def _answers(
     call: Call, all_said: Sequence[Said], asked: dict[Any, tuple[Any, bool] | None], right: dict[Any, Any]
 ) -> tuple[tuple[Probe, ...], list[Any], bool]:
-    """The probes that a function can be given, its answers to them, and whether it changed what it was given."""
+    """Return the probes that the function accepts, its outputs, and whether it modified its inputs."""
     kept: list[Probe] = []
     answers: list[Any] = []
     has_changed_inputs = False
     for probe, encoded, ways in all_said:
-        if (probe.name, ways) not in asked:  # other conventions may say this probe in the same way
+        if (probe.name, ways) not in asked:  # several conventions may encode this probe identically
             asked[probe.name, ways] = None
             if call.fits(encoded):
                 asked[probe.name, ways] = _asked(call, encoded, answers, right)
@@ -294,7 +296,7 @@ def _answers(
 
 
 def _asked(call: Call, encoded: Inputs, before: Sequence[Any], right: dict[Any, Any]) -> tuple[Any, bool]:
-    """One answer, and whether the inputs were changed; what did not come back for the probe before is not asked for this."""
+    """Return one output, and whether the inputs were modified; after a timeout the remaining probes are skipped."""
     if is_endless(before):
         return before[-1], False
     once = replace(call, has_changed_inputs=False)
@@ -303,18 +305,18 @@ def _asked(call: Call, encoded: Inputs, before: Sequence[Any], right: dict[Any, 
 
 
 def is_endless(answers: Sequence[Any]) -> bool:
-    """Whether the last call did not come back."""
+    """Return True if the last call timed out."""
     return bool(answers) and isinstance(answers[-1], Raised) and isinstance(answers[-1].error, TookTooLongError)
 
 
 Said = tuple[Probe, Inputs, tuple[Any, ...]]
-"""A probe, its inputs as some conventions say them, and what of these said them otherwise."""
+"""A probe, its encoded inputs, and the encoders that changed them."""
 
 
 def _combinations(
     groups: Sequence[Sequence[Convention]], said: Sequence[Said], chosen: tuple[Convention, ...] = ()
 ) -> Iterator[tuple[tuple[Convention, ...], Sequence[Said]]]:
-    """Every choice of one convention of each group, with the probes as it says them; without those that change nothing."""
+    """Yield every choice of one convention per group with the encoded probes, skipping choices that have no effect."""
     if not groups:
         yield chosen, said
         return
@@ -331,27 +333,27 @@ def _combinations(
 
 
 def num_numbers(inputs: Inputs) -> int:
-    """How many numbers the arrays of a probe hold."""
+    """Return the number of array elements in a probe."""
     parts = [part for value in inputs.values() for part in (value if isinstance(value, list) else [value])]
     return sum(numpy.size(part) for part in parts if isinstance(part, numpy.ndarray))
 
 
 def said_in(convention: Convention, inputs: Inputs) -> Inputs | None:
-    """The inputs as a convention says them; None where it cannot."""
+    """Encode the inputs in a convention; None if it does not apply."""
     try:
         return convention.encode(inputs)
-    except KeyError:  # it is about a role that this probe does not have
+    except KeyError:  # the probe lacks the role that the convention concerns
         return None
 
 
 def _alternatives(group: Sequence[Convention], call: Call) -> list[Convention]:
-    """The first of a group, and what else may hold by the function's parameters and names, and by what is read off it."""
+    """Return the first convention of a group, and the others that the function's names and measurements allow."""
     possible = [group[0], *(each for each in group[1:] if _may_hold(each, call))]
     return [read for each in possible for read in _read(each, call)]
 
 
 def _read(convention: Convention, call: Call) -> Sequence[Convention]:
-    """A convention that says what it is, or what is read off the function: which may answer anything at all, and then says nothing."""
+    """Return the convention itself, or the conventions measured from the function."""
     if convention.reads is None:
         return [convention]
     try:
@@ -362,7 +364,7 @@ def _read(convention: Convention, call: Call) -> Sequence[Convention]:
 
 
 def _may_hold(convention: Convention, call: Call) -> bool:
-    """Whether the function has the operand that a convention is about, and is called so that it can hold."""
+    """Return True if the function's parameters, name and source allow a convention."""
     if convention.without is not None and call.binding.takes(convention.without):
         return False
     taken_as = next((name for name, role in call.binding.role_of.items() if role.name == convention.role), None)
@@ -375,16 +377,16 @@ def _may_hold(convention: Convention, call: Call) -> bool:
 
 
 def ask(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:
-    """The answer to some inputs, as headway.functions would give it; Raised where the function cannot be asked so."""
+    """Return the output for some inputs in the convention of headway.functions; Raised if they cannot be encoded."""
     encoded = encoded_for(call, conventions, inputs)
     if encoded is None:
-        return Raised(ValueError("it cannot be asked so"))
+        return Raised(ValueError("the conventions cannot encode these inputs"))
     with numpy.errstate(all="ignore"):
         return _decoded(call(encoded), conventions, inputs)
 
 
 def encoded_for(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Inputs | None:
-    """The inputs as the conventions say them; None where one cannot."""
+    """Encode the inputs in all conventions; None if one of them does not apply."""
     encoded: Inputs | None = inputs | call.sizes(inputs)
     for convention in conventions:
         encoded = None if encoded is None else said_in(convention, encoded)
