@@ -75,6 +75,12 @@ class CallError(BilingualError, TypeError):
     base = TypeError
 
 
+class TokenIndexError(BilingualError, IndexError):
+    """Token ids or positions that a toy model does not accept."""
+
+    base = IndexError
+
+
 class OutputError(BilingualError, ValueError):
     """An output that is not of the kind that the exercise asks for."""
 

@@ -23,13 +23,13 @@ def test_the_solutions_fit(tmp_path, array):
             "linear",
             "weight.T",
             "weight",
-            "later files call linear(x, weight, bias), and expect it to be x @ weightᵀ + bias with a weight of shape (out, in): this call raises ValueError",
+            "later files call linear(x, weight, bias) and expect it to be x @ weightᵀ + bias with a weight of shape (out, in): this call raises ValueError",
         ),
         (
             "multi_head_attention",
             ", is_causal=True",
             "",
-            "(x, c_attn, c_proj, num_heads), and expect it to be causal: this call returns a different result",
+            "(x, c_attn, c_proj, num_heads) and expect it to be causal: this call returns a different result",
         ),
         (
             "scaled_dot_product_attention",

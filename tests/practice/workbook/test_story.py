@@ -40,7 +40,7 @@ def test_a_part_that_was_passed_by_is_named(tmp_path, short):
     path.write_text(path.read_text().replace("embed(token_ids, wte)", "wte[token_ids]"))
     verdict, _ = tell_story(tmp_path, "numpy", short)
     assert verdict.is_correct
-    assert verdict.notes[0].en.endswith("; never: embed")
+    assert verdict.notes[0].en.endswith("; not called: embed")
     assert verdict.notes[0].zh.endswith("；未被调用：embed")
 
 
@@ -61,7 +61,7 @@ def test_the_first_token_that_differs_is_named(tmp_path, short):
     [
         ("story.py", "    return generate", "    return undefined_name", "raises_NameError", "undefined_name"),
         ("story.py", "    return generate", "    exit()\n    return generate", "raises_SystemExit", "SystemExit"),
-        ("story.py", "    return generate", "    import os\n    os._exit(0)\n    return generate", "exits", "ends the whole process"),
+        ("story.py", "    return generate", "    import os\n    os._exit(0)\n    return generate", "exits", "ends the process"),
         ("story.py", "return generate(model, prompt, max_new_tokens, context_size)", "return [99999]", "no_token_ids", "[99999]"),
         ("linear.py", "def linear(", "def linear((", "raises_SyntaxError", "SyntaxError"),
         ("story.py", "def story", "def _hidden", "no_function", "no function story"),

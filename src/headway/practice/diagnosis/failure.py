@@ -37,14 +37,18 @@ def explain(error: BaseException, subject: Subject, probe: Probe | None = None) 
         return replace(TOO_SLOW, line=line)
     text = _line(subject, line)
     shapes = _shapes_in(text, frame) if frame else ""
+    name = type(error).__name__
     raised = describe_error(error)
+    if isinstance(error, BilingualError):
+        name = name if error.base is Exception else error.base.__name__
+        if frame is None:  # raised before or after the learner's own code
+            return Cause(f"raises_{name}", raised, _advice(error, probe), Message("", ""))
+        raised = Message(f"{name}: {raised.en}", f"{name}：{raised.zh}")
     says = Message(
         f"raises {raised.en}" + (f", in `{text}`" if text else "") + (f", with {shapes}" if shapes else ""),
         f"抛出 {raised.zh}" + (f"，位于 `{text}`" if text else "") + (f"，其中 {shapes}" if shapes else ""),
     )
-    if isinstance(error, BilingualError):
-        return Cause(f"raises_{error.base.__name__}", raised, _advice(error, probe), Message("", ""), line=line)
-    return Cause(f"raises_{type(error).__name__}", says, _advice(error, probe), Message("", ""), line=line)
+    return Cause(f"raises_{name}", says, _advice(error, probe), Message("", ""), line=line)
 
 
 def _own_frame(error: BaseException, subject: Subject) -> TracebackType | None:

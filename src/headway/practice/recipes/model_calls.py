@@ -1,4 +1,4 @@
-"""GPT-2 as people write it in a library: a class that holds a whole model, whose weights are found block by block."""
+"""Calls of a whole GPT-2 class, whose weights are assigned block by block."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ SIZES = (
 
 @dataclass
 class ModelCall(InstanceCall):
-    """A class that holds a model; which array of a block is which weight is said for one block, and holds for all.
+    """A class that holds a model; one block's weight assignment applies to all blocks.
 
-    block    which array of a block is which weight
-    weights  the inputs of the call, whose weights are set
+    block    weight assignment of a block
+    weights  inputs of the call whose weights are set
     """
 
     block: Plan = field(default_factory=lambda: Plan({}))
     weights: Inputs = field(default_factory=dict)
 
     def __call__(self, inputs: Inputs) -> Any:
-        """As for any class, which is passed token ids alone."""
+        """Return the output, as in InstanceCall; only token ids are passed to the model."""
         self.weights = inputs
         return super().__call__(_asked(inputs))
 
     def fits(self, inputs: Inputs) -> bool:
-        """Whether a model can be made of these sizes, and its blocks have room for the weights."""
+        """Return True if a model can be constructed with these sizes and its blocks hold the weights."""
         if not super().fits(_asked(inputs)):
             return False
         try:
             instance = self._instance(*self._making_of(self.arguments(_asked(inputs))))
-        except Exception:  # said when it is called
+        except Exception:  # the call itself will report it
             return True
         try:
             write(slots_of(instance, self.subject.value.__module__), inputs, self.block)
@@ -68,18 +68,18 @@ class ModelCall(InstanceCall):
         return True
 
     def instance_for(self, arguments: Mapping[str, Any]) -> Any:
-        """A new model, or the one made so before, with all its weights set."""
+        """Return a cached or new model, with all its weights set."""
         instance = super().instance_for(arguments)
         write(self.held_by(instance), self.weights, self.block)
         return instance
 
     def held_by(self, instance: Any) -> list[Slot]:
-        """All its arrays."""
+        """Return all arrays of an instance."""
         return slots_of(instance, self.subject.value.__module__)
 
 
 def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """The ways to call a model: as a function of its weights, or as a class that holds them."""
+    """Return the ways to call a model: as a function of its weights, or as a class that holds them."""
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
     token_ids = next(role for role in exercise.roles if role.name == "token_ids")
@@ -107,13 +107,13 @@ def _sizes(inputs: Inputs) -> Inputs:
 
 
 def _asked(inputs: Inputs) -> Inputs:
-    """What a model is told: token ids and sizes."""
+    """Return the inputs that a model takes: token ids and sizes."""
     told = {"token_ids", *(role.name for role in SIZES)}
     return {name: value for name, value in inputs.items() if name in told}
 
 
 def write(slots: Sequence[Slot], inputs: Inputs, plan: Plan) -> None:
-    """Set all weights of a model; a head of its own gets the token table."""
+    """Set all weights of a model; a separate output head gets the token embedding."""
     blocks = _blocks(slots)
     for members, weights in zip(blocks.values(), inputs["blocks"], strict=True):
         plan.write(members, _flat(weights, inputs))
@@ -134,7 +134,7 @@ def write(slots: Sequence[Slot], inputs: Inputs, plan: Plan) -> None:
 
 
 def _blocks(slots: Sequence[Slot]) -> dict[tuple[Any, ...], list[Slot]]:
-    """The arrays of each block, without the way to it: the first number in a name is the block's."""
+    """Group arrays by block, with paths relative to the block: the first number in a path is the block's index."""
     found: dict[tuple[Any, ...], list[Slot]] = {}
     for slot in slots:
         place = next((place for place, step in enumerate(slot.path) if str(step).isdigit()), None)
@@ -148,7 +148,7 @@ def _flat(weights: Inputs, inputs: Inputs) -> Inputs:
 
 
 def _ways(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
-    """Every way to say what the arrays of a block hold."""
+    """Return every possible weight assignment of a block."""
     blocks = _blocks(slots)
     if len(blocks) != len(inputs["blocks"]):
         return []
