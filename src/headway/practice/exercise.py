@@ -47,11 +47,11 @@ class Role:
     neutral: Any = MISSING
     is_size: bool = False
     size_of: Callable[[Inputs], Any] | None = None
-    beside: tuple[tuple[str, ...], Callable[[Inputs], Any] | None] = ((), None)
+    size_override: tuple[tuple[str, ...], Callable[[Inputs], Any] | None] = ((), None)
     is_weight: bool = False
     is_optional: bool = False
     held_as: tuple[str, ...] = ()
-    is_part: bool = False
+    is_submodule: bool = False
     may_change: bool = False
 
 
@@ -128,8 +128,8 @@ class Convention:
     role      the operand that it concerns; without a parameter for it, only the first alternative of the group is tried
     named     required pattern of the parameter's name
     called    required pattern of the function's name
-    said      required pattern in the function's source, comments included
-    among     required pattern in the names defined in the file, one per line
+    source    required pattern in the function's source, comments included
+    file_names  required pattern in the names defined in the file, one per line
     without   an operand for which the function must not have a parameter
     encode    probe inputs → inputs in this convention; None skips the probe
     decode    the function's output → the output in the convention of headway.functions
@@ -148,8 +148,8 @@ class Convention:
     role: str | None = None
     named: str | None = None
     called: str | None = None
-    said: str | None = None
-    among: str | None = None
+    source: str | None = None
+    file_names: str | None = None
     without: str | None = None
     steps: Mapping[str, Step] = field(default_factory=dict)
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None

@@ -59,7 +59,7 @@ def errors_in(language: str) -> Iterator[None]:
 class BilingualError(Exception):
     """An exception that Headway raises inside a learner's call; str() is the English message.
 
-    base   the built-in exception that it stands for
+    base   the built-in exception that it corresponds to
     """
 
     base: type[Exception] = Exception

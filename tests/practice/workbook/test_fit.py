@@ -1,4 +1,4 @@
-"""A function that is right, and not as the files behind it call it."""
+"""Correct functions that are incompatible with later files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.practice.workbook.test_solutions import SLOW, solved
 
 
 @pytest.mark.parametrize("array", ["numpy", *SLOW])
-def test_the_solutions_fit(tmp_path, array):
+def test_the_solutions_are_compatible_with_later_files(tmp_path, array):
     solved(tmp_path, array)
     for name in EXAMPLES:
         assert misfit(tmp_path, part(name), array) is None, name
@@ -45,7 +45,7 @@ def test_the_solutions_fit(tmp_path, array):
         ),
     ],
 )
-def test_what_does_not_fit_is_said_in_both_languages(tmp_path, name, old, new, said):
+def test_an_incompatibility_is_reported_in_both_languages(tmp_path, name, old, new, said):
     solved(tmp_path, "numpy")
     path = tmp_path / f"{name}.py"
     assert old in path.read_text()
@@ -55,7 +55,7 @@ def test_what_does_not_fit_is_said_in_both_languages(tmp_path, name, old, new, s
     assert words.zh.startswith("后面的文件会调用 ")
 
 
-def test_of_a_class_and_of_what_does_not_run_nothing_is_said(tmp_path):
+def test_classes_and_broken_files_are_not_tested_for_compatibility(tmp_path):
     solved(tmp_path, "numpy")
     (tmp_path / "linear.py").write_text("class linear:\n    pass\n")
     assert misfit(tmp_path, part("linear"), "numpy") is None
@@ -64,5 +64,5 @@ def test_of_a_class_and_of_what_does_not_run_nothing_is_said(tmp_path):
     assert misfit(tmp_path, part("gelu"), "numpy") is None
 
 
-def test_every_example_has_its_words():
+def test_every_example_has_its_messages():
     assert set(EXAMPLES) == set(CALLS) == set(NEEDS)

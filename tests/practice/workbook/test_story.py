@@ -1,4 +1,4 @@
-"""The learner's own functions run a model; here the embedded one, and small ones that go wrong."""
+"""The learner's functions run a model: the embedded one, and small ones that fail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def embedded():
 
 @pytest.fixture
 def short(embedded):
-    """The same, asked for a dozen tokens."""
+    """The embedded model with a dozen tokens to generate."""
     return replace(embedded, expected=embedded.expected[:16])
 
 
@@ -34,7 +34,7 @@ def test_the_learners_functions_write_the_story_that_headway_writes(tmp_path, em
     assert "not called" not in verdict.notes[0].en
 
 
-def test_a_part_that_was_passed_by_is_named(tmp_path, short):
+def test_an_unused_part_is_named(tmp_path, short):
     solved(tmp_path, "numpy")
     path = tmp_path / "gpt2.py"
     path.write_text(path.read_text().replace("embed(token_ids, wte)", "wte[token_ids]"))
@@ -67,7 +67,7 @@ def test_the_first_token_that_differs_is_named(tmp_path, short):
         ("story.py", "def story", "def _hidden", "no_function", "no function story"),
     ],
 )
-def test_what_goes_wrong_is_a_verdict(tmp_path, short, file, old, new, name, said):
+def test_every_failure_gets_a_verdict(tmp_path, short, file, old, new, name, said):
     solved(tmp_path, "numpy")
     path = tmp_path / file
     assert old in path.read_text()
@@ -78,7 +78,7 @@ def test_what_goes_wrong_is_a_verdict(tmp_path, short, file, old, new, name, sai
     assert verdict.causes[0].says.zh
 
 
-def test_an_error_is_looked_for_in_the_file_that_it_came_from(tmp_path, short):
+def test_an_exception_points_to_the_file_that_raised_it(tmp_path, short):
     solved(tmp_path, "numpy")
     path = tmp_path / "linear.py"
     path.write_text(path.read_text().replace("weight.T", "weight"))
@@ -87,7 +87,7 @@ def test_an_error_is_looked_for_in_the_file_that_it_came_from(tmp_path, short):
     assert verdict.causes[0].fix.zh.endswith("：`product = x @ weight`")
 
 
-def test_a_file_that_is_gone_or_no_utf_8_is_a_verdict(tmp_path, short):
+def test_a_missing_or_undecodable_file_gets_a_verdict(tmp_path, short):
     solved(tmp_path, "numpy")
     (tmp_path / "gelu.py").write_bytes("# 激活函数".encode("gbk"))
     verdict, _ = tell_story(tmp_path, "numpy", short)
@@ -97,7 +97,7 @@ def test_a_file_that_is_gone_or_no_utf_8_is_a_verdict(tmp_path, short):
     assert verdict.causes[0].says.zh.startswith("无法读取 embed.py")
 
 
-def test_a_story_without_its_prompt_is_as_right(tmp_path, short):
+def test_a_story_without_its_prompt_is_correct(tmp_path, short):
     solved(tmp_path, "numpy")
     path = tmp_path / "generate.py"
     path.write_text(path.read_text().replace("    return token_ids", "    return np.array(token_ids[len(prompt):])"))
@@ -106,7 +106,7 @@ def test_a_story_without_its_prompt_is_as_right(tmp_path, short):
     assert text.startswith("Once upon a time")
 
 
-def test_names_of_ones_own_are_welcome(tmp_path, short):
+def test_renamed_parameters_are_accepted(tmp_path, short):
     solved(tmp_path, "numpy")
     for name in ("multi_head_attention", "transformer_block", "gpt2", "story"):
         path = tmp_path / f"{name}.py"

@@ -16,7 +16,7 @@ class Leaves(Exception):  # noqa: N818
 
 
 def by_its_text(folder):
-    """A judge for whom a file is right where it says so."""
+    """Return a judge that accepts a file if its text contains "right"."""
 
     def judged(part):
         status = "correct" if "right" in (folder / f"{part.name}.py").read_text() else "wrong"
@@ -26,7 +26,7 @@ def by_its_text(folder):
 
 
 def watched(folder, *saves, judge=None):
-    """What is said while the saves happen one after another, and then the learner leaves."""
+    """Return the printed lines for a sequence of saves, after which the learner leaves."""
     said, left = [], list(saves)
 
     def pause():
@@ -47,7 +47,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_on_save_it_checks_says_the_verdict_and_moves_on(folder):
+def test_a_saved_file_is_checked_and_the_next_part_is_announced(folder):
     said = watched(folder, ("softmax", "no"), ("softmax", "this is right"), ("linear", "no"))
     assert [line.split(":")[0].partition(" (")[0].replace(str(folder), "") for line in said] == [
         "next",
@@ -60,11 +60,11 @@ def test_on_save_it_checks_says_the_verdict_and_moves_on(folder):
     assert said[3].startswith(f"next: {folder}/linear.py")
 
 
-def test_nothing_is_said_while_nothing_is_saved(folder):
+def test_nothing_is_printed_while_nothing_is_saved(folder):
     assert len(watched(folder, (None, ""), (None, ""))) == 1
 
 
-def test_what_was_written_ahead_is_checked_when_its_turn_comes(folder):
+def test_a_part_written_ahead_is_checked_in_its_turn(folder):
     (folder / "linear.py").write_text("right")
     (folder / "embed.py").write_text("not so")
     said = watched(folder, ("softmax", "right"))
@@ -72,7 +72,7 @@ def test_what_was_written_ahead_is_checked_when_its_turn_comes(folder):
     assert next_part(progress_of(folder)).name == "embed"
 
 
-def test_what_was_saved_together_is_checked_once(folder):
+def test_files_saved_together_are_checked_once(folder):
     def pause():
         if said[1:]:
             raise Leaves
@@ -85,7 +85,7 @@ def test_what_was_saved_together_is_checked_once(folder):
     assert [line[:9] for line in said if line[0] in "✓✗"] == ["✓ softmax", "✓ linear ", "✓ embed ("]
 
 
-def test_what_is_saved_while_it_is_judged_is_judged_again(folder):
+def test_a_file_saved_during_its_check_is_checked_again(folder):
     saves = ["right"]
 
     def judged(part):
@@ -98,7 +98,7 @@ def test_what_is_saved_while_it_is_judged_is_judged_again(folder):
     assert [line[:9] for line in said if line[0] in "✓✗"] == ["✗ softmax", "✓ softmax"]
 
 
-def test_going_on_checks_what_stands_in_the_next_file(folder):
+def test_resuming_checks_the_contents_of_the_next_file(folder):
     (folder / "softmax.py").write_text("right")
     said = watched(folder)
     assert any(line.startswith("✓ softmax") for line in said)
@@ -117,7 +117,7 @@ def test_a_later_part_may_be_solved_first(folder):
     assert next_part(progress_of(folder)).name == "softmax"
 
 
-def test_a_file_that_is_gone_for_a_moment_is_not_judged(folder):
+def test_a_temporarily_missing_file_is_not_checked(folder):
     said, steps = [], ["gone", "back", "leave"]
 
     def pause():
@@ -134,12 +134,12 @@ def test_a_file_that_is_gone_for_a_moment_is_not_judged(folder):
     assert [line[:9] for line in said if line[0] in "✓✗"] == ["✓ softmax"]
 
 
-def test_what_is_wrong_with_a_part_may_lie_below_it(folder):
+def test_unsolved_imports_are_reported_for_a_wrong_part(folder):
     said = watched(folder, ("gelu", "right"), ("feed_forward", "no"))
     assert said[-1] == "  it imports files that are not solved yet: linear.py"
 
 
-def test_hints_that_were_asked_for_meanwhile_are_kept(folder):
+def test_hints_shown_during_a_check_are_kept(folder):
     def asks(part):
         write_progress(folder, progress_of(folder).changed(part.name, num_hints=2))
         return by_its_text(folder)(part)
@@ -149,7 +149,7 @@ def test_hints_that_were_asked_for_meanwhile_are_kept(folder):
     assert progress_of(folder).of("softmax").is_solved
 
 
-def test_it_ends_when_everything_is_solved(folder):
+def test_watching_ends_when_everything_is_solved(folder):
     for name in NAMES:
         (folder / f"{name}.py").write_text("right")
     said = []
@@ -157,7 +157,7 @@ def test_it_ends_when_everything_is_solved(folder):
     assert said[-1].startswith("all parts are solved")
 
 
-def test_everything_can_be_judged_once(folder):
+def test_everything_can_be_checked_once(folder):
     said = []
     (folder / "linear.py").write_text("right")
     assert Session(folder, "en", by_its_text(folder), said.append).judge_all() is False
@@ -166,7 +166,7 @@ def test_everything_can_be_judged_once(folder):
     assert said[-2] == "solved 1 of 13"
 
 
-def test_a_file_in_another_encoding_is_a_verdict(folder):
+def test_a_file_in_another_encoding_gets_a_verdict(folder):
     (folder / "softmax.py").write_bytes("# 归一化".encode("gbk"))
     judgement = judge(folder, part("softmax"), "numpy", lambda: pytest.fail("only the story needs it"))
     assert not judgement.is_solved

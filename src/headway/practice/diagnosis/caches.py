@@ -24,11 +24,11 @@ APPENDING = (
 )  # fmt: skip
 FETCHING = ("get", "fetch", "read", "get_kv", "get_cache", "view", "get_all", "load")
 CLEARING = ("reset", "clear", "empty", "reset_cache", "clear_cache")
-HELD = (
+PAIR_NAMES = (
     ("keys", "values"), ("k", "v"), ("key", "value"), ("k_cache", "v_cache"), ("cache_k", "cache_v"), ("key_cache", "value_cache"),
     ("cached_keys", "cached_values"), ("cached_k", "cached_v"), ("cache_keys", "cache_values"), ("past_k", "past_v"), ("past_key", "past_value"),
 )  # fmt: skip
-STARTS: tuple[Callable[[], Any], ...] = (lambda: None, lambda: (None, None), list, dict, lambda: {"k": None, "v": None})
+EMPTY_CACHES: tuple[Callable[[], Any], ...] = (lambda: None, lambda: (None, None), list, dict, lambda: {"k": None, "v": None})
 """Empty caches that a function may expect."""
 
 KEY = Role("key", ("k", "keys", "new_k", "new_key", "key_states", "k_new", "key_new", "xk", "new_keys", "k_t", "k_val"))
@@ -61,11 +61,11 @@ SIZES = (
 class CacheCall(Call):
     """A learner's cache, filled chunk by chunk; the output is its contents after each chunk, for one layer or two.
 
-    start      makes a function's empty cache; unused for a class
-    is_listed  True if the write position is passed as an array of all positions instead of the first
+    make_empty  makes a function's empty cache; unused for a class
+    is_listed   True if the write position is passed as an array of all positions instead of the first
     """
 
-    start: Callable[[], Any] = STARTS[0]
+    make_empty: Callable[[], Any] = EMPTY_CACHES[0]
     is_listed: bool = False
 
     @property
@@ -81,21 +81,21 @@ class CacheCall(Call):
         chunks = list(zip(arguments["keys"], arguments["values"], strict=True))
         others = list(zip(arguments.get("other_keys") or (), arguments.get("other_values") or (), strict=True))
         earlier = list(zip(arguments.get("earlier_keys") or (), arguments.get("earlier_values") or (), strict=True))
-        with _restored(self.subject.value):
-            feed, clear = self._class(chunks) if inspect.isclass(self.subject.value) else self._function()
+        with _state_restored(self.subject.value):
+            feed, clear = self._drive_class(chunks) if inspect.isclass(self.subject.value) else self._drive_function()
             if earlier:
                 for key, value in earlier:
                     feed(0, key, value)
                 clear()
             held: list[list[Any]] = [[], []]
             for place, (key, value) in enumerate(chunks):
-                held[0].append(_now(feed(0, key, value), key))
+                held[0].append(_copied_pair(feed(0, key, value), key))
                 if others:
-                    held[1].append(_now(feed(1, *others[place]), key))
+                    held[1].append(_copied_pair(feed(1, *others[place]), key))
         return (*held[0], *held[1])
 
-    def _class(self, chunks: Sequence[Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
-        made = self._made(chunks)
+    def _drive_class(self, chunks: Sequence[Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
+        construct = self._constructor(chunks)
         append = _method(self.subject.value, APPENDING)
         parameters = parameters_of(getattr(self.subject.value, append), is_bound=True)
         bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER))
@@ -104,16 +104,16 @@ class CacheCall(Call):
                 Message(f"{append} has required parameters other than keys and values", f"{append} 除 keys 和 values 外还有必需参数")
             )
         is_shared = bound.takes("layer")
-        instances = [made()] if is_shared else [made(), made()]
+        instances = [construct()] if is_shared else [construct(), construct()]
         axis = _positions_axis(chunks)
         filled = [0, 0]
 
         def feed(layer: int, key: Any, value: Any) -> Any:
             instance = instances[0 if is_shared else layer]
-            given = {"key": key, "value": value, "layer": layer, "start": self._start(filled[layer], key.shape[axis])}
+            given = {"key": key, "value": value, "layer": layer, "start": self._write_position(filled[layer], key.shape[axis])}
             filled[layer] += key.shape[axis]
             answer = getattr(instance, append)(**{name: given[role.name] for name, role in bound.role_of.items()})
-            return _pair(answer) if _pair(answer) is not None else _fetched(instance, layer if is_shared else None)
+            return _pair(answer) if _pair(answer) is not None else _contents(instance, layer if is_shared else None)
 
         def clear() -> None:
             filled[:] = [0, 0]
@@ -122,14 +122,14 @@ class CacheCall(Call):
                 if name:
                     getattr(instance, name)()
                 else:
-                    instances[place] = made()
+                    instances[place] = construct()
 
         return feed, clear
 
-    def _start(self, first: int, count: int) -> Any:
+    def _write_position(self, first: int, count: int) -> Any:
         return from_numpy(numpy.arange(first, first + count), self.library) if self.is_listed else first
 
-    def _made(self, chunks: Sequence[Any]) -> Callable[[], Any]:
+    def _constructor(self, chunks: Sequence[Any]) -> Callable[[], Any]:
         shape = tuple(chunks[0][0].shape)
         known = {
             "batch_size": shape[0] if len(shape) == 4 else 1,
@@ -143,11 +143,11 @@ class CacheCall(Call):
             raise CallError(Message("the constructor has required parameters that are not sizes", "构造函数有尺寸以外的必需参数"))
         return lambda: self.subject.value(**{name: known[role.name] for name, role in bound.role_of.items()})
 
-    def _function(self) -> tuple[Callable[..., Any], Callable[[], Any]]:
+    def _drive_function(self) -> tuple[Callable[..., Any], Callable[[], Any]]:
         bound = bind_parameters(parameters_of(self.subject.value), (CACHE, CACHED_KEYS, CACHED_VALUES, KEY, VALUE, LAYER))
         if bound is None or not (bound.takes("key") and bound.takes("value")):
             raise CallError(Message("the function has no parameters for keys and values", "函数没有接收 keys 和 values 的参数"))
-        caches: list[Any] = [self.start(), self.start()]
+        caches: list[Any] = [self.make_empty(), self.make_empty()]
 
         def feed(layer: int, key: Any, value: Any) -> Any:
             held = _pair(caches[layer]) or (None, None)
@@ -160,7 +160,7 @@ class CacheCall(Call):
             return _pair(caches[layer])
 
         def clear() -> None:
-            caches[:] = [self.start(), self.start()]
+            caches[:] = [self.make_empty(), self.make_empty()]
 
         return feed, clear
 
@@ -178,11 +178,11 @@ def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
         parameters = parameters_of(getattr(subject.value, append), is_bound=True) if append else []
         ways = (False, True) if any(each.name.lower() in (START.name, *START.called) for each in parameters) else (False,)
         return [CacheCall(subject, binding, library, is_listed=is_listed) for is_listed in ways] if append else []
-    return [CacheCall(subject, binding, library, start=start) for start in STARTS]
+    return [CacheCall(subject, binding, library, make_empty=make_empty) for make_empty in EMPTY_CACHES]
 
 
 @contextmanager
-def _restored(value: Any) -> Iterator[None]:
+def _state_restored(value: Any) -> Iterator[None]:
     """Restore state that a class or a function's defaults keep between calls."""
     own = {name: each for name, each in vars(value).items() if not name.startswith("__")} if inspect.isclass(value) else {}
     functions = [value, *(each for each in vars(value).values() if inspect.isfunction(each))] if inspect.isclass(value) else [value]
@@ -200,7 +200,7 @@ def _restored(value: Any) -> Iterator[None]:
                 setattr(value, name, each)
 
 
-def _now(pair: Any, key: Any) -> Any:
+def _copied_pair(pair: Any, key: Any) -> Any:
     """Copy the current keys and values: a preallocated buffer changes with the next chunk."""
     if pair is not None and any(each.ndim > key.ndim for each in pair):
         raise OutputError(
@@ -227,7 +227,7 @@ def _method(value: Any, names: Sequence[str]) -> str:
 def _pair(answer: Any) -> tuple[Any, Any] | None:
     """Return the keys and values in an output, or None if it does not contain two arrays."""
     if isinstance(answer, Mapping):
-        return next(((answer[key], answer[value]) for key, value in HELD if key in answer and value in answer), None)
+        return next(((answer[key], answer[value]) for key, value in PAIR_NAMES if key in answer and value in answer), None)
     parts = [part for part in answer if hasattr(part, "shape")] if isinstance(answer, tuple | list) else []
     if len(parts) >= 2:
         return parts[0], parts[1]
@@ -236,7 +236,7 @@ def _pair(answer: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _fetched(instance: Any, layer: int | None) -> Any:
+def _contents(instance: Any, layer: int | None) -> Any:
     """Return the contents of a cache, from a getter method or from attributes."""
     name = _method(type(instance), FETCHING)
     if name:
@@ -248,7 +248,7 @@ def _fetched(instance: Any, layer: int | None) -> Any:
 
 
 def _attributes(instance: Any, layer: int | None) -> Iterator[tuple[Any, Any]]:
-    for names in HELD:
+    for names in PAIR_NAMES:
         held: list[Any] = [getattr(instance, name, getattr(instance, f"_{name}", None)) for name in names]
         if layer is not None and all(isinstance(each, list) for each in held):
             held = [each[layer] for each in held]

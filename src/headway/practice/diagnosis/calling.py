@@ -15,18 +15,18 @@ import numpy
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.compare import Raised, as_numbers
-from headway.practice.diagnosis.patience import TookTooLongError, patience
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 
 DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "float32", "list": "float64"}
 """Dtype of floating inputs per library: the one that code for this library usually assumes."""
 
-PATIENCE_SECONDS = {"jax": 10.0, "torch": 3.0}
+CALL_SECONDS = {"jax": 10.0, "torch": 3.0}
 """CPU seconds that one call may take; libraries compile and load during the first one. Default: 1."""
 
-HASTE_SECONDS = {"numpy": 0.25, "list": 0.25}
+FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
 """Lower limit for the first attempts: a convention that does not apply can cause an endless loop, and a small probe takes milliseconds."""
 
 MOST_YIELDED = 1000
@@ -71,15 +71,15 @@ def bind_parameters(
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
 
 
-def following(role: Role) -> Any:
+def derivation(role: Role) -> Any:
     """Return a function inputs → value of a role that a probe omits, or None if the value does not follow from the inputs."""
     return role.neutral if callable(role.neutral) else role.size_of
 
 
-def function_calls(subject: Subject, exercise: Exercise, library: str, kind: type[Call] | None = None) -> list[Call]:
+def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
     """Return the call that binds the function's parameters to the roles; an empty list if they do not match."""
     binding = bind(subject, exercise.roles)
-    return [] if binding is None else [(kind or Call)(subject, binding, library)]
+    return [] if binding is None else [(call_class or Call)(subject, binding, library)]
 
 
 def _fits(name: str, role: Role) -> bool:
@@ -99,7 +99,7 @@ class Call:
     library: str
     has_changed_inputs: bool = False
     endless: set[bool] = field(default_factory=set)
-    is_patient: bool = False
+    has_full_timeout: bool = False
 
     def __call__(self, inputs: Inputs) -> Any:
         """Return the output as NumPy, or Raised."""
@@ -117,9 +117,9 @@ class Call:
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
         """Return the function's own output, or raise TookTooLongError; after one timeout the next calls get less time."""
-        enough = PATIENCE_SECONDS.get(self.library, 1.0)
-        seconds = enough if self.is_patient else HASTE_SECONDS.get(self.library, enough)
-        with patience(min(0.1, seconds) if self.endless else seconds):
+        enough = CALL_SECONDS.get(self.library, 1.0)
+        seconds = enough if self.has_full_timeout else FIRST_ATTEMPT_SECONDS.get(self.library, enough)
+        with time_limit(min(0.1, seconds) if self.endless else seconds):
             return self.invoke(arguments)
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
@@ -136,16 +136,16 @@ class Call:
 
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return required inputs that follow from the others: sizes and neutral operands."""
-        insisted = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
-        known = {role.name: following(role)(inputs) for role in insisted if following(role) is not None}
+        required = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
+        known = {role.name: derivation(role)(inputs) for role in required if derivation(role) is not None}
         return {name: value for name, value in known.items() if value is not None}
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if the function has a parameter for every input, and an input for every required parameter."""
-        is_told = all(
+        is_given = all(
             role.name in inputs or role.neutral is not MISSING for name, role in self.binding.role_of.items() if self._is_required(name)
         )
-        return is_told and all(self.binding.takes(role) for role in inputs)
+        return is_given and all(self.binding.takes(role) for role in inputs)
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function with converted arguments."""
@@ -169,10 +169,10 @@ class Call:
         return ()
 
     def _is_required(self, name: str) -> bool:
-        return name in self._insists_on
+        return name in self._required_names
 
     @cached_property
-    def _insists_on(self) -> set[str]:
+    def _required_names(self) -> set[str]:
         return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty}
 
     def _converted(self, value: Any) -> Any:

@@ -29,7 +29,7 @@ class Raised:
     error: BaseException
 
     @property
-    def kind(self) -> str:
+    def error_name(self) -> str:
         """Return the name of the exception's class."""
         return type(self.error).__name__
 
@@ -81,8 +81,8 @@ def is_arithmetic(error: BaseException) -> bool:
     )
 
 
-def is_same(answer: Any, expected: Any, tolerance: float, grain: float = 0.0) -> bool:
-    """Return True if shapes, NaNs and infinities agree and numbers are within tolerance × the largest, or within grain / 2."""
+def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0) -> bool:
+    """Return True if shapes, NaNs and infinities agree and numbers are within tolerance × the largest, or within rounding / 2."""
     if isinstance(answer, Raised) and is_arithmetic(answer.error) and isinstance(expected, numpy.ndarray | numpy.generic):
         return not numpy.isfinite(expected).all()  # math.exp raises where numpy.exp answers inf
     if isinstance(answer, Raised) or isinstance(expected, Raised):
@@ -91,13 +91,13 @@ def is_same(answer: Any, expected: Any, tolerance: float, grain: float = 0.0) ->
         return (
             isinstance(answer, tuple)
             and len(answer) == len(expected)
-            and all(is_same(*pair, tolerance, grain) for pair in zip(answer, expected, strict=True))
+            and all(is_same(*pair, tolerance, rounding) for pair in zip(answer, expected, strict=True))
         )
     if isinstance(expected, dict):
         return (
             isinstance(answer, dict)
             and answer.keys() == expected.keys()
-            and all(is_same(answer[key], expected[key], tolerance, grain) for key in expected)
+            and all(is_same(answer[key], expected[key], tolerance, rounding) for key in expected)
         )
     if isinstance(expected, str | bytes) or isinstance(answer, str | bytes):
         return type(answer) is type(expected) and bool(answer == expected)
@@ -111,7 +111,7 @@ def is_same(answer: Any, expected: Any, tolerance: float, grain: float = 0.0) ->
     if not numpy.array_equal(finite, numpy.isfinite(answer)) or not numpy.array_equal(answer[~finite], expected[~finite], equal_nan=True):
         return False
     size = max(float(numpy.abs(expected[finite]).max(initial=0.0)), 1e-6)
-    return bool((numpy.abs(answer[finite] - expected[finite]) <= tolerance * size + grain / 2).all())
+    return bool((numpy.abs(answer[finite] - expected[finite]) <= tolerance * size + rounding / 2).all())
 
 
 def decimals_of(answers: Sequence[Any]) -> int | None:
@@ -167,7 +167,7 @@ def _is_array(value: Any) -> bool:
 def _short(value: Any) -> str:
     """Return a short representation of a value."""
     if isinstance(value, Raised):
-        return f"{value.kind}: {value.error}"
+        return f"{value.error_name}: {value.error}"
     plain = repr(value.tolist() if isinstance(value, numpy.ndarray) else value)
     return plain if len(plain) <= 80 else f"{plain[:79]}…"
 

@@ -19,10 +19,10 @@ from headway.practice.diagnosis.compare import PRECISION, Raised, first_differen
 from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.failure import described_inputs, explain
 from headway.practice.diagnosis.gradients import gradient_cause
-from headway.practice.diagnosis.half_precision import on_half_precision
+from headway.practice.diagnosis.half_precision import half_precision_note
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import PLAIN, Trial, ask, calls_of, encoded_for, num_numbers, said_in, trials_of
+from headway.practice.diagnosis.trials import PLAIN, Trial, calls_of, encoded_for, encoded_in, num_numbers, output_of, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
@@ -75,31 +75,31 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     """Return the verdict for an exercise, or for a related one if only that explains the outputs."""
     from headway.practice.exercises import exercise as by_name
 
-    verdict = _as_one(subject, exercise)
+    verdict = _judged_as(subject, exercise)
     if verdict.status in ("correct", "wrong"):
         return verdict
-    others = (_as_one(subject, by_name(name)) for name in exercise.related)
+    others = (_judged_as(subject, by_name(name)) for name in exercise.related)
     return next((other for other in others if other.status in ("correct", "wrong")), verdict)
 
 
-def right_as_it_is(subject: Subject, exercise: Exercise) -> Verdict | None:
+def correct_as_is(subject: Subject, exercise: Exercise) -> Verdict | None:
     """Return the verdict if every output is correct; None if something needs an explanation or a probe has to be excluded."""
     trials = trials_of(subject, exercise)
     if not trials or not _is_repeatable(trials):
         return None
-    worth_asking = _worth_asking(trials)
-    right = _first_right([*worth_asking, *(trial.without_refused() for trial in worth_asking)])
+    closest = _closest(trials)
+    right = _first_right([*closest, *(trial.without_refused() for trial in closest)])
     return None if right is None else _correct(subject, exercise, right)
 
 
-def _as_one(subject: Subject, exercise: Exercise) -> Verdict:
+def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
     """Return the verdict for one exercise."""
     trials = trials_of(subject, exercise)
     if not trials:
-        return _without_operands(subject, exercise)
+        return _without_binding(subject, exercise)
     if not _is_repeatable(trials):
-        return _verdict(subject, exercise, "wrong", trials[0], causes=(_plain_cause(subject, _what_varies(trials)),))
-    trials = _worth_asking(trials)
+        return _verdict(subject, exercise, "wrong", trials[0], causes=(_behavior_cause(subject, _cause_of_variation(trials)),))
+    trials = _closest(trials)
     narrower = [trial.without_refused() for trial in trials]
     alone = (named, measured, measurable)
     stages = [(trials, alone), (narrower, alone), (trials, (pairs,)), (narrower, (pairs,))]
@@ -116,7 +116,7 @@ def _as_one(subject: Subject, exercise: Exercise) -> Verdict:
     if right is not None:
         return _correct(subject, exercise, right)
     for considered in itertools.chain(
-        _fewer(trials), _fewer(narrower)
+        _without_optional(trials), _without_optional(narrower)
     ):  # outputs for inputs that the function need not support are unrelated to any mistake
         for way in alone:
             found = [explanation for trial in considered for explanation in way(subject, trial)]
@@ -126,7 +126,7 @@ def _as_one(subject: Subject, exercise: Exercise) -> Verdict:
     return _unexplained(subject, exercise, _least_raised(open_ones)[0])
 
 
-def _worth_asking(trials: Sequence[Trial]) -> list[Trial]:
+def _closest(trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials with the most matching outputs, simplest conventions first, unless they got there by skipping probes."""
     ordered = sorted(trials, key=lambda trial: (-trial.num_matching(), trial.num_raised()))
     most, longest = ordered[0].num_matching(), max(len(trial.probes) for trial in ordered)
@@ -140,14 +140,14 @@ def _first_right(trials: Iterable[Trial]) -> Trial | None:
 
 def _explained(subject: Subject, trials: Sequence[Trial], way: Explain) -> list[Explanation]:
     """Return explanations of one kind, for the conventions under which the function returned the most outputs."""
-    asked = [] if any(trial.matches() for trial in _fullest(trials)) else trials
-    asked = [trial for trial in asked if trial.has_answers and not trial.matches()]
+    candidates = [] if any(trial.matches() for trial in _fullest(trials)) else trials
+    candidates = [trial for trial in candidates if trial.has_answers and not trial.matches()]
     if way is pairs:  # a pair explains nearly anything, so only the closest convention counts
-        asked = [trial for trial in asked if trial.num_matching() == max(each.num_matching() for each in asked)]
-    found = [explanation for trial in _least_raised(asked) for explanation in way(subject, trial)]
+        candidates = [trial for trial in candidates if trial.num_matching() == max(each.num_matching() for each in candidates)]
+    found = [explanation for trial in _least_raised(candidates) for explanation in way(subject, trial)]
     if found or way is pairs:  # a pair whose steps raise would explain every misinterpreted call
         return found
-    return [explanation for trial in asked for explanation in way(subject, trial)]
+    return [explanation for trial in candidates for explanation in way(subject, trial)]
 
 
 def _fullest(trials: Sequence[Trial]) -> list[Trial]:
@@ -159,7 +159,7 @@ def _fullest(trials: Sequence[Trial]) -> list[Trial]:
 def _wrong(subject: Subject, exercise: Exercise, found: Sequence[Explanation]) -> Verdict:
     """Return the verdict for one or several explanations; for several, add what would distinguish them."""
     causes = tuple({each.cause.name: each for each in reversed(found)}.values())[::-1]
-    trial = _plainest(found)
+    trial = _simplest(found)
     verdict = _verdict(subject, exercise, "wrong", trial, causes=tuple(each.cause for each in causes))
     return verdict if len(causes) == 1 else replace(verdict, notes=(*verdict.notes, _what_tells_apart(exercise, causes[0], causes[1])))
 
@@ -173,7 +173,7 @@ def _what_tells_apart(exercise: Exercise, first: Explanation, second: Explanatio
     return NOTHING_TELLS_APART
 
 
-def _plainest(found: Sequence[Explanation]) -> Trial:
+def _simplest(found: Sequence[Explanation]) -> Trial:
     """Return the trial with the fewest noted conventions among those that the first cause explains."""
     return min(
         (each.trial for each in found if each.cause.name == found[0].cause.name),
@@ -187,7 +187,7 @@ def _least_raised(trials: Sequence[Trial]) -> list[Trial]:
     return [trial for trial, share in zip(trials, shares, strict=True) if share == min(shares)]
 
 
-def _fewer(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
+def _without_optional(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
     """Yield the wrong trials without one kind of optional probe, then without all of them."""
     kinds = list(dict.fromkeys(probe.beyond for trial in trials for probe in trial.probes if probe.beyond is not None))
     for left_out in [*([kind] for kind in kinds), kinds] if len(kinds) > 1 else [kinds] * len(kinds):
@@ -206,14 +206,14 @@ def _is_repeatable(trials: Sequence[Trial]) -> bool:
     if not answered:
         return True
     trial, probe, answer = max(answered, key=lambda each: numpy.size(each[2]) if isinstance(each[2], numpy.ndarray) else 0)
-    return is_same(ask(trial.call, trial.conventions, probe.inputs), answer, precision(answer))
+    return is_same(output_of(trial.call, trial.conventions, probe.inputs), answer, precision(answer))
 
 
-def _what_varies(trials: Sequence[Trial]) -> Mistake:
+def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
     """Return the reason why two calls differ: dropout if they agree without it, else unknown state."""
     without = [replace(trial, call=trial.call.without_dropout()) for trial in trials if isinstance(trial.call, InstanceCall)]
     for trial in without:
-        first, again = (ask(trial.call, trial.conventions, trial.probes[0].inputs) for _ in range(2))
+        first, again = (output_of(trial.call, trial.conventions, trial.probes[0].inputs) for _ in range(2))
         if not isinstance(first, Raised) and first is not None and is_same(first, again, precision(first)):
             return DROPOUT_IN_EVAL
     return NOT_REPEATABLE
@@ -222,16 +222,16 @@ def _what_varies(trials: Sequence[Trial]) -> Mistake:
 def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Return the verdict for correct outputs: checks inputs for modification, then gradients and half precision."""
     if trial.call.has_changed_inputs:
-        return _verdict(subject, exercise, "wrong", trial, causes=(_plain_cause(subject, CHANGES_INPUTS),))
+        return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
     richest = max(trial.probes, key=lambda probe: (len(probe.inputs), num_numbers(probe.inputs)))
     encoded = encoded_for(trial.call, trial.conventions, richest.inputs) if exercise.is_trained_through else None
-    on_gradients = None if encoded is None else gradient_cause(trial.call, encoded)
-    if isinstance(on_gradients, Cause):
-        return _verdict(subject, exercise, "wrong", trial, causes=(on_gradients,))
+    gradient_note = None if encoded is None else gradient_cause(trial.call, encoded)
+    if isinstance(gradient_note, Cause):
+        return _verdict(subject, exercise, "wrong", trial, causes=(gradient_note,))
     verdict = _verdict(subject, exercise, "correct", trial)
-    on_half = None if encoded is None else on_half_precision(trial.call, encoded)
-    said = [*_cautions(subject, trial), *(each for each in (on_gradients, on_half) if each is not None)]
-    return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(said)))
+    half_note = None if encoded is None else half_precision_note(trial.call, encoded)
+    remarks = [*_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
+    return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
 
 
 def _cautions(subject: Subject, trial: Trial) -> Iterator[Message]:
@@ -240,7 +240,7 @@ def _cautions(subject: Subject, trial: Trial) -> Iterator[Message]:
         encoded = encoded_for(trial.call, trial.conventions, probe.inputs)
         if probe.caution is None or encoded is None or not trial.call.fits(encoded) or (_is_half(probe) and trial.call.is_wide):
             continue
-        answer = ask(trial.call, trial.conventions, probe.inputs)
+        answer = output_of(trial.call, trial.conventions, probe.inputs)
         tolerance = max(precision(answer), PRECISION["float16"] if _is_half(probe) else 0.0)
         if not isinstance(answer, Raised) and not is_same(answer, trial.expected(probe), tolerance):
             yield probe.caution
@@ -250,7 +250,7 @@ def _is_half(probe: Probe) -> bool:
     return any(isinstance(value, numpy.ndarray) and value.dtype == numpy.float16 for value in probe.inputs.values())
 
 
-def _plain_cause(subject: Subject, mistake: Mistake) -> Cause:
+def _behavior_cause(subject: Subject, mistake: Mistake) -> Cause:
     """Return a cause for a fault in the function's behavior rather than in what it computes."""
     return Cause(mistake.name, mistake.says, mistake.fix, Message("", ""), line=subject.line_of(mistake.pattern))
 
@@ -277,14 +277,14 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     raise AssertionError("no probe differs in a trial that does not match")
 
 
-def _without_operands(subject: Subject, exercise: Exercise) -> Verdict:
+def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
     """Return the verdict for a function whose parameters do not fit: it may create random weights itself."""
     for library in libraries_for(subject):
         for call in calls_of(subject, exercise, library):
             for probe in exercise.probes():
-                first, again = (ask(call, (), probe.inputs) for _ in range(2))
+                first, again = (output_of(call, (), probe.inputs) for _ in range(2))
                 if isinstance(first, numpy.ndarray | tuple) and not is_same(first, again, precision(first)):
-                    cause = _plain_cause(subject, NOT_REPEATABLE)
+                    cause = _behavior_cause(subject, NOT_REPEATABLE)
                     return Verdict(subject.name, exercise.name, subject.line, "wrong", (cause,), title=exercise.title)
     return _cannot_be_called(subject, exercise)
 
@@ -302,7 +302,7 @@ def _is_in_effect(convention: Convention, trial: Trial, usual: Collection[Conven
     """Return True if a convention affects any probe's inputs or outputs, or is a noted default."""
     if any(convention is group[0] for group in trial.exercise.conventions):
         return convention not in usual
-    is_said = any(said_in(convention, probe.inputs) is not probe.inputs for probe in trial.probes)
+    is_said = any(encoded_in(convention, probe.inputs) is not probe.inputs for probe in trial.probes)
     return is_said or bool(convention.steps) or convention.decode is not PLAIN.decode or convention.reads is not None
 
 

@@ -26,7 +26,7 @@ from headway.practice.message import Message, OutputError
 GRID, HALVINGS = 24, 24
 """Number of intervals of [0, 1) that are tested, and number of bisection steps for each interval with a change."""
 
-SILENT = numpy.random.default_rng(0)
+NOISE = numpy.random.default_rng(0)
 GENERATORS = (numpy.random.Generator, numpy.random.RandomState, random.Random)
 
 DRAWS = Message("samples a token; its probabilities were checked", "函数随机采样一个词元；检查的是各词元的概率")
@@ -69,7 +69,7 @@ class Generator:
         self.spy = spy
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(SILENT, name)  # draws that do not decide the token, such as discarded noise
+        return getattr(NOISE, name)  # draws that do not decide the token, such as discarded noise
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, **rest: Any) -> Any:
         """Act like numpy.random.choice, which rejects weights that do not sum to 1."""
@@ -149,7 +149,7 @@ class DrawnCall(Call):
 
     def _run(self, inputs: Inputs, spy: Spy) -> Any:
         self.spy = spy
-        with heard(spy, getattr(self.subject.value, "__globals__", {})):
+        with replaced_generators(spy, getattr(self.subject.value, "__globals__", {})):
             return super().__call__(inputs)
 
     def _by_weights(self, inputs: Inputs, first: Any) -> Any:
@@ -182,7 +182,7 @@ class DrawnCall(Call):
         for low, high, before, after in zip(grid[:-1], grid[1:], tokens[:-1], tokens[1:], strict=True):
             if before is None or after is None or inputs["logits"].ndim != 1:
                 return Raised(OutputError(NOT_A_TOKEN))
-            for start, end, token in _steps(low, high, before, after, token_at):
+            for start, end, token in _split_interval(low, high, before, after, token_at):
                 answer[token] += end - start
         return (answer / answer.sum()).astype(numpy.float32)
 
@@ -201,14 +201,16 @@ class LikeliestCall(Call):
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function with the generators' functions replaced."""
         spy = Spy(choice=None)
-        with heard(spy, getattr(self.subject.value, "__globals__", {})):
+        with replaced_generators(spy, getattr(self.subject.value, "__globals__", {})):
             generator = Generator(spy)
             return super().invoke(
                 {name: generator if self.binding.role_of[name].name == "rng" else value for name, value in arguments.items()}
             )
 
 
-def _steps(low: float, high: float, before: int, after: int, token_at: Callable[[float], int | None]) -> list[tuple[float, float, int]]:
+def _split_interval(
+    low: float, high: float, before: int, after: int, token_at: Callable[[float], int | None]
+) -> list[tuple[float, float, int]]:
     """Split an interval at its token changes; several changes are found as long as each bisection step separates them."""
     if before == after:
         return [(low, high, before)]
@@ -218,7 +220,7 @@ def _steps(low: float, high: float, before: int, after: int, token_at: Callable[
     token = token_at(middle)
     if token is None:
         return [(low, high, before)]
-    return _steps(low, middle, before, token, token_at) + _steps(middle, high, token, after, token_at)
+    return _split_interval(low, middle, before, token, token_at) + _split_interval(middle, high, token, after, token_at)
 
 
 def _tokens(drawn: Any, num_rows: int) -> numpy.ndarray | None:
@@ -229,7 +231,7 @@ def _tokens(drawn: Any, num_rows: int) -> numpy.ndarray | None:
 
 
 @contextmanager
-def heard(spy: Spy, names: dict[str, Any]) -> Iterator[None]:
+def replaced_generators(spy: Spy, names: dict[str, Any]) -> Iterator[None]:
     """Replace the generators' functions in their modules and in the learner's module."""
     generator = Generator(spy)
     patches: list[tuple[Any, str, Any]] = [
@@ -245,16 +247,16 @@ def heard(spy: Spy, names: dict[str, Any]) -> Iterator[None]:
     ]
     before = [(module, name, getattr(module, name)) for module, name, _ in patches]
     replacements = {id(original): patch[2] for (_, _, original), patch in zip(before, patches, strict=True)}
-    held = {name: value for name, value in names.items() if id(value) in replacements or isinstance(value, GENERATORS)}
+    found = {name: value for name, value in names.items() if id(value) in replacements or isinstance(value, GENERATORS)}
     try:
         for module, name, replacement in patches:
             setattr(module, name, replacement)
-        names.update({name: replacements.get(id(value), generator) for name, value in held.items()})
+        names.update({name: replacements.get(id(value), generator) for name, value in found.items()})
         yield
     finally:
         for module, name, original in before:
             setattr(module, name, original)
-        names.update(held)
+        names.update(found)
 
 
 def _torch_patches(spy: Spy) -> list[tuple[Any, str, Any]]:

@@ -12,7 +12,7 @@ import numpy
 
 from headway.practice.diagnosis.naming import candidates, names_of
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import PLAIN, Trial, ask, num_numbers
+from headway.practice.diagnosis.trials import PLAIN, Trial, num_numbers, output_of
 from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
 from headway.practice.message import Message
 from headway.practice.verdict import Cause
@@ -21,8 +21,8 @@ PAIRS_SECONDS = 0.6
 """CPU seconds for the search for pairs of mistakes; after that the cause counts as unknown."""
 
 PROVED = Message(
-    "with {changes}, the definition gives your outputs on all {count} probes; without, {differing} of them differ",
-    "把定义的{changes}改成这样，它在全部 {count} 个探针上的输出都与你的相同；不改则有 {differing} 个不同",
+    "with {changes}, the definition gives your outputs on all {count} probes; without it, {differing} differ",
+    "只改定义的{changes}，它在全部 {count} 个探针上的输出就与你的相同；不改则有 {differing} 个不同",
 )
 ONE_CHANGE = Message("this one change", "这一处")
 TWO_CHANGES = Message("these two changes", "这两处")
@@ -43,13 +43,13 @@ Explain = Callable[[Subject, Trial], Iterator[Explanation]]
 
 def named(subject: Subject, trial: Trial) -> Iterator[Explanation]:
     """Yield known mistakes in steps without a measurable number."""
-    yield from _single(subject, trial, [mistake for mistake in trial.exercise.mistakes if not _is_measurable(mistake, trial)])
+    yield from _matching(subject, trial, [mistake for mistake in trial.exercise.mistakes if not _is_measurable(mistake, trial)])
 
 
 def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
     """Yield wrong numbers measured from the outputs."""
     for recovery in trial.exercise.recoveries:
-        found = _recovered(recovery, trial)
+        found = _measured_mistake(recovery, trial)
         if found is None:
             continue
         mistake, says = found
@@ -57,22 +57,22 @@ def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
             yield _explanation(subject, trial, (mistake,), says)
 
 
-def _recovered(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
+def _measured_mistake(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
     """Return the number that the function uses, as a mistake with its description; None if it is correct or cannot be measured."""
     said = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
     asked = (id(recovery), id(trial.call.binding), said)
-    if asked not in trial.known:
-        trial.known[asked] = (
+    if asked not in trial.cache:
+        trial.cache[asked] = (
             trial.call.binding,
             trial.conventions,
-            _read_off(recovery, trial),
+            _measure(recovery, trial),
         )  # the objects are stored so that their ids stay unique
-    return trial.known[asked][2]
+    return trial.cache[asked][2]
 
 
-def _read_off(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
+def _measure(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
     try:
-        measured = recovery.measure(lambda inputs: ask(trial.call, trial.conventions, inputs))
+        measured = recovery.measure(lambda inputs: output_of(trial.call, trial.conventions, inputs))
     except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):  # the learner's function may return anything
         return None
     if not measured or not all(numpy.isfinite(number) for _, number in measured):
@@ -103,14 +103,14 @@ def _read_off(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | Non
 
 def measurable(subject: Subject, trial: Trial) -> Iterator[Explanation]:
     """Yield known mistakes in steps with a measurable number, for numbers that could not be measured or explain nothing."""
-    yield from _single(subject, trial, [mistake for mistake in trial.exercise.mistakes if _is_measurable(mistake, trial)])
+    yield from _matching(subject, trial, [mistake for mistake in trial.exercise.mistakes if _is_measurable(mistake, trial)])
 
 
 def _is_measurable(mistake: Mistake, trial: Trial) -> bool:
     return any(recovery.step in mistake.steps for recovery in trial.exercise.recoveries)
 
 
-def _single(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> Iterator[Explanation]:
+def _matching(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> Iterator[Explanation]:
     for mistake in mistakes:
         if not trial.is_undone_by(mistake) and trial.matches((mistake,)):
             yield _explanation(subject, trial, (mistake,))
@@ -118,11 +118,11 @@ def _single(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> Iter
 
 def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
     """Yield pairs of mistakes; the search stops after PAIRS_SECONDS for all conventions together."""
-    until = trial.known.setdefault("pairs until", time.process_time() + PAIRS_SECONDS)
+    until = trial.cache.setdefault("pairs until", time.process_time() + PAIRS_SECONDS)
     asked = sorted(
         zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)
     )  # small probes are the cheapest to exclude a pair with
-    recovered = [found[0] for recovery in trial.exercise.recoveries if (found := _recovered(recovery, trial))]
+    recovered = [found[0] for recovery in trial.exercise.recoveries if (found := _measured_mistake(recovery, trial))]
     for pair in itertools.combinations([*recovered, *trial.exercise.mistakes], 2):
         if time.process_time() > until:
             return

@@ -10,21 +10,21 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.patience import TookTooLongError
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.exercise import Inputs, Probe
 from headway.practice.message import BilingualError, Message, describe_error
 from headway.practice.verdict import Cause
 
-THE_FILE = Message("the file", "文件")
-RETURN_SOON = Message(
+FILE_TITLE = Message("the file", "文件")
+MUST_RETURN = Message(
     "make every call return: functions are called many times on small arrays", "请确保每次调用都能返回：函数会在小数组上被多次调用"
 )
 ENDS_THE_PROCESS = Message("ends the process (exit, quit or a crash)", "终止了整个进程（exit、quit 或崩溃）")
 TOO_SLOW = Cause(
     "too_slow",
     Message("does not return within the time limit: an endless loop?", "没有在时限内返回：是不是死循环？"),
-    RETURN_SOON,
+    MUST_RETURN,
     Message("", ""),
 )
 

@@ -12,15 +12,15 @@ from pathlib import Path
 from types import ModuleType
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.failure import THE_FILE, last_line
-from headway.practice.diagnosis.patience import patience
-from headway.practice.diagnosis.subject import Subject, subjects_of
+from headway.practice.diagnosis.failure import FILE_TITLE, last_line
+from headway.practice.diagnosis.subject import Subject, definitions, subjects_of
+from headway.practice.diagnosis.timeout import time_limit
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise, exercises
 from headway.practice.message import Message, PracticeError, describe_error, unknown_name
 from headway.practice.verdict import Cause, Verdict
 
-NAMING_SECONDS = 0.5
+ASSIGNMENT_SECONDS = 0.5
 """CPU seconds for one assignment in a file that does not run as a whole."""
 
 
@@ -43,7 +43,7 @@ def read_source(path: Path) -> str:
         raise PracticeError(
             Message(
                 f"got {path}, which cannot be read ({error}), expected UTF-8 Python or a notebook",
-                f"收到 {path}，无法读取（{error}），应为 UTF-8 编码的 Python 文件或 notebook",
+                f"收到 {path}，无法读取，应为 UTF-8 编码的 Python 文件或 notebook",
             )
         ) from error
 
@@ -64,7 +64,7 @@ def load_module(path: Path, text: str) -> ModuleType | Verdict:
 def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     """Run only the imports and definitions of a file; return a verdict if one of them raises.
 
-    Assignments run as well, but are skipped if they raise or exceed NAMING_SECONDS.
+    Assignments run as well, but are skipped if they raise or exceed ASSIGNMENT_SECONDS.
     """
     module = ModuleType(path.stem)
     module.__file__ = str(path)
@@ -75,14 +75,14 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
             if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
                 exec(code, module.__dict__)
             elif isinstance(statement, ast.Assign | ast.AnnAssign):
-                with suppress(Exception, SystemExit), patience(NAMING_SECONDS):
+                with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
                     exec(code, module.__dict__)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     return module
 
 
-def assigned(module: ModuleType, text: str, named: str | None = None) -> Iterator[tuple[Subject, Exercise]]:
+def with_exercises(module: ModuleType, text: str, named: str | None = None) -> Iterator[tuple[Subject, Exercise]]:
     """Yield the functions and classes of a file with their exercises, by name or by their outputs; with `named`, only that exercise.
 
     Errors   OptionError for an unknown exercise.
@@ -94,7 +94,7 @@ def assigned(module: ModuleType, text: str, named: str | None = None) -> Iterato
         yield from ((subject, chosen) for subject in matching or subjects[:1])
         return
     for subject in subjects:
-        found = by_name(subject.name) or by_trying(subject)
+        found = by_name(subject.name) or by_outputs(subject)
         if found is not None:
             yield subject, found
 
@@ -104,7 +104,7 @@ def by_name(name: str) -> Exercise | None:
     return next((each for each in exercises() if re.search(each.called, name, re.IGNORECASE)), None)
 
 
-def by_trying(subject: Subject) -> Exercise | None:
+def by_outputs(subject: Subject) -> Exercise | None:
     """Return the exercise whose operand names match the parameters and whose outputs match, or None."""
     for each in exercises():
         called = {*(role.name for role in each.roles), *(name for role in each.roles for name in role.called)}
@@ -124,6 +124,19 @@ def check_name(name: str) -> str:
     raise unknown_name(name, NAMES)
 
 
+def nothing_found(path: Path) -> PracticeError:
+    """Return the error for a file in which no function's exercise is known."""
+    names = ", ".join(definitions(ast.parse(read_source(path))))
+    found = Message(f"with {names}", f"其中定义了 {names}") if names else Message("without a function or class", "其中没有函数或类")
+    return PracticeError(
+        Message(
+            "got {path} {found}, expected a function whose name says which part it is",
+            "收到 {path}，{found}，应有名字能说明是哪一部分的函数",
+        ).format(path=path, found=found),
+        hint=Message(f"select the part with --as: {', '.join(NAMES)}", f"用 --as 指定它是哪一部分：{'、'.join(NAMES)}"),
+    )
+
+
 def _cells(notebook: dict) -> str:
     """Concatenate the code cells; notebook commands such as %matplotlib become comments."""
     sources = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -136,7 +149,7 @@ def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:
     place = Message(f", in `{written}`", f"，位于 `{written}`") if written else Message("", "")
     says = Message("raises {error}{place}", "抛出 {error}{place}").format(error=describe_error(error), place=place)
     cause = Cause(f"raises_{type(error).__name__}", says, _advice(error), Message("", ""), line=line)
-    return Verdict(path.name, "file", line or 1, "could not run", (cause,), title=THE_FILE)
+    return Verdict(path.name, "file", line or 1, "could not run", (cause,), title=FILE_TITLE)
 
 
 def _advice(error: BaseException) -> Message:

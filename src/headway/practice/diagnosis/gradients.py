@@ -20,24 +20,24 @@ from headway.practice.message import Message, describe_error
 from headway.practice.verdict import Cause
 
 LIBRARIES = ("torch", "jax")
-STEP = 2.0**-7
+STEP_SIZE = 2.0**-7
 """Step size of the finite differences, in float32."""
 
-AGREES = 0.01
+AGREEMENT = 0.01
 """Relative agreement required between slopes of a full and a half step; next to a kink they disagree and nothing is judged."""
 
-DIFFERS = 0.05
+TOLERANCE = 0.05
 """Accepted deviation of a gradient from the slope, relative to the largest slope of all inputs."""
 
 WEIGHT_SHARE = 0.02
 """Weights have slopes of different size: each is compared with its own slope, or this share of the largest if that is more."""
 
-MEANT_TO = r"no_grad|inference_mode"
-LEAVES = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
+NO_GRAD = r"no_grad|inference_mode"
+DETACHING = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
 FOR_INFERENCE = Message(
     "computes no gradients (no_grad): works for inference, not for training", "不计算梯度（no_grad）：可用于推理，不能用于训练"
 )
-NOWHERE = Message("", "")
+NO_PROOF = Message("", "")
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
 
 
 def _of_inputs(call: Call, arguments: Inputs) -> Cause | Message | None:
-    leaves = [_Leaf(name, _off_the_grid(value)) for name, value in _floating(call, arguments)]
+    leaves = [_Leaf(name, _shifted(value)) for name, value in _floating(call, arguments)]
     slopes = [_slope(call, arguments, leaves, leaf) for leaf in leaves]
     known = [(leaf, slope) for leaf, slope in zip(leaves, slopes, strict=True) if slope is not None]
     size = max((abs(slope) for _, slope in known), default=0.0)
@@ -87,11 +87,11 @@ def _compared(
     for leaf, slope in known:
         gradient = gradients[leaf.name]
         along = 0.0 if gradient is None else float((gradient * _direction(leaf)).sum())
-        if not abs(along - slope) <= DIFFERS * max(abs(along), abs(slope), leaf.share * size):
+        if not abs(along - slope) <= TOLERANCE * max(abs(along), abs(slope), leaf.share * size):
             wrong.append((leaf.name, along, slope))
     if not wrong:
         return None
-    if re.search(MEANT_TO, "\n".join(call.subject.source)):
+    if re.search(NO_GRAD, "\n".join(call.subject.source)):
         return FOR_INFERENCE
     names = ", ".join(name for name, _, _ in wrong)
     name, along, slope = wrong[0]
@@ -105,7 +105,7 @@ def _compared(
                 "the gradient is 0",
                 "输出正确，但梯度传不到 {name}：损失沿 {first} 的斜率是 {slope}，而梯度为 0",
             ).format(**numbers),
-            LEAVES,
+            DETACHING,
         )
     return _cause(
         call,
@@ -114,12 +114,12 @@ def _compared(
             "its outputs are correct, but the gradient of {first} is not: got {along} along one direction, expected a slope of {slope}",
             "输出正确，但 {first} 的梯度不对：沿某一方向得到 {along}，应为 {slope}",
         ).format(**numbers),
-        LEAVES,
+        DETACHING,
     )
 
 
 def _raises(call: Call, error: Exception) -> Cause:
-    pattern = r"[-+*/]=|\[.*\]\s*=[^=]|_\(" if re.search("in-?place|modified", str(error), re.IGNORECASE) else LEAVES
+    pattern = r"[-+*/]=|\[.*\]\s*=[^=]|_\(" if re.search("in-?place|modified", str(error), re.IGNORECASE) else DETACHING
     return _cause(
         call,
         "gradient_raises",
@@ -137,13 +137,13 @@ def _cause(call: Call, name: str, says: Message, pattern: str) -> Cause:
         "从输入到输出都使用该库的可求导函数：不要用 .detach()、.data、.item()、.numpy()、np.…，不要对张量使用 torch.tensor(x)，也不要原地修改",
     )
     return Cause(
-        name, says, fix, NOWHERE, Message("a forward pass does not show it", "只做前向计算时看不出来"), call.subject.line_of(pattern)
+        name, says, fix, NO_PROOF, Message("a forward pass does not show it", "只做前向计算时看不出来"), call.subject.line_of(pattern)
     )
 
 
 def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarray]]:
     """Yield the floating arguments that can be differentiated, not the weights that a class holds."""
-    passed = call.making.forward.role_of if isinstance(call, InstanceCall) else arguments
+    passed = call.construction.forward.role_of if isinstance(call, InstanceCall) else arguments
     for name, value in arguments.items():
         numbers = to_numpy(value) if name in passed and hasattr(value, "dtype") else None
         is_finite = numbers is not None and numbers.dtype.kind == "f" and numbers.size and bool(numpy.isfinite(numbers).all())
@@ -151,7 +151,7 @@ def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarra
             yield name, numbers.astype(numpy.float32)
 
 
-def _off_the_grid(value: numpy.ndarray) -> numpy.ndarray:
+def _shifted(value: numpy.ndarray) -> numpy.ndarray:
     """Shift the inputs: probes contain multiples of 1/16, and some functions have a kink at 0."""
     return numpy.asarray(value + numpy.random.default_rng(3).uniform(0.02, 0.04, value.shape), numpy.float32)
 
@@ -179,8 +179,8 @@ def _loss(answer: Any) -> float:
 
 def _slope_of(at: Callable[[float], float]) -> float | None:
     """Return the slope of a loss, or None if full and half steps disagree."""
-    whole, half = ((at(step) - at(-step)) / (2 * step) for step in (STEP, STEP / 2))
-    return half if numpy.isfinite(half) and abs(whole - half) <= AGREES * max(abs(whole), abs(half)) + 1e-3 else None
+    whole, half = ((at(step) - at(-step)) / (2 * step) for step in (STEP_SIZE, STEP_SIZE / 2))
+    return half if numpy.isfinite(half) and abs(whole - half) <= AGREEMENT * max(abs(whole), abs(half)) + 1e-3 else None
 
 
 def _array(call: Call, value: numpy.ndarray) -> Any:
@@ -222,7 +222,7 @@ def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None
     import torch
 
     instance = call.instance_for(arguments)
-    slots = [slot for slot in call.held_by(instance) if slot.is_parameter]
+    slots = [slot for slot in call.weight_slots(instance) if slot.is_parameter]
     leaves = [_Leaf(slot.name, to_numpy(slot.array).copy(), _unit(to_numpy(slot.array)), WEIGHT_SHARE) for slot in slots]
 
     def at(slot: Slot, leaf: _Leaf, step: float) -> float:

@@ -28,7 +28,7 @@ INEXACT = Message(
 LARGEST = {"float16": "65504", "bfloat16": "3.4e38"}
 
 
-def on_half_precision(call: Call, encoded: Inputs) -> Message | None:
+def half_precision_note(call: Call, encoded: Inputs) -> Message | None:
     """Return a note on a correct function's half-precision outputs, or None if they are accurate.
 
     Classes are not checked: their weights have the dtype they were created in.

@@ -16,7 +16,7 @@ from typing import Any
 from headway.arrays import array_namespace, cast, from_numpy, is_floating
 from headway.practice.diagnosis.calling import bind
 from headway.practice.diagnosis.compare import as_numbers
-from headway.practice.diagnosis.diagnose import diagnose, right_as_it_is
+from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
@@ -87,36 +87,36 @@ def _calls(subject: Subject, name: str) -> bool:
 
 def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
     """Judge a function that calls wrong ones."""
-    curable = [fault for fault in faults if _can_be_repaired(fault)]
-    if not curable:
+    replaceable = [fault for fault in faults if _can_be_replaced(fault)]
+    if not replaceable:
         return diagnose(subject, exercise)
-    as_it_is = right_as_it_is(subject, exercise)
+    as_it_is = correct_as_is(subject, exercise)
     if as_it_is is not None:
         return as_it_is
-    again = _once_repaired(subject, exercise, curable)
+    again = _with_replacements(subject, exercise, replaceable)
     if again.is_correct:
-        for fault in tuple(curable):  # keep only the functions whose replacement is necessary
-            fewer = [each for each in curable if each is not fault]
-            if fewer and _once_repaired(subject, exercise, fewer).is_correct:
-                curable = fewer
-        return replace(again, status="wrong", causes=(_cause([each.subject for each in curable]),))
+        for fault in tuple(replaceable):  # keep only the functions whose replacement is necessary
+            fewer = [each for each in replaceable if each is not fault]
+            if fewer and _with_replacements(subject, exercise, fewer).is_correct:
+                replaceable = fewer
+        return replace(again, status="wrong", causes=(_cause([each.subject for each in replaceable]),))
     if again.status == "wrong":  # its own mistake shows only with the callee corrected
-        names = ", ".join(each.subject.name for each in curable)
-        own = replace(again.causes[0], proof=ONCE_RIGHT.format(name=names))
-        return replace(again, causes=(own, *again.causes[1:]), notes=(*again.notes, WRONG_TOO.format(name=names)))
+        names = ", ".join(each.subject.name for each in replaceable)
+        own = replace(again.causes[0], proof=WITH_REPLACEMENT.format(name=names))
+        return replace(again, causes=(own, *again.causes[1:]), notes=(*again.notes, ALSO_WRONG.format(name=names)))
     return diagnose(subject, exercise)
 
 
-def _once_repaired(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
+def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
     with ExitStack() as stack:
         for fault in faults:
-            stack.enter_context(_repaired(fault))
+            stack.enter_context(_replaced(fault))
         return diagnose(subject, exercise)
 
 
 BECAUSE = "because_of_"
-WRONG_TOO = Message("also wrong: {name}, which this function calls", "它调用的 {name} 也有错")
-ONCE_RIGHT = Message("found with {name} replaced by the definition", "在用定义替换 {name} 之后发现")
+ALSO_WRONG = Message("also wrong: {name}, which this function calls", "它调用的 {name} 也有错")
+WITH_REPLACEMENT = Message("found with {name} replaced by the definition", "在用定义替换 {name} 之后发现")
 
 
 def _cause(others: Sequence[Subject]) -> Cause:
@@ -134,20 +134,20 @@ def _cause(others: Sequence[Subject]) -> Cause:
     )
 
 
-def _can_be_repaired(fault: Judged) -> bool:
+def _can_be_replaced(fault: Judged) -> bool:
     """Return True if the definition can replace the function under the conventions it was judged with."""
     subject = fault.subject
     is_function = subject.module is not None and not inspect.isclass(subject.value) and bind(subject, fault.exercise.roles) is not None
-    return is_function and all(map(_can_be_undone, fault.verdict.conventions))
+    return is_function and all(map(_is_invertible, fault.verdict.conventions))
 
 
-def _can_be_undone(convention: Convention) -> bool:
+def _is_invertible(convention: Convention) -> bool:
     """Return True if a convention's inputs can be converted back and its outputs need no conversion."""
     return convention.decode is PLAIN.decode and (convention.encode is PLAIN.encode or convention.undo is not None)
 
 
 @contextmanager
-def _repaired(fault: Judged) -> Iterator[None]:
+def _replaced(fault: Judged) -> Iterator[None]:
     """Replace a function in its module by the definition."""
     subject, exercise, conventions = fault.subject, fault.exercise, fault.verdict.conventions
     binding = bind(subject, exercise.roles)

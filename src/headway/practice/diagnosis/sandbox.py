@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, RETURN_SOON, THE_FILE, TOO_SLOW
+from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN, TOO_SLOW
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
+from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
 
@@ -51,21 +52,21 @@ def check_file(path: Path, named: str | None = None, *, timeout_seconds: float =
 
     A function that ends the process or never returns gets a verdict, and the functions after it are checked in another process.
     """
-    cut_off: list[Verdict] = []
+    ended: list[Verdict] = []
     while True:
-        has_hung = any(verdict.subject == path.name for verdict in cut_off)
-        child = _Child(path, named, [verdict.subject for verdict in cut_off], is_run=not has_hung)
+        has_hung = any(verdict.subject == path.name for verdict in ended)
+        child = _Child(path, named, [verdict.subject for verdict in ended], is_run=not has_hung)
         events = list(child.events(timeout_seconds))
         failed = next((event["failed"] for event in events if "failed" in event), None)
         if failed is not None:
             raise RuntimeError(f"headway check failed on {path}, please report this:\n{failed}")
         finals = [Verdict.from_dict(event["final"]) for event in events if "final" in event]
         if events and "end" in events[-1]:
-            return sorted([*finals, *cut_off], key=lambda verdict: verdict.line)
+            return sorted([*finals, *ended], key=lambda verdict: verdict.line)
         last = next((event["begins"] for event in reversed(events) if "begins" in event), {"subject": path.name, "line": 1})
-        cut_off.append(_cut_off(last, child))
+        ended.append(_verdict_of_ended(last, child))
         if has_hung and last["subject"] == path.name:
-            return cut_off[:-1]
+            return ended[:-1]
 
 
 def child_environment() -> dict[str, str]:
@@ -128,19 +129,22 @@ def _resident_bytes(pid: int) -> int:
         return 0
 
 
-def _cut_off(last: dict[str, Any], child: _Child) -> Verdict:
+def _verdict_of_ended(last: dict[str, Any], child: _Child) -> Verdict:
     """Return the verdict for a process that ended early: the function it was checking, and the reason."""
     if child.ended_for == "time" and "exercise" not in last:
-        return Verdict(last["subject"], "file", last["line"], "could not run", (AT_IMPORT,), title=THE_FILE)
+        return Verdict(last["subject"], "file", last["line"], "could not run", (AT_IMPORT,), title=FILE_TITLE)
     if child.ended_for == "time":
-        name, says = TOO_SLOW.name, TOO_SLOW.says
+        cause_name, says = TOO_SLOW.name, TOO_SLOW.says
     elif child.ended_for == "memory":
         gigabytes = MEMORY_BYTES / 2**30
-        name, says = "too_large", Message(f"uses more than {gigabytes:.0f} GiB of memory", f"占用的内存超过 {gigabytes:.0f} GiB")
+        cause_name, says = "too_large", Message(f"uses more than {gigabytes:.0f} GiB of memory", f"占用的内存超过 {gigabytes:.0f} GiB")
     else:
-        name, says = "exits", ENDS_THE_PROCESS
-    cause = Cause(name, says, RETURN_SOON, Message("", ""))
-    return Verdict(last["subject"], last.get("exercise", "file"), last["line"], "could not run", (cause,))
+        cause_name, says = "exits", ENDS_THE_PROCESS
+    cause = Cause(cause_name, says, MUST_RETURN, Message("", ""))
+    name = last.get("exercise")
+    return Verdict(
+        last["subject"], name or "file", last["line"], "could not run", (cause,), title=exercise_by_name(name).title if name else FILE_TITLE
+    )
 
 
 def main(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, write_end: int) -> None:
@@ -148,37 +152,37 @@ def main(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, wr
     _limit()
     report = os.fdopen(write_end, "w", encoding="utf-8")
 
-    def tell(**event: Any) -> None:
+    def report_event(**event: Any) -> None:
         report.write(json.dumps(event, ensure_ascii=False) + "\n")
         report.flush()
 
     try:
-        _check(path, named, skipped, is_run, tell)
+        _check(path, named, skipped, is_run, report_event)
     except Exception:  # exceptions of the learner's code are caught at the call
-        tell(failed=traceback.format_exc())
+        report_event(failed=traceback.format_exc())
 
 
-def _check(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, tell: Callable[..., None]) -> None:
-    from headway.practice.diagnosis.files import assigned, load_definitions, load_module, read_source
+def _check(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, report_event: Callable[..., None]) -> None:
+    from headway.practice.diagnosis.files import load_definitions, load_module, read_source, with_exercises
     from headway.practice.diagnosis.nested import verdicts
 
     text = read_source(path)
-    tell(begins={"subject": path.name, "line": 1})
+    report_event(begins={"subject": path.name, "line": 1})
     module = load_module(path, text) if is_run else load_definitions(path, text)
     if isinstance(module, Verdict):
-        tell(final=module.to_dict())
+        report_event(final=module.to_dict())
         module = load_definitions(path, text)
     if isinstance(module, Verdict):
-        tell(end=True)
+        report_event(end=True)
         return
-    asked = [(subject, exercise) for subject, exercise in assigned(module, text, named) if subject.name not in skipped]
+    chosen = [(subject, exercise) for subject, exercise in with_exercises(module, text, named) if subject.name not in skipped]
 
     def begin(subject: Subject, exercise: Exercise) -> None:
-        tell(begins={"subject": subject.name, "line": subject.line, "exercise": exercise.name})
+        report_event(begins={"subject": subject.name, "line": subject.line, "exercise": exercise.name})
 
-    for verdict in verdicts(asked, begin):
-        tell(final=verdict.to_dict())
-    tell(end=True)
+    for verdict in verdicts(chosen, begin):
+        report_event(final=verdict.to_dict())
+    report_event(end=True)
 
 
 def _limit() -> None:

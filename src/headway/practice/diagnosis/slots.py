@@ -12,7 +12,7 @@ import numpy
 
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating
 
-PARTS = "headway.practice.diagnosis.parts"
+PARTS = "headway.practice.diagnosis.submodules"
 """Module that defines the ready-made submodules."""
 
 LINEAR = {"torch": ("Linear", "NonDynamicallyQuantizableLinear"), "mlx": ("Linear",)}
@@ -110,18 +110,18 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, numpy.ndarray) or any(_is_of(library, value) for library in ("torch", "mlx", "jax"))
 
 
-def _is_of(library: str, value: Any, kind: str = "") -> bool:
-    """Return True if a value is an array, or a module if `kind` is given, of a library; imports nothing."""
+def _is_of(library: str, value: Any, module: str = "") -> bool:
+    """Return True if a value is an array, or a module if `module` is given, of a library; imports nothing."""
     if library not in sys.modules:
         return False
     if library == "jax":
         return isinstance(value, sys.modules["jax"].Array)
     if library == "mlx":
-        if f"mlx.{kind.partition('.')[0] or 'core'}" not in sys.modules:
+        if f"mlx.{module.partition('.')[0] or 'core'}" not in sys.modules:
             return False
-        return isinstance(value, sys.modules["mlx.nn"].Module if kind else array_library("mlx").array)
+        return isinstance(value, sys.modules["mlx.nn"].Module if module else array_library("mlx").array)
     torch = sys.modules["torch"]
-    return isinstance(value, torch.nn.Module if kind else torch.Tensor)
+    return isinstance(value, torch.nn.Module if module else torch.Tensor)
 
 
 def is_module(value: Any) -> bool:

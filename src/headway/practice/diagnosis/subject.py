@@ -69,14 +69,46 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
     tree, lines = ast.parse(text), text.splitlines()
     imports = _imports(tree)
     found = []
-    for node in tree.body:
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
-            continue
-        value = getattr(module, node.name, None)
+    for name, node in definitions(tree).items():
+        value = getattr(module, name, None)
         if callable(value):
-            first = min(each.lineno for each in (node, *node.decorator_list))
-            found.append(Subject(value, node.name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports))
+            first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
+            found.append(Subject(value, name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports))
     return found
+
+
+def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
+    """Return the public functions and classes of a file's top level by name, including names assigned a lambda or a partial.
+
+    A name that is defined several times has its last definition.
+    """
+    found: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        name = _defined_name(node)
+        if name is not None and not name.startswith("_"):
+            found.pop(name, None)
+            found[name] = node
+    return found
+
+
+def _defined_name(node: ast.stmt) -> str | None:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0], node.value
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        target, value = node.target, node.value
+    else:
+        return None
+    return target.id if isinstance(target, ast.Name) and _is_function(value) else None
+
+
+def _is_function(value: ast.expr) -> bool:
+    """Return True for a lambda, and for a call of functools.partial."""
+    if isinstance(value, ast.Lambda):
+        return True
+    called = value.func if isinstance(value, ast.Call) else None
+    return (isinstance(called, ast.Name) and called.id == "partial") or (isinstance(called, ast.Attribute) and called.attr == "partial")
 
 
 def subject_of(value: Callable[..., Any]) -> Subject:

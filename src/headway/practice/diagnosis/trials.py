@@ -15,15 +15,15 @@ from headway.practice.diagnosis.calling import Call, function_calls, libraries_f
 from headway.practice.diagnosis.compare import Raised, decimals_of, is_arithmetic, is_same, precision
 from headway.practice.diagnosis.drawing import DrawnCall, LikeliestCall
 from headway.practice.diagnosis.instances import instance_calls
-from headway.practice.diagnosis.patience import TookTooLongError
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
 from headway.practice.message import Message
 
 CALLS: dict[str | None, type[Call]] = {None: Call, "read": DrawnCall, "likeliest": LikeliestCall}
 PLAIN = Convention()
 
-HOPELESS = (NotImplementedError, NameError, ImportError)
+UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
 """Exceptions that no convention avoids, if the function raises them for the first probe."""
 
 
@@ -42,7 +42,7 @@ class Trial:
     probes: tuple[Probe, ...]
     answers: tuple[Any, ...]
     refused: tuple[Probe, ...] = ()
-    known: dict[Any, Any] = field(default_factory=dict)
+    cache: dict[Any, Any] = field(default_factory=dict)
     decimals: int | None = None
 
     def as_rounded(self) -> Trial:
@@ -57,8 +57,8 @@ class Trial:
 
     def without_misshapen(self) -> Trial:
         """Exclude the kinds of optional probes for which the function never returns the correct shape."""
-        asked = zip(self.probes, self.answers, strict=True)
-        shaped = {probe.beyond for probe, answer in asked if getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)}
+        pairs = zip(self.probes, self.answers, strict=True)
+        shaped = {probe.beyond for probe, answer in pairs if getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)}
         return self.without({probe.beyond for probe in self.probes} - shaped)
 
     def without_caution(self) -> Trial:
@@ -114,16 +114,16 @@ class Trial:
 
     def expected(self, probe: Probe, mistakes: tuple[Mistake, ...] = ()) -> Any:
         """Return the output of the definition with these mistakes, for the inputs as the learner's function received them."""
-        asked = (self._asked_as, probe.name, tuple(map(id, mistakes)))
-        known = _answers_of(self.exercise.name) if self._is_listed(mistakes) else self.known
-        if asked not in known:
+        key = (self._cache_key, probe.name, tuple(map(id, mistakes)))
+        known = _shared_cache(self.exercise.name) if self._is_listed(mistakes) else self.cache
+        if key not in known:
             try:
                 with numpy.errstate(all="ignore"):
                     answer = self.exercise.answer(self._precise(probe), mistakes, self.conventions)
             except Exception as error:  # a mistake may cause incompatible shapes, as in the learner's code
                 answer = Raised(error)
-            known[asked] = (mistakes, _once(answer, known))  # the objects are stored so that their ids stay unique
-        return known[asked][1]
+            known[key] = (mistakes, _interned(answer, known))  # the objects are stored so that their ids stay unique
+        return known[key][1]
 
     def _is_listed(self, mistakes: tuple[Mistake, ...]) -> bool:
         """Return True if the mistakes and conventions belong to the exercise, whose ids never change, and none was measured."""
@@ -139,37 +139,37 @@ class Trial:
         return all(id(convention) in listed for convention in self.conventions if convention.steps)
 
     @cached_property
-    def _asked_as(self) -> tuple[Any, ...]:
+    def _cache_key(self) -> tuple[Any, ...]:
         """Return what the definition's outputs depend on, apart from probe and mistakes."""
         return (self.call.library, *(id(convention) for convention in self.conventions if convention.steps))
 
     def _precise(self, probe: Probe) -> Inputs:
         """Return a probe's inputs as the function received them; cached."""
-        asked = (self.call.library, probe.name)
-        if asked not in self.known:
-            self.known[asked] = self.call.precise(probe.inputs)
-        return self.known[asked]
+        key = (self.call.library, probe.name)
+        if key not in self.cache:
+            self.cache[key] = self.call.precise(probe.inputs)
+        return self.cache[key]
 
     def is_same(self, probe: Probe, answer: Any, mistakes: tuple[Mistake, ...] = ()) -> bool:
         """Return True if one output equals that of the definition with these mistakes."""
         expected = self.expected(probe, mistakes)
         compared = (id(answer), id(expected), self.decimals)
-        if compared not in self.known:
+        if compared not in self.cache:
             rounding = 0.0 if self.decimals is None else 10.0**-self.decimals
-            self.known[compared] = (answer, is_same(answer, expected, max(precision(answer), precision(expected)), rounding))
-        return self.known[compared][1]
+            self.cache[compared] = (answer, is_same(answer, expected, max(precision(answer), precision(expected)), rounding))
+        return self.cache[compared][1]
 
 
 @lru_cache(maxsize=2)
-def _answers_of(exercise_name: str) -> dict[Any, Any]:
+def _shared_cache(exercise_name: str) -> dict[Any, Any]:
     """Return the cache of an exercise's outputs for its listed mistakes, shared by all subjects."""
     return {}
 
 
-def _once(answer: Any, known: dict[Any, Any]) -> Any:
+def _interned(answer: Any, known: dict[Any, Any]) -> Any:
     """Return the first cached object with the same numbers, so that equal outputs are compared once."""
     if isinstance(answer, tuple):
-        parts = tuple(_once(part, known) for part in answer)
+        parts = tuple(_interned(part, known) for part in answer)
         return known.setdefault(("tuple", *map(id, parts)), parts)
     if not isinstance(answer, numpy.ndarray):
         return answer
@@ -191,20 +191,20 @@ def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
         ways: list[list[Trial]] = []
         for call in calls_of(subject, exercise, library):
             ways.append(_until_right(_trials_under(call, exercise, right)))
-            if _needs_patience(ways[-1]):
-                ways[-1] = _until_right(_trials_under(replace(call, is_patient=True, endless=set()), exercise, right))
+            if _needs_full_timeout(ways[-1]):
+                ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, right))
             if any(trial.without_refused().matches() for trial in ways[-1]):
                 break
         found = _likeliest(ways)
         if any(trial.has_answers for trial in found):
-            return _without_evasions(found)
+            return _without_partial(found)
         trials = trials or found
-        if found and all(trial.raises_only((*HOPELESS, TookTooLongError)) for trial in found):
+        if found and all(trial.raises_only((*UNAVOIDABLE, TookTooLongError)) for trial in found):
             break
     return trials
 
 
-def _needs_patience(trials: Sequence[Trial]) -> bool:
+def _needs_full_timeout(trials: Sequence[Trial]) -> bool:
     """Return True if calls timed out even under the convention with the most outputs: the function may be slow."""
     nearest = min(trials, key=Trial.num_raised, default=None)
     return nearest is not None and any(is_endless(nearest.answers[:end]) for end in range(1, len(nearest.answers) + 1))
@@ -215,18 +215,18 @@ def _until_right(trials: Iterator[Trial]) -> list[Trial]:
     found: list[Trial] = []
     for trial in trials:
         found.append(trial)
-        if trial.raises_only(HOPELESS):
+        if trial.raises_only(UNAVOIDABLE):
             break
         if trial.matches() and all(len(trial.probes) >= len(other.probes) for other in found):
             break
     return found
 
 
-def _without_evasions(trials: Sequence[Trial]) -> list[Trial]:
+def _without_partial(trials: Sequence[Trial]) -> list[Trial]:
     """Drop the trials whose conventions cannot express operands that others can, such as masks."""
     weights = {role.name for trial in trials[:1] for role in trial.exercise.roles if role.is_weight}
-    asked = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
-    return [trial for trial, roles in zip(trials, asked, strict=True) if roles == set().union(*asked)] or list(trials)
+    operands = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
+    return [trial for trial, roles in zip(trials, operands, strict=True) if roles == set().union(*operands)] or list(trials)
 
 
 def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
@@ -251,43 +251,48 @@ def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
 def _trials_under(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iterator[Trial]:
     """Yield one trial per combination of conventions that can express at least one probe."""
     probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
-    said = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
+    unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [_alternatives(group, call) for group in exercise.conventions]
-    asked: dict[Any, tuple[Any, bool] | None] = {}
-    answered: dict[int, tuple[Sequence[Said], tuple[Probe, ...], list[Any], bool]] = {}
+    answered_probes: dict[Any, tuple[Any, bool] | None] = {}
+    answered_choices: dict[int, tuple[Sequence[Encoded], tuple[Probe, ...], list[Any], bool]] = {}
     seen = set()
-    for conventions, all_said in _combinations(groups, said):
-        if id(all_said) not in answered:  # several conventions may encode all probes identically
-            answered[id(all_said)] = (all_said, *_answers(call, all_said, asked, right))
-        _, kept, raw, has_changed_inputs = answered[id(all_said)]
+    for conventions, encoded_probes in _combinations(groups, unencoded):
+        if id(encoded_probes) not in answered_choices:  # several conventions may encode all probes identically
+            answered_choices[id(encoded_probes)] = (encoded_probes, *_answers(call, encoded_probes, answered_probes, right))
+        _, kept, raw, has_changed_inputs = answered_choices[id(encoded_probes)]
         decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
         answers = (
-            [_once(_decoded(answer, decoding, probe.inputs), right) for probe, answer in zip(kept, raw, strict=True)] if decoding else raw
+            [_interned(_decoded(answer, decoding, probe.inputs), right) for probe, answer in zip(kept, raw, strict=True)]
+            if decoding
+            else raw
         )
         steps = tuple(id(convention) for convention in conventions if convention.steps)
-        known_as = (
+        outcome = (
             steps,
-            *((probe.name, answer.kind if isinstance(answer, Raised) else id(answer)) for probe, answer in zip(kept, answers, strict=True)),
+            *(
+                (probe.name, answer.error_name if isinstance(answer, Raised) else id(answer))
+                for probe, answer in zip(kept, answers, strict=True)
+            ),
         )
-        if kept and known_as not in seen:  # skip a convention that changes no output
-            seen.add(known_as)
+        if kept and outcome not in seen:  # skip a convention that changes no output
+            seen.add(outcome)
             changed = replace(call, has_changed_inputs=has_changed_inputs)
-            yield Trial(exercise, changed, conventions, kept, tuple(answers), known=right).as_rounded()
+            yield Trial(exercise, changed, conventions, kept, tuple(answers), cache=right).as_rounded()
 
 
 def _answers(
-    call: Call, all_said: Sequence[Said], asked: dict[Any, tuple[Any, bool] | None], right: dict[Any, Any]
+    call: Call, encoded_probes: Sequence[Encoded], answered_probes: dict[Any, tuple[Any, bool] | None], right: dict[Any, Any]
 ) -> tuple[tuple[Probe, ...], list[Any], bool]:
     """Return the probes that the function accepts, its outputs, and whether it modified its inputs."""
     kept: list[Probe] = []
     answers: list[Any] = []
     has_changed_inputs = False
-    for probe, encoded, ways in all_said:
-        if (probe.name, ways) not in asked:  # several conventions may encode this probe identically
-            asked[probe.name, ways] = None
+    for probe, encoded, ways in encoded_probes:
+        if (probe.name, ways) not in answered_probes:  # several conventions may encode this probe identically
+            answered_probes[probe.name, ways] = None
             if call.fits(encoded):
-                asked[probe.name, ways] = _asked(call, encoded, answers, right)
-        found = asked[probe.name, ways]
+                answered_probes[probe.name, ways] = _run_probe(call, encoded, answers, right)
+        found = answered_probes[probe.name, ways]
         if found is not None:
             kept.append(probe)
             answers.append(found[0])
@@ -295,13 +300,13 @@ def _answers(
     return tuple(kept), answers, has_changed_inputs
 
 
-def _asked(call: Call, encoded: Inputs, before: Sequence[Any], right: dict[Any, Any]) -> tuple[Any, bool]:
+def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], right: dict[Any, Any]) -> tuple[Any, bool]:
     """Return one output, and whether the inputs were modified; after a timeout the remaining probes are skipped."""
     if is_endless(before):
         return before[-1], False
     once = replace(call, has_changed_inputs=False)
     with numpy.errstate(all="ignore"):
-        return _once(once(encoded), right), once.has_changed_inputs
+        return _interned(once(encoded), right), once.has_changed_inputs
 
 
 def is_endless(answers: Sequence[Any]) -> bool:
@@ -309,27 +314,27 @@ def is_endless(answers: Sequence[Any]) -> bool:
     return bool(answers) and isinstance(answers[-1], Raised) and isinstance(answers[-1].error, TookTooLongError)
 
 
-Said = tuple[Probe, Inputs, tuple[Any, ...]]
+Encoded = tuple[Probe, Inputs, tuple[Any, ...]]
 """A probe, its encoded inputs, and the encoders that changed them."""
 
 
 def _combinations(
-    groups: Sequence[Sequence[Convention]], said: Sequence[Said], chosen: tuple[Convention, ...] = ()
-) -> Iterator[tuple[tuple[Convention, ...], Sequence[Said]]]:
+    groups: Sequence[Sequence[Convention]], encoded_probes: Sequence[Encoded], chosen: tuple[Convention, ...] = ()
+) -> Iterator[tuple[tuple[Convention, ...], Sequence[Encoded]]]:
     """Yield every choice of one convention per group with the encoded probes, skipping choices that have no effect."""
     if not groups:
-        yield chosen, said
+        yield chosen, encoded_probes
         return
     for convention in groups[0]:
-        again = [(probe, said_in(convention, inputs), ways) for probe, inputs, ways in said]
-        now: list[Said] = [
+        again = [(probe, encoded_in(convention, inputs), ways) for probe, inputs, ways in encoded_probes]
+        now: list[Encoded] = [
             (probe, encoded, ways if encoded is inputs else (*ways, convention.encode))
-            for (probe, encoded, ways), (_, inputs, _) in zip(again, said, strict=True)
+            for (probe, encoded, ways), (_, inputs, _) in zip(again, encoded_probes, strict=True)
             if encoded is not None
         ]
-        is_idle = len(now) == len(said) and all(one[1] is other[1] for one, other in zip(now, said, strict=True))
+        is_idle = len(now) == len(encoded_probes) and all(one[1] is other[1] for one, other in zip(now, encoded_probes, strict=True))
         if now and (convention is groups[0][0] or not is_idle or convention.steps or convention.decode is not PLAIN.decode):
-            yield from _combinations(groups[1:], said if is_idle else now, (*chosen, convention))
+            yield from _combinations(groups[1:], encoded_probes if is_idle else now, (*chosen, convention))
 
 
 def num_numbers(inputs: Inputs) -> int:
@@ -338,7 +343,7 @@ def num_numbers(inputs: Inputs) -> int:
     return sum(numpy.size(part) for part in parts if isinstance(part, numpy.ndarray))
 
 
-def said_in(convention: Convention, inputs: Inputs) -> Inputs | None:
+def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
     """Encode the inputs in a convention; None if it does not apply."""
     try:
         return convention.encode(inputs)
@@ -348,35 +353,35 @@ def said_in(convention: Convention, inputs: Inputs) -> Inputs | None:
 
 def _alternatives(group: Sequence[Convention], call: Call) -> list[Convention]:
     """Return the first convention of a group, and the others that the function's names and measurements allow."""
-    possible = [group[0], *(each for each in group[1:] if _may_hold(each, call))]
-    return [read for each in possible for read in _read(each, call)]
+    possible = [group[0], *(each for each in group[1:] if _may_apply(each, call))]
+    return [read for each in possible for read in _measured_conventions(each, call)]
 
 
-def _read(convention: Convention, call: Call) -> Sequence[Convention]:
+def _measured_conventions(convention: Convention, call: Call) -> Sequence[Convention]:
     """Return the convention itself, or the conventions measured from the function."""
     if convention.reads is None:
         return [convention]
     try:
-        read = convention.reads(lambda inputs: ask(call, (), inputs))
+        read = convention.reads(lambda inputs: output_of(call, (), inputs))
     except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):
         return []
     return [] if read is None else [read] if isinstance(read, Convention) else read
 
 
-def _may_hold(convention: Convention, call: Call) -> bool:
+def _may_apply(convention: Convention, call: Call) -> bool:
     """Return True if the function's parameters, name and source allow a convention."""
     if convention.without is not None and call.binding.takes(convention.without):
         return False
     taken_as = next((name for name, role in call.binding.role_of.items() if role.name == convention.role), None)
     if convention.role is not None and (taken_as is None or not re.search(convention.named or "", taken_as, re.IGNORECASE)):
         return False
-    is_said = re.search(convention.said or "", "\n".join(call.subject.source), re.IGNORECASE)
+    is_in_source = re.search(convention.source or "", "\n".join(call.subject.source), re.IGNORECASE)
     names = "\n".join(vars(call.subject.module)) if call.subject.module is not None else ""
-    is_among = re.search(convention.among or "", names, re.IGNORECASE)
-    return bool(is_said and is_among and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
+    is_in_file = re.search(convention.file_names or "", names, re.IGNORECASE)
+    return bool(is_in_source and is_in_file and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
 
 
-def ask(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:
+def output_of(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:
     """Return the output for some inputs in the convention of headway.functions; Raised if they cannot be encoded."""
     encoded = encoded_for(call, conventions, inputs)
     if encoded is None:
@@ -389,7 +394,7 @@ def encoded_for(call: Call, conventions: Sequence[Convention], inputs: Inputs) -
     """Encode the inputs in all conventions; None if one of them does not apply."""
     encoded: Inputs | None = inputs | call.sizes(inputs)
     for convention in conventions:
-        encoded = None if encoded is None else said_in(convention, encoded)
+        encoded = None if encoded is None else encoded_in(convention, encoded)
     return encoded
 
 

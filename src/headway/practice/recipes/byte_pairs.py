@@ -52,7 +52,7 @@ def merged(word: Sequence[Any], pair: Any, joined: Any) -> list[Any]:
 
 
 def pair_of(word: Sequence[bytes], pair: Pair) -> list[bytes]:
-    """Return a word of bytes with a pair merged."""
+    """Merge a pair in a list of bytes."""
     return merged(word, pair, pair[0] + pair[1])
 
 

@@ -9,12 +9,12 @@ import numpy
 
 from headway.practice.exercise import Mistake
 from headway.practice.message import Message
-from headway.practice.recipes.layers import Add, Pair, Part, layer_norm
+from headway.practice.recipes.layers import Add, Pair, Sublayer, layer_norm
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
 
 
-def _from_input(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
+def _from_input(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
     """Start every residual connection at the layer's input."""
     start = x
     for part, norm, add in parts:
@@ -22,15 +22,15 @@ def _from_input(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Calla
     return x
 
 
-def _parallel(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
+def _parallel(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
     return x + sum(part(norm(x)) for part, norm, _ in parts)
 
 
-def _parallel_post(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
+def _parallel_post(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
     return parts[-1][1](x + sum(part(x) for part, _, _ in parts))
 
 
-def _normed_residual(x: Any, part: Part, norm: Part, add: Add) -> Any:
+def _normed_residual(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
     normed = norm(x)
     return add(normed, part(normed))
 
@@ -39,7 +39,7 @@ def _without(place: int) -> Callable[[int], Add]:
     return lambda asked: (lambda x, y: y) if asked == place else (lambda x, y: x + y)
 
 
-def _bare(place: int) -> Callable[[list[Part]], list[Part]]:
+def _bare(place: int) -> Callable[[list[Sublayer]], list[Sublayer]]:
     return lambda norms: [(lambda x: x) if each == place else norm for each, norm in enumerate(norms)]
 
 

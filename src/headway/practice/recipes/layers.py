@@ -12,21 +12,21 @@ from headway.practice.exercise import Inputs, Role
 from headway.practice.recipes import activations, projections
 from headway.practice.recipes.attention import few_bits
 
-Part = Callable[[Any], Any]
-Pair = tuple[Part, Part]
+Sublayer = Callable[[Any], Any]
+Pair = tuple[Sublayer, Sublayer]
 Add = Callable[[Any, Any], Any]
 
 KINDS = ("weight", "bias")
 
 
-def layer(steps: Any, x: Any, parts: Sequence[Part], held: Mapping[str, Any]) -> Any:
+def layer(steps: Any, x: Any, parts: Sequence[Sublayer], held: Mapping[str, Any]) -> Any:
     """Apply sublayers in turn, each with its norm and residual connection, in the steps norms, order, sublayer, add, wire."""
     norms = [_norm(steps, held.get(f"norm_{place}_weight"), held.get(f"norm_{place}_bias")) for place in range(1, len(parts) + 1)]
     pairs = steps.order(list(zip(parts, steps.norms(norms), strict=True)))
     return steps.wire(x, [(part, norm, steps.add(place)) for place, (part, norm) in enumerate(pairs)], steps.sublayer)
 
 
-def _norm(steps: Any, weight: Any, bias: Any) -> Part:
+def _norm(steps: Any, weight: Any, bias: Any) -> Sublayer:
     return lambda x: steps.norm(x, weight, bias)
 
 
@@ -66,17 +66,17 @@ def layer_norm(x: Any, weight: Any, bias: Any, ddof: int = 0) -> Any:
     return normed if bias is None else normed + bias
 
 
-def post_norm(x: Any, part: Part, norm: Part, add: Add) -> Any:
+def post_norm(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
     """Normalize after the residual sum, as in Vaswani et al. 2017."""
     return norm(add(x, part(x)))
 
 
-def pre_norm(x: Any, part: Part, norm: Part, add: Add) -> Any:
+def pre_norm(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
     """Normalize before the sublayer, as in GPT-2."""
     return add(x, part(norm(x)))
 
 
-def in_turn(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
+def in_turn(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
     """Pass the output of each sublayer to the next."""
     for part, norm, add in parts:
         x = sublayer(x, part, norm, add)
@@ -87,7 +87,7 @@ def _sum(x: Any, y: Any) -> Any:
     return x + y
 
 
-def _bend(hidden: Any, down: Part, activation: Part) -> Any:
+def _bend(hidden: Any, down: Sublayer, activation: Sublayer) -> Any:
     return down(activation(hidden))
 
 

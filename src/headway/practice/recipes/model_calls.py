@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.assignment import Plan
+from headway.practice.diagnosis.assignment import Assignment
 from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
-from headway.practice.diagnosis.layers import SHIFT, layer_plans
+from headway.practice.diagnosis.layers import SHIFT, layer_assignments
 from headway.practice.diagnosis.slots import Slot, slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise, Inputs, Role
@@ -45,20 +45,20 @@ class ModelCall(InstanceCall):
     weights  inputs of the call whose weights are set
     """
 
-    block: Plan = field(default_factory=lambda: Plan({}))
+    block: Assignment = field(default_factory=lambda: Assignment({}))
     weights: Inputs = field(default_factory=dict)
 
     def __call__(self, inputs: Inputs) -> Any:
         """Return the output, as in InstanceCall; only token ids are passed to the model."""
         self.weights = inputs
-        return super().__call__(_asked(inputs))
+        return super().__call__(_model_inputs(inputs))
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if a model can be constructed with these sizes and its blocks hold the weights."""
-        if not super().fits(_asked(inputs)):
+        if not super().fits(_model_inputs(inputs)):
             return False
         try:
-            instance = self._instance(*self._making_of(self.arguments(_asked(inputs))))
+            instance = self._instance(*self._constructor_arguments(self.arguments(_model_inputs(inputs))))
         except Exception:  # the call itself will report it
             return True
         try:
@@ -70,10 +70,10 @@ class ModelCall(InstanceCall):
     def instance_for(self, arguments: Mapping[str, Any]) -> Any:
         """Return a cached or new model, with all its weights set."""
         instance = super().instance_for(arguments)
-        write(self.held_by(instance), self.weights, self.block)
+        write(self.weight_slots(instance), self.weights, self.block)
         return instance
 
-    def held_by(self, instance: Any) -> list[Slot]:
+    def weight_slots(self, instance: Any) -> list[Slot]:
         """Return all arrays of an instance."""
         return slots_of(instance, self.subject.value.__module__)
 
@@ -86,7 +86,7 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     probes = exercise.probes()
 
     def asked() -> Any:
-        return tuple(replace(probe, inputs=_asked(probe.inputs | _sizes(probe.inputs))) for probe in probes)
+        return tuple(replace(probe, inputs=_model_inputs(probe.inputs | _sizes(probe.inputs))) for probe in probes)
 
     own = replace(exercise, roles=(token_ids, *SIZES), probes=asked)
     calls: list[Call] = []
@@ -106,17 +106,17 @@ def _sizes(inputs: Inputs) -> Inputs:
     return {role.name: role.size_of(inputs) for role in SIZES if role.size_of is not None}
 
 
-def _asked(inputs: Inputs) -> Inputs:
+def _model_inputs(inputs: Inputs) -> Inputs:
     """Return the inputs that a model takes: token ids and sizes."""
-    told = {"token_ids", *(role.name for role in SIZES)}
-    return {name: value for name, value in inputs.items() if name in told}
+    names = {"token_ids", *(role.name for role in SIZES)}
+    return {name: value for name, value in inputs.items() if name in names}
 
 
-def write(slots: Sequence[Slot], inputs: Inputs, plan: Plan) -> None:
+def write(slots: Sequence[Slot], inputs: Inputs, assignment: Assignment) -> None:
     """Set all weights of a model; a separate output head gets the token embedding."""
     blocks = _blocks(slots)
     for members, weights in zip(blocks.values(), inputs["blocks"], strict=True):
-        plan.write(members, _flat(weights, inputs))
+        assignment.write(members, _flat(weights, inputs))
     inside = {id(slot.array) for members in blocks.values() for slot in members}
     wte, wpe, last = inputs["wte"], inputs["wpe"], inputs["ln_f"]
     for slot in slots:
@@ -147,10 +147,10 @@ def _flat(weights: Inputs, inputs: Inputs) -> Inputs:
     return flat(weights | {"num_heads": inputs["num_heads"]})
 
 
-def _ways(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
+def _ways(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
     """Return every possible weight assignment of a block."""
     blocks = _blocks(slots)
     if len(blocks) != len(inputs["blocks"]):
         return []
     block = replace(exercise, roles=weight_roles(("",)), fused=projections.FUSED)
-    return layer_plans(next(iter(blocks.values())), _flat(inputs["blocks"][0], inputs), block)
+    return layer_assignments(next(iter(blocks.values())), _flat(inputs["blocks"][0], inputs), block)

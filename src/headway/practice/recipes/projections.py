@@ -232,7 +232,7 @@ SIZES = (
         "d_model embed_dim hidden_dim dim n_embd emb_dim embedding_dim d_embed model_dim embed_size emb_size n_state dims d hidden d_hidden "
         "input_size hidden_units model_size embed num_hiddens dmodel embedding_size c n_embed",
         _hidden_size,
-        beside=(("head_dim", "d_out"), lambda inputs: _width(inputs, "query", 1)),
+        size_override=(("head_dim", "d_out"), lambda inputs: _width(inputs, "query", 1)),
     ),
     _size(
         "head_dim",

@@ -28,16 +28,16 @@ HEADER = Message(
     "# 这个文件有一处错误，在 {name} 中。找到并改正它，然后运行 headway practice bug。",
 )
 WRITTEN = Message(
-    "wrote {path}, which has one mistake (seed {seed}): {title}. Correct it, then run headway practice bug again",
-    "已写出 {path}，其中有一处错误（种子 {seed}）：{title}。改正后再次运行 headway practice bug",
+    "wrote {path}, which has one mistake (seed {seed}): {title}. Correct it, then run headway practice bug --folder {folder} again",
+    "已写出 {path}，其中有一处错误（种子 {seed}）：{title}。改正后再次运行 headway practice bug --folder {folder}",
 )
 ASIDE = Message("renamed the existing {file} ({state}) to {aside}", "已将原有的 {file}（{state}）改名为 {aside}")
 REPLACED = Message("replaced {file}, which was not corrected yet, with another bug", "{file} 尚未改正，已换成另一处错误")
 UNSOLVED = Message("not corrected yet", "尚未改正")
 SOLVED = Message("corrected", "已改正")
 FOREIGN = Message("not written by headway", "不是 headway 写出的")
-UNTOUCHED = Message("the file is unchanged and still has the mistake; for a hint: headway practice hint find_the_bug", "文件没有改动，错误仍在；要提示请运行 headway practice hint find_the_bug")  # fmt: skip
-STILL_THERE = Message("the mistake is still there; for a hint: headway practice hint find_the_bug", "错误仍在；要提示请运行 headway practice hint find_the_bug")  # fmt: skip
+UNTOUCHED = Message("the file is unchanged and still has the mistake; for a hint: headway practice hint find_the_bug --folder {folder}", "文件没有改动，错误仍在；要提示请运行 headway practice hint find_the_bug --folder {folder}")  # fmt: skip
+STILL_THERE = Message("the mistake is still there; for a hint: headway practice hint find_the_bug --folder {folder}", "错误仍在；要提示请运行 headway practice hint find_the_bug --folder {folder}")  # fmt: skip
 ANOTHER = Message("a different mistake remains:", "还有另一处错误：")
 REPAIRED = Message("correct. The fix was: {fix}", "已改正。正确的做法：{fix}")
 HINTS = (
@@ -121,19 +121,19 @@ def _write_bug(folder: Path, progress: Progress, given: Hunt, language: str) -> 
         said = [ASIDE.format(file=FILE, state=state, aside=put_aside(path).name)]
     write_text(path, buggy_file(bug, language))
     write_progress(folder, replace(progress, hunt=given))
-    return [*said, WRITTEN.format(path=path, seed=given.seed, title=exercise(bug.exercise).title)]
+    return [*said, WRITTEN.format(path=path, seed=given.seed, title=exercise(bug.exercise).title, folder=folder)]
 
 
 def _check(folder: Path, progress: Progress, given: Hunt) -> tuple[bool, list[Message]]:
     path, bug = folder / FILE, chosen(given)
     if _is_untouched(path, given):
-        return False, [UNTOUCHED]
+        return False, [UNTOUCHED.format(folder=folder)]
     verdicts = judge_file(path, bug.exercise)
     if all(verdict.is_correct for verdict in verdicts):
         write_progress(folder, replace(progress, hunt=replace(given, is_solved=True)))
         return True, [REPAIRED.format(fix=fix_of(bug))]
     if any(cause.name == bug.mistake for verdict in verdicts for cause in verdict.causes):
-        return False, [STILL_THERE]
+        return False, [STILL_THERE.format(folder=folder)]
     return False, [ANOTHER, *(Message(*(verdict.text(language) for language in LANGUAGES)) for verdict in verdicts)]
 
 
@@ -160,7 +160,7 @@ def _open(folder: Path) -> tuple[Progress, Hunt]:
     if progress is None or progress.hunt is None:
         raise PracticeError(
             Message(f"got {folder}, expected a folder with an open bug", f"收到 {folder}，应为已有找错练习的文件夹"),
-            hint=Message("run headway practice bug first", "请先运行 headway practice bug"),
+            hint=Message(f"run headway practice bug --folder {folder} first", f"请先运行 headway practice bug --folder {folder}"),
         )
     return progress, progress.hunt
 

@@ -15,12 +15,12 @@ RESTORED = Message("wrote deleted files again: {files}", "已重新写出被删�
 STANDING = Message("solved {number} of {total}", "已完成 {number}/{total}")
 NEXT = Message("next: {path}, {title}: {equation}", "下一个：{path}，{title}：{equation}")
 HELP = Message(
-    "edit and save a file to check it; in another terminal: headway practice hint. Ctrl-C stops",
-    "编辑并保存文件即会检查；需要提示时在另一个终端运行 headway practice hint。按 Ctrl-C 停止",
+    "edit and save a file to check it; in another terminal: headway practice hint --folder {folder}. Ctrl-C stops",
+    "编辑并保存文件即会检查；需要提示时在另一个终端运行 headway practice hint --folder {folder}。按 Ctrl-C 停止",
 )
 FINISHED = Message(
-    "all parts are solved: every function from softmax to the story is yours. To find bugs next: headway practice bug",
-    "全部完成：从 softmax 到故事，每个函数都是你写的。接下来可以找错：headway practice bug",
+    "all parts are solved: every function from softmax to the story is yours. To find bugs next: headway practice bug --folder {folder}",
+    "全部完成：从 softmax 到故事，每个函数都是你写的。接下来可以找错：headway practice bug --folder {folder}",
 )
 RESUME = Message("{standing}. To resume: headway practice start {folder}", "{standing}。继续：headway practice start {folder}")
 UNSOLVED = Message("{name} was solved before and is wrong now", "{name} 之前是对的，现在不对了")
@@ -52,7 +52,7 @@ def upcoming(folder: Path, progress: Progress) -> Message:
     """Return the next part, or that all are solved."""
     part = next_part(progress)
     if part is None:
-        return FINISHED
+        return FINISHED.format(folder=folder)
     return NEXT.format(path=path_of(folder, part), title=part.title, equation=part.equation)
 
 

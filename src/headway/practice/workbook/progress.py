@@ -74,7 +74,7 @@ def read_progress(folder: Path) -> Progress | None:
         return _parsed(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise PracticeError(
-            Message(f"got {path}, which cannot be read as progress ({error})", f"收到 {path}，无法作为进度读取（{error}）"),
+            Message(f"got {path}, which cannot be read as progress ({error})", f"收到 {path}，其内容不是练习进度"),
             hint=Message(
                 "move the file away to start again; nothing was changed and your exercises are kept",
                 "把该文件移走即可重新开始；没有改动任何内容，你的练习都会保留",

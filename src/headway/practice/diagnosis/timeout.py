@@ -16,7 +16,7 @@ class TookTooLongError(Exception):
 
 
 @contextmanager
-def patience(seconds: float) -> Iterator[None]:
+def time_limit(seconds: float) -> Iterator[None]:
     """Raise TookTooLongError after this much CPU time; no limit outside the main thread or on Windows."""
     if not hasattr(signal, "SIGVTALRM") or threading.current_thread() is not threading.main_thread():
         yield

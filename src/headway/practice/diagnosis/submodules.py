@@ -28,7 +28,7 @@ WEIGHTS_RETURNED = r"att\w*\([^\n]*\)\s*\[0\]|,\s*\w+\s*=\s*self\.\w*att"
 
 
 @dataclass(frozen=True)
-class Part:
+class Submodule:
     """Specification of a submodule.
 
     inner         inner width of a feed-forward; None for an attention
@@ -46,22 +46,22 @@ class Part:
         return attention(self) if self.inner is None else feed_forward(self)
 
 
-def part_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
+def submodule_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
     """Return the roles of submodules for a layer with one attention per prefix."""
     has_weights = bool(re.search(WEIGHTS_RETURNED, "\n".join(subject.source)))
 
-    def attention(inputs: Inputs) -> Part:
-        return Part(inputs["down_weight"].shape[0], inputs["num_heads"], has_weights=has_weights)
+    def attention(inputs: Inputs) -> Submodule:
+        return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], has_weights=has_weights)
 
-    def feed_forward(inputs: Inputs) -> Part:
-        return Part(inputs["down_weight"].shape[0], inputs["num_heads"], inputs["up_weight"].shape[0])
+    def feed_forward(inputs: Inputs) -> Submodule:
+        return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], inputs["up_weight"].shape[0])
 
     names = [ATTENTION, CROSS][: len(prefixes)]
     attentions = [
-        Role(f"{prefix}attention_part", tuple(called.split()), size_of=attention, is_part=True)
+        Role(f"{prefix}attention_part", tuple(called.split()), size_of=attention, is_submodule=True)
         for prefix, called in zip(prefixes, names, strict=True)
     ]
-    return (*attentions, Role("feed_forward_part", tuple(FEED_FORWARD.split()), size_of=feed_forward, is_part=True))
+    return (*attentions, Role("feed_forward_part", tuple(FEED_FORWARD.split()), size_of=feed_forward, is_submodule=True))
 
 
 class _Linear:
@@ -83,23 +83,23 @@ def _classes(library: str) -> tuple[Any, Any]:
         return _Linear(library, inner, outer) if nn is None else nn.Linear(inner, outer)
 
     class Attention(base):  # type: ignore[misc, valid-type]
-        def __init__(self, part: Part) -> None:
+        def __init__(self, spec: Submodule) -> None:
             super().__init__()
-            self.query, self.key, self.value, self.output = (linear(part.width, part.width) for _ in range(4))
-            self.part = part
+            self.query, self.key, self.value, self.output = (linear(spec.width, spec.width) for _ in range(4))
+            self.spec = spec
 
         def forward(self, query: Any, key: Any = None, value: Any = None, mask: Any = None, **named: Any) -> Any:
             is_mask = key is not None and value is None
             mask = key if is_mask else next((each for name, each in named.items() if "mask" in name and each is not None), mask)
             key, value = (query, query) if key is None or is_mask else (key, value)
             weights = MultiHeadAttentionWeights(_weights(self.query), _weights(self.key), _weights(self.value), _weights(self.output))
-            answer = functions.multi_head_attention(query, key, value, weights, num_heads=self.part.num_heads, mask=_read(mask))
-            return (answer, None) if self.part.has_weights else answer
+            answer = functions.multi_head_attention(query, key, value, weights, num_heads=self.spec.num_heads, mask=_read(mask))
+            return (answer, None) if self.spec.has_weights else answer
 
     class FeedForward(base):  # type: ignore[misc, valid-type]
-        def __init__(self, part: Part) -> None:
+        def __init__(self, spec: Submodule) -> None:
             super().__init__()
-            self.up, self.down = linear(part.width, part.inner or 0), linear(part.inner or 0, part.width)
+            self.up, self.down = linear(spec.width, spec.inner or 0), linear(spec.inner or 0, spec.width)
 
         def forward(self, x: Any) -> Any:
             return functions.feed_forward(x, FeedForwardWeights(_weights(self.up), _weights(self.down)), activation=functions.relu)
