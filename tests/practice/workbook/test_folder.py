@@ -87,7 +87,7 @@ def test_progress_survives_a_round_trip(tmp_path):
 
 def test_a_file_and_a_folder_without_progress_are_errors(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OptionError, match="a file, expected a folder"):
+    with pytest.raises(OptionError, match="which is a file, expected a folder"):
         begin(tmp_path / "file", None, "en")
     with pytest.raises(OptionError, match=r"expected a practice folder with \.headway\.json") as raised:
         progress_of(tmp_path)

@@ -144,7 +144,7 @@ def test_an_exercise_without_bugs_is_an_error(tmp_path):
     with pytest.raises(OptionError, match="expected one of softmax") as raised:
         hunt(tmp_path, "sofmax", None, "en")
     assert raised.value.hint.startswith("did you mean softmax")
-    with pytest.raises(OptionError, match="expected a folder with an open bug"):
+    with pytest.raises(OptionError, match="which has no bug"):
         hint(tmp_path)
 
 

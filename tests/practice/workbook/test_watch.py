@@ -161,9 +161,9 @@ def test_everything_can_be_checked_once(folder):
     said = []
     (folder / "linear.py").write_text("right")
     assert Session(folder, "en", by_its_text(folder), said.append).judge_all() is False
-    assert said[0] == "· softmax.py — not started"
+    assert said[0] == "· softmax.py — not begun"
     assert said[1].startswith("✓ linear")
-    assert said[-2] == "solved 1 of 13"
+    assert said[-2] == "1 of 13 solved"
 
 
 def test_a_file_in_another_encoding_gets_a_verdict(folder):

@@ -159,7 +159,7 @@ def _open(folder: Path) -> tuple[Progress, Hunt]:
     progress = read_progress(folder)
     if progress is None or progress.hunt is None:
         raise PracticeError(
-            Message(f"got {folder}, expected a folder with an open bug", f"收到 {folder}，应为已有找错练习的文件夹"),
+            Message(f"got {folder}, which has no bug, expected one written by headway practice bug", f"收到 {folder}，其中没有找错练习"),
             hint=Message(f"run headway practice bug --folder {folder} first", f"请先运行 headway practice bug --folder {folder}"),
         )
     return progress, progress.hunt

@@ -9,10 +9,10 @@ from headway.practice.workbook.folder import Begun, is_untouched, next_part, pat
 from headway.practice.workbook.parts import NAMES, PARTS, Part
 from headway.practice.workbook.progress import Progress
 
-NEW = Message("wrote {total} files for {array} to {folder}: from softmax to a story by your own GPT-2", "已在 {folder} 写出 {total} 个文件（{array}）：从 softmax 到用你自己的 GPT-2 写故事")  # fmt: skip
+NEW = Message("{total} files in {folder} for {array}: from softmax to a story by your own GPT-2", "已在 {folder} 写出 {total} 个文件（{array}）：从 softmax 到用你自己的 GPT-2 写故事")  # fmt: skip
 KEPT = Message("kept existing files: {files}", "保留原有文件：{files}")
 RESTORED = Message("wrote deleted files again: {files}", "已重新写出被删除的文件：{files}")
-STANDING = Message("solved {number} of {total}", "已完成 {number}/{total}")
+STANDING = Message("{number} of {total} solved", "已完成 {number}/{total}")
 NEXT = Message("next: {path}, {title}: {equation}", "下一个：{path}，{title}：{equation}")
 HELP = Message(
     "edit and save a file to check it; in another terminal: headway practice hint --folder {folder}. Ctrl-C stops",
@@ -26,11 +26,11 @@ RESUME = Message("{standing}. To resume: headway practice start {folder}", "{sta
 UNSOLVED = Message("{name} was solved before and is wrong now", "{name} 之前是对的，现在不对了")
 WRITING = Message("generating text with your functions …", "正在用你的函数生成文本……")
 BUILDS_ON = Message("it imports files that are not solved yet: {files}", "它导入的这些文件尚未完成：{files}")
-NOT_BEGUN = Message("not started", "尚未开始")
+NOT_BEGUN = Message("not begun", "尚未开始")
 SOLVED = Message("solved", "已完成")
-SHOWN = Message("solution shown", "看过答案")
+SHOWN = Message("solution seen", "看过答案")
 OPEN = Message("not solved yet", "尚未完成")
-HINTS = Message("{number} of 3 hints shown", "看过 {number}/3 个提示")
+HINTS = Message("{number} of 3 hints", "看过 {number}/3 个提示")
 HINT = Message("{title}, hint {number} of 3: {hint}", "{title}，提示 {number}/3：{hint}")
 RESET = Message("wrote {file} again", "已重新写出 {file}")
 ASIDE = Message("wrote {file} again; the previous version is in {aside}", "已重新写出 {file}；之前的版本在 {aside}")

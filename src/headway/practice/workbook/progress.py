@@ -66,7 +66,9 @@ def read_progress(folder: Path) -> Progress | None:
     Errors   OptionError for a path that is a file, and for an unreadable progress file.
     """
     if folder.exists() and not folder.is_dir():
-        raise PracticeError(Message(f"got {folder}, a file, expected a folder or a new name", f"收到文件 {folder}，应为文件夹或新名字"))
+        raise PracticeError(
+            Message(f"got {folder}, which is a file, expected a folder or a new name", f"收到 {folder}，这是文件，应为文件夹或新名字")
+        )
     path = folder / FILE
     if not path.exists():
         return None
