@@ -79,22 +79,22 @@ def test_from_an_empty_folder_to_the_story(tmp_path):
 
 
 def test_list_hint_solution_and_reset(tmp_path, practice):
-    practice("mine", "--array", "torch", cwd=tmp_path)
+    practice("start", "mine", "--array", "torch", cwd=tmp_path)
     folder = tmp_path / "mine"
     (folder / "softmax.py").write_text("mine = 1\n")
 
-    listed = practice("list", "mine", cwd=tmp_path)
+    listed = practice("list", "--folder", "mine", cwd=tmp_path)
     assert listed.returncode == 0
     assert "→ softmax.py — softmax: not solved yet\n· linear.py — linear layer: not begun\n" in listed.out
 
-    hints = [practice("hint", "mine", cwd=tmp_path).out for _ in range(4)]
+    hints = [practice("hint", "-f", "mine", cwd=tmp_path).out for _ in range(4)]
     assert [hint.partition(": ")[0] for hint in hints] == [f"softmax, hint {number} of 3" for number in (1, 2, 3, 3)]
     assert hints[2].endswith(": " + part("softmax").hints[2].en + "\n")
     assert practice("hint", "gelu", "--lang", "zh", cwd=folder).out.startswith("GELU，提示 1/3：")
 
-    shown = practice("solution", "softmax", "mine", cwd=tmp_path)
+    shown = practice("solution", "softmax", "-f", "mine", cwd=tmp_path)
     assert shown.out == solution(part("softmax"), "torch", "en")
-    assert "→ softmax.py — softmax: not solved yet, 3 of 3 hints, solution seen" in practice("list", "mine", cwd=tmp_path).out
+    assert "→ softmax.py — softmax: not solved yet, 3 of 3 hints, solution seen" in practice("list", "--folder", "mine", cwd=tmp_path).out
 
     written = practice("reset", "softmax", cwd=folder)
     assert written.out == "softmax.py is written anew; what was in it is now in softmax.old.py\n"
@@ -108,22 +108,29 @@ def test_a_deleted_file_is_written_anew_and_that_is_said(tmp_path, practice):
 
 
 def test_a_bug_is_handed_out_and_its_repair_checked(tmp_path, practice):
-    handed_out = practice("--find-the-bug", "softmax", "--seed", "2", "hunt", cwd=tmp_path)
+    handed_out = practice("bug", "softmax", "--seed", "2", "-f", "hunt", cwd=tmp_path)
     assert handed_out.returncode == 0
     assert "hunt/find_the_bug.py looks right, and has one mistake in it (seed 2): softmax" in handed_out.out
-    assert practice("--find-the-bug", "hunt", cwd=tmp_path).returncode == 1
-    assert practice("hint", "find_the_bug", "hunt", cwd=tmp_path).out.startswith("hint 1 of 3")
+    assert practice("bug", "-f", "hunt", cwd=tmp_path).returncode == 1
+    assert practice("hint", "find_the_bug", "-f", "hunt", cwd=tmp_path).out.startswith("hint 1 of 3")
     assert practice("solution", "find_the_bug", cwd=tmp_path / "hunt").out.startswith("instead of\n")
 
     write_solutions(tmp_path / "hunt", "softmax")
     (tmp_path / "hunt" / "softmax.py").rename(tmp_path / "hunt" / "find_the_bug.py")
-    repaired = practice("--find-the-bug", "--lang", "zh", cwd=tmp_path / "hunt")
+    repaired = practice("bug", "--lang", "zh", cwd=tmp_path / "hunt")
     assert repaired.returncode == 0
     assert repaired.out.startswith("改正了。")
 
 
+def test_the_old_options_still_work(tmp_path, practice):
+    assert practice(cwd=tmp_path).out.startswith("13 files in headway-practice")
+    with pytest.warns(DeprecationWarning, match="headway practice bug"):
+        found = practice("--find-the-bug", "--seed", "2", cwd=tmp_path)
+    assert "find_the_bug.py" in found.out
+
+
 def test_the_language_is_the_locales_unless_asked_otherwise(tmp_path, practice):
-    assert "13 个文件" in practice(cwd=tmp_path, LANG="zh_CN.UTF-8").out
+    assert "13 个文件" in practice("start", cwd=tmp_path, LANG="zh_CN.UTF-8").out
     assert practice("list", "--lang", "en", cwd=tmp_path, LANG="zh_CN.UTF-8").out.startswith("→ softmax.py — softmax: not begun")
     assert "1/13：softmax" in (tmp_path / "headway-practice" / "softmax.py").read_text()
 
@@ -131,23 +138,23 @@ def test_the_language_is_the_locales_unless_asked_otherwise(tmp_path, practice):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["file"], "came: file, a file; expected: a folder, or a name for a new one"),
-        (["file/within"], "Not a directory"),
-        (["foreign"], "cannot be read as progress"),
-        (["begun", "--array", "mlx"], "came: --array mlx for begun, which is in numpy"),
-        (["--array", "tinygrad"], "tinygrad"),
-        (["--lang", "fr"], "expected: en or zh"),
-        (["list", "nowhere"], "run headway practice nowhere to begin one"),
-        (["hint", "sofmax", "begun"], "did you mean softmax"),
+        (["start", "file"], "got file, which is a file, expected a folder"),
+        (["start", "file/within"], "Not a directory"),
+        (["start", "foreign"], "cannot be read as progress"),
+        (["start", "begun", "--array", "mlx"], "numpy"),
+        (["start", "--array", "tinygrad"], "tinygrad"),
+        (["start", "--lang", "fr"], "got --lang fr, expected en or zh"),
+        (["list", "-f", "nowhere"], "headway practice start nowhere"),
+        (["hint", "sofmax", "-f", "begun"], "did you mean softmax"),
         (["hint", "sofmax"], "did you mean softmax"),
-        (["solution", "nothing", "begun"], "expected one of softmax, linear"),
-        (["reset", "begun"], "expected: reset NAME"),
-        (["reset", "find_the_bug", "begun"], "--find-the-bug --seed N"),
-        (["hint", "find_the_bug", "begun"], "no bug was handed out"),
-        (["hint", "softmax", "begun", "more"], "expected: [list|hint|solution|reset] [NAME] [FOLDER]"),
-        (["list", "begun", "--array", "mlx"], "the folder knows its own"),
-        (["--find-the-bug", "sofmax", "begun"], "did you mean softmax"),
-        (["--seed", "3", "begun"], "came: --seed without --find-the-bug"),
+        (["solution", "nothing", "-f", "begun"], "expected one of softmax, linear"),
+        (["reset", "-f", "begun"], "Missing argument"),
+        (["reset", "find_the_bug", "-f", "begun"], "headway practice bug --seed N"),
+        (["hint", "find_the_bug", "-f", "begun"], "no bug"),
+        (["hint", "softmax", "more"], "unexpected extra argument"),
+        (["list", "--array", "mlx"], "No such option"),
+        (["bug", "sofmax", "-f", "begun"], "did you mean softmax"),
+        (["begin"], "No such command"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2_and_writes_nothing(tmp_path, practice, arguments, said):
@@ -165,7 +172,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2_and_writes_nothing(tmp_path, 
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a terminal of one's own is POSIX's")
+@pytest.mark.skipif(os.name != "posix", reason="needs a POSIX terminal")
 def test_in_a_terminal_it_watches_and_ctrl_c_says_where_one_stands(tmp_path):
     import pty
 
@@ -190,13 +197,13 @@ def test_in_a_terminal_it_watches_and_ctrl_c_says_where_one_stands(tmp_path):
 
 
 class Screen:
-    """What a terminal shows."""
+    """The output of a terminal."""
 
     def __init__(self, file: int) -> None:
         self.file, self.text = file, ""
 
     def wait_for(self, said: str, seconds: float = 60.0) -> None:
-        """Read on until this was said."""
+        """Read until this text appears."""
         import select
 
         until = time.monotonic() + seconds

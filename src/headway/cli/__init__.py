@@ -18,8 +18,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (generate, chat, models, train, evaluate, check, practice, embed):
+for module in (generate, chat, models, train, evaluate, check, embed):
     app.command(module.__name__.rpartition(".")[2])(module.command)
+app.add_typer(practice.app, name="practice")
 
 
 def main() -> None:

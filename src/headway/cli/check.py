@@ -1,7 +1,8 @@
-"""headway check: which mistake is it?"""
+"""headway check: find the mistake in a hand-written softmax, attention, GPT-2, …"""
 
 from __future__ import annotations
 
+import ast
 import locale
 import os
 from pathlib import Path
@@ -10,25 +11,29 @@ from typing import Annotated
 import typer
 
 from headway.cli import options as o
+from headway.cli.colour import coloured
 from headway.errors import OptionError
 from headway.practice import Verdict
 
+Language = Annotated[str | None, typer.Option("--lang", help="en or zh.  [default: the locale's]")]
+
 
 def command(
-    file: Annotated[Path, typer.Argument(help="A .py file or a notebook with functions of your own.")],
-    named: Annotated[str | None, typer.Option("--as", help="Which part it is, where its name does not say so.")] = None,
-    lang: Annotated[str | None, typer.Option(help="en or zh.  [default: the locale's]")] = None,
+    file: Annotated[Path, typer.Argument(help="A .py file or a notebook with your own functions and classes.")],
+    named: Annotated[str | None, typer.Option("--as", help="The part that it is, if its name does not say so.")] = None,
+    lang: Language = None,
     timeout: Annotated[float, typer.Option(help="Seconds for the whole file.")] = 20.0,
     as_json: o.Json = False,
 ) -> None:
-    """Judge softmax, attention and the like that you wrote by hand, and name the mistake.
+    """Judge softmax, attention and other parts that you wrote, and name the mistake.
 
     \b
       headway check attention.py
       headway check notebook.ipynb --lang zh
       headway check mine.py --as softmax --json
 
-    The file runs in a process of its own, with limits. Exit codes: 0 all correct, 1 something is wrong, 2 something could not run or be found, and nothing is wrong.
+    The file runs in a child process with limits on time and memory. Exit codes: 0 all correct, 1 something is wrong,
+    2 nothing is wrong but something could not run or was not found.
     """
     from headway.practice.diagnosis.files import check_name, read_source
     from headway.practice.diagnosis.sandbox import check_file
@@ -39,11 +44,11 @@ def command(
     read_source(file)
     verdicts = check_file(file, named, timeout_seconds=timeout)
     if not verdicts:
-        raise OptionError(_nothing_found(file))
+        raise _nothing_found(file)
     if as_json:
         o.print_json([verdict.to_dict() for verdict in verdicts])
     else:
-        print("\n".join(verdict.text(language) for verdict in verdicts))
+        print(coloured("\n".join(verdict.text(language) for verdict in verdicts)))
     raise typer.Exit(_exit_code(verdicts))
 
 
@@ -54,19 +59,17 @@ def _exit_code(verdicts: list[Verdict]) -> int:
 
 
 def language_of(given: str | None) -> str:
-    """The language to speak: the one given, else the locale's."""
+    """Return the language of the output: the one given, else the locale's."""
     if given not in (None, "en", "zh"):
-        raise OptionError(f"came: --lang {given}; expected: en or zh")
+        raise OptionError(f"got --lang {given}, expected en or zh")
     own = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), locale.getlocale()[0] or "")
     return given or ("zh" if own.lower().startswith(("zh", "chinese")) else "en")
 
 
-def _nothing_found(file: Path) -> str:
-    import ast
-
+def _nothing_found(file: Path) -> OptionError:
     from headway.practice.diagnosis.files import read_source
     from headway.practice.exercises import NAMES
 
     defined = [node.name for node in ast.parse(read_source(file)).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     found = f"with {', '.join(defined)}" if defined else "without a function or class at its top level"
-    return f"came: {file} {found}; expected: a name that says which part it is, or --as with one of {', '.join(NAMES)}"
+    return OptionError(f"got {file} {found}, expected a part that is known by its name", hint=f"name it with --as: {', '.join(NAMES)}")

@@ -1,4 +1,4 @@
-"""headway embed: texts to vectors, or the texts nearest to one."""
+"""headway embed: vectors of texts, or the texts nearest to a query."""
 
 from __future__ import annotations
 
@@ -21,50 +21,55 @@ from headway.language_model import Embedder, load
 
 
 def command(
-    texts: Annotated[list[str] | None, typer.Argument(help="The texts; without them and --file, a text per line of stdin.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", "-f", help="A file with a text on every line.")] = None,
+    texts: Annotated[list[str] | None, typer.Argument(help="The texts.  [default: --file, else one text per line of stdin]")] = None,
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="A file with one text per line.")] = None,
     model: o.Model = "stories",
-    similar: Annotated[str | None, typer.Option(help="Print no vectors, but the texts nearest to this one.")] = None,
-    top: Annotated[int, typer.Option(help="How many of the nearest.")] = 5,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the vectors to this .npy file, a row each, in float32.")] = None,
-    normalize: Annotated[bool | None, typer.Option(help="Bring every vector to length 1, or leave it.  [default: the model's own]")] = None,
-    prompt: Annotated[str | None, typer.Option(help="The name of one of the model's own prompts.  [default: the model's own]")] = None,
-    batch_size: Annotated[int, typer.Option(help="How many texts run together at most.")] = 32,
+    similar: Annotated[str | None, typer.Option(help="Print the texts nearest to this one instead of vectors.")] = None,
+    top: Annotated[int, typer.Option(help="Number of nearest texts to print.")] = 5,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the vectors to this .npy file: float32, one row per text.")] = None,
+    normalize: Annotated[bool | None, typer.Option(help="Normalize every vector to length 1, or not.  [default: the model's own]")] = None,
+    prompt: Annotated[str | None, typer.Option(help="The name of one of the model's prompts.  [default: the model's own]")] = None,
+    batch_size: Annotated[int, typer.Option(help="Most texts in one batch.")] = 32,
     array: o.Array = o.ArrayLibrary.numpy,
     dtype: o.Dtype = "float32",
     device: o.Device = None,
     ignore_config_key: o.IgnoreConfigKey = None,
     as_json: o.Json = False,
 ) -> None:
-    """Turn texts into vectors, or find the texts that are nearest to one.
+    """Embed texts as vectors, or find the texts nearest to a query.
 
     \b
       headway embed --model sentence-transformers/all-MiniLM-L6-v2 "A man is eating." "Someone has a meal."
       headway embed --model ./all-MiniLM-L6-v2 --file lines.txt --out vectors.npy
       headway embed --model ./all-MiniLM-L6-v2 --file lines.txt --similar "Where do I change my password?" --top 3
 
-    Vectors go to stdout, a JSON array per line; with --similar it is score, line number and text, the nearest first, between tabs.
-    The pace goes to stderr. Any model will do: one with sentence-transformers' files is pooled as they say, any other by the mean
-    of its tokens' vectors, which for stories, the default, says little. A text longer than the model reads is cut at its end.
+    Vectors go to stdout, one JSON array per line; with --similar, score, line number and text, nearest first, separated by tabs.
+    Throughput goes to stderr. A model with sentence-transformers files is pooled as they say, any other by the mean over its
+    tokens. A text longer than the model's limit is truncated at its end. The default model, stories, is no embedding model.
 
-    Exit codes: 0 done, 2 bad input, 130 interrupted.
+    Exit codes: 0 success, 2 invalid input, 130 interrupted.
     """
     _check(similar=similar, top=top, out=out, prompt=prompt, batch_size=batch_size)
     lines = _texts(texts or [], file)
     embedder = load(
-        model, array=array.value, dtype=dtype, device=device, weights="plain", ignored_config_keys=ignore_config_key or ()
+        model, array=array.value, dtype=dtype, device=device, weights="none", ignored_config_keys=ignore_config_key or ()
     ).embedder
     if not embedder.options.is_declared:
-        print(f"{model} does not say how to pool: the mean over a text's tokens, brought to length 1", file=sys.stderr)
+        print(f"{model} names no pooling: using the mean over a text's tokens, normalized to length 1", file=sys.stderr)
     started = time.perf_counter()
     if similar is not None:
         prompt = embedder.prompt_name("document", "passage", "corpus")
     with _progress(len(lines), batch_size) as on_batch:
         vectors = embedder.embed(
-            lines, batch_size=batch_size, is_normalized=normalize, prompt=prompt, on_batch=on_batch, on_cut=partial(_say_cut, embedder)
+            lines,
+            batch_size=batch_size,
+            is_normalized=normalize,
+            prompt=prompt,
+            on_batch=on_batch,
+            on_cut=partial(_print_truncated, embedder),
         )
     seconds = time.perf_counter() - started
-    print(f"{_count(len(lines))}, {vectors.shape[1]} numbers each: {seconds:.2f} s, {len(lines) / seconds:,.0f} texts/s", file=sys.stderr)
+    print(f"{_count(len(lines))}, {vectors.shape[1]} dimensions: {seconds:.2f} s, {len(lines) / seconds:,.0f} texts/s", file=sys.stderr)
     figures = {"model": model, "num_texts": len(lines), "hidden_size": vectors.shape[1], "seconds": round(seconds, 4)}
     if similar is not None:
         _print_nearest(_nearest(embedder, similar, lines, vectors, normalize)[:top], {**figures, "similar": similar}, as_json=as_json)
@@ -75,50 +80,48 @@ def command(
 def _check(*, similar: str | None, top: int, out: Path | None, prompt: str | None, batch_size: int) -> None:
     for name, number in (("--top", top), ("--batch-size", batch_size)):
         if number < 1:
-            raise OptionError(f"came: {name} {number}; expected: at least 1")
+            raise OptionError(f"got {name} {number}, expected at least 1")
     if similar is not None and not similar.strip():
-        raise OptionError("came: --similar with nothing in it; expected: the text whose nearest are looked for")
+        raise OptionError("got an empty --similar, expected a text")
     for name, value in (("--out", out), ("--prompt", prompt)):
         if similar is not None and value is not None:
             raise OptionError(
-                f"came: --similar and {name}; expected: one of them; a search prints texts, and takes the model's own prompts"
+                f"--similar and {name} cannot be combined", hint="a search prints texts and uses the model's own prompts; leave one out"
             )
     if out is not None and out.suffix != ".npy":
-        raise OptionError(f"came: --out {out}; expected: a name that ends in .npy, the form the vectors are written in")
+        raise OptionError(f"got --out {out}, expected a name that ends in .npy")
 
 
 def _texts(texts: list[str], file: Path | None) -> list[str]:
-    """The texts of the arguments, or the lines of a file or of stdin.
+    """Return the texts of the arguments, or the lines of a file or of stdin.
 
-    Errors   OptionError for both, none, a line without text, or a file that cannot be read or is no UTF-8.
+    Errors   OptionError for both, none, an empty line, or a file that cannot be read or is not UTF-8.
     """
     if texts and file:
-        raise OptionError("came: both texts and --file; expected: one of them")
+        raise OptionError("texts and --file cannot be combined", hint="leave one out")
     if texts:
         return texts
     if file is None and sys.stdin.isatty():
-        raise OptionError('came: no texts; expected: texts, as in: headway embed "one" "two"; or --file; or a text per line on stdin')
+        raise OptionError("got no texts, expected arguments, --file or lines on stdin", hint='for example: headway embed "one" "two"')
     try:
         content = file.read_text(encoding="utf-8-sig") if file else sys.stdin.read()
     except UnicodeDecodeError as error:
-        raise OptionError(f"came: {file}, which is no UTF-8 ({error}); expected: text, a line each; convert it first") from error
+        raise OptionError(f"got {file or 'stdin'} that is not UTF-8 ({error})", hint="convert it to UTF-8") from error
     except OSError as error:
-        raise OptionError(
-            f"came: --file {file}; expected: a file with a text on every line, that can be read ({error.strerror})"
-        ) from error
+        raise OptionError(f"got --file {file}, expected a readable file ({error.strerror})") from error
     lines = content.removesuffix("\n").split("\n") if content else []
-    lines, place = [line.removesuffix("\r") for line in lines], file or "stdin"
+    lines, name = [line.removesuffix("\r") for line in lines], file or "stdin"
     empty = next((number for number, line in enumerate(lines, start=1) if not line.strip()), None)
     if empty is not None:
-        raise OptionError(f"came: {place} with nothing on line {empty}; expected: a text on every line; take the line out")
+        raise OptionError(f"got {name} with an empty line {empty}, expected a text on every line", hint="remove the line")
     if not lines:
-        raise OptionError(f"came: {place} without a line; expected: at least one text")
+        raise OptionError(f"got {name} without a line, expected at least one text")
     return lines
 
 
 @contextmanager
 def _progress(num_texts: int, batch_size: int) -> Iterator[Callable[[int], None] | None]:
-    """A bar on stderr, for a person who has more than one batch to wait for."""
+    """Show a progress bar on a terminal if there is more than one batch."""
     if num_texts <= batch_size or not sys.stderr.isatty():
         yield None
         return
@@ -126,9 +129,9 @@ def _progress(num_texts: int, batch_size: int) -> Iterator[Callable[[int], None]
         yield advance
 
 
-def _say_cut(embedder: Embedder, cut: list[int]) -> None:
+def _print_truncated(embedder: Embedder, cut: list[int]) -> None:
     print(
-        f"{_count(len(cut))} longer than {embedder.max_seq_len:,} tokens, cut at the end; the first is number {cut[0] + 1}",
+        f"{_count(len(cut))} longer than {embedder.max_seq_len:,} tokens, truncated at the end; the first is number {cut[0] + 1}",
         file=sys.stderr,
     )
 
@@ -136,7 +139,7 @@ def _say_cut(embedder: Embedder, cut: list[int]) -> None:
 def _nearest(
     embedder: Embedder, similar: str, lines: list[str], vectors: numpy.ndarray, is_normalized: bool | None
 ) -> list[dict[str, Any]]:
-    """Every line with its score, the nearest first; of equals the one that stands first."""
+    """Return every line with its score, nearest first; ties keep the order of the lines."""
     (one,) = embedder.embed([similar], is_normalized=is_normalized, prompt=embedder.prompt_name("query"))
     scores = embedder.similarity(one, vectors)
     order = numpy.argsort(-scores, kind="stable").tolist()
@@ -165,7 +168,7 @@ def _print_vectors(vectors: numpy.ndarray, out: Path | None, figures: dict[str, 
 
 
 def _short(number: numpy.float32) -> float:
-    """A number that prints with as few digits as float32 needs, which is half of float64's."""
+    """Return the number as a float that prints with the few digits that float32 needs."""
     return float(str(number))
 
 

@@ -1,4 +1,4 @@
-"""The embedded model as the workbook's functions take it: a dict of arrays with the names of GPT-2's checkpoint."""
+"""The embedded model in the form that the workbook uses: dictionaries of arrays under the names of GPT-2's checkpoint."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ PROMPT, NUM_TOKENS = "Once upon a time", 85
 
 
 def embedded_model() -> EmbeddedModel:
-    """The weights, and the greedy story that Headway writes with them."""
-    model = load("stories", weights="plain")
+    """Return the weights, and the greedy story that Headway generates with them."""
+    model = load("stories", weights="none")
     checkpoint = model.embedder.checkpoint
     weights, config = checkpoint.weights, checkpoint.config
     completion = model.generate(PROMPT, max_new_tokens=NUM_TOKENS, temperature=0, ignore_end=True)

@@ -1,4 +1,4 @@
-"""headway evaluate: how well a model does on pairs of texts, or on a text."""
+"""headway evaluate: exact-match accuracy on pairs of texts, or loss and perplexity on a text."""
 
 from __future__ import annotations
 
@@ -20,38 +20,36 @@ from headway.train.pairs import Pair, read_pairs
 
 NUM_SHOWN = 5
 CHUNK = 512
-"""Tokens per row and pass, so that neither the scores nor the logits are those of a whole window."""
+"""Tokens per row and pass, which bounds the memory for attention scores and logits."""
 TOKENS_PER_BATCH = 2048
 
 
 def command(
-    file: Annotated[Path, typer.Argument(help="Pairs (source, tab, target on each line) in a file named .tsv; a text in any other.")],
+    file: Annotated[Path, typer.Argument(help="A .tsv file of pairs (source, tab, target per line), or a text file.")],
     model: o.Model = "stories",
-    batch_size: Annotated[int, typer.Option(help="Pairs that are answered together.")] = 64,
+    batch_size: Annotated[int, typer.Option(help="Pairs per batch.")] = 64,
     array: o.Array = o.ArrayLibrary.numpy,
     dtype: o.Dtype = "float32",
     device: o.Device = None,
     ignore_config_key: o.IgnoreConfigKey = None,
     as_json: o.Json = False,
 ) -> None:
-    """Compare a model's greedy answers with the targets of pairs; or measure its mean loss on a text.
+    """Compare a model's greedy answers with targets, or measure its loss on a text.
 
     \b
       headway evaluate unseen.tsv --model reverser
       headway evaluate letters.txt --model shakespeare --json
       headway evaluate story.txt --array torch
 
-    An answer counts where it is the target exactly, but for spaces around it. The loss is in nats per token, over windows of the
-    model's context one behind the other; perplexity is e to that power. Figures go to stdout, progress to stderr.
-    Exit codes: 0 done, 2 bad input, 130 interrupted.
+    An answer counts if it equals the target up to surrounding spaces. The loss is the mean in nats per token over consecutive
+    windows of the model's context; perplexity is exp(loss). Figures go to stdout, progress to stderr.
+    Exit codes: 0 success, 2 invalid input, 130 interrupted.
     """
     if batch_size < 1:
-        raise OptionError(f"came: --batch-size {batch_size}; expected: at least 1")
+        raise OptionError(f"got --batch-size {batch_size}, expected at least 1")
     is_pairs = file.suffix == ".tsv"
     pairs, text = (read_pairs(file), "") if is_pairs else ([], read_text(file))
-    language_model = load(
-        model, array=array.value, dtype=dtype, device=device, weights="plain", ignored_config_keys=ignore_config_key or ()
-    )
+    language_model = load(model, array=array.value, dtype=dtype, device=device, weights="none", ignored_config_keys=ignore_config_key or ())
     started = time.perf_counter()
     figures = _answers(language_model, pairs, batch_size) if is_pairs else _loss(language_model, text, file)
     figures = {"model": model, "file": str(file), **figures, "seconds": round(time.perf_counter() - started, 2)}
@@ -62,14 +60,14 @@ def command(
 
 
 def _answers(model: LanguageModel, pairs: list[Pair], batch_size: int) -> dict[str, Any]:
-    """How many greedy answers are the targets, and the first that are not."""
+    """Return the number of greedy answers that equal their targets, and the first that do not."""
     mistakes = []
     with Shown().bar(len(pairs), "pair") as advance:
         for first in range(0, len(pairs), batch_size):
             batch = pairs[first : first + batch_size]
-            # A longer answer is wrong anyhow; the same text may take other tokens than the target's own.
-            room = 2 * max(len(model.tokenizer.encode(target)) for _, target in batch) + 8
-            answers = model.generate([source for source, _ in batch], temperature=0, max_new_tokens=room, stop="\n")
+            # A longer answer is wrong in any case; the same text may have more tokens than the target's own encoding.
+            max_new_tokens = 2 * max(len(model.tokenizer.encode(target)) for _, target in batch) + 8
+            answers = model.generate([source for source, _ in batch], temperature=0, max_new_tokens=max_new_tokens, stop="\n")
             mistakes += [
                 {"source": source, "target": target, "answer": answer.text}
                 for (source, target), answer in zip(batch, answers, strict=True)
@@ -81,13 +79,13 @@ def _answers(model: LanguageModel, pairs: list[Pair], batch_size: int) -> dict[s
 
 
 def _loss(model: LanguageModel, text: str, file: Path) -> dict[str, Any]:
-    """The mean loss over windows of the context, each token but the first one predicted once."""
+    """Return the mean loss over windows of the context; every token but the first is predicted once."""
     engine = model.engine
     if engine.architecture.KIND != "decoder":
-        raise OptionError(_not_for(engine.architecture.KIND, file))
+        raise _unsuitable(engine.architecture.KIND, file)
     token_ids = numpy.asarray(model.tokenizer.encode(text), numpy.int64)
     if len(token_ids) < 2:
-        raise OptionError(f"came: {file} with {len(token_ids)} tokens; expected: at least two, the second of which can be predicted")
+        raise OptionError(f"got {file} with {len(token_ids)} tokens, expected at least 2")
     num_targets, context = len(token_ids) - 1, engine.config.max_seq_len
     num_whole = num_targets // context
     starts = numpy.arange(num_whole) * context
@@ -105,16 +103,14 @@ def _loss(model: LanguageModel, text: str, file: Path) -> dict[str, Any]:
     return {"num_tokens": num_targets, "loss": loss, "perplexity": math.exp(loss) if loss < 700 else math.inf}
 
 
-def _not_for(kind: str, file: Path) -> str:
+def _unsuitable(kind: str, file: Path) -> OptionError:
     if kind == "encoder":
-        return (
-            f"came: {file}, for an encoder, which writes nothing; expected: a model that continues texts or answers; take another --model"
-        )
-    return f"came: {file}, a text, for a model that answers; expected: pairs of source and target in a file named .tsv"
+        return OptionError("got an encoder, expected a decoder or an encoder–decoder", hint="choose another --model")
+    return OptionError(f"got the text {file} for an encoder–decoder, expected pairs of source and target", hint="give a .tsv file")
 
 
 def _summed_loss(model: LanguageModel, windows: numpy.ndarray) -> float:
-    """The loss of windows of one length, summed over all tokens but the first of each."""
+    """Return the loss of windows of equal length, summed over all tokens but the first of each."""
     engine, (num_rows, length) = model.engine, windows.shape
     cache = engine.architecture.new_kv_cache(engine.config, num_rows, length - 1, engine.weights.token_embedding)
     total = 0.0
@@ -134,6 +130,6 @@ def _print(figures: dict[str, Any]) -> None:
         print(f"{figures['num_tokens']:,} tokens: loss {figures['loss']:.4f} nats per token, perplexity {figures['perplexity']:.4g}")
         return
     for mistake in figures["mistakes"]:
-        print(f"{mistake['source']!r}: expected {mistake['target']!r}, came {mistake['answer']!r}")
+        print(f"{mistake['source']!r}: expected {mistake['target']!r}, got {mistake['answer']!r}")
     share = 100 * figures["exact_match"]
-    print(f"{figures['num_exact']:,} of {figures['num_pairs']:,} answers are the targets exactly: {share:.2f} %")
+    print(f"{figures['num_exact']:,} of {figures['num_pairs']:,} answers equal their targets: {share:.2f} %")

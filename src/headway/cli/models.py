@@ -1,13 +1,26 @@
-"""headway models: what is on this machine."""
+"""headway models: the models on this machine."""
 
 from __future__ import annotations
 
-import json
+import sys
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from headway.cli import options as o
+from headway.errors import CheckpointError
+from headway.json_files import read_json_object
 from headway.models import ARCHITECTURES
+
+
+class Row(TypedDict):
+    """One model of the list."""
+
+    name: str
+    architecture: str
+    bytes: int
+    can_run: bool
+    reason: str
+    folder: str
 
 
 def command(as_json: o.Json = False) -> None:
@@ -18,7 +31,7 @@ def command(as_json: o.Json = False) -> None:
       headway models --json
       headway generate --model NAME "Once upon a time"
 
-    Exit codes: 0 done.
+    In a pipe the columns are separated by tabs. Exit codes: 0 success.
     """
     from headway.checkpoints import models_here
 
@@ -26,27 +39,35 @@ def command(as_json: o.Json = False) -> None:
     if as_json:
         o.print_json(rows)
         return
+    header = ("name", "architecture", "weights", "runs here", "folder")
+    lines = [(row["name"], row["architecture"], _size(row), "yes" if row["can_run"] else row["reason"], row["folder"]) for row in rows]
+    if not sys.stdout.isatty():
+        print("\n".join("\t".join(line) for line in (header, *lines)))
+        return
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("name", "architecture", "weights", "runs here", "folder", box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(
-            row["name"], row["architecture"], f"{row['bytes'] / 1e6:,.1f} MB", "yes" if row["can_run"] else row["reason"], row["folder"]
-        )
-    Console(soft_wrap=True).print(table)
+    table = Table(*header, box=None, pad_edge=False)
+    for line in lines:
+        table.add_row(*line)
+    table.columns[-1].overflow = "fold"
+    Console().print(table)
 
 
-def _describe(name: str, folder: Path) -> dict[str, Any]:
+def _size(row: Row) -> str:
+    return f"{row['bytes'] / 1e6:,.1f} MB"
+
+
+def _describe(name: str, folder: Path) -> Row:
     try:
-        architecture = json.loads((folder / "config.json").read_text()).get("model_type")
-    except (OSError, ValueError, AttributeError):  # no file, no JSON, or JSON that is no object
+        architecture = read_json_object(folder / "config.json").get("model_type")
+    except (OSError, CheckpointError):
         architecture = None
     num_bytes = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
     reason = (
         "no config.json"
-        if architecture is None
-        else "architecture not built"
+        if not isinstance(architecture, str)
+        else "architecture not supported"
         if architecture not in ARCHITECTURES
         else "no weights"
         if not num_bytes
@@ -54,7 +75,7 @@ def _describe(name: str, folder: Path) -> dict[str, Any]:
     )
     return {
         "name": name,
-        "architecture": architecture or "?",
+        "architecture": architecture if isinstance(architecture, str) else "?",
         "bytes": num_bytes,
         "can_run": not reason,
         "reason": reason,

@@ -1,185 +1,230 @@
-"""headway practice: write a GPT-2 yourself, one part at a time."""
+"""headway practice: write a GPT-2 yourself, one file at a time."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli import options as o
-from headway.cli.check import language_of
+from headway.cli.check import Language, language_of
 from headway.errors import OptionError
 
 if TYPE_CHECKING:
     from headway.practice.workbook.judging import Judgement
     from headway.practice.workbook.parts import Part
 
-ACTIONS = ("list", "hint", "solution", "reset")
 FOLDER = Path("headway-practice")
 BUG = "find_the_bug"
 POLL_SECONDS = 0.5
 
+Folder = Annotated[
+    Path | None,
+    typer.Option("--folder", "-f", help="The folder of exercises.  [default: this folder if it is one, else ./headway-practice]"),
+]
+Name = Annotated[
+    str | None, typer.Argument(metavar="[PART]", help="The part, such as softmax.  [default: the next one]", show_default=False)
+]
+Array = Annotated[o.ArrayLibrary | None, typer.Option(help="The array library to write in.  [default: the folder's, else numpy]")]
+Watch = Annotated[bool, typer.Option(show_default=False, help="Check on every save (default on a terminal), or check everything once.")]
+Seed = Annotated[int | None, typer.Option(help="The same seed gives the same bug.  [default: a new one each time]")]
 
-def command(
-    words: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[list|hint|solution|reset] [NAME] [FOLDER]",
-            help="What to do, nothing to begin or go on; the part it is about; the folder.  [default: ./headway-practice]",
-            show_default=False,
-        ),
-    ] = None,
-    array: Annotated[o.ArrayLibrary | None, typer.Option(help="The array library to write in.  [default: numpy, or the folder's]")] = None,
-    find_the_bug: Annotated[
-        bool, typer.Option("--find-the-bug", help="Hand out a file with one mistake in it, or check the repair.")
-    ] = False,
-    seed: Annotated[int | None, typer.Option(help="The same seed gives the same bug.  [default: a new one each time]")] = None,
-    watch: Annotated[
-        bool, typer.Option(show_default=False, help="Check on every save, the default in a terminal; or everything once.")
-    ] = True,
-    lang: Annotated[str | None, typer.Option(help="en or zh.  [default: the locale's]")] = None,
-) -> None:
-    """Write a GPT-2 yourself, from softmax to a story: a folder of files to fill in, each checked when it is saved.
+app = typer.Typer(
+    help="""Write a GPT-2 yourself, from softmax to a story: a folder of files to fill in, each checked when you save it.
 
     \b
-      headway practice                           # begins in ./headway-practice, or goes on
-      headway practice my-folder --array torch
-      headway practice list
-      headway practice hint                      # a nudge, then more, then the formula
-      headway practice solution softmax
-      headway practice reset softmax
-      headway practice --find-the-bug            # a file with one mistake; again to check the repair
+      headway practice start                     # creates ./headway-practice, or continues there
+      headway practice hint                      # for the next part: a nudge, then more, then the formula
+      headway practice bug                       # a file with one mistake; again to check your repair
 
-    Exit codes: 0 all solved, or said what was asked for; 1 not solved; 2 bad input; 130 interrupted.
+    Exit codes: 0 all solved, or the answer was printed; 1 not solved; 2 invalid input; 130 interrupted.
+    """,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+@app.callback(invoke_without_command=True)
+def _default(
+    context: typer.Context,
+    find_the_bug: Annotated[bool, typer.Option("--find-the-bug", hidden=True)] = False,
+    seed: Annotated[int | None, typer.Option(hidden=True)] = None,
+) -> None:
+    """Run `start` if no subcommand is given; `--find-the-bug` is the old name of `bug`."""
+    if context.invoked_subcommand is not None:
+        return
+    if find_the_bug:
+        warnings.warn("headway practice --find-the-bug is deprecated; use: headway practice bug", DeprecationWarning, stacklevel=1)
+        bug(seed=seed)
+    start()
+
+
+@app.command()
+def start(
+    folder: Annotated[
+        Path | None, typer.Argument(help="The folder to create or to continue in.  [default: ./headway-practice]", show_default=False)
+    ] = None,
+    array: Array = None,
+    watch: Watch = True,
+    lang: Language = None,
+) -> None:
+    """Create the exercises, or continue; check each file when you save it.
+
+    \b
+      headway practice start
+      headway practice start my-folder --array torch
+      headway practice start --no-watch          # check everything once; exit code 0 if all is solved
     """
     language = language_of(lang)
-    asked = _understood(words or [], is_hunt=find_the_bug)
-    if find_the_bug:
-        raise typer.Exit(_hunt(asked, seed, language))
-    if seed is not None:
-        raise OptionError("came: --seed without --find-the-bug; expected: both, or neither")
-    if asked.action is None:
-        raise typer.Exit(_practise(asked.folder, array, language, is_watched=watch and sys.stdout.isatty()))
-    if array is not None:
-        raise OptionError(f"came: --array {array.value} with {asked.action}; expected: none, the folder knows its own")
-    (_hunt_help if asked.name == BUG else _help)(asked, language)
+    raise typer.Exit(_practise(_folder_of(folder), array, language, is_watched=watch and sys.stdout.isatty()))
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """The words of the command line, understood."""
+@app.command("list")
+def list_(folder: Folder = None, lang: Language = None) -> None:
+    """List the parts: solved, started, next."""
+    from headway.practice.workbook import messages
+    from headway.practice.workbook.folder import progress_of
 
-    action: str | None
-    name: str | None
-    folder: Path
-
-
-def _understood(words: list[str], *, is_hunt: bool) -> _Asked:
-    """An action first, then a part's name where an action or a bug is about one, then the folder."""
-    from headway.practice.workbook import hunt, parts, progress
-
-    action = words[0] if words and words[0] in ACTIONS and not is_hunt else None
-    name, rest = None, words[1:] if action else words
-    if rest and (is_hunt or action in ("hint", "solution", "reset")):
-        names = hunt.NAMES if is_hunt else (*parts.NAMES, BUG)
-        if len(rest) > 1 or _is_name(rest[0], names):
-            name, rest = rest[0], rest[1:]
-    if len(rest) > 1:
-        raise OptionError(f"came: {' '.join(words)!r}; expected: [list|hint|solution|reset] [NAME] [FOLDER]; see headway practice --help")
-    default = Path() if Path(progress.FILE).is_file() else FOLDER
-    return _Asked(action, name, Path(rest[0]) if rest else default)
+    found, language = _folder_of(folder), language_of(lang)
+    for line in messages.listing(found, progress_of(found)):
+        _print(line.text(language))
 
 
-def _is_name(word: str, names: Sequence[str]) -> bool:
-    """Whether a word that stands alone is a part's name, or was meant to be one; else it is a folder."""
-    import difflib
+@app.command()
+def hint(part: Name = None, folder: Folder = None, lang: Language = None) -> None:
+    """Print the next hint for a part, or for find_the_bug.
 
-    return word in names or ("/" not in word and not Path(word).exists() and bool(difflib.get_close_matches(word, names, 1)))
+    \b
+      headway practice hint
+      headway practice hint softmax
+      headway practice hint find_the_bug
+    """
+    from headway.practice.workbook import hunt, messages
+    from headway.practice.workbook.folder import progress_of
+    from headway.practice.workbook.progress import write_progress
+
+    found, language = _folder_of(folder), language_of(lang)
+    if part == BUG:
+        _print(hunt.hint(found).text(language))
+        return
+    progress = progress_of(found)
+    chosen = _part_of(part, found)
+    number = min(progress.of(chosen.name).num_hints + 1, len(chosen.hints))
+    write_progress(found, progress.changed(chosen.name, num_hints=number))
+    _print(messages.HINT.format(title=chosen.title, number=number, hint=chosen.hints[number - 1]).text(language))
+
+
+@app.command()
+def solution(part: Name = None, folder: Folder = None, lang: Language = None) -> None:
+    """Print one way to write a part, or the repair of find_the_bug.
+
+    \b
+      headway practice solution softmax
+      headway practice solution find_the_bug
+    """
+    from headway.practice.workbook import hunt
+    from headway.practice.workbook.folder import progress_of
+    from headway.practice.workbook.progress import write_progress
+    from headway.practice.workbook.solution import solution as solution_of
+
+    found, language = _folder_of(folder), language_of(lang)
+    if part == BUG:
+        _print(hunt.repair(found).text(language))
+        return
+    progress = progress_of(found)
+    chosen = _part_of(part, found)
+    write_progress(found, progress.changed(chosen.name, saw_solution=True))
+    _print(solution_of(chosen, progress.array, language).rstrip("\n"))
+
+
+@app.command()
+def reset(
+    part: Annotated[str, typer.Argument(metavar="PART", help="The part, such as softmax.")], folder: Folder = None, lang: Language = None
+) -> None:
+    """Restore the empty file of a part; what you wrote is kept as PART.old.py."""
+    from headway.practice.workbook import messages
+    from headway.practice.workbook.folder import path_of, progress_of
+    from headway.practice.workbook.folder import reset as reset_part
+
+    found, language = _folder_of(folder), language_of(lang)
+    if part == BUG:
+        raise OptionError(f"got reset {BUG}, expected a part", hint="headway practice bug --seed N writes another bug")
+    chosen = _part_of(part, found)
+    aside = reset_part(found, chosen, progress_of(found), language)
+    file = path_of(found, chosen).name
+    _print((messages.ASIDE.format(file=file, aside=aside.name) if aside else messages.RESET.format(file=file)).text(language))
+
+
+@app.command()
+def bug(
+    part: Annotated[
+        str | None, typer.Argument(metavar="[PART]", help="A part to put the mistake in.  [default: any]", show_default=False)
+    ] = None,
+    seed: Seed = None,
+    folder: Folder = None,
+    lang: Language = None,
+) -> None:
+    """Write find_the_bug.py, which looks right and has one mistake; run again to check your repair.
+
+    \b
+      headway practice bug
+      headway practice bug softmax --seed 7
+    """
+    from headway.practice.workbook.hunt import hunt
+
+    language = language_of(lang)
+    is_solved, lines = hunt(_folder_of(folder), part, seed, language)
+    _print("\n".join(each.text(language) for each in lines))
+    raise typer.Exit(0 if is_solved else 1)
+
+
+def _folder_of(given: Path | None) -> Path:
+    from headway.practice.workbook import progress
+
+    return given or (Path() if Path(progress.FILE).is_file() else FOLDER)
+
+
+def _part_of(name: str | None, folder: Path) -> Part:
+    """Return the part of that name; without a name the next part, or the last if all are solved."""
+    from headway.practice.workbook.folder import next_part, progress_of
+    from headway.practice.workbook.parts import PARTS, part
+
+    return part(name) if name else next_part(progress_of(folder)) or PARTS[-1]
 
 
 def _practise(folder: Path, array: o.ArrayLibrary | None, language: str, *, is_watched: bool) -> int:
-    """Begin or go on, and check: on every save until all is solved or Ctrl-C, or once."""
+    """Create or continue a folder and check it: on every save until all is solved or Ctrl-C, or once. Return the exit code."""
     from headway.practice.workbook import messages
     from headway.practice.workbook.folder import begin, progress_of
     from headway.practice.workbook.judging import judge
     from headway.practice.workbook.watch import Session
 
     begun = begin(folder, array.value if array else None, language)
-    for said in messages.beginning(folder, begun):
-        _tell(said.text(language))
+    for line in messages.beginning(folder, begun):
+        _print(line.text(language))
 
     def judged(part: Part) -> Judgement:
         from headway.cli.embedded_gpt2 import embedded_model
 
         return judge(folder, part, begun.progress.array, embedded_model)
 
-    session = Session(folder, language, judged, _tell)
+    session = Session(folder, language, judged, _print)
     if not is_watched:
         return 0 if session.judge_all() else 1
-    _tell(messages.standing(begun.progress).text(language))
-    _tell(messages.HELP.format(folder=folder).text(language))
+    _print(messages.standing(begun.progress).text(language))
+    _print(messages.HELP.format(folder=folder).text(language))
     try:
         session.watch(lambda: time.sleep(POLL_SECONDS))
     except KeyboardInterrupt:
         standing = messages.standing(progress_of(folder))
-        _tell("\n" + messages.RESUME.format(standing=standing, folder=folder).text(language))
+        _print("\n" + messages.RESUME.format(standing=standing, folder=folder).text(language))
         return 130
     return 0
 
 
-def _help(asked: _Asked, language: str) -> None:
-    """List, hint, solution and reset."""
-    from headway.practice.workbook import messages
-    from headway.practice.workbook.folder import next_part, path_of, progress_of, reset
-    from headway.practice.workbook.parts import PARTS, part
-    from headway.practice.workbook.progress import write_progress
-    from headway.practice.workbook.solution import solution
-
-    named = part(asked.name) if asked.name else None
-    progress = progress_of(asked.folder)
-    if asked.action == "list":
-        for line in messages.listing(asked.folder, progress):
-            _tell(line.text(language))
-        return
-    if asked.action == "reset" and named is None:
-        raise OptionError("came: reset; expected: reset NAME, the part to begin anew; headway practice list names them")
-    chosen = named or next_part(progress) or PARTS[-1]
-    if asked.action == "hint":
-        number = min(progress.of(chosen.name).num_hints + 1, len(chosen.hints))
-        write_progress(asked.folder, progress.changed(chosen.name, num_hints=number))
-        _tell(messages.HINT.format(title=chosen.title, number=number, hint=chosen.hints[number - 1]).text(language))
-    elif asked.action == "solution":
-        write_progress(asked.folder, progress.changed(chosen.name, saw_solution=True))
-        _tell(solution(chosen, progress.array, language).rstrip("\n"))
-    else:
-        aside = reset(asked.folder, chosen, progress, language)
-        file = path_of(asked.folder, chosen).name
-        said = messages.ASIDE.format(file=file, aside=aside.name) if aside else messages.RESET.format(file=file)
-        _tell(said.text(language))
-
-
-def _hunt(asked: _Asked, seed: int | None, language: str) -> int:
-    """Hand out a bug, or check its repair."""
-    from headway.practice.workbook.hunt import hunt
-
-    is_solved, said = hunt(asked.folder, asked.name, seed, language)
-    _tell("\n".join(each.text(language) for each in said))
-    return 0 if is_solved else 1
-
-
-def _hunt_help(asked: _Asked, language: str) -> None:
-    """A hint for the bug that was handed out, or the repair."""
-    from headway.practice.workbook.hunt import hint, repair
-
-    if asked.action == "reset":
-        raise OptionError(f"came: reset {BUG}; expected: headway practice --find-the-bug --seed N, which hands out another")
-    _tell((hint if asked.action == "hint" else repair)(asked.folder).text(language))
-
-
-def _tell(text: str) -> None:
+def _print(text: str) -> None:
     print(text, flush=True)

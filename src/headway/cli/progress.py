@@ -1,4 +1,4 @@
-"""What a long run shows on stderr, and how it is told to stop."""
+"""Progress on stderr, and stopping a long run."""
 
 from __future__ import annotations
 
@@ -6,49 +6,52 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.status import Status
 
 
 class Interruption:
-    """Ctrl-C and SIGTERM end the run after the step under way, so that its state is whole."""
+    """Ctrl-C and SIGTERM stop the run after the current step, so that its state is complete."""
 
     def __enter__(self) -> Interruption:
-        self.came = False
-        self.before = {each: signal.signal(each, self._note) for each in (signal.SIGINT, signal.SIGTERM)}
+        self._is_requested = False
+        self._handlers = {each: signal.signal(each, self._request) for each in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(self, *_: object) -> None:
-        for each, handler in self.before.items():
+        for each, handler in self._handlers.items():
             signal.signal(each, handler)
 
-    def has_come(self) -> bool:
-        """Whether one of the signals was sent."""
-        return self.came
+    def is_requested(self) -> bool:
+        """Return True if one of the signals was received."""
+        return self._is_requested
 
-    def _note(self, *_: object) -> None:
-        self.came = True
+    def _request(self, *_: object) -> None:
+        self._is_requested = True
 
 
 class Shown:
-    """Progress on stderr, or none of it."""
+    """Lines and progress bars on stderr."""
 
     def __init__(self, *, is_silent: bool = False) -> None:
-        """Write to stderr, unless another process does."""
+        """Show nothing if `is_silent`, as in all processes of a group but the first."""
         from rich.console import Console
 
         self.console = Console(stderr=True, quiet=is_silent)
 
     def say(self, text: str) -> None:
-        """One line."""
+        """Print one line."""
         self.console.print(text, highlight=False, markup=False)
 
     @contextmanager
     def bar(self, total: int, unit: str) -> Iterator[Callable[..., None]]:
-        """A bar up to a total; what is yielded takes how much is done, and a text beside the bar."""
+        """Show a progress bar; the value yielded is a function of the amount done and a text to show next to the bar."""
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        ends = (TimeElapsedColumn(), TextColumn("gone,"), TimeRemainingColumn(), TextColumn("left"))
-        columns = (TextColumn(unit), MofNCompleteColumn(), BarColumn(None), TextColumn("{task.description}"), *ends)
+        times = (TimeElapsedColumn(), TextColumn("elapsed,"), TimeRemainingColumn(), TextColumn("left"))
+        columns = (TextColumn(unit), MofNCompleteColumn(), BarColumn(None), TextColumn("{task.description}"), *times)
         with Progress(*columns, console=self.console) as bar:
             task = bar.add_task("", total=total)
 
@@ -59,10 +62,10 @@ class Shown:
 
 
 class Work:
-    """What has to be done once before a model can run: a line on stderr that is wiped when it is done. Notes stay."""
+    """One-time work before a model can run (compiling, packing), as a line on stderr that is erased at the end. Notes stay."""
 
     def __enter__(self) -> Work:
-        self._status: Any = None
+        self._status: Status | None = None
         self._noted: set[str] = set()
         return self
 
@@ -71,7 +74,7 @@ class Work:
             self._status.stop()
 
     def progress(self, what: str, done: int, total: int) -> None:
-        """Say what is being done and how much of it is; 0 of 0 is a note."""
+        """Show how much of a piece of work is done; a total of 0 makes it a note."""
         if total == 0:
             if what not in self._noted:
                 print(f"headway: {what}", file=sys.stderr)
@@ -82,5 +85,5 @@ class Work:
 
             self._status = Console(stderr=True).status("")
             self._status.start()
-        share = f", {100 * done // total} %" if done else ""
-        self._status.update(f"{what}, once{share} …")
+        percent = f", {100 * done // total} %" if done else ""
+        self._status.update(f"{what}, once{percent} …")

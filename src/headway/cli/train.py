@@ -1,4 +1,4 @@
-"""headway train: texts, or pairs of texts, to a model."""
+"""headway train: train a model on texts or on pairs of texts."""
 
 from __future__ import annotations
 
@@ -20,39 +20,45 @@ DEFAULT = TrainingOptions()
 
 def command(
     context: typer.Context,
-    files: Annotated[list[Path] | None, typer.Argument(help="Texts; for transformer, pairs: source, tab, target on each line.")] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the run, and of the model at the end.")] = Path("model"),
-    stories: Annotated[int | None, typer.Option(help="Train on this many stories from the story writer, instead of files.")] = None,
-    source_file: Annotated[Path | None, typer.Option(help="Pairs in two files: the sources, one on each line.")] = None,
-    target_file: Annotated[Path | None, typer.Option(help="The targets, each on the line of its source.")] = None,
+    files: Annotated[list[Path] | None, typer.Argument(help="Text files; for transformer, pairs: source, tab, target per line.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the run and, at the end, of the model.")] = Path("model"),
+    stories: Annotated[
+        int | None, typer.Option(help="Train on this number of generated stories instead of files; from a clone of the repository only.")
+    ] = None,
+    source_file: Annotated[Path | None, typer.Option(help="Pairs in two files: one source per line.")] = None,
+    target_file: Annotated[Path | None, typer.Option(help="The targets, one per line.")] = None,
     tokenizer: Annotated[str, typer.Option(help="bpe (trained on the texts), bytes, or characters (those of the texts).")] = "bpe",
-    vocab_size: Annotated[int | None, typer.Option(help="Of the bpe.  [default: 4096]")] = None,
-    validation_share: Annotated[float, typer.Option(help="How much is held back to validate on.")] = 0.05,
+    vocab_size: Annotated[int | None, typer.Option(help="Vocabulary size of the bpe tokenizer.  [default: 4096]")] = None,
+    validation_share: Annotated[float, typer.Option(help="Share of the data held back for validation.")] = 0.05,
     architecture: Annotated[str, typer.Option(help="gpt2, llama, qwen3, or transformer for pairs.")] = DEFAULT.architecture,
     context_: Annotated[int, typer.Option("--context", help="Tokens per sequence.")] = DEFAULT.context,
-    num_layers: Annotated[int, typer.Option(help="Layers; for transformer in both halves.")] = DEFAULT.num_layers,
+    num_layers: Annotated[
+        int, typer.Option(help="Number of layers; for transformer, of the encoder and of the decoder.")
+    ] = DEFAULT.num_layers,
     num_heads: Annotated[int, typer.Option(help="Attention heads per layer.")] = DEFAULT.num_heads,
-    num_kv_heads: Annotated[int | None, typer.Option(help="Key and value heads, of llama and qwen3.  [default: as many]")] = None,
-    hidden_size: Annotated[int, typer.Option(help="Width.")] = DEFAULT.hidden_size,
-    intermediate_size: Annotated[int | None, typer.Option(help="Width in the feed-forward.  [default: 4 widths, gated 8/3]")] = None,
-    dropout: Annotated[float, typer.Option(help="Share of the activations to forget.")] = DEFAULT.dropout,
+    num_kv_heads: Annotated[int | None, typer.Option(help="Key and value heads of llama and qwen3.  [default: --num-heads]")] = None,
+    hidden_size: Annotated[int, typer.Option(help="Width of the hidden states.")] = DEFAULT.hidden_size,
+    intermediate_size: Annotated[
+        int | None, typer.Option(help="Width inside the feed-forward.  [default: 4 × hidden size; 8/3 × if gated]")
+    ] = None,
+    dropout: Annotated[float, typer.Option(help="Dropout rate.")] = DEFAULT.dropout,
     batch_size: Annotated[int, typer.Option(help="Sequences per step, over all processes.")] = DEFAULT.batch_size,
     num_steps: Annotated[int, typer.Option(help="Optimizer steps.")] = DEFAULT.num_steps,
-    learning_rate: Annotated[float, typer.Option(help="The highest; falls along a cosine.")] = DEFAULT.learning_rate,
-    min_learning_rate: Annotated[float, typer.Option(help="The last.")] = DEFAULT.min_learning_rate,
+    learning_rate: Annotated[float, typer.Option(help="Peak learning rate, followed by cosine decay.")] = DEFAULT.learning_rate,
+    min_learning_rate: Annotated[float, typer.Option(help="Learning rate at the end.")] = DEFAULT.min_learning_rate,
     warmup_steps: Annotated[int, typer.Option(help="Steps of linear warm-up.")] = DEFAULT.warmup_steps,
-    weight_decay: Annotated[float, typer.Option(help="AdamW's, on matrices.")] = DEFAULT.weight_decay,
-    beta1: Annotated[float, typer.Option(help="AdamW's memory of gradients.")] = DEFAULT.beta1,
-    beta2: Annotated[float, typer.Option(help="AdamW's memory of their squares.")] = DEFAULT.beta2,
-    max_gradient_norm: Annotated[float, typer.Option(help="Longer gradients are shortened to this.")] = DEFAULT.max_gradient_norm,
-    dtype: Annotated[str, typer.Option(help="Of the products: float32, bfloat16, or auto for the faster.")] = DEFAULT.dtype,
-    weights_dtype: Annotated[str, typer.Option(help="Of the written weights: float32, bfloat16 or float16.")] = DEFAULT.weights_dtype,
+    weight_decay: Annotated[float, typer.Option(help="Weight decay of AdamW, on matrices only.")] = DEFAULT.weight_decay,
+    beta1: Annotated[float, typer.Option(help="Decay rate of AdamW's first moment.")] = DEFAULT.beta1,
+    beta2: Annotated[float, typer.Option(help="Decay rate of AdamW's second moment.")] = DEFAULT.beta2,
+    max_gradient_norm: Annotated[float, typer.Option(help="Gradient clipping: largest norm.")] = DEFAULT.max_gradient_norm,
+    dtype: Annotated[str, typer.Option(help="Dtype of matrix products: float32, bfloat16, or auto for the faster.")] = DEFAULT.dtype,
+    weights_dtype: Annotated[str, typer.Option(help="Dtype of the saved weights: float32, bfloat16 or float16.")] = DEFAULT.weights_dtype,
     device: Annotated[str, typer.Option(help="cpu, cuda, …")] = DEFAULT.device,
-    is_sharded: Annotated[bool, typer.Option("--sharded", help="Each process holds its share of the weights only (FSDP).")] = False,
-    eval_every: Annotated[int, typer.Option(help="Steps between two validation losses.")] = DEFAULT.eval_every,
-    save_every_seconds: Annotated[float, typer.Option(help="Between two states for --resume.")] = DEFAULT.save_every_seconds,
-    seed: Annotated[int, typer.Option(help="Of the weights, the batches and the stories.")] = DEFAULT.seed,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out, with its own options.")] = False,
+    is_sharded: Annotated[bool, typer.Option("--sharded", help="Shard the weights over the processes (FSDP).")] = False,
+    eval_every: Annotated[int, typer.Option(help="Steps between validations.")] = DEFAULT.eval_every,
+    save_every_seconds: Annotated[float, typer.Option(help="Seconds between saved states for --resume.")] = DEFAULT.save_every_seconds,
+    seed: Annotated[int, typer.Option(help="Random seed of weights, batches and stories.")] = DEFAULT.seed,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in --out with its own options.")] = False,
 ) -> None:
     """Train a model on texts or on pairs of texts, and write a folder that `headway generate --model` opens.
 
@@ -62,14 +68,14 @@ def command(
       headway train --out shakespeare --resume
       torchrun --nproc-per-node 2 -m headway train --out shakespeare shakespeare.txt
 
-    Needs torch: pip install 'headway[torch]'. Killed or interrupted, the run goes on with --resume from its last saved state;
-    beside --resume only options that leave the model and the batches as they are may be given, such as --learning-rate.
-    Exit codes: 0 done, 2 bad input, 130 interrupted.
+    Needs torch: pip install 'headway[torch]'. A run that was interrupted or killed continues with --resume from its last saved
+    state; with --resume only options that keep the model and the batches are accepted, such as --learning-rate.
+    Exit codes: 0 success, 2 invalid input, 130 interrupted.
     """
     try:
         import torch  # noqa: F401
     except ImportError as error:
-        raise OptionError("came: no torch; expected: torch to train with; run: pip install 'headway[torch]'") from error
+        raise OptionError("torch is not installed", hint="run: pip install 'headway[torch]'") from error
     from headway.train.distributed import end, join, leave
 
     processes = join()
@@ -78,7 +84,7 @@ def command(
     except (HeadwayError, OSError):
         if processes.is_first:
             raise
-        sys.exit(2)  # the first process says it
+        sys.exit(2)  # the first process prints it
     finally:
         leave()
     end(processes)
@@ -91,15 +97,16 @@ def _train(context: typer.Context, out: Path, processes: Any) -> None:
     options, data = _given(context)
     if context.params["resume"]:
         if data:
-            raise OptionError(f"came: {', '.join(sorted(data))} beside --resume; expected: none; the run goes on with its own data")
+            raise OptionError(f"{', '.join(sorted(data))} and --resume cannot be combined", hint="a resumed run uses its own data")
         run = resume(out, processes=processes, **options)
         shown.say(f"resuming at step {run.step}")
     else:
         run = start(out, TrainingOptions(**options), Data(**data), say=shown.say, processes=processes)
     with Interruption() as interruption, shown.bar(run.options.num_steps, "step") as advance:
-        is_done = run.train(lambda progress: _report(progress, shown, advance), interruption.has_come)
+        advance(run.step)
+        is_done = run.train(lambda progress: _report(progress, shown, advance), interruption.is_requested)
     if not is_done:
-        shown.say(f"stopped at step {run.step}; to go on: headway train --out {out} --resume")
+        shown.say(f"stopped at step {run.step}; to continue: headway train --out {out} --resume")
         raise KeyboardInterrupt
     finish(run, out, say=shown.say)
     shown.say(f'done in {run.seconds:,.0f} s; to try it: headway generate --model {out} "…"')
@@ -118,7 +125,7 @@ def _report(progress: Any, shown: Shown, advance: Callable[..., None]) -> None:
 
 
 def _given(context: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What was said about the training and about the data, without what was left at its default."""
+    """Return the options of training and those of the data that were given on the command line, without defaults."""
     given = {
         name.removesuffix("_"): value
         for name, value in context.params.items()
