@@ -1,8 +1,8 @@
 """Definition of an exercise: the reference function, its operands, the probes, accepted conventions and known mistakes.
 
-An exercise's `recipe` is the reference function split into named steps. A mistake replaces one step, so every mistake predicts
-its own outputs for all probes: a learner's function that returns these outputs makes that mistake. Two mistakes in different
-steps combine to a pair. A test checks that the recipe with no step replaced equals the definition in headway.functions.
+An exercise's `recipe` is the reference function split into named steps. A mistake replaces one step and thereby predicts an output
+for every probe: a learner's function that returns exactly these outputs makes that mistake. Two mistakes in different steps can be
+combined. A test checks that the recipe with no step replaced equals the definition in headway.functions.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class Exercise:
     roles        the operands in their usual order
     called       regular expression for the function names that learners use
     probes       the inputs to test with, the simplest first
-    mistakes     known mistakes, the most common first
+    mistakes     known mistakes
     conventions  groups of alternatives, one of each group at a time: the first unless the outputs match another
     recoveries   numbers that can be measured from a learner's function
     fused        roles of weights that a class may store concatenated in one array, such as query, key and value

@@ -49,7 +49,7 @@ class PracticeError(OptionError):
 
 @contextmanager
 def errors_in(language: str) -> Iterator[None]:
-    """Raise any PracticeError of the block in this language."""
+    """Raise the PracticeErrors of the block in this language."""
     try:
         yield
     except PracticeError as error:
@@ -88,9 +88,9 @@ class OutputError(BilingualError, ValueError):
 
 
 def describe_error(error: BaseException, *, max_chars: int | None = None) -> Message:
-    """Return an exception's class and text; only the text, in both languages, for Headway's own.
+    """Return an exception's class and text; for a BilingualError only its message.
 
-    max_chars   limit for the text, of which only the first line is then kept
+    max_chars   limit for the text, of which then only the first line is kept
     """
     if isinstance(error, BilingualError):
         return error.message

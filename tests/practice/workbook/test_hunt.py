@@ -104,7 +104,7 @@ def test_an_empty_file_is_no_repair(tmp_path):
 def test_replacing_an_unsolved_file_is_reported(tmp_path):
     hunt(tmp_path, None, 1, "en")
     _, said = hunt(tmp_path, None, 2, "en")
-    assert said[0].en == f"replaced {FILE}, which was not corrected yet, with another bug"
+    assert said[0].en == f"{FILE} was not corrected yet; it now has another bug"
     (tmp_path / FILE).write_text("my work\n")
     _, said = hunt(tmp_path, None, 3, "en")
     assert said[0].en == f"renamed the existing {FILE} (not corrected yet) to find_the_bug.old.py"

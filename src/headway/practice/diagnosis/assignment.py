@@ -39,7 +39,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class Assignment:
-    """One possible assignment of weights to the arrays of an instance, by array name; `*` in a name matches any head index."""
+    """One possible assignment of weights to the arrays of an instance, by array name; `*` in a name matches every head index."""
 
     contents: Mapping[str, Contents]
     notes: tuple[Message, ...] = ()
@@ -50,7 +50,7 @@ class Assignment:
         return {role for content in self.contents.values() for role in content.roles}
 
     def has_capacity(self, slots: Sequence[Slot], inputs: Inputs) -> bool:
-        """Return True if every array that was exactly as large as its weights still is for these inputs."""
+        """Return True if every array that had exactly the size of its weights still has it for these inputs."""
         for name, content in self.contents.items():
             given = [inputs[role] for role in content.roles if inputs.get(role) is not None]
             if content.has_exact_size and len(given) == len(content.roles):
@@ -79,7 +79,7 @@ def _slots_named(name: str, slots: Sequence[Slot]) -> list[Slot]:
 
 
 def wildcard_name(name: str) -> str:
-    """Return an array name with `*` in content of numbers."""
+    """Return an array name with `*` in place of numbers."""
     return ".".join("*" if part.isdigit() else part for part in name.split("."))
 
 
@@ -98,7 +98,7 @@ def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> li
 def _assignments(
     groups: Mapping[str, list[Slot]], named: Mapping[str, tuple[str, ...]], inputs: Inputs, exercise: Exercise
 ) -> Iterator[Assignment]:
-    """Yield the assignments in which the named groups hold the roles that their names indicate."""
+    """Yield the assignments in which the named groups hold what their names say."""
     roles = [role for role in exercise.roles if role.is_weight]
     for rest in _by_shape(groups, named, inputs, exercise):
         known = {**named, **rest}
@@ -144,7 +144,7 @@ def _are_heads(members: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -
 
 
 def _named_groups(groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Role]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the groups whose names identify their contents, with these roles."""
+    """Yield the groups whose names identify their contents, with the roles they name."""
     taken: set[str] = set()
     for name, members in groups.items():
         fitting = [role for role in roles if _is_alike(role, members[0], inputs)]
@@ -252,7 +252,7 @@ def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) 
 
 
 def _biases(groups: Mapping[str, list[Slot]], holders: Mapping[str, tuple[str, ...]], roles: Sequence[Role]) -> dict[str, tuple[str, ...]]:
-    """Return the biases next to the weights that are already assigned."""
+    """Return the biases that belong to the weights already assigned."""
     known, found = {role.name for role in roles}, {}
     for name, members in holders.items():
         bias_name = name.removesuffix("weight") + "bias"
@@ -307,7 +307,7 @@ def _note(content: Contents) -> Message:
 
 
 def _is_transposed(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs, is_square_transposed: bool) -> bool:
-    """Return True if an array is stored as (in, out), judged by its layer or shape; a square plain array is ambiguous."""
+    """Return True if an array is stored as (in, out), known from its layer or shape; for a square array outside a layer, return `is_square_transposed`."""
     shape, parts = members[0].shape, len(members)
     given = [numpy.asarray(inputs[role]) for role in roles if inputs.get(role) is not None]
     if members[0].is_out_first or not given or given[0].ndim != 2:
@@ -330,7 +330,7 @@ def _concatenated(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
 
 
 def _reshaped(values: Any, shape: tuple[int, ...], is_transposed: bool) -> Any:
-    """Reshape a weight (out, in) to the shape of a slot; only its first rows and columns if the slot is too small."""
+    """Reshape a weight (out, in) to the shape of a slot; if the slot is too small, keep only the first rows and columns."""
     if len(shape) == 3 and values.ndim == 2 and 1 not in shape:
         rows = shape[2] if is_transposed else shape[1]
         heads = values.reshape(shape[0], rows, -1)

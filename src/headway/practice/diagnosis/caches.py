@@ -146,7 +146,7 @@ class CacheCall(Call):
     def _drive_function(self) -> tuple[Callable[..., Any], Callable[[], Any]]:
         bound = bind_parameters(parameters_of(self.subject.value), (CACHE, CACHED_KEYS, CACHED_VALUES, KEY, VALUE, LAYER))
         if bound is None or not (bound.takes("key") and bound.takes("value")):
-            raise CallError(Message("the function has no parameters for keys and values", "函数没有接收 keys 和 values 的参数"))
+            raise CallError(Message("the function takes no keys and values", "函数不接收 keys 和 values"))
         caches: list[Any] = [self.make_empty(), self.make_empty()]
 
         def feed(layer: int, key: Any, value: Any) -> Any:
@@ -166,9 +166,9 @@ class CacheCall(Call):
 
 
 def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """Return the ways to drive a cache: one for a class with an append method, one per kind of empty cache for a function.
+    """Return the ways to call a cache: one for a class with an append method, one per kind of empty cache for a function.
 
-    A function of all chunks at once, such as the definition, is called directly.
+    A function that takes all chunks at once, such as the definition, is called directly.
     """
     binding = Binding({role.name: role for role in exercise.roles})
     if set(binding.role_of) <= {parameter.name for parameter in subject.parameters}:
@@ -183,7 +183,7 @@ def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
 
 @contextmanager
 def _state_restored(value: Any) -> Iterator[None]:
-    """Restore state that a class or a function's defaults keep between calls."""
+    """Restore on exit what a class or a function's defaults store between calls."""
     own = {name: each for name, each in vars(value).items() if not name.startswith("__")} if inspect.isclass(value) else {}
     functions = [value, *(each for each in vars(value).values() if inspect.isfunction(each))] if inspect.isclass(value) else [value]
     defaults = [each for function in functions for each in getattr(function, "__defaults__", None) or ()]
@@ -204,7 +204,10 @@ def _copied_pair(pair: Any, key: Any) -> Any:
     """Copy the current keys and values: a preallocated buffer changes with the next chunk."""
     if pair is not None and any(each.ndim > key.ndim for each in pair):
         raise OutputError(
-            Message(f"the cache holds keys with more axes than the {key.ndim} of its input", f"缓存中的 keys 比输入的 {key.ndim} 个轴更多")
+            Message(
+                f"got cached keys with more than {key.ndim} axes, expected as many as in the input",
+                f"缓存的 keys 多于 {key.ndim} 个轴，应与输入相同",
+            )
         )
     return pair if pair is None else tuple(numpy.array(as_numbers(each)) for each in pair)
 

@@ -27,7 +27,7 @@ CALL_SECONDS = {"jax": 10.0, "torch": 3.0}
 """CPU seconds that one call may take; libraries compile and load during the first one. Default: 1."""
 
 FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
-"""Lower limit for the first attempts: a convention that does not apply can cause an endless loop, and a small probe takes milliseconds."""
+"""CPU seconds for the first attempt. A wrong convention can cause an endless loop, and a small probe takes milliseconds."""
 
 MOST_YIELDED = 1000
 """Number of values taken from a generator function."""
@@ -72,12 +72,12 @@ def bind_parameters(
 
 
 def derivation(role: Role) -> Any:
-    """Return a function inputs → value of a role that a probe omits, or None if the value does not follow from the inputs."""
+    """Return a function that computes a role's value from the other inputs, or None if it does not follow from them."""
     return role.neutral if callable(role.neutral) else role.size_of
 
 
 def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
-    """Return the call that binds the function's parameters to the roles; an empty list if they do not match."""
+    """Return the call that binds the function's parameters to the roles, or an empty list if they do not match."""
     binding = bind(subject, exercise.roles)
     return [] if binding is None else [(call_class or Call)(subject, binding, library)]
 
@@ -91,7 +91,7 @@ def _fits(name: str, role: Role) -> bool:
 class Call:
     """A learner's function with its parameters bound, called with arrays of one library.
 
-    has_full_timeout   True to allow the time limit of a slow function from the start
+    has_full_timeout   True to apply CALL_SECONDS instead of FIRST_ATTEMPT_SECONDS
     """
 
     subject: Subject
@@ -176,7 +176,7 @@ class Call:
         return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty}
 
     def _converted(self, value: Any) -> Any:
-        """Convert a value to the learner's library; containers are copied, so no call modifies the inputs of the next."""
+        """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""
         return _mapped(self._array, value)
 
     def _array(self, value: Any) -> Any:
@@ -196,7 +196,7 @@ class Call:
 
 
 def libraries_for(subject: Subject) -> list[str]:
-    """Return the array libraries to try, most likely first: lists if annotated so, imported libraries, NumPy, plain lists."""
+    """Return the array libraries to try: lists if the annotations mention them, then imported libraries, NumPy and plain lists."""
     found = ["list"] if any(re.search("list", str(each.annotation), re.IGNORECASE) for each in subject.parameters) else []
     found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
     found += [name for name in subject.imports if name == "numpy"]

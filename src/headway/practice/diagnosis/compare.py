@@ -19,7 +19,7 @@ Wide enough for a different order of summation, narrow enough to tell the tanh f
 """
 
 SHAPE_ERRORS = (ValueError, RuntimeError, IndexError, TypeError, ArithmeticError)
-"""Exceptions that libraries raise for incompatible shapes, and that a mistake may therefore raise. Others never match."""
+"""Exceptions that libraries raise for incompatible shapes. Only these can also be the outcome of a mistake."""
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def is_arithmetic(error: BaseException) -> bool:
 
 
 def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0) -> bool:
-    """Return True if shapes, NaNs and infinities agree and numbers are within tolerance × the largest, or within rounding / 2."""
+    """Return True if shapes, NaNs and infinities agree and all numbers differ by at most tolerance × largest + rounding / 2."""
     if isinstance(answer, Raised) and is_arithmetic(answer.error) and isinstance(expected, numpy.ndarray | numpy.generic):
-        return not numpy.isfinite(expected).all()  # math.exp raises where numpy.exp answers inf
+        return not numpy.isfinite(expected).all()  # math.exp raises where numpy.exp returns inf
     if isinstance(answer, Raised) or isinstance(expected, Raised):
         return isinstance(answer, Raised) and isinstance(expected, Raised) and isinstance(answer.error, SHAPE_ERRORS)
     if isinstance(expected, tuple):
@@ -115,7 +115,7 @@ def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0)
 
 
 def decimals_of(answers: Sequence[Any]) -> int | None:
-    """Return the number of decimals, 2 to 5, to which all numbers are rounded; None if they are not or there are too few."""
+    """Return the number of decimals (2 to 5) to which all numbers are rounded; None if they are not, or there are fewer than 5."""
     numbers = numpy.concatenate([numpy.zeros(0), *(part.ravel() for answer in answers for part in _floating_parts(answer))])
     numbers = numbers[numpy.isfinite(numbers) & (numbers != 0) & (numpy.abs(numbers) < 100)]
     if len(numbers) < 5:
@@ -173,7 +173,7 @@ def _short(value: Any) -> str:
 
 
 def _pattern(wrong: numpy.ndarray) -> Message:
-    """Describe the positions of all differing elements along the first axis on which they are restricted."""
+    """Describe the indices of the differing elements on the first axis where only some indices occur."""
     for axis in range(wrong.ndim):
         hit = numpy.asarray(wrong.any(axis=tuple(i for i in range(wrong.ndim) if i != axis)))
         places = numpy.flatnonzero(hit)

@@ -33,8 +33,8 @@ ROUNDS = Message(
 )
 NOT_JUDGED = Message("does not accept {beyond} (fine for this part)", "不支持{beyond}（这一部分不要求）")
 TELLS_APART = Message(
-    "each of these explains every output; they differ for {inputs}, which your function was not called with or rejected",
-    "以上每一条都能解释全部输出；输入为 {inputs} 时它们的结果不同，但你的函数没有用这样的输入调用过，或拒绝了它",
+    "each of these explains every output; they differ for {inputs}, an input that your function rejected or was not tested with",
+    "以上每一条都能解释全部输出；输入为 {inputs} 时它们的结果不同，但你的函数拒绝了这样的输入，或没有用它测试过",
 )
 NOTHING_TELLS_APART = Message(
     "each of these explains every output; no probe distinguishes them",
@@ -83,7 +83,7 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
 
 
 def correct_as_is(subject: Subject, exercise: Exercise) -> Verdict | None:
-    """Return the verdict if every output is correct; None if something needs an explanation or a probe has to be excluded."""
+    """Return the verdict if every output is correct; None if a cause has to be found or a probe excluded."""
     trials = trials_of(subject, exercise)
     if not trials or not _is_repeatable(trials):
         return None
@@ -111,7 +111,7 @@ def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
         found = next(filter(None, (_explained(subject, considered, way) for way in ways)), None)
         if found:
             return _wrong(subject, exercise, found)
-    # Inputs that a function need not support may give a wrong shape, or wrong numbers where a caution covers them.
+    # For inputs that it need not support, a correct function may return another shape, or wrong numbers if a caution says so.
     right = _first_right([each.without_misshapen() for each in narrower]) or _first_right([each.without_caution() for each in narrower])
     if right is not None:
         return _correct(subject, exercise, right)
@@ -127,7 +127,10 @@ def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
 
 
 def _closest(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials with the most matching outputs, simplest conventions first, unless they got there by skipping probes."""
+    """Return the trials with the most matching outputs and those that skip no probe, simplest conventions first.
+
+    If some of them are correct apart from optional probes, return only these.
+    """
     ordered = sorted(trials, key=lambda trial: (-trial.num_matching(), trial.num_raised()))
     most, longest = ordered[0].num_matching(), max(len(trial.probes) for trial in ordered)
     near = [trial for trial in ordered if trial.num_matching() == most or len(trial.probes) == longest]
@@ -165,7 +168,7 @@ def _wrong(subject: Subject, exercise: Exercise, found: Sequence[Explanation]) -
 
 
 def _what_tells_apart(exercise: Exercise, first: Explanation, second: Explanation) -> Message:
-    """Describe a probe for which two explanations predict different outputs."""
+    """Describe a probe for which two explanations predict different outputs, or say that there is none."""
     for probe in exercise.probes():
         answers = [each.trial.expected(probe, each.mistakes) for each in (first, second)]
         if not is_same(answers[0], answers[1], precision(answers[1])):
@@ -196,7 +199,7 @@ def _without_optional(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
 
 
 def _is_repeatable(trials: Sequence[Trial]) -> bool:
-    """Return True if calling the function again gives the same output, tested on the largest one."""
+    """Return True if a second call returns the same output, tested with the probe of the largest output."""
     answered = [
         (trial, probe, answer)
         for trial in trials
@@ -210,7 +213,7 @@ def _is_repeatable(trials: Sequence[Trial]) -> bool:
 
 
 def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
-    """Return the reason why two calls differ: dropout if they agree without it, else unknown state."""
+    """Return the reason why two calls differ: active dropout if they agree without it, otherwise random weights or state."""
     without = [replace(trial, call=trial.call.without_dropout()) for trial in trials if isinstance(trial.call, InstanceCall)]
     for trial in without:
         first, again = (output_of(trial.call, trial.conventions, trial.probes[0].inputs) for _ in range(2))
@@ -220,7 +223,7 @@ def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
 
 
 def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
-    """Return the verdict for correct outputs: checks inputs for modification, then gradients and half precision."""
+    """Return the verdict for correct outputs, after checks for modified inputs, gradients and half precision."""
     if trial.call.has_changed_inputs:
         return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
     richest = max(trial.probes, key=lambda probe: (len(probe.inputs), num_numbers(probe.inputs)))
@@ -235,7 +238,7 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
 
 
 def _cautions(subject: Subject, trial: Trial) -> Iterator[Message]:
-    """Yield notes for probes on which a correct function may be wrong and is."""
+    """Yield the cautions of probes for which a correct function returns wrong outputs."""
     for probe in trial.exercise.probes():
         encoded = encoded_for(trial.call, trial.conventions, probe.inputs)
         if probe.caution is None or encoded is None or not trial.call.fits(encoded) or (_is_half(probe) and trial.call.is_wide):
@@ -251,7 +254,7 @@ def _is_half(probe: Probe) -> bool:
 
 
 def _behavior_cause(subject: Subject, mistake: Mistake) -> Cause:
-    """Return a cause for a fault in the function's behavior rather than in what it computes."""
+    """Return a cause that concerns the function's behavior, such as modified inputs, and needs no proof."""
     return Cause(mistake.name, mistake.says, mistake.fix, Message("", ""), line=subject.line_of(mistake.pattern))
 
 
@@ -278,7 +281,7 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
 
 
 def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
-    """Return the verdict for a function whose parameters do not fit: it may create random weights itself."""
+    """Return the verdict for a function whose parameters do not match the roles, such as one that creates random weights."""
     for library in libraries_for(subject):
         for call in calls_of(subject, exercise, library):
             for probe in exercise.probes():
@@ -292,14 +295,14 @@ def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
 def _cannot_be_called(subject: Subject, exercise: Exercise) -> Verdict:
     taken = ", ".join(parameter.name for parameter in subject.parameters) or "nothing"
     known = ", ".join(role.name for role in exercise.roles)
-    says = Message(f"got the parameters {taken}, expected {known}", f"参数为 {taken}，应为 {known}")
+    says = Message(f"got the parameters ({taken}), expected ({known})", f"参数为（{taken}），应为（{known}）")
     fix = Message("name the parameters like this, or select the part with --as", "按这些名字命名参数，或用 --as 指定它是哪一部分")
     cause = Cause("parameters", says, fix, Message("", ""), line=subject.line)
     return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
 def _is_in_effect(convention: Convention, trial: Trial, usual: Collection[Convention]) -> bool:
-    """Return True if a convention affects any probe's inputs or outputs, or is a noted default."""
+    """Return True if a convention changes any input or output; a named default counts only if the verdict is correct."""
     if any(convention is group[0] for group in trial.exercise.conventions):
         return convention not in usual
     is_said = any(encoded_in(convention, probe.inputs) is not probe.inputs for probe in trial.probes)

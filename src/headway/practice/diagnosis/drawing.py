@@ -1,8 +1,8 @@
-"""Functions that sample a token: their probabilities are read from the calls to random generators instead of estimated.
+"""Functions that sample a token. Their probabilities are read from calls to the random generators instead of estimated.
 
-While the function runs, sampling functions of the generators are replaced by ones that record the weights and return the i-th
-choice. One run per choice shows the token that each weight leads to. Functions that draw a uniform number and look up its interval
-are given numbers from a grid, and the positions at which the token changes are found by bisection.
+While the function runs, the generators' sampling functions are replaced by ones that record the weights and return the i-th
+choice; one run per choice shows which token each weight belongs to. A function that draws a uniform number is given numbers from a
+grid, and the numbers at which its token changes are found by bisection.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOT_A_TOKEN = Message("does not return a token id", "返回的不是词元 id")
 
 @dataclass
 class Spy:
-    """Records what is requested from the generators during one run, and returns predetermined values.
+    """A record of what one run requests from the generators, and the values to return.
 
     choice    index of the choice to return; None for the most likely one
     number    value to return in place of a uniform number
@@ -196,7 +196,7 @@ class DrawnCall(Call):
 
 @dataclass
 class LikeliestCall(Call):
-    """A function that may sample, given the most likely choice of every draw; uniform draws stay random."""
+    """A function that may sample and gets the most likely choice of every draw; uniform numbers stay random."""
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function with the generators' functions replaced."""
@@ -211,7 +211,7 @@ class LikeliestCall(Call):
 def _split_interval(
     low: float, high: float, before: int, after: int, token_at: Callable[[float], int | None]
 ) -> list[tuple[float, float, int]]:
-    """Split an interval at its token changes; several changes are found as long as each bisection step separates them."""
+    """Split an interval at the numbers where the token changes; changes that no bisection step separates are missed."""
     if before == after:
         return [(low, high, before)]
     if high - low < 2.0**-HALVINGS:

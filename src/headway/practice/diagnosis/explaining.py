@@ -20,12 +20,17 @@ from headway.practice.verdict import Cause
 PAIRS_SECONDS = 0.6
 """CPU seconds for the search for pairs of mistakes; after that the cause counts as unknown."""
 
-PROVED = Message(
-    "with {changes}, the definition gives your outputs on all {count} probes; without it, {differing} differ",
-    "只改定义的{changes}，它在全部 {count} 个探针上的输出就与你的相同；不改则有 {differing} 个不同",
+PROOFS = (
+    Message(
+        "with this one change, the definition gives your outputs on all {count} probes; without it, {differing} differ",
+        "只改定义的这一处，它在全部 {count} 个探针上的输出就与你的相同；不改则有 {differing} 个不同",
+    ),
+    Message(
+        "with these two changes, the definition gives your outputs on all {count} probes; without them, {differing} differ",
+        "只改定义的这两处，它在全部 {count} 个探针上的输出就与你的相同；不改则有 {differing} 个不同",
+    ),
 )
-ONE_CHANGE = Message("this one change", "这一处")
-TWO_CHANGES = Message("these two changes", "这两处")
+"""Proof of a cause with one mistake, and with two."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
 
 
 def _measured_mistake(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
-    """Return the number that the function uses, as a mistake with its description; None if it is correct or cannot be measured."""
+    """Return the measured number as a mistake with its message; None if it is correct or cannot be measured."""
     said = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
     asked = (id(recovery), id(trial.call.binding), said)
     if asked not in trial.cache:
@@ -102,7 +107,7 @@ def _measure(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None
 
 
 def measurable(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Yield known mistakes in steps with a measurable number, for numbers that could not be measured or explain nothing."""
+    """Yield known mistakes in steps whose number could not be measured, or explains nothing."""
     yield from _matching(subject, trial, [mistake for mistake in trial.exercise.mistakes if _is_measurable(mistake, trial)])
 
 
@@ -121,7 +126,7 @@ def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
     until = trial.cache.setdefault("pairs until", time.process_time() + PAIRS_SECONDS)
     asked = sorted(
         zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)
-    )  # small probes are the cheapest to exclude a pair with
+    )  # small probes exclude most pairs at the lowest cost
     recovered = [found[0] for recovery in trial.exercise.recoveries if (found := _measured_mistake(recovery, trial))]
     for pair in itertools.combinations([*recovered, *trial.exercise.mistakes], 2):
         if time.process_time() > until:
@@ -131,7 +136,7 @@ def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
 
 
 def _may_explain(trial: Trial, asked: Sequence[tuple[Probe, Any]], pair: tuple[Mistake, ...]) -> bool:
-    """Return False if a probe excludes the pair: one that shows at most one of the two mistakes and is not explained by it."""
+    """Return True unless a probe excludes the pair: one to which at most one of the two mistakes applies, and which that one does not explain."""
     for probe, answer in asked:
         right = trial.expected(probe)
         seen = tuple([mistake for mistake in pair if trial.expected(probe, (mistake,)) is not right])
@@ -146,8 +151,7 @@ def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...], 
         name=" + ".join(mistake.said_as or mistake.name for mistake in mistakes),
         says=says or _join([mistake.says for mistake in mistakes]),
         fix=_join([mistake.fix for mistake in mistakes]),
-        proof=PROVED.format(
-            changes=ONE_CHANGE if len(mistakes) == 1 else TWO_CHANGES,
+        proof=PROOFS[len(mistakes) - 1].format(
             count=len(trial.probes),
             differing=len(trial.probes) - trial.num_matching(),
         ),

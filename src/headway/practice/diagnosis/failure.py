@@ -1,4 +1,4 @@
-"""Exceptions of a learner's function as causes: the line, and the shapes of the arrays in it."""
+"""Explanation of an exception: the line in the learner's file, and the shapes of the arrays in it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TOO_SLOW = Cause(
 
 
 def explain(error: BaseException, subject: Subject, probe: Probe | None = None) -> Cause:
-    """Return the exception as a cause, with the line in the learner's file and the shapes of the arrays in that line."""
+    """Return the cause for an exception, with the line in the learner's file and the shapes of the arrays in that line."""
     frame = _own_frame(error, subject)
     line = frame.tb_lineno if frame else None
     if isinstance(error, TookTooLongError):
@@ -70,7 +70,7 @@ def _line(subject: Subject, line: int | None) -> str:
 
 
 def _shapes_in(text: str, frame: TracebackType) -> str:
-    """Return the shapes of the arrays named in a line."""
+    """Return the shapes of the arrays that a line names."""
     known = frame.tb_frame.f_locals
     names = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text))
     return ", ".join(f"{name} {tuple(known[name].shape)}" for name in names if hasattr(known.get(name), "shape"))
@@ -88,7 +88,7 @@ def _advice(error: BaseException, probe: Probe | None) -> Message:
 
 
 def described_inputs(inputs: Inputs) -> str:
-    """Return the shapes of a probe's arrays, or the values if it has none."""
+    """Return the shapes of a probe's arrays, or its values if it has no arrays."""
     arrays = {name: value for name, value in inputs.items() if isinstance(value, numpy.ndarray)}
     if arrays:
         return ", ".join(f"{name} {value.shape}" for name, value in arrays.items())
@@ -103,6 +103,6 @@ def _described(value: Any) -> str:
 
 
 def last_line(error: BaseException, path: str) -> int | None:
-    """Return the last line of a file in an exception's traceback."""
+    """Return the number of the last line of a file in an exception's traceback."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     return lines[-1] if lines else None

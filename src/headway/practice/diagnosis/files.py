@@ -1,4 +1,4 @@
-"""Functions and classes of a learner's file, each with its exercise."""
+"""Functions and classes in a learner's file, and the exercise that each one belongs to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headway.practice.message import Message, PracticeError, describe_error, unk
 from headway.practice.verdict import Cause, Verdict
 
 ASSIGNMENT_SECONDS = 0.5
-"""CPU seconds for one assignment in a file that does not run as a whole."""
+"""CPU seconds for one assignment when only a file's definitions are run."""
 
 
 def read_source(path: Path) -> str:
@@ -83,7 +83,7 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
 
 
 def with_exercises(module: ModuleType, text: str, named: str | None = None) -> Iterator[tuple[Subject, Exercise]]:
-    """Yield the functions and classes of a file with their exercises, by name or by their outputs; with `named`, only that exercise.
+    """Yield a file's functions and classes with their exercises, found by name or by outputs; with `named`, always that exercise.
 
     Errors   OptionError for an unknown exercise.
     """
@@ -105,7 +105,7 @@ def by_name(name: str) -> Exercise | None:
 
 
 def by_outputs(subject: Subject) -> Exercise | None:
-    """Return the exercise whose operand names match the parameters and whose outputs match, or None."""
+    """Return the exercise whose operand names match the parameters and whose outputs are correct, or None."""
     for each in exercises():
         called = {*(role.name for role in each.roles), *(name for role in each.roles for name in role.called)}
         names = [parameter.name.lower().strip("_") for parameter in subject.parameters]
@@ -125,7 +125,7 @@ def check_name(name: str) -> str:
 
 
 def nothing_found(path: Path) -> PracticeError:
-    """Return the error for a file in which no function's exercise is known."""
+    """Return the error for a file without a function that belongs to an exercise."""
     names = ", ".join(definitions(ast.parse(read_source(path))))
     found = Message(f"with {names}", f"其中定义了 {names}") if names else Message("without a function or class", "其中没有函数或类")
     return PracticeError(

@@ -24,13 +24,13 @@ STEP_SIZE = 2.0**-7
 """Step size of the finite differences, in float32."""
 
 AGREEMENT = 0.01
-"""Relative agreement required between slopes of a full and a half step; next to a kink they disagree and nothing is judged."""
+"""Relative agreement required between the slopes of a full and a half step; next to a kink they disagree, and nothing is checked."""
 
 TOLERANCE = 0.05
-"""Accepted deviation of a gradient from the slope, relative to the largest slope of all inputs."""
+"""Accepted difference between gradient and slope, relative to the largest slope of all inputs."""
 
 WEIGHT_SHARE = 0.02
-"""Weights have slopes of different size: each is compared with its own slope, or this share of the largest if that is more."""
+"""Smallest scale for the comparison of a weight's gradient, as a share of the largest slope: slopes of weights differ widely."""
 
 NO_GRAD = r"no_grad|inference_mode"
 DETACHING = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
@@ -46,7 +46,7 @@ class _Leaf:
 
     name    the learner's name for it
     unit    length of a step
-    share   share of the largest slope below which slopes are compared with that instead of themselves
+    share   smallest scale for the comparison of its gradient, as a share of the largest slope
     """
 
     name: str
@@ -56,9 +56,9 @@ class _Leaf:
 
 
 def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
-    """Return the cause or note about the gradients at these inputs, or None if they are correct.
+    """Return a cause or note about the gradients at these inputs, or None if they are correct.
 
-    The outputs must already be correct: their slope then equals the definition's under any convention.
+    The outputs must be correct, so that their slope is that of the definition.
     """
     if call.library not in LIBRARIES:
         return None
@@ -142,7 +142,7 @@ def _cause(call: Call, name: str, says: Message, pattern: str) -> Cause:
 
 
 def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarray]]:
-    """Yield the floating arguments that can be differentiated, not the weights that a class holds."""
+    """Yield the floating arguments of the call, without the weights that a class holds."""
     passed = call.construction.forward.role_of if isinstance(call, InstanceCall) else arguments
     for name, value in arguments.items():
         numbers = to_numpy(value) if name in passed and hasattr(value, "dtype") else None
@@ -152,7 +152,7 @@ def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarra
 
 
 def _shifted(value: numpy.ndarray) -> numpy.ndarray:
-    """Shift the inputs: probes contain multiples of 1/16, and some functions have a kink at 0."""
+    """Move the inputs off multiples of 1/16 and off 0, where some functions have a kink."""
     return numpy.asarray(value + numpy.random.default_rng(3).uniform(0.02, 0.04, value.shape), numpy.float32)
 
 
@@ -169,7 +169,7 @@ def _slope(call: Call, arguments: Inputs, leaves: Sequence[_Leaf], moved: _Leaf)
 
     try:
         return _slope_of(at)
-    except Exception:  # the function may reject inputs that are not in the probes
+    except Exception:  # the function may reject inputs other than the probes
         return None
 
 
@@ -216,7 +216,7 @@ def _torch_gradients_of(answer: Any, leaves: Sequence[Any]) -> list[numpy.ndarra
 
 
 def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None:
-    """Check the gradients of a PyTorch module's parameters; weights that are not parameters are reported elsewhere."""
+    """Check the gradients of a PyTorch module's parameters; plain tensors get a note instead."""
     if call.library != "torch":
         return None
     import torch

@@ -22,8 +22,8 @@ NOT_FINITE = Message(
     "输入为 {dtype} 时输出含 inf 或 nan，而 float32 时为有限值：大于 {largest} 的数会溢出；请以 float32 计算，再转回 {dtype}",
 )
 INEXACT = Message(
-    "has an error of {error} of the largest number for {dtype} inputs: compute in float32, return {dtype}",
-    "输入为 {dtype} 时误差达到最大值的 {error}：请以 float32 计算，再转回 {dtype}",
+    "has a relative error of {error} for {dtype} inputs: compute in float32, return {dtype}",
+    "输入为 {dtype} 时相对误差达到 {error}：请以 float32 计算，再转回 {dtype}",
 )
 LARGEST = {"float16": "65504", "bfloat16": "3.4e38"}
 

@@ -1,4 +1,4 @@
-"""Calls of a learner's class as a function of roles: construct it, write the weights, switch to eval mode, call it.
+"""Calls of a learner's class as a function of roles: construct an instance, write the weights, switch to eval mode, call it.
 
 The result depends neither on the initial weights nor on the order in which the class creates its layers.
 """
@@ -39,7 +39,7 @@ class NoSuchSizeError(AttributeError, KeyError):
 
 
 class Config:
-    """A config object that returns sizes as attributes or keys, under any name that learners use."""
+    """A config object that returns sizes as attributes or items, under any name that learners use."""
 
     def __init__(self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> None:
         names = {name: sizes[role.name] for role in reversed(roles) if role.name in sizes for name in (role.name, *role.called)}
@@ -135,7 +135,7 @@ class InstanceCall(Call):
         return (*self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []))
 
     def fits(self, inputs: Inputs) -> bool:
-        """Return True if an instance can be constructed for these inputs and has an array for every weight."""
+        """Return True if an instance can be constructed for these inputs and its arrays have room for the weights."""
         if not super().fits(inputs):
             return False
         try:
@@ -174,7 +174,7 @@ class InstanceCall(Call):
         return replace(self, dropout=0.0, made={})
 
     def sample(self, exercise: Exercise) -> tuple[Inputs, Any]:
-        """Return probe inputs and an instance constructed for their sizes; None if no probe allows to construct one."""
+        """Return inputs and an instance constructed for their sizes; the instance is None if none can be constructed."""
         every = [probe.inputs for probe in exercise.probes()]
         every.sort(key=lambda inputs: (-len(inputs), -int(inputs.get("num_heads", 1))))
         maker = replace(self, binding=_binding(self.construction, Assignment({}), is_construction=True))
@@ -281,7 +281,7 @@ def _construction(subject: Subject, exercise: Exercise) -> Construction | None:
 
 
 def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tuple[str, ...]:
-    """Return the required parameters that enable a bias; a class that takes weights takes the bias itself instead."""
+    """Return the required parameters that enable a bias; none for a constructor that takes weights as arrays."""
     weights = {name for role in exercise.roles if role.is_weight and "bias" not in role.name for name in (role.name, *role.called)}
     if any(each.name.lower() in weights for each in constructor):
         return ()

@@ -1,4 +1,4 @@
-"""Assignment of weights to the arrays of a transformer layer: norms, feed-forward and attention by shape and position, then by name."""
+"""Assignment of weights to the arrays of a transformer layer: norms, feed-forward and attention, by shape, position and name."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _is_inner(slot: Slot, inputs: Inputs) -> bool:
 
 
 def _norms(slots: Sequence[Slot], inputs: Inputs) -> Iterator[list[Slot]]:
-    """Yield the arrays of each norm: vectors whose owner holds no matrix, or whose name says so."""
+    """Yield the arrays of each norm: vectors stored without a matrix next to them, or with a norm's name."""
     owners: dict[Any, list[Slot]] = {}
     for slot in slots:
         owners.setdefault(slot.path[:-1], []).append(slot)
@@ -101,7 +101,7 @@ def _size(slot: Slot) -> int:
 
 
 def _number(name: str) -> int | None:
-    """Return the last number in a name; it separates a_2 and b_2 from another norm's."""
+    """Return the last number in a name, which groups a_2 with b_2."""
     numbers = re.findall(r"\d+", name)
     return int(numbers[-1]) if numbers else None
 
@@ -132,7 +132,7 @@ def _parts_of(names: Sequence[str], count: int) -> list[int | None]:
 
 
 def _feed_forward_contents(inner: Sequence[Slot], slots: Sequence[Slot], inputs: Inputs) -> dict[str, Contents]:
-    """Assign the two matrices of the feed-forward, and the biases next to them."""
+    """Assign the two matrices of the feed-forward, and their biases."""
     if len(inner) < 2:
         return {}
     width = _width(inputs)
@@ -189,7 +189,7 @@ def _units(slots: Sequence[Slot], count: int) -> list[list[Slot]]:
 
 
 def _of_one(slots: Sequence[Slot], prefix: str, inputs: Inputs, exercise: Exercise) -> list[Assignment]:
-    """Return the assignments for one attention, found as for an exercise of its own."""
+    """Return the assignments for one attention, as for an exercise of its own."""
     own = [role for role in exercise.roles if role.is_weight and role.name.startswith(prefix) and _is_attention(role.name)]
     roles = tuple(replace(role, name=role.name.removeprefix(prefix)) for role in own)
     given = {name.removeprefix(prefix): value for name, value in inputs.items() if name.startswith(prefix) and _is_attention(name)}

@@ -1,7 +1,7 @@
 """Functions that are wrong only because they call another wrong function of the same file.
 
-Callees are judged before their callers. A wrong callee is replaced by the definition in the learner's module while the caller is
-judged: if the caller is then correct, the fault is only in the callee.
+Callees are judged before their callers. While a caller is judged, its wrong callees are replaced by the definition in the learner's
+module; if the caller is then correct, only the callees are at fault.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Floating arrays in an instance of a learner's class, at any depth, with a way to write to them."""
+"""The floating arrays in an instance of a learner's class, at any depth, and writing to them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy
 
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating
 
-PARTS = "headway.practice.diagnosis.submodules"
+SUBMODULES = "headway.practice.diagnosis.submodules"
 """Module that defines the ready-made submodules."""
 
 LINEAR = {"torch": ("Linear", "NonDynamicallyQuantizableLinear"), "mlx": ("Linear",)}
@@ -79,7 +79,7 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
         if _is_array(value):
             if is_floating(value) and value.ndim and not _is_mask(str(key), value):
                 yield Slot(here, holder, key, value, _is_linear(holder), _is_parameter(holder, key, value))
-        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, PARTS):
+        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, SUBMODULES):
             yield from _walk(value, here, home, seen)
 
 
@@ -111,7 +111,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _is_of(library: str, value: Any, module: str = "") -> bool:
-    """Return True if a value is an array, or a module if `module` is given, of a library; imports nothing."""
+    """Return True if a value is an array of a library, or a module of it if `module` is given; imports nothing."""
     if library not in sys.modules:
         return False
     if library == "jax":

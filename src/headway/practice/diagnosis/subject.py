@@ -1,4 +1,4 @@
-"""A learner's function or class, and its properties that are known without running it."""
+"""A learner's function or class, with what is known without running it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Subject:
             return []
 
     def line_of(self, pattern: str | None) -> int | None:
-        """Return the first matching source line, ignoring comments."""
+        """Return the number of the first source line that matches, ignoring comments."""
         if pattern is None:
             return None
         for offset, text in enumerate(self.source):
@@ -58,7 +58,7 @@ def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> li
 
 
 def defines(value: Any, name: str) -> bool:
-    """Return True if a class or one of its bases defines a method, not counting object and the Module of a library."""
+    """Return True if a class or one of its bases, other than object or a library's Module, defines a method."""
     return any(
         name in vars(base) for base in value.__mro__ if base is not object and base.__module__.partition(".")[0] not in ("torch", "mlx")
     )
@@ -78,9 +78,9 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
 
 
 def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
-    """Return the public functions and classes of a file's top level by name, including names assigned a lambda or a partial.
+    """Return the public functions and classes at a file's top level by name, including names assigned a lambda or a partial.
 
-    A name that is defined several times has its last definition.
+    For a name that is defined several times, return the last definition.
     """
     found: dict[str, ast.stmt] = {}
     for node in tree.body:

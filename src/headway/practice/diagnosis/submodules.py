@@ -32,7 +32,7 @@ class Submodule:
     """Specification of a submodule.
 
     inner         inner width of a feed-forward; None for an attention
-    has_weights   True if the attention returns (output, None), like one that returns its attention weights
+    has_weights   True if the attention returns (output, None), as if None were its weights
     """
 
     width: int

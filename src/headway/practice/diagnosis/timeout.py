@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+from headway.practice.message import BilingualError, Message
 
-class TookTooLongError(Exception):
+
+class TookTooLongError(BilingualError):
     """A learner's function exceeded the time limit for one probe."""
 
 
@@ -23,7 +25,9 @@ def time_limit(seconds: float) -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> Any:
-        raise TookTooLongError(f"did not return within {seconds:g} seconds: an endless loop?")
+        raise TookTooLongError(
+            Message(f"did not return within {seconds:g} seconds: an endless loop?", f"{seconds:g} 秒内没有返回：是不是死循环？")
+        )
 
     before, collects = signal.signal(signal.SIGVTALRM, stop), gc.isenabled()
     gc.disable()  # collecting earlier garbage would count against this call, and exceptions raised during a collection are lost

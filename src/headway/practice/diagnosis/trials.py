@@ -24,7 +24,7 @@ CALLS: dict[str | None, type[Call]] = {None: Call, "read": DrawnCall, "likeliest
 PLAIN = Convention()
 
 UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
-"""Exceptions that no convention avoids, if the function raises them for the first probe."""
+"""Exceptions that end the search for a convention if every probe raises one of them."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Trial:
         return self.without({probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)})
 
     def without_misshapen(self) -> Trial:
-        """Exclude the kinds of optional probes for which the function never returns the correct shape."""
+        """Exclude the kinds of optional probes for which the function never returns the expected shape."""
         pairs = zip(self.probes, self.answers, strict=True)
         shaped = {probe.beyond for probe, answer in pairs if getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)}
         return self.without({probe.beyond for probe in self.probes} - shaped)
@@ -87,7 +87,7 @@ class Trial:
         )
 
     def is_right(self) -> bool:
-        """Return True if every output equals the definition's, and every operand was accepted by some probe."""
+        """Return True if every output equals the definition's, and no operand was rejected in all of its probes."""
         answered = {role for probe in self.probes for role in probe.inputs}
         taken = {role.name for role in self.call.binding.role_of.values()}
         return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
@@ -97,7 +97,7 @@ class Trial:
         return self.is_same(self.probes[0], self.answers[0], mistakes)
 
     def is_undone_by(self, mistake: Mistake) -> bool:
-        """Return True if a mistake overrides all steps of a convention, which makes it the same as under the default convention."""
+        """Return True if a mistake replaces all steps of a convention, and thus is the same mistake as under the default convention."""
         return any(convention.steps and set(convention.steps) <= set(mistake.steps) for convention in self.conventions)
 
     def num_matching(self) -> int:
@@ -113,7 +113,7 @@ class Trial:
         return sum(isinstance(answer, Raised) for answer in self.answers)
 
     def expected(self, probe: Probe, mistakes: tuple[Mistake, ...] = ()) -> Any:
-        """Return the output of the definition with these mistakes, for the inputs as the learner's function received them."""
+        """Return the output of the definition with these mistakes, for the inputs as rounded for the learner's function."""
         key = (self._cache_key, probe.name, tuple(map(id, mistakes)))
         known = _shared_cache(self.exercise.name) if self._is_listed(mistakes) else self.cache
         if key not in known:
@@ -126,7 +126,7 @@ class Trial:
         return known[key][1]
 
     def _is_listed(self, mistakes: tuple[Mistake, ...]) -> bool:
-        """Return True if the mistakes and conventions belong to the exercise, whose ids never change, and none was measured."""
+        """Return True if all mistakes and conventions are listed in the exercise, so that their ids never change; measured ones are not."""
         return self._has_listed_conventions and all(id(mistake) in self._listed for mistake in mistakes)
 
     @cached_property
@@ -167,7 +167,7 @@ def _shared_cache(exercise_name: str) -> dict[Any, Any]:
 
 
 def _interned(answer: Any, known: dict[Any, Any]) -> Any:
-    """Return the first cached object with the same numbers, so that equal outputs are compared once."""
+    """Return the first object with the same numbers from the cache, so that equal outputs are compared only once."""
     if isinstance(answer, tuple):
         parts = tuple(_interned(part, known) for part in answer)
         return known.setdefault(("tuple", *map(id, parts)), parts)
@@ -177,7 +177,7 @@ def _interned(answer: Any, known: dict[Any, Any]) -> Any:
 
 
 def _is_refusal(probe: Probe, answer: Any) -> bool:
-    """Return True if the function rejected inputs it need not support; overflow counts only for probes about large numbers."""
+    """Return True if the function rejected inputs that it need not support; overflow counts as a rejection only if the probe describes itself."""
     if probe.beyond is None or not isinstance(answer, Raised):
         return False
     return bool(probe.beyond.en) or not is_arithmetic(answer.error)
@@ -205,13 +205,13 @@ def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
 
 
 def _needs_full_timeout(trials: Sequence[Trial]) -> bool:
-    """Return True if calls timed out even under the convention with the most outputs: the function may be slow."""
+    """Return True if calls timed out even under the convention with the fewest exceptions: the function may just be slow."""
     nearest = min(trials, key=Trial.num_raised, default=None)
     return nearest is not None and any(is_endless(nearest.answers[:end]) for end in range(1, len(nearest.answers) + 1))
 
 
 def _until_right(trials: Iterator[Trial]) -> list[Trial]:
-    """Return the trials up to the first that is fully correct with the most probes, or that raises only hopeless exceptions."""
+    """Return the trials up to the first that is correct for the most probes, or that raises only UNAVOIDABLE exceptions."""
     found: list[Trial] = []
     for trial in trials:
         found.append(trial)
@@ -239,7 +239,7 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
 
 
 def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
-    """Return the trials of the calls with the most correct outputs; without any, those that one mistake explains at first."""
+    """Return the trials of the calls with the most correct outputs; if none is, those of the first call and of calls that a known mistake may explain."""
     ways = [trials for trials in ways if trials]
     most = max((trial.num_matching() for trials in ways for trial in trials), default=0)
     if most:
@@ -321,7 +321,7 @@ Encoded = tuple[Probe, Inputs, tuple[Any, ...]]
 def _combinations(
     groups: Sequence[Sequence[Convention]], encoded_probes: Sequence[Encoded], chosen: tuple[Convention, ...] = ()
 ) -> Iterator[tuple[tuple[Convention, ...], Sequence[Encoded]]]:
-    """Yield every choice of one convention per group with the encoded probes, skipping choices that have no effect."""
+    """Yield every choice of one convention per group with the encoded probes, without choices that have no effect."""
     if not groups:
         yield chosen, encoded_probes
         return
@@ -352,7 +352,7 @@ def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
 
 
 def _alternatives(group: Sequence[Convention], call: Call) -> list[Convention]:
-    """Return the first convention of a group, and the others that the function's names and measurements allow."""
+    """Return the first convention of a group, and the others that may apply according to the function's names and measurements."""
     possible = [group[0], *(each for each in group[1:] if _may_apply(each, call))]
     return [read for each in possible for read in _measured_conventions(each, call)]
 
@@ -369,7 +369,7 @@ def _measured_conventions(convention: Convention, call: Call) -> Sequence[Conven
 
 
 def _may_apply(convention: Convention, call: Call) -> bool:
-    """Return True if the function's parameters, name and source allow a convention."""
+    """Return True if the function's parameters, name, source and file allow a convention."""
     if convention.without is not None and call.binding.takes(convention.without):
         return False
     taken_as = next((name for name, role in call.binding.role_of.items() if role.name == convention.role), None)

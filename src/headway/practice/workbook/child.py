@@ -1,4 +1,4 @@
-"""Calls of the learner's functions in a subprocess; the question and the answer are files in a temporary folder."""
+"""Calls of the learner's functions in a subprocess; question and answer are files in a temporary folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headway.practice.workbook.parts import Part
 
 
 def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_seconds: float) -> dict[str, Any] | Cause:
-    """Run `python -m module`, which calls `serve`, and return its answer, or the cause if there is none."""
+    """Run `python -m module`, which calls `serve`, and return its answer; if there is none, the cause."""
     with tempfile.TemporaryDirectory() as exchange:
         (Path(exchange) / "question").write_bytes(pickle.dumps(question))
         try:
@@ -69,7 +69,7 @@ def serve(answer: Callable[[Path, Mapping[str, Any]], dict[str, Any]]) -> None:
 
 
 def function_of(part: Part, subjects: list[Subject]) -> Subject | None:
-    """Return the function that implements the part: by its exact name, by another accepted name, else the first one."""
+    """Return the function of the part: the one with its exact name, else one with another accepted name, else the first."""
     pattern = exercise(part.name).called if part.is_exercise else part.name
     named = [each for each in subjects if each.name == part.name]
     called = [each for each in subjects if re.search(pattern, each.name, re.IGNORECASE)]

@@ -1,4 +1,4 @@
-"""The practice folder: missing files are written, existing files are kept."""
+"""The practice folder. Missing files are written, existing files are kept."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def progress_of(folder: Path) -> Progress:
 
 
 def reset(folder: Path, part: Part, progress: Progress, language: str) -> Path | None:
-    """Write a part's stub; return the new path of the previous contents, or None if there were none to keep."""
+    """Write a part's stub; return the new path of the previous version, or None if that was a stub too."""
     path = path_of(folder, part)
     aside = None
     if os.path.lexists(path) and not is_untouched(folder, part, progress.array):

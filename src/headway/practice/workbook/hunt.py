@@ -1,4 +1,4 @@
-"""Find-the-bug exercises: a plausible file with one mistake, and the check of its repair."""
+"""Find-the-bug exercises: a file that looks correct and has one mistake, and the check of its repair."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ WRITTEN = Message(
     "已写出 {path}，其中有一处错误（种子 {seed}）：{title}。改正后再次运行 headway practice bug --folder {folder}",
 )
 ASIDE = Message("renamed the existing {file} ({state}) to {aside}", "已将原有的 {file}（{state}）改名为 {aside}")
-REPLACED = Message("replaced {file}, which was not corrected yet, with another bug", "{file} 尚未改正，已换成另一处错误")
+REPLACED = Message("{file} was not corrected yet; it now has another bug", "{file} 尚未改正，现已换成另一处错误")
 UNSOLVED = Message("not corrected yet", "尚未改正")
 SOLVED = Message("corrected", "已改正")
 FOREIGN = Message("not written by headway", "不是 headway 写出的")
 UNTOUCHED = Message("the file is unchanged and still has the mistake; for a hint: headway practice hint find_the_bug --folder {folder}", "文件没有改动，错误仍在；要提示请运行 headway practice hint find_the_bug --folder {folder}")  # fmt: skip
 STILL_THERE = Message("the mistake is still there; for a hint: headway practice hint find_the_bug --folder {folder}", "错误仍在；要提示请运行 headway practice hint find_the_bug --folder {folder}")  # fmt: skip
-ANOTHER = Message("a different mistake remains:", "还有另一处错误：")
+ANOTHER = Message("this mistake is corrected, but the file has another one:", "这处错误已改正，但文件还有另一处错误：")
 REPAIRED = Message("correct. The fix was: {fix}", "已改正。正确的做法：{fix}")
 HINTS = (
     Message("hint 1 of 3: compare {name} with {equation}", "提示 1/3：把 {name} 与 {equation} 对照"),
@@ -53,7 +53,7 @@ def hunt(folder: Path, name: str | None, seed: int | None, language: str) -> tup
 
     name   exercise with the bug; any by default
 
-    Return True if all is well (a bug was written, or the repair is correct), and the messages to print.
+    Return True if a bug was written or its repair is correct, and the messages to print.
 
     Errors   OptionError for an exercise without bugs.
     """
@@ -87,7 +87,7 @@ def repair(folder: Path) -> Message:
 
 
 def chosen(given: Hunt) -> Bug:
-    """Return the bug that a hunt's exercise and seed select."""
+    """Return the bug selected by an exercise and a seed."""
     return random.Random(given.seed).choice([bug for bug in BUGS if given.exercise in (None, bug.exercise)])
 
 
@@ -105,7 +105,7 @@ def buggy_file(bug: Bug, language: str) -> str:
 
 
 def fix_of(bug: Bug) -> Message:
-    """Return the catalogue's fix for the mistake."""
+    """Return the fix for the mistake from the exercise."""
     known = exercise(bug.exercise)
     fixes = {each.name: each.fix for each in known.recoveries} | {each.name: each.fix for each in known.mistakes}
     return fixes[bug.mistake]

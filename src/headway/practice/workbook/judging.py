@@ -1,4 +1,4 @@
-"""Check of one part's file: exercises by diagnosis in a subprocess, the story by running it."""
+"""Check of one part's file: diagnosis in a subprocess for exercises, a run of the model for the story."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.practice.exercises import exercise
 from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.workbook.child import unreadable
-from headway.practice.workbook.fit import misfit
+from headway.practice.workbook.compatibility import incompatibility
 from headway.practice.workbook.folder import path_of
 from headway.practice.workbook.parts import Part
 from headway.practice.workbook.story import EmbeddedModel, tell_story
@@ -26,13 +26,13 @@ JAX_SECONDS = 120.0
 class Judgement:
     """Result of checking a part's file.
 
-    story   the generated text, for the last part
-    misfit  incompatibility of a correct function with later files
+    story            the generated text, for the last part
+    incompatibility  reason why later files cannot call a correct function
     """
 
     verdicts: tuple[Verdict, ...]
     story: str = ""
-    misfit: Message | None = None
+    incompatibility: Message | None = None
 
     @property
     def is_solved(self) -> bool:
@@ -43,7 +43,7 @@ class Judgement:
         """Return the story and the verdicts as lines of text."""
         lines = ["", self.story, ""] if self.story else []
         lines += [verdict.text(language) for verdict in self.verdicts]
-        return "\n".join([*lines, *([f"  ! {self.misfit.text(language)}"] if self.misfit else [])])
+        return "\n".join([*lines, *([f"  ! {self.incompatibility.text(language)}"] if self.incompatibility else [])])
 
 
 def judge(folder: Path, part: Part, array: str, embedded: Callable[[], EmbeddedModel]) -> Judgement:
@@ -56,11 +56,11 @@ def judge(folder: Path, part: Part, array: str, embedded: Callable[[], EmbeddedM
         return Judgement((verdict,), text)
     seconds = JAX_SECONDS if array == "jax" else TIMEOUT_SECONDS
     judgement = Judgement(judge_file(path_of(folder, part), part.name, timeout_seconds=seconds))
-    return replace(judgement, misfit=misfit(folder, part, array)) if judgement.is_solved else judgement
+    return replace(judgement, incompatibility=incompatibility(folder, part, array)) if judgement.is_solved else judgement
 
 
 def judge_file(path: Path, name: str, *, timeout_seconds: float = TIMEOUT_SECONDS) -> tuple[Verdict, ...]:
-    """Return the verdicts on a file's functions for one exercise, or one that says why there is nothing to judge."""
+    """Return the verdicts on a file's functions for one exercise; if there is nothing to judge, a verdict that says why."""
     try:
         read_source(path)
     except OptionError:

@@ -49,7 +49,7 @@ def standing(progress: Progress) -> Message:
 
 
 def upcoming(folder: Path, progress: Progress) -> Message:
-    """Return the next part, or that all are solved."""
+    """Return a message about the next part, or one that all are solved."""
     part = next_part(progress)
     if part is None:
         return FINISHED.format(folder=folder)

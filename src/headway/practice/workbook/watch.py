@@ -48,7 +48,7 @@ class Session:
             self.move_on()
 
     def move_on(self) -> None:
-        """Announce the next part; if its file has contents already, check it, and continue while it is correct."""
+        """Announce the next part; check it if its file was edited already, and continue as long as parts are correct."""
         while True:
             progress = progress_of(self.folder)
             part = next_part(progress)

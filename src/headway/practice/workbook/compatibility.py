@@ -1,7 +1,7 @@
 """Compatibility of a correct function with the calls in later files.
 
 The check accepts many variants, such as transposed weights or attention without a causal mask. Later files call the function with
-the stub's signature, unless the learner changes those files too. An incompatibility is therefore reported, but not counted as wrong.
+the stub's signature unless the learner changes those files too, so an incompatibility is reported but not counted as wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from headway.practice.workbook.solutions import in_numpy
 TIMEOUT_SECONDS = 60.0
 
 TOLERANCE = 0.02
-"""Larger than the difference between the two forms of gelu."""
+"""Exceeds the difference between the two forms of gelu."""
 
 EXAMPLES: Mapping[str, Callable[[numpy.random.Generator], tuple[list[Any], dict[str, Any]]]] = {
     "linear": lambda random: ([_draw(random, 5, 6), _draw(random, 4, 6), _draw(random, 4)], {}),
@@ -46,26 +46,28 @@ CALLS = {
 }
 """The same arguments as they appear in later files."""
 
-NEEDS = {
+REQUIREMENTS = {
     "linear": Message("x @ weightᵀ + bias with a weight of shape (out, in)", "返回 x @ weightᵀ + bias，权重形状为 (out, in)"),
-    "scaled_dot_product_attention": Message("causal, with the head axis before the position axis", "是因果的，且头轴在位置轴之前"),
-    "multi_head_attention": Message("causal", "是因果的"),
-    "feed_forward": Message("with gelu, and weights of shape (out, in)", "使用 gelu，且权重形状为 (out, in)"),
+    "scaled_dot_product_attention": Message(
+        "causal attention with the head axis before the position axis", "因果注意力，且头轴在位置轴之前"
+    ),
+    "multi_head_attention": Message("causal attention", "因果注意力"),
+    "feed_forward": Message("gelu and weights of shape (out, in)", "使用 gelu，且权重形状为 (out, in)"),
 }
-"""The most frequent incompatibilities."""
+"""Requirements that are most often not met."""
 
-MISFIT = Message("later files call {call} and expect it to be {needs}: {found}", "后面的文件会调用 {call}，要求它{needs}：{found}")
+INCOMPATIBLE = Message("later files call {call} and require {needs}: {found}", "后面的文件会调用 {call}，要求{needs}：{found}")
 RAISES = Message("this call raises {error}", "这样调用会抛出 {error}")
 DIFFERS = Message("this call returns a different result", "这样调用得到的结果不同")
 
 
-def misfit(folder: Path, part: Part, array: str) -> Message | None:
-    """Return the incompatibility with later files' calls; None if there is none or it cannot be tested."""
+def incompatibility(folder: Path, part: Part, array: str) -> Message | None:
+    """Return the incompatibility with the calls in later files; None if there is none or the function cannot be called."""
     if part.name not in EXAMPLES:
         return None
     positional, named = EXAMPLES[part.name](numpy.random.default_rng(1))
     question = {"part": part.name, "array": array, "positional": positional, "named": named}
-    answer = ask("headway.practice.workbook.fit", folder, question, timeout_seconds=TIMEOUT_SECONDS)
+    answer = ask("headway.practice.workbook.compatibility", folder, question, timeout_seconds=TIMEOUT_SECONDS)
     if isinstance(answer, Cause) or "nothing" in answer:
         return None
     if "error" in answer:
@@ -74,7 +76,7 @@ def misfit(folder: Path, part: Part, array: str) -> Message | None:
         found, expected = DIFFERS, getattr(in_numpy, part.name)(*positional, **named)
         if numpy.shape(answer["values"]) == expected.shape and numpy.allclose(answer["values"], expected, TOLERANCE, TOLERANCE):
             return None
-    return MISFIT.format(call=f"{part.name}({CALLS[part.name]})", needs=NEEDS[part.name], found=found)
+    return INCOMPATIBLE.format(call=f"{part.name}({CALLS[part.name]})", needs=REQUIREMENTS[part.name], found=found)
 
 
 def _layer(random: numpy.random.Generator, width: int, height: int) -> dict[str, Any]:
