@@ -87,7 +87,7 @@ def test_a_crash_of_the_process_gets_a_verdict(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "printed"),
     [
         ("def softmax(x)\n    return x\n", 1, "SyntaxError"),
         ("import numpy as np\ndef softmax(x=1, axis):\n    return x\n", 2, "SyntaxError"),
@@ -95,10 +95,10 @@ def test_a_crash_of_the_process_gets_a_verdict(tmp_path):
         ("x = 1\ny = x + undefined\n", 2, "NameError"),
     ],
 )
-def test_a_file_that_does_not_run_is_reported_with_the_line(tmp_path, text, line, said):
+def test_a_file_that_does_not_run_is_reported_with_the_line(tmp_path, text, line, printed):
     (verdict,) = checked(tmp_path, text)
     assert (verdict.status, verdict.causes[0].line) == ("could not run", line)
-    assert said in verdict.causes[0].says.en
+    assert printed in verdict.causes[0].says.en
     assert "`" in verdict.causes[0].says.zh
 
 

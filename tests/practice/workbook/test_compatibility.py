@@ -17,7 +17,7 @@ def test_the_solutions_are_compatible_with_later_files(tmp_path, array):
 
 
 @pytest.mark.parametrize(
-    ("name", "old", "new", "said"),
+    ("name", "old", "new", "printed"),
     [
         (
             "linear",
@@ -45,13 +45,13 @@ def test_the_solutions_are_compatible_with_later_files(tmp_path, array):
         ),
     ],
 )
-def test_an_incompatibility_is_reported_in_both_languages(tmp_path, name, old, new, said):
+def test_an_incompatibility_is_reported_in_both_languages(tmp_path, name, old, new, printed):
     solved(tmp_path, "numpy")
     path = tmp_path / f"{name}.py"
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
     words = incompatibility(tmp_path, part(name), "numpy")
-    assert said in words.en
+    assert printed in words.en
     assert words.zh.startswith("后面的文件会调用 ")
 
 

@@ -61,60 +61,60 @@ def test_seeds_reach_every_bug():
 
 
 def test_a_bug_from_the_file_to_the_repair(tmp_path):
-    is_well, said = hunt(tmp_path, "softmax", 1, "en")
+    is_well, printed = hunt(tmp_path, "softmax", 1, "en")
     assert is_well
-    assert "find_the_bug.py, which has one mistake (seed 1): softmax" in said[0].en
+    assert "find_the_bug.py, which has one mistake (seed 1): softmax" in printed[0].en
     bug = chosen(read_progress(tmp_path).hunt)
 
-    is_well, said = hunt(tmp_path, None, None, "en")
+    is_well, printed = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert said[0].en.startswith("the file is unchanged and still has the mistake")
+    assert printed[0].en.startswith("the file is unchanged and still has the mistake")
 
     path = tmp_path / FILE
     path.write_text(path.read_text() + "\n# looked at\n")
-    is_well, said = hunt(tmp_path, None, None, "en")
+    is_well, printed = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert said[0].en.startswith("the mistake is still there")
-    assert bug.mistake not in said[0].en
+    assert printed[0].en.startswith("the mistake is still there")
+    assert bug.mistake not in printed[0].en
 
     path.write_text(repaired(bug))
-    is_well, said = hunt(tmp_path, None, None, "en")
+    is_well, printed = hunt(tmp_path, None, None, "en")
     assert is_well
-    assert said[0].en.startswith("correct. The fix was: ")
+    assert printed[0].en.startswith("correct. The fix was: ")
     assert read_progress(tmp_path).hunt.is_solved
 
 
 def test_another_mistake_is_reported(tmp_path):
     hunt(tmp_path, "softmax", 1, "en")
     (tmp_path / FILE).write_text("def softmax(x):\n    return undefined\n")
-    is_well, said = hunt(tmp_path, None, None, "en")
+    is_well, printed = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert "NameError" in said[1].en
-    assert "NameError" in said[1].zh
+    assert "NameError" in printed[1].en
+    assert "NameError" in printed[1].zh
 
 
 def test_an_empty_file_is_no_repair(tmp_path):
     hunt(tmp_path, "softmax", 1, "en")
     (tmp_path / FILE).write_text("")
-    is_well, said = hunt(tmp_path, None, None, "en")
+    is_well, printed = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert "got a file without a function or class, expected softmax" in said[1].en
+    assert "got a file without a function or class, expected softmax" in printed[1].en
 
 
 def test_replacing_an_unsolved_file_is_reported(tmp_path):
     hunt(tmp_path, None, 1, "en")
-    _, said = hunt(tmp_path, None, 2, "en")
-    assert said[0].en == f"{FILE} was not corrected yet; it now has another bug"
+    _, printed = hunt(tmp_path, None, 2, "en")
+    assert printed[0].en == f"{FILE} was not corrected yet; it now has another bug"
     (tmp_path / FILE).write_text("my work\n")
-    _, said = hunt(tmp_path, None, 3, "en")
-    assert said[0].en == f"renamed the existing {FILE} (not corrected yet) to find_the_bug.old.py"
+    _, printed = hunt(tmp_path, None, 3, "en")
+    assert printed[0].en == f"renamed the existing {FILE} (not corrected yet) to find_the_bug.old.py"
     assert (tmp_path / "find_the_bug.old.py").read_text() == "my work\n"
 
 
 def test_an_existing_file_of_that_name_is_renamed(tmp_path):
     (tmp_path / FILE).write_text("mine\n")
-    _, said = hunt(tmp_path, None, 1, "en")
-    assert "not written by headway" in said[0].en
+    _, printed = hunt(tmp_path, None, 1, "en")
+    assert "not written by headway" in printed[0].en
     assert (tmp_path / "find_the_bug.old.py").read_text() == "mine\n"
 
 
@@ -135,9 +135,9 @@ def test_hints_get_more_specific_and_the_repair_shows_the_differing_lines(tmp_pa
     assert second.en.startswith("hint 2 of 3: the mistake is in `return ")
     assert fix_of(bug).en in third.en
     assert again == third
-    told = repair(tmp_path).en
-    assert bug.wrong in told
-    assert bug.right in told
+    shown = repair(tmp_path).en
+    assert bug.wrong in shown
+    assert bug.right in shown
 
 
 def test_an_exercise_without_bugs_is_an_error(tmp_path):

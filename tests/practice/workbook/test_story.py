@@ -57,7 +57,7 @@ def test_the_first_token_that_differs_is_named(tmp_path, short):
 
 
 @pytest.mark.parametrize(
-    ("file", "old", "new", "name", "said"),
+    ("file", "old", "new", "name", "printed"),
     [
         ("story.py", "    return generate", "    return undefined_name", "raises_NameError", "undefined_name"),
         ("story.py", "    return generate", "    exit()\n    return generate", "raises_SystemExit", "SystemExit"),
@@ -67,14 +67,14 @@ def test_the_first_token_that_differs_is_named(tmp_path, short):
         ("story.py", "def story", "def _hidden", "no_function", "no function story"),
     ],
 )
-def test_every_failure_gets_a_verdict(tmp_path, short, file, old, new, name, said):
+def test_every_failure_gets_a_verdict(tmp_path, short, file, old, new, name, printed):
     solved(tmp_path, "numpy")
     path = tmp_path / file
     assert old in path.read_text()
     path.write_text(path.read_text().replace(old, new))
     verdict, text = tell_story(tmp_path, "numpy", short)
     assert (verdict.status, verdict.causes[0].name, text) == ("could not run", name, "")
-    assert said in verdict.causes[0].says.en
+    assert printed in verdict.causes[0].says.en
     assert verdict.causes[0].says.zh
 
 

@@ -64,15 +64,15 @@ def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
 
 def _measured_mistake(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
     """Return the measured number as a mistake with its message; None if it is correct or cannot be measured."""
-    said = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
-    asked = (id(recovery), id(trial.call.binding), said)
-    if asked not in trial.cache:
-        trial.cache[asked] = (
+    encodings = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
+    key = (id(recovery), id(trial.call.binding), encodings)
+    if key not in trial.cache:
+        trial.cache[key] = (
             trial.call.binding,
             trial.conventions,
             _measure(recovery, trial),
         )  # the objects are stored so that their ids stay unique
-    return trial.cache[asked][2]
+    return trial.cache[key][2]
 
 
 def _measure(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
@@ -124,20 +124,20 @@ def _matching(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> It
 def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
     """Yield pairs of mistakes; the search stops after PAIRS_SECONDS for all conventions together."""
     until = trial.cache.setdefault("pairs until", time.process_time() + PAIRS_SECONDS)
-    asked = sorted(
+    outputs = sorted(
         zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)
     )  # small probes exclude most pairs at the lowest cost
     recovered = [found[0] for recovery in trial.exercise.recoveries if (found := _measured_mistake(recovery, trial))]
     for pair in itertools.combinations([*recovered, *trial.exercise.mistakes], 2):
         if time.process_time() > until:
             return
-        if not set(pair[0].steps) & set(pair[1].steps) and _may_explain(trial, asked, pair) and trial.matches(pair):
+        if not set(pair[0].steps) & set(pair[1].steps) and _may_explain(trial, outputs, pair) and trial.matches(pair):
             yield _explanation(subject, trial, pair)
 
 
-def _may_explain(trial: Trial, asked: Sequence[tuple[Probe, Any]], pair: tuple[Mistake, ...]) -> bool:
+def _may_explain(trial: Trial, outputs: Sequence[tuple[Probe, Any]], pair: tuple[Mistake, ...]) -> bool:
     """Return True unless a probe excludes the pair: one to which at most one of the two mistakes applies, and which that one does not explain."""
-    for probe, answer in asked:
+    for probe, answer in outputs:
         right = trial.expected(probe)
         seen = tuple([mistake for mistake in pair if trial.expected(probe, (mistake,)) is not right])
         if len(seen) < 2 and not trial.is_same(probe, answer, seen):

@@ -44,9 +44,9 @@ def half_precision_note(call: Call, encoded: Inputs) -> Message | None:
             answer = _first(call.run(small))
         except Exception as error:
             return RAISES.format(dtype=dtype, error=describe_error(error, max_chars=120))
-        said = None if answer is None else _compared(answer, expected, dtype)
-        if said is not None:
-            return said
+        note = None if answer is None else _compared(answer, expected, dtype)
+        if note is not None:
+            return note
     return None
 
 

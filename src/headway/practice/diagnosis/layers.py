@@ -122,9 +122,9 @@ def _norm_contents(norms: Sequence[list[Slot]], inputs: Inputs) -> dict[str, Con
 
 
 def _parts_of(names: Sequence[str], count: int) -> list[int | None]:
-    said = [max(part for part, pattern in enumerate(NORM_NAMES[count]) if re.search(pattern, name)) for name in names]
-    if len(set(said)) == len(names):
-        return list(said)
+    by_name = [max(part for part, pattern in enumerate(NORM_NAMES[count]) if re.search(pattern, name)) for name in names]
+    if len(set(by_name)) == len(names):
+        return list(by_name)
     numbers = [_number(name) for name in names]
     order = sorted(range(len(names)), key=lambda place: (numbers[place] or 0) if None not in numbers else place)
     place_of = {name: place for place, name in enumerate(order)}

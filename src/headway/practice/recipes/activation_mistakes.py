@@ -18,14 +18,14 @@ def instead(function: Any) -> dict[str, Any]:
 
 def relu_instead(use: Message) -> Mistake:
     """Return the mistake of using ReLU; `use` is the fix."""
-    said = Message("this is ReLU: negative inputs give 0", "这是 ReLU：负数的输出为 0")
-    return Mistake("relu", instead(relu), said, use, hides=LARGE, pattern=r"max|relu|>")
+    message = Message("this is ReLU: negative inputs give 0", "这是 ReLU：负数的输出为 0")
+    return Mistake("relu", instead(relu), message, use, hides=LARGE, pattern=r"max|relu|>")
 
 
 def softplus_instead(use: Message) -> Mistake:
     """Return the mistake of using softplus; `use` is the fix."""
-    said = Message("this is softplus, log(1 + exp x)", "这是 softplus，即 log(1 + exp x)")
-    return Mistake("softplus", instead(softplus), said, use, hides=LARGE, pattern=r"log|softplus")
+    message = Message("this is softplus, log(1 + exp x)", "这是 softplus，即 log(1 + exp x)")
+    return Mistake("softplus", instead(softplus), message, use, hides=LARGE, pattern=r"log|softplus")
 
 
 def not_bent(use: Message) -> Mistake:

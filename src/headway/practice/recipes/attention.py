@@ -116,7 +116,7 @@ CAUSAL = (
     Convention(),
     Convention(
         Message("always masks later positions (causal attention)", "总是隐藏后面的位置（因果注意力）"),
-        steps={"is_causal": lambda asked: True},
+        steps={"is_causal": lambda given: True},
     ),
 )
 """Attention that is causal without an argument for it."""
@@ -145,8 +145,8 @@ def _as(change: Callable[[Inputs, Any], Any]) -> Callable[[Inputs], Inputs | Non
         mask = inputs.get("mask")
         if mask is None or _operand(inputs).ndim < 3:
             return inputs
-        said = change(inputs, mask if mask.ndim == 4 else mask[:, None] if mask.ndim == 3 else mask[None, None])
-        return None if said is None else inputs | {"mask": said.copy()}
+        expanded = change(inputs, mask if mask.ndim == 4 else mask[:, None] if mask.ndim == 3 else mask[None, None])
+        return None if expanded is None else inputs | {"mask": expanded.copy()}
 
     return encode
 

@@ -210,8 +210,8 @@ def both(first: Sequence[Convention], second: Sequence[Convention]) -> tuple[Con
 
     def one(form: Convention, shape: Convention) -> Convention:
         def encode(inputs: Inputs) -> Inputs | None:
-            said = form.encode(inputs)
-            return None if said is None else shape.encode(said)
+            encoded = form.encode(inputs)
+            return None if encoded is None else shape.encode(encoded)
 
         return replace(joined(form, shape), encode=encode)
 

@@ -36,7 +36,7 @@ def _normed_residual(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
 
 
 def _without(place: int) -> Callable[[int], Add]:
-    return lambda asked: (lambda x, y: y) if asked == place else (lambda x, y: x + y)
+    return lambda index: (lambda x, y: y) if index == place else (lambda x, y: x + y)
 
 
 def _bare(place: int) -> Callable[[list[Sublayer]], list[Sublayer]]:

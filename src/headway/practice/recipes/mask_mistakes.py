@@ -71,7 +71,7 @@ CAUSAL = (
     ),
     Mistake(
         "causal_ignored",
-        {"is_causal": lambda asked: False},
+        {"is_causal": lambda given: False},
         Message("the causal mask is missing: positions attend to later ones", "没有因果掩码：能看到后面的位置"),
         Message("mask the keys after each query's own position", "把每个查询之后的键遮住"),
         pattern=r"causal|mask|softmax",

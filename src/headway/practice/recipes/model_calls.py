@@ -85,10 +85,10 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     token_ids = next(role for role in exercise.roles if role.name == "token_ids")
     probes = exercise.probes()
 
-    def asked() -> Any:
+    def model_probes() -> Any:
         return tuple(replace(probe, inputs=_model_inputs(probe.inputs | _sizes(probe.inputs))) for probe in probes)
 
-    own = replace(exercise, roles=(token_ids, *SIZES), probes=asked)
+    own = replace(exercise, roles=(token_ids, *SIZES), probes=model_probes)
     calls: list[Call] = []
     for call in instance_calls(subject, own, library):
         if not isinstance(call, InstanceCall):

@@ -88,15 +88,15 @@ def leak(num_heads: tuple[int | None, ...]) -> Callable[[Any], list[tuple[Inputs
     def fill_of(ask: Any, heads: int | None, head_dim: int, way: int) -> tuple[Inputs, float] | None:
         row = 2 + head_dim // 2  # the key at this position is the last visible one
         for is_batched, is_projected in FORMS:
-            asked = list(_hiding(revealing(heads, head_dim, is_batched=is_batched, is_projected=is_projected), row + 1))[way:]
-            read = read_weights(ask(asked[0]), asked[0], row) if asked else None
+            candidates = list(_hiding(revealing(heads, head_dim, is_batched=is_batched, is_projected=is_projected), row + 1))[way:]
+            read = read_weights(ask(candidates[0]), candidates[0], row) if candidates else None
             if read is None or not (read[0][0] > 1e-30).all():
                 continue
             logs, raw = numpy.log(read[0][0]), read[1][0] * head_dim**-0.5
             offsets = logs[: row - 1] - raw[: row - 1]
             fills = logs[row - 1 :] - offsets.mean()
             if numpy.ptp(offsets) < 1e-3 and numpy.ptp(fills) < 1e-3 and abs(fills.mean()) > 1e-5:  # a fill of zero is a mistake of its own
-                return asked[0], float(fills.mean())
+                return candidates[0], float(fills.mean())
         return None
 
     def measure(ask: Any) -> list[tuple[Inputs, float]]:

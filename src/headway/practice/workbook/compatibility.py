@@ -88,12 +88,12 @@ def _draw(random: numpy.random.Generator, *shape: int) -> Any:
 
 
 def _answered(folder: Path, question: Mapping[str, Any]) -> dict[str, Any]:
-    array, asked = question["array"], part(question["part"])
+    array, chosen = question["array"], part(question["part"])
     array_library(array)
-    path = folder / f"{asked.name}.py"
+    path = folder / f"{chosen.name}.py"
     text = read_source(path)
     module = load_module(path, text)
-    subject = None if isinstance(module, Verdict) else function_of(asked, subjects_of(module, text))
+    subject = None if isinstance(module, Verdict) else function_of(chosen, subjects_of(module, text))
     if subject is None or isinstance(subject.value, type):
         return {"nothing": True}
     try:

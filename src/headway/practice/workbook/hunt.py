@@ -113,15 +113,15 @@ def fix_of(bug: Bug) -> Message:
 
 def _write_bug(folder: Path, progress: Progress, given: Hunt, language: str) -> list[Message]:
     path, bug = folder / FILE, chosen(given)
-    said = []
+    lines = []
     if path.exists() and _is_untouched(path, progress.hunt) and progress.hunt != given:
-        said = [REPLACED.format(file=FILE)]
+        lines = [REPLACED.format(file=FILE)]
     elif path.exists() and not _is_untouched(path, progress.hunt):
         state = FOREIGN if progress.hunt is None else SOLVED if progress.hunt.is_solved else UNSOLVED
-        said = [ASIDE.format(file=FILE, state=state, aside=put_aside(path).name)]
+        lines = [ASIDE.format(file=FILE, state=state, aside=put_aside(path).name)]
     write_text(path, buggy_file(bug, language))
     write_progress(folder, replace(progress, hunt=given))
-    return [*said, WRITTEN.format(path=path, seed=given.seed, title=exercise(bug.exercise).title, folder=folder)]
+    return [*lines, WRITTEN.format(path=path, seed=given.seed, title=exercise(bug.exercise).title, folder=folder)]
 
 
 def _check(folder: Path, progress: Progress, given: Hunt) -> tuple[bool, list[Message]]:

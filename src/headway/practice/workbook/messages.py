@@ -38,9 +38,9 @@ ASIDE = Message("wrote {file} again; the previous version is in {aside}", "å·²é‡
 
 def beginning(folder: Path, begun: Begun) -> list[Message]:
     """Return messages about the files that were written and kept."""
-    said = [NEW.format(total=len(PARTS), folder=folder, array=begun.progress.array)] if begun.is_new else []
-    said += [KEPT.format(files=", ".join(begun.kept))] if begun.kept else []
-    return said + ([RESTORED.format(files=", ".join(begun.restored))] if begun.restored else [])
+    lines = [NEW.format(total=len(PARTS), folder=folder, array=begun.progress.array)] if begun.is_new else []
+    lines += [KEPT.format(files=", ".join(begun.kept))] if begun.kept else []
+    return lines + ([RESTORED.format(files=", ".join(begun.restored))] if begun.restored else [])
 
 
 def standing(progress: Progress) -> Message:
