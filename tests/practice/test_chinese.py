@@ -79,8 +79,8 @@ def test_a_verdict_is_in_chinese(tmp_path, name):
     for verdict in verdicts:
         text = verdict.text("zh")
         assert not english_in(text), text
-        title = text.partition(" — ")[2].partition("\n")[0]
-        assert verdict.exercise == "softmax" or not title.startswith(f"{verdict.exercise}:"), title
+        title = text.partition("— ")[2].partition("\n")[0]
+        assert verdict.exercise == "softmax" or not title.startswith(f"{verdict.exercise}："), title
 
 
 def failures(tmp_path):

@@ -25,6 +25,11 @@ UNSURE = {
 }
 """Text after the status if the cause is not certain."""
 
+HEADING = Message(
+    "{mark} {subject} (line {line}) — {title}: {status}{certainty}", "{mark} {subject}（第 {line} 行）— {title}：{status}{certainty}"
+)
+LINE = Message(" (line {line})", "（第 {line} 行）")
+
 
 @dataclass(frozen=True)
 class Cause:
@@ -83,15 +88,18 @@ class Verdict:
 
     def text(self, language: str = "en") -> str:
         """Return the verdict as lines of text."""
-        title = self.title.text(language) if self.title else self.exercise
-        where = f"第 {self.line} 行" if language == "zh" else f"line {self.line}"
-        status = STATUS_WORDS[self.status].text(language) + UNSURE.get(self.confidence, Message("", "")).text(language)
-        lines = [f"{'✓' if self.is_correct else '✗'} {self.subject} ({where}) — {title}: {status}"]
-        alternatives = len(self.causes) > 1
+        title = self.title or Message(self.exercise, self.exercise)
+        certainty = UNSURE.get(self.confidence, Message("", ""))
+        mark = "✓" if self.is_correct else "✗"
+        heading = HEADING.format(
+            mark=mark, subject=self.subject, line=self.line, title=title, status=STATUS_WORDS[self.status], certainty=certainty
+        )
+        lines = [heading.text(language)]
         for number, cause in enumerate(self.causes, 1):
-            place = (f"（第 {cause.line} 行）" if language == "zh" else f" (line {cause.line})") if cause.line else ""
-            lines.append(f"  {f'{number}. ' if alternatives else ''}{cause.says.text(language)}{place}")
-            lines.append(f"     {'→'} {cause.fix.text(language)}")
+            prefix = f"{number}. " if len(self.causes) > 1 else ""
+            place = LINE.format(line=cause.line).text(language) if cause.line else ""
+            lines.append(f"  {prefix}{cause.says.text(language)}{place}")
+            lines.append(f"     → {cause.fix.text(language)}")
             lines += [f"     {each.text(language)}" for each in (cause.proof, cause.hides) if each and each.en]
         if self.difference:
             lines.append(f"  {self.difference.text(language)}")

@@ -88,13 +88,14 @@ class ToyModel:
         logits = logits[..., -1, :] if self.form == "last" else logits
         if self.form == "lists":
             return logits.tolist()
+        output: Any = logits
         if is_array and not isinstance(token_ids, numpy.ndarray):
             namespace = array_namespace(token_ids).__name__
             library = next(name for name in ("torch", "jax", "mlx") if name in namespace)
-            logits = from_numpy(logits.astype(numpy.float32), library)
+            output = from_numpy(logits.astype(numpy.float32), library)
         if self.form == "pair":
-            return logits, cache
-        return SimpleNamespace(logits=logits, past_key_values=cache) if self.form == "attribute" else logits
+            return output, cache
+        return SimpleNamespace(logits=output, past_key_values=cache) if self.form == "attribute" else output
 
     forward = __call__
 
