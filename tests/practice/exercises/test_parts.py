@@ -148,7 +148,7 @@ def rounded(x):
 SAID = (
     ("gelu", tanh_form, "it is the tanh form"),
     ("linear", in_out, "your weight is (in, out)"),
-    ("layer_norm", own_eps, "its default eps is 1e-12"),
+    ("layer_norm", own_eps, "its eps is 1e-12"),
     ("rms_norm", eps_outside, "eps is added outside the root"),
     ("feed_forward", bent_by_silu, "its activation is SiLU"),
     ("linear_regression", factor_two, "the factor 2"),

@@ -16,7 +16,7 @@ Ask = Callable[[Inputs], Any]
 USUAL = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3)
 """Default epsilons: GPT-2, Llama and T5, BERT, papers, Keras."""
 
-EPS_FIXED = Message("its default eps is {eps}", "默认的 eps 是 {eps}")
+EPS_FIXED = Message("its eps is {eps} by default", "eps 默认为 {eps}")
 
 
 def size_roles() -> tuple[Role, ...]:
