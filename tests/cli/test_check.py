@@ -74,7 +74,14 @@ def test_nothing_recognisable_says_what_was_found_and_what_would_be(tmp_path):
     (tmp_path / "mine.py").write_text("def solve(x):\n    return x\n")
     done = run(str(tmp_path / "mine.py"))
     assert done.returncode == 2
-    assert "with solve; expected: a name that says which part it is, or --as with one of softmax" in done.stderr
+    assert "with solve, expected a function whose name says which part it is" in done.stderr
+
+
+def test_errors_are_in_the_language_of_the_output(tmp_path, wrong):
+    (tmp_path / "mine.py").write_text("def solve(x):\n    return x\n")
+    assert "应有名字能说明是哪一部分的函数" in run(str(tmp_path / "mine.py"), "--lang", "zh").stderr
+    assert "不存在" in run("none.py", LANG="zh_CN.UTF-8").stderr
+    assert "应为以下之一" in run(wrong, "--as", "sofmax", "--lang", "zh").stderr
 
 
 @pytest.mark.parametrize(
@@ -82,7 +89,7 @@ def test_nothing_recognisable_says_what_was_found_and_what_would_be(tmp_path):
     [
         (["none.py"], "which does not exist"),
         (["{file}", "--as", "sofmax"], "did you mean softmax"),
-        (["{file}", "--lang", "fr"], "expected: en or zh"),
+        (["{file}", "--lang", "fr"], "got --lang fr, expected en or zh"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(wrong, arguments, said):
@@ -107,7 +114,7 @@ def test_a_name_that_says_nothing_needs_the_exercise():
     def mine(x):
         return x
 
-    with pytest.raises(headway.errors.OptionError, match="came: mine; expected: a name that says which part it is"):
+    with pytest.raises(headway.errors.OptionError, match="got a function named mine, expected a name that says which part it is"):
         headway.check(mine)
 
 

@@ -59,7 +59,7 @@ def test_from_an_empty_folder_to_the_story(tmp_path):
     folder = tmp_path / "headway-practice"
     begun = practice_in_a_process(cwd=tmp_path)
     assert begun.returncode == 1
-    assert begun.stdout.startswith("13 files in headway-practice, in numpy")
+    assert begun.stdout.startswith("13 files in headway-practice for numpy")
     assert "0 of 13 solved\nnext: headway-practice/softmax.py" in begun.stdout
 
     wrong = solution(part("softmax"), "numpy", "en").replace("x - np.max(x, axis=axis, keepdims=True)", "x")
@@ -72,8 +72,8 @@ def test_from_an_empty_folder_to_the_story(tmp_path):
     last = practice_in_a_process(cwd=tmp_path)
     assert last.returncode == 0, last.stdout
     assert "\n\nOnce upon a time, " in last.stdout
-    assert "your functions ran: softmax × " in last.stdout
-    assert "13 of 13 solved\nall is solved" in last.stdout
+    assert "calls of your functions: softmax × " in last.stdout
+    assert "13 of 13 solved\nall parts are solved" in last.stdout
     assert all(each["is_solved"] for each in json.loads((folder / ".headway.json").read_text())["parts"].values())
     assert practice_in_a_process("list", cwd=folder).stdout.count("✓") == 13
 
@@ -97,29 +97,29 @@ def test_list_hint_solution_and_reset(tmp_path, practice):
     assert "→ softmax.py — softmax: not solved yet, 3 of 3 hints, solution seen" in practice("list", "--folder", "mine", cwd=tmp_path).out
 
     written = practice("reset", "softmax", cwd=folder)
-    assert written.out == "softmax.py is written anew; what was in it is now in softmax.old.py\n"
+    assert written.out == "wrote softmax.py again; the previous version is in softmax.old.py\n"
     assert (folder / "softmax.old.py").read_text() == "mine = 1\n"
 
 
-def test_a_deleted_file_is_written_anew_and_that_is_said(tmp_path, practice):
+def test_a_deleted_file_is_written_again_and_reported(tmp_path, practice):
     practice(cwd=tmp_path)
     (tmp_path / "headway-practice" / "gelu.py").unlink()
-    assert "these had been deleted and are written anew: gelu.py\n" in practice(cwd=tmp_path).out
+    assert "wrote deleted files again: gelu.py\n" in practice(cwd=tmp_path).out
 
 
-def test_a_bug_is_handed_out_and_its_repair_checked(tmp_path, practice):
-    handed_out = practice("bug", "softmax", "--seed", "2", "-f", "hunt", cwd=tmp_path)
-    assert handed_out.returncode == 0
-    assert "hunt/find_the_bug.py looks right, and has one mistake in it (seed 2): softmax" in handed_out.out
+def test_a_bug_is_written_and_its_repair_checked(tmp_path, practice):
+    written = practice("bug", "softmax", "--seed", "2", "-f", "hunt", cwd=tmp_path)
+    assert written.returncode == 0
+    assert "wrote hunt/find_the_bug.py, which has one mistake (seed 2): softmax" in written.out
     assert practice("bug", "-f", "hunt", cwd=tmp_path).returncode == 1
     assert practice("hint", "find_the_bug", "-f", "hunt", cwd=tmp_path).out.startswith("hint 1 of 3")
-    assert practice("solution", "find_the_bug", cwd=tmp_path / "hunt").out.startswith("instead of\n")
+    assert practice("solution", "find_the_bug", cwd=tmp_path / "hunt").out.startswith("replace\n")
 
     write_solutions(tmp_path / "hunt", "softmax")
     (tmp_path / "hunt" / "softmax.py").rename(tmp_path / "hunt" / "find_the_bug.py")
     repaired = practice("bug", "--lang", "zh", cwd=tmp_path / "hunt")
     assert repaired.returncode == 0
-    assert repaired.out.startswith("改正了。")
+    assert repaired.out.startswith("已改正。")
 
 
 def test_the_old_options_still_work(tmp_path, practice):
@@ -188,7 +188,7 @@ def test_in_a_terminal_it_watches_and_ctrl_c_says_where_one_stands(tmp_path):
         screen.wait_for("✓ softmax (line 5)")
         screen.wait_for("next: headway-practice/linear.py")
         process.send_signal(signal.SIGINT)
-        screen.wait_for("1 of 13 solved. To go on: headway practice headway-practice")
+        screen.wait_for("1 of 13 solved. To resume: headway practice start headway-practice")
         assert process.wait(30) == 130
     finally:
         process.kill()

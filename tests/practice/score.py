@@ -1,12 +1,12 @@
-"""After the tests, how well `headway check` judged: a row per part."""
+"""Table of the accuracy of `headway check` at the end of a test run, one row per part."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 
-MADE = re.compile(r"test_a_function_that_makes_a_mistake_is_told_so\[(\w+)-")
-WRITTEN = re.compile(r"test_what_people_write_is_judged_by_what_it_is\[(\w+?)(?:__\w+?)?:(right|wrong)", re.IGNORECASE)
+MADE = re.compile(r"test_a_function_with_a_mistake_is_wrong_and_the_mistake_is_named\[(\w+)-")
+WRITTEN = re.compile(r"test_hand_written_functions_get_the_verdict_in_their_name\[(\w+?)(?:__\w+?)?:(right|wrong)", re.IGNORECASE)
 
 
 def write_score(terminalreporter):

@@ -1,4 +1,4 @@
-"""What holds for every exercise: its recipe is the definition, its probes tell its mistakes apart, and it judges as it should."""
+"""Properties of every exercise: the recipe equals the definition, the probes separate the mistakes, and the verdicts are correct."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVERY_MISTAKE = [(name, mistake.name) for name in NAMES for mistake in exercise(
 
 @cache
 def answers(name, mistake=None):
-    """The recipe's answers to all probes, with one mistake in it or none."""
+    """Return the recipe's outputs for all probes, with one mistake or none."""
     chosen = exercise(name)
     made = tuple(each for each in chosen.mistakes if each.name == mistake)
     found = []
@@ -32,6 +32,14 @@ def answers(name, mistake=None):
         except Exception as error:
             found.append(Raised(error))
     return found
+
+
+@cache
+def verdict_on(name, mistake):
+    """Return the verdict on a function with one mistake; judged once per process."""
+    chosen = exercise(name)
+    (made,) = [each for each in chosen.mistakes if each.name == mistake]
+    return diagnose(_function(chosen, (made,)), chosen)
 
 
 def are_same(first, second):
@@ -50,21 +58,21 @@ def test_the_recipe_is_the_definition(name):
 def test_every_mistake_shows_on_some_probe_and_differs_from_every_other(name, mistake):
     given = answers(name, mistake)
     assert not are_same(given, answers(name)), "no probe shows it"
-    others = [each.name for each in exercise(name).mistakes if each.name != mistake]
-    twins = [other for other in others if are_same(given, answers(name, other))]
+    names = [each.name for each in exercise(name).mistakes]
+    earlier = names[: names.index(mistake)]  # each pair is compared once: the later mistake with the earlier one
+    twins = [other for other in earlier if are_same(given, answers(name, other))]
     assert not twins, f"no probe tells it from {twins}"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "mistake"), EVERY_MISTAKE)
-def test_a_function_that_makes_a_mistake_is_told_so(name, mistake, record_property):
-    chosen = exercise(name)
-    (made,) = [each for each in chosen.mistakes if each.name == mistake]
-    verdict = diagnose(_function(chosen, (made,)), chosen)
+def test_a_function_with_a_mistake_is_wrong_and_the_mistake_is_named(name, mistake, record_property):
+    verdict = verdict_on(name, mistake)
     assert verdict.status == "wrong"
     named = [cause.name for cause in verdict.causes]
-    record_property("is_named_first", named[0] == (made.said_as or mistake))
-    assert (made.said_as or mistake) in named[:3]
+    expected = next(each.said_as or mistake for each in exercise(name).mistakes if each.name == mistake)
+    record_property("is_named_first", named[0] == expected)
+    assert expected in named[:3]
 
 
 @every_exercise
@@ -99,7 +107,7 @@ def library_of(array):
 
 
 @every_exercise
-def test_every_sentence_is_in_both_languages_and_complete(name):
+def test_every_message_exists_in_both_languages(name):
     chosen = exercise(name)
     words = [chosen.title, *chosen.hints]
     for each in (*chosen.mistakes, *chosen.recoveries):
@@ -113,7 +121,7 @@ def test_every_sentence_is_in_both_languages_and_complete(name):
 
 
 @every_exercise
-def test_every_probe_can_be_given_to_the_roles(name):
+def test_every_probe_matches_the_roles(name):
     chosen = exercise(name)
     subject = _function(chosen, ())
     binding = bind(subject, chosen.roles)
@@ -145,6 +153,6 @@ def _signature(chosen):
             default=inspect.Parameter.empty if role.name in given_always else None if role.neutral is MISSING else role.neutral,
         )
         for role in chosen.roles
-        if role.name in given_ever  # the others are for people who are told what follows from these, or call them otherwise
+        if role.name in given_ever  # the others are only for functions that take what follows from these, or that use another signature
     ]
     return inspect.Signature(parameters)

@@ -1,6 +1,6 @@
-"""Files as people write them. Their functions say what they are: `right_…`, or `wrong_<the mistake's name>`, a variant behind `__`.
+"""Hand-written functions. Their names state the expected verdict: `right_…`, or `wrong_<mistake>` with a variant after `__`.
 
-learners/<exercise>.py holds NumPy code, learners/<exercise>__<library>.py code for another library.
+learners/<exercise>.py contains NumPy code, learners/<exercise>__<library>.py code for another library.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ def cases():
         exec(compile(text, str(path), "exec"), module.__dict__)
         for subject in subjects_of(module, text):
             if subject.name.lower().startswith(("right", "wrong")):
-                slow = [pytest.mark.slow] if "__" in path.stem else []  # a library is loaded, and compiles
+                slow = [pytest.mark.slow] if "__" in path.stem else []  # loads and compiles a library
                 yield pytest.param(path.stem.partition("__")[0], subject, id=f"{path.stem}:{subject.name}", marks=slow)
 
 
 @pytest.mark.parametrize(("name", "subject"), list(cases()))
-def test_what_people_write_is_judged_by_what_it_is(name, subject):
+def test_hand_written_functions_get_the_verdict_in_their_name(name, subject):
     verdict = diagnose(subject, exercise(name))
     kind, _, rest = subject.name.partition("_")
     if kind.lower() == "right":

@@ -1,10 +1,10 @@
-"""Each fault is named once: where it lies, through however many calls."""
+"""Each mistake is reported once, in the function that contains it, through any number of calls."""
 
 from __future__ import annotations
 
 from types import ModuleType
 
-from headway.practice.diagnosis.files import assigned
+from headway.practice.diagnosis.files import with_exercises
 from headway.practice.diagnosis.nested import verdicts
 
 CHAIN = """
@@ -43,18 +43,18 @@ def mha(x, c_attn, c_proj, n_head):
 def judged(text):
     module = ModuleType("mine")
     exec(compile(text, "mine.py", "exec"), module.__dict__)
-    return {each.subject: each for each in verdicts(list(assigned(module, text)))}
+    return {each.subject: each for each in verdicts(list(with_exercises(module, text)))}
 
 
 def causes(text):
     return {name: [cause.name for cause in verdict.causes] for name, verdict in judged(text).items() if not verdict.is_correct}
 
 
-def test_right_functions_that_call_each_other_are_right():
+def test_correct_functions_that_call_each_other_are_correct():
     assert causes(CHAIN) == {}
 
 
-def test_a_fault_is_named_where_it_lies_and_blamed_by_all_that_reach_it():
+def test_a_mistake_is_reported_in_its_function_and_as_the_cause_in_its_callers():
     wrong = CHAIN.replace("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])")
     assert causes(wrong) == {
         "attention": ["scale"],
@@ -63,14 +63,14 @@ def test_a_fault_is_named_where_it_lies_and_blamed_by_all_that_reach_it():
     }
 
 
-def test_a_mistake_of_its_own_shows_once_what_it_calls_is_put_right():
+def test_a_callers_own_mistake_is_found_with_its_callee_corrected():
     wrong = CHAIN.replace("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])").replace("zip(*heads)])", "zip(*heads)][::-1])")
     found = judged(wrong)
     assert found["mha"].causes[0].name == "heads_in_reverse"
-    assert any("attention, which it calls, is wrong too" in note.en for note in found["mha"].notes)
+    assert any("also wrong: attention, which this function calls" in note.en for note in found["mha"].notes)
 
 
-def test_two_faults_are_both_blamed():
+def test_two_wrong_callees_are_both_causes():
     wrong = CHAIN.replace("np.sqrt(q.shape[-1])", "np.sqrt(q.shape[0])").replace(
         "x.var(-1, keepdims=True)", "x.var(-1, keepdims=True, ddof=1)"
     )
@@ -79,15 +79,15 @@ def test_two_faults_are_both_blamed():
     assert found["transformer_block"] in (["because_of_layer_norm_and_attention"], ["because_of_attention_and_layer_norm"])
 
 
-def test_verdicts_stand_in_the_order_of_the_file():
+def test_verdicts_are_in_the_order_of_the_file():
     assert list(judged(CHAIN))[:3] == ["transformer_block", "gelu", "softmax"]
 
 
-def test_how_sure_a_cause_is_is_said():
+def test_the_confidence_in_a_cause_is_stated():
     verdict = judged("import numpy as np\ndef softmax(x):\n    e = np.exp(x)\n    return e / e.sum(axis=0)\n")["softmax"]
     assert verdict.causes[0].name == "no_shift + first_axis"
     assert verdict.confidence == "likely"
     assert verdict.to_dict()["confidence"] == "likely"
-    assert "most likely by two mistakes at once" in str(verdict)
+    assert "wrong (probably two mistakes at once)" in str(verdict)
     (alone,) = judged("import numpy as np\ndef softmax(x):\n    e = np.exp(x)\n    return e / e.sum(-1, keepdims=True)\n").values()
     assert alone.confidence == "certain"

@@ -35,59 +35,59 @@ def test_each_function_of_a_file_gets_a_verdict_with_its_line(tmp_path):
     assert verdicts[1].causes[0].name == "scale"
 
 
-def test_a_printed_flood_and_a_question_on_stdin_change_nothing(tmp_path):
+def test_printing_and_reading_stdin_do_not_interfere(tmp_path):
     (verdict,) = checked(
         tmp_path, 'import sys\nprint("x" * 10**6)\nline = sys.stdin.readline()\n' + RIGHT.replace("    e =", "    print(x)\n    e =", 1)
     )
     assert verdict.is_correct
 
 
-def test_an_endless_loop_is_a_verdict_and_what_stands_behind_it_is_checked_too(tmp_path):
+def test_an_endless_loop_gets_a_verdict_and_later_functions_are_checked(tmp_path):
     loop = "def softmax_slow(x):\n    while True:\n        pass\n"
     verdicts = checked(tmp_path, loop + RIGHT, timeout_seconds=2.5)
     assert [(each.subject, each.status) for each in verdicts] == [("softmax_slow", "could not run"), ("softmax", "correct")]
     assert verdicts[0].causes[0].name == "too_slow"
 
 
-def test_what_stands_in_a_file_that_trains_when_imported_is_checked_all_the_same(tmp_path):
+def test_definitions_in_a_file_that_trains_on_import_are_checked(tmp_path):
     trains = RIGHT + "\nsteps = 3\nwhile True:\n    steps += 1\n\ndef relu(x):\n    return x * (x > 0)\n"
     verdicts = checked(tmp_path, trains, timeout_seconds=2.5)
     assert [(each.subject, each.status) for each in verdicts] == [("mine.py", "could not run"), ("softmax", "correct"), ("relu", "correct")]
     assert "does it train" in verdicts[0].causes[0].says.en
 
 
-def test_what_stands_in_a_file_whose_own_example_fails_is_checked_all_the_same(tmp_path):
+def test_definitions_in_a_file_with_a_failing_example_are_checked(tmp_path):
     verdicts = checked(tmp_path, RIGHT + "\nprint(softmax(np.ones(3)) @ np.ones(4))\n")
     assert [(each.subject, each.status) for each in verdicts] == [("softmax", "correct"), ("mine.py", "could not run")]
     assert "ValueError" in verdicts[1].causes[0].name
 
 
 @pytest.mark.slow
-def test_a_function_that_takes_all_memory_is_a_verdict(tmp_path):
+def test_a_function_that_exceeds_the_memory_limit_gets_a_verdict(tmp_path):
     greedy = "import numpy as np\ndef softmax(x):\n    kept = []\n    while True:\n        kept.append(np.ones(10**7))\n"
     (verdict,) = checked(tmp_path, greedy)
     assert verdict.causes[0].name == "too_large"
 
 
-def test_one_huge_array_is_an_error_in_its_line(tmp_path):
+def test_a_huge_array_is_reported_with_its_line(tmp_path):
     (verdict,) = checked(tmp_path, "import numpy as np\ndef softmax(x):\n    return np.empty(10**12)\n")
     assert verdict.status == "could not run"
     assert "MemoryError" in verdict.causes[0].says.en
     assert verdict.causes[0].line == 3
 
 
-def test_exit_is_an_error_like_any_other(tmp_path):
+def test_exit_is_reported_as_an_exception(tmp_path):
     (verdict,) = checked(tmp_path, "def softmax(x):\n    exit(3)\n")
     assert verdict.causes[0].name == "raises_SystemExit"
 
 
-def test_a_process_that_dies_is_a_verdict(tmp_path):
+def test_a_crash_of_the_process_gets_a_verdict(tmp_path):
     (verdict,) = checked(tmp_path, "import os\ndef softmax(x):\n    os._exit(0)\n")
     assert verdict.causes[0].name == "exits"
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "line", "printed"),
     [
         ("def softmax(x)\n    return x\n", 1, "SyntaxError"),
         ("import numpy as np\ndef softmax(x=1, axis):\n    return x\n", 2, "SyntaxError"),
@@ -95,14 +95,14 @@ def test_a_process_that_dies_is_a_verdict(tmp_path):
         ("x = 1\ny = x + undefined\n", 2, "NameError"),
     ],
 )
-def test_a_file_that_does_not_run_is_explained_with_its_line(tmp_path, text, line, said):
+def test_a_file_that_does_not_run_is_reported_with_the_line(tmp_path, text, line, printed):
     (verdict,) = checked(tmp_path, text)
     assert (verdict.status, verdict.causes[0].line) == ("could not run", line)
-    assert said in verdict.causes[0].says.en
+    assert printed in verdict.causes[0].says.en
     assert "`" in verdict.causes[0].says.zh
 
 
-def test_the_line_and_the_shapes_of_a_product_that_does_not_fit_are_named(tmp_path):
+def test_a_shape_mismatch_is_reported_with_line_and_shapes(tmp_path):
     text = "import numpy as np\ndef scaled_dot_product_attention(q, k, v):\n    scores = q @ (k + 1)\n    return scores @ v @ v\n"
     (verdict,) = checked(tmp_path, text)
     assert verdict.causes[0].line == 3
@@ -119,7 +119,7 @@ def test_the_cells_of_a_notebook_are_checked(tmp_path):
     assert verdict.is_correct
 
 
-def test_a_mistake_in_one_function_is_not_blamed_on_those_that_call_it(tmp_path):
+def test_a_mistake_in_a_callee_is_not_a_mistake_of_the_caller(tmp_path):
     text = RIGHT.replace("sum(axis=axis, keepdims=True)", "sum()") + (
         "\ndef attention(q, k, v):\n    return softmax(q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5) @ v\n"
     )
@@ -128,7 +128,7 @@ def test_a_mistake_in_one_function_is_not_blamed_on_those_that_call_it(tmp_path)
     assert [cause.name for cause in second.causes] == ["because_of_softmax"]
 
 
-def test_a_mistake_of_its_own_is_named_beside_the_one_of_what_it_calls(tmp_path):
+def test_a_callers_own_mistake_is_reported_together_with_the_callees(tmp_path):
     text = RIGHT.replace("sum(axis=axis, keepdims=True)", "sum()") + (
         "\ndef attention(q, k, v):\n    return softmax(q @ np.swapaxes(k, -1, -2)) @ v\n"
     )
@@ -137,7 +137,7 @@ def test_a_mistake_of_its_own_is_named_beside_the_one_of_what_it_calls(tmp_path)
     assert any("softmax" in note.en for note in second.notes)
 
 
-def test_a_function_of_an_unknown_name_is_known_by_its_parameters_and_answers(tmp_path):
+def test_a_function_with_an_unknown_name_is_recognized_by_parameters_and_outputs(tmp_path):
     text = (
         RIGHT
         + "\ndef mix(q, k, v):\n    return softmax(q @ np.swapaxes(k, -1, -2) / q.shape[-1] ** 0.5) @ v\ndef other(q, k, v):\n    return q\n"
@@ -146,8 +146,43 @@ def test_a_function_of_an_unknown_name_is_known_by_its_parameters_and_answers(tm
     assert [(each.subject, each.exercise) for each in verdicts] == [("softmax", "softmax"), ("mix", "scaled_dot_product_attention")]
 
 
-def test_what_is_no_file_of_python_is_refused(tmp_path):
-    with pytest.raises(OptionError, match="which does not exist; expected: a .py file or a notebook"):
+def test_a_lambda_assigned_to_a_name_is_a_function(tmp_path):
+    text = (
+        "import numpy as np\n"
+        "softmax = lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True)\n"
+        "relu: object = lambda x: np.maximum(\n    x, 0)\n"
+    )
+    first, second = checked(tmp_path, text)
+    assert (first.subject, first.line, first.causes[0].name) == ("softmax", 2, "no_shift")
+    assert (second.subject, second.line, second.status) == ("relu", 3, "correct")
+
+
+def test_a_lambda_that_raises_is_explained_with_its_line(tmp_path):
+    (verdict,) = checked(tmp_path, "import numpy as np\n\nsoftmax = lambda x: np.exp(x - undefined)\n")
+    assert (verdict.status, verdict.causes[0].line) == ("could not run", 3)
+    assert "in `softmax = lambda x: np.exp(x - undefined)`" in verdict.causes[0].says.en
+
+
+def test_a_partial_assigned_to_a_name_is_a_function(tmp_path):
+    text = (
+        "from functools import partial\nimport functools\nimport numpy as np\n"
+        "def _normed(x, weight, bias, eps):\n"
+        "    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * weight + bias\n"
+        "layer_norm = partial(_normed, eps=1e-5)\n"
+        "relu = functools.partial(np.maximum, 0)\n"
+    )
+    first, *_ = checked(tmp_path, text)
+    assert (first.subject, first.line, first.status) == ("layer_norm", 6, "correct")
+
+
+def test_a_name_that_is_defined_twice_is_judged_once_as_its_last_definition(tmp_path):
+    text = "import numpy as np\ndef relu(x):\n    return x\n\ndef relu(x):\n    return np.maximum(x, 0)\n"
+    (verdict,) = checked(tmp_path, text)
+    assert (verdict.line, verdict.status) == (5, "correct")
+
+
+def test_files_that_are_not_python_are_rejected(tmp_path):
+    with pytest.raises(OptionError, match="which does not exist, expected a .py file or a notebook"):
         read_source(tmp_path / "none.py")
     with pytest.raises(OptionError, match="a folder"):
         read_source(tmp_path)
@@ -156,6 +191,7 @@ def test_what_is_no_file_of_python_is_refused(tmp_path):
         read_source(tmp_path / "broken.ipynb")
 
 
-def test_a_mistyped_exercise_names_the_nearest():
-    with pytest.raises(OptionError, match="did you mean softmax"):
+def test_a_mistyped_exercise_suggests_the_closest_names():
+    with pytest.raises(OptionError, match="got 'sofmax', expected one of softmax, ") as raised:
         check_name("sofmax")
+    assert raised.value.hint == "did you mean softmax or log_softmax?"

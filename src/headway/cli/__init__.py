@@ -30,7 +30,7 @@ def main() -> None:
     try:
         sys.exit(app(standalone_mode=False) or 0)  # click returns 130 for Ctrl-C instead of raising it
     except HeadwayError as error:
-        _leave(f"headway: {error}", 2)
+        _leave(f"headway: {error}" + (f"\n  {error.hint}" if error.hint else ""), 2)
     except OSError as error:
         _leave(f"headway: {error.strerror or error}: {error.filename or ''}".rstrip(": "), 2)
     except Exception as error:

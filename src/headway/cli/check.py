@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import ast
+import functools
 import locale
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ParamSpec, TypeVar
 
 import typer
 
@@ -14,10 +15,28 @@ from headway.cli import options as o
 from headway.cli.colour import coloured
 from headway.errors import OptionError
 from headway.practice import Verdict
+from headway.practice.message import errors_in
 
 Language = Annotated[str | None, typer.Option("--lang", help="en or zh.  [default: the locale's]")]
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def with_language(command: Callable[P, R]) -> Callable[P, R]:
+    """Make a command's errors appear in the language of its option `lang`."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        lang = kwargs.get("lang")
+        with errors_in(language_of(lang if isinstance(lang, str) else None)):
+            return command(*args, **kwargs)
+
+    return run
+
+
+@with_language
 def command(
     file: Annotated[Path, typer.Argument(help="A .py file or a notebook with your own functions and classes.")],
     named: Annotated[str | None, typer.Option("--as", help="The part that it is, if its name does not say so.")] = None,
@@ -35,7 +54,7 @@ def command(
     The file runs in a child process with limits on time and memory. Exit codes: 0 all correct, 1 something is wrong,
     2 nothing is wrong but something could not run or was not found.
     """
-    from headway.practice.diagnosis.files import check_name, read_source
+    from headway.practice.diagnosis.files import check_name, nothing_found, read_source
     from headway.practice.diagnosis.sandbox import check_file
 
     language = language_of(lang)
@@ -44,7 +63,7 @@ def command(
     read_source(file)
     verdicts = check_file(file, named, timeout_seconds=timeout)
     if not verdicts:
-        raise _nothing_found(file)
+        raise nothing_found(file)
     if as_json:
         o.print_json([verdict.to_dict() for verdict in verdicts])
     else:
@@ -64,12 +83,3 @@ def language_of(given: str | None) -> str:
         raise OptionError(f"got --lang {given}, expected en or zh")
     own = next((os.environ[name] for name in ("LC_ALL", "LC_MESSAGES", "LANG") if os.environ.get(name)), locale.getlocale()[0] or "")
     return given or ("zh" if own.lower().startswith(("zh", "chinese")) else "en")
-
-
-def _nothing_found(file: Path) -> OptionError:
-    from headway.practice.diagnosis.files import read_source
-    from headway.practice.exercises import NAMES
-
-    defined = [node.name for node in ast.parse(read_source(file)).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    found = f"with {', '.join(defined)}" if defined else "without a function or class at its top level"
-    return OptionError(f"got {file} {found}, expected a part that is known by its name", hint=f"name it with --as: {', '.join(NAMES)}")

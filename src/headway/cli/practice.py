@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli import options as o
-from headway.cli.check import Language, language_of
+from headway.cli.check import Language, language_of, with_language
 from headway.errors import OptionError
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def _default(
 
 
 @app.command()
+@with_language
 def start(
     folder: Annotated[
         Path | None, typer.Argument(help="The folder to create or to continue in.  [default: ./headway-practice]", show_default=False)
@@ -84,6 +85,7 @@ def start(
 
 
 @app.command("list")
+@with_language
 def list_(folder: Folder = None, lang: Language = None) -> None:
     """List the parts: solved, started, next."""
     from headway.practice.workbook import messages
@@ -95,6 +97,7 @@ def list_(folder: Folder = None, lang: Language = None) -> None:
 
 
 @app.command()
+@with_language
 def hint(part: Name = None, folder: Folder = None, lang: Language = None) -> None:
     """Print the next hint for a part, or for find_the_bug.
 
@@ -119,6 +122,7 @@ def hint(part: Name = None, folder: Folder = None, lang: Language = None) -> Non
 
 
 @app.command()
+@with_language
 def solution(part: Name = None, folder: Folder = None, lang: Language = None) -> None:
     """Print one way to write a part, or the repair of find_the_bug.
 
@@ -142,6 +146,7 @@ def solution(part: Name = None, folder: Folder = None, lang: Language = None) ->
 
 
 @app.command()
+@with_language
 def reset(
     part: Annotated[str, typer.Argument(metavar="PART", help="The part, such as softmax.")], folder: Folder = None, lang: Language = None
 ) -> None:
@@ -160,6 +165,7 @@ def reset(
 
 
 @app.command()
+@with_language
 def bug(
     part: Annotated[
         str | None, typer.Argument(metavar="[PART]", help="A part to put the mistake in.  [default: any]", show_default=False)

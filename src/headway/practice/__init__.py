@@ -1,24 +1,24 @@
-"""Exercises, and the diagnosis of what a learner wrote: which part is wrong, and which mistake it is."""
+"""Exercises, and the diagnosis of a learner's implementation: which part is wrong, and which mistake it is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from headway.errors import OptionError
+from headway.practice.message import Message, PracticeError
 from headway.practice.verdict import Cause, Verdict
 
 __all__ = ["Cause", "Verdict", "check"]
 
 
 def check(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:
-    """Judge a function or class of your own: is it the definition, and if not, which mistake is it?
+    """Compare a function or class of your own with its definition, and name the mistake if it differs.
 
-    exercise   which part it is, such as "softmax"; by its name by default
+    exercise   name of the part, such as "softmax"; inferred from the function's name by default
 
-    It runs in this process; `headway check FILE` runs a file in one of its own.
+    The function runs in this process; `headway check FILE` runs a file in a subprocess.
 
-    Errors   OptionError for a name that is no exercise, or a function whose name says none.
+    Errors   OptionError for an unknown exercise, or a function whose name matches none.
 
     >>> import numpy as np
     >>> def softmax(x):
@@ -34,7 +34,14 @@ def check(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:
     found = subject_of(subject)
     chosen = exercises.exercise(check_name(exercise)) if exercise is not None else by_name(found.name)
     if chosen is None:
-        raise OptionError(
-            f"came: {found.name}; expected: a name that says which part it is, or one of {', '.join(exercises.NAMES)} beside it"
+        raise PracticeError(
+            Message(
+                f"got a function named {found.name}, expected a name that says which part it is",
+                f"收到的函数名为 {found.name}，无法从中看出它是哪一部分",
+            ),
+            hint=Message(
+                f"pass the exercise as well: one of {', '.join(exercises.NAMES)}",
+                f"请同时指定练习：{'、'.join(exercises.NAMES)} 之一",
+            ),
         )
     return diagnose(found, chosen)

@@ -1,8 +1,8 @@
-"""What an exercise is: the definition, how people call it, what it is probed with, and what people get wrong.
+"""Definition of an exercise: the reference function, its operands, the probes, accepted conventions and known mistakes.
 
-An exercise's `recipe` says the definition again in named steps. A mistake replaces a step, and two mistakes in different steps
-make a pair; so every mistake has an answer of its own to every probe, and a learner's function that gives those answers has
-made that mistake. A test equates the recipe, with nothing replaced, with the definition in headway.functions.
+An exercise's `recipe` is the reference function split into named steps. A mistake replaces one step and thereby predicts an output
+for every probe: a learner's function that returns exactly these outputs makes that mistake. Two mistakes in different steps can be
+combined. A test checks that the recipe with no step replaced equals the definition in headway.functions.
 """
 
 from __future__ import annotations
@@ -14,30 +14,32 @@ from typing import Any
 from headway.practice.message import Message
 
 MISSING: Any = object()
-"""Stands for "nothing to pass": probes without the role are left out where a function insists on it."""
+"""Marker for "no neutral value": a probe without this role is skipped if the learner's function requires it."""
 
 Inputs = dict[str, Any]
-"""What a probe gives, by role: NumPy arrays in float64 (or whole numbers), and scalars."""
+"""Inputs of a probe by role: float64 or integer NumPy arrays, and scalars."""
 
 Step = Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class Role:
-    """One operand, whatever a learner calls it.
+    """One operand of the definition, under any of the names that learners use for it.
 
-    name      the word of headway.functions
-    called    what people call it, in lower case, beside that
-    neutral   what is passed where a probe has none and the learner's parameter has no default; MISSING leaves the probe out;
-              a function says it of the probe's inputs
-    is_size   whether it is a whole number that a class is made with, or a function told
-    size_of   inputs → that number, where it follows from them; probes then do not hold it
-    beside    sizes beside which it means something else, and then inputs → that number: one width of everything, or that of the input
-    is_weight    whether a class holds it itself: it is then set into the instance, not passed
-    is_optional  whether a class that holds weights may do without this one
-    held_as      what is left of a class's own name for it without words such as proj, linear, weight: "q" of W_q and q_proj.weight
-    is_part      whether it is a part that a class may be handed ready made: size_of then says of what it is made
-    may_change   whether a right function may change it in place, such as counts that it adds to
+    name           name in headway.functions
+    called         other accepted names, in lower case
+    neutral        value passed if the probe has none and the learner's parameter has no default, or a function of the probe's
+                   inputs that computes it; MISSING skips the probe
+    is_size        True for an integer that a class is constructed with or a function takes, such as num_heads
+    size_of        inputs → that integer, if it follows from the other inputs; probes then omit it
+    size_override  (roles, inputs → integer): used in place of size_of if the constructor also takes one of these roles,
+                   for example a separate input width
+    is_weight      True for a weight that a class holds itself: written into the instance, not passed
+    is_optional    True if a class that holds weights may omit this one
+    held_as        words that identify it in an attribute name once words such as proj, linear and weight are removed:
+                   "q" for W_q and q_proj.weight
+    is_submodule   True for a ready-made submodule passed to a constructor; size_of then returns its specification
+    may_change     True if a correct function may modify it in place, such as counts that it adds to
     """
 
     name: str
@@ -45,23 +47,23 @@ class Role:
     neutral: Any = MISSING
     is_size: bool = False
     size_of: Callable[[Inputs], Any] | None = None
-    beside: tuple[tuple[str, ...], Callable[[Inputs], Any] | None] = ((), None)
+    size_override: tuple[tuple[str, ...], Callable[[Inputs], Any] | None] = ((), None)
     is_weight: bool = False
     is_optional: bool = False
     held_as: tuple[str, ...] = ()
-    is_part: bool = False
+    is_submodule: bool = False
     may_change: bool = False
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Inputs that separate a mistake from its neighbours.
+    """Inputs that distinguish a mistake from similar ones.
 
-    inputs   by role; a role that a learner's function has no parameter for makes the probe be left out
-    beyond   what such inputs are, where a right function may refuse them ("more than one row"); None where it may not; no words
-             where that is not worth a word
-    caution  what to say of a function that is right on all else and wrong here, and is called correct nonetheless;
-             beside `beyond`, of one that no known mistake explains here
+    inputs   values by role; the probe is skipped if the learner's function has no parameter for one of them
+    beyond   description of inputs that a correct function may reject ("more than one row"); None if it may not;
+             an empty message if a rejection needs no note
+    caution  note for a function that is correct on all other probes and wrong on this one, which still counts as correct;
+             together with `beyond`: for a function whose output here no known mistake explains
     """
 
     name: str
@@ -72,14 +74,14 @@ class Probe:
 
 @dataclass(frozen=True)
 class Mistake:
-    """A step done wrong.
+    """A wrong step.
 
     steps    the wrong steps by name
-    says     what was done
-    fix      what to change
-    hides    why an example of one's own may not show it; None where any example does
-    pattern  a regular expression for the line where it stands, looked for in the learner's source
-    said_as  the name it goes by in a verdict, where it is one of several ways to make one mistake; its own by default
+    says     what the learner's code does
+    fix      what to change, as an imperative
+    hides    reason why a simple example does not show the mistake; None if any example does
+    pattern  regular expression that finds the line in the learner's source
+    said_as  name in the verdict, if several variants share one; the mistake's own name by default
     """
 
     name: str
@@ -93,15 +95,16 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Recovery:
-    """A number read off a learner's function, such as its scale or its epsilon.
+    """A number measured from a learner's function, such as its scale or its epsilon.
 
-    measure    ask → for some inputs, the number as the function uses it; empty where it cannot be read.
-               ask(inputs) is the function's answer as NumPy, or Raised
-    step       the step that the number belongs to
-    wrong      number_of → that step with the number in it; number_of(sizes) is the number under some sizes
-    sizes      the sizes that the number may be made of, by how a person writes them, for some inputs
-    right      the number it must be, for some inputs, and how a person writes it
-    says       with places for {value}, {names}, {right}, {right_name}
+    measure    run → list of (inputs, the number that the function uses for them); empty if it cannot be measured.
+               run(inputs) returns the function's output as NumPy, or Raised
+    step       the step that uses the number
+    wrong      number_of → that step with the number in it; number_of(sizes) is the number for these sizes
+    sizes      inputs → the sizes that the number may be composed of, by name
+    right      inputs → the correct number
+    right_name the correct number as a formula
+    says       message with the placeholders {value}, {names}, {right}, {right_name}
     """
 
     name: str
@@ -119,21 +122,23 @@ class Recovery:
 
 @dataclass(frozen=True)
 class Convention:
-    """One of several right ways to be called.
+    """One of several accepted ways to call the function or to compute its result.
 
-    name     how it is said in a verdict; None for the way of headway.functions, which is not worth a word
-    role     the operand it is about: where a function has no such parameter, only the first alternative is tried
-    named    a regular expression for what a function calls that operand, where this holds only then
-    called   a regular expression for what a function is called itself, where this holds only then
-    said     a regular expression for what its source says, comments and all, where this holds only then
-    among    a regular expression for the names that stand in its file, one a line, where this holds only then
-    without  an operand that a function must not have a place for, where this holds only then
-    encode   a probe's inputs → the inputs as this convention takes them; None where it cannot say them: the probe is left out
-    decode   the function's answer → the answer as headway.functions gives it
-    undo     inputs as this convention takes them → as headway.functions takes them, arrays of any library; None where nobody asks:
-             only then a function in this convention can be put right for a moment, for another one that calls it
-    steps    steps of the recipe that are as right as ours: another tie-break, another epsilon
-    reads    ask → the convention itself, read off the function, or those that may hold (ask is as in Recovery); None where none does
+    name      note in the verdict; None for the convention of headway.functions, which needs no note
+    role      the operand that it concerns; without a parameter for it, only the first alternative of the group is tried
+    named     required pattern of the parameter's name
+    called    required pattern of the function's name
+    source    required pattern in the function's source, comments included
+    file_names  required pattern in the names defined in the file, one per line
+    without   an operand for which the function must not have a parameter
+    encode    probe inputs → inputs in this convention; None skips the probe
+    decode    the function's output → the output in the convention of headway.functions
+    undo      inverse of encode, for arrays of any library; required only to replace a wrong function by the definition while
+              one of its callers is judged
+    steps     recipe steps that are equally correct, such as another tie-break or another epsilon
+    reads     run → the convention or conventions measured from the function, None if none applies (run is as in Recovery)
+
+    The patterns are regular expressions; a convention is tried only if all that are given match.
     """
 
     name: Message | None = None
@@ -143,8 +148,8 @@ class Convention:
     role: str | None = None
     named: str | None = None
     called: str | None = None
-    said: str | None = None
-    among: str | None = None
+    source: str | None = None
+    file_names: str | None = None
     without: str | None = None
     steps: Mapping[str, Step] = field(default_factory=dict)
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None
@@ -152,21 +157,24 @@ class Convention:
 
 @dataclass(frozen=True)
 class Exercise:
-    """One part of the transformer, as a thing to be written and checked.
+    """One part of the transformer that a learner implements.
 
-    definition   the function of headway.functions, over the roles' names
-    recipe       recipe(steps, **inputs): the same in steps, which `steps` holds by name
-    steps        the right steps
+    definition   the function of headway.functions, called with the roles' names
+    recipe       recipe(steps, **inputs): the same function in named steps
+    steps        the correct steps
     roles        the operands in their usual order
-    called       a regular expression for the names people give it
-    probes       inputs, the plainest first
-    conventions  tuples of alternatives: one of each tuple holds at a time, the first unless the function's answers say otherwise
-    fused        roles of weights that a class may hold side by side in one array, such as query, key and value
-    related      exercises that people give the same names to, tried where this one explains nothing
-    drawing      what is done with a function that draws by chance (practice.drawing): "read" its probabilities, or give it the "likeliest"
-    is_trained_through  whether gradients must flow through it
-    calls        subject, exercise, array library → the ways to call what is neither a function of the roles nor a class that holds
-                 their weights, such as a cache
+    called       regular expression for the function names that learners use
+    probes       the inputs to test with, the simplest first
+    mistakes     known mistakes
+    conventions  groups of alternatives, one of each group at a time: the first unless the outputs match another
+    recoveries   numbers that can be measured from a learner's function
+    fused        roles of weights that a class may store concatenated in one array, such as query, key and value
+    related      exercises with similar names, tried if this one explains nothing
+    drawing      handling of functions that sample randomly (diagnosis.drawing): "read" their probabilities, or return the
+                 "likeliest" token from every draw; None for no handling
+    is_trained_through  True if gradients must flow through the function
+    calls        (subject, exercise, array library) → ways to call it, for what is neither a function of the roles nor a class
+                 that holds their weights, such as a KV cache
     """
 
     name: str
@@ -189,7 +197,7 @@ class Exercise:
     calls: Callable[..., list[Any]] | None = None
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:
-        """The recipe's answer with these steps done wrong; with none, the right one under these conventions."""
+        """Return the recipe's output with these mistakes; without any, the correct output under these conventions."""
         steps = dict(self.steps)
         changes: tuple[Convention | Mistake, ...] = (*conventions, *mistakes)
         for each in changes:
@@ -198,7 +206,7 @@ class Exercise:
 
 
 class _Steps:
-    """Steps by attribute, so that a recipe reads as a derivation."""
+    """Steps as attributes, so that a recipe reads like a derivation."""
 
     def __init__(self, steps: Mapping[str, Step]) -> None:
         self.__dict__.update(steps)

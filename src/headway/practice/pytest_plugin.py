@@ -1,9 +1,9 @@
-"""A fixture for pytest, so that a course can grade with it.
+"""A pytest fixture for grading.
 
     def test_softmax(headway_check):
         headway_check(softmax)                      # or headway_check(mine, "softmax")
 
-The test fails with the verdict where the function is not the definition.
+The test fails with the verdict if the function differs from the definition.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pytest
 
 @pytest.fixture
 def headway_check() -> Callable[..., Any]:
-    """Judge a function or class, and fail the test with the verdict unless it is correct; returns the verdict."""
+    """Return a function that judges its argument, fails the test unless it is correct, and returns the verdict."""
     from headway.practice import Verdict, check
 
     def judged(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:

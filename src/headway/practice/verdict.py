@@ -1,4 +1,4 @@
-"""What was found, and how it is said."""
+"""The verdict on one function or class, and its text."""
 
 from __future__ import annotations
 
@@ -14,27 +14,32 @@ Confidence = Literal["certain", "likely", "one of several", "none"]
 STATUS_WORDS = {
     "correct": Message("correct", "正确"),
     "wrong": Message("wrong", "有错"),
-    "unknown": Message("wrong, and the cause is not known", "有错，原因未知"),
+    "unknown": Message("wrong, cause unknown", "有错，原因未知"),
     "could not run": Message("could not run", "无法运行"),
 }
 
 
 UNSURE = {
-    "likely": Message(", most likely by two mistakes at once", "，很可能是同时有两处错误"),
-    "one of several": Message(", by one of these", "，是以下原因之一"),
+    "likely": Message(" (probably two mistakes at once)", "（很可能同时有两处错误）"),
+    "one of several": Message(" (one of the following)", "（以下原因之一）"),
 }
-"""What is said behind the status where the cause is not certain."""
+"""Text after the status if the cause is not certain."""
+
+HEADING = Message(
+    "{mark} {subject} (line {line}) — {title}: {status}{certainty}", "{mark} {subject}（第 {line} 行）— {title}：{status}{certainty}"
+)
+LINE = Message(" (line {line})", "（第 {line} 行）")
 
 
 @dataclass(frozen=True)
 class Cause:
-    """One mistake, or two together, that explains every answer.
+    """One mistake, or a pair of mistakes, that explains every output.
 
-    says      what was done, with the numbers that show it
+    says      what the code does, with the numbers that show it
     fix       what to change
-    proof     why this is the cause
-    hides     why an example of one's own may not show it
-    line      where it stands, counted from 1
+    proof     evidence that this is the cause
+    hides     reason why a simple example does not show it
+    line      line number in the file, counted from 1
     """
 
     name: str
@@ -47,13 +52,14 @@ class Cause:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is known of one function or class.
+    """Result of judging one function or class.
 
-    status      "correct", "wrong" (the causes say why), "unknown" (it differs, and no known mistake explains it), "could not run"
-    causes      the likeliest first; where there are several, each explains all answers
-    notes       conventions that were seen and accepted, and what cannot be judged
-    difference  the first element that differs, and the pattern
-    conventions  those under which it was judged; not part of what is written down
+    status      "correct", "wrong" (the causes say why), "unknown" (the output differs and no known mistake explains it),
+                "could not run"
+    causes      most likely first; if there are several, each of them explains all outputs
+    notes       accepted conventions, and inputs that were not judged
+    difference  the first element that differs, and the pattern of all that do
+    conventions the conventions it was judged under; not serialized
     """
 
     subject: str
@@ -68,12 +74,12 @@ class Verdict:
 
     @property
     def is_correct(self) -> bool:
-        """Whether every answer was the definition's."""
+        """True if every output equals the definition's."""
         return self.status == "correct"
 
     @property
     def confidence(self) -> Confidence:
-        """How sure the cause is: one mistake that explains every answer is; two at once, or one of several, are less so."""
+        """Certainty of the cause: one mistake that explains every output is certain, a pair or one of several is not."""
         if self.status == "unknown":
             return "none"
         if len(self.causes) > 1:
@@ -81,16 +87,19 @@ class Verdict:
         return "likely" if self.causes and " + " in self.causes[0].name else "certain"
 
     def text(self, language: str = "en") -> str:
-        """The verdict as lines of text."""
-        title = self.title.text(language) if self.title else self.exercise
-        where = f"第 {self.line} 行" if language == "zh" else f"line {self.line}"
-        status = STATUS_WORDS[self.status].text(language) + UNSURE.get(self.confidence, Message("", "")).text(language)
-        lines = [f"{'✓' if self.is_correct else '✗'} {self.subject} ({where}) — {title}: {status}"]
-        alternatives = len(self.causes) > 1
+        """Return the verdict as lines of text."""
+        title = self.title or Message(self.exercise, self.exercise)
+        certainty = UNSURE.get(self.confidence, Message("", ""))
+        mark = "✓" if self.is_correct else "✗"
+        heading = HEADING.format(
+            mark=mark, subject=self.subject, line=self.line, title=title, status=STATUS_WORDS[self.status], certainty=certainty
+        )
+        lines = [heading.text(language)]
         for number, cause in enumerate(self.causes, 1):
-            place = (f"（第 {cause.line} 行）" if language == "zh" else f" (line {cause.line})") if cause.line else ""
-            lines.append(f"  {f'{number}. ' if alternatives else ''}{cause.says.text(language)}{place}")
-            lines.append(f"     {'→'} {cause.fix.text(language)}")
+            prefix = f"{number}. " if len(self.causes) > 1 else ""
+            place = LINE.format(line=cause.line).text(language) if cause.line else ""
+            lines.append(f"  {prefix}{cause.says.text(language)}{place}")
+            lines.append(f"     → {cause.fix.text(language)}")
             lines += [f"     {each.text(language)}" for each in (cause.proof, cause.hides) if each and each.en]
         if self.difference:
             lines.append(f"  {self.difference.text(language)}")
@@ -101,20 +110,20 @@ class Verdict:
         return self.text("en")
 
     def _repr_html_(self) -> str:
-        """The verdict in a notebook."""
+        """Return the verdict as HTML for a notebook."""
         import html
 
         colour = "#1a7f37" if self.is_correct else "#cf222e"
         return f'<pre style="border-left: 4px solid {colour}; padding-left: 1em">{html.escape(self.text("en"))}</pre>'
 
     def to_dict(self) -> dict[str, Any]:
-        """The verdict as plain values, both languages in it."""
+        """Return the verdict as plain values, with both languages."""
         values = asdict(replace(self, conventions=()))
         return {name: value for name, value in values.items() if name != "conventions"} | {"confidence": self.confidence}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Verdict:
-        """The inverse of to_dict."""
+        """Rebuild a verdict from `to_dict` output."""
 
         def words(value: dict[str, str] | None) -> Message | None:
             return None if value is None else Message(**value)

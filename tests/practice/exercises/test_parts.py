@@ -152,7 +152,7 @@ NOTES = (
     ("rms_norm", eps_outside, "adds eps outside the square root"),
     ("feed_forward", activated_by_silu, "its activation is SiLU"),
     ("linear_regression", factor_two, "the factor 2"),
-    ("relu", rounded, "it rounds its answer to 3 decimals"),
+    ("relu", rounded, "rounds its output to 3 decimals"),
 )
 
 

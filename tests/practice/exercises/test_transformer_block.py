@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from headway.practice.diagnosis.files import assigned
+from headway.practice.diagnosis.files import with_exercises
 from headway.practice.diagnosis.nested import verdicts
 
 BLOCK = """
@@ -31,7 +31,7 @@ def judged(name, remark="", rest=""):
     text = BLOCK.format(name=name, remark=remark) + rest
     module = ModuleType("mine")
     exec(compile(text, "mine.py", "exec"), module.__dict__)
-    (verdict,) = verdicts(list(assigned(module, text)))
+    (verdict,) = verdicts(list(with_exercises(module, text)))
     return verdict
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from headway.errors import OptionError
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.files import assigned, load_module
+from headway.practice.diagnosis.files import load_module, with_exercises
 from headway.practice.workbook.bugs import BUGS
 from headway.practice.workbook.hunt import FILE, NAMES, buggy_file, chosen, fix_of, hint, hunt, mistaken, repair
 from headway.practice.workbook.progress import read_progress
@@ -16,7 +16,7 @@ def verdicts(path, text, exercise):
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(path.parent))
         module = load_module(path, text)
-    return [diagnose(subject, found) for subject, found in assigned(module, text, exercise)]
+    return [diagnose(subject, found) for subject, found in with_exercises(module, text, exercise)]
 
 
 def repaired(bug):
@@ -26,7 +26,7 @@ def repaired(bug):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: f"{bug.exercise}-{bug.mistake}")
-def test_with_the_bug_the_check_names_it_first(tmp_path, bug):
+def test_the_check_names_every_bug_first(tmp_path, bug):
     assert numpy_functions()[bug.exercise].count(bug.right) == 1
     (verdict,) = verdicts(tmp_path / FILE, buggy_file(bug, "en"), bug.exercise)
     assert verdict.status == "wrong"
@@ -36,13 +36,13 @@ def test_with_the_bug_the_check_names_it_first(tmp_path, bug):
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("name", NAMES)
-def test_without_it_the_check_says_correct(tmp_path, name):
+def test_the_repaired_file_is_correct(tmp_path, name):
     bug = next(each for each in BUGS if each.exercise == name)
     (verdict,) = verdicts(tmp_path / FILE, repaired(bug), name)
     assert verdict.is_correct, verdict
 
 
-def test_there_are_many():
+def test_there_are_many_bugs():
     assert len(BUGS) >= 25
     assert len(NAMES) >= 12
     assert len(set(BUGS)) == len(BUGS)
@@ -60,65 +60,65 @@ def test_seeds_reach_every_bug():
     assert {chosen(Hunt(None, seed)) for seed in range(2000)} == set(BUGS)
 
 
-def test_a_hunt_from_the_file_to_the_repair(tmp_path):
-    is_well, said = hunt(tmp_path, "softmax", 1, "en")
+def test_a_bug_from_the_file_to_the_repair(tmp_path):
+    is_well, printed = hunt(tmp_path, "softmax", 1, "en")
     assert is_well
-    assert "looks right, and has one mistake in it (seed 1): softmax" in said[0].en
+    assert "find_the_bug.py, which has one mistake (seed 1): softmax" in printed[0].en
     bug = chosen(read_progress(tmp_path).hunt)
 
-    is_well, said = hunt(tmp_path, None, None, "en")
+    is_well, printed = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert said[0].en.startswith("nothing is changed yet")
+    assert printed[0].en.startswith("the file is unchanged and still has the mistake")
 
     path = tmp_path / FILE
     path.write_text(path.read_text() + "\n# looked at\n")
-    is_well, said = hunt(tmp_path, None, None, "en")
+    is_well, printed = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert said[0].en.startswith("the mistake is still in it")
-    assert bug.mistake not in said[0].en
+    assert printed[0].en.startswith("the mistake is still there")
+    assert bug.mistake not in printed[0].en
 
     path.write_text(repaired(bug))
-    is_well, said = hunt(tmp_path, None, None, "en")
+    is_well, printed = hunt(tmp_path, None, None, "en")
     assert is_well
-    assert said[0].en.startswith("repaired. It was: ")
+    assert printed[0].en.startswith("correct. The fix was: ")
     assert read_progress(tmp_path).hunt.is_solved
 
 
-def test_another_mistake_in_its_place_is_told(tmp_path):
+def test_another_mistake_is_reported(tmp_path):
     hunt(tmp_path, "softmax", 1, "en")
     (tmp_path / FILE).write_text("def softmax(x):\n    return undefined\n")
-    is_well, said = hunt(tmp_path, None, None, "en")
+    is_well, printed = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert "NameError" in said[1].en
-    assert "NameError" in said[1].zh
+    assert "NameError" in printed[1].en
+    assert "NameError" in printed[1].zh
 
 
 def test_an_empty_file_is_no_repair(tmp_path):
     hunt(tmp_path, "softmax", 1, "en")
     (tmp_path / FILE).write_text("")
-    is_well, said = hunt(tmp_path, None, None, "en")
+    is_well, printed = hunt(tmp_path, None, None, "en")
     assert not is_well
-    assert "defines no function or class, such as softmax" in said[1].en
+    assert "got a file without a function or class, expected softmax" in printed[1].en
 
 
-def test_an_unsolved_file_is_not_overwritten_without_a_word(tmp_path):
+def test_replacing_an_unsolved_file_is_reported(tmp_path):
     hunt(tmp_path, None, 1, "en")
-    _, said = hunt(tmp_path, None, 2, "en")
-    assert said[0].en == f"{FILE} was not repaired yet; another bug takes its place"
+    _, printed = hunt(tmp_path, None, 2, "en")
+    assert printed[0].en == f"{FILE} was not corrected yet; it now has another bug"
     (tmp_path / FILE).write_text("my work\n")
-    _, said = hunt(tmp_path, None, 3, "en")
-    assert said[0].en == f"{FILE} was there, not repaired yet; it is now find_the_bug.old.py"
+    _, printed = hunt(tmp_path, None, 3, "en")
+    assert printed[0].en == f"renamed the existing {FILE} (not corrected yet) to find_the_bug.old.py"
     assert (tmp_path / "find_the_bug.old.py").read_text() == "my work\n"
 
 
-def test_a_file_of_ones_own_of_that_name_is_put_aside(tmp_path):
+def test_an_existing_file_of_that_name_is_renamed(tmp_path):
     (tmp_path / FILE).write_text("mine\n")
-    _, said = hunt(tmp_path, None, 1, "en")
-    assert "not from here" in said[0].en
+    _, printed = hunt(tmp_path, None, 1, "en")
+    assert "not written by headway" in printed[0].en
     assert (tmp_path / "find_the_bug.old.py").read_text() == "mine\n"
 
 
-def test_a_deleted_file_comes_back_with_the_same_bug(tmp_path):
+def test_a_deleted_file_is_restored_with_the_same_bug(tmp_path):
     hunt(tmp_path, None, 5, "en")
     text = (tmp_path / FILE).read_text()
     (tmp_path / FILE).unlink()
@@ -127,27 +127,28 @@ def test_a_deleted_file_comes_back_with_the_same_bug(tmp_path):
     assert (tmp_path / FILE).read_text() == text
 
 
-def test_hints_come_nearer_and_the_repair_is_the_differing_lines(tmp_path):
+def test_hints_get_more_specific_and_the_repair_shows_the_differing_lines(tmp_path):
     hunt(tmp_path, "gelu", 1, "en")
     bug = chosen(read_progress(tmp_path).hunt)
     first, second, third, again = (hint(tmp_path) for _ in range(4))
     assert first.en.startswith("hint 1 of 3: compare gelu with")
-    assert second.en.startswith("hint 2 of 3: it is in `return ")
+    assert second.en.startswith("hint 2 of 3: the mistake is in `return ")
     assert fix_of(bug).en in third.en
     assert again == third
-    told = repair(tmp_path).en
-    assert bug.wrong in told
-    assert bug.right in told
+    shown = repair(tmp_path).en
+    assert bug.wrong in shown
+    assert bug.right in shown
 
 
-def test_a_bug_is_asked_for_by_an_exercise_that_has_some(tmp_path):
-    with pytest.raises(OptionError, match="did you mean softmax"):
+def test_an_exercise_without_bugs_is_an_error(tmp_path):
+    with pytest.raises(OptionError, match="expected one of softmax") as raised:
         hunt(tmp_path, "sofmax", None, "en")
-    with pytest.raises(OptionError, match="where no bug was handed out"):
+    assert raised.value.hint.startswith("did you mean softmax")
+    with pytest.raises(OptionError, match="which has no bug"):
         hint(tmp_path)
 
 
-def test_exercises_can_be_begun_where_a_bug_was_hunted(tmp_path):
+def test_a_workbook_can_start_in_a_folder_with_a_bug(tmp_path):
     from headway.practice.workbook.folder import begin
 
     hunt(tmp_path, "gelu", 1, "en")

@@ -1,4 +1,4 @@
-"""A stub is not correct, a solution is: for every part, in every array library."""
+"""Stubs are wrong and solutions correct, for every part and array library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.files import assigned, load_module
+from headway.practice.diagnosis.files import load_module, with_exercises
 from headway.practice.workbook.folder import begin, path_of
 from headway.practice.workbook.judging import judge
 from headway.practice.workbook.parts import NAMES, PARTS
@@ -20,7 +20,7 @@ SLOW = [pytest.param(array, marks=pytest.mark.slow) for array in ("torch", "mlx"
 
 
 def solved(folder, array):
-    """A folder in which everything is solved, as `headway practice solution` shows it."""
+    """Write all solutions to a folder."""
     pytest.importorskip({"mlx": "mlx.core"}.get(array, array))
     begin(folder, array, "en")
     for part in PARTS:
@@ -41,11 +41,11 @@ def _imports_end_with_the_test(monkeypatch):
 
 
 def judged_here(folder, part):
-    """The verdict on a part's file, in this process: a few milliseconds."""
+    """Return the verdict on a part's file, judged in this process, which takes milliseconds."""
     path = path_of(folder, part)
     text = path.read_text()
     module = load_module(path, text)
-    (verdict,) = [diagnose(subject, found) for subject, found in assigned(module, text, part.name)]
+    (verdict,) = [diagnose(subject, found) for subject, found in with_exercises(module, text, part.name)]
     return verdict
 
 
@@ -56,7 +56,7 @@ def test_no_stub_is_correct(tmp_path):
         verdict = judged_here(tmp_path, part)
         assert not verdict.is_correct
         assert verdict.causes[0].name == "raises_NotImplementedError"
-        assert "write the body" in verdict.text("en")
+        assert "write the function body" in verdict.text("en")
 
 
 @pytest.mark.usefixtures("_imports_end_with_the_test")
@@ -68,7 +68,7 @@ def test_every_solution_is_correct(tmp_path, array):
         assert verdict.is_correct, verdict
 
 
-def test_a_solution_is_correct_in_a_process_of_its_own(tmp_path):
+def test_a_solution_is_correct_in_a_subprocess(tmp_path):
     solved(tmp_path, "numpy")
     judgement = judge(tmp_path, EXERCISES[6], "numpy", never)
     assert judgement.is_solved, judgement.text("en")

@@ -14,7 +14,7 @@ every_part = pytest.mark.parametrize("part", PARTS, ids=NAMES)
 
 @every_part
 @pytest.mark.parametrize("array", IMPORTS)
-def test_a_stub_is_one_function_with_a_docstring_and_no_body_behind_the_librarys_import(part, array):
+def test_a_stub_has_one_import_and_one_function_without_a_body(part, array):
     tree = ast.parse(stub(part, array, "en"))
     imported = [ast.unparse(node) for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
     assert imported == [IMPORTS[array], *(f"from {name} import {name}" for name in sorted(part.uses))]
@@ -26,7 +26,7 @@ def test_a_stub_is_one_function_with_a_docstring_and_no_body_behind_the_librarys
 
 
 @every_part
-def test_a_stub_says_what_the_definition_says(part):
+def test_a_stub_has_the_definitions_docstring(part):
     if part.definition is None:
         return
     docstring = ast.get_docstring(ast.parse(stub(part, "numpy", "en")).body[-1])
@@ -37,27 +37,27 @@ def test_a_stub_says_what_the_definition_says(part):
         assert inspect.getdoc(part.definition).split("\n\n")[1] in docstring
 
 
-def test_the_signature_is_the_definitions_without_type_hints_and_without_what_is_never_asked_for():
+def test_the_signature_is_the_definitions_without_annotations_and_unused_parameters():
     assert "def softmax(x, *, axis=-1):\n" in stub(part("softmax"), "torch", "en")
     attention = stub(part("scaled_dot_product_attention"), "numpy", "en")
     assert "def scaled_dot_product_attention(query, key, value, mask=None, *, is_causal=False, scale=None):\n" in attention
     assert "soft_cap" not in attention
 
 
-def test_the_example_is_shown_in_numpy_alone_under_the_parts_own_name():
+def test_the_example_is_shown_for_numpy_only_with_the_parts_name():
     assert ">>> gelu(np.array([0.0, 1.0])).round(4).tolist()" in stub(part("gelu"), "numpy", "en")
     assert ">>>" not in stub(part("gelu"), "torch", "en")
 
 
 @every_part
-def test_a_part_uses_only_what_stands_before_it_and_the_story_uses_everything(part):
+def test_a_part_uses_only_earlier_parts_and_every_part_is_used(part):
     before = NAMES[: NAMES.index(part.name)]
     assert set(part.uses) <= set(before)
     used = {name for each in PARTS for name in each.uses}
     assert used == set(NAMES) - {"story"}
 
 
-def test_the_parts_stand_in_the_order_of_the_exercises():
+def test_the_parts_are_in_the_order_of_the_exercises():
     from headway.practice import exercises
 
     assert [name for name in exercises.NAMES if name in NAMES] == list(NAMES[:-1])

@@ -16,7 +16,7 @@ class Leaves(Exception):  # noqa: N818
 
 
 def by_its_text(folder):
-    """A judge for whom a file is right where it says so."""
+    """Return a judge that accepts a file if its text contains "right"."""
 
     def judged(part):
         status = "correct" if "right" in (folder / f"{part.name}.py").read_text() else "wrong"
@@ -26,8 +26,8 @@ def by_its_text(folder):
 
 
 def watched(folder, *saves, judge=None):
-    """What is said while the saves happen one after another, and then the learner leaves."""
-    said, left = [], list(saves)
+    """Return the printed lines for a sequence of saves, after which the learner leaves."""
+    printed, left = [], list(saves)
 
     def pause():
         if not left:
@@ -37,8 +37,8 @@ def watched(folder, *saves, judge=None):
             (folder / f"{name}.py").write_text(text)
 
     with pytest.raises(Leaves):
-        Session(folder, "en", judge or by_its_text(folder), said.append).watch(pause)
-    return said
+        Session(folder, "en", judge or by_its_text(folder), printed.append).watch(pause)
+    return printed
 
 
 @pytest.fixture
@@ -47,45 +47,45 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_on_save_it_checks_says_the_verdict_and_moves_on(folder):
-    said = watched(folder, ("softmax", "no"), ("softmax", "this is right"), ("linear", "no"))
-    assert [line.split(":")[0].partition(" (")[0].replace(str(folder), "") for line in said] == [
+def test_a_saved_file_is_checked_and_the_next_part_is_announced(folder):
+    printed = watched(folder, ("softmax", "no"), ("softmax", "this is right"), ("linear", "no"))
+    assert [line.split(":")[0].partition(" (")[0].replace(str(folder), "") for line in printed] == [
         "next",
         "✗ softmax",
         "✓ softmax",
         "next",
         "✗ linear",
     ]
-    assert said[0].startswith(f"next: {folder}/softmax.py, softmax: exp(x - max x) / ")
-    assert said[3].startswith(f"next: {folder}/linear.py")
+    assert printed[0].startswith(f"next: {folder}/softmax.py, softmax: exp(x - max x) / ")
+    assert printed[3].startswith(f"next: {folder}/linear.py")
 
 
-def test_nothing_is_said_while_nothing_is_saved(folder):
+def test_nothing_is_printed_while_nothing_is_saved(folder):
     assert len(watched(folder, (None, ""), (None, ""))) == 1
 
 
-def test_what_was_written_ahead_is_checked_when_its_turn_comes(folder):
+def test_a_part_written_ahead_is_checked_in_its_turn(folder):
     (folder / "linear.py").write_text("right")
     (folder / "embed.py").write_text("not so")
-    said = watched(folder, ("softmax", "right"))
-    assert [line[:9] for line in said if line[0] in "✓✗"] == ["✓ softmax", "✓ linear ", "✗ embed ("]
+    printed = watched(folder, ("softmax", "right"))
+    assert [line[:9] for line in printed if line[0] in "✓✗"] == ["✓ softmax", "✓ linear ", "✗ embed ("]
     assert next_part(progress_of(folder)).name == "embed"
 
 
-def test_what_was_saved_together_is_checked_once(folder):
+def test_files_saved_together_are_checked_once(folder):
     def pause():
-        if said[1:]:
+        if printed[1:]:
             raise Leaves
         for name in ("softmax", "linear", "embed"):
             (folder / f"{name}.py").write_text("right")
 
-    said: list[str] = []
+    printed: list[str] = []
     with pytest.raises(Leaves):
-        Session(folder, "en", by_its_text(folder), said.append).watch(pause)
-    assert [line[:9] for line in said if line[0] in "✓✗"] == ["✓ softmax", "✓ linear ", "✓ embed ("]
+        Session(folder, "en", by_its_text(folder), printed.append).watch(pause)
+    assert [line[:9] for line in printed if line[0] in "✓✗"] == ["✓ softmax", "✓ linear ", "✓ embed ("]
 
 
-def test_what_is_saved_while_it_is_judged_is_judged_again(folder):
+def test_a_file_saved_during_its_check_is_checked_again(folder):
     saves = ["right"]
 
     def judged(part):
@@ -94,20 +94,20 @@ def test_what_is_saved_while_it_is_judged_is_judged_again(folder):
             (folder / "softmax.py").write_text(saves.pop())
         return judgement
 
-    said = watched(folder, ("softmax", "no"), (None, ""), judge=judged)
-    assert [line[:9] for line in said if line[0] in "✓✗"] == ["✗ softmax", "✓ softmax"]
+    printed = watched(folder, ("softmax", "no"), (None, ""), judge=judged)
+    assert [line[:9] for line in printed if line[0] in "✓✗"] == ["✗ softmax", "✓ softmax"]
 
 
-def test_going_on_checks_what_stands_in_the_next_file(folder):
+def test_resuming_checks_the_contents_of_the_next_file(folder):
     (folder / "softmax.py").write_text("right")
-    said = watched(folder)
-    assert any(line.startswith("✓ softmax") for line in said)
+    printed = watched(folder)
+    assert any(line.startswith("✓ softmax") for line in printed)
     assert next_part(progress_of(folder)).name == "linear"
 
 
 def test_a_solved_part_that_is_broken_later_is_unsolved_again(folder):
-    said = watched(folder, ("softmax", "right"), ("softmax", "broken"))
-    assert said[-1] == "softmax was solved, and is not any more"
+    printed = watched(folder, ("softmax", "right"), ("softmax", "broken"))
+    assert printed[-1] == "softmax was solved before and is wrong now"
     assert next_part(progress_of(folder)).name == "softmax"
 
 
@@ -117,8 +117,8 @@ def test_a_later_part_may_be_solved_first(folder):
     assert next_part(progress_of(folder)).name == "softmax"
 
 
-def test_a_file_that_is_gone_for_a_moment_is_not_judged(folder):
-    said, steps = [], ["gone", "back", "leave"]
+def test_a_temporarily_missing_file_is_not_checked(folder):
+    printed, steps = [], ["gone", "back", "leave"]
 
     def pause():
         step = steps.pop(0)
@@ -130,16 +130,16 @@ def test_a_file_that_is_gone_for_a_moment_is_not_judged(folder):
             raise Leaves
 
     with pytest.raises(Leaves):
-        Session(folder, "en", by_its_text(folder), said.append).watch(pause)
-    assert [line[:9] for line in said if line[0] in "✓✗"] == ["✓ softmax"]
+        Session(folder, "en", by_its_text(folder), printed.append).watch(pause)
+    assert [line[:9] for line in printed if line[0] in "✓✗"] == ["✓ softmax"]
 
 
-def test_what_is_wrong_with_a_part_may_lie_below_it(folder):
-    said = watched(folder, ("gelu", "right"), ("feed_forward", "no"))
-    assert said[-1] == "  it builds on what is not right yet: linear.py"
+def test_unsolved_imports_are_reported_for_a_wrong_part(folder):
+    printed = watched(folder, ("gelu", "right"), ("feed_forward", "no"))
+    assert printed[-1] == "  it imports files that are not solved yet: linear.py"
 
 
-def test_hints_that_were_asked_for_meanwhile_are_kept(folder):
+def test_hints_shown_during_a_check_are_kept(folder):
     def asks(part):
         write_progress(folder, progress_of(folder).changed(part.name, num_hints=2))
         return by_its_text(folder)(part)
@@ -149,28 +149,28 @@ def test_hints_that_were_asked_for_meanwhile_are_kept(folder):
     assert progress_of(folder).of("softmax").is_solved
 
 
-def test_it_ends_when_everything_is_solved(folder):
+def test_watching_ends_when_everything_is_solved(folder):
     for name in NAMES:
         (folder / f"{name}.py").write_text("right")
-    said = []
-    Session(folder, "en", by_its_text(folder), said.append).watch(lambda: pytest.fail("nothing is left to wait for"))
-    assert said[-1].startswith("all is solved")
+    printed = []
+    Session(folder, "en", by_its_text(folder), printed.append).watch(lambda: pytest.fail("nothing is left to wait for"))
+    assert printed[-1].startswith("all parts are solved")
 
 
-def test_everything_can_be_judged_once(folder):
-    said = []
+def test_everything_can_be_checked_once(folder):
+    printed = []
     (folder / "linear.py").write_text("right")
-    assert Session(folder, "en", by_its_text(folder), said.append).judge_all() is False
-    assert said[0] == "· softmax.py — not begun"
-    assert said[1].startswith("✓ linear")
-    assert said[-2] == "1 of 13 solved"
+    assert Session(folder, "en", by_its_text(folder), printed.append).judge_all() is False
+    assert printed[0] == "· softmax.py — not begun"
+    assert printed[1].startswith("✓ linear")
+    assert printed[-2] == "1 of 13 solved"
 
 
-def test_a_file_in_another_encoding_is_a_verdict(folder):
+def test_a_file_in_another_encoding_gets_a_verdict(folder):
     (folder / "softmax.py").write_bytes("# 归一化".encode("gbk"))
     judgement = judge(folder, part("softmax"), "numpy", lambda: pytest.fail("only the story needs it"))
     assert not judgement.is_solved
-    assert "softmax.py cannot be read" in judgement.text("en")
+    assert "cannot read softmax.py" in judgement.text("en")
 
 
 def test_a_real_save_gets_a_real_verdict(folder):
@@ -179,8 +179,8 @@ def test_a_real_save_gets_a_real_verdict(folder):
 
     right = solution(part("softmax"), "numpy", "en")
     wrong = right.replace("x - np.max(x, axis=axis, keepdims=True)", "x")
-    said = watched(folder, ("softmax", wrong), ("softmax", "def softmax(x)\n"), ("softmax", ""), ("softmax", right), judge=real)
-    assert "the maximum is not subtracted" in said[1]
-    assert "SyntaxError" in said[2]
-    assert "the file defines no function or class, such as softmax" in said[3]
-    assert said[4].startswith("✓ softmax (line 5)")
+    printed = watched(folder, ("softmax", wrong), ("softmax", "def softmax(x)\n"), ("softmax", ""), ("softmax", right), judge=real)
+    assert "the maximum is not subtracted" in printed[1]
+    assert "SyntaxError" in printed[2]
+    assert "got a file without a function or class, expected softmax" in printed[3]
+    assert printed[4].startswith("✓ softmax (line 5)")

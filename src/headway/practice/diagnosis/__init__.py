@@ -1,1 +1,1 @@
-"""From a learner's file to verdicts: find what is in it, call it, compare, explain."""
+"""Diagnosis of a learner's function or class: call it, compare its outputs with the definition, explain the difference."""

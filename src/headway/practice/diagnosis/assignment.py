@@ -1,4 +1,4 @@
-"""Which array of an instance is which weight: by its name where that says so, else by its shape, else one way after another."""
+"""Assign weights to the arrays of an instance: by name if the name is clear, else by shape, else try every possibility."""
 
 from __future__ import annotations
 
@@ -16,112 +16,116 @@ from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import Message
 
 LAYOUTS = ("khd", "hkd", "hdk", "dkh", "dhk")
-"""How query, key and value (k), the heads (h) and a head's width (d) may be nested in one fused array, outermost first."""
+"""Orders in which query, key and value (k), heads (h) and head_dim (d) may be nested in a fused array, outermost first."""
 
-MOST_PLANS = 24
+MAX_ASSIGNMENTS = 24
 
 
 @dataclass(frozen=True)
-class Place:
-    """What an array holds.
+class Contents:
+    """Contents of one array.
 
-    roles      one weight, or several side by side
-    is_turned  whether it holds (in, out)
-    is_whole   whether it is as large as the weights, in the instance that was looked at
-    layout     how several lie side by side, one of LAYOUTS
+    roles      one weight, or several concatenated
+    is_transposed  True if the array is stored as (in, out)
+    has_exact_size   True if the array had exactly the size of its weights in the instance that was inspected
+    layout     nesting of concatenated weights, one of LAYOUTS
     """
 
     roles: tuple[str, ...]
-    is_turned: bool = False
+    is_transposed: bool = False
     layout: str = LAYOUTS[0]
-    is_whole: bool = False
+    has_exact_size: bool = False
 
 
 @dataclass(frozen=True)
-class Plan:
-    """One way to say what every array of an instance holds, by the arrays' names; a `*` in a name is the number of a head."""
+class Assignment:
+    """One possible assignment of weights to the arrays of an instance, by array name; `*` in a name matches every head index."""
 
-    places: Mapping[str, Place]
+    contents: Mapping[str, Contents]
     notes: tuple[Message, ...] = ()
 
     @property
     def roles(self) -> set[str]:
-        """The weights that the instance holds."""
-        return {role for place in self.places.values() for role in place.roles}
+        """Return the weights that the instance holds."""
+        return {role for content in self.contents.values() for role in content.roles}
 
-    def has_room(self, slots: Sequence[Slot], inputs: Inputs) -> bool:
-        """Whether every array is as large as the weights that go into it, where that held before."""
-        for name, place in self.places.items():
-            given = [inputs[role] for role in place.roles if inputs.get(role) is not None]
-            if place.is_whole and len(given) == len(place.roles):
-                held = sum(math.prod(slot.shape) for slot in _held(name, slots))
-                if held != sum(numpy.size(array) for array in given):
+    def has_capacity(self, slots: Sequence[Slot], inputs: Inputs) -> bool:
+        """Return True if every array that had exactly the size of its weights still has it for these inputs."""
+        for name, content in self.contents.items():
+            given = [inputs[role] for role in content.roles if inputs.get(role) is not None]
+            if content.has_exact_size and len(given) == len(content.roles):
+                size = sum(math.prod(slot.shape) for slot in _slots_named(name, slots))
+                if size != sum(numpy.size(array) for array in given):
                     return False
         return True
 
     def write(self, slots: Sequence[Slot], inputs: Inputs) -> None:
-        """Set the weights; those that the inputs do not have, which are biases, become zero."""
-        for name, place in self.places.items():
-            arrays = [inputs.get(role) for role in place.roles]
-            held = _held(name, slots)
+        """Write the weights into the arrays; biases that the inputs do not have become zero."""
+        for name, content in self.contents.items():
+            arrays = [inputs.get(role) for role in content.roles]
+            members = _slots_named(name, slots)
             given = [array for array in arrays if array is not None]
             if not given:
-                for slot in held:
+                for slot in members:
                     slot.write(numpy.zeros(slot.shape))
                 continue
-            values = _side_by_side(given, place.layout, int(inputs.get("num_heads", 1))) if len(given) > 1 else given[0]
-            for slot, part in zip(held, numpy.split(values, len(held)) if len(held) > 1 else [values], strict=True):
-                slot.write(_shaped(part, slot.shape, place.is_turned))
+            values = _concatenated(given, content.layout, int(inputs.get("num_heads", 1))) if len(given) > 1 else given[0]
+            for slot, part in zip(members, numpy.split(values, len(members)) if len(members) > 1 else [values], strict=True):
+                slot.write(_reshaped(part, slot.shape, content.is_transposed))
 
 
-def _held(name: str, slots: Sequence[Slot]) -> list[Slot]:
-    return [slot for slot in slots if name == slot.name or ("*" in name and name == general(slot.name))]
+def _slots_named(name: str, slots: Sequence[Slot]) -> list[Slot]:
+    return [slot for slot in slots if name == slot.name or ("*" in name and name == wildcard_name(slot.name))]
 
 
-def general(name: str) -> str:
-    """A slot's name with stars for the numbers in it."""
+def wildcard_name(name: str) -> str:
+    """Return an array name with `*` in place of numbers."""
     return ".".join("*" if part.isdigit() else part for part in name.split("."))
 
 
-def plans(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
-    """Every way to say what the arrays hold that names and shapes leave open, the likeliest first."""
+def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
+    """Return every assignment that names and shapes allow, most likely first."""
     roles = [role for role in exercise.roles if role.is_weight]
     groups = _grouped(slots, inputs, roles)
-    named = dict(_named(groups, inputs, roles))
-    found = list(_plans(groups, named, inputs, exercise))
+    named = dict(_named_groups(groups, inputs, roles))
+    found = list(_assignments(groups, named, inputs, exercise))
     needed = {role.name for role in roles if not role.is_optional and inputs.get(role.name) is not None}
-    if named and not any(plan.roles & needed for plan in found):  # a single `proj` may be no output projection
-        found += _plans(groups, {}, inputs, exercise)
-    return list({repr(plan.places): plan for plan in reversed(found)}.values())[::-1][:MOST_PLANS]
+    if named and not any(assignment.roles & needed for assignment in found):  # a single `proj` need not be the output projection
+        found += _assignments(groups, {}, inputs, exercise)
+    return list({repr(assignment.contents): assignment for assignment in reversed(found)}.values())[::-1][:MAX_ASSIGNMENTS]
 
 
-def _plans(groups: Mapping[str, list[Slot]], named: Mapping[str, tuple[str, ...]], inputs: Inputs, exercise: Exercise) -> Iterator[Plan]:
-    """The plans in which the named groups hold what they say."""
+def _assignments(
+    groups: Mapping[str, list[Slot]], named: Mapping[str, tuple[str, ...]], inputs: Inputs, exercise: Exercise
+) -> Iterator[Assignment]:
+    """Yield the assignments in which the named groups hold what their names say."""
     roles = [role for role in exercise.roles if role.is_weight]
     for rest in _by_shape(groups, named, inputs, exercise):
         known = {**named, **rest}
         holders = {name: known[name] for name in groups if name in known}
         holders |= _biases(groups, holders, roles)
-        for fused, is_square_turned in itertools.product(_fusings(holders), (True, False)):
-            places = {
-                name: Place(fused.get(name, (each, ""))[0], layout=fused.get(name, (each, LAYOUTS[0]))[1]) for name, each in holders.items()
+        for fused, is_square_transposed in itertools.product(_fusings(holders), (True, False)):
+            contents = {
+                name: Contents(fused.get(name, (each, ""))[0], layout=fused.get(name, (each, LAYOUTS[0]))[1])
+                for name, each in holders.items()
             }
-            places = {
+            contents = {
                 name: replace(
-                    place,
-                    is_turned=_is_turned(groups[name], place.roles, inputs, is_square_turned),
-                    is_whole=all(inputs.get(role) is not None for role in place.roles) and _has_shape(groups[name], place.roles, inputs),
+                    content,
+                    is_transposed=_is_transposed(groups[name], content.roles, inputs, is_square_transposed),
+                    has_exact_size=all(inputs.get(role) is not None for role in content.roles)
+                    and _has_shape(groups[name], content.roles, inputs),
                 )
-                for name, place in places.items()
+                for name, content in contents.items()
             }
-            yield Plan(places, tuple(_note(place) for place in places.values() if _is_unusual(place)))
+            yield Assignment(contents, tuple(_note(content) for content in contents.values() if _is_unusual(content)))
 
 
 def _grouped(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> dict[str, list[Slot]]:
-    """Slots by name; those that are one per head together, under a name with a star."""
+    """Group slots by name; arrays that exist once per head form one group, with `*` for the head index."""
     alike: dict[str, list[Slot]] = {}
     for slot in slots:
-        alike.setdefault(general(slot.name), []).append(slot)
+        alike.setdefault(wildcard_name(slot.name), []).append(slot)
     groups = {}
     for name, members in alike.items():
         if "*" in name and len({slot.shape for slot in members}) == 1 and _are_heads(members, inputs, roles):
@@ -139,29 +143,33 @@ def _are_heads(members: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -
     return any((each[0] * len(members), each[1]) in wholes for each in (shape, shape[::-1]))
 
 
-def _named(groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Role]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The groups whose names say what they hold."""
+def _named_groups(groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Role]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the groups whose names identify their contents, with the roles they name."""
     taken: set[str] = set()
     for name, members in groups.items():
         fitting = [role for role in roles if _is_alike(role, members[0], inputs)]
-        said = tuple(role.name for role in _said(name, fitting) if role.name not in taken)
-        if said and not _fits_another_better(name, said, groups, inputs, roles):
-            taken |= set(said)
-            yield name, said
+        roles_found = tuple(role.name for role in _roles_in_name(name, fitting) if role.name not in taken)
+        if roles_found and not _fits_another_better(name, roles_found, groups, inputs, roles):
+            taken |= set(roles_found)
+            yield name, roles_found
 
 
-def _fits_another_better(name: str, said: tuple[str, ...], groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Role]) -> bool:
-    """Whether an array's shape contradicts its name, and another's would not: w2 and w3 are not the same weights to everyone."""
-    if len(said) > 1 or numpy.ndim(inputs.get(said[0], 0)) != 2 or _has_shape(groups[name], said, inputs):
+def _fits_another_better(
+    name: str, roles_found: tuple[str, ...], groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Sequence[Role]
+) -> bool:
+    """Return True if an array's shape contradicts its name and another array fits: w2 and w3 have no fixed meaning."""
+    if len(roles_found) > 1 or numpy.ndim(inputs.get(roles_found[0], 0)) != 2 or _has_shape(groups[name], roles_found, inputs):
         return False
-    others = [other for other in groups if other != name and _has_shape(groups[other], said, inputs)]
-    return any(_told(other, groups[other], inputs, roles) in (None, said[0]) for other in others)
+    others = [other for other in groups if other != name and _has_shape(groups[other], roles_found, inputs)]
+    return any(_agreed_role(other, groups[other], inputs, roles) in (None, roles_found[0]) for other in others)
 
 
-def _told(name: str, members: list[Slot], inputs: Inputs, roles: Sequence[Role]) -> str | None:
-    """The role of which a name and a shape say the same."""
-    said = _said(name, [role for role in roles if _is_alike(role, members[0], inputs) and inputs.get(role.name) is not None])
-    return said[0].name if len(said) == 1 and _has_shape(members, (said[0].name,), inputs) else None
+def _agreed_role(name: str, members: list[Slot], inputs: Inputs, roles: Sequence[Role]) -> str | None:
+    """Return the role that both the name and the shape indicate, or None."""
+    roles_found = _roles_in_name(
+        name, [role for role in roles if _is_alike(role, members[0], inputs) and inputs.get(role.name) is not None]
+    )
+    return roles_found[0].name if len(roles_found) == 1 and _has_shape(members, (roles_found[0].name,), inputs) else None
 
 
 FILLERS = set(
@@ -170,18 +178,18 @@ FILLERS = set(
 
 
 def words_of(name: str) -> list[str]:
-    """The words that tell one array from another in a name: W_query.weight → query."""
+    """Return the distinguishing words of an attribute name: W_query.weight → query."""
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", re.sub(r"\b[Ww](?=[QKVO]\b)", "", name))
     return [part.lower() for part in parts if part.lower() not in FILLERS]
 
 
-def _said(name: str, roles: Sequence[Role]) -> list[Role]:
-    """The roles that a name speaks of, in its order."""
+def _roles_in_name(name: str, roles: Sequence[Role]) -> list[Role]:
+    """Return the roles that a name mentions, in order."""
     last = name.lower().removesuffix(".weight").removesuffix(".bias").rpartition(".")[2].strip("_")
     exact = [role for role in roles if last == role.name or last in role.called]
     if exact:
         return exact[:1]
-    said: list[Role] = []
+    roles_found: list[Role] = []
     for word in words_of(name):
         of_word = [
             role
@@ -189,12 +197,12 @@ def _said(name: str, roles: Sequence[Role]) -> list[Role]:
             if word in role.held_as or word.removeprefix("w") in role.held_as or word.removeprefix("b") in role.held_as
         ]
         letters = [role for letter in word for role in roles if letter in role.held_as] if set(word) <= set("qkv") else []
-        said += of_word[:1] or letters
-    return list({role.name: role for role in said}.values())
+        roles_found += of_word[:1] or letters
+    return list({role.name: role for role in roles_found}.values())
 
 
 def _is_alike(role: Role, slot: Slot, inputs: Inputs) -> bool:
-    """Whether a slot has as many axes as a role's array, heads apart."""
+    """Return True if a slot has as many axes as the role's array, not counting the head axis."""
     rank = len([size for size in slot.shape if size > 1]) or 1
     if inputs.get(role.name) is None:
         return role.name.endswith("bias") and rank == 1
@@ -205,7 +213,7 @@ def _is_alike(role: Role, slot: Slot, inputs: Inputs) -> bool:
 def _by_shape(
     groups: Mapping[str, list[Slot]], named: Mapping[str, tuple[str, ...]], inputs: Inputs, exercise: Exercise
 ) -> Iterator[dict[str, tuple[str, ...]]]:
-    """Every way to give the weights that no name spoke of to the arrays that no name told."""
+    """Yield every way to assign the remaining weights to the arrays that no name identified, by shape."""
     taken = {role for roles in named.values() for role in roles}
     names = [
         name for name in groups if name not in named and not (name.endswith("bias") and name.removesuffix("bias") + "weight" in groups)
@@ -216,13 +224,13 @@ def _by_shape(
         *(fused for fused in exercise.fused if not set(fused) & taken and all(inputs.get(role) is not None for role in fused)),
     ]
     options = {name: [roles for roles in choices if _has_shape(groups[name], roles, inputs)] for name in names}
-    yield from itertools.islice(_chosen(names, options, frozenset()), MOST_PLANS)
+    yield from itertools.islice(_chosen(names, options, frozenset()), MAX_ASSIGNMENTS)
 
 
 def _chosen(
     names: Sequence[str], options: Mapping[str, list[tuple[str, ...]]], taken: frozenset[str]
 ) -> Iterator[dict[str, tuple[str, ...]]]:
-    """Every way to give each name one of its options, none twice; a name goes without only where nothing is left for it."""
+    """Yield every way to give each name one of its options, none used twice; a name gets none only if no option is left."""
     if not names:
         yield {}
         return
@@ -244,18 +252,18 @@ def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) 
 
 
 def _biases(groups: Mapping[str, list[Slot]], holders: Mapping[str, tuple[str, ...]], roles: Sequence[Role]) -> dict[str, tuple[str, ...]]:
-    """The biases that lie beside a weight which is known."""
+    """Return the biases that belong to the weights already assigned."""
     known, found = {role.name for role in roles}, {}
-    for name, held in holders.items():
-        beside = name.removesuffix("weight") + "bias"
-        biases = tuple(role.removesuffix("weight") + "bias" for role in held)
-        if name.endswith("weight") and beside in groups and set(biases) <= known:
-            found[beside] = biases
+    for name, members in holders.items():
+        bias_name = name.removesuffix("weight") + "bias"
+        biases = tuple(role.removesuffix("weight") + "bias" for role in members)
+        if name.endswith("weight") and bias_name in groups and set(biases) <= known:
+            found[bias_name] = biases
     return found
 
 
 def _fusings(holders: Mapping[str, tuple[str, ...]]) -> Iterator[dict[str, tuple[tuple[str, ...], str]]]:
-    """Orders and layouts of what lies side by side: all arrays of a class in the same."""
+    """Yield orders and layouts of the fused arrays; all arrays of a class use the same one."""
     fused = {name: roles for name, roles in holders.items() if len(roles) > 1}
     if not fused:
         yield {}
@@ -268,11 +276,11 @@ def _fusings(holders: Mapping[str, tuple[str, ...]]) -> Iterator[dict[str, tuple
         yield {name: (tuple(roles[i] for i in order if i < len(roles)), layout) for name, roles in fused.items()}
 
 
-def _is_unusual(place: Place) -> bool:
+def _is_unusual(content: Contents) -> bool:
     return (
-        len(place.roles) > 1
-        and (place.layout != LAYOUTS[0] or list(place.roles) != sorted(place.roles, key=_usual))
-        and place.roles[0].endswith("weight")
+        len(content.roles) > 1
+        and (content.layout != LAYOUTS[0] or list(content.roles) != sorted(content.roles, key=_usual))
+        and content.roles[0].endswith("weight")
     )
 
 
@@ -280,24 +288,26 @@ def _usual(role: str) -> int:
     return ("query", "key", "value").index(role.partition("_")[0]) if role.partition("_")[0] in ("query", "key", "value") else 0
 
 
-def _note(place: Place) -> Message:
-    order = ", ".join(role.partition("_")[0] for role in place.roles)
+def _note(content: Contents) -> Message:
+    order = ", ".join(role.partition("_")[0] for role in content.roles)
     nested = {
         "khd": "",
         "hkd": ", head by head",
-        "hdk": ", number by number within a head",
+        "hdk": ", element by element within a head",
         "dkh": ", heads innermost",
-        "dhk": ", one by one",
-    }[place.layout]
-    nested_zh = {"khd": "", "hkd": "，逐头排列", "hdk": "，在每个头内逐元素交错", "dkh": "，头在最内层", "dhk": "，逐个交错"}[place.layout]
+        "dhk": ", element by element",
+    }[content.layout]
+    nested_zh = {"khd": "", "hkd": "，逐头排列", "hdk": "，在每个头内逐元素交错", "dkh": "，头在最内层", "dhk": "，逐个交错"}[
+        content.layout
+    ]
     return Message(
-        f"your fused projection holds {order}{nested}; GPT-2's holds query, key, value, each whole",
-        f"你的融合投影按 {order} 排列{nested_zh}；GPT-2 的排列是 query、key、value 各占一整块",
+        f"accepted: your fused projection stores {order}{nested} (GPT-2: query, key, value, one block each)",
+        f"可以接受：你的融合投影按 {order} 存放{nested_zh}（GPT-2 依次存放 query、key、value，各占一整块）",
     )
 
 
-def _is_turned(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs, is_square_turned: bool) -> bool:
-    """Whether an array holds (in, out): its layer or its shape says so, and only a square one leaves it open."""
+def _is_transposed(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs, is_square_transposed: bool) -> bool:
+    """Return True if an array is stored as (in, out), known from its layer or shape; for a square array outside a layer, return `is_square_transposed`."""
     shape, parts = members[0].shape, len(members)
     given = [numpy.asarray(inputs[role]) for role in roles if inputs.get(role) is not None]
     if members[0].is_out_first or not given or given[0].ndim != 2:
@@ -307,11 +317,11 @@ def _is_turned(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs, 
         straight, turned = (shape[0] * shape[1], shape[2]) == (rows, columns), (shape[0] * shape[2], shape[1]) == (rows, columns)
     else:
         straight, turned = (shape[0] * parts, shape[1]) == (rows, columns), (shape[1] * parts, shape[0]) == (rows, columns)
-    return is_square_turned if straight == turned else turned
+    return is_square_transposed if straight == turned else turned
 
 
-def _side_by_side(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
-    """Several weights as one, (out, in), nested as the layout says."""
+def _concatenated(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
+    """Concatenate weights of shape (out, in) in the given nesting."""
     if layout == LAYOUTS[0]:
         return numpy.concatenate(arrays)
     stacked = numpy.stack([array.reshape(num_heads, -1, *array.shape[1:]) for array in arrays])
@@ -319,13 +329,13 @@ def _side_by_side(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
     return stacked.transpose(*axes, *range(3, stacked.ndim)).reshape(-1, *arrays[0].shape[1:])
 
 
-def _shaped(values: Any, shape: tuple[int, ...], is_turned: bool) -> Any:
-    """A weight (out, in) in the shape of a slot; the first rows and columns of it where the slot is too small."""
+def _reshaped(values: Any, shape: tuple[int, ...], is_transposed: bool) -> Any:
+    """Reshape a weight (out, in) to the shape of a slot; if the slot is too small, keep only the first rows and columns."""
     if len(shape) == 3 and values.ndim == 2 and 1 not in shape:
-        rows = shape[2] if is_turned else shape[1]
+        rows = shape[2] if is_transposed else shape[1]
         heads = values.reshape(shape[0], rows, -1)
-        return heads.swapaxes(1, 2) if is_turned else heads
-    values = values.T if is_turned and values.ndim == 2 else values
+        return heads.swapaxes(1, 2) if is_transposed else heads
+    values = values.T if is_transposed and values.ndim == 2 else values
     if values.size == numpy.prod(shape):
         return values.reshape(shape)
     return values[tuple(slice(size) for size in shape)] if values.ndim == len(shape) else values

@@ -1,4 +1,4 @@
-"""Driving a learner's key-value cache: a class with a method that appends, or a function that hands the cache on."""
+"""Calls of a learner's KV cache: a class with an append method, or a function that returns the updated cache."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Inputs, Role
+from headway.practice.message import CallError, Message, OutputError
 
 APPENDING = (
     "update", "append", "add", "update_and_fetch", "push", "extend", "put", "insert", "write", "store", "update_and_get", "append_and_get",
@@ -23,12 +24,12 @@ APPENDING = (
 )  # fmt: skip
 FETCHING = ("get", "fetch", "read", "get_kv", "get_cache", "view", "get_all", "load")
 CLEARING = ("reset", "clear", "empty", "reset_cache", "clear_cache")
-HELD = (
+PAIR_NAMES = (
     ("keys", "values"), ("k", "v"), ("key", "value"), ("k_cache", "v_cache"), ("cache_k", "cache_v"), ("key_cache", "value_cache"),
     ("cached_keys", "cached_values"), ("cached_k", "cached_v"), ("cache_keys", "cache_values"), ("past_k", "past_v"), ("past_key", "past_value"),
 )  # fmt: skip
-STARTS: tuple[Callable[[], Any], ...] = (lambda: None, lambda: (None, None), list, dict, lambda: {"k": None, "v": None})
-"""What a function's empty cache may be."""
+EMPTY_CACHES: tuple[Callable[[], Any], ...] = (lambda: None, lambda: (None, None), list, dict, lambda: {"k": None, "v": None})
+"""Empty caches that a function may expect."""
 
 KEY = Role("key", ("k", "keys", "new_k", "new_key", "key_states", "k_new", "key_new", "xk", "new_keys", "k_t", "k_val"))
 VALUE = Role("value", ("v", "values", "new_v", "new_value", "value_states", "v_new", "value_new", "xv", "new_values", "v_t", "v_val"))
@@ -58,59 +59,61 @@ SIZES = (
 
 @dataclass
 class CacheCall(Call):
-    """A learner's cache, fed chunk by chunk; the answer is what it holds after each, for one layer or two.
+    """A learner's cache, filled chunk by chunk; the output is its contents after each chunk, for one layer or two.
 
-    start      what a function's empty cache is; not asked of a class
-    is_listed  whether the position to write at is told as all positions, not as the first
+    make_empty  makes a function's empty cache; unused for a class
+    is_listed   True if the write position is passed as an array of all positions instead of the first
     """
 
-    start: Callable[[], Any] = STARTS[0]
+    make_empty: Callable[[], Any] = EMPTY_CACHES[0]
     is_listed: bool = False
 
     @property
     def parameters(self) -> Sequence[inspect.Parameter]:
-        """The chunks, whatever the learner takes."""
+        """Return parameters for the chunks, independent of the learner's own."""
         return [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in ("keys", "values") else None)
             for name in self.binding.role_of
         ]
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Make the caches, and feed them by turns; where there is an earlier text, feed that first and clear."""
+        """Create the caches and append to them in turn; if the probe has an earlier sequence, append that first and clear."""
         chunks = list(zip(arguments["keys"], arguments["values"], strict=True))
         others = list(zip(arguments.get("other_keys") or (), arguments.get("other_values") or (), strict=True))
         earlier = list(zip(arguments.get("earlier_keys") or (), arguments.get("earlier_values") or (), strict=True))
-        with _restored(self.subject.value):
-            feed, clear = self._class(chunks) if inspect.isclass(self.subject.value) else self._function()
+        with _state_restored(self.subject.value):
+            feed, clear = self._drive_class(chunks) if inspect.isclass(self.subject.value) else self._drive_function()
             if earlier:
                 for key, value in earlier:
                     feed(0, key, value)
                 clear()
             held: list[list[Any]] = [[], []]
             for place, (key, value) in enumerate(chunks):
-                held[0].append(_now(feed(0, key, value), key))
+                held[0].append(_copied_pair(feed(0, key, value), key))
                 if others:
-                    held[1].append(_now(feed(1, *others[place]), key))
+                    held[1].append(_copied_pair(feed(1, *others[place]), key))
         return (*held[0], *held[1])
 
-    def _class(self, chunks: Sequence[Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
-        made = self._made(chunks)
+    def _drive_class(self, chunks: Sequence[Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
+        construct = self._constructor(chunks)
         append = _method(self.subject.value, APPENDING)
         parameters = parameters_of(getattr(self.subject.value, append), is_bound=True)
         bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER))
         if bound is None:
-            raise TypeError(f"{append} takes more than keys and values")
+            raise CallError(
+                Message(f"{append} has required parameters other than keys and values", f"{append} 除 keys 和 values 外还有必需参数")
+            )
         is_shared = bound.takes("layer")
-        instances = [made()] if is_shared else [made(), made()]
+        instances = [construct()] if is_shared else [construct(), construct()]
         axis = _positions_axis(chunks)
         filled = [0, 0]
 
         def feed(layer: int, key: Any, value: Any) -> Any:
             instance = instances[0 if is_shared else layer]
-            given = {"key": key, "value": value, "layer": layer, "start": self._start(filled[layer], key.shape[axis])}
+            given = {"key": key, "value": value, "layer": layer, "start": self._write_position(filled[layer], key.shape[axis])}
             filled[layer] += key.shape[axis]
             answer = getattr(instance, append)(**{name: given[role.name] for name, role in bound.role_of.items()})
-            return _pair(answer) if _pair(answer) is not None else _fetched(instance, layer if is_shared else None)
+            return _pair(answer) if _pair(answer) is not None else _contents(instance, layer if is_shared else None)
 
         def clear() -> None:
             filled[:] = [0, 0]
@@ -119,14 +122,14 @@ class CacheCall(Call):
                 if name:
                     getattr(instance, name)()
                 else:
-                    instances[place] = made()
+                    instances[place] = construct()
 
         return feed, clear
 
-    def _start(self, first: int, count: int) -> Any:
+    def _write_position(self, first: int, count: int) -> Any:
         return from_numpy(numpy.arange(first, first + count), self.library) if self.is_listed else first
 
-    def _made(self, chunks: Sequence[Any]) -> Callable[[], Any]:
+    def _constructor(self, chunks: Sequence[Any]) -> Callable[[], Any]:
         shape = tuple(chunks[0][0].shape)
         known = {
             "batch_size": shape[0] if len(shape) == 4 else 1,
@@ -137,14 +140,14 @@ class CacheCall(Call):
         }
         bound = bind_parameters([each for each in self.subject.parameters if each.default is each.empty], SIZES)
         if bound is None:
-            raise TypeError("it is made with more than sizes")
+            raise CallError(Message("the constructor has required parameters that are not sizes", "构造函数有尺寸以外的必需参数"))
         return lambda: self.subject.value(**{name: known[role.name] for name, role in bound.role_of.items()})
 
-    def _function(self) -> tuple[Callable[..., Any], Callable[[], Any]]:
+    def _drive_function(self) -> tuple[Callable[..., Any], Callable[[], Any]]:
         bound = bind_parameters(parameters_of(self.subject.value), (CACHE, CACHED_KEYS, CACHED_VALUES, KEY, VALUE, LAYER))
         if bound is None or not (bound.takes("key") and bound.takes("value")):
-            raise TypeError("it takes no keys and values")
-        caches: list[Any] = [self.start(), self.start()]
+            raise CallError(Message("the function takes no keys and values", "函数不接收 keys 和 values"))
+        caches: list[Any] = [self.make_empty(), self.make_empty()]
 
         def feed(layer: int, key: Any, value: Any) -> Any:
             held = _pair(caches[layer]) or (None, None)
@@ -152,20 +155,20 @@ class CacheCall(Call):
             answer = self.subject.value(**{name: given[role.name] for name, role in bound.role_of.items()})
             is_kept = answer is None or (
                 isinstance(caches[layer], dict) and not isinstance(answer, Mapping)
-            )  # it changed the one it was given
+            )  # the function modified the cache in place
             caches[layer] = caches[layer] if is_kept else answer
             return _pair(caches[layer])
 
         def clear() -> None:
-            caches[:] = [self.start(), self.start()]
+            caches[:] = [self.make_empty(), self.make_empty()]
 
         return feed, clear
 
 
 def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """The ways to drive a cache: one for a class that can append, one for each kind of empty cache for a function.
+    """Return the ways to call a cache: one for a class with an append method, one per kind of empty cache for a function.
 
-    A function of all the chunks at once, such as the definition, is called as it is.
+    A function that takes all chunks at once, such as the definition, is called directly.
     """
     binding = Binding({role.name: role for role in exercise.roles})
     if set(binding.role_of) <= {parameter.name for parameter in subject.parameters}:
@@ -175,12 +178,12 @@ def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
         parameters = parameters_of(getattr(subject.value, append), is_bound=True) if append else []
         ways = (False, True) if any(each.name.lower() in (START.name, *START.called) for each in parameters) else (False,)
         return [CacheCall(subject, binding, library, is_listed=is_listed) for is_listed in ways] if append else []
-    return [CacheCall(subject, binding, library, start=start) for start in STARTS]
+    return [CacheCall(subject, binding, library, make_empty=make_empty) for make_empty in EMPTY_CACHES]
 
 
 @contextmanager
-def _restored(value: Any) -> Iterator[None]:
-    """What a class itself, or a function's defaults, hold between calls is afterwards as it was before."""
+def _state_restored(value: Any) -> Iterator[None]:
+    """Restore on exit what a class or a function's defaults store between calls."""
     own = {name: each for name, each in vars(value).items() if not name.startswith("__")} if inspect.isclass(value) else {}
     functions = [value, *(each for each in vars(value).values() if inspect.isfunction(each))] if inspect.isclass(value) else [value]
     defaults = [each for function in functions for each in getattr(function, "__defaults__", None) or ()]
@@ -197,15 +200,20 @@ def _restored(value: Any) -> Iterator[None]:
                 setattr(value, name, each)
 
 
-def _now(pair: Any, key: Any) -> Any:
-    """Keys and values as they are now: a buffer changes with the next chunk."""
+def _copied_pair(pair: Any, key: Any) -> Any:
+    """Copy the current keys and values: a preallocated buffer changes with the next chunk."""
     if pair is not None and any(each.ndim > key.ndim for each in pair):
-        raise ValueError(f"keys of {key.ndim} axes come back with more")
+        raise OutputError(
+            Message(
+                f"got cached keys with more than {key.ndim} axes, expected as many as in the input",
+                f"缓存的 keys 多于 {key.ndim} 个轴，应与输入相同",
+            )
+        )
     return pair if pair is None else tuple(numpy.array(as_numbers(each)) for each in pair)
 
 
 def _positions_axis(chunks: Sequence[Any]) -> int:
-    """Where chunks differ in length: behind the heads, or before them."""
+    """Return the axis along which the chunks differ in length: after the heads (-2) or before them (-3)."""
     shapes = [tuple(key.shape) for key, _ in chunks]
     if len(shapes[0]) < 3 or len({shape[-2] for shape in shapes}) > 1:
         return -2
@@ -215,14 +223,14 @@ def _positions_axis(chunks: Sequence[Any]) -> int:
 
 
 def _method(value: Any, names: Sequence[str]) -> str:
-    """The first of some methods that a class defines; empty where it defines none."""
+    """Return the first of these methods that a class defines, or an empty string."""
     return next((name for name in names if defines(value, name)), "")
 
 
 def _pair(answer: Any) -> tuple[Any, Any] | None:
-    """The keys and the values of what came back; None where it holds no two arrays."""
+    """Return the keys and values in an output, or None if it does not contain two arrays."""
     if isinstance(answer, Mapping):
-        return next(((answer[key], answer[value]) for key, value in HELD if key in answer and value in answer), None)
+        return next(((answer[key], answer[value]) for key, value in PAIR_NAMES if key in answer and value in answer), None)
     parts = [part for part in answer if hasattr(part, "shape")] if isinstance(answer, tuple | list) else []
     if len(parts) >= 2:
         return parts[0], parts[1]
@@ -231,8 +239,8 @@ def _pair(answer: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _fetched(instance: Any, layer: int | None) -> Any:
-    """What a cache holds, by its own method or its attributes."""
+def _contents(instance: Any, layer: int | None) -> Any:
+    """Return the contents of a cache, from a getter method or from attributes."""
     name = _method(type(instance), FETCHING)
     if name:
         has_layer = bool(parameters_of(getattr(type(instance), name), is_bound=True))
@@ -243,7 +251,7 @@ def _fetched(instance: Any, layer: int | None) -> Any:
 
 
 def _attributes(instance: Any, layer: int | None) -> Iterator[tuple[Any, Any]]:
-    for names in HELD:
+    for names in PAIR_NAMES:
         held: list[Any] = [getattr(instance, name, getattr(instance, f"_{name}", None)) for name in names]
         if layer is not None and all(isinstance(each, list) for each in held):
             held = [each[layer] for each in held]
@@ -252,5 +260,5 @@ def _attributes(instance: Any, layer: int | None) -> Iterator[tuple[Any, Any]]:
 
 
 def lists(inputs: Inputs, change: Callable[[Any], Any]) -> Inputs:
-    """The inputs with every chunk changed."""
+    """Return the inputs with `change` applied to every chunk."""
     return {name: [change(chunk) for chunk in chunks] for name, chunks in inputs.items()}

@@ -1,4 +1,4 @@
-"""A probe's inputs as a learner's function takes them, and its answer as NumPy."""
+"""Conversion of a probe's inputs to the learner's parameters and array library, and of the output to NumPy."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ import numpy
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.compare import Raised, as_numbers
-from headway.practice.diagnosis.patience import TookTooLongError, patience
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 
 DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "float32", "list": "float64"}
-"""What floating inputs come in: the dtype that people's own code is written for."""
+"""Dtype of floating inputs per library: the one that code for this library usually assumes."""
 
-PATIENCE_SECONDS = {"jax": 10.0, "torch": 3.0}
-"""How long one call may work: libraries compile and load at the first."""
+CALL_SECONDS = {"jax": 10.0, "torch": 3.0}
+"""CPU seconds that one call may take; libraries compile and load during the first one. Default: 1."""
 
-HASTE_SECONDS = {"numpy": 0.25, "list": 0.25}
-"""The same where it may be asked in a way that it was not made for, and never come back: a small probe takes milliseconds."""
+FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
+"""CPU seconds for the first attempt. A wrong convention can cause an endless loop, and a small probe takes milliseconds."""
 
 MOST_YIELDED = 1000
-"""How much is taken of a function that yields its answer piece by piece."""
+"""Number of values taken from a generator function."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """Which parameter of a learner's function takes which role; parameters that stand for none keep their default."""
+    """Mapping from the parameters of a learner's function to roles; other parameters keep their defaults."""
 
     role_of: Mapping[str, Role]
 
     def takes(self, role: str) -> bool:
-        """Whether the function has a place for a role."""
+        """Return True if the function has a parameter for a role."""
         return any(each.name == role for each in self.role_of.values())
 
 
 def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
-    """Match parameters to roles: by name first, what is left in the order of the roles; None where a required one fits nothing."""
+    """Match parameters to roles, first by name, then by position; None if a required parameter matches no role."""
     return bind_parameters(subject.parameters, roles)
 
 
 def bind_parameters(
     parameters: Sequence[inspect.Parameter], roles: Sequence[Role], *, unnamed: Sequence[Role] | None = None
 ) -> Binding | None:
-    """The same for some parameters; `unnamed` are the roles, in their order, that one of an unknown name may stand for."""
+    """Match a list of parameters to roles; `unnamed` limits the roles that a parameter with an unknown name may take."""
     bound: dict[str, Role] = {}
     free = list(roles)
     for parameter in parameters:
@@ -71,15 +71,15 @@ def bind_parameters(
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
 
 
-def following(role: Role) -> Any:
-    """inputs → what a role is where a probe does not hold it and it follows from the rest; None where nothing says."""
+def derivation(role: Role) -> Any:
+    """Return a function that computes a role's value from the other inputs, or None if it does not follow from them."""
     return role.neutral if callable(role.neutral) else role.size_of
 
 
-def function_calls(subject: Subject, exercise: Exercise, library: str, kind: type[Call] | None = None) -> list[Call]:
-    """The one way to call a function of the roles; none where its parameters do not fit."""
+def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
+    """Return the call that binds the function's parameters to the roles, or an empty list if they do not match."""
     binding = bind(subject, exercise.roles)
-    return [] if binding is None else [(kind or Call)(subject, binding, library)]
+    return [] if binding is None else [(call_class or Call)(subject, binding, library)]
 
 
 def _fits(name: str, role: Role) -> bool:
@@ -89,9 +89,9 @@ def _fits(name: str, role: Role) -> bool:
 
 @dataclass
 class Call:
-    """A learner's function, bound and called in one array library.
+    """A learner's function with its parameters bound, called with arrays of one library.
 
-    is_patient   whether it is given all the time that a slow function needs
+    has_full_timeout   True to apply CALL_SECONDS instead of FIRST_ATTEMPT_SECONDS
     """
 
     subject: Subject
@@ -99,10 +99,10 @@ class Call:
     library: str
     has_changed_inputs: bool = False
     endless: set[bool] = field(default_factory=set)
-    is_patient: bool = False
+    has_full_timeout: bool = False
 
     def __call__(self, inputs: Inputs) -> Any:
-        """The answer as NumPy, or what was raised."""
+        """Return the output as NumPy, or Raised."""
         arguments = self.arguments(inputs)
         before = {name: _copied(value) for name, value in arguments.items()}
         try:
@@ -116,14 +116,14 @@ class Call:
         return as_numbers(answer)
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
-        """The function's own answer, or TookTooLongError; once a call was endless, the next ones get less time."""
-        enough = PATIENCE_SECONDS.get(self.library, 1.0)
-        seconds = enough if self.is_patient else HASTE_SECONDS.get(self.library, enough)
-        with patience(min(0.1, seconds) if self.endless else seconds):
+        """Return the function's own output, or raise TookTooLongError; after one timeout the next calls get less time."""
+        enough = CALL_SECONDS.get(self.library, 1.0)
+        seconds = enough if self.has_full_timeout else FIRST_ATTEMPT_SECONDS.get(self.library, enough)
+        with time_limit(min(0.1, seconds) if self.endless else seconds):
             return self.invoke(arguments)
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
-        """The inputs by the function's own names, in its own library."""
+        """Return the inputs under the function's parameter names, as arrays of its library."""
         return {
             name: self._converted(inputs.get(role.name, None if callable(role.neutral) else role.neutral))
             for name, role in self.binding.role_of.items()
@@ -131,52 +131,52 @@ class Call:
         }
 
     def precise(self, inputs: Inputs) -> Inputs:
-        """The inputs as the function saw them: rounded to the dtype they came in."""
+        """Return the inputs as the function received them, rounded to their dtype."""
         return {name: _mapped(self._rounded, value) for name, value in inputs.items()}
 
     def sizes(self, inputs: Inputs) -> Inputs:
-        """What the function insists on being told and that follows from the inputs: whole numbers, and neutral operands."""
-        insisted = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
-        known = {role.name: following(role)(inputs) for role in insisted if following(role) is not None}
+        """Return required inputs that follow from the others: sizes and neutral operands."""
+        required = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
+        known = {role.name: derivation(role)(inputs) for role in required if derivation(role) is not None}
         return {name: value for name, value in known.items() if value is not None}
 
     def fits(self, inputs: Inputs) -> bool:
-        """Whether the function has a place for all that is given, and all is given that the function insists on."""
-        is_told = all(
+        """Return True if the function has a parameter for every input, and an input for every required parameter."""
+        is_given = all(
             role.name in inputs or role.neutral is not MISSING for name, role in self.binding.role_of.items() if self._is_required(name)
         )
-        return is_told and all(self.binding.takes(role) for role in inputs)
+        return is_given and all(self.binding.takes(role) for role in inputs)
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """The function's own answer to arguments of its own library, by its own names."""
+        """Call the function with converted arguments."""
         positional = [arguments[p.name] for p in self.parameters if p.kind is p.POSITIONAL_ONLY and p.name in arguments]
         named = {p.name: arguments[p.name] for p in self.parameters if p.kind is not p.POSITIONAL_ONLY and p.name in arguments}
         return self.subject.value(*positional, **named)
 
     @property
     def parameters(self) -> Sequence[inspect.Parameter]:
-        """What the function takes."""
+        """Return the function's parameters."""
         return self.subject.parameters
 
     @property
     def is_wide(self) -> bool:
-        """Whether people compute in float64 in this library: half precision is then none of their concern."""
+        """Return True if code for this library usually computes in float64; half precision is then not checked."""
         return DTYPES[self.library] == "float64"
 
     @property
     def notes(self) -> tuple[Message, ...]:
-        """What is to be said of how it is called."""
+        """Return notes on how the function was called."""
         return ()
 
     def _is_required(self, name: str) -> bool:
-        return name in self._insists_on
+        return name in self._required_names
 
     @cached_property
-    def _insists_on(self) -> set[str]:
+    def _required_names(self) -> set[str]:
         return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty}
 
     def _converted(self, value: Any) -> Any:
-        """A value in the learner's library; dicts, lists and tuples are new ones, so that no call changes what the next is given."""
+        """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""
         return _mapped(self._array, value)
 
     def _array(self, value: Any) -> Any:
@@ -188,7 +188,7 @@ class Call:
         return numpy.array(value) if self.library == "numpy" else from_numpy(numpy.array(value), self.library)
 
     def _rounded(self, value: Any) -> Any:
-        """A leaf in the library's dtype; half precision stays, which only a probe of it is in."""
+        """Round an array to the library's dtype; float16 stays float16, since only half-precision probes contain it."""
         if isinstance(value, numpy.ndarray) and value.dtype.kind == "c" and DTYPES[self.library] == "float32":
             return value.astype(numpy.complex64)
         is_wide = _is_floating(value) and value.dtype != numpy.float16
@@ -196,7 +196,7 @@ class Call:
 
 
 def libraries_for(subject: Subject) -> list[str]:
-    """The array libraries to try, the likeliest first: lists where it says so, those the file imports, then NumPy, then plain lists."""
+    """Return the array libraries to try: lists if the annotations mention them, then imported libraries, NumPy and plain lists."""
     found = ["list"] if any(re.search("list", str(each.annotation), re.IGNORECASE) for each in subject.parameters) else []
     found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
     found += [name for name in subject.imports if name == "numpy"]
@@ -216,7 +216,7 @@ def _is_floating(value: Any) -> bool:
 
 
 def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
-    """The value with every leaf of its dicts, lists and tuples changed."""
+    """Return the value with `change` applied to every leaf of its dicts, lists and tuples."""
     if isinstance(value, dict):
         return {key: _mapped(change, each) for key, each in value.items()}
     if type(value) in (list, tuple):

@@ -1,7 +1,8 @@
-"""From a learner's function and an exercise to a verdict.
+"""Verdict on a learner's function for one exercise.
 
-The order: can it be called at all; is every answer the definition's, under one convention or another; else which number in it is
-wrong; else which known mistake; else which two; else the first element that differs.
+The checks run in this order: can the function be called; does every output equal the definition's under some combination of
+conventions; is a measured number wrong; does a known mistake explain all outputs; does a pair of mistakes; otherwise report
+the first element that differs.
 """
 
 from __future__ import annotations
@@ -16,92 +17,89 @@ import numpy
 from headway.practice.diagnosis.calling import libraries_for
 from headway.practice.diagnosis.compare import PRECISION, Raised, first_difference, is_same, precision
 from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
-from headway.practice.diagnosis.failure import explain
+from headway.practice.diagnosis.failure import described_inputs, explain
 from headway.practice.diagnosis.gradients import gradient_cause
-from headway.practice.diagnosis.half_precision import on_half_precision
+from headway.practice.diagnosis.half_precision import half_precision_note
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import PLAIN, Trial, ask, calls_of, encoded_for, num_numbers, said_in, trials_of
+from headway.practice.diagnosis.trials import PLAIN, Trial, calls_of, encoded_for, encoded_in, num_numbers, output_of, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
 
 ROUNDS = Message(
-    "it rounds its answer to {decimals} decimals, as some exercises ask: inside a model, do not",
-    "它把结果四舍五入到 {decimals} 位小数：有些练习这样要求，但放进模型里不要这样做",
+    "rounds its output to {decimals} decimals, as some exercises ask; do not round inside a model",
+    "输出四舍五入到 {decimals} 位小数：有些练习如此要求，但在模型中不要舍入",
 )
-NOT_JUDGED = Message("it does not take {beyond}, which it need not", "它不接受{beyond}，这并非必须")
+NOT_JUDGED = Message("does not accept {beyond} (fine for this part)", "不支持{beyond}（这一部分不要求）")
 TELLS_APART = Message(
-    "each of these explains every answer; for {shapes} they would differ, which your function was not asked or did not answer",
-    "以上每一条都能解释全部输出；输入为 {shapes} 时它们会不同，而你的函数没有被这样调用，或没有给出结果",
+    "each of these explains every output; they differ for {inputs}, an input that your function rejected or was not tested with",
+    "以上每一条都能解释全部输出；输入为 {inputs} 时它们的结果不同，但你的函数拒绝了这样的输入，或没有用它测试过",
 )
 NOTHING_TELLS_APART = Message(
-    "each of these explains every answer, and would on every probe: they are the same from outside",
-    "以上每一条都能解释全部输出，在所有探针上都一样：从外部无法区分",
+    "each of these explains every output; no probe distinguishes them",
+    "以上每一条都能解释全部输出；没有探针能区分它们",
 )
 
 CHANGES_INPUTS = Mistake(
     "changes_inputs",
     {},
-    Message("it changes the arrays it is given", "它修改了传入的数组"),
+    Message("modifies its input arrays", "修改了传入的数组"),
     Message("work on a copy, or write x = x - … instead of x -= …", "先复制一份，或用 x = x - … 代替 x -= …"),
     pattern=r"[-+*/@]=|\[.*\]\s*=",
 )
 NOT_REPEATABLE = Mistake(
     "not_repeatable",
     {},
+    Message("two calls with the same arguments return different outputs", "用相同的参数调用两次，输出不同"),
     Message(
-        "two calls with the same arguments give different answers",
-        "同样的参数调用两次，结果不同",
-    ),
-    Message(
-        "make no random weights inside the call, keep no state between calls, and switch dropout off (module.eval())",
-        "不要在调用中随机初始化权重，不要在两次调用间保留状态，并关闭 dropout（module.eval()）",
+        "create no random weights inside the call, keep no state between calls, and disable dropout with module.eval()",
+        "不要在调用中随机初始化权重，不要在两次调用之间保留状态，并用 module.eval() 关闭 dropout",
     ),
     pattern=r"rand|dropout|Dropout",
 )
 DROPOUT_IN_EVAL = Mistake(
     "dropout_in_eval",
     {},
-    Message("dropout stays active in eval mode: two calls give different answers", "在 eval 模式下 dropout 仍在起作用：两次调用结果不同"),
+    Message("dropout is active in eval mode: two calls return different outputs", "dropout 在 eval 模式下仍然生效：两次调用的输出不同"),
     Message(
         "use a torch.nn.Dropout layer, or F.dropout(x, p, training=self.training)",
         "使用 torch.nn.Dropout 层，或 F.dropout(x, p, training=self.training)",
     ),
-    Message("in training nothing shows it", "训练时看不出来"),
+    Message("training does not show it", "训练时看不出来"),
     pattern=r"dropout\(",
 )
 
 
 def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
-    """The verdict on a function, as one exercise, or as a related one where that explains it and this one does not."""
+    """Return the verdict for an exercise, or for a related one if only that explains the outputs."""
     from headway.practice.exercises import exercise as by_name
 
-    verdict = _as_one(subject, exercise)
+    verdict = _judged_as(subject, exercise)
     if verdict.status in ("correct", "wrong"):
         return verdict
-    others = (_as_one(subject, by_name(name)) for name in exercise.related)
+    others = (_judged_as(subject, by_name(name)) for name in exercise.related)
     return next((other for other in others if other.status in ("correct", "wrong")), verdict)
 
 
-def right_as_it_is(subject: Subject, exercise: Exercise) -> Verdict | None:
-    """The verdict where every answer is right at once; None where something would have to be explained, or left out of account."""
+def correct_as_is(subject: Subject, exercise: Exercise) -> Verdict | None:
+    """Return the verdict if every output is correct; None if a cause has to be found or a probe excluded."""
     trials = trials_of(subject, exercise)
     if not trials or not _is_repeatable(trials):
         return None
-    worth_asking = _worth_asking(trials)
-    right = _first_right([*worth_asking, *(trial.without_refused() for trial in worth_asking)])
+    closest = _closest(trials)
+    right = _first_right([*closest, *(trial.without_refused() for trial in closest)])
     return None if right is None else _correct(subject, exercise, right)
 
 
-def _as_one(subject: Subject, exercise: Exercise) -> Verdict:
-    """The verdict on a function, as one exercise."""
+def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
+    """Return the verdict for one exercise."""
     trials = trials_of(subject, exercise)
     if not trials:
-        return _without_operands(subject, exercise)
+        return _without_binding(subject, exercise)
     if not _is_repeatable(trials):
-        return _verdict(subject, exercise, "wrong", trials[0], causes=(_plain_cause(subject, _what_varies(trials)),))
-    trials = _worth_asking(trials)
+        return _verdict(subject, exercise, "wrong", trials[0], causes=(_behavior_cause(subject, _cause_of_variation(trials)),))
+    trials = _closest(trials)
     narrower = [trial.without_refused() for trial in trials]
     alone = (named, measured, measurable)
     stages = [(trials, alone), (narrower, alone), (trials, (pairs,)), (narrower, (pairs,))]
@@ -113,11 +111,13 @@ def _as_one(subject: Subject, exercise: Exercise) -> Verdict:
         found = next(filter(None, (_explained(subject, considered, way) for way in ways)), None)
         if found:
             return _wrong(subject, exercise, found)
-    # What it was not made for it may answer in a shape that nobody takes for an answer, or wrongly where it is told so.
+    # For inputs that it need not support, a correct function may return another shape, or wrong numbers if a caution says so.
     right = _first_right([each.without_misshapen() for each in narrower]) or _first_right([each.without_caution() for each in narrower])
     if right is not None:
         return _correct(subject, exercise, right)
-    for considered in itertools.chain(_fewer(trials), _fewer(narrower)):  # with what it may refuse, a mistake may do anything at all
+    for considered in itertools.chain(
+        _without_optional(trials), _without_optional(narrower)
+    ):  # outputs for inputs that the function need not support are unrelated to any mistake
         for way in alone:
             found = [explanation for trial in considered for explanation in way(subject, trial)]
             if found:
@@ -126,8 +126,11 @@ def _as_one(subject: Subject, exercise: Exercise) -> Verdict:
     return _unexplained(subject, exercise, _least_raised(open_ones)[0])
 
 
-def _worth_asking(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials that come nearest, the plainest convention first among equals; but none that does so by leaving probes out."""
+def _closest(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials with the most matching outputs and those that skip no probe, simplest conventions first.
+
+    If some of them are correct apart from optional probes, return only these.
+    """
     ordered = sorted(trials, key=lambda trial: (-trial.num_matching(), trial.num_raised()))
     most, longest = ordered[0].num_matching(), max(len(trial.probes) for trial in ordered)
     near = [trial for trial in ordered if trial.num_matching() == most or len(trial.probes) == longest]
@@ -139,42 +142,42 @@ def _first_right(trials: Iterable[Trial]) -> Trial | None:
 
 
 def _explained(subject: Subject, trials: Sequence[Trial], way: Explain) -> list[Explanation]:
-    """What explains the answers in one way, under the conventions under which the function answered most."""
-    asked = [] if any(trial.matches() for trial in _fullest(trials)) else trials
-    asked = [trial for trial in asked if trial.has_answers and not trial.matches()]
-    if way is pairs:  # what is nearer than others is what its writer meant
-        asked = [trial for trial in asked if trial.num_matching() == max(each.num_matching() for each in asked)]
-    found = [explanation for trial in _least_raised(asked) for explanation in way(subject, trial)]
-    if found or way is pairs:  # two mistakes that raise would explain all that is asked in a wrong way
+    """Return explanations of one kind, for the conventions under which the function returned the most outputs."""
+    candidates = [] if any(trial.matches() for trial in _fullest(trials)) else trials
+    candidates = [trial for trial in candidates if trial.has_answers and not trial.matches()]
+    if way is pairs:  # a pair explains nearly anything, so only the closest convention counts
+        candidates = [trial for trial in candidates if trial.num_matching() == max(each.num_matching() for each in candidates)]
+    found = [explanation for trial in _least_raised(candidates) for explanation in way(subject, trial)]
+    if found or way is pairs:  # a pair whose steps raise would explain every misinterpreted call
         return found
-    return [explanation for trial in asked for explanation in way(subject, trial)]
+    return [explanation for trial in candidates for explanation in way(subject, trial)]
 
 
 def _fullest(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials of which most probes are left."""
+    """Return the trials with the most probes."""
     most = max((len(trial.probes) for trial in trials), default=0)
     return [trial for trial in trials if len(trial.probes) == most]
 
 
 def _wrong(subject: Subject, exercise: Exercise, found: Sequence[Explanation]) -> Verdict:
-    """The verdict where something explains all answers; where several things do, with what would tell them apart."""
+    """Return the verdict for one or several explanations; for several, add what would distinguish them."""
     causes = tuple({each.cause.name: each for each in reversed(found)}.values())[::-1]
-    trial = _plainest(found)
+    trial = _simplest(found)
     verdict = _verdict(subject, exercise, "wrong", trial, causes=tuple(each.cause for each in causes))
     return verdict if len(causes) == 1 else replace(verdict, notes=(*verdict.notes, _what_tells_apart(exercise, causes[0], causes[1])))
 
 
 def _what_tells_apart(exercise: Exercise, first: Explanation, second: Explanation) -> Message:
-    """The probe to which two explanations give different answers: one that the function was not asked, or refused."""
+    """Describe a probe for which two explanations predict different outputs, or say that there is none."""
     for probe in exercise.probes():
         answers = [each.trial.expected(probe, each.mistakes) for each in (first, second)]
         if not is_same(answers[0], answers[1], precision(answers[1])):
-            return TELLS_APART.format(shapes=_shapes(probe))
+            return TELLS_APART.format(inputs=described_inputs(probe.inputs))
     return NOTHING_TELLS_APART
 
 
-def _plainest(found: Sequence[Explanation]) -> Trial:
-    """Of the trials under which the first cause explains everything, that with the fewest conventions to be said."""
+def _simplest(found: Sequence[Explanation]) -> Trial:
+    """Return the trial with the fewest noted conventions among those that the first cause explains."""
     return min(
         (each.trial for each in found if each.cause.name == found[0].cause.name),
         key=lambda trial: sum(convention.name is not None for convention in trial.conventions),
@@ -182,13 +185,13 @@ def _plainest(found: Sequence[Explanation]) -> Trial:
 
 
 def _least_raised(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials under which it answered most."""
+    """Return the trials in which the fewest calls raised."""
     shares = [trial.num_raised() / len(trial.probes) for trial in trials]
     return [trial for trial, share in zip(trials, shares, strict=True) if share == min(shares)]
 
 
-def _fewer(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
-    """The trials without one kind of probe that may be refused, then without all of them, where what is left is still wrong."""
+def _without_optional(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
+    """Yield the wrong trials without one kind of optional probe, then without all of them."""
     kinds = list(dict.fromkeys(probe.beyond for trial in trials for probe in trial.probes if probe.beyond is not None))
     for left_out in [*([kind] for kind in kinds), kinds] if len(kinds) > 1 else [kinds] * len(kinds):
         fewer = [replace(trial.without(left_out), refused=trial.refused) for trial in trials]
@@ -196,7 +199,7 @@ def _fewer(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
 
 
 def _is_repeatable(trials: Sequence[Trial]) -> bool:
-    """Whether the largest answer comes out the same once more."""
+    """Return True if a second call returns the same output, tested with the probe of the largest output."""
     answered = [
         (trial, probe, answer)
         for trial in trials
@@ -206,41 +209,41 @@ def _is_repeatable(trials: Sequence[Trial]) -> bool:
     if not answered:
         return True
     trial, probe, answer = max(answered, key=lambda each: numpy.size(each[2]) if isinstance(each[2], numpy.ndarray) else 0)
-    return is_same(ask(trial.call, trial.conventions, probe.inputs), answer, precision(answer))
+    return is_same(output_of(trial.call, trial.conventions, probe.inputs), answer, precision(answer))
 
 
-def _what_varies(trials: Sequence[Trial]) -> Mistake:
-    """Why two calls differ: dropout, where they do not without it."""
+def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
+    """Return the reason why two calls differ: active dropout if they agree without it, otherwise random weights or state."""
     without = [replace(trial, call=trial.call.without_dropout()) for trial in trials if isinstance(trial.call, InstanceCall)]
     for trial in without:
-        first, again = (ask(trial.call, trial.conventions, trial.probes[0].inputs) for _ in range(2))
+        first, again = (output_of(trial.call, trial.conventions, trial.probes[0].inputs) for _ in range(2))
         if not isinstance(first, Raised) and first is not None and is_same(first, again, precision(first)):
             return DROPOUT_IN_EVAL
     return NOT_REPEATABLE
 
 
 def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
-    """Right answers may still come with changed inputs."""
+    """Return the verdict for correct outputs, after checks for modified inputs, gradients and half precision."""
     if trial.call.has_changed_inputs:
-        return _verdict(subject, exercise, "wrong", trial, causes=(_plain_cause(subject, CHANGES_INPUTS),))
+        return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
     richest = max(trial.probes, key=lambda probe: (len(probe.inputs), num_numbers(probe.inputs)))
     encoded = encoded_for(trial.call, trial.conventions, richest.inputs) if exercise.is_trained_through else None
-    on_gradients = None if encoded is None else gradient_cause(trial.call, encoded)
-    if isinstance(on_gradients, Cause):
-        return _verdict(subject, exercise, "wrong", trial, causes=(on_gradients,))
+    gradient_note = None if encoded is None else gradient_cause(trial.call, encoded)
+    if isinstance(gradient_note, Cause):
+        return _verdict(subject, exercise, "wrong", trial, causes=(gradient_note,))
     verdict = _verdict(subject, exercise, "correct", trial)
-    on_half = None if encoded is None else on_half_precision(trial.call, encoded)
-    said = [*_cautions(subject, trial), *(each for each in (on_gradients, on_half) if each is not None)]
-    return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(said)))
+    half_note = None if encoded is None else half_precision_note(trial.call, encoded)
+    remarks = [*_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
+    return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
 
 
 def _cautions(subject: Subject, trial: Trial) -> Iterator[Message]:
-    """What is to be said of a right function that fails where it need not succeed."""
+    """Yield the cautions of probes for which a correct function returns wrong outputs."""
     for probe in trial.exercise.probes():
         encoded = encoded_for(trial.call, trial.conventions, probe.inputs)
         if probe.caution is None or encoded is None or not trial.call.fits(encoded) or (_is_half(probe) and trial.call.is_wide):
             continue
-        answer = ask(trial.call, trial.conventions, probe.inputs)
+        answer = output_of(trial.call, trial.conventions, probe.inputs)
         tolerance = max(precision(answer), PRECISION["float16"] if _is_half(probe) else 0.0)
         if not isinstance(answer, Raised) and not is_same(answer, trial.expected(probe), tolerance):
             yield probe.caution
@@ -250,13 +253,13 @@ def _is_half(probe: Probe) -> bool:
     return any(isinstance(value, numpy.ndarray) and value.dtype == numpy.float16 for value in probe.inputs.values())
 
 
-def _plain_cause(subject: Subject, mistake: Mistake) -> Cause:
-    """A cause that lies in how the function behaves, not in what it computes."""
+def _behavior_cause(subject: Subject, mistake: Mistake) -> Cause:
+    """Return a cause that concerns the function's behavior, such as modified inputs, and needs no proof."""
     return Cause(mistake.name, mistake.says, mistake.fix, Message("", ""), line=subject.line_of(mistake.pattern))
 
 
 def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
-    """No known mistake: an error is explained where it was raised, a difference is shown."""
+    """Return the verdict without a known mistake: the exception if one was raised, else the first difference."""
     for probe, answer in zip(trial.probes, trial.answers, strict=True):
         expected = trial.expected(probe)
         if isinstance(answer, Raised):
@@ -264,27 +267,27 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
         if trial.is_same(probe, answer):
             continue
         if answer is None:
-            says = Message("it returns nothing", "它没有返回值")
+            says = Message("returns nothing", "没有返回值")
             fix = Message("return the result", "用 return 返回结果")
             return _verdict(subject, exercise, "wrong", trial, causes=(Cause("returns_nothing", says, fix, Message("", "")),))
         if isinstance(answer, numpy.ndarray) and isinstance(expected, numpy.ndarray) and answer.shape != expected.shape:
             shapes = Message(
-                f"its answer has shape {numpy.shape(answer)}, expected {numpy.shape(expected)}, for {_shapes(probe)}",
-                f"输入为 {_shapes(probe)} 时，输出的形状是 {numpy.shape(answer)}，应为 {numpy.shape(expected)}",
+                f"got an output of shape {numpy.shape(answer)}, expected {numpy.shape(expected)}, for {described_inputs(probe.inputs)}",
+                f"输入为 {described_inputs(probe.inputs)} 时，输出形状为 {numpy.shape(answer)}，应为 {numpy.shape(expected)}",
             )
             return _verdict(subject, exercise, "unknown", trial, difference=shapes)
         return _verdict(subject, exercise, "unknown", trial, difference=first_difference(answer, expected, precision(answer)))
-    raise AssertionError("a trial that does not match has a probe that does not")
+    raise AssertionError("no probe differs in a trial that does not match")
 
 
-def _without_operands(subject: Subject, exercise: Exercise) -> Verdict:
-    """It takes no weights, say: it makes its own, differently each time, or its parameters are another part's."""
+def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
+    """Return the verdict for a function whose parameters do not match the roles, such as one that creates random weights."""
     for library in libraries_for(subject):
         for call in calls_of(subject, exercise, library):
             for probe in exercise.probes():
-                first, again = (ask(call, (), probe.inputs) for _ in range(2))
+                first, again = (output_of(call, (), probe.inputs) for _ in range(2))
                 if isinstance(first, numpy.ndarray | tuple) and not is_same(first, again, precision(first)):
-                    cause = _plain_cause(subject, NOT_REPEATABLE)
+                    cause = _behavior_cause(subject, NOT_REPEATABLE)
                     return Verdict(subject.name, exercise.name, subject.line, "wrong", (cause,), title=exercise.title)
     return _cannot_be_called(subject, exercise)
 
@@ -292,27 +295,25 @@ def _without_operands(subject: Subject, exercise: Exercise) -> Verdict:
 def _cannot_be_called(subject: Subject, exercise: Exercise) -> Verdict:
     taken = ", ".join(parameter.name for parameter in subject.parameters) or "nothing"
     known = ", ".join(role.name for role in exercise.roles)
-    says = Message(f"its parameters ({taken}) do not fit this part ({known})", f"它的参数（{taken}）与这一部分（{known}）对不上")
-    fix = Message("name them as here, or say with --as which part it is", "按这里的名字命名参数，或用 --as 指明它是哪一部分")
+    says = Message(f"got the parameters ({taken}), expected ({known})", f"参数为（{taken}），应为（{known}）")
+    fix = Message("name the parameters like this, or select the part with --as", "按这些名字命名参数，或用 --as 指定它是哪一部分")
     cause = Cause("parameters", says, fix, Message("", ""), line=subject.line)
     return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
-def _shapes(probe: Probe) -> str:
-    return ", ".join(f"{name} {numpy.shape(value)}" for name, value in probe.inputs.items() if isinstance(value, numpy.ndarray))
-
-
 def _is_in_effect(convention: Convention, trial: Trial, usual: Collection[Convention]) -> bool:
-    """Whether a convention changes how any of the probes is said or answered, or has a name though it is the first of its group."""
+    """Return True if a convention changes any input or output; a named default counts only if the verdict is correct."""
     if any(convention is group[0] for group in trial.exercise.conventions):
         return convention not in usual
-    is_said = any(said_in(convention, probe.inputs) is not probe.inputs for probe in trial.probes)
+    is_said = any(encoded_in(convention, probe.inputs) is not probe.inputs for probe in trial.probes)
     return is_said or bool(convention.steps) or convention.decode is not PLAIN.decode or convention.reads is not None
 
 
 def _verdict(subject: Subject, exercise: Exercise, status: Any, trial: Trial, **found: Any) -> Verdict:
     refused = {probe.beyond.en: probe.beyond for probe in trial.refused if probe.beyond}
-    usual = () if status == "correct" else tuple(group[0] for group in exercise.conventions)  # said of what is right alone
+    usual = (
+        () if status == "correct" else tuple(group[0] for group in exercise.conventions)
+    )  # the default convention is noted only for correct functions
     notes = (
         ()
         if status == "could not run"

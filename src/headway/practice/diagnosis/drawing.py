@@ -1,8 +1,8 @@
-"""Functions that draw a token: what is asked of the random generators is heard, so the probabilities are known and not estimated.
+"""Functions that sample a token. Their probabilities are read from calls to the random generators instead of estimated.
 
-While a function runs, the generators' functions that draw from weights are replaced by ones that note the weights and return the
-i-th choice. One run per choice then says which token each weight led to. Functions that draw a number from [0, 1) and look up
-where it falls are given numbers, and the places where the token changes are found by halving.
+While the function runs, the generators' sampling functions are replaced by ones that record the weights and return the i-th
+choice; one run per choice shows which token each weight belongs to. A function that draws a uniform number is given numbers from a
+grid, and the numbers at which its token changes are found by bisection.
 """
 
 from __future__ import annotations
@@ -21,25 +21,27 @@ from headway.arrays import from_numpy, to_numpy
 from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs
-from headway.practice.message import Message
+from headway.practice.message import Message, OutputError
 
 GRID, HALVINGS = 24, 24
-"""How many intervals of [0, 1) are looked at, and how often each that holds a change is halved."""
+"""Number of intervals of [0, 1) that are tested, and number of bisection steps for each interval with a change."""
 
-SILENT = numpy.random.default_rng(0)
+NOISE = numpy.random.default_rng(0)
 GENERATORS = (numpy.random.Generator, numpy.random.RandomState, random.Random)
 
-DRAWS = Message("it draws a token; what was checked is the probability of each", "它随机抽取一个词；检查的是每个词被抽中的概率")
+DRAWS = Message("samples a token; its probabilities were checked", "函数随机采样一个词元；检查的是各词元的概率")
+
+NOT_A_TOKEN = Message("does not return a token id", "返回的不是词元 id")
 
 
 @dataclass
 class Spy:
-    """What the generators are asked for during one run, and what they answer.
+    """A record of what one run requests from the generators, and the values to return.
 
-    choice    which of the choices is drawn; None for the likeliest
-    number    what stands for a number from [0, 1)
+    choice    index of the choice to return; None for the most likely one
+    number    value to return in place of a uniform number
     weights   the weights of each draw
-    numbers   how many numbers were drawn
+    numbers   number of uniform draws
     """
 
     choice: int | None = 0
@@ -48,29 +50,29 @@ class Spy:
     numbers: int = 0
 
     def draw(self, weights: Any) -> Any:
-        """Note the weights; the place of the choice, an array of places where the likeliest is wanted of several rows."""
+        """Record the weights and return the index of the choice; an array of indices for the most likely choice of several rows."""
         weights = numpy.asarray(weights, numpy.float64)
         self.weights.append(weights)
         return weights.argmax(-1) if self.choice is None else min(self.choice, weights.shape[-1] - 1)
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None) -> Any:
-        """The number, or an array full of it."""
+        """Return the number, or an array filled with it."""
         self.numbers += 1
         number = low + (high - low) * self.number
         return number if size is None else numpy.full(size, number)
 
 
 class Generator:
-    """What stands for a generator of NumPy's or of Python's."""
+    """Replacement for a generator of NumPy or Python."""
 
     def __init__(self, spy: Spy) -> None:
         self.spy = spy
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(SILENT, name)  # what does not decide, such as noise that is thrown away
+        return getattr(NOISE, name)  # draws that do not decide the token, such as discarded noise
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, **rest: Any) -> Any:
-        """As numpy.random.choice, which refuses weights that do not sum to 1."""
+        """Act like numpy.random.choice, which rejects weights that do not sum to 1."""
         items = numpy.arange(a) if numpy.ndim(a) == 0 else numpy.asarray(a)
         weights = numpy.full(len(items), 1 / len(items)) if p is None else numpy.asarray(p)
         _check_sum(weights, len(items))
@@ -78,25 +80,25 @@ class Generator:
         return chosen if size is None else numpy.full(size, chosen)
 
     def multinomial(self, n: int, pvals: Any, size: Any = None) -> Any:
-        """As numpy.random.multinomial for one throw: a one where the choice is."""
+        """Act like numpy.random.multinomial for one draw: a one at the choice."""
         weights = numpy.asarray(pvals, numpy.float64)
         thrown = n * (numpy.arange(weights.shape[-1]) == numpy.asarray(self.spy.draw(weights))[..., None])
         return thrown if size is None else numpy.broadcast_to(thrown, (*numpy.atleast_1d(size), *thrown.shape))
 
     def random(self, size: Any = None) -> Any:
-        """A number from [0, 1)."""
+        """Return a number from [0, 1)."""
         return self.spy.uniform(size=size)
 
     def rand(self, *size: int) -> Any:
-        """As numpy.random.rand."""
+        """Act like numpy.random.rand."""
         return self.spy.uniform(size=size or None)
 
     def uniform(self, low: float = 0.0, high: float = 1.0, size: Any = None) -> Any:
-        """A number from [low, high)."""
+        """Return a number from [low, high)."""
         return self.spy.uniform(low, high, size)
 
     def choices(self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1) -> list[Any]:
-        """As random.choices."""
+        """Act like random.choices."""
         given = (
             numpy.diff(cum_weights, prepend=0) if cum_weights is not None else numpy.ones(len(population)) if weights is None else weights
         )
@@ -105,7 +107,7 @@ class Generator:
 
 
 class NotANumberError(ValueError, ArithmeticError):
-    """Weights that hold NaN, as after a division by 0."""
+    """Weights that contain NaN, as after a division by 0."""
 
 
 def _check_sum(weights: numpy.ndarray, size: int) -> None:
@@ -122,13 +124,13 @@ def _check_sum(weights: numpy.ndarray, size: int) -> None:
 
 @dataclass
 class DrawnCall(Call):
-    """A function that may draw its answer: then the answer is how likely each token is drawn."""
+    """A function that may sample its output; the output is then the probability of each token."""
 
     has_drawn: set[bool] = field(default_factory=set)
     spy: Spy = field(default_factory=Spy)
 
     def __call__(self, inputs: Inputs) -> Any:
-        """The probabilities where it draws, its own answer where it does not."""
+        """Return the probabilities if the function samples, else its own output."""
         first = self._run(inputs, Spy())
         if isinstance(first, Raised) or not (self.spy.weights or self.spy.numbers):
             return first
@@ -137,30 +139,34 @@ class DrawnCall(Call):
 
     @property
     def notes(self) -> tuple[Message, ...]:
-        """That it draws."""
+        """Return a note if the function samples."""
         return (DRAWS,) if self.has_drawn else ()
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Call it with a generator where it takes one."""
+        """Call the function, with a generator if it takes one."""
         given = {name: self._generator(name) if self.binding.role_of[name].name == "rng" else value for name, value in arguments.items()}
         return super().invoke(given)
 
     def _run(self, inputs: Inputs, spy: Spy) -> Any:
         self.spy = spy
-        with heard(spy, getattr(self.subject.value, "__globals__", {})):
+        with replaced_generators(spy, getattr(self.subject.value, "__globals__", {})):
             return super().__call__(inputs)
 
     def _by_weights(self, inputs: Inputs, first: Any) -> Any:
         rows = inputs["logits"].shape[:-1]
         weights = numpy.concatenate([numpy.atleast_2d(each) for each in self.spy.weights])
         if len(weights) != max(int(numpy.prod(rows)), 1):
-            return Raised(ValueError(f"it drew {len(weights)} times for {rows} rows"))
+            return Raised(
+                OutputError(
+                    Message(f"draws {len(weights)} times for logits of shape {rows}", f"对形状为 {rows} 的 logits 抽取了 {len(weights)} 次")
+                )
+            )
         answer = numpy.zeros((len(weights), inputs["logits"].shape[-1]))
         for choice in range(weights.shape[1]):
             drawn = first if choice == 0 else self._run(inputs, Spy(choice))
             tokens = _tokens(drawn, len(weights))
             if tokens is None or not ((tokens >= 0) & (tokens < answer.shape[1])).all():
-                return drawn if isinstance(drawn, Raised) else Raised(IndexError("what it drew is no token id"))
+                return drawn if isinstance(drawn, Raised) else Raised(OutputError(NOT_A_TOKEN))
             answer[numpy.arange(len(answer)), tokens] += weights[:, choice] / weights.sum(1)
         return answer.reshape(inputs["logits"].shape)
 
@@ -175,8 +181,8 @@ class DrawnCall(Call):
         tokens = [token_at(number) for number in grid]
         for low, high, before, after in zip(grid[:-1], grid[1:], tokens[:-1], tokens[1:], strict=True):
             if before is None or after is None or inputs["logits"].ndim != 1:
-                return Raised(ValueError("what it drew is no token id"))
-            for start, end, token in _steps(low, high, before, after, token_at):
+                return Raised(OutputError(NOT_A_TOKEN))
+            for start, end, token in _split_interval(low, high, before, after, token_at):
                 answer[token] += end - start
         return (answer / answer.sum()).astype(numpy.float32)
 
@@ -190,20 +196,22 @@ class DrawnCall(Call):
 
 @dataclass
 class LikeliestCall(Call):
-    """A function that may draw on its way, and is then given the likeliest each time; what it looks up by number is left to chance."""
+    """A function that may sample and gets the most likely choice of every draw; uniform numbers stay random."""
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Call it with the generators' functions replaced."""
+        """Call the function with the generators' functions replaced."""
         spy = Spy(choice=None)
-        with heard(spy, getattr(self.subject.value, "__globals__", {})):
+        with replaced_generators(spy, getattr(self.subject.value, "__globals__", {})):
             generator = Generator(spy)
             return super().invoke(
                 {name: generator if self.binding.role_of[name].name == "rng" else value for name, value in arguments.items()}
             )
 
 
-def _steps(low: float, high: float, before: int, after: int, token_at: Callable[[float], int | None]) -> list[tuple[float, float, int]]:
-    """The pieces of an interval by token; more than one change in it is found as long as each halving shows it."""
+def _split_interval(
+    low: float, high: float, before: int, after: int, token_at: Callable[[float], int | None]
+) -> list[tuple[float, float, int]]:
+    """Split an interval at the numbers where the token changes; changes that no bisection step separates are missed."""
     if before == after:
         return [(low, high, before)]
     if high - low < 2.0**-HALVINGS:
@@ -212,19 +220,19 @@ def _steps(low: float, high: float, before: int, after: int, token_at: Callable[
     token = token_at(middle)
     if token is None:
         return [(low, high, before)]
-    return _steps(low, middle, before, token, token_at) + _steps(middle, high, token, after, token_at)
+    return _split_interval(low, middle, before, token, token_at) + _split_interval(middle, high, token, after, token_at)
 
 
 def _tokens(drawn: Any, num_rows: int) -> numpy.ndarray | None:
-    """Token ids, one per row; None where the answer holds something else."""
+    """Return one token id per row, or None if the output contains anything else."""
     drawn = drawn[0] if isinstance(drawn, tuple) and drawn else drawn
     is_ids = isinstance(drawn, numpy.ndarray) and drawn.dtype.kind in "iu" and drawn.size == num_rows
     return drawn.reshape(-1) if is_ids else None
 
 
 @contextmanager
-def heard(spy: Spy, names: dict[str, Any]) -> Iterator[None]:
-    """The generators' functions replaced by the spy's, in their modules and where a learner's module holds a generator."""
+def replaced_generators(spy: Spy, names: dict[str, Any]) -> Iterator[None]:
+    """Replace the generators' functions in their modules and in the learner's module."""
     generator = Generator(spy)
     patches: list[tuple[Any, str, Any]] = [
         *((numpy.random, name, getattr(generator, name)) for name in ("choice", "multinomial", "random", "rand", "uniform")),
@@ -239,16 +247,16 @@ def heard(spy: Spy, names: dict[str, Any]) -> Iterator[None]:
     ]
     before = [(module, name, getattr(module, name)) for module, name, _ in patches]
     replacements = {id(original): patch[2] for (_, _, original), patch in zip(before, patches, strict=True)}
-    held = {name: value for name, value in names.items() if id(value) in replacements or isinstance(value, GENERATORS)}
+    found = {name: value for name, value in names.items() if id(value) in replacements or isinstance(value, GENERATORS)}
     try:
         for module, name, replacement in patches:
             setattr(module, name, replacement)
-        names.update({name: replacements.get(id(value), generator) for name, value in held.items()})
+        names.update({name: replacements.get(id(value), generator) for name, value in found.items()})
         yield
     finally:
         for module, name, original in before:
             setattr(module, name, original)
-        names.update(held)
+        names.update(found)
 
 
 def _torch_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
@@ -260,7 +268,7 @@ def _torch_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
     def drawn(input: Any, num_samples: int, replacement: bool = False, **rest: Any) -> Any:
         if bool(input.isnan().any()):
             raise NotANumberError("probabilities contain NaN")
-        multinomial(input, num_samples, replacement)  # it refuses what it refuses
+        multinomial(input, num_samples, replacement)  # let PyTorch validate the arguments
         weights = to_numpy(input).astype(numpy.float64)
         choice = spy.draw(weights / weights.sum(-1, keepdims=True))
         return torch.as_tensor(numpy.broadcast_to(numpy.asarray(choice)[..., None], (*input.shape[:-1], num_samples)).copy())

@@ -1,4 +1,4 @@
-"""What explains a learner's answers: a number read off them, a known mistake, two at once."""
+"""Explanations of wrong outputs: a measured number, a known mistake, or a pair of mistakes."""
 
 from __future__ import annotations
 
@@ -12,23 +12,30 @@ import numpy
 
 from headway.practice.diagnosis.naming import candidates, names_of
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import PLAIN, Trial, ask, num_numbers
+from headway.practice.diagnosis.trials import PLAIN, Trial, num_numbers, output_of
 from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
 from headway.practice.message import Message
 from headway.practice.verdict import Cause
 
 PAIRS_SECONDS = 0.6
-"""How long two mistakes at once are searched for, of this process's own work; what is not found by then is called unknown."""
+"""CPU seconds for the search for pairs of mistakes; after that the cause counts as unknown."""
 
-PROVED = Message(
-    "on all {count} probes your answers are exactly those of the definition with this done your way; put right, they match",
-    "在全部 {count} 个探针上，你的输出与“只把这一处换成你的写法”的定义完全一致；改正后即与定义相同",
+PROOFS = (
+    Message(
+        "with this one change, the definition gives your outputs on all {count} probes; without it, {differing} differ",
+        "只改定义的这一处，它在全部 {count} 个探针上的输出就与你的相同；不改则有 {differing} 个不同",
+    ),
+    Message(
+        "with these two changes, the definition gives your outputs on all {count} probes; without them, {differing} differ",
+        "只改定义的这两处，它在全部 {count} 个探针上的输出就与你的相同；不改则有 {differing} 个不同",
+    ),
 )
+"""Proof of a cause with one mistake, and with two."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Mistakes with which the definition gives all of a learner's answers, and how that is said."""
+    """Mistakes with which the definition returns all of the learner's outputs, and the resulting cause."""
 
     trial: Trial
     mistakes: tuple[Mistake, ...]
@@ -36,18 +43,18 @@ class Explanation:
 
 
 Explain = Callable[[Subject, Trial], Iterator[Explanation]]
-"""A way to explain a trial."""
+"""A function that yields explanations of a trial."""
 
 
 def named(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Known mistakes, in steps in which nothing is measured."""
-    yield from _single(subject, trial, [mistake for mistake in trial.exercise.mistakes if not _is_measurable(mistake, trial)])
+    """Yield known mistakes in steps without a measurable number."""
+    yield from _matching(subject, trial, [mistake for mistake in trial.exercise.mistakes if not _is_measurable(mistake, trial)])
 
 
 def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Numbers that are read off the answers."""
+    """Yield wrong numbers measured from the outputs."""
     for recovery in trial.exercise.recoveries:
-        found = _recovered(recovery, trial)
+        found = _measured_mistake(recovery, trial)
         if found is None:
             continue
         mistake, says = found
@@ -55,23 +62,23 @@ def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
             yield _explanation(subject, trial, (mistake,), says)
 
 
-def _recovered(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
-    """The number that the function uses as a mistake in its step, with what it equals; None where it is right or cannot be read."""
-    said = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
-    asked = (id(recovery), id(trial.call.binding), said)
-    if asked not in trial.known:
-        trial.known[asked] = (
+def _measured_mistake(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
+    """Return the measured number as a mistake with its message; None if it is correct or cannot be measured."""
+    encodings = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
+    key = (id(recovery), id(trial.call.binding), encodings)
+    if key not in trial.cache:
+        trial.cache[key] = (
             trial.call.binding,
             trial.conventions,
-            _read_off(recovery, trial),
-        )  # held, so that no other object gets its id
-    return trial.known[asked][2]
+            _measure(recovery, trial),
+        )  # the objects are stored so that their ids stay unique
+    return trial.cache[key][2]
 
 
-def _read_off(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
+def _measure(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
     try:
-        measured = recovery.measure(lambda inputs: ask(trial.call, trial.conventions, inputs))
-    except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):  # it may answer anything at all
+        measured = recovery.measure(lambda inputs: output_of(trial.call, trial.conventions, inputs))
+    except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):  # the learner's function may return anything
         return None
     if not measured or not all(numpy.isfinite(number) for _, number in measured):
         return None
@@ -100,35 +107,37 @@ def _read_off(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | Non
 
 
 def measurable(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Known mistakes in steps in which a number can be measured: where none could be read, or it explains nothing."""
-    yield from _single(subject, trial, [mistake for mistake in trial.exercise.mistakes if _is_measurable(mistake, trial)])
+    """Yield known mistakes in steps whose number could not be measured, or explains nothing."""
+    yield from _matching(subject, trial, [mistake for mistake in trial.exercise.mistakes if _is_measurable(mistake, trial)])
 
 
 def _is_measurable(mistake: Mistake, trial: Trial) -> bool:
     return any(recovery.step in mistake.steps for recovery in trial.exercise.recoveries)
 
 
-def _single(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> Iterator[Explanation]:
+def _matching(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> Iterator[Explanation]:
     for mistake in mistakes:
         if not trial.is_undone_by(mistake) and trial.matches((mistake,)):
             yield _explanation(subject, trial, (mistake,))
 
 
 def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Two mistakes at once, searched for as long as PAIRS_SECONDS, under all conventions together."""
-    until = trial.known.setdefault("pairs until", time.process_time() + PAIRS_SECONDS)
-    asked = sorted(zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs))  # on small ones least shows
-    recovered = [found[0] for recovery in trial.exercise.recoveries if (found := _recovered(recovery, trial))]
+    """Yield pairs of mistakes; the search stops after PAIRS_SECONDS for all conventions together."""
+    until = trial.cache.setdefault("pairs until", time.process_time() + PAIRS_SECONDS)
+    outputs = sorted(
+        zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)
+    )  # small probes exclude most pairs at the lowest cost
+    recovered = [found[0] for recovery in trial.exercise.recoveries if (found := _measured_mistake(recovery, trial))]
     for pair in itertools.combinations([*recovered, *trial.exercise.mistakes], 2):
         if time.process_time() > until:
             return
-        if not set(pair[0].steps) & set(pair[1].steps) and _may_explain(trial, asked, pair) and trial.matches(pair):
+        if not set(pair[0].steps) & set(pair[1].steps) and _may_explain(trial, outputs, pair) and trial.matches(pair):
             yield _explanation(subject, trial, pair)
 
 
-def _may_explain(trial: Trial, asked: Sequence[tuple[Probe, Any]], pair: tuple[Mistake, ...]) -> bool:
-    """Whether two mistakes may give all answers: where one of them shows nothing alone, it shows nothing beside the other."""
-    for probe, answer in asked:
+def _may_explain(trial: Trial, outputs: Sequence[tuple[Probe, Any]], pair: tuple[Mistake, ...]) -> bool:
+    """Return True unless a probe excludes the pair: one to which at most one of the two mistakes applies, and which that one does not explain."""
+    for probe, answer in outputs:
         right = trial.expected(probe)
         seen = tuple([mistake for mistake in pair if trial.expected(probe, (mistake,)) is not right])
         if len(seen) < 2 and not trial.is_same(probe, answer, seen):
@@ -138,19 +147,21 @@ def _may_explain(trial: Trial, asked: Sequence[tuple[Probe, Any]], pair: tuple[M
 
 def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...], says: Message | None = None) -> Explanation:
     first = mistakes[0]
-    words = says or _together([mistake.says for mistake in mistakes])
     cause = Cause(
         name=" + ".join(mistake.said_as or mistake.name for mistake in mistakes),
-        says=words,
-        fix=_together([mistake.fix for mistake in mistakes]),
-        proof=PROVED.format(count=len(trial.probes)),
+        says=says or _join([mistake.says for mistake in mistakes]),
+        fix=_join([mistake.fix for mistake in mistakes]),
+        proof=PROOFS[len(mistakes) - 1].format(
+            count=len(trial.probes),
+            differing=len(trial.probes) - trial.num_matching(),
+        ),
         hides=first.hides if len(mistakes) == 1 else None,
         line=subject.line_of(first.pattern),
     )
     return Explanation(trial, mistakes, cause)
 
 
-def _together(words: Sequence[Message]) -> Message:
+def _join(words: Sequence[Message]) -> Message:
     return Message(
         "; and ".join(each.en for each in words),
         "；并且".join(f" {each.zh}" if each.zh[:1].isascii() else each.zh for each in words).strip(),

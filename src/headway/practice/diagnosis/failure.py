@@ -1,4 +1,4 @@
-"""Why a learner's function raised instead of answering: the line, and the shapes of what stands in it."""
+"""Explanation of an exception: the line in the learner's file, and the shapes of the arrays in it."""
 
 from __future__ import annotations
 
@@ -6,44 +6,53 @@ import re
 import traceback
 from dataclasses import replace
 from types import TracebackType
+from typing import Any
 
-from headway.practice.diagnosis.patience import TookTooLongError
+import numpy
+
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.exercise import Probe
-from headway.practice.message import Message
+from headway.practice.diagnosis.timeout import TookTooLongError
+from headway.practice.exercise import Inputs, Probe
+from headway.practice.message import BilingualError, Message, describe_error
 from headway.practice.verdict import Cause
 
-THE_FILE = Message("the file", "文件")
-RETURN_SOON = Message(
-    "functions are called many times on small arrays: each call must return", "函数会在小数组上被多次调用：每次都必须返回"
+FILE_TITLE = Message("the file", "文件")
+MUST_RETURN = Message(
+    "make every call return: functions are called many times on small arrays", "请确保每次调用都能返回：函数会在小数组上被多次调用"
 )
-ENDS_THE_PROCESS = Message("it ends the whole process (exit, quit, or a crash)", "它结束了整个进程（exit、quit 或崩溃）")
+ENDS_THE_PROCESS = Message("ends the process (exit, quit or a crash)", "终止了整个进程（exit、quit 或崩溃）")
 TOO_SLOW = Cause(
     "too_slow",
-    Message("it did not come back in time: an endless loop?", "没有在限定时间内返回：是不是死循环？"),
-    RETURN_SOON,
+    Message("does not return within the time limit: an endless loop?", "没有在时限内返回：是不是死循环？"),
+    MUST_RETURN,
     Message("", ""),
 )
 
 
 def explain(error: BaseException, subject: Subject, probe: Probe | None = None) -> Cause:
-    """The error as a cause: what was raised, in which line of the learner's own file, with the shapes of the line's operands."""
+    """Return the cause for an exception, with the line in the learner's file and the shapes of the arrays in that line."""
     frame = _own_frame(error, subject)
     line = frame.tb_lineno if frame else None
     if isinstance(error, TookTooLongError):
         return replace(TOO_SLOW, line=line)
     text = _line(subject, line)
     shapes = _shapes_in(text, frame) if frame else ""
-    said = f"{type(error).__name__}: {error}"
+    name = type(error).__name__
+    raised = describe_error(error)
+    if isinstance(error, BilingualError):
+        name = name if error.base is Exception else error.base.__name__
+        if frame is None:  # raised before or after the learner's own code
+            return Cause(f"raises_{name}", raised, _advice(error, probe), Message("", ""))
+        raised = Message(f"{name}: {raised.en}", f"{name}：{raised.zh}")
     says = Message(
-        f"it raises {said}" + (f", in `{text}`" if text else "") + (f", where {shapes}" if shapes else ""),
-        f"它抛出 {said}" + (f"，位于 `{text}`" if text else "") + (f"，其中 {shapes}" if shapes else ""),
+        f"raises {raised.en}" + (f", in `{text}`" if text else "") + (f", with {shapes}" if shapes else ""),
+        f"抛出 {raised.zh}" + (f"，位于 `{text}`" if text else "") + (f"，其中 {shapes}" if shapes else ""),
     )
-    return Cause(f"raises_{type(error).__name__}", says, _advice(error, probe), Message("", ""), line=line)
+    return Cause(f"raises_{name}", says, _advice(error, probe), Message("", ""), line=line)
 
 
 def _own_frame(error: BaseException, subject: Subject) -> TracebackType | None:
-    """The innermost frame of the traceback that lies in the learner's file."""
+    """Return the innermost traceback frame in the learner's file."""
     code = getattr(subject.value, "__code__", None)
     file = code.co_filename if code else getattr(subject.module, "__file__", None)
     found, here = None, error.__traceback__
@@ -61,22 +70,39 @@ def _line(subject: Subject, line: int | None) -> str:
 
 
 def _shapes_in(text: str, frame: TracebackType) -> str:
-    """The shapes of the arrays that a line names."""
+    """Return the shapes of the arrays that a line names."""
     known = frame.tb_frame.f_locals
     names = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text))
     return ", ".join(f"{name} {tuple(known[name].shape)}" for name in names if hasattr(known.get(name), "shape"))
 
 
 def _advice(error: BaseException, probe: Probe | None) -> Message:
-    shapes = ", ".join(f"{name} {value.shape}" for name, value in probe.inputs.items() if hasattr(value, "shape")) if probe else ""
     if isinstance(error, NameError):
-        return Message("define that name, or import it", "先定义或导入这个名字")
+        return Message("define or import that name", "定义或导入这个名字")
     if isinstance(error, NotImplementedError):
-        return Message("write the body", "写出函数体")
-    return Message(f"it was called with {shapes}; make every step fit these shapes", f"调用时的输入为 {shapes}；让每一步都适合这些形状")
+        return Message("write the function body", "写出函数体")
+    if probe is None:
+        return Message("make this call work", "让这次调用能够运行")
+    inputs = described_inputs(probe.inputs)
+    return Message(f"make every step work for the inputs {inputs}", f"让每一步都支持这样的输入：{inputs}")
+
+
+def described_inputs(inputs: Inputs) -> str:
+    """Return the shapes of a probe's arrays, or its values if it has no arrays."""
+    arrays = {name: value for name, value in inputs.items() if isinstance(value, numpy.ndarray)}
+    if arrays:
+        return ", ".join(f"{name} {value.shape}" for name, value in arrays.items())
+    return ", ".join(f"{name} {_described(value)}" for name, value in inputs.items())
+
+
+def _described(value: Any) -> str:
+    if isinstance(value, list) and value and isinstance(value[0], numpy.ndarray):
+        return " ".join(str(each.shape) for each in value)
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def last_line(error: BaseException, path: str) -> int | None:
-    """The last line of a file that an error passed through."""
+    """Return the number of the last line of a file in an exception's traceback."""
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     return lines[-1] if lines else None

@@ -1,4 +1,4 @@
-"""A learner's file as subjects, each with the exercise that it is."""
+"""Functions and classes in a learner's file, and the exercise that each one belongs to."""
 
 from __future__ import annotations
 
@@ -11,40 +11,49 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from headway.errors import OptionError
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.failure import THE_FILE, last_line
-from headway.practice.diagnosis.patience import patience
-from headway.practice.diagnosis.subject import Subject, subjects_of
+from headway.practice.diagnosis.failure import FILE_TITLE, last_line
+from headway.practice.diagnosis.subject import Subject, definitions, subjects_of
+from headway.practice.diagnosis.timeout import time_limit
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise, exercises
-from headway.practice.message import Message
+from headway.practice.message import Message, PracticeError, describe_error, unknown_name
 from headway.practice.verdict import Cause, Verdict
 
-NAMING_SECONDS = 0.5
-"""How long a statement may take that names a value, in a file that is not run as a whole."""
+ASSIGNMENT_SECONDS = 0.5
+"""CPU seconds for one assignment when only a file's definitions are run."""
 
 
 def read_source(path: Path) -> str:
-    """The Python text of a .py file, or of the code cells of a notebook.
+    """Return the Python text of a .py file, or of the code cells of a notebook.
 
-    Errors   OptionError where there is no such file, or it is neither.
+    Errors   OptionError for a missing file, or one that is neither.
     """
     if not path.is_file():
-        raise OptionError(f"came: {path}, {'a folder' if path.is_dir() else 'which does not exist'}; expected: a .py file or a notebook")
+        raise PracticeError(
+            Message(
+                f"got {path}, {'a folder' if path.is_dir() else 'which does not exist'}, expected a .py file or a notebook",
+                f"收到 {path}（{'这是文件夹' if path.is_dir() else '不存在'}），应为 .py 文件或 notebook",
+            )
+        )
     try:
         text = path.read_text(encoding="utf-8")
         return _cells(json.loads(text)) if path.suffix == ".ipynb" else text
     except (UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-        raise OptionError(f"came: {path}, which cannot be read ({error}); expected: Python in UTF-8, or a notebook") from error
+        raise PracticeError(
+            Message(
+                f"got {path}, which cannot be read ({error}), expected UTF-8 Python or a notebook",
+                f"收到 {path}，无法读取，应为 UTF-8 编码的 Python 文件或 notebook",
+            )
+        ) from error
 
 
 def load_module(path: Path, text: str) -> ModuleType | Verdict:
-    """The file, run as a module that is not __main__; a verdict where it does not run."""
+    """Run a file as a module that is not __main__; return a verdict if it raises."""
     module = ModuleType(path.stem)
     module.__file__ = str(path)
     sys.path.insert(0, str(path.resolve().parent))
-    sys.modules[path.stem] = module  # dataclasses and pickling look there
+    sys.modules[path.stem] = module  # dataclasses and pickle look the module up by name
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
@@ -53,9 +62,9 @@ def load_module(path: Path, text: str) -> ModuleType | Verdict:
 
 
 def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
-    """What a file imports and defines, without what it does; a verdict where not even that runs.
+    """Run only the imports and definitions of a file; return a verdict if one of them raises.
 
-    Of its other statements those that name a value are kept, if they neither raise nor take long.
+    Assignments run as well, but are skipped if they raise or exceed ASSIGNMENT_SECONDS.
     """
     module = ModuleType(path.stem)
     module.__file__ = str(path)
@@ -66,17 +75,17 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
             if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
                 exec(code, module.__dict__)
             elif isinstance(statement, ast.Assign | ast.AnnAssign):
-                with suppress(Exception, SystemExit), patience(NAMING_SECONDS):
+                with suppress(Exception, SystemExit), time_limit(ASSIGNMENT_SECONDS):
                     exec(code, module.__dict__)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     return module
 
 
-def assigned(module: ModuleType, text: str, named: str | None = None) -> Iterator[tuple[Subject, Exercise]]:
-    """Every subject of a file with the exercise that its name says it is, or that it answers as; with `named`, that exercise.
+def with_exercises(module: ModuleType, text: str, named: str | None = None) -> Iterator[tuple[Subject, Exercise]]:
+    """Yield a file's functions and classes with their exercises, found by name or by outputs; with `named`, always that exercise.
 
-    Errors   OptionError for a name that is no exercise.
+    Errors   OptionError for an unknown exercise.
     """
     subjects = subjects_of(module, text)
     if named is not None:
@@ -85,18 +94,18 @@ def assigned(module: ModuleType, text: str, named: str | None = None) -> Iterato
         yield from ((subject, chosen) for subject in matching or subjects[:1])
         return
     for subject in subjects:
-        found = by_name(subject.name) or by_trying(subject)
+        found = by_name(subject.name) or by_outputs(subject)
         if found is not None:
             yield subject, found
 
 
 def by_name(name: str) -> Exercise | None:
-    """The exercise that a function's name says it is; None where it says none."""
+    """Return the exercise that matches a function's name, or None."""
     return next((each for each in exercises() if re.search(each.called, name, re.IGNORECASE)), None)
 
 
-def by_trying(subject: Subject) -> Exercise | None:
-    """The exercise whose operands a function's parameters name and whose answers it gives; None where there is none."""
+def by_outputs(subject: Subject) -> Exercise | None:
+    """Return the exercise whose operand names match the parameters and whose outputs are correct, or None."""
     for each in exercises():
         called = {*(role.name for role in each.roles), *(name for role in each.roles for name in role.called)}
         names = [parameter.name.lower().strip("_") for parameter in subject.parameters]
@@ -106,20 +115,30 @@ def by_trying(subject: Subject) -> Exercise | None:
 
 
 def check_name(name: str) -> str:
-    """The name, if it is an exercise's.
+    """Return the name if it is an exercise's.
 
-    Errors   OptionError with the nearest names.
+    Errors   OptionError with the closest names otherwise.
     """
-    import difflib
-
     if name in NAMES:
         return name
-    near = difflib.get_close_matches(name, NAMES, 3, 0.4)
-    raise OptionError(f"came: {name!r}; expected one of {', '.join(NAMES)}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    raise unknown_name(name, NAMES)
+
+
+def nothing_found(path: Path) -> PracticeError:
+    """Return the error for a file without a function that belongs to an exercise."""
+    names = ", ".join(definitions(ast.parse(read_source(path))))
+    found = Message(f"with {names}", f"其中定义了 {names}") if names else Message("without a function or class", "其中没有函数或类")
+    return PracticeError(
+        Message(
+            "got {path} {found}, expected a function whose name says which part it is",
+            "收到 {path}，{found}，应有名字能说明是哪一部分的函数",
+        ).format(path=path, found=found),
+        hint=Message(f"select the part with --as: {', '.join(NAMES)}", f"用 --as 指定它是哪一部分：{'、'.join(NAMES)}"),
+    )
 
 
 def _cells(notebook: dict) -> str:
-    """The code cells one behind the other; lines that are commands of the notebook become comments."""
+    """Concatenate the code cells; notebook commands such as %matplotlib become comments."""
     sources = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
     return "\n\n".join(re.sub(r"^(\s*)([%!?])", r"\1# \2", source, flags=re.MULTILINE) for source in sources) + "\n"
 
@@ -127,22 +146,20 @@ def _cells(notebook: dict) -> str:
 def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:
     line = error.lineno if isinstance(error, SyntaxError) else last_line(error, str(path))
     written = text.splitlines()[line - 1].strip() if line and line <= len(text.splitlines()) else ""
-    where = f" in `{written}`" if written else ""
-    says = Message(
-        f"{type(error).__name__}: {error}{where}", f"{type(error).__name__}：{error}" + (f"，位于 `{written}`" if written else "")
-    )
+    place = Message(f", in `{written}`", f"，位于 `{written}`") if written else Message("", "")
+    says = Message("raises {error}{place}", "抛出 {error}{place}").format(error=describe_error(error), place=place)
     cause = Cause(f"raises_{type(error).__name__}", says, _advice(error), Message("", ""), line=line)
-    return Verdict(path.name, "file", line or 1, "could not run", (cause,), title=THE_FILE)
+    return Verdict(path.name, "file", line or 1, "could not run", (cause,), title=FILE_TITLE)
 
 
 def _advice(error: BaseException) -> Message:
     if isinstance(error, ModuleNotFoundError):
-        return Message(f"install it: pip install {error.name}", f"请先安装：pip install {error.name}")
+        return Message(f"install it: pip install {error.name}", f"先安装它：pip install {error.name}")
     if isinstance(error, SyntaxError) and "default" in str(error.msg):
-        return Message("put parameters with a default behind those without", "有默认值的参数要放在没有默认值的参数之后")
+        return Message("put parameters with a default after those without", "把有默认值的参数放在没有默认值的参数之后")
     if isinstance(error, NameError):
-        return Message("define that name, or import it", "先定义或导入这个名字")
+        return Message("define or import that name", "定义或导入这个名字")
     return Message(
-        'put what is no definition under `if __name__ == "__main__":`; a file that is imported then runs without it',
-        '把定义以外的语句放到 `if __name__ == "__main__":` 之下；这样导入文件时不会执行它们',
+        'move everything except definitions under `if __name__ == "__main__":`, so that importing the file skips it',
+        '把定义以外的语句移到 `if __name__ == "__main__":` 之下，这样导入文件时不会执行',
     )

@@ -1,4 +1,4 @@
-"""Gradients of a right function, in the libraries that train: against the slope of its own answers."""
+"""Gradient check of a correct function in PyTorch or JAX, against finite differences of its own outputs."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from headway.practice.diagnosis.compare import floating_arrays
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Inputs
-from headway.practice.message import Message
+from headway.practice.message import Message, describe_error
 from headway.practice.verdict import Cause
 
 LIBRARIES = ("torch", "jax")
-STEP = 2.0**-7
-"""How far inputs are moved to see the slope, in float32."""
+STEP_SIZE = 2.0**-7
+"""Step size of the finite differences, in float32."""
 
-AGREES = 0.01
-"""How near two slopes must be, from a whole and from half a step, to say what the slope is: beside a kink they are not."""
+AGREEMENT = 0.01
+"""Relative agreement required between the slopes of a full and a half step; next to a kink they disagree, and nothing is checked."""
 
-DIFFERS = 0.05
-"""How far a gradient may be from the slope, relative to the largest of the slopes of all inputs."""
+TOLERANCE = 0.05
+"""Accepted difference between gradient and slope, relative to the largest slope of all inputs."""
 
 WEIGHT_SHARE = 0.02
-"""Weights differ in what they matter: the gradient of each is measured against its own slope, down to this share of the largest."""
+"""Smallest scale for the comparison of a weight's gradient, as a share of the largest slope: slopes of weights differ widely."""
 
-MEANT_TO = r"no_grad|inference_mode"
-LEAVES = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
+NO_GRAD = r"no_grad|inference_mode"
+DETACHING = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
 FOR_INFERENCE = Message(
-    "it computes no gradients (no_grad): right for inference, not for training", "它不计算梯度（no_grad）：可用于推理，不能用于训练"
+    "computes no gradients (no_grad): works for inference, not for training", "不计算梯度（no_grad）：可用于推理，不能用于训练"
 )
-NOWHERE = Message("", "")
+NO_PROOF = Message("", "")
 
 
 @dataclass(frozen=True)
 class _Leaf:
-    """An input or a weight that a gradient is asked of.
+    """An input or weight to differentiate with respect to.
 
-    name    as the learner calls it
-    unit    how long a step is
-    share   of the largest of all slopes: what is shorter is measured against that
+    name    the learner's name for it
+    unit    length of a step
+    share   smallest scale for the comparison of its gradient, as a share of the largest slope
     """
 
     name: str
@@ -56,9 +56,9 @@ class _Leaf:
 
 
 def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
-    """What is wrong with the gradients at these inputs, or what is to be said of them; None where nothing is.
+    """Return a cause or note about the gradients at these inputs, or None if they are correct.
 
-    The answers must be right already: their slope then is that of the definition, under whatever convention.
+    The outputs must be correct, so that their slope is that of the definition.
     """
     if call.library not in LIBRARIES:
         return None
@@ -67,7 +67,7 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
 
 
 def _of_inputs(call: Call, arguments: Inputs) -> Cause | Message | None:
-    leaves = [_Leaf(name, _off_the_grid(value)) for name, value in _floating(call, arguments)]
+    leaves = [_Leaf(name, _shifted(value)) for name, value in _floating(call, arguments)]
     slopes = [_slope(call, arguments, leaves, leaf) for leaf in leaves]
     known = [(leaf, slope) for leaf, slope in zip(leaves, slopes, strict=True) if slope is not None]
     size = max((abs(slope) for _, slope in known), default=0.0)
@@ -87,11 +87,11 @@ def _compared(
     for leaf, slope in known:
         gradient = gradients[leaf.name]
         along = 0.0 if gradient is None else float((gradient * _direction(leaf)).sum())
-        if not abs(along - slope) <= DIFFERS * max(abs(along), abs(slope), leaf.share * size):
+        if not abs(along - slope) <= TOLERANCE * max(abs(along), abs(slope), leaf.share * size):
             wrong.append((leaf.name, along, slope))
     if not wrong:
         return None
-    if re.search(MEANT_TO, "\n".join(call.subject.source)):
+    if re.search(NO_GRAD, "\n".join(call.subject.source)):
         return FOR_INFERENCE
     names = ", ".join(name for name, _, _ in wrong)
     name, along, slope = wrong[0]
@@ -101,57 +101,58 @@ def _compared(
             call,
             "gradient_stops",
             Message(
-                "its answers are right, but no gradient reaches {name}: along one direction the loss rises by {slope} per unit of {first}, "
-                "and its gradient says 0",
-                "结果正确，但梯度传不到 {name}：沿某一方向，{first} 每变化一个单位损失变化 {slope}，而它的梯度是 0",
+                "its outputs are correct, but no gradient reaches {name}: the slope of the loss along {first} is {slope}, "
+                "the gradient is 0",
+                "输出正确，但梯度传不到 {name}：损失沿 {first} 的斜率是 {slope}，而梯度为 0",
             ).format(**numbers),
-            LEAVES,
+            DETACHING,
         )
     return _cause(
         call,
         "gradient_is_wrong",
         Message(
-            "its answers are right, its gradients are not: along one direction the loss rises by {slope} per unit of {first}, "
-            "and its gradient says {along}",
-            "结果正确，梯度不对：沿某一方向，{first} 每变化一个单位损失变化 {slope}，而它的梯度给出 {along}",
+            "its outputs are correct, but the gradient of {first} is not: got {along} along one direction, expected a slope of {slope}",
+            "输出正确，但 {first} 的梯度不对：沿某一方向得到 {along}，应为 {slope}",
         ).format(**numbers),
-        LEAVES,
+        DETACHING,
     )
 
 
 def _raises(call: Call, error: Exception) -> Cause:
-    first = str(error).strip().splitlines()[0] if str(error).strip() else ""
-    said = f"{type(error).__name__}: {first[:200]}"
-    pattern = r"[-+*/]=|\[.*\]\s*=[^=]|_\(" if re.search("in-?place|modified", str(error), re.IGNORECASE) else LEAVES
+    pattern = r"[-+*/]=|\[.*\]\s*=[^=]|_\(" if re.search("in-?place|modified", str(error), re.IGNORECASE) else DETACHING
     return _cause(
         call,
         "gradient_raises",
-        Message(f"its answers are right, but it cannot be trained through: {said}", f"结果正确，但无法通过它反向传播：{said}"),
+        Message("its outputs are correct, but the backward pass raises {error}", "输出正确，但反向传播抛出 {error}").format(
+            error=describe_error(error, max_chars=200)
+        ),
         pattern,
     )
 
 
 def _cause(call: Call, name: str, says: Message, pattern: str) -> Cause:
     fix = Message(
-        "stay in the library's own differentiable functions from input to answer: no .detach(), .data, .item(), .numpy(), np.…, "
-        "torch.tensor(x) of a tensor, and no change in place",
-        "从输入到结果都使用该库可求导的函数：不要用 .detach()、.data、.item()、.numpy()、np.…，不要对张量再用 torch.tensor(x)，也不要原地修改",
+        "use the library's differentiable functions from input to output: no .detach(), .data, .item(), .numpy(), np.…, "
+        "torch.tensor(x) of a tensor, or in-place changes",
+        "从输入到输出都使用该库的可求导函数：不要用 .detach()、.data、.item()、.numpy()、np.…，不要对张量使用 torch.tensor(x)，也不要原地修改",
     )
-    return Cause(name, says, fix, NOWHERE, Message("without training nothing shows it", "不训练时看不出来"), call.subject.line_of(pattern))
+    return Cause(
+        name, says, fix, NO_PROOF, Message("a forward pass does not show it", "只做前向计算时看不出来"), call.subject.line_of(pattern)
+    )
 
 
 def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarray]]:
-    """The arguments that a gradient can be asked of: what a class holds is no argument of its own."""
-    passed = call.making.forward.role_of if isinstance(call, InstanceCall) else arguments
+    """Yield the floating arguments of the call, without the weights that a class holds."""
+    passed = call.construction.forward.role_of if isinstance(call, InstanceCall) else arguments
     for name, value in arguments.items():
         numbers = to_numpy(value) if name in passed and hasattr(value, "dtype") else None
         is_finite = numbers is not None and numbers.dtype.kind == "f" and numbers.size and bool(numpy.isfinite(numbers).all())
-        if is_finite and numbers is not None and numpy.abs(numbers).max() < 1e4:  # no mask that is added
+        if is_finite and numbers is not None and numpy.abs(numbers).max() < 1e4:  # larger values are additive masks
             yield name, numbers.astype(numpy.float32)
 
 
-def _off_the_grid(value: numpy.ndarray) -> numpy.ndarray:
-    """Probes hold sixteenths, and some functions have a kink at 0."""
+def _shifted(value: numpy.ndarray) -> numpy.ndarray:
+    """Move the inputs off multiples of 1/16 and off 0, where some functions have a kink."""
     return numpy.asarray(value + numpy.random.default_rng(3).uniform(0.02, 0.04, value.shape), numpy.float32)
 
 
@@ -160,7 +161,7 @@ def _direction(leaf: _Leaf) -> numpy.ndarray:
 
 
 def _slope(call: Call, arguments: Inputs, leaves: Sequence[_Leaf], moved: _Leaf) -> float | None:
-    """How the answers, weighted, change along a direction of one input; None where that cannot be said."""
+    """Return the slope of the weighted outputs along one direction of one input, or None if it is not defined."""
 
     def at(step: float) -> float:
         values = [replace(leaf, value=leaf.value + (step * _direction(leaf) if leaf is moved else 0.0)) for leaf in leaves]
@@ -168,7 +169,7 @@ def _slope(call: Call, arguments: Inputs, leaves: Sequence[_Leaf], moved: _Leaf)
 
     try:
         return _slope_of(at)
-    except Exception:  # it was asked off the probes' grid, where it may refuse
+    except Exception:  # the function may reject inputs other than the probes
         return None
 
 
@@ -177,9 +178,9 @@ def _loss(answer: Any) -> float:
 
 
 def _slope_of(at: Callable[[float], float]) -> float | None:
-    """How a loss changes with a step; None where a whole and half a step do not agree on it."""
-    whole, half = ((at(step) - at(-step)) / (2 * step) for step in (STEP, STEP / 2))
-    return half if numpy.isfinite(half) and abs(whole - half) <= AGREES * max(abs(whole), abs(half)) + 1e-3 else None
+    """Return the slope of a loss, or None if full and half steps disagree."""
+    whole, half = ((at(step) - at(-step)) / (2 * step) for step in (STEP_SIZE, STEP_SIZE / 2))
+    return half if numpy.isfinite(half) and abs(whole - half) <= AGREEMENT * max(abs(whole), abs(half)) + 1e-3 else None
 
 
 def _array(call: Call, value: numpy.ndarray) -> Any:
@@ -195,7 +196,7 @@ def _torch_gradients(call: Call, arguments: Inputs, leaves: Sequence[_Leaf]) -> 
 
     held = {leaf.name: _array(call, leaf.value).requires_grad_() for leaf in leaves}
     with torch.enable_grad():
-        # A learner may not change a leaf in place; what is computed from one may be, where autograd allows it.
+        # In-place changes of a leaf are the learner's mistake; autograd decides about those of intermediate results.
         return _torch_gradients_of(call.run(arguments | held), list(held.values()))
 
 
@@ -215,13 +216,13 @@ def _torch_gradients_of(answer: Any, leaves: Sequence[Any]) -> list[numpy.ndarra
 
 
 def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None:
-    """The same for what a class of torch holds in parameters; what it holds otherwise no optimiser would find, which is said elsewhere."""
+    """Check the gradients of a PyTorch module's parameters; plain tensors get a note instead."""
     if call.library != "torch":
         return None
     import torch
 
     instance = call.instance_for(arguments)
-    slots = [slot for slot in call.held_by(instance) if slot.is_parameter]
+    slots = [slot for slot in call.weight_slots(instance) if slot.is_parameter]
     leaves = [_Leaf(slot.name, to_numpy(slot.array).copy(), _unit(to_numpy(slot.array)), WEIGHT_SHARE) for slot in slots]
 
     def at(slot: Slot, leaf: _Leaf, step: float) -> float:
@@ -244,7 +245,7 @@ def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None
 
 
 def _unit(values: numpy.ndarray) -> float:
-    """How large numbers are; 1 where they are all 0."""
+    """Return the root mean square, or 1 if all numbers are 0."""
     return float(numpy.sqrt((values.astype(numpy.float64) ** 2).mean())) or 1.0
 
 

@@ -1,4 +1,4 @@
-"""What a right function does in half precision: models run in it, and constants of one's own often do not."""
+"""Check of a correct function in float16 and bfloat16, in which models usually run."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.compare import PRECISION, floating_arrays
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.exercise import Inputs
-from headway.practice.message import Message
+from headway.practice.message import Message, describe_error
 
 RAISES = Message(
-    "in {dtype} it raises {error}: make constants in the dtype of the input, and fill with what that dtype can hold, such as -inf",
-    "输入为 {dtype} 时它抛出 {error}：常量应使用输入的 dtype，填充值应是该 dtype 能表示的数，例如 -inf",
+    "raises {error} for {dtype} inputs: create constants in the input's dtype, and fill with a value it can represent, such as -inf",
+    "输入为 {dtype} 时抛出 {error}：请用输入的 dtype 创建常量，并用它能表示的数填充，例如 -inf",
 )
 NOT_FINITE = Message(
-    "in {dtype} it answers inf or nan where float32 does not: numbers above {largest} overflow; compute in float32, and return {dtype}",
-    "输入为 {dtype} 时结果出现 inf 或 nan，而 float32 时没有：大于 {largest} 的数会溢出；应以 float32 计算，再转回 {dtype}",
+    "returns inf or nan for {dtype} inputs where float32 is finite: numbers above {largest} overflow; compute in float32, return {dtype}",
+    "输入为 {dtype} 时输出含 inf 或 nan，而 float32 时为有限值：大于 {largest} 的数会溢出；请以 float32 计算，再转回 {dtype}",
 )
 INEXACT = Message(
-    "in {dtype} it is off by {error} of the largest number: compute in float32, and return {dtype}",
-    "输入为 {dtype} 时误差达到最大值的 {error}：应以 float32 计算，再转回 {dtype}",
+    "has a relative error of {error} for {dtype} inputs: compute in float32, return {dtype}",
+    "输入为 {dtype} 时相对误差达到 {error}：请以 float32 计算，再转回 {dtype}",
 )
 LARGEST = {"float16": "65504", "bfloat16": "3.4e38"}
 
 
-def on_half_precision(call: Call, encoded: Inputs) -> Message | None:
-    """What is to be said of a right function's answers in half precision; None where nothing is.
+def half_precision_note(call: Call, encoded: Inputs) -> Message | None:
+    """Return a note on a correct function's half-precision outputs, or None if they are accurate.
 
-    A class is left out: its weights are in the dtype that it was made in.
+    Classes are not checked: their weights have the dtype they were created in.
     """
     if call.is_wide or isinstance(call, InstanceCall):
         return None
@@ -43,17 +43,15 @@ def on_half_precision(call: Call, encoded: Inputs) -> Message | None:
         try:
             answer = _first(call.run(small))
         except Exception as error:
-            return RAISES.format(
-                dtype=dtype, error=f"{type(error).__name__} ({str(error).strip().splitlines()[0][:120]})" if str(error) else ""
-            )
-        said = None if answer is None else _compared(answer, expected, dtype)
-        if said is not None:
-            return said
+            return RAISES.format(dtype=dtype, error=describe_error(error, max_chars=120))
+        note = None if answer is None else _compared(answer, expected, dtype)
+        if note is not None:
+            return note
     return None
 
 
 def _in(dtype: str, call: Call, arguments: Inputs) -> Inputs:
-    """The arguments with their floating arrays in a dtype."""
+    """Return the arguments with floating arrays cast to a dtype."""
     wanted = as_dtype(dtype, array_library(call.library))
     return {name: cast(value, wanted) if hasattr(value, "dtype") and is_floating(value) else value for name, value in arguments.items()}
 
@@ -70,5 +68,5 @@ def _compared(answer: numpy.ndarray, expected: numpy.ndarray, dtype: str) -> Mes
 
 
 def _first(answer: Any) -> numpy.ndarray | None:
-    """The first floating array of an answer."""
+    """Return the first floating array of an output."""
     return next((to_numpy(part).astype(numpy.float64) for part in floating_arrays(answer)), None)

@@ -1,6 +1,6 @@
-"""A learner's class as a function over roles: made with sizes, its weights set to ours, put into eval mode, called.
+"""Calls of a learner's class as a function of roles: construct an instance, write the weights, switch to eval mode, call it.
 
-Nothing depends on how it draws its first weights, or in which order it makes its layers.
+The result depends neither on the initial weights nor on the order in which the class creates its layers.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.assignment import Plan, general, plans
+from headway.practice.diagnosis.assignment import Assignment, assignments, wildcard_name
 from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
-from headway.practice.diagnosis.parts import Part
 from headway.practice.diagnosis.slots import Slot, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
+from headway.practice.diagnosis.submodules import Submodule
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 
@@ -26,20 +26,20 @@ DROPOUTS = tuple("dropout drop p p_drop dropout_p dropout_rate drop_rate drop_pr
                  "attention_dropout attention_dropout_rate attention_probs_dropout_prob resid_dropout proj_drop".split())  # fmt: skip
 METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate")
 DROPOUT = 0.5
-"""The rate that modules are made with: in eval mode it must change nothing."""
+"""Dropout rate that modules are constructed with; in eval mode it must have no effect."""
 
 NOT_PARAMETERS = Message(
-    "its weights are plain arrays, which no optimiser will find: wrap them in nn.Parameter",
-    "它的权重只是普通张量，优化器找不到：请用 nn.Parameter 包起来",
+    "stores its weights as plain tensors, which no optimizer finds: wrap them in nn.Parameter",
+    "权重只是普通张量，优化器找不到：请用 nn.Parameter 包装",
 )
 
 
 class NoSuchSizeError(AttributeError, KeyError):
-    """A size that a probe does not have, such as the one width of a projection to another width."""
+    """A size that a probe does not define, such as a single width for a projection between two widths."""
 
 
 class Config:
-    """An object whose attributes and keys are sizes, by whatever name they are asked for."""
+    """A config object that returns sizes as attributes or items, under any name that learners use."""
 
     def __init__(self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> None:
         names = {name: sizes[role.name] for role in reversed(roles) if role.name in sizes for name in (role.name, *role.called)}
@@ -55,20 +55,20 @@ class Config:
         return key in self.__dict__
 
     def get(self, key: str, default: Any = None) -> Any:
-        """As a dict's."""
+        """Return a value like dict.get."""
         return self.__dict__.get(key, default)
 
 
 @dataclass(frozen=True)
-class Making:
-    """How an instance is made and called.
+class Construction:
+    """Description of how to construct and call an instance.
 
-    constructor, forward   which of their parameters take which roles
-    config                 the constructor's parameter that takes all sizes at once
-    dropouts               the constructor's parameters that take a rate of dropout
-    flags                  the constructor's parameters that ask for biases
-    method                 what is called
-    roles                  the exercise's
+    constructor, forward   bindings of their parameters to roles
+    config                 constructor parameter that takes all sizes at once
+    dropouts               constructor parameters that take a dropout rate
+    flags                  constructor parameters that enable biases
+    method                 method to call
+    roles                  the exercise's roles
     """
 
     constructor: Binding
@@ -80,36 +80,38 @@ class Making:
     roles: tuple[Role, ...]
 
 
-Finder = Callable[[Sequence[Slot], Inputs, Exercise], list[Plan]]
-"""What says which of an instance's arrays is which weight."""
+AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
+"""A function that assigns weights to the arrays of an instance."""
 
 
-def instance_calls(subject: Subject, exercise: Exercise, library: str, find: Finder = plans) -> list[Call]:
-    """The ways to call a class in one array library: one for every way to say which of its arrays is which weight."""
-    making = _making(subject, exercise)
-    if making is None or module_library(subject.value) not in (None, library):
+def instance_calls(subject: Subject, exercise: Exercise, library: str, find: AssignWeights = assignments) -> list[Call]:
+    """Return the ways to call a class in one array library: one for every possible assignment of weights to its arrays."""
+    construction = _construction(subject, exercise)
+    if construction is None or module_library(subject.value) not in (None, library):
         return []
-    first = InstanceCall(subject, Binding({}), library, making=making)
+    first = InstanceCall(subject, Binding({}), library, construction=construction)
     sample, instance = first.sample(exercise)
-    own = replace(exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and making.constructor.takes(role.name))))
+    own = replace(
+        exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and construction.constructor.takes(role.name)))
+    )
     held = find(slots_of(instance, subject.value.__module__), sample, own) if instance is not None else []
-    return [replace(first, plan=plan, binding=_binding(making, plan)) for plan in held or [Plan({})]]
+    return [replace(first, assignment=assignment, binding=_binding(construction, assignment)) for assignment in held or [Assignment({})]]
 
 
 @dataclass
 class InstanceCall(Call):
-    """A learner's class, called as a function in one array library, with its arrays taken for weights in one way."""
+    """A learner's class called as a function, with one assignment of weights to its arrays."""
 
-    making: Making = None  # type: ignore[assignment]
-    plan: Plan = field(default_factory=lambda: Plan({}))
+    construction: Construction = None  # type: ignore[assignment]
+    assignment: Assignment = field(default_factory=lambda: Assignment({}))
     dropout: float = DROPOUT
     made: dict[Any, Any] = field(default_factory=dict)
 
     def sizes(self, inputs: Inputs) -> Inputs:
-        """All that the class may be told and that follows from the inputs."""
-        told = {role.name for name, role in self.binding.role_of.items() if name.startswith(MADE)}
+        """Return the sizes that the class takes and that follow from the inputs."""
+        constructor_roles = {role.name for name, role in self.binding.role_of.items() if name.startswith(CONSTRUCTOR_PREFIX)}
         ways = {
-            role.name: role.beside[1] if told & set(role.beside[0]) else role.size_of
+            role.name: role.size_override[1] if constructor_roles & set(role.size_override[0]) else role.size_of
             for role in self.binding.role_of.values()
             if role.name not in inputs
         }
@@ -118,7 +120,7 @@ class InstanceCall(Call):
 
     @property
     def parameters(self) -> list[inspect.Parameter]:
-        """The constructor's, the forward's and the weights that it holds, as one function's."""
+        """Return constructor parameters, forward parameters and weights as the parameters of one function."""
         required = _required(self)
         return [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in required else None)
@@ -127,53 +129,55 @@ class InstanceCall(Call):
 
     @property
     def notes(self) -> tuple[Message, ...]:
-        """What its fused weights hold, and whether an optimiser would find them."""
+        """Return notes on fused weights, and on weights that are not parameters."""
         instance = next(iter(self.made.values()), None)
-        is_lost = any(not slot.is_parameter for slot in (self.held_by(instance) if instance is not None else ()))
-        return (*self.plan.notes, *([NOT_PARAMETERS] if is_lost else []))
+        is_lost = any(not slot.is_parameter for slot in (self.weight_slots(instance) if instance is not None else ()))
+        return (*self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []))
 
     def fits(self, inputs: Inputs) -> bool:
-        """Whether an instance has a place for all that is given, and can be made of it."""
+        """Return True if an instance can be constructed for these inputs and its arrays have room for the weights."""
         if not super().fits(inputs):
             return False
         try:
-            instance = self._instance(*self._making_of(self.arguments(inputs)))
+            instance = self._instance(*self._constructor_arguments(self.arguments(inputs)))
         except NoSuchSizeError:
             return False
-        except Exception:  # said when it is called
+        except Exception:  # the call itself will report it
             return True
         slots = slots_of(instance, self.subject.value.__module__)
-        names = {name for slot in slots for name in (slot.name, general(slot.name))}
-        lost = {role for name, place in self.plan.places.items() if name not in names for role in place.roles}
-        return not lost & set(inputs) and self.plan.has_room(slots, inputs)
+        names = {name for slot in slots for name in (slot.name, wildcard_name(slot.name))}
+        lost = {role for name, content in self.assignment.contents.items() if name not in names for role in content.roles}
+        return not lost & set(inputs) and self.assignment.has_capacity(slots, inputs)
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """An instance's own answer, its weights set."""
+        """Return the output of an instance with its weights set."""
         return self.forward(self.instance_for(arguments), arguments)
 
     def instance_for(self, arguments: Mapping[str, Any]) -> Any:
-        """A new instance, or the one made so before, with its weights set."""
+        """Return a cached or new instance, with its weights set."""
         role_of = self.binding.role_of
-        constructor, told = self._making_of(arguments)
-        held = {role_of[name].name: as_numbers(value) for name, value in arguments.items() if name.startswith(HELD)}
-        instance = self._instance(constructor, told)
-        self.plan.write(slots_of(instance, self.subject.value.__module__), held | {"num_heads": told.get("num_heads", 1)})
+        constructor, config_values = self._constructor_arguments(arguments)
+        held = {role_of[name].name: as_numbers(value) for name, value in arguments.items() if name.startswith(WEIGHT_PREFIX)}
+        instance = self._instance(constructor, config_values)
+        self.assignment.write(slots_of(instance, self.subject.value.__module__), held | {"num_heads": config_values.get("num_heads", 1)})
         return instance
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
-        """What an instance answers, as it is."""
-        call = instance if self.making.method == "__call__" or is_module(instance) else getattr(instance, self.making.method)
-        return call(**{name: value for name, value in arguments.items() if not name.startswith((MADE, TOLD, HELD))})
+        """Return the output of an instance with its current weights."""
+        call = instance if self.construction.method == "__call__" or is_module(instance) else getattr(instance, self.construction.method)
+        return call(
+            **{name: value for name, value in arguments.items() if not name.startswith((CONSTRUCTOR_PREFIX, CONFIG_PREFIX, WEIGHT_PREFIX))}
+        )
 
     def without_dropout(self) -> InstanceCall:
-        """The same class, made with no dropout."""
+        """Return the same call with a dropout rate of 0."""
         return replace(self, dropout=0.0, made={})
 
     def sample(self, exercise: Exercise) -> tuple[Inputs, Any]:
-        """An instance as it is made, and inputs of the sizes it is made for; None where none can be made."""
+        """Return inputs and an instance constructed for their sizes; the instance is None if none can be constructed."""
         every = [probe.inputs for probe in exercise.probes()]
         every.sort(key=lambda inputs: (-len(inputs), -int(inputs.get("num_heads", 1))))
-        maker = replace(self, binding=_binding(self.making, Plan({}), is_construction=True))
+        maker = replace(self, binding=_binding(self.construction, Assignment({}), is_construction=True))
         for inputs in every:
             given = inputs | maker.sizes(inputs)
             arguments = {
@@ -183,73 +187,81 @@ class InstanceCall(Call):
             }
             if not {name for name in _required(maker) if name not in arguments}:
                 try:
-                    return given, maker._instance(*maker._making_of(arguments))
-                except Exception:  # other sizes may do; what it raises is said when it is called
+                    return given, maker._instance(*maker._constructor_arguments(arguments))
+                except Exception:  # other sizes may work; the call itself will report the error
                     continue
         return {}, None
 
-    def _making_of(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], Inputs]:
-        """What the constructor takes by its own names, and all that the class is told by role."""
-        constructor = {name[len(MADE) :]: value for name, value in arguments.items() if name.startswith(MADE)}
-        return constructor, {self.binding.role_of[name].name: value for name, value in arguments.items() if name.startswith((MADE, TOLD))}
+    def _constructor_arguments(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], Inputs]:
+        """Return the constructor's arguments by parameter name, and all constructor and config values by role."""
+        constructor = {name[len(CONSTRUCTOR_PREFIX) :]: value for name, value in arguments.items() if name.startswith(CONSTRUCTOR_PREFIX)}
+        return constructor, {
+            self.binding.role_of[name].name: value
+            for name, value in arguments.items()
+            if name.startswith((CONSTRUCTOR_PREFIX, CONFIG_PREFIX))
+        }
 
-    def _instance(self, constructor: Mapping[str, Any], told: Inputs) -> Any:
-        key = tuple(_key(value) for value in (*constructor.items(), *told.items()))
+    def _instance(self, constructor: Mapping[str, Any], config_values: Inputs) -> Any:
+        key = tuple(_key(value) for value in (*constructor.items(), *config_values.items()))
         if key not in self.made:
             can_be_switched = callable(getattr(self.subject.value, "eval", None))
             rate = self.dropout if can_be_switched else 0.0
-            config = {} if self.making.config is None else {self.making.config: Config(told, self.making.roles, rate)}
-            asked_for = dict.fromkeys(self.making.dropouts, rate) | dict.fromkeys(self.making.flags, True)
-            parts = {name: value.made(self.library) for name, value in constructor.items() if isinstance(value, Part)}
-            instance = self.subject.value(**{**constructor, **parts}, **config, **asked_for)
+            config = (
+                {} if self.construction.config is None else {self.construction.config: Config(config_values, self.construction.roles, rate)}
+            )
+            switches = dict.fromkeys(self.construction.dropouts, rate) | dict.fromkeys(self.construction.flags, True)
+            parts = {name: value.made(self.library) for name, value in constructor.items() if isinstance(value, Submodule)}
+            instance = self.subject.value(**{**constructor, **parts}, **config, **switches)
             if can_be_switched:
                 instance.eval()
             self.made[key] = instance
         return self.made[key]
 
-    def held_by(self, instance: Any) -> list[Slot]:
-        """The arrays of an instance that hold weights."""
+    def weight_slots(self, instance: Any) -> list[Slot]:
+        """Return the slots of an instance that hold weights."""
         slots = slots_of(instance, self.subject.value.__module__)
-        return [slot for slot in slots if {slot.name, general(slot.name)} & set(self.plan.places)]
+        return [slot for slot in slots if {slot.name, wildcard_name(slot.name)} & set(self.assignment.contents)]
 
 
-MADE, TOLD, HELD = "made_with_", "told_", "held_"
-"""What the names of a class's roles begin with: those of its constructor, of its config, of its arrays. Its forward's are its own."""
+CONSTRUCTOR_PREFIX, CONFIG_PREFIX, WEIGHT_PREFIX = "constructor__", "config__", "weight__"
+"""Prefixes of parameter names: constructor parameters, config values, and weights. Parameters of forward have no prefix."""
 
 
-def _binding(making: Making, plan: Plan, *, is_construction: bool = False) -> Binding:
-    """All roles that the class takes in one way or another, as if it were one function."""
-    role_of = {MADE + name: role for name, role in making.constructor.role_of.items()}
+def _binding(construction: Construction, assignment: Assignment, *, is_construction: bool = False) -> Binding:
+    """Return all roles of a class as the parameters of one function."""
+    role_of = {CONSTRUCTOR_PREFIX + name: role for name, role in construction.constructor.role_of.items()}
     bound = {role.name for role in role_of.values()}
-    if making.config is not None:
-        role_of |= {TOLD + role.name: role for role in making.roles if _is_told(role) and role.name not in bound}
-    elif any(role.is_part for role in role_of.values()):  # which are told how many heads there are, and the class is not
-        role_of |= {TOLD + role.name: role for role in making.roles if role.name == "num_heads" and role.name not in bound}
+    if construction.config is not None:
+        role_of |= {CONFIG_PREFIX + role.name: role for role in construction.roles if _is_config_value(role) and role.name not in bound}
+    elif any(
+        role.is_submodule for role in role_of.values()
+    ):  # ready-made submodules need the number of heads even if the class does not take it
+        role_of |= {CONFIG_PREFIX + role.name: role for role in construction.roles if role.name == "num_heads" and role.name not in bound}
     if is_construction:
         return Binding(role_of)
-    role_of |= making.forward.role_of
+    role_of |= construction.forward.role_of
     bound = {role.name for role in role_of.values()}
-    holds = [role for role in making.roles if role.is_weight and role.name not in bound and plan.roles]
-    role_of |= {HELD + role.name: role for role in holds if role.name in plan.roles or not role.is_optional}
+    holds = [role for role in construction.roles if role.is_weight and role.name not in bound and assignment.roles]
+    role_of |= {WEIGHT_PREFIX + role.name: role for role in holds if role.name in assignment.roles or not role.is_optional}
     return Binding(role_of)
 
 
-def _is_told(role: Role) -> bool:
-    return bool(role.is_size or role.size_of) and not role.is_part
+def _is_config_value(role: Role) -> bool:
+    return bool(role.is_size or role.size_of) and not role.is_submodule
 
 
 def _required(call: InstanceCall) -> set[str]:
-    """The names that a value must be given for."""
-    making = call.making
-    needed = {MADE + each.name for each in call.subject.parameters if each.default is each.empty}
-    needed |= {MADE + name for name, role in making.constructor.role_of.items() if role.size_of is not None}
-    needed |= {each.name for each in _forward(call.subject, making.method) if each.default is each.empty}
-    needed |= {HELD + role.name for role in making.roles if role.is_weight and not role.name.endswith("bias")}
+    """Return the parameters that require a value."""
+    construction = call.construction
+    needed = {CONSTRUCTOR_PREFIX + each.name for each in call.subject.parameters if each.default is each.empty}
+    needed |= {CONSTRUCTOR_PREFIX + name for name, role in construction.constructor.role_of.items() if role.size_of is not None}
+    needed |= {each.name for each in _forward(call.subject, construction.method) if each.default is each.empty}
+    needed |= {WEIGHT_PREFIX + role.name for role in construction.roles if role.is_weight and not role.name.endswith("bias")}
     return needed & set(call.binding.role_of)
 
 
-def _making(subject: Subject, exercise: Exercise) -> Making | None:
-    """How a class is made and called; None where its parameters do not fit."""
+def _construction(subject: Subject, exercise: Exercise) -> Construction | None:
+    """Return how to construct and call a class, or None if its parameters do not fit."""
     own = [name for name, value in vars(subject.value).items() if not name.startswith("_") and callable(value)]
     method = next((name for name in METHODS if defines(subject.value, name)), own[0] if len(own) == 1 else None)
     constructor = subject.parameters
@@ -259,17 +271,17 @@ def _making(subject: Subject, exercise: Exercise) -> Making | None:
     dropouts = tuple(each.name for each in constructor if each.name.lower() in DROPOUTS)
     flags = _flags(constructor, exercise)
     rest = [each for each in constructor if each.name not in (config, *dropouts, *flags) and not _is_flag(each, exercise)]
-    made = bind_parameters(rest, _told(exercise), unnamed=[role for role in exercise.roles if role.is_size])
+    made = bind_parameters(rest, _constructor_roles(exercise), unnamed=[role for role in exercise.roles if role.is_size])
     if made is None:
         return None
-    free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_part or made.takes(role.name))]
+    free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
     free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
     called = bind_parameters(_forward(subject, method), free)
-    return None if called is None else Making(made, called, config, dropouts, flags, method, exercise.roles)
+    return None if called is None else Construction(made, called, config, dropouts, flags, method, exercise.roles)
 
 
 def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tuple[str, ...]:
-    """Of the parameters that must be given, those that ask for a bias: no array is taken for it where none is for a weight."""
+    """Return the required parameters that enable a bias; none for a constructor that takes weights as arrays."""
     weights = {name for role in exercise.roles if role.is_weight and "bias" not in role.name for name in (role.name, *role.called)}
     if any(each.name.lower() in weights for each in constructor):
         return ()
@@ -277,13 +289,13 @@ def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tupl
 
 
 def _is_flag(parameter: inspect.Parameter, exercise: Exercise) -> bool:
-    """Whether it says that there is a weight, as `bias=True` does, and is not the weight."""
+    """Return True for a parameter such as `bias=True`, which enables a weight and is not the weight itself."""
     weights = {name for role in exercise.roles if role.is_weight for name in (role.name, *role.called)}
     return isinstance(parameter.default, bool) and parameter.name.lower() in weights
 
 
-def _told(exercise: Exercise) -> list[Role]:
-    """The roles that a constructor may take: weights, and whatever is no array."""
+def _constructor_roles(exercise: Exercise) -> list[Role]:
+    """Return the roles that a constructor may take: weights, sizes, scalars and optional operands."""
     arrays = {name for probe in exercise.probes() for name, value in probe.inputs.items() if isinstance(value, numpy.ndarray)}
     scalars = {name for probe in exercise.probes() for name in probe.inputs} - arrays
     return [

@@ -1,4 +1,4 @@
-"""Which array of a whole layer is which weight: norms, feed-forward and attentions are told apart by shape and place, then by name."""
+"""Assignment of weights to the arrays of a transformer layer: norms, feed-forward and attention, by shape, position and name."""
 
 from __future__ import annotations
 
@@ -9,56 +9,56 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headway.practice.diagnosis.assignment import MOST_PLANS, Place, Plan, plans
+from headway.practice.diagnosis.assignment import MAX_ASSIGNMENTS, Assignment, Contents, assignments
 from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
-from headway.practice.diagnosis.params import held
-from headway.practice.diagnosis.parts import part_roles
+from headway.practice.diagnosis.params import as_class
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.submodules import submodule_roles
 from headway.practice.exercise import Exercise, Inputs
 
 CROSS = r"cross|enc|src|memory|inter|context|dec_enc"
-ALONE = r"ff|mlp|feed|final|out|think"
-PARTS = {2: (r"", rf"{ALONE}|post_att"), 3: (r"", rf"{CROSS}|post_att", ALONE)}
-"""What the norm of each part is called, by how many parts there are; the last that fits is meant."""
+FEED_FORWARD = r"ff|mlp|feed|final|out|think"
+NORM_NAMES = {2: (r"", rf"{FEED_FORWARD}|post_att"), 3: (r"", rf"{CROSS}|post_att", FEED_FORWARD)}
+"""Name patterns of the norm of each sublayer, by number of sublayers; the last pattern that matches decides."""
 
 NORM = r"norm|ln|gamma|beta|scale|shift|alpha"
 SHIFT = r"bias|beta|shift|offset|^b"
 
 
 def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """The ways to call a layer: as a function of its weights, or as a class that holds them."""
-    subject = held(subject, library) or subject
+    """Return the ways to call a layer: as a function of its weights, or as a class that holds them."""
+    subject = as_class(subject, library) or subject
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
-    exercise = replace(exercise, roles=(*exercise.roles, *part_roles(_prefixes(exercise), subject)))
-    calls = instance_calls(subject, exercise, library, layer_plans)
-    if any(role.startswith("norm") for call in calls if isinstance(call, InstanceCall) for role in call.plan.roles):
+    exercise = replace(exercise, roles=(*exercise.roles, *submodule_roles(_prefixes(exercise), subject)))
+    calls = instance_calls(subject, exercise, library, layer_assignments)
+    if any(role.startswith("norm") for call in calls if isinstance(call, InstanceCall) for role in call.assignment.roles):
         return calls
     norms = [replace(role, is_optional=True) if role.name.startswith("norm") else role for role in exercise.roles]
-    return instance_calls(subject, replace(exercise, roles=tuple(norms)), library, layer_plans)
+    return instance_calls(subject, replace(exercise, roles=tuple(norms)), library, layer_assignments)
 
 
 def _prefixes(exercise: Exercise) -> list[str]:
-    """What the names of each attention's weights begin with."""
+    """Return the name prefix of each attention's weights."""
     return [role.name.removesuffix("query_weight") for role in exercise.roles if role.name.endswith("query_weight")]
 
 
-def layer_plans(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
-    """Every way to say what the arrays of a layer hold that names, shapes and places leave open."""
+def layer_assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
+    """Return every assignment for a layer that names, shapes and positions allow."""
     norms = list(_norms(slots, inputs))
-    places = _norm_places(norms, inputs)
+    contents = _norm_contents(norms, inputs)
     left = [slot for slot in slots if not any(slot in unit for unit in norms)]
     inner = [slot for slot in left if _rank(slot) == 2 and _is_inner(slot, inputs)]
-    places |= _feed_forward_places(inner, left, inputs)
-    attending = [slot for slot in left if slot.name not in places and slot not in inner]
+    contents |= _feed_forward_contents(inner, left, inputs)
+    attending = [slot for slot in left if slot.name not in contents and slot not in inner]
     found = []
-    for attention in _attention_places(attending, inputs, exercise):
-        plan = Plan({**places, **attention.places}, attention.notes)
-        if plan.places and plan not in found:
-            found.append(plan)
-    return found[:MOST_PLANS]
+    for attention in _attention_assignments(attending, inputs, exercise):
+        assignment = Assignment({**contents, **attention.contents}, attention.notes)
+        if assignment.contents and assignment not in found:
+            found.append(assignment)
+    return found[:MAX_ASSIGNMENTS]
 
 
 def _rank(slot: Slot) -> int:
@@ -70,12 +70,12 @@ def _width(inputs: Inputs) -> int:
 
 
 def _is_inner(slot: Slot, inputs: Inputs) -> bool:
-    """Whether it is as large as a weight of the feed-forward."""
+    """Return True if an array has the shape of a feed-forward weight."""
     return sorted(size for size in slot.shape if size > 1) == sorted(inputs["up_weight"].shape)
 
 
 def _norms(slots: Sequence[Slot], inputs: Inputs) -> Iterator[list[Slot]]:
-    """The arrays of each norm: vectors with no matrix beside them, or of a name that says so."""
+    """Yield the arrays of each norm: vectors stored without a matrix next to them, or with a norm's name."""
     owners: dict[Any, list[Slot]] = {}
     for slot in slots:
         owners.setdefault(slot.path[:-1], []).append(slot)
@@ -101,38 +101,38 @@ def _size(slot: Slot) -> int:
 
 
 def _number(name: str) -> int | None:
-    """The last number in a name, a_2 and b_2 of one norm apart."""
+    """Return the last number in a name, which groups a_2 with b_2."""
     numbers = re.findall(r"\d+", name)
     return int(numbers[-1]) if numbers else None
 
 
-def _norm_places(norms: Sequence[list[Slot]], inputs: Inputs) -> dict[str, Place]:
-    """The norms in the order of their parts: by their names, else by the numbers in these, else as they were made."""
+def _norm_contents(norms: Sequence[list[Slot]], inputs: Inputs) -> dict[str, Contents]:
+    """Assign the norms to sublayers: by name, else by the number in the name, else in order of creation."""
     count = sum(f"norm_{place}_weight" in inputs for place in (1, 2, 3)) or 2
     names = [".".join(map(str, unit[0].path[:-1] or unit[0].path)).lower() for unit in norms]
-    places = {}
+    contents = {}
     for unit, part in zip(norms, _parts_of(names, count), strict=True):
         if part is None:
             continue
         shifts = [slot for slot in unit if re.search(SHIFT, str(slot.path[-1]).lower())]
         for slot in unit:
             is_shift = slot in shifts if len(shifts) < len(unit) else slot is not unit[0]
-            places[slot.name] = Place((f"norm_{part + 1}_{'bias' if is_shift else 'weight'}",))
-    return places
+            contents[slot.name] = Contents((f"norm_{part + 1}_{'bias' if is_shift else 'weight'}",))
+    return contents
 
 
 def _parts_of(names: Sequence[str], count: int) -> list[int | None]:
-    said = [max(part for part, pattern in enumerate(PARTS[count]) if re.search(pattern, name)) for name in names]
-    if len(set(said)) == len(names):
-        return list(said)
+    by_name = [max(part for part, pattern in enumerate(NORM_NAMES[count]) if re.search(pattern, name)) for name in names]
+    if len(set(by_name)) == len(names):
+        return list(by_name)
     numbers = [_number(name) for name in names]
     order = sorted(range(len(names)), key=lambda place: (numbers[place] or 0) if None not in numbers else place)
     place_of = {name: place for place, name in enumerate(order)}
     return [place_of[place] if place_of[place] < count else None for place in range(len(names))]
 
 
-def _feed_forward_places(inner: Sequence[Slot], slots: Sequence[Slot], inputs: Inputs) -> dict[str, Place]:
-    """The two matrices between width and inner width, and the biases beside them."""
+def _feed_forward_contents(inner: Sequence[Slot], slots: Sequence[Slot], inputs: Inputs) -> dict[str, Contents]:
+    """Assign the two matrices of the feed-forward, and their biases."""
     if len(inner) < 2:
         return {}
     width = _width(inputs)
@@ -140,35 +140,38 @@ def _feed_forward_places(inner: Sequence[Slot], slots: Sequence[Slot], inputs: I
     first, second = inner[:2]
     if is_known and first.shape[0] == width:
         first, second = second, first
-    is_turned = not is_known and first.shape[0] == width
-    places = {first.name: Place(("up_weight",), is_turned), second.name: Place(("down_weight",), is_turned)}
+    is_transposed = not is_known and first.shape[0] == width
+    contents = {first.name: Contents(("up_weight",), is_transposed), second.name: Contents(("down_weight",), is_transposed)}
     owners = {first.path[:-1], second.path[:-1]}
     for slot in slots:
         if _rank(slot) > 1 or slot.path[:-1] not in owners:
             continue
         if _size(slot) == inputs["up_weight"].shape[0]:
-            places[slot.name] = Place(("up_bias",))
+            contents[slot.name] = Contents(("up_bias",))
         elif slot.path[:-1] == second.path[:-1] and (len(owners) == 2 or re.search(r"2|down|out|proj", str(slot.path[-1]))):
-            places[slot.name] = Place(("down_bias",))
-    return places
+            contents[slot.name] = Contents(("down_bias",))
+    return contents
 
 
-def _attention_places(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
-    """The ways to say what the attentions hold, one attention or two."""
+def _attention_assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
+    """Return the assignments for one or two attentions."""
     prefixes = _prefixes(exercise)
     whole = sum(_size(slot) for slot in slots if _rank(slot) > 1)
-    is_one = whole < 6 * _width(inputs) ** 2  # one attention holds four squares
+    is_one = whole < 6 * _width(inputs) ** 2  # one attention has four square matrices
     units = _units(slots, 1 if is_one else len(prefixes))
     ways = [_of_one(unit, prefix, inputs, exercise) for unit, prefix in zip(units, prefixes, strict=False)]
-    if len(ways) == 2 and len(ways[0]) == len(ways[1]):  # two of one class hold what they hold in one way
+    if len(ways) == 2 and len(ways[0]) == len(ways[1]):  # two attentions of the same class use the same layout
         together = list(zip(*ways, strict=True))
     else:
-        together = list(itertools.islice(itertools.product(*ways), MOST_PLANS))
-    return [Plan({name: place for plan in each for name, place in plan.places.items()}, each[0].notes if each else ()) for each in together]
+        together = list(itertools.islice(itertools.product(*ways), MAX_ASSIGNMENTS))
+    return [
+        Assignment({name: content for assignment in each for name, content in assignment.contents.items()}, each[0].notes if each else ())
+        for each in together
+    ]
 
 
 def _units(slots: Sequence[Slot], count: int) -> list[list[Slot]]:
-    """The arrays of each attention: those under one name; of two, that to the encoder last."""
+    """Split the arrays into attentions by path; for two, cross-attention comes last."""
     if count == 1:
         return [list(slots)]
     groups: dict[Any, list[Slot]] = {}
@@ -185,16 +188,16 @@ def _units(slots: Sequence[Slot], count: int) -> list[list[Slot]]:
     return [list(slots)] if len(groups) == 1 else [list(slots[: len(slots) // 2]), list(slots[len(slots) // 2 :])]
 
 
-def _of_one(slots: Sequence[Slot], prefix: str, inputs: Inputs, exercise: Exercise) -> list[Plan]:
-    """The ways to say what one attention holds, as an exercise of its own."""
+def _of_one(slots: Sequence[Slot], prefix: str, inputs: Inputs, exercise: Exercise) -> list[Assignment]:
+    """Return the assignments for one attention, as for an exercise of its own."""
     own = [role for role in exercise.roles if role.is_weight and role.name.startswith(prefix) and _is_attention(role.name)]
     roles = tuple(replace(role, name=role.name.removeprefix(prefix)) for role in own)
     given = {name.removeprefix(prefix): value for name, value in inputs.items() if name.startswith(prefix) and _is_attention(name)}
     shared = _shared([slot.path for slot in slots])
     trimmed = [replace(slot, path=slot.path[shared:]) for slot in slots]
     start = "".join(f"{part}." for part in slots[0].path[:shared]) if slots else ""
-    found = plans(trimmed, given | {"num_heads": inputs["num_heads"]}, replace(exercise, roles=roles))
-    return [replace(plan, places=_full(plan.places, start, prefix)) for plan in found] or [Plan({})]
+    found = assignments(trimmed, given | {"num_heads": inputs["num_heads"]}, replace(exercise, roles=roles))
+    return [replace(assignment, contents=_full(assignment.contents, start, prefix)) for assignment in found] or [Assignment({})]
 
 
 def _is_attention(name: str) -> bool:
@@ -202,12 +205,12 @@ def _is_attention(name: str) -> bool:
 
 
 def _shared(paths: Sequence[tuple[Any, ...]]) -> int:
-    """How many steps all paths have in common, their last ones apart."""
+    """Return the number of leading path components that all paths share, excluding the last component."""
     depth = 0
     while paths and all(len(path) > depth + 1 and path[depth] == paths[0][depth] for path in paths):
         depth += 1
     return depth
 
 
-def _full(places: Mapping[str, Place], start: str, prefix: str) -> dict[str, Place]:
-    return {start + name: replace(place, roles=tuple(prefix + role for role in place.roles)) for name, place in places.items()}
+def _full(contents: Mapping[str, Contents], start: str, prefix: str) -> dict[str, Contents]:
+    return {start + name: replace(content, roles=tuple(prefix + role for role in content.roles)) for name, content in contents.items()}

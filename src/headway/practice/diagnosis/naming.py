@@ -1,4 +1,4 @@
-"""What a measured number equals, said as a person would write it."""
+"""Formulas that a measured number may equal."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ CONSTANTS = {
 
 
 def names_of(measured: Sequence[tuple[Mapping[str, float], float]], *, tolerance: float = 1e-4) -> list[str]:
-    """Every way to write a number that was measured under several sizes, the simplest first.
+    """Return every formula that fits a number measured under several sizes, simplest first.
 
-    measured   for each measurement the sizes by name, such as {"head_dim": 4}, and the number
+    measured   (sizes by name, number) per measurement, such as ({"head_dim": 4}, 0.5)
 
-    Only what fits all measurements is a name: 0.25 under head_dim=16 alone could be 1/√16 or 4/16.
+    A formula must fit all measurements: 0.25 for head_dim=16 alone could be 1/√16 or 4/16.
 
     >>> names_of([({"head_dim": 4.0, "num_heads": 3.0}, 0.5), ({"head_dim": 9.0, "num_heads": 3.0}, 1 / 3)])[0]
     '1/√head_dim'
@@ -39,7 +39,7 @@ def names_of(measured: Sequence[tuple[Mapping[str, float], float]], *, tolerance
 
 
 def candidates(sizes: Mapping[str, float]) -> dict[str, float]:
-    """Every number that may be written with these sizes, by how it is written."""
+    """Return the values of all known formulas in these sizes, by formula."""
     candidates = dict(CONSTANTS)
     for name, size in sizes.items():
         candidates |= {name: size}

@@ -1,7 +1,7 @@
-"""A function that is wrong only because another one of the same file is.
+"""Functions that are wrong only because they call another wrong function of the same file.
 
-What a function calls is judged before it. If that is wrong it is put right for a moment, in the learner's module, and the function is
-asked then: if it is right the fault is the other's alone.
+Callees are judged before their callers. While a caller is judged, its wrong callees are replaced by the definition in the learner's
+module; if the caller is then correct, only the callees are at fault.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from headway.arrays import array_namespace, cast, from_numpy, is_floating
 from headway.practice.diagnosis.calling import bind
 from headway.practice.diagnosis.compare import as_numbers
-from headway.practice.diagnosis.diagnose import diagnose, right_as_it_is
+from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
@@ -26,9 +26,9 @@ from headway.practice.verdict import Cause, Verdict
 
 @dataclass(frozen=True)
 class Judged:
-    """A function with the verdict on it.
+    """A function with its verdict.
 
-    is_at_fault   whether the verdict lies in the function itself, not in another one that it calls
+    is_at_fault   True if the fault is in this function, not in one that it calls
     """
 
     subject: Subject
@@ -38,9 +38,9 @@ class Judged:
 
 
 def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject, Exercise], None] = lambda *_: None) -> list[Verdict]:
-    """The verdicts on a file's functions, in their order, each fault named once: in the function where it lies.
+    """Return the verdicts on a file's functions in their order, reporting each fault once, in the function that contains it.
 
-    begin   told of each before it is judged
+    begin   called with each function before it is judged
     """
     judged: list[Judged] = []
     for subject, exercise in _callees_first(given):
@@ -53,7 +53,7 @@ def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject
 
 
 def _callees_first(given: Sequence[tuple[Subject, Exercise]]) -> list[tuple[Subject, Exercise]]:
-    """The functions, those that others call before these; in their order otherwise."""
+    """Sort the functions so that callees precede their callers; otherwise keep the order."""
     found: list[tuple[Subject, Exercise]] = []
     waiting: list[Subject] = []
 
@@ -73,7 +73,7 @@ def _callees_first(given: Sequence[tuple[Subject, Exercise]]) -> list[tuple[Subj
 
 
 def _reaches(subject: Subject, other: Subject, between: Sequence[Subject]) -> bool:
-    """Whether a function calls another, itself or through others."""
+    """Return True if a function calls another, directly or through others."""
     if _calls(subject, other.name):
         return True
     rest = [each for each in between if each is not subject]
@@ -86,37 +86,37 @@ def _calls(subject: Subject, name: str) -> bool:
 
 
 def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
-    """The verdict on a function, some of what it calls being wrong."""
-    curable = [fault for fault in faults if _can_be_repaired(fault)]
-    if not curable:
+    """Judge a function that calls wrong ones."""
+    replaceable = [fault for fault in faults if _can_be_replaced(fault)]
+    if not replaceable:
         return diagnose(subject, exercise)
-    as_it_is = right_as_it_is(subject, exercise)
+    as_it_is = correct_as_is(subject, exercise)
     if as_it_is is not None:
         return as_it_is
-    again = _once_repaired(subject, exercise, curable)
+    again = _with_replacements(subject, exercise, replaceable)
     if again.is_correct:
-        for fault in tuple(curable):  # what may stay wrong is not to blame
-            fewer = [each for each in curable if each is not fault]
-            if fewer and _once_repaired(subject, exercise, fewer).is_correct:
-                curable = fewer
-        return replace(again, status="wrong", causes=(_cause([each.subject for each in curable]),))
-    if again.status == "wrong":  # its own mistake shows only once the other is put right
-        names = ", ".join(each.subject.name for each in curable)
-        own = replace(again.causes[0], proof=ONCE_RIGHT.format(name=names))
-        return replace(again, causes=(own, *again.causes[1:]), notes=(*again.notes, WRONG_TOO.format(name=names)))
+        for fault in tuple(replaceable):  # keep only the functions whose replacement is necessary
+            fewer = [each for each in replaceable if each is not fault]
+            if fewer and _with_replacements(subject, exercise, fewer).is_correct:
+                replaceable = fewer
+        return replace(again, status="wrong", causes=(_cause([each.subject for each in replaceable]),))
+    if again.status == "wrong":  # its own mistake shows only with the callee corrected
+        names = ", ".join(each.subject.name for each in replaceable)
+        own = replace(again.causes[0], proof=WITH_REPLACEMENT.format(name=names))
+        return replace(again, causes=(own, *again.causes[1:]), notes=(*again.notes, ALSO_WRONG.format(name=names)))
     return diagnose(subject, exercise)
 
 
-def _once_repaired(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
+def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
     with ExitStack() as stack:
         for fault in faults:
-            stack.enter_context(_repaired(fault))
+            stack.enter_context(_replaced(fault))
         return diagnose(subject, exercise)
 
 
 BECAUSE = "because_of_"
-WRONG_TOO = Message("{name}, which it calls, is wrong too", "它调用的 {name} 也有错")
-ONCE_RIGHT = Message("with {name} put right, this alone remains", "把 {name} 改正之后，只剩下这一处")
+ALSO_WRONG = Message("also wrong: {name}, which this function calls", "它调用的 {name} 也有错")
+WITH_REPLACEMENT = Message("found with {name} replaced by the definition", "在用定义替换 {name} 之后发现")
 
 
 def _cause(others: Sequence[Subject]) -> Cause:
@@ -124,31 +124,31 @@ def _cause(others: Sequence[Subject]) -> Cause:
     names_zh = "、".join(other.name for other in others)
     return Cause(
         BECAUSE + "_and_".join(other.name for other in others),
-        Message(f"it is wrong only because {names} {are}", f"它出错只是因为 {names_zh} 有错"),
-        Message(f"put {names} right; nothing is wrong here", f"改正 {names_zh} 即可；这里没有错"),
+        Message(f"wrong only because {names} {are}", f"出错只是因为 {names_zh} 有错"),
+        Message(f"correct {names}; change nothing here", f"改正 {names_zh} 即可；这里无需修改"),
         Message(
-            f"with the definition in place of {names}, every answer matches",
+            f"with {names} replaced by the definition, every output matches",
             f"用定义替换 {names_zh} 之后，所有输出都一致",
         ),
         line=others[0].line,
     )
 
 
-def _can_be_repaired(fault: Judged) -> bool:
-    """Whether the definition can take the place of a function, in the conventions that this was judged in."""
+def _can_be_replaced(fault: Judged) -> bool:
+    """Return True if the definition can replace the function under the conventions it was judged with."""
     subject = fault.subject
     is_function = subject.module is not None and not inspect.isclass(subject.value) and bind(subject, fault.exercise.roles) is not None
-    return is_function and all(map(_can_be_undone, fault.verdict.conventions))
+    return is_function and all(map(_is_invertible, fault.verdict.conventions))
 
 
-def _can_be_undone(convention: Convention) -> bool:
-    """Whether what a function takes and answers in a convention can be said as the definition takes and answers it."""
+def _is_invertible(convention: Convention) -> bool:
+    """Return True if a convention's inputs can be converted back and its outputs need no conversion."""
     return convention.decode is PLAIN.decode and (convention.encode is PLAIN.encode or convention.undo is not None)
 
 
 @contextmanager
-def _repaired(fault: Judged) -> Iterator[None]:
-    """The module with the definition under a function's name."""
+def _replaced(fault: Judged) -> Iterator[None]:
+    """Replace a function in its module by the definition."""
     subject, exercise, conventions = fault.subject, fault.exercise, fault.verdict.conventions
     binding = bind(subject, exercise.roles)
     assert binding is not None
@@ -172,7 +172,7 @@ def _repaired(fault: Judged) -> Iterator[None]:
 
 
 def _like(answer: Any, array: Any) -> Any:
-    """A NumPy answer in the library and the dtype of a learner's array."""
+    """Convert a NumPy output to the library and dtype of a learner's array."""
     namespace = array_namespace(array)
     library = next(name for name in ("torch", "jax", "mlx", "numpy") if name in namespace.__name__)
     converted = from_numpy(answer, library)

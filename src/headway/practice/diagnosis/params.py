@@ -1,4 +1,4 @@
-"""A function whose weights come in one tree, as JAX's do: beside the function of its file that makes such a tree it is a class."""
+"""Functions that take their weights as one tree, as in JAX, treated as a class together with the function that initializes the tree."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from headway.practice.diagnosis.subject import Subject, parameters_of
 
 PARAMS = ("params", "parameters", "weights", "p", "layer_params", "theta")
 KEYS = ("key", "rng", "rng_key", "prng_key", "seed", "random_state")
-MAKES = r"init|make|create|new"
+INITIALIZERS = r"init|make|create|new"
 
 
-def held(subject: Subject, library: str) -> Subject | None:
-    """The function as a class that holds its tree; None where it takes none, or its file makes none."""
-    taken = [each.name for each in subject.parameters if each.name.lower() in PARAMS]
-    makers = _makers(subject) if taken else []
-    if not makers:
+def as_class(subject: Subject, library: str) -> Subject | None:
+    """Return the function as a class that holds its tree; None if it takes no tree or the file has no initializer."""
+    tree_parameters = [each.name for each in subject.parameters if each.name.lower() in PARAMS]
+    initializers = _initializers(subject) if tree_parameters else []
+    if not initializers:
         return None
-    params, maker = taken[0], makers[0]
-    made, function = [each for each in parameters_of(maker) if each.name.lower() not in KEYS], subject.value
-    keys = [each.name for each in parameters_of(maker) if each.name.lower() in KEYS]
+    params, initializer = tree_parameters[0], initializers[0]
+    sizes_taken, function = [each for each in parameters_of(initializer) if each.name.lower() not in KEYS], subject.value
+    keys = [each.name for each in parameters_of(initializer) if each.name.lower() in KEYS]
 
     class Holder:
         def __init__(self, **sizes: Any) -> None:
-            self.params = maker(**sizes, **{name: _key(name, library) for name in keys})
+            self.params = initializer(**sizes, **{name: _key(name, library) for name in keys})
 
         def __call__(self, **given: Any) -> Any:
             return function(**{params: self.params}, **given)
 
     own = [each for each in subject.parameters if each.name != params]
     bound = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY), *_named(own)]
-    Holder.__signature__ = inspect.Signature(_named(made))  # type: ignore[attr-defined]
+    Holder.__signature__ = inspect.Signature(_named(sizes_taken))  # type: ignore[attr-defined]
     Holder.__call__.__signature__ = inspect.Signature(bound)  # type: ignore[attr-defined]
     Holder.__module__ = function.__module__
     return replace(subject, value=Holder)
@@ -44,17 +44,17 @@ def _named(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
     return [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
 
 
-def _makers(subject: Subject) -> list[Callable[..., Any]]:
-    """The functions of the same file that may make the tree: first that whose name has most in common with the subject's."""
+def _initializers(subject: Subject) -> list[Callable[..., Any]]:
+    """Return the functions of the file that may initialize the tree, those with the most similar name first."""
     names = vars(subject.module) if subject.module is not None else {}
-    makers = [name for name, value in names.items() if inspect.isfunction(value) and re.search(MAKES, name, re.IGNORECASE)]
+    initializers = [name for name, value in names.items() if inspect.isfunction(value) and re.search(INITIALIZERS, name, re.IGNORECASE)]
     words = set(re.findall("[a-z]+", subject.name.lower()))
-    makers.sort(key=lambda name: -len(words & set(re.findall("[a-z]+", name.lower()))))
-    return [names[name] for name in makers]
+    initializers.sort(key=lambda name: -len(words & set(re.findall("[a-z]+", name.lower()))))
+    return [names[name] for name in initializers]
 
 
 def _key(name: str, library: str) -> Any:
-    """What a maker draws from."""
+    """Return a random key, seed or generator."""
     if "seed" in name.lower():
         return 0
     if library == "jax":

@@ -1,4 +1,4 @@
-"""The arrays that an instance of a learner's class holds, wherever they lie in it, and how to write numbers into them."""
+"""The floating arrays in an instance of a learner's class, at any depth, and writing to them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy
 
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating
 
-PARTS = "headway.practice.diagnosis.parts"
-"""The module of parts that a class is handed ready made."""
+SUBMODULES = "headway.practice.diagnosis.submodules"
+"""Module that defines the ready-made submodules."""
 
 LINEAR = {"torch": ("Linear", "NonDynamicallyQuantizableLinear"), "mlx": ("Linear",)}
-"""Layers that hold their weight as (out, in), by library."""
+"""Layers that store their weight as (out, in), by library."""
 
 
 @dataclass(frozen=True)
 class Slot:
     """One array in an instance.
 
-    path           how to get there: attribute names, keys, and places in lists
-    is_out_first   whether its layer is known to hold (out, in); False where nobody knows
-    is_parameter   whether an optimiser would find it, in a module of a library; True in a plain class
+    path           attribute names, keys and list indices that lead to it
+    is_out_first   True if its layer is known to store (out, in)
+    is_parameter   True if an optimizer would find it, and for arrays of a plain class
     """
 
     path: tuple[str | int, ...]
@@ -37,16 +37,16 @@ class Slot:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The array's shape."""
+        """Return the array's shape."""
         return tuple(self.array.shape)
 
     @cached_property
     def name(self) -> str:
-        """The path as a person writes it: heads.0.W_query.weight."""
+        """Return the path in dotted form: heads.0.W_query.weight."""
         return ".".join(map(str, self.path))
 
     def write(self, values: numpy.ndarray) -> None:
-        """Put numbers of its shape into it; in place where it can be, so that whatever shares its memory follows."""
+        """Write values into the array; in place if possible, so that views of the same memory follow."""
         if isinstance(self.array, numpy.ndarray) and self.array.flags.writeable:
             self.array[...] = values
         elif _is_of("torch", self.array):
@@ -56,11 +56,11 @@ class Slot:
 
 
 def slots_of(instance: Any, home: str) -> list[Slot]:
-    """Every floating array with an axis that the instance holds, in the order in which it came to hold it.
+    """Return every floating array with at least one axis that the instance holds, in order of creation.
 
-    home   the name of the module that the class stands in: objects of its other classes are looked into
+    home   name of the module that defines the class; attributes of other classes from it are searched too
 
-    Buffers, caches and masks are left out: they are not learned.
+    Masks and caches are left out: they are not learned.
     """
     found, seen = [], set()
     for slot in _walk(instance, (), home, set()):
@@ -79,17 +79,17 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
         if _is_array(value):
             if is_floating(value) and value.ndim and not _is_mask(str(key), value):
                 yield Slot(here, holder, key, value, _is_linear(holder), _is_parameter(holder, key, value))
-        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, PARTS):
+        elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, SUBMODULES):
             yield from _walk(value, here, home, seen)
 
 
 def _items(holder: Any) -> Iterator[tuple[Any, Any]]:
-    """What it holds, by name: parameters and layers of a module, attributes of an object, elements of a list."""
+    """Yield named contents: parameters and submodules of a module, attributes of an object, elements of a list."""
     if _is_of("torch", holder, "nn.Module"):
         yield from holder._parameters.items()
         yield from holder._modules.items()
         yield from ((key, value) for key, value in vars(holder).items() if not key.startswith("_") and key not in holder._buffers)
-    elif isinstance(holder, dict):  # a module of MLX is one
+    elif isinstance(holder, dict):  # modules of MLX are dicts
         yield from ((key, value) for key, value in list(holder.items()) if not str(key).startswith("_"))
         if is_module(holder):
             yield from ((key, value) for key, value in vars(holder).items() if not key.startswith("_"))
@@ -110,27 +110,27 @@ def _is_array(value: Any) -> bool:
     return isinstance(value, numpy.ndarray) or any(_is_of(library, value) for library in ("torch", "mlx", "jax"))
 
 
-def _is_of(library: str, value: Any, kind: str = "") -> bool:
-    """Whether a value is an array (or another kind of thing) of a library; nothing is imported to ask."""
+def _is_of(library: str, value: Any, module: str = "") -> bool:
+    """Return True if a value is an array of a library, or a module of it if `module` is given; imports nothing."""
     if library not in sys.modules:
         return False
     if library == "jax":
         return isinstance(value, sys.modules["jax"].Array)
     if library == "mlx":
-        if f"mlx.{kind.partition('.')[0] or 'core'}" not in sys.modules:
+        if f"mlx.{module.partition('.')[0] or 'core'}" not in sys.modules:
             return False
-        return isinstance(value, sys.modules["mlx.nn"].Module if kind else array_library("mlx").array)
+        return isinstance(value, sys.modules["mlx.nn"].Module if module else array_library("mlx").array)
     torch = sys.modules["torch"]
-    return isinstance(value, torch.nn.Module if kind else torch.Tensor)
+    return isinstance(value, torch.nn.Module if module else torch.Tensor)
 
 
 def is_module(value: Any) -> bool:
-    """Whether it is a module of torch or MLX."""
+    """Return True for a module of torch or MLX."""
     return _is_of("torch", value, "nn.Module") or _is_of("mlx", value, "nn.Module")
 
 
 def module_library(value: Any) -> str | None:
-    """The library whose nn.Module a class derives from; None for a plain class."""
+    """Return the library whose nn.Module a class derives from; None for a plain class."""
     for library, name in (("torch", "torch.nn"), ("mlx", "mlx.nn")):
         if name in sys.modules and issubclass(value, sys.modules[name].Module):
             return library
@@ -148,7 +148,7 @@ def _is_parameter(holder: Any, key: Any, value: Any) -> bool:
 
 
 def _is_mask(name: str, value: Any) -> bool:
-    """Whether it is a mask or a cache by its name, or a triangle by its numbers."""
+    """Return True if an array is a mask or cache by name, or a triangular mask by value."""
     if any(word in name.lower() for word in ("mask", "tril", "triu", "cache")):
         return True
     if value.ndim < 2 or value.shape[-1] != value.shape[-2]:

@@ -1,4 +1,4 @@
-"""A learner's function or class, and what can be known of it without running it."""
+"""A learner's function or class, with what is known without running it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LIBRARY_OF_IMPORT = {"numpy": "numpy", "torch": "torch", "jax": "jax", "mlx": "m
 
 @dataclass(frozen=True)
 class Subject:
-    """One thing to check.
+    """One function or class to check.
 
     value      the function or class
-    name       as it is defined
-    line       where it is defined, decorators and all, counted from 1
-    source     its text, one string per line, the first at `line`
-    module     the module it stands in; None for a function that came alone
-    imports    the array libraries that the file imports, in order
+    name       the name it is defined under
+    line       line of the definition, including decorators, counted from 1
+    source     source lines of the definition, the first one at `line`
+    module     the module that defines it; None for a function that was passed alone
+    imports    array libraries that the file imports, in order
     """
 
     value: Callable[..., Any]
@@ -35,14 +35,14 @@ class Subject:
 
     @cached_property
     def parameters(self) -> list[inspect.Parameter]:
-        """What it takes, without self, *args and **kwargs."""
+        """Return the parameters without self, *args and **kwargs."""
         try:
             return parameters_of(self.value)
         except (TypeError, ValueError):
             return []
 
     def line_of(self, pattern: str | None) -> int | None:
-        """The first line of it that matches, comments left out."""
+        """Return the number of the first source line that matches, ignoring comments."""
         if pattern is None:
             return None
         for offset, text in enumerate(self.source):
@@ -52,35 +52,67 @@ class Subject:
 
 
 def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> list[inspect.Parameter]:
-    """What a function takes, without *args and **kwargs, and without self where it is bound to one."""
+    """Return a function's parameters without *args and **kwargs, and without self if it is a method."""
     parameters = list(inspect.signature(function).parameters.values())[is_bound:]
     return [each for each in parameters if each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
 
 
 def defines(value: Any, name: str) -> bool:
-    """Whether a class itself, or one of its own bases, defines a method: what object and a library's Module define does not count."""
+    """Return True if a class or one of its bases, other than object or a library's Module, defines a method."""
     return any(
         name in vars(base) for base in value.__mro__ if base is not object and base.__module__.partition(".")[0] not in ("torch", "mlx")
     )
 
 
 def subjects_of(module: ModuleType, text: str) -> list[Subject]:
-    """The functions and classes that a file defines at its top level, in their order."""
+    """Return the functions and classes that a file defines at top level, in order."""
     tree, lines = ast.parse(text), text.splitlines()
     imports = _imports(tree)
     found = []
-    for node in tree.body:
-        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
-            continue
-        value = getattr(module, node.name, None)
+    for name, node in definitions(tree).items():
+        value = getattr(module, name, None)
         if callable(value):
-            first = min(each.lineno for each in (node, *node.decorator_list))
-            found.append(Subject(value, node.name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports))
+            first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
+            found.append(Subject(value, name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports))
     return found
 
 
+def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
+    """Return the public functions and classes at a file's top level by name, including names assigned a lambda or a partial.
+
+    For a name that is defined several times, return the last definition.
+    """
+    found: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        name = _defined_name(node)
+        if name is not None and not name.startswith("_"):
+            found.pop(name, None)
+            found[name] = node
+    return found
+
+
+def _defined_name(node: ast.stmt) -> str | None:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return node.name
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        target, value = node.targets[0], node.value
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        target, value = node.target, node.value
+    else:
+        return None
+    return target.id if isinstance(target, ast.Name) and _is_function(value) else None
+
+
+def _is_function(value: ast.expr) -> bool:
+    """Return True for a lambda, and for a call of functools.partial."""
+    if isinstance(value, ast.Lambda):
+        return True
+    called = value.func if isinstance(value, ast.Call) else None
+    return (isinstance(called, ast.Name) and called.id == "partial") or (isinstance(called, ast.Attribute) and called.attr == "partial")
+
+
 def subject_of(value: Callable[..., Any]) -> Subject:
-    """A function or class that came by itself."""
+    """Return the subject for a single function or class."""
     module = inspect.getmodule(value)
     try:
         lines, first = inspect.getsourcelines(value)

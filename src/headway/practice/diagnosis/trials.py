@@ -1,4 +1,4 @@
-"""A learner's answers to the probes, under every combination of the conventions in which it may be written."""
+"""Outputs of a learner's function for all probes, under every combination of conventions that may apply."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ from headway.practice.diagnosis.calling import Call, function_calls, libraries_f
 from headway.practice.diagnosis.compare import Raised, decimals_of, is_arithmetic, is_same, precision
 from headway.practice.diagnosis.drawing import DrawnCall, LikeliestCall
 from headway.practice.diagnosis.instances import instance_calls
-from headway.practice.diagnosis.patience import TookTooLongError
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
 from headway.practice.message import Message
 
 CALLS: dict[str | None, type[Call]] = {None: Call, "read": DrawnCall, "likeliest": LikeliestCall}
 PLAIN = Convention()
 
-HOPELESS = (NotImplementedError, NameError, ImportError)
-"""What a function raises however it is asked, where it raises it to everything."""
+UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
+"""Exceptions that end the search for a convention if every probe raises one of them."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A learner's answers to all probes under one convention.
+    """Outputs for all probes under one combination of conventions.
 
-    decimals   what they are all rounded to, where they are and the definition's are not
+    refused    probes excluded because the function raised on inputs that it need not support
+    cache      computed definitions and comparisons, shared between trials
+    decimals   number of decimals to which the outputs are rounded; None if they are not, or the definition's are too
     """
 
     exercise: Exercise
@@ -40,31 +42,31 @@ class Trial:
     probes: tuple[Probe, ...]
     answers: tuple[Any, ...]
     refused: tuple[Probe, ...] = ()
-    known: dict[Any, Any] = field(default_factory=dict)
+    cache: dict[Any, Any] = field(default_factory=dict)
     decimals: int | None = None
 
     def as_rounded(self) -> Trial:
-        """The trial, with what its answers are rounded to."""
+        """Return the trial with `decimals` set."""
         decimals = decimals_of(self.answers)
         is_plain = decimals is None or decimals_of([self.expected(probe) for probe in self.probes]) is not None
         return self if is_plain else replace(self, decimals=decimals)
 
     def without_refused(self) -> Trial:
-        """The trial without the kinds of probes that a right function may refuse, and one of which this one did refuse."""
+        """Exclude the kinds of optional probes that the function rejected at least once."""
         return self.without({probe.beyond for probe, answer in zip(self.probes, self.answers, strict=True) if _is_refusal(probe, answer)})
 
     def without_misshapen(self) -> Trial:
-        """The trial without the kinds of probes that a right function may refuse, and that this one never answers in the right shape."""
-        asked = zip(self.probes, self.answers, strict=True)
-        shaped = {probe.beyond for probe, answer in asked if getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)}
+        """Exclude the kinds of optional probes for which the function never returns the expected shape."""
+        pairs = zip(self.probes, self.answers, strict=True)
+        shaped = {probe.beyond for probe, answer in pairs if getattr(answer, "shape", None) == getattr(self.expected(probe), "shape", None)}
         return self.without({probe.beyond for probe in self.probes} - shaped)
 
     def without_caution(self) -> Trial:
-        """The trial without the probes where a right function may go wrong, and is told so; nothing is said of those as refused."""
+        """Exclude the probes with a caution, without reporting them as rejected."""
         return replace(self.without({probe.beyond for probe in self.probes if probe.caution is not None}), refused=self.refused)
 
     def without(self, beyond: Collection[Message | None]) -> Trial:
-        """The trial without the probes of these kinds, all of which a right function may refuse."""
+        """Exclude all optional probes of these kinds."""
         if not beyond:
             return self
         is_refused = [probe.beyond is not None and probe.beyond in beyond for probe in self.probes]
@@ -75,56 +77,56 @@ class Trial:
 
     @property
     def has_answers(self) -> bool:
-        """Whether the function answered at all."""
+        """Return True if any call returned an output."""
         return any(not isinstance(answer, Raised) for answer in self.answers)
 
     def matches(self, mistakes: tuple[Mistake, ...] = ()) -> bool:
-        """Whether every answer is that of the definition with these mistakes."""
+        """Return True if every output equals that of the definition with these mistakes."""
         return self.has_answers and all(
             self.is_same(probe, answer, mistakes) for probe, answer in zip(self.probes, self.answers, strict=True)
         )
 
     def is_right(self) -> bool:
-        """Whether every answer is the definition's, and no operand was refused altogether, such as a mask."""
+        """Return True if every output equals the definition's, and no operand was rejected in all of its probes."""
         answered = {role for probe in self.probes for role in probe.inputs}
         taken = {role.name for role in self.call.binding.role_of.values()}
         return self.matches() and all(set(probe.inputs) & taken <= answered for probe in self.refused)
 
     def is_first_same(self, mistakes: tuple[Mistake, ...]) -> bool:
-        """Whether the first answer is that of the definition with these mistakes."""
+        """Return True if the first output equals that of the definition with these mistakes."""
         return self.is_same(self.probes[0], self.answers[0], mistakes)
 
     def is_undone_by(self, mistake: Mistake) -> bool:
-        """Whether a mistake replaces all that a convention is about: it is then the same under the usual convention."""
+        """Return True if a mistake replaces all steps of a convention, and thus is the same mistake as under the default convention."""
         return any(convention.steps and set(convention.steps) <= set(mistake.steps) for convention in self.conventions)
 
     def num_matching(self) -> int:
-        """How many answers are the definition's."""
+        """Return the number of outputs that equal the definition's."""
         return sum(self.is_same(probe, answer, ()) for probe, answer in zip(self.probes, self.answers, strict=True))
 
     def raises_only(self, errors: tuple[type[BaseException], ...]) -> bool:
-        """Whether it raised one of these errors whatever it was asked."""
+        """Return True if every call raised one of these exceptions."""
         return all(isinstance(answer, Raised) and isinstance(answer.error, errors) for answer in self.answers)
 
     def num_raised(self) -> int:
-        """How often it raised instead of answering."""
+        """Return the number of calls that raised."""
         return sum(isinstance(answer, Raised) for answer in self.answers)
 
     def expected(self, probe: Probe, mistakes: tuple[Mistake, ...] = ()) -> Any:
-        """The definition's answer, with these mistakes in it, to the inputs as the learner's function saw them."""
-        asked = (self._asked_as, probe.name, tuple(map(id, mistakes)))
-        known = _answers_of(self.exercise.name) if self._is_listed(mistakes) else self.known
-        if asked not in known:
+        """Return the output of the definition with these mistakes, for the inputs as rounded for the learner's function."""
+        key = (self._cache_key, probe.name, tuple(map(id, mistakes)))
+        known = _shared_cache(self.exercise.name) if self._is_listed(mistakes) else self.cache
+        if key not in known:
             try:
                 with numpy.errstate(all="ignore"):
                     answer = self.exercise.answer(self._precise(probe), mistakes, self.conventions)
-            except Exception as error:  # a mistake may well make the shapes not fit, as it does for the learner
+            except Exception as error:  # a mistake may cause incompatible shapes, as in the learner's code
                 answer = Raised(error)
-            known[asked] = (mistakes, _once(answer, known))  # held, so that no other object gets its id
-        return known[asked][1]
+            known[key] = (mistakes, _interned(answer, known))  # the objects are stored so that their ids stay unique
+        return known[key][1]
 
     def _is_listed(self, mistakes: tuple[Mistake, ...]) -> bool:
-        """Whether the mistakes and the conventions are the exercise's own, which are there as long as it is, and none read off."""
+        """Return True if all mistakes and conventions are listed in the exercise, so that their ids never change; measured ones are not."""
         return self._has_listed_conventions and all(id(mistake) in self._listed for mistake in mistakes)
 
     @cached_property
@@ -137,37 +139,37 @@ class Trial:
         return all(id(convention) in listed for convention in self.conventions if convention.steps)
 
     @cached_property
-    def _asked_as(self) -> tuple[Any, ...]:
-        """What the definition's answers depend on beside the probe and the mistakes."""
+    def _cache_key(self) -> tuple[Any, ...]:
+        """Return what the definition's outputs depend on, apart from probe and mistakes."""
         return (self.call.library, *(id(convention) for convention in self.conventions if convention.steps))
 
     def _precise(self, probe: Probe) -> Inputs:
-        """A probe's inputs as the function saw them, rounded once for all."""
-        asked = (self.call.library, probe.name)
-        if asked not in self.known:
-            self.known[asked] = self.call.precise(probe.inputs)
-        return self.known[asked]
+        """Return a probe's inputs as the function received them; cached."""
+        key = (self.call.library, probe.name)
+        if key not in self.cache:
+            self.cache[key] = self.call.precise(probe.inputs)
+        return self.cache[key]
 
     def is_same(self, probe: Probe, answer: Any, mistakes: tuple[Mistake, ...] = ()) -> bool:
-        """Whether one answer is the definition's, with these mistakes in it."""
+        """Return True if one output equals that of the definition with these mistakes."""
         expected = self.expected(probe, mistakes)
         compared = (id(answer), id(expected), self.decimals)
-        if compared not in self.known:
+        if compared not in self.cache:
             rounding = 0.0 if self.decimals is None else 10.0**-self.decimals
-            self.known[compared] = (answer, is_same(answer, expected, max(precision(answer), precision(expected)), rounding))
-        return self.known[compared][1]
+            self.cache[compared] = (answer, is_same(answer, expected, max(precision(answer), precision(expected)), rounding))
+        return self.cache[compared][1]
 
 
 @lru_cache(maxsize=2)
-def _answers_of(exercise_name: str) -> dict[Any, Any]:
-    """The definition's answers to the probes of an exercise, with its listed mistakes: the same for whoever is judged."""
+def _shared_cache(exercise_name: str) -> dict[Any, Any]:
+    """Return the cache of an exercise's outputs for its listed mistakes, shared by all subjects."""
     return {}
 
 
-def _once(answer: Any, known: dict[Any, Any]) -> Any:
-    """The first of all answers that are the same number for number, so that no two of them are compared twice."""
+def _interned(answer: Any, known: dict[Any, Any]) -> Any:
+    """Return the first object with the same numbers from the cache, so that equal outputs are compared only once."""
     if isinstance(answer, tuple):
-        parts = tuple(_once(part, known) for part in answer)
+        parts = tuple(_interned(part, known) for part in answer)
         return known.setdefault(("tuple", *map(id, parts)), parts)
     if not isinstance(answer, numpy.ndarray):
         return answer
@@ -175,60 +177,60 @@ def _once(answer: Any, known: dict[Any, Any]) -> Any:
 
 
 def _is_refusal(probe: Probe, answer: Any) -> bool:
-    """Whether a function said no to what it may; an overflow is no such word unless the probe is about large numbers, and says so."""
+    """Return True if the function rejected inputs that it need not support; overflow counts as a rejection only if the probe describes itself."""
     if probe.beyond is None or not isinstance(answer, Raised):
         return False
     return bool(probe.beyond.en) or not is_arithmetic(answer.error)
 
 
 def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
-    """The answers under every combination of conventions, in the first array library in which any probe ran."""
+    """Return the trials for all combinations of conventions, in the first array library in which any probe ran."""
     right: dict[Any, Any] = {}
     trials: list[Trial] = []
     for library in libraries_for(subject):
         ways: list[list[Trial]] = []
         for call in calls_of(subject, exercise, library):
             ways.append(_until_right(_trials_under(call, exercise, right)))
-            if _needs_patience(ways[-1]):
-                ways[-1] = _until_right(_trials_under(replace(call, is_patient=True, endless=set()), exercise, right))
+            if _needs_full_timeout(ways[-1]):
+                ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, right))
             if any(trial.without_refused().matches() for trial in ways[-1]):
                 break
         found = _likeliest(ways)
         if any(trial.has_answers for trial in found):
-            return _without_evasions(found)
+            return _without_partial(found)
         trials = trials or found
-        if found and all(trial.raises_only((*HOPELESS, TookTooLongError)) for trial in found):
+        if found and all(trial.raises_only((*UNAVOIDABLE, TookTooLongError)) for trial in found):
             break
     return trials
 
 
-def _needs_patience(trials: Sequence[Trial]) -> bool:
-    """Whether it took too long even where it answered most: it may be slow, and not asked in a wrong way."""
+def _needs_full_timeout(trials: Sequence[Trial]) -> bool:
+    """Return True if calls timed out even under the convention with the fewest exceptions: the function may just be slow."""
     nearest = min(trials, key=Trial.num_raised, default=None)
     return nearest is not None and any(is_endless(nearest.answers[:end]) for end in range(1, len(nearest.answers) + 1))
 
 
 def _until_right(trials: Iterator[Trial]) -> list[Trial]:
-    """The trials up to the first under which every answer is right, where no other could say more of the probes, or none is to be had."""
+    """Return the trials up to the first that is correct for the most probes, or that raises only UNAVOIDABLE exceptions."""
     found: list[Trial] = []
     for trial in trials:
         found.append(trial)
-        if trial.raises_only(HOPELESS):
+        if trial.raises_only(UNAVOIDABLE):
             break
         if trial.matches() and all(len(trial.probes) >= len(other.probes) for other in found):
             break
     return found
 
 
-def _without_evasions(trials: Sequence[Trial]) -> list[Trial]:
-    """The trials without those whose conventions cannot say what others can, such as any mask at all."""
+def _without_partial(trials: Sequence[Trial]) -> list[Trial]:
+    """Drop the trials whose conventions cannot express operands that others can, such as masks."""
     weights = {role.name for trial in trials[:1] for role in trial.exercise.roles if role.is_weight}
-    asked = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
-    return [trial for trial, roles in zip(trials, asked, strict=True) if roles == set().union(*asked)] or list(trials)
+    operands = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
+    return [trial for trial, roles in zip(trials, operands, strict=True) if roles == set().union(*operands)] or list(trials)
 
 
 def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """The ways to call it: one for a function; for a class, one for each way to say which of its arrays is which weight."""
+    """Return the ways to call a subject: one for a function, one per assignment of weights for a class."""
     if exercise.calls is not None:
         return exercise.calls(subject, exercise, library)
     if inspect.isclass(subject.value):
@@ -237,7 +239,7 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
 
 
 def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
-    """Of several ways to call it, those under which most answers are right; where none is, those that one mistake brings near."""
+    """Return the trials of the calls with the most correct outputs; if none is, those of the first call and of calls that a known mistake may explain."""
     ways = [trials for trials in ways if trials]
     most = max((trial.num_matching() for trials in ways for trial in trials), default=0)
     if most:
@@ -247,45 +249,50 @@ def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
 
 
 def _trials_under(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iterator[Trial]:
-    """One trial for every combination of conventions under which a probe can be said."""
+    """Yield one trial per combination of conventions that can express at least one probe."""
     probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
-    said = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
+    unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [_alternatives(group, call) for group in exercise.conventions]
-    asked: dict[Any, tuple[Any, bool] | None] = {}
-    answered: dict[int, tuple[Sequence[Said], tuple[Probe, ...], list[Any], bool]] = {}
+    answered_probes: dict[Any, tuple[Any, bool] | None] = {}
+    answered_choices: dict[int, tuple[Sequence[Encoded], tuple[Probe, ...], list[Any], bool]] = {}
     seen = set()
-    for conventions, all_said in _combinations(groups, said):
-        if id(all_said) not in answered:  # other conventions may say all probes in the same way
-            answered[id(all_said)] = (all_said, *_answers(call, all_said, asked, right))
-        _, kept, raw, has_changed_inputs = answered[id(all_said)]
+    for conventions, encoded_probes in _combinations(groups, unencoded):
+        if id(encoded_probes) not in answered_choices:  # several conventions may encode all probes identically
+            answered_choices[id(encoded_probes)] = (encoded_probes, *_answers(call, encoded_probes, answered_probes, right))
+        _, kept, raw, has_changed_inputs = answered_choices[id(encoded_probes)]
         decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
         answers = (
-            [_once(_decoded(answer, decoding, probe.inputs), right) for probe, answer in zip(kept, raw, strict=True)] if decoding else raw
+            [_interned(_decoded(answer, decoding, probe.inputs), right) for probe, answer in zip(kept, raw, strict=True)]
+            if decoding
+            else raw
         )
         steps = tuple(id(convention) for convention in conventions if convention.steps)
-        known_as = (
+        outcome = (
             steps,
-            *((probe.name, answer.kind if isinstance(answer, Raised) else id(answer)) for probe, answer in zip(kept, answers, strict=True)),
+            *(
+                (probe.name, answer.error_name if isinstance(answer, Raised) else id(answer))
+                for probe, answer in zip(kept, answers, strict=True)
+            ),
         )
-        if kept and known_as not in seen:  # a convention that changes no answer says nothing
-            seen.add(known_as)
+        if kept and outcome not in seen:  # skip a convention that changes no output
+            seen.add(outcome)
             changed = replace(call, has_changed_inputs=has_changed_inputs)
-            yield Trial(exercise, changed, conventions, kept, tuple(answers), known=right).as_rounded()
+            yield Trial(exercise, changed, conventions, kept, tuple(answers), cache=right).as_rounded()
 
 
 def _answers(
-    call: Call, all_said: Sequence[Said], asked: dict[Any, tuple[Any, bool] | None], right: dict[Any, Any]
+    call: Call, encoded_probes: Sequence[Encoded], answered_probes: dict[Any, tuple[Any, bool] | None], right: dict[Any, Any]
 ) -> tuple[tuple[Probe, ...], list[Any], bool]:
-    """The probes that a function can be given, its answers to them, and whether it changed what it was given."""
+    """Return the probes that the function accepts, its outputs, and whether it modified its inputs."""
     kept: list[Probe] = []
     answers: list[Any] = []
     has_changed_inputs = False
-    for probe, encoded, ways in all_said:
-        if (probe.name, ways) not in asked:  # other conventions may say this probe in the same way
-            asked[probe.name, ways] = None
+    for probe, encoded, ways in encoded_probes:
+        if (probe.name, ways) not in answered_probes:  # several conventions may encode this probe identically
+            answered_probes[probe.name, ways] = None
             if call.fits(encoded):
-                asked[probe.name, ways] = _asked(call, encoded, answers, right)
-        found = asked[probe.name, ways]
+                answered_probes[probe.name, ways] = _run_probe(call, encoded, answers, right)
+        found = answered_probes[probe.name, ways]
         if found is not None:
             kept.append(probe)
             answers.append(found[0])
@@ -293,101 +300,101 @@ def _answers(
     return tuple(kept), answers, has_changed_inputs
 
 
-def _asked(call: Call, encoded: Inputs, before: Sequence[Any], right: dict[Any, Any]) -> tuple[Any, bool]:
-    """One answer, and whether the inputs were changed; what did not come back for the probe before is not asked for this."""
+def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], right: dict[Any, Any]) -> tuple[Any, bool]:
+    """Return one output, and whether the inputs were modified; after a timeout the remaining probes are skipped."""
     if is_endless(before):
         return before[-1], False
     once = replace(call, has_changed_inputs=False)
     with numpy.errstate(all="ignore"):
-        return _once(once(encoded), right), once.has_changed_inputs
+        return _interned(once(encoded), right), once.has_changed_inputs
 
 
 def is_endless(answers: Sequence[Any]) -> bool:
-    """Whether the last call did not come back."""
+    """Return True if the last call timed out."""
     return bool(answers) and isinstance(answers[-1], Raised) and isinstance(answers[-1].error, TookTooLongError)
 
 
-Said = tuple[Probe, Inputs, tuple[Any, ...]]
-"""A probe, its inputs as some conventions say them, and what of these said them otherwise."""
+Encoded = tuple[Probe, Inputs, tuple[Any, ...]]
+"""A probe, its encoded inputs, and the encoders that changed them."""
 
 
 def _combinations(
-    groups: Sequence[Sequence[Convention]], said: Sequence[Said], chosen: tuple[Convention, ...] = ()
-) -> Iterator[tuple[tuple[Convention, ...], Sequence[Said]]]:
-    """Every choice of one convention of each group, with the probes as it says them; without those that change nothing."""
+    groups: Sequence[Sequence[Convention]], encoded_probes: Sequence[Encoded], chosen: tuple[Convention, ...] = ()
+) -> Iterator[tuple[tuple[Convention, ...], Sequence[Encoded]]]:
+    """Yield every choice of one convention per group with the encoded probes, without choices that have no effect."""
     if not groups:
-        yield chosen, said
+        yield chosen, encoded_probes
         return
     for convention in groups[0]:
-        again = [(probe, said_in(convention, inputs), ways) for probe, inputs, ways in said]
-        now: list[Said] = [
+        again = [(probe, encoded_in(convention, inputs), ways) for probe, inputs, ways in encoded_probes]
+        now: list[Encoded] = [
             (probe, encoded, ways if encoded is inputs else (*ways, convention.encode))
-            for (probe, encoded, ways), (_, inputs, _) in zip(again, said, strict=True)
+            for (probe, encoded, ways), (_, inputs, _) in zip(again, encoded_probes, strict=True)
             if encoded is not None
         ]
-        is_idle = len(now) == len(said) and all(one[1] is other[1] for one, other in zip(now, said, strict=True))
+        is_idle = len(now) == len(encoded_probes) and all(one[1] is other[1] for one, other in zip(now, encoded_probes, strict=True))
         if now and (convention is groups[0][0] or not is_idle or convention.steps or convention.decode is not PLAIN.decode):
-            yield from _combinations(groups[1:], said if is_idle else now, (*chosen, convention))
+            yield from _combinations(groups[1:], encoded_probes if is_idle else now, (*chosen, convention))
 
 
 def num_numbers(inputs: Inputs) -> int:
-    """How many numbers the arrays of a probe hold."""
+    """Return the number of array elements in a probe."""
     parts = [part for value in inputs.values() for part in (value if isinstance(value, list) else [value])]
     return sum(numpy.size(part) for part in parts if isinstance(part, numpy.ndarray))
 
 
-def said_in(convention: Convention, inputs: Inputs) -> Inputs | None:
-    """The inputs as a convention says them; None where it cannot."""
+def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
+    """Encode the inputs in a convention; None if it does not apply."""
     try:
         return convention.encode(inputs)
-    except KeyError:  # it is about a role that this probe does not have
+    except KeyError:  # the probe lacks the role that the convention concerns
         return None
 
 
 def _alternatives(group: Sequence[Convention], call: Call) -> list[Convention]:
-    """The first of a group, and what else may hold by the function's parameters and names, and by what is read off it."""
-    possible = [group[0], *(each for each in group[1:] if _may_hold(each, call))]
-    return [read for each in possible for read in _read(each, call)]
+    """Return the first convention of a group, and the others that may apply according to the function's names and measurements."""
+    possible = [group[0], *(each for each in group[1:] if _may_apply(each, call))]
+    return [read for each in possible for read in _measured_conventions(each, call)]
 
 
-def _read(convention: Convention, call: Call) -> Sequence[Convention]:
-    """A convention that says what it is, or what is read off the function: which may answer anything at all, and then says nothing."""
+def _measured_conventions(convention: Convention, call: Call) -> Sequence[Convention]:
+    """Return the convention itself, or the conventions measured from the function."""
     if convention.reads is None:
         return [convention]
     try:
-        read = convention.reads(lambda inputs: ask(call, (), inputs))
+        read = convention.reads(lambda inputs: output_of(call, (), inputs))
     except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):
         return []
     return [] if read is None else [read] if isinstance(read, Convention) else read
 
 
-def _may_hold(convention: Convention, call: Call) -> bool:
-    """Whether the function has the operand that a convention is about, and is called so that it can hold."""
+def _may_apply(convention: Convention, call: Call) -> bool:
+    """Return True if the function's parameters, name, source and file allow a convention."""
     if convention.without is not None and call.binding.takes(convention.without):
         return False
     taken_as = next((name for name, role in call.binding.role_of.items() if role.name == convention.role), None)
     if convention.role is not None and (taken_as is None or not re.search(convention.named or "", taken_as, re.IGNORECASE)):
         return False
-    is_said = re.search(convention.said or "", "\n".join(call.subject.source), re.IGNORECASE)
+    is_in_source = re.search(convention.source or "", "\n".join(call.subject.source), re.IGNORECASE)
     names = "\n".join(vars(call.subject.module)) if call.subject.module is not None else ""
-    is_among = re.search(convention.among or "", names, re.IGNORECASE)
-    return bool(is_said and is_among and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
+    is_in_file = re.search(convention.file_names or "", names, re.IGNORECASE)
+    return bool(is_in_source and is_in_file and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
 
 
-def ask(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:
-    """The answer to some inputs, as headway.functions would give it; Raised where the function cannot be asked so."""
+def output_of(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:
+    """Return the output for some inputs in the convention of headway.functions; Raised if they cannot be encoded."""
     encoded = encoded_for(call, conventions, inputs)
     if encoded is None:
-        return Raised(ValueError("it cannot be asked so"))
+        return Raised(ValueError("the conventions cannot encode these inputs"))
     with numpy.errstate(all="ignore"):
         return _decoded(call(encoded), conventions, inputs)
 
 
 def encoded_for(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Inputs | None:
-    """The inputs as the conventions say them; None where one cannot."""
+    """Encode the inputs in all conventions; None if one of them does not apply."""
     encoded: Inputs | None = inputs | call.sizes(inputs)
     for convention in conventions:
-        encoded = None if encoded is None else said_in(convention, encoded)
+        encoded = None if encoded is None else encoded_in(convention, encoded)
     return encoded
 
 

@@ -248,7 +248,7 @@ CUTS = (
             "splits the text into words first, as GPT-2 does, and merges within them", "先像 GPT-2 那样把文本切成单词，只在单词内部合并"
         ),
         steps={"cut": cut},
-        said=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern",
+        source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern",
     ),
 )
 

@@ -262,7 +262,7 @@ CUTS = (
             "没有先把文本切成单词，与 minbpe 的 BasicTokenizer 相同：词元可能跨越单词",
         ),
         steps={"cut": lambda text, specials: [text]},
-        said=UNCUT,
+        source=UNCUT,
     ),
 )
 

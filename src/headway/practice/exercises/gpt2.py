@@ -185,7 +185,7 @@ RETURNS = (
         ),
         decode=_first_of_two,
         steps={"finish": lambda logits: logits[..., -1:, :]},
-        said=r"targets",
+        source=r"targets",
     ),
 )
 BATCH = Message("a batch of texts", "一批文本")

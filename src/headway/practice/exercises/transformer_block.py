@@ -84,8 +84,8 @@ SEES_ALL = (
         steps={"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)},
         without="mlp",
         called=rf"^(?!.*({CAUSAL_NAMES}))",
-        said=rf"\A(?![\s\S]*({CAUSAL_NAMES}|mask|tri[lu]))",
-        among=r"\A(?![\s\S]*(decoder|gpt|language_?model|generate))",
+        source=rf"\A(?![\s\S]*({CAUSAL_NAMES}|mask|tri[lu]))",
+        file_names=r"\A(?![\s\S]*(decoder|gpt|language_?model|generate))",
     ),
 )
 """A convention for a class that mentions no mask, in a file without names that imply a causal one."""

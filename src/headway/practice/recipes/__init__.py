@@ -1,1 +1,1 @@
-"""What several exercises share: steps of recipes, conventions, mistakes, probes' sequences and weights."""
+"""Recipes, mistakes and conventions that several exercises share."""

@@ -1,4 +1,4 @@
-"""What is written instead of GELU and of SiLU alike; both are x times a gate."""
+"""Mistakes shared by GELU and SiLU, which are both x times a gate."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from headway.practice.exercise import Mistake
 from headway.practice.message import Message
 from headway.practice.recipes.activations import relu, softplus
 
-LARGE = Message("for large numbers the two are the same", "数值很大时两者相同")
+LARGE = Message("large inputs give the same result", "输入较大时结果相同")
 
 
 def instead(function: Any) -> dict[str, Any]:
-    """Another function in place of all of it."""
+    """Return the steps that use another function in place of the activation."""
     return {"apply": lambda x, gate: function(x)}
 
 
 def relu_instead(use: Message) -> Mistake:
-    """ReLU; `use` says what to write."""
-    said = Message("it is ReLU: nothing comes through below 0", "这是 ReLU：小于 0 处什么也不通过")
-    return Mistake("relu", instead(relu), said, use, hides=LARGE, pattern=r"max|relu|>")
+    """Return the mistake of using ReLU; `use` is the fix."""
+    message = Message("this is ReLU: negative inputs give 0", "这是 ReLU：负数的输出为 0")
+    return Mistake("relu", instead(relu), message, use, hides=LARGE, pattern=r"max|relu|>")
 
 
 def softplus_instead(use: Message) -> Mistake:
-    """Softplus; `use` says what to write."""
-    said = Message("it is softplus, log(1 + exp x)", "这是 softplus，即 log(1 + exp x)")
-    return Mistake("softplus", instead(softplus), said, use, hides=LARGE, pattern=r"log|softplus")
+    """Return the mistake of using softplus; `use` is the fix."""
+    message = Message("this is softplus, log(1 + exp x)", "这是 softplus，即 log(1 + exp x)")
+    return Mistake("softplus", instead(softplus), message, use, hides=LARGE, pattern=r"log|softplus")
 
 
 def not_bent(use: Message) -> Mistake:
-    """Nothing at all; `use` says what to write."""
-    return Mistake("not_bent", instead(lambda x: x), Message("it returns x as it is", "原样返回了 x"), use, hides=LARGE, pattern=r"return")
+    """Return the mistake of a missing activation; `use` is the fix."""
+    return Mistake("not_bent", instead(lambda x: x), Message("returns x unchanged", "原样返回了 x"), use, hides=LARGE, pattern=r"return")

@@ -1,4 +1,4 @@
-"""Activations on NumPy, for the steps of exercises (the right one of one exercise is the wrong one of another), and how they are probed."""
+"""Activations in NumPy, used as correct steps and as mistakes, and the probes for them."""
 
 from __future__ import annotations
 
@@ -16,78 +16,78 @@ _erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
 
 
 def floating(x: Any) -> Any:
-    """The numbers as an array of floating-point ones."""
+    """Return x as a floating array."""
     x = numpy.asarray(x)
     return x if x.dtype.kind == "f" else x.astype(numpy.float64)
 
 
 def erf(x: Any) -> Any:
-    """The error function."""
+    """Error function."""
     return numpy.asarray(_erf(x))
 
 
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)), without overflow."""
+    """Logistic function 1 / (1 + exp(-x)), without overflow."""
     return 0.5 + 0.5 * numpy.tanh(0.5 * x)
 
 
 def relu(x: Any) -> Any:
-    """max(x, 0)."""
+    """ReLU: max(x, 0)."""
     return numpy.maximum(x, 0)
 
 
 def silu(x: Any) -> Any:
-    """x · sigmoid(x)."""
+    """SiLU: x · sigmoid(x)."""
     return x * sigmoid(x)
 
 
 def gelu(x: Any) -> Any:
-    """x · Φ(x), the exact form."""
+    """GELU in its exact form: x · Φ(x)."""
     return 0.5 * x * (1 + erf(x / math.sqrt(2)))
 
 
 def gelu_tanh(x: Any) -> Any:
-    """The form of GPT-2."""
+    """GELU in the tanh form of GPT-2."""
     return 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
 def quick_gelu(x: Any) -> Any:
-    """x · sigmoid(1.702 x)."""
+    """Sigmoid approximation of GELU: x · sigmoid(1.702 x)."""
     return x * sigmoid(1.702 * x)
 
 
 def softplus(x: Any) -> Any:
-    """log(1 + exp x)."""
+    """Softplus: log(1 + exp x)."""
     return numpy.logaddexp(0, x)
 
 
 def elu(x: Any) -> Any:
-    """x above zero, exp(x) - 1 below."""
+    """ELU: x above zero, exp(x) - 1 below."""
     return numpy.where(x > 0, x, numpy.expm1(numpy.minimum(x, 0)))
 
 
 def hard_swish(x: Any) -> Any:
-    """x · min(max(x + 3, 0), 6) / 6."""
+    """Hard swish: x · min(max(x + 3, 0), 6) / 6."""
     return x * numpy.clip(x + 3, 0, 6) / 6
 
 
 def mish(x: Any) -> Any:
-    """x · tanh(softplus x)."""
+    """Mish: x · tanh(softplus x)."""
     return x * numpy.tanh(softplus(x))
 
 
 def identity(x: Any) -> Any:
-    """x."""
+    """Identity."""
     return x
 
 
 QUIET = Message("", "")
-"""What is not worth a word when a function refuses it."""
+"""Marker for inputs whose rejection needs no note."""
 
 ARRAYS = Message("arrays, only single numbers", "数组，只接受单个数")
-MATRICES = Message("more than one axis", "多于一个轴的数组")
+MATRICES = Message("arrays with more than one axis", "多于一个轴的数组")
 SINGLE = (-1.7, -1.0, -0.4, 0.0, 0.6, 1.0, 1.3, 2.0, 3.5, 7.3)
-WHOLE = Message("given whole numbers it answers with whole numbers, cut off", "输入为整数时，输出也被截成了整数")
+WHOLE = Message("truncates its output to integers for integer inputs", "输入为整数时，输出被截断为整数")
 X_NAMES = (
     "z",
     "a",
@@ -106,11 +106,11 @@ X_NAMES = (
     "vector",
     "vec",
 )
-"""What people call the one operand."""
+"""Names that learners use for the operand."""
 
 
 def probes_of(*beyond: Probe) -> tuple[Probe, ...]:
-    """Single numbers for those who write `x > 0` or math.exp, a row, a matrix, three axes, and more."""
+    """Return single numbers for functions that use `x > 0` or math.exp, a row, a matrix, three axes, and further probes."""
     random = numpy.random.default_rng(11)
     return (
         *(Probe(f"the number {number}", {"x": numpy.array(number)}, QUIET) for number in SINGLE),
@@ -123,7 +123,7 @@ def probes_of(*beyond: Probe) -> tuple[Probe, ...]:
 
 
 def answers_at(ask: Callable[[Inputs], Any], numbers: Sequence[float]) -> Any:
-    """The function's answers to some numbers, asked together or one by one; None where it has none."""
+    """Return the function's outputs for some numbers, in one call or one by one; None if it returns none."""
     answer = ask({"x": numpy.array(numbers)})
     if isinstance(answer, Raised):
         singles = [ask({"x": numpy.array(number)}) for number in numbers]

@@ -1,4 +1,4 @@
-"""What the exercises about Adam share: one step of it in steps, and what people get wrong in it."""
+"""Steps and mistakes of one Adam update, shared by the exercises about Adam."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RATE, BETA1, BETA2, EPS = 0.001, 0.9, 0.999, 1e-8
 def update(
     steps: Any, point: Any, gradient: Any, moments: tuple[Any, Any], count: int, rate: float, betas: tuple[float, float], eps: float
 ) -> tuple[Any, Any, Any]:
-    """In steps: count, mean, square, correct_mean, correct_square, divide, move, kept."""
+    """Compute one update in the steps count, mean, square, correct_mean, correct_square, divide, move, kept."""
     t = steps.count(count)
     mean, square = steps.mean(moments[0], gradient, betas), steps.square(moments[1], gradient, betas)
     mean_hat, square_hat = steps.correct_mean(mean, betas, t), steps.correct_square(square, betas, t)
@@ -40,11 +40,11 @@ STEP: dict[str, Step] = {
 }
 
 EPS_HAT: Mapping[str, Step] = {"divide": lambda mean, square, eps, correction: mean / (numpy.sqrt(square) + eps / correction)}
-"""eps beside the root of the uncorrected square: √v̂ + eps / √(1 - β₂ᵗ)."""
+"""Add eps to the root of the uncorrected square: √v̂ + eps / √(1 - β₂ᵗ)."""
 
 EPS_HAT_WORDS = Message(
-    "its eps is added before the square is corrected (the paper's ε̂, as in Keras and PyTorch's older code)",
-    "它的 eps 加在二阶矩修正之前（论文中的 ε̂，Keras 等实现如此）",
+    "adds eps before the bias correction of the square (ε̂ in the paper, as in Keras and older PyTorch code)",
+    "eps 加在二阶矩的偏差修正之前（论文中的 ε̂，Keras 与 PyTorch 旧代码如此）",
 )
 
 USE = Message(
@@ -56,8 +56,8 @@ AVERAGE = Message(
     "mean = beta1 * mean + (1 - beta1) * gradient; square likewise with gradient²",
     "mean = beta1 * mean + (1 - beta1) * gradient；square 同理，用 gradient²",
 )
-LATER = Message("after many steps nothing shows it", "走了很多步之后就看不出来了")
-ORDINARY = Message("for gradients of ordinary size nothing shows it", "梯度大小正常时看不出来")
+LATER = Message("after many steps the difference vanishes", "走很多步之后差别就消失了")
+ORDINARY = Message("gradients of ordinary size do not show it", "梯度大小正常时看不出来")
 
 
 def _mean_with(keep: Any, take: Any) -> Step:
@@ -98,7 +98,7 @@ MISTAKES = (
         "no_bias_correction",
         {"correct_mean": _plain, "correct_square": _plain},
         Message(
-            "the moments are not corrected for their start at zero: the first step is 3.2 times too long (0.1 / √0.001)",
+            "the moments have no bias correction: the first step is 3.2 times too long (0.1 / √0.001)",
             "两个矩都没有做偏差修正：第一步长了 3.2 倍（0.1 / √0.001）",
         ),
         CORRECT,
@@ -109,7 +109,7 @@ MISTAKES = (
         "mean_not_corrected",
         {"correct_mean": _plain},
         Message(
-            "the mean is not corrected for its start at zero: the first step is 10 times too short",
+            "the mean has no bias correction: the first step is 10 times too short",
             "一阶矩没有做偏差修正：第一步短了 10 倍",
         ),
         CORRECT,
@@ -120,7 +120,7 @@ MISTAKES = (
         "square_not_corrected",
         {"correct_square": _plain},
         Message(
-            "the square is not corrected for its start at zero: the first step is 32 times too long",
+            "the square has no bias correction: the first step is 32 times too long",
             "二阶矩没有做偏差修正：第一步长了 32 倍",
         ),
         CORRECT,
@@ -134,11 +134,11 @@ MISTAKES = (
             "correct_square": lambda square, betas, t: square / (1 - betas[1]),
         },
         Message(
-            "it divides by 1 - beta, not by 1 - beta**t: the correction never ends",
+            "divides by 1 - beta instead of 1 - beta**t: the correction never fades",
             "除以的是 1 - beta，而不是 1 - beta**t：修正永远不会消失",
         ),
         CORRECT,
-        Message("in the first step the two are the same", "第一步时两者相同"),
+        Message("the first step is the same", "第一步相同"),
         r"1 *-",
     ),
     Mistake(
@@ -147,7 +147,7 @@ MISTAKES = (
             "correct_mean": lambda mean, betas, t: mean * (1 - betas[0] ** t),
             "correct_square": lambda square, betas, t: square * (1 - betas[1] ** t),
         },
-        Message("it multiplies by 1 - beta**t where it must divide", "乘以了 1 - beta**t，而应除以它"),
+        Message("multiplies by 1 - beta**t instead of dividing by it", "乘以了 1 - beta**t，而应除以它"),
         CORRECT,
         LATER,
         r"1 *-",
@@ -156,10 +156,10 @@ MISTAKES = (
         "step_counted_from_zero",
         {"count": lambda t: t - 1},
         Message(
-            "t is 0 in the first step: 1 - beta**0 is 0, and the first step divides by it",
-            "第一步的 t 是 0：1 - beta**0 等于 0，第一步就除以了零",
+            "t is 0 in the first step, which then divides by 1 - beta**0 = 0",
+            "第一步的 t 是 0，于是除以了 1 - beta**0 = 0",
         ),
-        Message("count steps from 1: t += 1 before it is used", "步数从 1 开始：先 t += 1 再使用"),
+        Message("count steps from 1: increment t before using it", "步数从 1 开始：先 t += 1 再使用"),
         None,
         r"\*\* *\(?t|range",
     ),
@@ -167,8 +167,8 @@ MISTAKES = (
         "eps_inside_root",
         {"divide": lambda mean, square, eps, correction: mean / numpy.sqrt(square + eps)},
         Message(
-            "eps stands under the root: √(square + eps), which is 1e-4 where the gradient is tiny, not 1e-8",
-            "eps 写在了根号里：√(square + eps)，梯度很小时它是 1e-4 而不是 1e-8",
+            "eps is inside the root, √(square + eps): 1e-4 for tiny gradients instead of 1e-8",
+            "eps 写在了根号里，即 √(square + eps)：梯度很小时它是 1e-4 而不是 1e-8",
         ),
         USE,
         ORDINARY,
@@ -177,7 +177,7 @@ MISTAKES = (
     Mistake(
         "eps_missing",
         {"eps": lambda eps: 0.0},
-        Message("there is no eps: a gradient of zero gives 0/0 = NaN", "没有 eps：梯度为零时得到 0/0 = NaN"),
+        Message("eps is missing: a zero gradient gives 0/0 = NaN", "没有 eps：梯度为零时得到 0/0 = NaN"),
         USE,
         ORDINARY,
         r"sqrt|\*\* *0?\.5",
@@ -185,16 +185,16 @@ MISTAKES = (
     Mistake(
         "root_missing",
         {"divide": lambda mean, square, eps, correction: mean / (square + eps)},
-        Message("it divides by the square, not by its root", "除以的是二阶矩本身，没有开平方"),
+        Message("divides by the square instead of its root", "除以的是二阶矩本身，没有开平方"),
         USE,
-        Message("for gradients of length 1 the two are the same", "梯度大小为 1 时两者相同"),
+        Message("gradients of magnitude 1 give the same result", "梯度大小为 1 时结果相同"),
         r"/",
     ),
     Mistake(
         "gradient_not_squared",
         {"square": lambda square, gradient, betas: betas[1] * square + (1 - betas[1]) * gradient},
         Message(
-            "the second moment averages the gradient, not its square: its root is NaN for negative gradients",
+            "the second moment averages the gradient instead of its square: the root is NaN for negative gradients",
             "二阶矩平均的是梯度而不是它的平方：梯度为负时开方得到 NaN",
         ),
         AVERAGE,
@@ -204,7 +204,7 @@ MISTAKES = (
     Mistake(
         "average_squared",
         {"square": lambda square, gradient, betas: (betas[1] * square + (1 - betas[1]) * gradient) ** 2},
-        Message("the average is squared, where the squares must be averaged", "对平均值取了平方，而应对平方取平均"),
+        Message("squares the average instead of averaging the squares", "对平均值取了平方，而应对平方取平均"),
         AVERAGE,
         None,
         r"\*\* *2|square",
@@ -217,7 +217,7 @@ MISTAKES = (
             "correct_mean": lambda mean, betas, t: mean / numpy.float64(1 - betas[1] ** t),
             "correct_square": lambda square, betas, t: square / numpy.float64(1 - betas[0] ** t),
         },
-        Message("beta1 and beta2 have changed places", "beta1 与 beta2 互换了位置"),
+        Message("beta1 and beta2 are swapped", "beta1 与 beta2 互换了"),
         AVERAGE,
         None,
         r"beta|b1|b2",
@@ -228,7 +228,7 @@ MISTAKES = (
             "correct_mean": lambda mean, betas, t: mean / numpy.float64(1 - betas[1] ** t),
             "correct_square": lambda square, betas, t: square / numpy.float64(1 - betas[0] ** t),
         },
-        Message("beta1 and beta2 have changed places in the correction", "偏差修正中 beta1 与 beta2 互换了位置"),
+        Message("beta1 and beta2 are swapped in the bias correction", "偏差修正中 beta1 与 beta2 互换了"),
         CORRECT,
         LATER,
         r"\*\*",
@@ -237,8 +237,8 @@ MISTAKES = (
         "old_and_new_exchanged",
         {"mean": _mean_with(_rest(_first), _first), "square": _square_with(_rest(_second), _second)},
         Message(
-            "beta weighs the new gradient, and 1 - beta the old average: the wrong way round",
-            "beta 乘在了新梯度上，1 - beta 乘在了旧平均上：正好反了",
+            "beta multiplies the new gradient and 1 - beta the old average: the factors are swapped",
+            "beta 乘在了新梯度上，1 - beta 乘在了旧平均上：系数互换了",
         ),
         AVERAGE,
         None,
@@ -247,7 +247,9 @@ MISTAKES = (
     Mistake(
         "one_minus_beta_missing",
         {"mean": _mean_with(_first, _one), "square": _square_with(_second, _one)},
-        Message("the factors 1 - beta are missing: the moments are sums, not averages", "缺少系数 1 - beta：两个矩成了累加而不是平均"),
+        Message(
+            "the factors 1 - beta are missing: the moments are sums instead of averages", "缺少系数 1 - beta：两个矩成了累加而不是平均"
+        ),
         AVERAGE,
         None,
         r"\+",
@@ -271,23 +273,23 @@ MISTAKES = (
     Mistake(
         "old_moments_used",
         {"used": _old_moments},
-        Message("the step uses the moments from before this gradient", "这一步用的是加入新梯度之前的矩"),
-        Message("update the moments first, then step with them", "先更新两个矩，再用它们走这一步"),
+        Message("the update uses the moments without the current gradient", "更新用的是加入当前梯度之前的矩"),
+        Message("update the moments first, then use them for the step", "先更新两个矩，再用它们走这一步"),
         LATER,
         r"=",
     ),
     Mistake(
         "gradient_for_mean",
         {"used": lambda known: (known["gradient"], known["square"])},
-        Message("the step uses the gradient itself, not its mean (RMSProp)", "这一步直接用了梯度，而不是它的平均（RMSProp）"),
+        Message("the update uses the gradient instead of its average (RMSProp)", "更新直接用了梯度，而不是它的平均（RMSProp）"),
         USE,
-        Message("in the first step the two are the same", "第一步时两者相同"),
+        Message("the first step is the same", "第一步相同"),
         r"/",
     ),
     Mistake(
         "square_not_used",
         {"divide": lambda mean, square, eps, correction: mean},
-        Message("the step is not divided by the root of the square (momentum alone)", "没有除以二阶矩的平方根（只剩动量）"),
+        Message("the update is not divided by the root of the square (momentum only)", "更新没有除以二阶矩的平方根（只有动量）"),
         USE,
         None,
         r"\*",
@@ -295,8 +297,8 @@ MISTAKES = (
     Mistake(
         "ascent",
         {"move": lambda point, change: point + change},
-        Message("it steps along the gradient, not against it", "沿着梯度走了，而应逆着梯度"),
-        Message("subtract", "应相减"),
+        Message("moves along the gradient instead of against it", "沿着梯度走了，而应逆着梯度"),
+        Message("subtract the update", "减去更新量"),
         None,
         r"\+=|\+ *\w*(lr|rate|alpha)|-=",
     ),
@@ -304,9 +306,9 @@ MISTAKES = (
         "corrected_moments_kept",
         {"kept": lambda mean, square, mean_hat, square_hat: (mean_hat, square_hat)},
         Message(
-            "the corrected moments are kept for the next step: they are corrected again and again", "把修正后的矩保留到下一步：会被一再修正"
+            "keeps the corrected moments for the next step, so they are corrected repeatedly", "把修正后的矩留给下一步，因此会被反复修正"
         ),
-        Message("keep the moments as they are; correct copies of them", "保留未修正的矩，修正只用在副本上"),
+        Message("keep the uncorrected moments; correct copies of them", "保留未修正的矩，只修正副本"),
         Message("a single step does not show it", "只走一步时看不出来"),
         r"/=|m *=|v *=",
     ),

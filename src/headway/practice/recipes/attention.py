@@ -1,4 +1,4 @@
-"""Attention in steps, shared by every exercise that attends: what the steps do rightly, and the ways to be called."""
+"""Scaled dot-product attention in steps, with its accepted conventions; shared by all exercises with attention."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def attend(
     lengths: tuple[int, int] | None = None,
     **sizes: int,
 ) -> Any:
-    """Scaled dot-product attention in steps: operands, scores, scale, what is allowed, hide, normalise, after, late_scale, mix."""
+    """Compute attention in the steps operands, scores, scale, allowed, hide, normalise, after, late_scale, mix."""
     query, key, value = steps.operands(query, key, value)
     given = {"query": query, "key": key, "value": value, "scale": scale, **sizes}
     scores = steps.scores(query, key) * steps.scale(given)
@@ -33,7 +33,7 @@ def attend(
 
 
 def softmax(x: Any, axis: int = -1) -> Any:
-    """The definition's, on NumPy: zeros where everything is hidden."""
+    """Softmax as defined in headway.functions, in NumPy: zeros where everything is masked."""
     highest = x.max(axis, keepdims=True)
     powers = numpy.exp(x - numpy.where(numpy.isfinite(highest), highest, 0))
     total = powers.sum(axis, keepdims=True)
@@ -41,40 +41,40 @@ def softmax(x: Any, axis: int = -1) -> Any:
 
 
 def naive_softmax(x: Any, axis: int = -1) -> Any:
-    """As libraries have it: NaN where everything is hidden."""
+    """Softmax as in most libraries: NaN where everything is masked."""
     powers = numpy.exp(x - x.max(axis, keepdims=True))
     return powers / powers.sum(axis, keepdims=True)
 
 
 def transposed(x: Any) -> Any:
-    """The last two axes exchanged."""
+    """Swap the last two axes."""
     return numpy.swapaxes(x, -1, -2)
 
 
 def triangle(query_len: int, key_len: int, shift: int = 0) -> Any:
-    """True at and below the diagonal that ends in the corner, moved up by `shift`."""
+    """Return a lower-triangular mask aligned to the bottom right, shifted by `shift`."""
     return numpy.tril(numpy.ones((query_len, key_len), bool), key_len - query_len + shift)
 
 
 def both(mask: Any, lower: Any) -> Any:
-    """What two masks allow, as a boolean; None for everything."""
+    """Combine two masks to a boolean mask; None if neither hides anything."""
     if mask is None or lower is None:
         return lower if mask is None else mask
     return mask & lower
 
 
 def hidden(scores: Any, allowed: Any, fill: float = -numpy.inf) -> Any:
-    """The scores, with `fill` where nothing may be attended to."""
+    """Return the scores with `fill` where attention is not allowed."""
     return scores if allowed is None else numpy.where(allowed, scores, numpy.asarray(fill, scores.dtype))
 
 
 def right_scale(inputs: Inputs) -> Any:
-    """The scale that is given, or 1/√head_dim."""
+    """Return the given scale, or 1/√head_dim."""
     return inputs["query"].shape[-1] ** -0.5 if inputs.get("scale") is None else inputs["scale"]
 
 
 def given_or(value: Any) -> Any:
-    """A wrong default, which a scale that is given replaces."""
+    """Return a scale step with a wrong default that a given scale replaces."""
     return lambda inputs: value(inputs) if inputs.get("scale") is None else inputs["scale"]
 
 
@@ -94,7 +94,7 @@ STEPS = {
 
 
 def few_bits(values: Any) -> Any:
-    """Numbers that every floating dtype holds exactly, bfloat16 too: sixteenths, below 8 in size."""
+    """Round to multiples of 1/16 below 8, which every floating dtype including bfloat16 represents exactly."""
     return numpy.clip(numpy.round(numpy.asarray(values) * 16) / 16, -7.9375, 7.9375)
 
 
@@ -102,24 +102,24 @@ TOP_LEFT = (
     Convention(),
     Convention(
         Message(
-            "with fewer queries than keys your causal mask starts at the top left, as torch's is_causal does: right for a first pass, "
-            "not behind a cache, where the newest query sits at the newest key",
-            "查询少于键时，你的因果掩码从左上角对齐（与 torch 的 is_causal 相同）：首次前向没有问题，但使用缓存时，最新的查询应对齐最新的键",
+            "with fewer queries than keys your causal mask is aligned to the top left, like torch's is_causal: fine for a first pass, "
+            "wrong with a KV cache, where the last query is aligned with the last key",
+            "查询少于键时，你的因果掩码从左上角对齐（与 torch 的 is_causal 相同）：首次前向没有问题，但使用 KV 缓存时，最后一个查询应对齐最后一个键",
         ),
         steps={"triangle": lambda query_len, key_len: numpy.tril(numpy.ones((query_len, key_len), bool))},
         role="is_causal",
     ),
 )
-"""At which corner a causal mask ends that is not square."""
+"""Alignment of a causal mask that is not square."""
 
 CAUSAL = (
     Convention(),
     Convention(
-        Message("it hides later positions by itself: causal attention", "它自己会隐藏后面的位置：因果注意力"),
-        steps={"is_causal": lambda asked: True},
+        Message("always masks later positions (causal attention)", "总是隐藏后面的位置（因果注意力）"),
+        steps={"is_causal": lambda given: True},
     ),
 )
-"""Whether attention is causal without being asked."""
+"""Attention that is causal without an argument for it."""
 
 
 def _operand(inputs: Inputs) -> Any:
@@ -127,7 +127,7 @@ def _operand(inputs: Inputs) -> Any:
 
 
 def _shape(inputs: Inputs, num_heads: int) -> tuple[int, ...]:
-    """(batch, heads, queries, keys) of the scores."""
+    """Return the shape of the scores: (batch, heads, queries, keys)."""
     query = _operand(inputs)
     key = next((inputs[name] for name in ("key", "context") if name in inputs), query)
     return query.shape[0], num_heads, query.shape[-2], key.shape[-2]
@@ -139,14 +139,14 @@ def _num_heads(inputs: Inputs) -> int:
 
 
 def _as(change: Callable[[Inputs, Any], Any]) -> Callable[[Inputs], Inputs | None]:
-    """An encoding of the mask of a batch, which is first made (1 or batch, 1, 1 or queries, keys); None where it cannot be said so."""
+    """Return an encoding of the mask, expanded to (1 or batch, 1, 1 or queries, keys); None if it cannot express the mask."""
 
     def encode(inputs: Inputs) -> Inputs | None:
         mask = inputs.get("mask")
         if mask is None or _operand(inputs).ndim < 3:
             return inputs
-        said = change(inputs, mask if mask.ndim == 4 else mask[:, None] if mask.ndim == 3 else mask[None, None])
-        return None if said is None else inputs | {"mask": said.copy()}
+        expanded = change(inputs, mask if mask.ndim == 4 else mask[:, None] if mask.ndim == 3 else mask[None, None])
+        return None if expanded is None else inputs | {"mask": expanded.copy()}
 
     return encode
 
@@ -163,38 +163,38 @@ def _padding(inputs: Inputs, mask: Any) -> Any:
 MASK_SHAPES = (
     Convention(),
     Convention(
-        Message("your mask has the shape (batch, queries, keys)", "你的掩码形状是 (batch, queries, keys)"), _as(_per_sample), role="mask"
+        Message("expects a mask of shape (batch, queries, keys)", "掩码形状为 (batch, queries, keys)"), _as(_per_sample), role="mask"
     ),
     Convention(
-        Message("your mask has the shape (batch, 1, queries, keys)", "你的掩码形状是 (batch, 1, queries, keys)"),
+        Message("expects a mask of shape (batch, 1, queries, keys)", "掩码形状为 (batch, 1, queries, keys)"),
         _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))),
         role="mask",
     ),
     Convention(
-        Message("your mask has the shape (batch, heads, queries, keys)", "你的掩码形状是 (batch, heads, queries, keys)"),
+        Message("expects a mask of shape (batch, heads, queries, keys)", "掩码形状为 (batch, heads, queries, keys)"),
         _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, _num_heads(inputs)))),
         role="mask",
     ),
     Convention(
-        Message("your mask has the shape (batch, keys): padding alone", "你的掩码形状是 (batch, keys)：只用于填充"),
+        Message("expects a padding mask of shape (batch, keys)", "掩码为填充掩码，形状为 (batch, keys)"),
         _as(_padding),
         role="mask",
     ),
 )
-"""The shape of a mask; probes hold (queries, keys), or (batch, 1, 1, keys) for padding."""
+"""Shapes of a mask; probes contain (queries, keys), or (batch, 1, 1, keys) for padding."""
 
 RETURNS = (
     Convention(),
     Convention(
-        Message("it returns (output, attention weights); the output was checked", "它返回 (输出, 注意力权重)；检查的是输出"),
+        Message("returns (output, attention weights); the output was checked", "返回 (输出, 注意力权重)；检查的是输出"),
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
     ),
     Convention(
         Message(
-            "it returns (attention weights, output); the output was checked, and most libraries return it first",
-            "它返回 (注意力权重, 输出)；检查的是输出，多数库把输出放在前面",
+            "returns (attention weights, output); the output was checked (most libraries return it first)",
+            "返回 (注意力权重, 输出)；检查的是输出（多数库把输出放在前面）",
         ),
         decode=lambda answer, inputs: answer[1] if isinstance(answer, tuple) and len(answer) == 2 else answer,
     ),
 )
-"""What is returned beside the output."""
+"""Values returned in addition to the output."""

@@ -1,4 +1,4 @@
-"""GPT-2's block as people write it in a library: a class whose weights are taken out of the dicts of a probe."""
+"""Calls of GPT-2's block as a class: a probe's dicts of weights are converted to single weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headway.practice.recipes.layers import SIZES, weight_roles
 
 
 def flat(inputs: Inputs) -> Inputs:
-    """The weights of a block one by one, (out, in); biases of zero are none. What is so already stays."""
+    """Return the weights of a block as single arrays (out, in), without biases of zero; inputs in this form are unchanged."""
     if "attn" not in inputs:
         return inputs
     attention, feed_forward = inputs["attn"], inputs["mlp"]
@@ -37,23 +37,23 @@ def flat(inputs: Inputs) -> Inputs:
 
 
 class BlockCall(InstanceCall):
-    """A class, given a block's weights one by one."""
+    """A class called with the weights of a block as single arrays."""
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
-        """As for any class."""
+        """Return the arguments, as in InstanceCall."""
         return super().arguments(flat(inputs))
 
     def sizes(self, inputs: Inputs) -> Inputs:
-        """As for any class."""
+        """Return the sizes, as in InstanceCall."""
         return super().sizes(flat(inputs))
 
     def fits(self, inputs: Inputs) -> bool:
-        """As for any class."""
+        """Return True if the class takes these inputs, as in InstanceCall."""
         return super().fits(flat(inputs))
 
 
 def block_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """The ways to call a block; none for a class that is told a mask, and so need not be causal: that is an encoder's layer."""
+    """Return the ways to call a block; none for a class with a mask, which need not be causal: that is an encoder layer."""
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
     roles = (

@@ -1,4 +1,4 @@
-"""What people get wrong in GPT-2's block."""
+"""Mistakes in GPT-2's transformer block."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _feed_forward_first(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: An
 
 
 ZERO_WEIGHTS = Message(
-    "with all weights of attention and feed-forward at 0 the block must return x", "当注意力与前馈的权重全为 0 时，模块应原样返回 x"
+    "with all weights of attention and feed-forward at 0 the block must return x", "注意力与前馈的权重全为 0 时，模块应原样返回 x"
 )
 
 MISTAKES = (
@@ -75,10 +75,10 @@ MISTAKES = (
         "residual_from_normalised",
         {"wire": _residual_from_normed},
         Message(
-            "the way around starts behind the norm: it is norm(x) that is added, not x", "残差取自归一化之后：加上的是 norm(x)，而不是 x"
+            "the residual connection starts after the norm: adds norm(x) instead of x", "残差取自归一化之后：加上的是 norm(x)，而不是 x"
         ),
         Message(
-            "keep x: x = x + attention(norm(x)), and write the norm's result to another name",
+            "keep x: x = x + attention(norm(x)), and store the norm's output in another variable",
             "保留 x：x = x + attention(norm(x))，归一化的结果用另一个变量名",
         ),
         hides=ZERO_WEIGHTS,
@@ -89,12 +89,12 @@ MISTAKES = (
             name,
             {"wire": wire},
             Message(
-                f"the way around the {part.en} starts behind the norm: it is norm(x) that is added, not x",
+                f"the residual connection of the {part.en} starts after the norm: adds norm(x) instead of x",
                 f"{part.zh}的残差取自归一化之后：加上的是 norm(x)，而不是 x",
             ),
             Message(
-                "keep x: write the norm's result to another name, or call it inside: x = x + part(norm(x))",
-                "保留 x：归一化的结果用另一个变量名，或直接写 x = x + part(norm(x))",
+                "keep x: store the norm's output in another variable, or write x = x + sublayer(norm(x))",
+                "保留 x：归一化的结果用另一个变量名，或直接写 x = x + sublayer(norm(x))",
             ),
             hides=ZERO_WEIGHTS,
             pattern=r"norm|ln",
@@ -109,12 +109,12 @@ MISTAKES = (
         "norms_after_the_sums",
         {"wire": post_norm},
         Message(
-            "the norms stand behind the sums (post-norm, as in the paper of 2017); GPT-2's stand before attention and feed-forward",
-            "归一化放在相加之后（post-norm，2017 年论文的做法）；GPT-2 放在注意力与前馈之前",
+            "the norms follow the residual sums (post-norm, as in Vaswani et al. 2017); GPT-2 has them before attention and feed-forward",
+            "归一化放在残差相加之后（post-norm，见 Vaswani 等 2017）；GPT-2 放在注意力与前馈之前",
         ),
         Message(
-            "x = x + attention(norm_1(x)); x = x + feed_forward(norm_2(x)); or say post_norm in the name",
-            "x = x + attention(norm_1(x))；x = x + feed_forward(norm_2(x))；若本意是 post-norm，请在名字里写明",
+            "write x = x + attention(norm_1(x)); x = x + feed_forward(norm_2(x)), or put post_norm in the function's name",
+            "改为 x = x + attention(norm_1(x))；x = x + feed_forward(norm_2(x))；若本意是 post-norm，请在函数名里写明",
         ),
         hides=ZERO_WEIGHTS,
         pattern=r"norm|ln",
@@ -123,7 +123,7 @@ MISTAKES = (
         "parts_normalised_afterwards",
         {"wire": _normed_parts},
         Message(
-            "the norms are taken of what attention and feed-forward return, not of what they are given",
+            "the norms apply to the outputs of attention and feed-forward instead of their inputs",
             "归一化作用在注意力与前馈的输出上，而不是输入上",
         ),
         Message("x = x + attention(norm_1(x))", "x = x + attention(norm_1(x))"),
@@ -132,50 +132,50 @@ MISTAKES = (
     Mistake(
         "second_norm_skipped",
         {"wire": _second_without_norm},
-        Message("the feed-forward is given x without a norm: the second norm has no effect", "前馈的输入没有归一化：第二个归一化没有用上"),
+        Message("the feed-forward's input is not normalized: the second norm has no effect", "前馈的输入没有归一化：第二个归一化没有用上"),
         Message("x = x + feed_forward(norm_2(x))", "x = x + feed_forward(norm_2(x))"),
         pattern=r"mlp|ffn|feed|ff\(",
     ),
     Mistake(
         "first_norm_skipped",
         {"wire": _first_without_norm},
-        Message("attention is given x without a norm: the first norm has no effect", "注意力的输入没有归一化：第一个归一化没有用上"),
+        Message("attention's input is not normalized: the first norm has no effect", "注意力的输入没有归一化：第一个归一化没有用上"),
         Message("x = x + attention(norm_1(x))", "x = x + attention(norm_1(x))"),
         pattern=r"att|mha",
     ),
     Mistake(
         "first_norm_used_twice",
         {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_1, norm_1)},
-        Message("the first norm's weights are used for both norms", "两处归一化用的都是第一个的权重"),
-        Message("the second has weights of its own: norm_2", "第二个归一化有自己的权重：norm_2"),
-        hides=Message("with fresh weights (1 and 0) both norms are the same", "初始权重（1 与 0）下两者相同"),
+        Message("both norms use the weights of the first", "两处归一化用的都是第一个的权重"),
+        Message("use the second norm's own weights: norm_2", "第二个归一化用它自己的权重：norm_2"),
+        hides=Message("with initial weights (1 and 0) both norms are equal", "初始权重（1 与 0）下两者相同"),
         pattern=r"norm|ln",
     ),
     Mistake(
         "second_norm_used_twice",
         {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_2, norm_2)},
-        Message("the second norm's weights are used for both norms", "两处归一化用的都是第二个的权重"),
-        Message("the first has weights of its own: norm_1", "第一个归一化有自己的权重：norm_1"),
-        hides=Message("with fresh weights (1 and 0) both norms are the same", "初始权重（1 与 0）下两者相同"),
+        Message("both norms use the weights of the second", "两处归一化用的都是第二个的权重"),
+        Message("use the first norm's own weights: norm_1", "第一个归一化用它自己的权重：norm_1"),
+        hides=Message("with initial weights (1 and 0) both norms are equal", "初始权重（1 与 0）下两者相同"),
         pattern=r"norm|ln",
     ),
     Mistake(
         "norms_exchanged",
         {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_2, norm_1)},
-        Message("the norms have changed places", "两个归一化互换了位置"),
-        Message("norm_1 before attention, norm_2 before the feed-forward", "norm_1 在注意力之前，norm_2 在前馈之前"),
-        hides=Message("with fresh weights (1 and 0) both norms are the same", "初始权重（1 与 0）下两者相同"),
+        Message("the norms are swapped", "两个归一化互换了"),
+        Message("use norm_1 before attention and norm_2 before the feed-forward", "norm_1 用在注意力之前，norm_2 用在前馈之前"),
+        hides=Message("with initial weights (1 and 0) both norms are equal", "初始权重（1 与 0）下两者相同"),
         pattern=r"norm|ln",
     ),
     Mistake(
         "in_parallel",
         {"wire": lambda x, attend, think, norm_1, norm_2: x + attend(norm_1(x)) + think(norm_2(x))},
         Message(
-            "attention and feed-forward both start from the block's input (in parallel, as in GPT-J); GPT-2's feed-forward starts from what attention has added to",
-            "注意力与前馈都从模块输入出发（并行，如 GPT-J）；GPT-2 的前馈以加上注意力之后的结果为输入",
+            "attention and feed-forward both take the block's input (in parallel, as in GPT-J); GPT-2's feed-forward takes the output of attention's residual sum",
+            "注意力与前馈都以模块输入为输入（并行，如 GPT-J）；GPT-2 的前馈以注意力残差相加之后的结果为输入",
         ),
         Message(
-            "x = x + attention(norm_1(x)) first, then x = x + feed_forward(norm_2(x))",
+            "compute x = x + attention(norm_1(x)) first, then x = x + feed_forward(norm_2(x))",
             "先 x = x + attention(norm_1(x))，再 x = x + feed_forward(norm_2(x))",
         ),
         pattern=r"\+",
@@ -183,32 +183,32 @@ MISTAKES = (
     Mistake(
         "feed_forward_first",
         {"wire": _feed_forward_first},
-        Message("the feed-forward comes before attention", "前馈放在了注意力之前"),
-        Message("attention first", "先注意力，后前馈"),
+        Message("the feed-forward precedes attention", "前馈放在了注意力之前"),
+        Message("apply attention first", "先注意力，后前馈"),
         pattern=r"mlp|ffn|feed|ff\(",
     ),
     Mistake(
         "residuals_missing",
         {"wire": _without_residuals},
         Message(
-            "there is no way around: x is not added to what attention and feed-forward return",
+            "the residual connections are missing: x is not added to the outputs of attention and feed-forward",
             "没有残差：没有把 x 加到注意力与前馈的输出上",
         ),
-        Message("x = x + attention(…); x = x + feed_forward(…)", "应为 x = x + attention(…)，再 x = x + feed_forward(…)"),
+        Message("write x = x + attention(…); x = x + feed_forward(…)", "应为 x = x + attention(…)，再 x = x + feed_forward(…)"),
         hides=ZERO_WEIGHTS,
         pattern=r"att|mha|mlp|ffn",
     ),
     Mistake(
         "residual_of_attention_missing",
         {"wire": _first_residual_missing},
-        Message("x is not added to what attention returns", "没有把 x 加到注意力的输出上"),
+        Message("x is not added to the output of attention", "没有把 x 加到注意力的输出上"),
         Message("x = x + attention(norm_1(x))", "x = x + attention(norm_1(x))"),
         pattern=r"att|mha",
     ),
     Mistake(
         "residual_of_feed_forward_missing",
         {"wire": _second_residual_missing},
-        Message("x is not added to what the feed-forward returns", "没有把 x 加到前馈的输出上"),
+        Message("x is not added to the output of the feed-forward", "没有把 x 加到前馈的输出上"),
         Message("x = x + feed_forward(norm_2(x))", "x = x + feed_forward(norm_2(x))"),
         pattern=r"mlp|ffn|feed|ff\(",
     ),
@@ -216,8 +216,8 @@ MISTAKES = (
         "second_residual_from_input",
         {"wire": _second_from_input},
         Message(
-            "the second sum adds the block's input, not what attention has added to: attention's part is lost on the way around",
-            "第二次相加用的是模块输入，而不是加上注意力之后的结果：注意力的那一部分没有进入残差",
+            "the second residual connection adds the block's input: the output of attention is lost from it",
+            "第二个残差加的是模块输入：注意力的输出没有进入残差",
         ),
         Message("update x after attention: x = x + attention(…)", "注意力之后要更新 x：x = x + attention(…)"),
         pattern=r"\+",
@@ -225,14 +225,14 @@ MISTAKES = (
     Mistake(
         "not_causal",
         {"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)},
-        Message("there is no causal mask: positions see those behind them", "没有因果掩码：能看到后面的位置"),
+        Message("the causal mask is missing: positions attend to later ones", "没有因果掩码：能看到后面的位置"),
         Message(
-            "hide key j from query i where j > i; an encoder's block need not: check that --as encoder_layer",
-            "当 j > i 时，对查询 i 隐藏键 j；编码器的模块不需要：请用 --as encoder_layer 检查",
+            "mask key j for query i if j > i; an encoder block needs no causal mask: check that with --as encoder_layer",
+            "当 j > i 时，对查询 i 隐藏键 j；编码器模块不需要因果掩码：请用 --as encoder_layer 检查",
         ),
         hides=Message(
-            "the last position sees everything anyway, so its row is right in a single block",
-            "最后一个位置本来就能看到全部，所以单个模块中它是对的",
+            "the last position attends to all others anyway, so its row of a single block is correct",
+            "最后一个位置本来就能看到全部，所以单个模块中它那一行是对的",
         ),
         pattern=r"att|mha|mask",
     ),
@@ -240,8 +240,8 @@ MISTAKES = (
         "mask_transposed",
         {"mask": lambda query_len, key_len: numpy.triu(numpy.ones((query_len, key_len), bool))},
         Message(
-            "the mask is turned around: positions see themselves and those behind, not those before",
-            "掩码方向反了：每个位置看到的是自己与后面，而不是前面",
+            "the causal mask is reversed: positions attend to themselves and later ones",
+            "因果掩码方向反了：每个位置看到的是自己与后面的位置",
         ),
         Message("keep the lower triangle: tril", "保留下三角：tril"),
         pattern=r"tri[ul]|mask",
@@ -256,9 +256,12 @@ MISTAKES = (
     Mistake(
         "scale_of_whole_width",
         {"scale": lambda head_dim, num_heads: (head_dim * num_heads) ** -0.5},
-        Message("the scores are scaled by 1/√n_embd, the width of all heads together", "分数乘以的是 1/√n_embd，即所有头合起来的宽度"),
-        Message("divide by √head_dim, with head_dim = n_embd / n_head", "除以 √head_dim，其中 head_dim = n_embd / n_head"),
-        hides=Message("with one head the two are the same", "只有一个头时两者相同"),
+        Message(
+            "the scale is 1/√n_embd, the width of all heads together; expected 1/√head_dim",
+            "缩放是 1/√n_embd，即所有头合起来的宽度；应为 1/√head_dim",
+        ),
+        Message("divide by √head_dim with head_dim = n_embd / n_head", "除以 √head_dim，其中 head_dim = n_embd / n_head"),
+        hides=Message("with one head both are equal", "只有一个头时两者相同"),
         pattern=r"sqrt|\*\* *-?0?\.5",
     ),
     Mistake(
@@ -272,11 +275,11 @@ MISTAKES = (
         "heads_split_without_transpose",
         {"split": split_without_transpose},
         Message(
-            "the heads are cut by a reshape to (n_head, seq_len, head_dim) alone: each head gets some of the positions, not some of the width",
-            "直接 reshape 成 (n_head, seq_len, head_dim) 来分头：每个头分到的是部分位置，而不是部分宽度",
+            "the heads are split with reshape(n_head, seq_len, head_dim) alone: each head gets some positions instead of part of the width",
+            "只用 reshape(n_head, seq_len, head_dim) 分头：每个头分到的是部分位置，而不是部分宽度",
         ),
         Message(
-            "reshape to (seq_len, n_head, head_dim), then exchange the first two axes",
+            "reshape to (seq_len, n_head, head_dim), then swap the first two axes",
             "先 reshape 成 (seq_len, n_head, head_dim)，再交换前两轴",
         ),
         pattern=r"reshape|view",
@@ -285,20 +288,20 @@ MISTAKES = (
         "query_and_key_exchanged",
         {"order": lambda query, key, value: (key, query, value)},
         Message(
-            "query and key have changed places in the fused projection: GPT-2's order is query, key, value",
-            "融合投影中 query 与 key 互换了：GPT-2 的顺序是 query、key、value",
+            "query and key are swapped in the fused projection; GPT-2's order is query, key, value",
+            "融合投影中 query 与 key 互换了；GPT-2 的顺序是 query、key、value",
         ),
-        Message("q, k, v = split(x @ c_attn, 3)", "q, k, v = split(x @ c_attn, 3)"),
+        Message("write q, k, v = split(x @ c_attn, 3)", "写成 q, k, v = split(x @ c_attn, 3)"),
         pattern=r"split|chunk",
     ),
     Mistake(
         "key_and_value_exchanged",
         {"order": lambda query, key, value: (query, value, key)},
         Message(
-            "key and value have changed places in the fused projection: GPT-2's order is query, key, value",
-            "融合投影中 key 与 value 互换了：GPT-2 的顺序是 query、key、value",
+            "key and value are swapped in the fused projection; GPT-2's order is query, key, value",
+            "融合投影中 key 与 value 互换了；GPT-2 的顺序是 query、key、value",
         ),
-        Message("q, k, v = split(x @ c_attn, 3)", "q, k, v = split(x @ c_attn, 3)"),
+        Message("write q, k, v = split(x @ c_attn, 3)", "写成 q, k, v = split(x @ c_attn, 3)"),
         pattern=r"split|chunk",
     ),
     Mistake(
@@ -315,52 +318,52 @@ MISTAKES = (
             "attention's output projection is transposed: it is stored as (in, out), and being square it raises no error",
             "注意力的输出投影被转置了：它按 (in, out) 存储，又是方阵，所以不会报错",
         ),
-        Message("multiply as it is: x @ w + b", "直接相乘：x @ w + b"),
-        hides=Message("the matrix is square, so no shape shows it", "矩阵是方的，形状看不出来"),
+        Message("multiply without a transpose: x @ w + b", "直接相乘，不要转置：x @ w + b"),
+        hides=Message("the matrix is square, so the shapes are valid", "矩阵是方的，形状看不出来"),
         pattern=r"\.T|transpose|linear\(",
     ),
     Mistake(
         "biases_missing",
         {"linear": lambda x, layer: x @ layer["w"], "project": lambda x, layer: x @ layer["w"]},
-        Message("the biases of the linear layers are not added", "线性层没有加偏置"),
-        Message("x @ w + b", "x @ w + b"),
-        hides=Message("fresh biases are 0", "初始偏置为 0"),
+        Message("the linear layers do not add their biases", "线性层没有加偏置"),
+        Message("write x @ w + b", "写成 x @ w + b"),
+        hides=Message("initial biases are 0", "初始偏置为 0"),
         pattern=r"@",
     ),
     Mistake(
         "activation_missing",
         {"activation": lambda x: x},
-        Message("the feed-forward has no activation between its layers", "前馈的两层之间没有激活函数"),
-        Message("gelu between c_fc and c_proj", "在 c_fc 与 c_proj 之间使用 gelu"),
+        Message("the feed-forward has no activation between its linear layers", "前馈的两个线性层之间没有激活函数"),
+        Message("apply gelu between c_fc and c_proj", "在 c_fc 与 c_proj 之间使用 gelu"),
         pattern=r"mlp|ffn|c_fc",
     ),
     Mistake(
         "relu_for_gelu",
         {"activation": lambda x: numpy.maximum(x, 0)},
-        Message("the activation is relu; GPT-2's is gelu", "激活函数是 relu；GPT-2 用的是 gelu"),
+        Message("the activation is relu; expected gelu as in GPT-2", "激活函数是 relu；应为 GPT-2 的 gelu"),
         Message("use gelu", "使用 gelu"),
         pattern=r"relu|max",
     ),
     Mistake(
         "silu_for_gelu",
         {"activation": lambda x: x / (1 + numpy.exp(-x))},
-        Message("the activation is silu (swish); GPT-2's is gelu", "激活函数是 silu（swish）；GPT-2 用的是 gelu"),
+        Message("the activation is silu (swish); expected gelu as in GPT-2", "激活函数是 silu（swish）；应为 GPT-2 的 gelu"),
         Message("use gelu", "使用 gelu"),
         pattern=r"silu|swish|sigmoid",
     ),
     Mistake(
         "variance_of_n_minus_one",
         {"norm": lambda x, norm: layer_norm(x, norm, ddof=1)},
-        Message("the norm divides the variance by n - 1; it must be n", "归一化的方差除以了 n - 1，应为 n"),
-        Message("use var(…) of NumPy, or unbiased=False", "使用 NumPy 的 var(…)，或 unbiased=False"),
+        Message("the norm divides the variance by n - 1; expected n", "归一化的方差除以了 n - 1；应为 n"),
+        Message("use NumPy's var(…), or unbiased=False", "使用 NumPy 的 var(…)，或 unbiased=False"),
         pattern=r"std|var|ddof|unbiased",
     ),
     Mistake(
         "norm_without_weights",
         {"norm": lambda x, norm: layer_norm(x, {"g": 1.0, "b": 0.0})},
         Message("the norms' weights g and b are not used", "归一化的权重 g 与 b 没有用上"),
-        Message("g · normalised + b", "g · 归一化结果 + b"),
-        hides=Message("fresh weights are 1 and 0", "初始权重为 1 与 0"),
+        Message("return g · normalized + b", "返回 g · 归一化结果 + b"),
+        hides=Message("initial weights are 1 and 0", "初始权重为 1 与 0"),
         pattern=r"norm|ln",
     ),
 )

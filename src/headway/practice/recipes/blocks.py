@@ -1,4 +1,4 @@
-"""GPT-2's block in steps, over weights in dicts as picoGPT has them; shared by the exercises that wire blocks."""
+"""GPT-2's transformer block in steps, with weights in nested dicts as in picoGPT; shared by the exercises with blocks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headway.practice.message import Message
 
 
 def block(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int) -> Any:
-    """Attention and feed-forward, wired with norms and ways around."""
+    """Compute attention and feed-forward, each with a norm and a residual connection."""
     return steps.wire(
         x,
         lambda x: attention(steps, x, attn, num_heads),
@@ -23,7 +23,7 @@ def block(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_hea
 
 
 def attention(steps: Any, x: Any, attn: Any, num_heads: int) -> Any:
-    """Causal self-attention from one fused projection."""
+    """Causal self-attention with a fused projection."""
     fused = steps.linear(x, attn["c_attn"])
     query, key, value = (steps.split(part, steps.heads(num_heads)) for part in steps.order(*numpy.split(fused, 3, axis=-1)))
     scores = query @ numpy.swapaxes(key, -1, -2) * steps.scale(query.shape[-1], num_heads)
@@ -34,51 +34,51 @@ def attention(steps: Any, x: Any, attn: Any, num_heads: int) -> Any:
 
 
 def layer_norm(x: Any, norm: Any, *, eps: float = 1e-5, ddof: int = 0) -> Any:
-    """The definition's, over a dict of g and b."""
+    """Layer norm with a dict of g and b."""
     centred = x - x.mean(-1, keepdims=True)
     return norm["g"] * centred / numpy.sqrt(x.var(-1, keepdims=True, ddof=ddof) + eps) + norm["b"]
 
 
 def gelu(x: Any) -> Any:
-    """GPT-2's, by tanh."""
+    """GELU in GPT-2's tanh form."""
     return 0.5 * x * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
 
 
 def exact_gelu(x: Any) -> Any:
-    """By the error function."""
+    """GELU in its exact form."""
     return 0.5 * x * (1 + numpy.vectorize(math.erf)(x / math.sqrt(2)))
 
 
 def pre_norm(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: Any) -> Any:
-    """GPT-2's wiring."""
+    """Connect the sublayers as in GPT-2."""
     x = x + attend(norm_1(x))
     return x + think(norm_2(x))
 
 
 def post_norm(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: Any) -> Any:
-    """The paper's wiring."""
+    """Connect the sublayers as in Vaswani et al. 2017."""
     x = norm_1(x + attend(x))
     return norm_2(x + think(x))
 
 
 def split(x: Any, num_heads: int) -> Any:
-    """Heads before positions."""
+    """Move the heads before the positions."""
     return numpy.swapaxes(x.reshape(*x.shape[:-1], num_heads, -1), -2, -3)
 
 
 def split_without_transpose(x: Any, num_heads: int) -> Any:
-    """A reshape that cuts the positions up, not the width."""
+    """Reshape without a transpose, which splits positions instead of the width."""
     return x.reshape(*x.shape[:-2], num_heads, x.shape[-2], -1)
 
 
 def merge(x: Any) -> Any:
-    """Positions before heads, side by side."""
+    """Move positions before heads, and concatenate the heads."""
     x = numpy.swapaxes(x, -2, -3)
     return x.reshape(*x.shape[:-2], -1)
 
 
 def linear(x: Any, layer: Any) -> Any:
-    """The weight is (in, out)."""
+    """Linear layer with a weight of shape (in, out)."""
     return x @ layer["w"] + layer["b"]
 
 
@@ -100,8 +100,8 @@ GELUS = (
     Convention(),
     Convention(
         Message(
-            "its gelu is the exact one; GPT-2's weights were trained with the tanh form (they differ by less than 0.001)",
-            "它的 gelu 是精确形式；GPT-2 的权重是用 tanh 近似训练的（相差不到 0.001）",
+            "uses the exact gelu; GPT-2 was trained with the tanh form (difference below 0.001)",
+            "gelu 是精确形式；GPT-2 是用 tanh 形式训练的（相差不到 0.001）",
         ),
         steps={"activation": exact_gelu},
     ),
@@ -114,7 +114,7 @@ EPSILONS = (
     Convention(),
     *(
         Convention(
-            Message(f"its norms add {eps:g} to the variance; GPT-2's add 1e-05", f"它的归一化给方差加 {eps:g}；GPT-2 加的是 1e-05"),
+            Message(f"its norms use eps {eps:g}; GPT-2 uses 1e-05", f"归一化的 eps 是 {eps:g}；GPT-2 用的是 1e-05"),
             steps={"norm": lambda x, norm, eps=eps: layer_norm(x, norm, eps=eps)},
         )
         for eps in (1e-6, 1e-8, 1e-12)
@@ -123,7 +123,7 @@ EPSILONS = (
 
 
 def weights(random: Any, width: int, inner: int) -> dict[str, Any]:
-    """A block's weights, none of them 0 or 1, so that each shows."""
+    """Return a block's weights, none of them 0 or 1, so that each has an effect."""
 
     def layer(rows: int, columns: int) -> dict[str, Any]:
         return {"w": random.standard_normal((rows, columns)) * rows**-0.5 * 1.3, "b": random.standard_normal(columns) * 0.4}

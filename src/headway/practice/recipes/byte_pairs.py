@@ -1,4 +1,4 @@
-"""Byte-pair encoding in steps, and the many forms in which merges, vocabularies and token ids are handed over."""
+"""Byte-pair encoding in steps, and the forms in which learners pass merges, vocabularies and token ids."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from typing import Any
 import numpy
 
 GPT2_CUT = re.compile(r"'(?:[sdmt]|ll|ve|re)| ?[^\W\d_]+| ?\d+| ?(?:[^\s\w]|_)+|\s+(?!\S)|\s+")
-"""GPT-2's way to cut text, over what Python's own regular expressions know of letters."""
+"""GPT-2's pattern for splitting text, adapted to Python's re module."""
 
 Pair = tuple[bytes, bytes]
 
 
 def cut(text: str, special_tokens: Sequence[str] = ()) -> list[str]:
-    """Text in pieces across which nothing is merged; special tokens are left out."""
+    """Split text into words, across which nothing is merged; special tokens are left out."""
     parts = re.split("|".join(map(re.escape, special_tokens)), text) if special_tokens else [text]
     return [piece for part in parts for piece in GPT2_CUT.findall(part)]
 
 
 def as_bytes(text: str) -> list[bytes]:
-    """The bytes of a text in UTF-8, one by one."""
+    """Return the UTF-8 bytes of a text, one per item."""
     return [bytes([byte]) for byte in text.encode("utf-8")]
 
 
 def as_characters(text: str) -> list[bytes]:
-    """The characters of a text, one by one."""
+    """Return the characters of a text, one per item."""
     return [character.encode("utf-8") for character in text]
 
 
 def counted(words: Sequence[Sequence[Any]]) -> dict[Any, int]:
-    """How often each two stand beside each other, in the order in which they are first seen."""
+    """Count adjacent pairs, in order of first occurrence."""
     counts: dict[Any, int] = {}
     for word in words:
         for pair in itertools.pairwise(word):
@@ -41,7 +41,7 @@ def counted(words: Sequence[Sequence[Any]]) -> dict[Any, int]:
 
 
 def merged(word: Sequence[Any], pair: Any, joined: Any) -> list[Any]:
-    """Every pair, from the left on, replaced by one."""
+    """Replace every occurrence of a pair from left to right."""
     out: list[Any] = []
     place = 0
     while place < len(word):
@@ -52,28 +52,28 @@ def merged(word: Sequence[Any], pair: Any, joined: Any) -> list[Any]:
 
 
 def pair_of(word: Sequence[bytes], pair: Pair) -> list[bytes]:
-    """A word of bytes with a pair joined."""
+    """Merge a pair in a list of bytes."""
     return merged(word, pair, pair[0] + pair[1])
 
 
 def ranks(merges: Sequence[Pair]) -> dict[bytes, int]:
-    """Token ids: 0 to 255 for the bytes, then one per merge."""
+    """Return token ids by token: 0 to 255 for the bytes, then one per merge."""
     return {bytes([byte]): byte for byte in range(256)} | {first + second: 256 + place for place, (first, second) in enumerate(merges)}
 
 
 def vocabulary(merges: Sequence[Pair]) -> dict[int, bytes]:
-    """Tokens by id."""
+    """Return tokens by id."""
     return {token_id: token for token, token_id in ranks(merges).items()}
 
 
 def in_ids(merges: Sequence[Pair]) -> dict[tuple[int, int], int]:
-    """Merges as minbpe has them: {(id, id): new id}."""
+    """Return merges in the form of minbpe: {(id, id): new id}."""
     known = ranks(merges)
     return {(known[first], known[second]): 256 + place for place, (first, second) in enumerate(merges)}
 
 
 def read_merges(answer: Any) -> Any:
-    """Merges in any form as a tuple of pairs of bytes; the answer itself where it is none."""
+    """Return merges in any form as a tuple of byte pairs; other values unchanged."""
     if isinstance(answer, tuple) and len(answer) == 2 and any(isinstance(part, dict) for part in answer):
         merges = [part for part in answer if _is_merges(part)]
         return read_merges(merges[0]) if len(merges) == 1 else answer
@@ -116,7 +116,7 @@ def _token(part: Any, known: Mapping[int, bytes]) -> bytes | None:
         return part
     if isinstance(part, str):
         return part.replace("Ġ", " ").encode("utf-8")
-    if isinstance(part, tuple):  # a token as the bytes that it is made of
+    if isinstance(part, tuple):  # a token given as the bytes it consists of
         parts = [_token(each, known) for each in part]
         return None if any(each is None for each in parts) else b"".join(each for each in parts if each is not None)
     return known.get(int(part)) if numpy.ndim(part) == 0 else None

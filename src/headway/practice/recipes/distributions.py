@@ -1,4 +1,4 @@
-"""How functions that change or read a distribution over tokens are given it, and give it back; shared by the samplers' exercises."""
+"""Forms in which sampling functions take and return distributions over tokens; shared by the samplers' exercises."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from headway.practice.message import Message
 
 
 def softmax(logits: Any, axis: int = -1) -> Any:
-    """The definition's, on NumPy; NaN where everything is -inf."""
+    """Softmax as defined in headway.functions, in NumPy; NaN where everything is -inf."""
     with numpy.errstate(all="ignore"):
         powers = numpy.exp(logits - logits.max(axis, keepdims=True))
         return powers / powers.sum(axis, keepdims=True)
 
 
 def kept(logits: Any, is_kept: Any) -> Any:
-    """The probabilities of the logits where they are kept, 0 elsewhere."""
+    """Return the probabilities of the kept logits, and 0 for the others."""
     return softmax(numpy.where(is_kept, logits, -numpy.inf))
 
 
 def descending(logits: Any) -> Any:
-    """Token ids from the likeliest to the least likely."""
+    """Return the token ids from most to least likely."""
     return numpy.argsort(-logits, axis=-1, kind="stable")
 
 
 def put_back(sorted_values: Any, order: Any) -> Any:
-    """Values in the order of `order` back at the places that order took them from."""
+    """Return sorted values to their original positions."""
     values = numpy.empty_like(sorted_values)
     numpy.put_along_axis(values, order, sorted_values, axis=-1)
     return values
@@ -46,7 +46,7 @@ def _normalised(answer: Any, inputs: Inputs) -> Any:
 
 
 def _scattered(answer: Any, inputs: Inputs) -> Any:
-    """(values, token ids), as a topk gives them."""
+    """Decode (values, token ids), as returned by topk."""
     if not (isinstance(answer, tuple) and len(answer) == 2 and all(isinstance(each, numpy.ndarray) for each in answer)):
         return answer
     values, ids = answer if answer[1].dtype.kind in "iu" else answer[::-1]
@@ -60,7 +60,7 @@ def _scattered(answer: Any, inputs: Inputs) -> Any:
 
 
 def _of_ids(answer: Any, inputs: Inputs) -> Any:
-    """The ids that are kept, or True where a token is."""
+    """Decode the ids of kept tokens, or a boolean per token."""
     logits = inputs["logits"]
     if not isinstance(answer, numpy.ndarray) or answer.ndim == 0:
         return answer
@@ -72,7 +72,7 @@ def _of_ids(answer: Any, inputs: Inputs) -> Any:
 
 
 def _token(answer: Any, inputs: Inputs) -> Any:
-    """One token id per row: all probability on it."""
+    """Decode one token id per row as probability 1 for that token."""
     logits = inputs["logits"]
     is_ids = isinstance(answer, numpy.ndarray) and answer.dtype.kind in "iu" and answer.size == numpy.prod(logits.shape[:-1], dtype=int)
     if not is_ids or not ((answer >= 0) & (answer < logits.shape[-1])).all():
@@ -96,41 +96,41 @@ def _first_row(answer: Any, inputs: Inputs) -> Any:
 GIVEN = (
     Convention(),
     Convention(
-        Message("it takes probabilities, not logits", "它接收的是概率，而不是 logits"),
+        Message("takes probabilities instead of logits", "接收的是概率，而不是 logits"),
         _as_probabilities,
         role="logits",
         named=r"prob|^ps?$|dist|softmax|weights",
     ),
 )
-"""What comes in."""
+"""Accepted inputs."""
 
 ROWS = (Convention(), Convention(encode=_as_rows, decode=_first_row))
-"""A batch of one where single rows are refused."""
+"""Single rows wrapped to a batch of one, for functions that reject single rows."""
 
 RETURNED = (
     Convention(decode=_of_logits),
     Convention(),
     Convention(
-        Message("it returns values and token ids", "它返回数值与词的 id"),
+        Message("returns values and token ids", "返回数值与词元 id"),
         decode=_scattered,
     ),
-    Convention(Message("it returns which tokens are kept", "它返回保留的是哪些词"), decode=_of_ids),
+    Convention(Message("returns the tokens that are kept", "返回被保留的词元"), decode=_of_ids),
 )
-"""What comes back, as probabilities."""
+"""Accepted outputs, decoded as probabilities."""
 
 UNNORMALISED = Convention(
     Message(
-        "its probabilities do not sum to 1: torch.multinomial does not mind, numpy.random.choice does",
-        "它返回的概率之和不为 1：torch.multinomial 可以接受，numpy.random.choice 不行",
+        "its probabilities do not sum to 1: torch.multinomial accepts that, numpy.random.choice does not",
+        "返回的概率之和不为 1：torch.multinomial 可以接受，numpy.random.choice 不行",
     ),
     decode=_normalised,
 )
 
 TOKENS = Convention(decode=_token)
-"""A token id without any chance in it."""
+"""A deterministic token id."""
 
 BATCH = Message("several rows", "多行输入")
-ROWS_APART = Message("it is for one row: given several, it mixes them up", "它只适用于一行：传入多行时会把各行混在一起")
+ROWS_APART = Message("works for one row only: several rows are mixed up", "只适用于一行：多行输入会混在一起")
 
 LOGITS = Role(
     "logits",

@@ -1,4 +1,4 @@
-"""The right ways to write a layer: where its norms stand, its activation, what its masks are, read off the function itself."""
+"""Accepted variants of a layer, measured from the function: position of the norms, activation, and meaning of the masks."""
 
 from __future__ import annotations
 
@@ -21,25 +21,23 @@ Answer = Callable[[Mapping[str, Step], Inputs], Any]
 
 PRE_NORM = Convention(
     Message(
-        "it normalises before each part (pre-norm), as later models do; the paper does after",
-        "它在每个部分之前归一化（pre-norm），与后来的模型相同；论文是在之后",
+        "normalizes before each sublayer (pre-norm), like later models; Vaswani et al. 2017 normalize after it",
+        "在每个子层之前归一化（pre-norm），与后来的模型相同；Vaswani 等 2017 是在之后",
     ),
     steps={"sublayer": pre_norm},
 )
 ACTIVATIONS = (
     Convention(),
+    Convention(Message("its activation is GELU in the exact form", "激活函数是 GELU（精确形式）"), steps={"activation": activations.gelu}),
     Convention(
-        Message("its activation is GELU, the exact form", "它的激活函数是 GELU（精确形式）"), steps={"activation": activations.gelu}
+        Message("its activation is GELU in the tanh form", "激活函数是 GELU（tanh 形式）"), steps={"activation": activations.gelu_tanh}
     ),
-    Convention(
-        Message("its activation is GELU, the tanh form", "它的激活函数是 GELU（tanh 形式）"), steps={"activation": activations.gelu_tanh}
-    ),
-    Convention(Message("its activation is SiLU", "它的激活函数是 SiLU"), steps={"activation": activations.silu}),
+    Convention(Message("its activation is SiLU", "激活函数是 SiLU"), steps={"activation": activations.silu}),
 )
 RETURNS = (
     Convention(),
     Convention(
-        Message("it returns more than the answer; its first value was checked", "它返回的不止结果；检查的是第一个值"),
+        Message("returns several values; the first was checked", "返回多个值；检查的是第一个"),
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
     ),
 )
@@ -47,25 +45,25 @@ RETURNS = (
 
 SEQUENCES = ("x", "query", "key", "value", "encoder_output")
 WIRING = {"norm", "norms", "order", "sublayer", "add", "wire", "activation", "bend"}
-"""Steps beside attention: a mistake in these shows where attention is silent, one in attention does not."""
+"""Steps outside attention: their mistakes show even if the attention's output is zero."""
 
 
 def joined(first: Convention, second: Convention) -> Convention:
-    """Two conventions as one."""
+    """Combine two conventions to one."""
     names = [each.name for each in (first, second) if each.name is not None]
     both_names = Message("; ".join(each.en for each in names), "；".join(each.zh for each in names))
     return Convention(both_names if len(names) > 1 else names[0] if names else None, steps={**first.steps, **second.steps})
 
 
 class Settled:
-    """What can be read off a function: where its norms stand, its activation, what its masks are. What explains its answers is taken alone.
+    """Variants that are measured from a function, so that only those which explain its outputs are tried.
 
-    answer     the recipe's answer with some steps
+    answer     the recipe's output with some steps
     example    inputs without masks
     free       masks that hide nothing
     hiding     masks that hide something
-    mistakes   what else may explain an answer
-    variants   further steps, any of which may be right
+    mistakes   mistakes that may explain an output together with a variant
+    variants   further steps of which any may be correct
     """
 
     def __init__(
@@ -105,8 +103,9 @@ class Settled:
         self.expected_silent, self.mistaken_silent = expected_silent, mistaken_silent
 
     def wirings(self) -> tuple[Convention, ...]:
-        """Where the norms stand and what the activation is: what explains an answer, else what does with attention silent, so that no mistake
-        in it shows, else what does beside a mistake, else the usual.
+        """Return the positions of the norms and the activations that explain an output.
+
+        If none does alone, try the output without attention, then each variant together with a mistake, then the default.
         """
 
         def read(ask: Ask) -> Sequence[Convention]:
@@ -130,7 +129,7 @@ class Settled:
         return (Convention(reads=read),)
 
     def masks(self, masks: Sequence[Convention]) -> tuple[Convention, ...]:
-        """How masks are said: the first way that explains an answer, beside a mistake or alone; else all under which hiding, and it alone, shows."""
+        """Return the first mask form that explains an output, alone or with a mistake; else every form in which only `hiding` has an effect."""
 
         def read(ask: Ask) -> Sequence[Convention]:
             right = [one for answers in self.expected(True) for one in answers]
@@ -149,7 +148,7 @@ class Settled:
         return (Convention(reads=read),)
 
     def _takes_one(self, ask: Ask) -> bool:
-        """Whether it answers to one sequence alone, which nothing else is asked here."""
+        """Return True if the function accepts a single sequence, which is the only input used here."""
         return _answer_of(ask, {name: value[0] if name in SEQUENCES else value for name, value in self.example.items()}) is not None
 
     def _said(self, convention: Convention, ask: Ask, masks: Inputs) -> Any:
@@ -163,7 +162,7 @@ class Settled:
         return free is not None and (bare is None or is_same(free, bare, precision(bare)))
 
     def _unmasked(self, example: Inputs) -> list[Inputs]:
-        """An example without masks, with None for masks, and with masks that hide nothing, in one way or another."""
+        """Return an example without masks, with None for masks, and with masks that hide nothing."""
         batch, positions = example["x"].shape[:2]
         shapes = ((positions, positions), (batch, positions, positions))
         return [
@@ -181,18 +180,18 @@ def _answered(answer: Answer, steps: Mapping[str, Step], inputs: Inputs) -> Any:
     try:
         with numpy.errstate(all="ignore"):
             return answer(steps, inputs)
-    except (ValueError, IndexError):  # a mistake may make the shapes not fit
+    except (ValueError, IndexError):  # a mistake may cause incompatible shapes
         return None
 
 
 def _answer_of(ask: Ask, inputs: Inputs) -> Any:
-    """The answer, with weights (in, out) where it takes none that are (out, in)."""
+    """Return the output, with weights (in, out) if the function rejects (out, in)."""
     answer = _first(ask(inputs))
     return _first(ask(turned(inputs))) if answer is None else answer
 
 
 def _first(answer: Any) -> Any:
-    """What is returned, or the first of what is; None where that is no finite array."""
+    """Return the first value of an output, or None if it is not a finite array."""
     answer = answer[0] if isinstance(answer, tuple) and answer else answer
     is_array = isinstance(answer, numpy.ndarray) and answer.dtype.kind == "f"
     return answer if is_array and numpy.isfinite(answer).all() else None
@@ -207,12 +206,12 @@ def _is_one(given: Any, answers: Sequence[Any]) -> bool:
 
 
 def both(first: Sequence[Convention], second: Sequence[Convention]) -> tuple[Convention, ...]:
-    """Every pair of two encodings, one after the other, as one."""
+    """Return every combination of two encodings as one."""
 
     def one(form: Convention, shape: Convention) -> Convention:
         def encode(inputs: Inputs) -> Inputs | None:
-            said = form.encode(inputs)
-            return None if said is None else shape.encode(said)
+            encoded = form.encode(inputs)
+            return None if encoded is None else shape.encode(encoded)
 
         return replace(joined(form, shape), encode=encode)
 

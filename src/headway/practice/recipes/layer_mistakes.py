@@ -1,4 +1,4 @@
-"""What people get wrong in the layers of the original Transformer: ways around, norms, order, feed-forward, attention."""
+"""Mistakes in the layers of the original Transformer: residual connections, norms, order, feed-forward, attention."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ import numpy
 
 from headway.practice.exercise import Mistake
 from headway.practice.message import Message
-from headway.practice.recipes.layers import Add, Pair, Part, layer_norm
+from headway.practice.recipes.layers import Add, Pair, Sublayer, layer_norm
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
 
 
-def _from_input(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
-    """Every way around starts at the layer's input."""
+def _from_input(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
+    """Start every residual connection at the layer's input."""
     start = x
     for part, norm, add in parts:
         x = sublayer(x, part, norm, lambda _, y, add=add: add(start, y))
     return x
 
 
-def _parallel(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
+def _parallel(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
     return x + sum(part(norm(x)) for part, norm, _ in parts)
 
 
-def _parallel_post(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
+def _parallel_post(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
     return parts[-1][1](x + sum(part(x) for part, _, _ in parts))
 
 
-def _normed_residual(x: Any, part: Part, norm: Part, add: Add) -> Any:
+def _normed_residual(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
     normed = norm(x)
     return add(normed, part(normed))
 
 
 def _without(place: int) -> Callable[[int], Add]:
-    return lambda asked: (lambda x, y: y) if asked == place else (lambda x, y: x + y)
+    return lambda index: (lambda x, y: y) if index == place else (lambda x, y: x + y)
 
 
-def _bare(place: int) -> Callable[[list[Part]], list[Part]]:
+def _bare(place: int) -> Callable[[list[Sublayer]], list[Sublayer]]:
     return lambda norms: [(lambda x: x) if each == place else norm for each, norm in enumerate(norms)]
 
 
@@ -51,22 +51,22 @@ def _moved(places: Sequence[int], *, with_norms: bool) -> Callable[[list[Pair]],
 
 
 UPDATE = Message(
-    "x = norm(x + part(x)), or x = x + part(norm(x)), one part after another",
-    "逐个部分执行 x = norm(x + part(x))，或 x = x + part(norm(x))",
+    "write x = norm(x + sublayer(x)), or x = x + sublayer(norm(x)), for one sublayer after another",
+    "逐个子层执行 x = norm(x + sublayer(x))，或 x = x + sublayer(norm(x))",
 )
-FRESH = Message("with fresh weights (1 and 0) all norms are the same", "初始权重（1 与 0）下各个归一化相同")
+FRESH = Message("with initial weights (1 and 0) all norms are equal", "初始权重（1 与 0）下各个归一化相同")
 NORM = r"norm|ln"
 
 
 def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
-    """What goes wrong between the parts, which have these names."""
+    """Return the mistakes between sublayers with these names."""
     count = len(parts)
     return (
         *(
             Mistake(
                 f"residual_{place + 1}_missing",
                 {"add": _without(place)},
-                Message(f"x is not added to what {name.en} returns", f"没有把 x 加到{name.zh}的输出上"),
+                Message(f"x is not added to the output of {name.en}", f"没有把 x 加到{name.zh}的输出上"),
                 UPDATE,
                 pattern=r"norm|att|ff|mlp|feed",
             )
@@ -75,7 +75,10 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
         Mistake(
             "residuals_missing",
             {"add": lambda place: lambda x, y: y},
-            Message("there is no way around: x is never added to what the parts return", "没有残差：没有把 x 加到各部分的输出上"),
+            Message(
+                "the residual connections are missing: x is never added to the outputs of the sublayers",
+                "没有残差：没有把 x 加到各子层的输出上",
+            ),
             UPDATE,
             pattern=r"norm|att|ff|mlp|feed",
         ),
@@ -83,22 +86,22 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
             "residual_from_input",
             {"wire": _from_input},
             Message(
-                "every sum adds the layer's own input, not what came out of the part before: what that part added is lost",
-                "每次相加用的都是该层最初的输入，而不是上一部分的结果：上一部分的贡献丢失了",
+                "every residual connection adds the layer's input: the outputs of earlier sublayers are lost",
+                "每个残差加的都是该层的输入：前面子层的输出丢失了",
             ),
-            Message("update x (or residual = x) after every part", "每个部分之后都要更新 x（或 residual = x）"),
+            Message("update x (or residual = x) after every sublayer", "每个子层之后都要更新 x（或 residual = x）"),
             pattern=r"\+|residual|_x",
         ),
         Mistake(
             "residual_from_normalised",
             {"sublayer": _normed_residual},
             Message(
-                "the way around starts behind the norm: it is norm(x) that is added, not x",
+                "the residual connection starts after the norm: adds norm(x) instead of x",
                 "残差取自归一化之后：加上的是 norm(x)，而不是 x",
             ),
             Message(
-                "keep x: x = x + part(norm(x)), the norm's result under another name",
-                "保留 x：x = x + part(norm(x))，归一化结果用另一个变量名",
+                "keep x: x = x + sublayer(norm(x)), with the norm's output in another variable",
+                "保留 x：x = x + sublayer(norm(x))，归一化结果用另一个变量名",
             ),
             pattern=NORM,
         ),
@@ -106,8 +109,8 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
             "parts_normalised_afterwards",
             {"sublayer": lambda x, part, norm, add: add(x, norm(part(x)))},
             Message(
-                "the norms are taken of what the parts return, before x is added: neither post-norm nor pre-norm",
-                "归一化作用在各部分的输出上，之后才加 x：既不是 post-norm 也不是 pre-norm",
+                "the norms apply to the sublayers' outputs before x is added: neither post-norm nor pre-norm",
+                "归一化作用在各子层的输出上，之后才加 x：既不是 post-norm 也不是 pre-norm",
             ),
             UPDATE,
             pattern=NORM,
@@ -115,7 +118,7 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
         Mistake(
             "norms_missing",
             {"norms": lambda norms: [lambda x: x] * len(norms)},
-            Message("there are no norms: x is added and nothing else", "没有归一化：只做了残差相加"),
+            Message("the norms are missing: only x is added", "没有归一化：只做了残差相加"),
             UPDATE,
             pattern=r"return",
         ),
@@ -133,8 +136,8 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
             Mistake(
                 f"norm_{place + 1}_for_all",
                 {"norms": lambda norms, place=place: [norms[place]] * len(norms)},
-                Message("one norm is shared: the others' weights are never used", "各处共用了一个归一化：其余的权重没有用上"),
-                Message("each part has a norm of its own", "每个部分有自己的归一化"),
+                Message("one norm is used everywhere: the weights of the others are not used", "各处共用了一个归一化：其余的权重没有用上"),
+                Message("use each sublayer's own norm", "每个子层用自己的归一化"),
                 hides=FRESH,
                 pattern=NORM,
                 said_as="norm_shared",
@@ -145,8 +148,8 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
             "in_parallel",
             {"wire": _parallel},
             Message(
-                "all parts start from the layer's input (in parallel): each must be given what the one before it made",
-                "各部分都从该层的输入出发（并行）：每一部分应以上一部分的结果为输入",
+                "all sublayers take the layer's input (in parallel); each must take the output of the previous one",
+                "各子层都以该层的输入为输入（并行）；每个子层应以上一个子层的结果为输入",
             ),
             UPDATE,
             pattern=r"\+",
@@ -155,8 +158,8 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
             "in_parallel_post_norm",
             {"wire": _parallel_post},
             Message(
-                "all parts start from the layer's input (in parallel): each must be given what the one before it made",
-                "各部分都从该层的输入出发（并行）：每一部分应以上一部分的结果为输入",
+                "all sublayers take the layer's input (in parallel); each must take the output of the previous one",
+                "各子层都以该层的输入为输入（并行）；每个子层应以上一个子层的结果为输入",
             ),
             UPDATE,
             pattern=r"\+",
@@ -165,15 +168,15 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
         Mistake(
             "variance_of_n_minus_one",
             {"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)},
-            Message("the norm divides the variance by n - 1; it must be n", "归一化的方差除以了 n - 1，应为 n"),
-            Message("use unbiased=False, or var(…) of NumPy", "使用 unbiased=False，或 NumPy 的 var(…)"),
+            Message("the norm divides the variance by n - 1; expected n", "归一化的方差除以了 n - 1；应为 n"),
+            Message("use unbiased=False, or NumPy's var(…)", "使用 unbiased=False，或 NumPy 的 var(…)"),
             pattern=r"std|var|ddof|unbiased",
         ),
         Mistake(
             "norm_over_all_positions",
             {"norm": _norm_of_all},
-            Message("the norm takes mean and variance over all positions together", "归一化对所有位置一起求均值与方差"),
-            Message("normalise over the last axis alone", "只对最后一轴归一化"),
+            Message("the norm computes mean and variance over all positions together", "归一化对所有位置一起求均值与方差"),
+            Message("normalize over the last axis only", "只对最后一轴归一化"),
             pattern=NORM,
         ),
     )
@@ -186,7 +189,7 @@ def _norm_of_all(x: Any, weight: Any, bias: Any) -> Any:
 
 
 def moved(name: str, places: Sequence[int], says: Message, fix: Message, pattern: str) -> tuple[Mistake, ...]:
-    """The parts in another order, with their norms or without."""
+    """Return the mistakes of sublayers in another order, with or without their norms."""
     return (
         Mistake(name, {"order": _moved(places, with_norms=True)}, says, fix, pattern=pattern),
         Mistake(f"{name}_norms_in_place", {"order": _moved(places, with_norms=False)}, says, fix, pattern=pattern, said_as=name),
@@ -197,24 +200,22 @@ THINKING = (
     Mistake(
         "activation_missing",
         {"bend": lambda hidden, down, activation: down(hidden)},
-        Message("the feed-forward has no activation between its layers", "前馈的两层之间没有激活函数"),
-        Message("activation between the two linear layers", "在两个线性层之间加激活函数"),
+        Message("the feed-forward has no activation between its linear layers", "前馈的两个线性层之间没有激活函数"),
+        Message("apply the activation between the two linear layers", "在两个线性层之间加激活函数"),
         pattern=r"ff|mlp|feed|linear|fc",
     ),
     Mistake(
         "activation_after_second",
         {"bend": lambda hidden, down, activation: activation(down(hidden))},
-        Message(
-            "the activation stands behind the second linear layer, not between the two", "激活函数放在了第二个线性层之后，而不是两层之间"
-        ),
-        Message("activation between the two linear layers", "在两个线性层之间加激活函数"),
+        Message("the activation follows the second linear layer instead of the first", "激活函数放在了第二个线性层之后，而不是第一个之后"),
+        Message("apply the activation between the two linear layers", "在两个线性层之间加激活函数"),
         pattern=r"relu|gelu|act",
     ),
 )
 
 
 def chosen(mistakes: Sequence[Mistake], *names: str) -> tuple[Mistake, ...]:
-    """Some of them, by name."""
+    """Return the mistakes with these names."""
     return tuple(each for each in mistakes if each.name in names)
 
 
@@ -229,9 +230,12 @@ ATTENDING = (
     Mistake(
         "scale_of_whole_width",
         {"scale": lambda given: (given["query"].shape[-1] * given["num_heads"]) ** -0.5},
-        Message("the scores are scaled by 1/√d_model, the width of all heads together", "分数乘以的是 1/√d_model，即所有头合起来的宽度"),
-        Message("divide by √head_dim, with head_dim = d_model / num_heads", "除以 √head_dim，其中 head_dim = d_model / num_heads"),
-        hides=Message("with one head the two are the same", "只有一个头时两者相同"),
+        Message(
+            "the scale is 1/√d_model, the width of all heads together; expected 1/√head_dim",
+            "缩放是 1/√d_model，即所有头合起来的宽度；应为 1/√head_dim",
+        ),
+        Message("divide by √head_dim with head_dim = d_model / num_heads", "除以 √head_dim，其中 head_dim = d_model / num_heads"),
+        hides=Message("with one head both are equal", "只有一个头时两者相同"),
         pattern=r"sqrt|\*\* *-?0?\.5",
     ),
     *chosen(HEADS, "heads_viewed_not_split", "heads_viewed_not_merged", "attends_over_heads", "split_before_projecting"),

@@ -1,4 +1,4 @@
-"""The layers of the original Transformer in steps: attentions and a feed-forward, each with a norm and a way around it."""
+"""The layers of the original Transformer in steps: attention and feed-forward, each with a norm and a residual connection."""
 
 from __future__ import annotations
 
@@ -12,72 +12,72 @@ from headway.practice.exercise import Inputs, Role
 from headway.practice.recipes import activations, projections
 from headway.practice.recipes.attention import few_bits
 
-Part = Callable[[Any], Any]
-Pair = tuple[Part, Part]
+Sublayer = Callable[[Any], Any]
+Pair = tuple[Sublayer, Sublayer]
 Add = Callable[[Any, Any], Any]
 
 KINDS = ("weight", "bias")
 
 
-def layer(steps: Any, x: Any, parts: Sequence[Part], held: Mapping[str, Any]) -> Any:
-    """Parts one after another, each with its norm and its way around, in the steps norms, order, sublayer, add, wire."""
+def layer(steps: Any, x: Any, parts: Sequence[Sublayer], held: Mapping[str, Any]) -> Any:
+    """Apply sublayers in turn, each with its norm and residual connection, in the steps norms, order, sublayer, add, wire."""
     norms = [_norm(steps, held.get(f"norm_{place}_weight"), held.get(f"norm_{place}_bias")) for place in range(1, len(parts) + 1)]
     pairs = steps.order(list(zip(parts, steps.norms(norms), strict=True)))
     return steps.wire(x, [(part, norm, steps.add(place)) for place, (part, norm) in enumerate(pairs)], steps.sublayer)
 
 
-def _norm(steps: Any, weight: Any, bias: Any) -> Part:
+def _norm(steps: Any, weight: Any, bias: Any) -> Sublayer:
     return lambda x: steps.norm(x, weight, bias)
 
 
 def think(steps: Any, x: Any, held: Mapping[str, Any]) -> Any:
-    """The feed-forward, in the steps activation and bend."""
+    """Feed-forward, in the steps activation and bend."""
     up = projections.project(x, held["up_weight"], held.get("up_bias"))
     return steps.bend(up, lambda hidden: projections.project(hidden, held["down_weight"], held.get("down_bias")), steps.activation)
 
 
 def attention_held(held: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The weights of one attention by the names of recipes.projections."""
+    """Return the weights of one attention under the names of recipes.projections."""
     return {f"{part}_{kind}": held.get(f"{prefix}{part}_{kind}") for part in projections.PARTS for kind in KINDS}
 
 
 def attention_weights(held: Mapping[str, Any], prefix: str = "") -> MultiHeadAttentionWeights:
-    """The same as headway.functions takes them."""
+    """Return the weights of one attention as headway.functions takes them."""
     own = attention_held(held, prefix)
     query, key, value, output = (LinearWeights(own[f"{part}_weight"], own[f"{part}_bias"]) for part in projections.PARTS)
     return MultiHeadAttentionWeights(query, key, value, output)
 
 
 def feed_forward_weights(held: Mapping[str, Any]) -> FeedForwardWeights:
-    """The feed-forward's, as headway.functions takes them."""
+    """Return the feed-forward's weights as headway.functions takes them."""
     return FeedForwardWeights(*(LinearWeights(held[f"{part}_weight"], held.get(f"{part}_bias")) for part in ("up", "down")))
 
 
 def norm_weights(held: Mapping[str, Any], place: int) -> NormWeights:
-    """A norm's; 1 and nothing where there are none."""
+    """Return a norm's weights; ones and no bias if there are none."""
     weight = held.get(f"norm_{place}_weight")
     return NormWeights(numpy.ones(held["down_weight"].shape[0]) if weight is None else weight, held.get(f"norm_{place}_bias"))
 
 
 def layer_norm(x: Any, weight: Any, bias: Any, ddof: int = 0) -> Any:
-    """The definition's."""
+    """Layer norm as defined in headway.functions."""
     normed = (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True, ddof=ddof) + 1e-5)
     normed = normed if weight is None else normed * weight
     return normed if bias is None else normed + bias
 
 
-def post_norm(x: Any, part: Part, norm: Part, add: Add) -> Any:
-    """The paper's."""
+def post_norm(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
+    """Normalize after the residual sum, as in Vaswani et al. 2017."""
     return norm(add(x, part(x)))
 
 
-def pre_norm(x: Any, part: Part, norm: Part, add: Add) -> Any:
-    """GPT-2's."""
+def pre_norm(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:
+    """Normalize before the sublayer, as in GPT-2."""
     return add(x, part(norm(x)))
 
 
-def in_turn(x: Any, parts: Sequence[tuple[Part, Part, Add]], sublayer: Callable[..., Any]) -> Any:
-    """Each part is given what the one before it made."""
+def in_turn(x: Any, parts: Sequence[tuple[Sublayer, Sublayer, Add]], sublayer: Callable[..., Any]) -> Any:
+    """Pass the output of each sublayer to the next."""
     for part, norm, add in parts:
         x = sublayer(x, part, norm, add)
     return x
@@ -87,7 +87,7 @@ def _sum(x: Any, y: Any) -> Any:
     return x + y
 
 
-def _bend(hidden: Any, down: Part, activation: Part) -> Any:
+def _bend(hidden: Any, down: Sublayer, activation: Sublayer) -> Any:
     return down(activation(hidden))
 
 
@@ -104,21 +104,21 @@ STEPS = projections.STEPS | {
 
 
 SIZE = 100.0
-"""Numbers are this large, so that the epsilon of a norm, which may be any, shows nowhere."""
+"""Magnitude of the inputs, large enough that a norm's epsilon has no visible effect."""
 
 
 class Draw:
-    """Random sequences and weights of a layer of some width."""
+    """Random sequences and weights for a layer of some width."""
 
     def __init__(self, seed: int, width: int, num_heads: int) -> None:
         self.random, self.width, self.num_heads = numpy.random.default_rng(seed), width, num_heads
 
     def sequence(self, *shape: int) -> Any:
-        """A sequence of the layer's width."""
+        """Return a sequence of the layer's width."""
         return few_bits(self.random.standard_normal((*shape, self.width))) * SIZE
 
     def weights(self, prefixes: Sequence[str], *, biases: Sequence[str] = (), norm_biases: bool = True, norms: bool = True) -> Inputs:
-        """All weights of a layer with an attention per prefix; biases of the parts asked for."""
+        """Return all weights of a layer with one attention per prefix, with the requested biases."""
         width, inner, drawn = self.width, 4 * self.width, self.random.standard_normal
         sizes = {"query": 1 / SIZE, "key": 1 / SIZE, "value": 1.0, "output": 1.0}
         held: Inputs = {"num_heads": self.num_heads}
@@ -134,7 +134,7 @@ class Draw:
         return held
 
     def example(self, prefixes: Sequence[str]) -> Inputs:
-        """Weights whose biases are there, and zero."""
+        """Return weights with biases of zero."""
         held = self.weights(prefixes, biases=BIASED)
         return {name: numpy.zeros_like(value) if name.endswith("bias") else value for name, value in held.items()}
 
@@ -144,7 +144,7 @@ PROJECTED = ("output", "up")
 
 
 def weight_roles(prefixes: Sequence[str]) -> tuple[Role, ...]:
-    """The weights of a layer with an attention per prefix."""
+    """Return the roles of the weights of a layer with one attention per prefix."""
     own = [role for role in projections.WEIGHTS if role.is_weight]
     attentions = tuple(
         Role(f"{prefix}{role.name}", _prefixed(role, prefix), is_weight=True, is_optional=role.is_optional, held_as=role.held_as)
@@ -182,7 +182,7 @@ def _norm_names(place: int, kind: str) -> tuple[str, ...]:
 
 
 def size_role(name: str, called: str, size_of: Callable[[Inputs], Any]) -> Role:
-    """A size that a class is made with, by the names of attention's and these."""
+    """Return the role of a constructor size, with attention's names for it and further ones."""
     known = next((role.called for role in projections.SIZES if role.name == name), ())
     return Role(name, (*known, *projections.names(called)), is_size=True, size_of=size_of)
 

@@ -1,4 +1,4 @@
-"""Masks as answers: whatever says which key may be attended to, read as a boolean, True = may attend."""
+"""Masks as outputs: any form is decoded to a boolean mask with True = may attend."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Rec
 from headway.practice.message import Message
 
 LOW = -1e4
-"""What is added to a hidden score must be at least as low."""
+"""Upper limit for an additive mask's value at masked positions."""
 
 SAFE = -1e8
-"""Lower than any score that ever comes."""
+"""Value below any score that occurs."""
 
 Ask = Callable[[Inputs], Any]
 Place = tuple[Any, ...]
 
 
 def additive(allowed: Any, fill: Any = -numpy.inf) -> Any:
-    """0 where something may be attended to, `fill` elsewhere."""
+    """Return 0 where attention is allowed and `fill` elsewhere."""
     return numpy.where(allowed, 0.0, fill)
 
 
 @dataclass(frozen=True)
 class Form:
-    """How a mask says what is allowed.
+    """Form of a mask.
 
-    is_additive  whether it is added to the scores; it is True and False, or 1 and 0, otherwise
-    is_hidden    whether True or 1 says hidden
-    fill         what is added where nothing may be attended to
-    is_boolean   whether it says True and False
-    is_turned    whether what is added hides what it must not
+    is_additive  True if it is added to the scores; otherwise it contains booleans, or 1 and 0
+    is_hidden    True if True or 1 means masked
+    fill         value at masked positions of an additive mask
+    is_boolean   True if it contains booleans
+    is_turned    True if an additive mask masks the wrong positions
     """
 
     is_additive: bool = False
@@ -50,7 +50,7 @@ class Form:
     is_turned: bool = False
 
     def read(self, answer: Any) -> Any:
-        """The mask as a boolean; as it is where it hides what it must not, is not low enough, or holds NaN: that is then told."""
+        """Return the mask as booleans; unchanged if it masks the wrong positions, is not low enough or contains NaN."""
         if not isinstance(answer, numpy.ndarray) or not answer.size:
             return answer
         if not self.is_additive:
@@ -61,32 +61,32 @@ class Form:
 
     @property
     def name(self) -> Message | None:
-        """How it is said."""
+        """Note about the form."""
         if self.is_additive and self.fill > LOW:
             return None
         if self.is_additive and self.fill > SAFE:
             return Message(
-                f"your mask adds {self.fill:g} to what is hidden: enough for ordinary scores; -inf, or the dtype's smallest number, always is",
-                f"你的掩码给不可见处加上 {self.fill:g}：对一般的分数足够；-inf 或该类型的最小值则总是足够",
+                f"its mask adds {self.fill:g} at masked positions: enough for ordinary scores; -inf or the dtype's minimum always is",
+                f"掩码给不可见处加上 {self.fill:g}：对一般的分数足够；-inf 或该 dtype 的最小值则总是足够",
             )
         if self.is_additive:
             return Message(
-                "your mask is added to the scores: 0 may be attended to, a large negative number or -inf may not",
-                "你的掩码是加到分数上的：0 表示可见，很大的负数或 -inf 表示不可见",
+                "its mask is added to the scores: 0 to attend, a large negative number or -inf to mask",
+                "掩码加到分数上：0 表示可见，很大的负数或 -inf 表示不可见",
             )
         if self.is_hidden:
             what = "True" if self.is_boolean else "1"
             return Message(
-                f"your mask says {what} for what is hidden, as torch's nn.MultiheadAttention takes it; others take {what} for what may be attended to",
-                f"你的掩码用 {what} 表示不可见，与 torch 的 nn.MultiheadAttention 相同；其他库用 {what} 表示可见",
+                f"its mask has {what} for masked positions, like torch's nn.MultiheadAttention; other functions use {what} for visible ones",
+                f"掩码用 {what} 表示不可见，与 torch 的 nn.MultiheadAttention 相同；其他函数用 {what} 表示可见",
             )
-        return None if self.is_boolean else Message("your mask says 1 for what may be attended to", "你的掩码用 1 表示可见")
+        return None if self.is_boolean else Message("its mask has 1 for visible positions", "掩码用 1 表示可见")
 
 
 def form_of(answer: Any, sure: Place) -> Form:
-    """How a mask says what is allowed, by its numbers.
+    """Return the form of a mask, judged by its values.
 
-    sure   the place of something that may be attended to
+    sure   index of a position that is visible
     """
     numbers = numpy.asarray(answer)
     if numbers.dtype.kind == "b":
@@ -99,10 +99,10 @@ def form_of(answer: Any, sure: Place) -> Form:
 
 
 def forms(examples: Callable[[], list[Inputs]], sure: Place, decode: Callable[[Any, Inputs, Form], Any]) -> tuple[Convention, ...]:
-    """The convention of a mask's form, read off what the function answers to the first example that it takes.
+    """Return the convention of a mask's form, measured from the output for the first example that the function accepts.
 
-    sure     the place in its answer of something that may be attended to
-    decode   answer, inputs, form → the answer as headway.functions gives it
+    sure     index of an output element that is visible
+    decode   (output, inputs, form) → the output as headway.functions returns it
     """
 
     def of(form: Form) -> Convention:
@@ -120,16 +120,16 @@ def forms(examples: Callable[[], list[Inputs]], sure: Place, decode: Callable[[A
 
 @dataclass
 class MaskCall(Call):
-    """A function that makes a mask, told a dtype of its library where it insists on one."""
+    """A function that creates a mask; a required dtype parameter gets a dtype of its library."""
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
-        """As for any function."""
+        """Return the arguments, as in Call."""
         given = super().arguments(inputs)
         dtypes = {name: self._dtype() for name, role in self.binding.role_of.items() if role.name == "dtype" and name in given}
         return given | dtypes
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
-        """Where a size is None, the function has nothing to be told."""
+        """Call the function without sizes that are None."""
         return super().invoke({name: value for name, value in arguments.items() if value is not None})
 
     def _dtype(self) -> Any:
@@ -137,7 +137,7 @@ class MaskCall(Call):
 
 
 def mask_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """The ways to call what makes a mask."""
+    """Return the ways to call a function that creates a mask."""
     if inspect.isclass(subject.value):
         return instance_calls(subject, exercise, library)
     binding = bind(subject, exercise.roles)
@@ -151,14 +151,14 @@ OPTIONS = (
     Role("dtype", ("d_type", "data_type"), neutral="float32"),
 )
 
-SAY = Message("0 where it may be attended to, -inf elsewhere", "可见处为 0，其余为 -inf")
+SAY = Message("return 0 at visible positions and -inf elsewhere", "可见处返回 0，其余处返回 -inf")
 FORMS_MISTAKES = (
     Mistake(
         "inverted",
         {"say": lambda allowed: numpy.where(allowed, -numpy.inf, 0.0)},
         Message(
-            "it is the wrong way around: what may be attended to gets -inf, what is to be hidden gets 0",
-            "方向反了：应可见的位置是 -inf，应隐藏的位置是 0",
+            "the mask is inverted: visible positions have -inf, masked ones 0",
+            "掩码反了：可见处是 -inf，不可见处是 0",
         ),
         SAY,
         pattern=r"inf|1e|where|masked_fill",
@@ -166,9 +166,7 @@ FORMS_MISTAKES = (
     Mistake(
         "zero_times_infinity",
         {"say": lambda allowed: numpy.where(allowed, numpy.nan, -numpy.inf)},
-        Message(
-            "0 is multiplied by infinity, which is NaN: all that may be attended to is NaN", "0 乘以无穷得到 NaN：所有可见处都成了 NaN"
-        ),
+        Message("multiplies 0 by infinity: all visible positions are NaN", "0 乘以了无穷：所有可见处都是 NaN"),
         Message("use where(mask, 0, -inf) or masked_fill, or multiply by -1e9", "使用 where(mask, 0, -inf) 或 masked_fill，或乘以 -1e9"),
         pattern=r"\* *-?|inf",
     ),
@@ -176,8 +174,8 @@ FORMS_MISTAKES = (
         "infinity_where_allowed",
         {"say": lambda allowed: numpy.where(allowed, -numpy.inf, numpy.nan)},
         Message(
-            "0 is multiplied by infinity, which is NaN, and it is the wrong way around: what may be attended to gets -inf",
-            "0 乘以无穷得到 NaN，而且方向反了：应可见的位置是 -inf",
+            "multiplies 0 by infinity, which is NaN, and is inverted: visible positions have -inf",
+            "0 乘以了无穷，得到 NaN，而且掩码反了：可见处是 -inf",
         ),
         Message("use where(mask, 0, -inf) or masked_fill", "使用 where(mask, 0, -inf) 或 masked_fill"),
         pattern=r"\* *-?|inf",
@@ -187,7 +185,7 @@ FORMS_MISTAKES = (
 
 
 def fill_recovery(inputs: Inputs) -> Recovery:
-    """What is added where nothing may be attended to, where that is not low enough."""
+    """Return the recovery of a value at masked positions that is not low enough."""
 
     def measure(ask: Ask) -> list[tuple[Inputs, float]]:
         answer = ask(inputs)
@@ -205,10 +203,10 @@ def fill_recovery(inputs: Inputs) -> Recovery:
         right=lambda inputs: -1e9,
         right_name="-inf",
         says=Message(
-            "what is hidden gets {value}{names} added, which is not low enough: it keeps some weight",
+            "adds {value}{names} at masked positions, which is not low enough: they keep some weight",
             "不可见处加上的是 {value}{names}，不够低：它仍保留一部分权重",
         ),
-        fix=Message("put -inf or -1e9 there", "应填 -inf 或 -1e9"),
-        hides=Message("with small scores it looks right", "分数较小时看起来没有问题"),
+        fix=Message("use -inf or -1e9", "改用 -inf 或 -1e9"),
+        hides=Message("small scores do not show it", "分数较小时看不出来"),
         pattern=r"inf|1e|where|masked_fill|-\d",
     )

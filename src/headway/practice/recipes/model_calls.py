@@ -1,4 +1,4 @@
-"""GPT-2 as people write it in a library: a class that holds a whole model, whose weights are found block by block."""
+"""Calls of a whole GPT-2 class, whose weights are assigned block by block."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.assignment import Plan
+from headway.practice.diagnosis.assignment import Assignment
 from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
-from headway.practice.diagnosis.layers import SHIFT, layer_plans
+from headway.practice.diagnosis.layers import SHIFT, layer_assignments
 from headway.practice.diagnosis.slots import Slot, slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise, Inputs, Role
@@ -39,27 +39,27 @@ SIZES = (
 
 @dataclass
 class ModelCall(InstanceCall):
-    """A class that holds a model; which array of a block is which weight is said for one block, and holds for all.
+    """A class that holds a model; one block's weight assignment applies to all blocks.
 
-    block    which array of a block is which weight
-    weights  the inputs of the call, whose weights are set
+    block    weight assignment of a block
+    weights  inputs of the call whose weights are set
     """
 
-    block: Plan = field(default_factory=lambda: Plan({}))
+    block: Assignment = field(default_factory=lambda: Assignment({}))
     weights: Inputs = field(default_factory=dict)
 
     def __call__(self, inputs: Inputs) -> Any:
-        """As for any class, which is passed token ids alone."""
+        """Return the output, as in InstanceCall; only token ids are passed to the model."""
         self.weights = inputs
-        return super().__call__(_asked(inputs))
+        return super().__call__(_model_inputs(inputs))
 
     def fits(self, inputs: Inputs) -> bool:
-        """Whether a model can be made of these sizes, and its blocks have room for the weights."""
-        if not super().fits(_asked(inputs)):
+        """Return True if a model can be constructed with these sizes and its blocks hold the weights."""
+        if not super().fits(_model_inputs(inputs)):
             return False
         try:
-            instance = self._instance(*self._making_of(self.arguments(_asked(inputs))))
-        except Exception:  # said when it is called
+            instance = self._instance(*self._constructor_arguments(self.arguments(_model_inputs(inputs))))
+        except Exception:  # the call itself will report it
             return True
         try:
             write(slots_of(instance, self.subject.value.__module__), inputs, self.block)
@@ -68,27 +68,27 @@ class ModelCall(InstanceCall):
         return True
 
     def instance_for(self, arguments: Mapping[str, Any]) -> Any:
-        """A new model, or the one made so before, with all its weights set."""
+        """Return a cached or new model, with all its weights set."""
         instance = super().instance_for(arguments)
-        write(self.held_by(instance), self.weights, self.block)
+        write(self.weight_slots(instance), self.weights, self.block)
         return instance
 
-    def held_by(self, instance: Any) -> list[Slot]:
-        """All its arrays."""
+    def weight_slots(self, instance: Any) -> list[Slot]:
+        """Return all arrays of an instance."""
         return slots_of(instance, self.subject.value.__module__)
 
 
 def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """The ways to call a model: as a function of its weights, or as a class that holds them."""
+    """Return the ways to call a model: as a function of its weights, or as a class that holds them."""
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
     token_ids = next(role for role in exercise.roles if role.name == "token_ids")
     probes = exercise.probes()
 
-    def asked() -> Any:
-        return tuple(replace(probe, inputs=_asked(probe.inputs | _sizes(probe.inputs))) for probe in probes)
+    def model_probes() -> Any:
+        return tuple(replace(probe, inputs=_model_inputs(probe.inputs | _sizes(probe.inputs))) for probe in probes)
 
-    own = replace(exercise, roles=(token_ids, *SIZES), probes=asked)
+    own = replace(exercise, roles=(token_ids, *SIZES), probes=model_probes)
     calls: list[Call] = []
     for call in instance_calls(subject, own, library):
         if not isinstance(call, InstanceCall):
@@ -106,17 +106,17 @@ def _sizes(inputs: Inputs) -> Inputs:
     return {role.name: role.size_of(inputs) for role in SIZES if role.size_of is not None}
 
 
-def _asked(inputs: Inputs) -> Inputs:
-    """What a model is told: token ids and sizes."""
-    told = {"token_ids", *(role.name for role in SIZES)}
-    return {name: value for name, value in inputs.items() if name in told}
+def _model_inputs(inputs: Inputs) -> Inputs:
+    """Return the inputs that a model takes: token ids and sizes."""
+    names = {"token_ids", *(role.name for role in SIZES)}
+    return {name: value for name, value in inputs.items() if name in names}
 
 
-def write(slots: Sequence[Slot], inputs: Inputs, plan: Plan) -> None:
-    """Set all weights of a model; a head of its own gets the token table."""
+def write(slots: Sequence[Slot], inputs: Inputs, assignment: Assignment) -> None:
+    """Set all weights of a model; a separate output head gets the token embedding."""
     blocks = _blocks(slots)
     for members, weights in zip(blocks.values(), inputs["blocks"], strict=True):
-        plan.write(members, _flat(weights, inputs))
+        assignment.write(members, _flat(weights, inputs))
     inside = {id(slot.array) for members in blocks.values() for slot in members}
     wte, wpe, last = inputs["wte"], inputs["wpe"], inputs["ln_f"]
     for slot in slots:
@@ -134,7 +134,7 @@ def write(slots: Sequence[Slot], inputs: Inputs, plan: Plan) -> None:
 
 
 def _blocks(slots: Sequence[Slot]) -> dict[tuple[Any, ...], list[Slot]]:
-    """The arrays of each block, without the way to it: the first number in a name is the block's."""
+    """Group arrays by block, with paths relative to the block: the first number in a path is the block's index."""
     found: dict[tuple[Any, ...], list[Slot]] = {}
     for slot in slots:
         place = next((place for place, step in enumerate(slot.path) if str(step).isdigit()), None)
@@ -147,10 +147,10 @@ def _flat(weights: Inputs, inputs: Inputs) -> Inputs:
     return flat(weights | {"num_heads": inputs["num_heads"]})
 
 
-def _ways(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Plan]:
-    """Every way to say what the arrays of a block hold."""
+def _ways(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
+    """Return every possible weight assignment of a block."""
     blocks = _blocks(slots)
     if len(blocks) != len(inputs["blocks"]):
         return []
     block = replace(exercise, roles=weight_roles(("",)), fused=projections.FUSED)
-    return layer_plans(next(iter(blocks.values())), _flat(inputs["blocks"][0], inputs), block)
+    return layer_assignments(next(iter(blocks.values())), _flat(inputs["blocks"][0], inputs), block)

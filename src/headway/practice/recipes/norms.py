@@ -1,4 +1,4 @@
-"""What layer_norm and rms_norm share as exercises: their epsilon, which hides in the last decimals, and what divides x."""
+"""Conventions and recoveries shared by layer_norm and rms_norm, mainly for the epsilon, which affects only the last decimals."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from headway.practice.message import Message
 Ask = Callable[[Inputs], Any]
 
 USUAL = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3)
-"""The epsilons of GPT-2, of Llama and T5, of BERT, of papers, of Keras."""
+"""Default epsilons: GPT-2, Llama and T5, BERT, papers, Keras."""
 
-EPS_FIXED = Message("its eps is {eps} where none is given", "未指定时它的 eps 是 {eps}")
+EPS_FIXED = Message("its eps is {eps} by default", "eps 默认为 {eps}")
 
 
 def size_roles() -> tuple[Role, ...]:
-    """What a norm may be told of the width."""
+    """Return the roles of the width of a norm."""
     names = (
         "dim",
         "d_model",
@@ -44,17 +44,17 @@ def size_roles() -> tuple[Role, ...]:
 
 
 def eps_given(inputs: Inputs, default: float) -> Inputs:
-    """The inputs with their eps said, for who takes one: what a function's own default is does not matter then."""
+    """Return the inputs with an explicit eps, which makes the function's default irrelevant."""
     return inputs if "eps" in inputs else inputs | {"eps": default}
 
 
 def eps_of(default: float) -> Step:
-    """The step: what is given, else a default."""
+    """Return the step that selects the given eps or a default."""
     return lambda given: default if given is None else given
 
 
 def _asked(ask: Ask, x: Any, **more: Any) -> float | None:
-    """The first number of the answer for weights of one, less the last, which a bias has no part in."""
+    """Return the first minus the last output number for weights of one, so that a bias cancels."""
     width = x.shape[-1]
     answer = ask({"x": x, "weight": numpy.ones(width), "bias": numpy.zeros(width)} | more)
     answer = answer[0] if isinstance(answer, tuple) and answer else answer
@@ -65,13 +65,13 @@ def _asked(ask: Ask, x: Any, **more: Any) -> float | None:
 
 
 def takes_eps(ask: Ask) -> bool:
-    """Whether an eps that is given makes a difference."""
+    """Return True if a given eps has an effect."""
     x = numpy.array([[0.5, -0.5]])
     return _asked(ask, x, eps=0.5) != _asked(ask, x, eps=0.05)
 
 
 def inner_eps(ask: Ask, **given: Any) -> float | None:
-    """The number under the root beside the variance: (d / answer)² is d² + eps for x = (d, -d), and eps where d is tiny."""
+    """Return the number added inside the root: (d / output)² is d² + eps for x = (d, -d), and eps for tiny d."""
     tiny = _asked(ask, numpy.array([[1e-9, -1e-9]]), **given)
     if tiny is None:
         return None
@@ -82,7 +82,7 @@ def inner_eps(ask: Ask, **given: Any) -> float | None:
 
 
 def outer_eps(ask: Ask, **given: Any) -> float | None:
-    """The number beside the root: d / answer is d + eps for x = (d, -d)."""
+    """Return the number added to the root: d / output is d + eps for x = (d, -d)."""
     tiny = _asked(ask, numpy.array([[1e-12, -1e-12]]), **given)
     if tiny is None:
         return None
@@ -92,12 +92,12 @@ def outer_eps(ask: Ask, **given: Any) -> float | None:
 
 
 def short(eps: float) -> float:
-    """The number as a person wrote it."""
+    """Return the number rounded to the digits that people write."""
     return float(f"{eps:.3g}")
 
 
 def eps_conventions(default: float) -> tuple[Convention, ...]:
-    """The definition's epsilon, the given one, another default read off the function, or one of the usual ones."""
+    """Return the conventions for eps: the definition's, the given one, a measured default, or a common one."""
 
     def with_default(eps: float) -> Convention:
         return Convention(EPS_FIXED.format(eps=f"{eps:g}"), steps={"eps": eps_of(eps)})
@@ -119,7 +119,7 @@ def eps_conventions(default: float) -> tuple[Convention, ...]:
 
 
 def eps_recovery(default: float, fix: Message) -> Recovery:
-    """An epsilon under the root that is neither the given one nor a usual one: a square of it, a root of it, or far too large."""
+    """Return the recovery of an eps inside the root that is wrong: its square, its root, or far too large."""
 
     def measure(ask: Ask) -> list[tuple[Inputs, float]]:
         measured = []
@@ -140,12 +140,12 @@ def eps_recovery(default: float, fix: Message) -> Recovery:
         right=lambda inputs: float(inputs.get("eps", default)),
         right_name="eps",
         says=Message(
-            "the number under your root, beside the mean of squares, is {value}{names}; it must be {right} = {right_name}",
-            "根号里加在平方均值旁边的数是 {value}{names}；应为 {right} = {right_name}",
+            "the number added to the mean square inside the root is {value}{names}; expected {right} = {right_name}",
+            "根号里加在均方上的数是 {value}{names}；应为 {right} = {right_name}",
         ),
         fix=fix,
         hides=Message(
-            "where the numbers are of ordinary size a small eps shows in no printed decimal",
+            "for inputs of ordinary size a small eps does not change the printed digits",
             "数值大小正常时，很小的 eps 在打印的位数里看不出来",
         ),
         pattern=r"eps|1e-|0\.0",
@@ -155,28 +155,28 @@ def eps_recovery(default: float, fix: Message) -> Recovery:
 def mistake(
     name: str, steps: Mapping[str, Step], says: tuple[str, str], fix: Message, hides: Message | None = None, pattern: str | None = None
 ) -> Mistake:
-    """A mistake, its sentence in both languages."""
+    """Return a mistake from its sentences in both languages."""
     return Mistake(name, steps, Message(*says), fix, hides, pattern)
 
 
 HALF = Message(
-    "in float16 the squares overflow beyond 255, and the answer is 0: compute in float32 and cast back",
-    "在 float16 下，大于 255 的数平方会溢出，结果变成 0：请先转成 float32 计算，再转回去",
+    "in float16 squares of numbers above 255 overflow, and the output is 0: compute in float32 and cast back",
+    "在 float16 下，大于 255 的数平方会溢出，输出变成 0：请用 float32 计算，再转回去",
 )
 ROWS = Message("more than one row", "多于一行的输入")
 VECTOR = Message("a single vector", "单个向量")
-WHOLE = Message("given whole numbers it cuts off the fractions", "输入为整数时，小数部分会被截掉")
-SQUARE = Message("with as many rows as columns nothing is raised", "行数与列数相同时不会报错")
-MATRIX = Message("on a matrix axis 1 is the last axis", "对矩阵来说，第 1 轴就是最后一轴")
-ONES = Message("weights of one, with which every norm begins, do not show it", "权重初始全为 1 时看不出来")
-ZEROS = Message("a bias of zeros, with which every norm begins, does not show it", "偏置初始全为 0 时看不出来")
-LARGE = Message("where the numbers are of ordinary size it shows in no printed decimal", "数值大小正常时，打印的位数里看不出来")
+WHOLE = Message("truncates its output to integers for integer inputs", "输入为整数时，输出被截断为整数")
+SQUARE = Message("with as many rows as columns no error is raised", "行数与列数相同时不会报错")
+MATRIX = Message("for a matrix axis 1 is the last axis", "对矩阵来说，第 1 轴就是最后一轴")
+ONES = Message("initial weights of 1 do not show it", "权重初始全为 1 时看不出来")
+ZEROS = Message("an initial bias of 0 does not show it", "偏置初始全为 0 时看不出来")
+LARGE = Message("inputs of ordinary size do not show it in the printed digits", "数值大小正常时，打印的位数里看不出来")
 
 RETURNS = (
     Convention(),
     Convention(
-        Message("it returns more than the answer; its first value was checked", "它返回的不止结果；检查的是第一个值"),
+        Message("returns several values; the first was checked", "返回多个值；检查的是第一个"),
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
     ),
 )
-"""The answer alone, or with a cache for the backward pass behind it."""
+"""The output alone, or followed by a cache for the backward pass."""

@@ -1,4 +1,4 @@
-"""The ways in which sequences and weights are passed to self-, cross- and multi-head attention."""
+"""Forms in which sequences and weights are passed to self-, cross- and multi-head attention."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _one_sequence(name: str) -> Callable[[Inputs], Inputs | None]:
 
 
 def two_sequences(query: str, other: str) -> Callable[[Inputs], Inputs | None]:
-    """One sequence for the query, another for key and value; None where these differ."""
+    """Return an encoding to one sequence for the query and one for key and value; None if those two differ."""
 
     def encode(inputs: Inputs) -> Inputs | None:
         is_shared = inputs["key"] is inputs["value"]
@@ -41,16 +41,16 @@ FORMS = (
     Convention(encode=_one_sequence("x"), role="x"),
     Convention(encode=_one_sequence("query"), role="query"),
 )
-"""Whether it takes query, key and value, or one sequence for all three."""
+"""Separate query, key and value arguments, or one sequence for all three."""
 
 
 def turned(inputs: Inputs) -> Inputs:
-    """The weights (in, out)."""
+    """Return the inputs with weights transposed to (in, out)."""
     return inputs | {name: value.T for name, value in inputs.items() if name.endswith("_weight")}
 
 
 def _fused(inputs: Inputs) -> Inputs:
-    """Query, key and value weights as one."""
+    """Return the inputs with query, key and value weights concatenated."""
     fused = inputs | {"fused_weight": numpy.concatenate([inputs[f"{part}_weight"] for part in PARTS[:3]])}
     if "query_bias" in inputs:
         fused["fused_bias"] = numpy.concatenate([inputs[f"{part}_bias"] for part in PARTS[:3]])
@@ -62,7 +62,7 @@ def _fused_in_out(inputs: Inputs) -> Inputs:
 
 
 def _layers(inputs: Inputs) -> Inputs:
-    """As GPT-2's parameters come: {"w": (in, out), "b": (out,)}."""
+    """Return the weights as in GPT-2's checkpoint: {"w": (in, out), "b": (out,)}."""
     given = _fused_in_out(inputs)
     layers = {
         name: {"w": given[name], "b": given.get(name.replace("weight", "bias"), numpy.zeros(given[name].shape[1]))}
@@ -72,19 +72,19 @@ def _layers(inputs: Inputs) -> Inputs:
     return _without(given, "fused_bias", "output_bias") | layers
 
 
-IN_OUT = Message("your weights are (in, out): x @ W", "你的权重是 (in, out)：x @ W")
+IN_OUT = Message("takes weights of shape (in, out): x @ W", "权重形状为 (in, out)：x @ W")
 WEIGHT_FORMS = (
     Convention(),
     Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)"),
     Convention(encode=_fused, role="fused_weight"),
     Convention(IN_OUT, _fused_in_out, role="fused_weight"),
-    Convention(Message("your layers are dicts of w (in, out) and b", "你的层是字典：w (in, out) 与 b"), _layers, role="fused_weight"),
+    Convention(Message("takes layers as dicts of w (in, out) and b", "每一层是字典：w (in, out) 与 b"), _layers, role="fused_weight"),
 )
-"""How weights are passed; a class's own are found in it."""
+"""Forms of weights that are passed as arguments; a class's own weights are found in the instance."""
 
 
 def _no_output(inputs: Inputs) -> Inputs | None:
-    """The inputs without what mixes the heads; None where nothing is projected at all."""
+    """Return the inputs without output projection; None if nothing is projected."""
     if "output_weight" in inputs:
         return _without(inputs, "output_weight", "output_bias")
     return inputs if "query_weight" in inputs or "fused_weight" in inputs else None
@@ -93,10 +93,10 @@ def _no_output(inputs: Inputs) -> Inputs | None:
 WITHOUT_OUTPUT = (
     Convention(),
     Convention(
-        Message("it has no output projection, which the paper's attention ends in", "它没有输出投影，而论文中的注意力以输出投影结尾"),
+        Message("has no output projection, with which the paper's attention ends", "没有输出投影，而论文中的注意力以输出投影结尾"),
         _no_output,
         steps={"output": lambda x, weight, bias: x},
         without="output_weight",
     ),
 )
-"""Whether a function that takes weights takes one for the output."""
+"""Presence of an output projection in functions that take weights."""

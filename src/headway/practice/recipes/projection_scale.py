@@ -1,4 +1,4 @@
-"""Numbers of attention between projections, read off a learner's function or class: its scale, and what it hides scores with."""
+"""Numbers measured from attention with projections: its scale, and the score of masked keys."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from headway.practice.recipes.projections import project, split
 
 @lru_cache
 def revealing(num_heads: int | None, head_dim: int, *, is_batched: bool, is_projected: bool = False, is_grouped: bool = False) -> Inputs:
-    """Inputs whose answer shows the attention weights: values are unit vectors, and all projections but query and key are identities.
+    """Return inputs whose output shows the attention weights: values are unit vectors, and only query and key are projected.
 
-    The sequence is two zeros, then the unit vectors; the last query sees all of them, causal or not.
+    The sequence is two zeros, then the unit vectors; the last query attends to all of them, causal or not.
     """
     random = numpy.random.default_rng(11)
     hidden = (num_heads or 1) * head_dim
@@ -35,7 +35,7 @@ def revealing(num_heads: int | None, head_dim: int, *, is_batched: bool, is_proj
 
 
 def read_weights(answer: Any, inputs: Inputs, row: int = -1) -> tuple[Any, Any] | None:
-    """Of each head one query's attention weights, as far as the answer shows them, and the raw scores of the same keys."""
+    """Return one query's attention weights of each head, as far as the output shows them, and the raw scores of the same keys."""
     x, num_heads = inputs["query"], inputs.get("num_heads", 1)
     if isinstance(answer, Raised) or numpy.shape(answer) != inputs["value"].shape:
         return None
@@ -47,11 +47,11 @@ def read_weights(answer: Any, inputs: Inputs, row: int = -1) -> tuple[Any, Any] 
 
 
 FORMS = ((True, False), (False, False), (True, True), (False, True))
-"""With a batch axis or without, projected by the function or before: in the order in which people write it."""
+"""Forms of the inputs, most frequent first: with a batch axis, and with the projection in the function."""
 
 
 def slope(num_heads: tuple[int | None, ...], *, is_grouped: bool = False) -> Callable[[Any], list[tuple[Inputs, float]]]:
-    """Measures the scale: by how much the logarithm of the weights rises per unit of raw score."""
+    """Return a measurement of the scale: the increase of the weights' logarithm per unit of raw score."""
 
     def measure(ask: Any) -> list[tuple[Inputs, float]]:
         measured = []
@@ -72,7 +72,7 @@ def slope(num_heads: tuple[int | None, ...], *, is_grouped: bool = False) -> Cal
 
 
 def _hiding(inputs: Inputs, seen: int) -> Iterator[Inputs]:
-    """The inputs with all keys hidden but so many, in the ways in which a function may be asked for it."""
+    """Yield the inputs with only the first `seen` keys visible, for each kind of mask."""
     positions = inputs["query"].shape[-2]
     yield inputs
     yield inputs | {"mask": numpy.tri(positions, dtype=bool)}
@@ -83,20 +83,20 @@ def _hiding(inputs: Inputs, seen: int) -> Iterator[Inputs]:
 
 
 def leak(num_heads: tuple[int | None, ...]) -> Callable[[Any], list[tuple[Inputs, float]]]:
-    """Measures the score that hidden keys get, by the weight that they keep; nothing where they keep none."""
+    """Return a measurement of the score of masked keys from their weight; empty if they have none."""
 
     def fill_of(ask: Any, heads: int | None, head_dim: int, way: int) -> tuple[Inputs, float] | None:
-        row = 2 + head_dim // 2  # the key at that position is the last that is seen
+        row = 2 + head_dim // 2  # the key at this position is the last visible one
         for is_batched, is_projected in FORMS:
-            asked = list(_hiding(revealing(heads, head_dim, is_batched=is_batched, is_projected=is_projected), row + 1))[way:]
-            read = read_weights(ask(asked[0]), asked[0], row) if asked else None
+            candidates = list(_hiding(revealing(heads, head_dim, is_batched=is_batched, is_projected=is_projected), row + 1))[way:]
+            read = read_weights(ask(candidates[0]), candidates[0], row) if candidates else None
             if read is None or not (read[0][0] > 1e-30).all():
                 continue
             logs, raw = numpy.log(read[0][0]), read[1][0] * head_dim**-0.5
             offsets = logs[: row - 1] - raw[: row - 1]
             fills = logs[row - 1 :] - offsets.mean()
-            if numpy.ptp(offsets) < 1e-3 and numpy.ptp(fills) < 1e-3 and abs(fills.mean()) > 1e-5:  # zero has a name of its own
-                return asked[0], float(fills.mean())
+            if numpy.ptp(offsets) < 1e-3 and numpy.ptp(fills) < 1e-3 and abs(fills.mean()) > 1e-5:  # a fill of zero is a mistake of its own
+                return candidates[0], float(fills.mean())
         return None
 
     def measure(ask: Any) -> list[tuple[Inputs, float]]:
@@ -111,7 +111,7 @@ def leak(num_heads: tuple[int | None, ...]) -> Callable[[Any], list[tuple[Inputs
 
 
 def scale_sizes(inputs: Inputs) -> Mapping[str, float]:
-    """What a scale may be made of."""
+    """Return the sizes that a scale may be composed of."""
     x, num_heads = inputs["query"], inputs.get("num_heads", 1)
     known = {"head_dim": x.shape[-1] // num_heads, "hidden_size": x.shape[-1], "num_heads": num_heads, "seq_len": x.shape[-2]}
     known |= {"batch_size": x.shape[0]} if x.ndim > 2 else {}
@@ -119,7 +119,7 @@ def scale_sizes(inputs: Inputs) -> Mapping[str, float]:
 
 
 def scale_recovery(num_heads: tuple[int | None, ...], *, is_grouped: bool = False) -> Recovery:
-    """The scale, read off under these numbers of heads; None for a function that is told none."""
+    """Return the recovery of the scale for these numbers of heads; None for a function without that parameter."""
     return Recovery(
         "scale",
         "scale",
@@ -128,19 +128,17 @@ def scale_recovery(num_heads: tuple[int | None, ...], *, is_grouped: bool = Fals
         sizes=scale_sizes,
         right=lambda inputs: float((inputs["query"].shape[-1] // inputs.get("num_heads", 1)) ** -0.5),
         right_name="1/√head_dim",
-        says=Message(
-            "your scale is {value}{names}; it must be {right} = {right_name}", "你的缩放是 {value}{names}；应为 {right} = {right_name}"
-        ),
+        says=Message("the scale is {value}{names}; expected {right} = {right_name}", "缩放是 {value}{names}；应为 {right} = {right_name}"),
         fix=Message(
-            "multiply query @ keyᵀ by 1/√head_dim, the width of one head's query", "把 query @ keyᵀ 乘以 1/√head_dim，即单个头的查询宽度"
+            "multiply query @ keyᵀ by 1/√head_dim, the query width of one head", "把 query @ keyᵀ 乘以 1/√head_dim，即单个头的查询宽度"
         ),
-        hides=Message("a softmax that is nearly one-hot hides a wrong scale", "当 softmax 几乎是 one-hot 时，错误的缩放看不出来"),
+        hides=Message("a nearly one-hot softmax hides a wrong scale", "softmax 接近 one-hot 时，错误的缩放看不出来"),
         pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     )
 
 
 def leak_recovery(num_heads: tuple[int | None, ...]) -> Recovery:
-    """What hidden scores are filled with, read off under these numbers of heads."""
+    """Return the recovery of the score of masked keys for these numbers of heads."""
     return Recovery(
         "fill_too_small",
         "hide",
@@ -150,17 +148,17 @@ def leak_recovery(num_heads: tuple[int | None, ...]) -> Recovery:
         right=lambda inputs: -1e9,
         right_name="-inf",
         says=Message(
-            "what is hidden gets the score {value}{names}, which is not low enough: it keeps some weight",
-            "被隐藏的位置得到的分数是 {value}{names}，不够低：它仍保留一部分权重",
+            "masked keys get the score {value}{names}, which is not low enough: they keep some weight",
+            "被遮住的键得到的分数是 {value}{names}，不够低：它仍保留一部分权重",
         ),
-        fix=Message("put -inf or -1e9 there", "应填 -inf 或 -1e9"),
-        hides=Message("only a mask shows it", "只有用到掩码时才看得出来"),
+        fix=Message("use -inf or -1e9", "改用 -inf 或 -1e9"),
+        hides=Message("only calls with a mask show it", "只有用到掩码时才看得出来"),
         pattern=r"masked_fill|where|mask",
     )
 
 
 def _merged(inputs: Inputs) -> Inputs:
-    """What the scale's sizes are read from, for queries as they are in the recipe."""
+    """Return the inputs from which the scale's sizes are computed, for queries as the recipe has them."""
     query = inputs["query"]
     if inputs.get("num_heads") is None:
         return {"query": query}

@@ -1,4 +1,4 @@
-"""Attention between projections, in steps: what self-, cross- and multi-head attention share, and the ways to be called."""
+"""Attention with projections in steps, and its accepted conventions; shared by self-, cross- and multi-head attention."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def recipe(
     scale: float | None = None,
     **weights: Any,
 ) -> Any:
-    """The definition in steps: weights, crop, sequences, project, split, repeat, attend, merge, output, finish."""
+    """Compute attention in the steps weights, crop, sequences, project, split, repeat, attend, merge, output, finish."""
     steps.crop(query.shape[-2], weights.get("context_length"))
     held = steps.weights({f"{part}_{kind}": weights.get(f"{part}_{kind}") for part in PARTS for kind in ("weight", "bias")})
     query, key, value = x, _, _ = steps.sequences(query, key, value)
@@ -39,7 +39,7 @@ def recipe(
         steps.project(given, held[f"{part}_weight"], held[f"{part}_bias"], heads[part])
         for part, given in (("query", query), ("key", key), ("value", value))
     ]
-    if num_heads is None:  # one head, and no axis for it
+    if num_heads is None:  # a single head without a head axis
         q, k, v = projected
         attended = steps.one_head(attention.attend(steps, q, k, v, mask, scale, is_causal, **widths), v)
         return steps.finish(steps.output(attended, held["output_weight"], held["output_bias"]), x)
@@ -61,15 +61,15 @@ def definition(
     scale: float | None = None,
     **weights: Any,
 ) -> Any:
-    """functions.multi_head_attention over the roles; where no weights are given, everything is projected already."""
+    """Call functions.multi_head_attention with the roles; without weights, the inputs are already projected."""
 
     def layer(part: str, width: int) -> LinearWeights:
         weight = weights.get(f"{part}_weight")
         return LinearWeights(identity(width, query) if weight is None else weight, weights.get(f"{part}_bias"))
 
-    mask = mask[:, None] if num_heads is None and mask is not None and mask.ndim == 3 else mask  # the definition has an axis of heads
+    mask = mask[:, None] if num_heads is None and mask is not None and mask.ndim == 3 else mask  # the definition has a head axis
     inner = (layer("query", query.shape[-1]), layer("key", key.shape[-1]), layer("value", value.shape[-1]))
-    if inner[0].weight.shape[0] != inner[2].weight.shape[0] and num_heads is None:  # one head whose values have a width of their own
+    if inner[0].weight.shape[0] != inner[2].weight.shape[0] and num_heads is None:  # a single head whose values have another width
         q, k, v = (functions.linear(x, each.weight, each.bias) for x, each in zip((query, key, value), inner, strict=True))
         attended = functions.scaled_dot_product_attention(
             q, k, v, None if mask is None else mask[..., 0, :, :] if mask.ndim > 2 else mask, is_causal=is_causal, scale=scale
@@ -80,31 +80,31 @@ def definition(
 
 
 def identity(width: int, like: Any) -> Any:
-    """The weight that changes nothing."""
+    """Return the identity weight."""
     return cast(asarray_like(numpy.eye(width), like), as_floating(like).dtype)
 
 
 def project(x: Any, weight: Any, bias: Any, num_heads: int | None = None) -> Any:
-    """x @ weightᵀ + bias; x itself where there is no weight."""
+    """Return x @ weightᵀ + bias, or x without a weight."""
     product = x if weight is None else x @ weight.T
     return product if bias is None else product + bias
 
 
 def split(x: Any, num_heads: int) -> Any:
-    """(..., positions, width) → (..., heads, positions, head_dim)."""
+    """Reshape (..., positions, width) to (..., heads, positions, head_dim)."""
     if x.shape[-1] % num_heads:
         raise ValueError("the width does not divide by num_heads")
     return numpy.swapaxes(x.reshape(*x.shape[:-1], num_heads, -1), -2, -3)
 
 
 def merge(x: Any) -> Any:
-    """The inverse of split."""
+    """Inverse of split."""
     x = numpy.swapaxes(x, -2, -3)
     return x.reshape(*x.shape[:-2], -1)
 
 
 def repeat(x: Any, num_heads: int) -> Any:
-    """Every key head as often as there are query heads to it, side by side."""
+    """Repeat every key head for each of its query heads."""
     return numpy.repeat(x, num_heads // x.shape[-3], axis=-3)
 
 
@@ -162,13 +162,13 @@ def _width(inputs: Inputs, part: str, end: int) -> int:
 
 
 def _hidden_size(inputs: Inputs) -> int | None:
-    """The one width of everything, keys and values of fewer heads apart; None where there are several."""
+    """Return the width if everything but key and value heads has the same one, else None."""
     widths = {_width(inputs, part, end) for part in ("query", "value") for end in (0, 1) if part == "query" or "num_kv_heads" not in inputs}
     return widths.pop() if len(widths) == 1 else None
 
 
 def _zeros(*parts: str) -> Callable[[Inputs], Any]:
-    """The biases of these parts side by side, where there are none: zeros."""
+    """Return a function that creates zero biases for the concatenated parts if the inputs have none."""
 
     def zeros(inputs: Inputs) -> Any:
         weights = [inputs.get(f"{part}_weight") for part in parts]
@@ -178,7 +178,7 @@ def _zeros(*parts: str) -> Callable[[Inputs], Any]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """What people call a thing, in one line."""
+    """Split a line of names."""
     return tuple(text.split())
 
 
@@ -232,7 +232,7 @@ SIZES = (
         "d_model embed_dim hidden_dim dim n_embd emb_dim embedding_dim d_embed model_dim embed_size emb_size n_state dims d hidden d_hidden "
         "input_size hidden_units model_size embed num_hiddens dmodel embedding_size c n_embed",
         _hidden_size,
-        beside=(("head_dim", "d_out"), lambda inputs: _width(inputs, "query", 1)),
+        size_override=(("head_dim", "d_out"), lambda inputs: _width(inputs, "query", 1)),
     ),
     _size(
         "head_dim",

@@ -1,4 +1,4 @@
-"""What self-, cross- and multi-head attention are probed with: sequences, weights and masks, every number of few bits."""
+"""Probes of self-, cross- and multi-head attention: sequences, weights and masks of numbers with few bits."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from headway.practice.exercise import Inputs
 from headway.practice.message import Message
 from headway.practice.recipes.attention import few_bits
 
-SINGLE = Message("one sequence alone, (positions, width)", "单个序列 (positions, width)")
-MATRICES = Message("one sequence without a batch axis", "没有批轴的单个序列")
+SINGLE = Message("a single sequence of shape (positions, width)", "形状为 (positions, width) 的单个序列")
+MATRICES = Message("a sequence without a batch axis", "没有批轴的序列")
 BATCH = Message("a batch axis", "批轴")
-LENGTHS = Message("keys of another length than the queries", "键与查询长度不同的输入")
-WIDTHS = Message("values of another width than the queries", "值与查询宽度不同的输入")
-NARROWER = Message("an input of another width than its projections", "输入与投影宽度不同的情况")
-WHOLE = Message("whole numbers", "整数")
+LENGTHS = Message("keys of a different length than the queries", "键与查询长度不同的输入")
+WIDTHS = Message("values of a different width than the queries", "值与查询宽度不同的输入")
+NARROWER = Message("an input of a different width than its projections", "宽度与投影不同的输入")
+WHOLE = Message("integers", "整数")
 UNBATCHED = Message(
-    "one sequence without a batch axis it takes without an error, and answers wrongly: give it a batch of one",
-    "输入没有批轴的单个序列时，它不报错，但结果不对：请加上大小为 1 的批轴",
+    "returns wrong results without an error for a sequence without a batch axis: pass a batch of one",
+    "输入没有批轴的序列时不报错，但结果不对：请加上大小为 1 的批轴",
 )
 
 MASK = numpy.array([[1, 0, 1, 1, 0], [0, 1, 0, 0, 1], [1, 1, 0, 0, 1], [0, 0, 1, 1, 0], [1, 1, 1, 1, 1]], bool)
-"""(queries, keys), not symmetric; every row allows something on and below the diagonal, the last one everything."""
+"""Mask of shape (queries, keys), not symmetric; every row allows a key on or below the diagonal, the last row all keys."""
 
 PADDING = numpy.arange(5) < numpy.array([3, 5])[:, None]
-"""(batch, keys)."""
+"""Padding mask of shape (batch, keys)."""
 
 
 class Draw:
-    """Random sequences and weights of some sizes."""
+    """Random sequences and weights."""
 
     def __init__(self, seed: int) -> None:
         self.random = numpy.random.default_rng(seed)
 
     def numbers(self, *shape: int, scale: float = 1.0) -> Any:
-        """An array of few-bit numbers."""
+        """Return an array of numbers with few bits."""
         return few_bits(self.random.standard_normal(shape) * scale)
 
     def itself(self, *shape: int) -> Inputs:
-        """One sequence for query, key and value."""
+        """Return one sequence for query, key and value."""
         x = self.numbers(*shape)
         return {"query": x, "key": x, "value": x}
 
     def three(self, query_len: int, key_len: int, width: int, leading: Sequence[int] = (2,)) -> Inputs:
-        """Three sequences."""
+        """Return three sequences."""
         lengths = {"query": query_len, "key": key_len, "value": key_len}
         return {name: self.numbers(*leading, length, width) for name, length in lengths.items()}
 
     def two(self, query_len: int, key_len: int, width: int, context_width: int, leading: Sequence[int] = (2,)) -> Inputs:
-        """One sequence for the query, another for key and value."""
+        """Return one sequence for the query, and another for key and value."""
         context = self.numbers(*leading, key_len, context_width)
         return {"query": self.numbers(*leading, query_len, width), "key": context, "value": context}
 
@@ -65,7 +65,7 @@ class Draw:
         value_dim: int | None = None,
         context_width: int | None = None,
     ) -> Inputs:
-        """Projections (d_out, d_in), all different; an output projection to `output` columns, and biases, where they are asked for."""
+        """Return projections (d_out, d_in), all different, with an output projection to `output` columns and biases on request."""
         shapes = {"query": (d_out, d_in), "key": (d_out, context_width or d_in), "value": (value_dim or d_out, context_width or d_in)}
         shapes |= {} if output is None else {"output": (output, value_dim or d_out)}
         held = {f"{part}_weight": self.numbers(*shape, scale=0.5) for part, shape in shapes.items()}
@@ -73,5 +73,5 @@ class Draw:
 
 
 def whole(inputs: Inputs) -> Inputs:
-    """The same sequences as whole numbers."""
+    """Return the sequences as integers."""
     return {name: numpy.round(value * 2).astype(int) for name, value in inputs.items()}

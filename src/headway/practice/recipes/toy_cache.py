@@ -1,4 +1,4 @@
-"""What a toy model remembers of the tokens that it was given before, however its caller says where it is to be kept."""
+"""KV caches of the toy model, in the forms in which learners pass them."""
 
 from __future__ import annotations
 
@@ -9,64 +9,70 @@ from typing import Any
 import numpy
 
 from headway.arrays import to_numpy
+from headway.practice.message import Message, TokenIndexError
 
 CACHE = re.compile(r"cache|past|kv|state|memory")
 START = re.compile(r"pos|start|offset")
 
 
 class ToyCache:
-    """A cache as a model hands it over: what it is asked are its length, as several libraries call that."""
+    """A cache object with the length methods of several libraries."""
 
     def __init__(self) -> None:
         self.token_ids: numpy.ndarray | None = None
 
     @property
     def length(self) -> int:
-        """How many tokens it holds."""
+        """Number of tokens in the cache."""
         return 0 if self.token_ids is None else self.token_ids.shape[-1]
 
     offset = seq_len = length
 
     def get_seq_length(self) -> int:
-        """As transformers has it."""
+        """Return the length, as in transformers."""
         return self.length
 
     def joined(self, token_ids: numpy.ndarray) -> numpy.ndarray:
-        """All tokens, new ones behind those that it holds; from now on it holds them all."""
+        """Append tokens and return all of them."""
         self.token_ids = token_ids if self.token_ids is None else numpy.concatenate([self.token_ids, token_ids], axis=-1)
         return self.token_ids
 
     def cut(self, length: int) -> ToyCache:
-        """The same cache, what stands behind some position forgotten.
+        """Return the cache truncated to a length.
 
-        Errors   IndexError for a position that leaves a hole.
+        Errors   IndexError for a length beyond the cached tokens.
         """
         if length > self.length:
-            raise IndexError(f"came: position {length}; expected: at most {self.length}, of which there are keys in the cache")
+            raise TokenIndexError(
+                Message(
+                    f"got position {length}, expected at most {self.length}, the number of cached tokens",
+                    f"位置为 {length}，应不超过缓存中的词元数 {self.length}",
+                )
+            )
         self.token_ids = None if self.token_ids is None or length == 0 else self.token_ids[..., :length]
         return self
 
 
 class Caches:
-    """The caches of one model: its own, and what belongs to objects of its caller's that it cannot read.
+    """The caches of one model: its own, and those of the caller's opaque objects.
 
-    num_calls   how often the model was called since it last forgot everything
+    num_calls   number of calls since the last reset
     """
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
-        """As in the beginning."""
+        """Reset to the initial state."""
         self.num_calls = 0
         self.own = ToyCache()
         self.held: dict[int, tuple[Any, ToyCache]] = {}
 
     def of_call(self, length: int, rest: Sequence[Any], named: Mapping[str, Any], *, is_returned: bool) -> ToyCache:
-        """The cache that a call speaks of: one handed over, a new one where that is None, the model's own where it speaks of positions.
+        """Return the cache for a call: the one passed, a new one for None, or the model's own if positions are passed.
 
-        length        how many tokens it gives
-        is_returned   whether the model returns its cache: what is not handed over is then new
+        length        number of tokens in the call
+        is_returned   True if the model returns its cache; without a cache argument it is then a new one
         """
         given = [value for name, value in named.items() if CACHE.search(name) and "pos" not in name and not isinstance(value, bool)]
         given += [value for value in rest if not isinstance(value, bool | int) and not hasattr(value, "dtype")]
@@ -84,7 +90,7 @@ def _numbers(value: Any) -> numpy.ndarray:
 
 
 def _counts(value: Any, length: int) -> bool:
-    """Whether an unnamed value says where the tokens stand: a whole number, or as many as there are tokens, one after another."""
+    """Return True if a positional argument contains positions: an integer, or consecutive ones for all tokens."""
     if isinstance(value, bool) or not (isinstance(value, int) or hasattr(value, "dtype")):
         return False
     numbers = _numbers(value).ravel()

@@ -1,4 +1,4 @@
-"""Mistakes of the catalogue, as readable code: what stands in a right solution, and what stands there instead."""
+"""Bugs for `headway practice bug`: a line of a correct solution, and the line with a known mistake."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Bug:
     """One mistake in one part.
 
-    mistake  its name in the exercise's catalogue
-    right    what stands once in the solution
-    wrong    what stands in its place
+    mistake  id of the mistake in the exercise's list
+    right    text that occurs once in the solution
+    wrong    text to replace it with
     """
 
     exercise: str

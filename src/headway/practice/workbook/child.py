@@ -1,4 +1,4 @@
-"""Asking the learner's files something in a process of their own: a question and an answer in a folder between the two."""
+"""Calls of the learner's functions in a subprocess; question and answer are files in a temporary folder."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from headway.practice.workbook.parts import Part
 
 
 def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_seconds: float) -> dict[str, Any] | Cause:
-    """The answer of `python -m module`, which calls `serve`; why there is none, if there is none."""
+    """Run `python -m module`, which calls `serve`, and return its answer; if there is none, the cause."""
     with tempfile.TemporaryDirectory() as exchange:
         (Path(exchange) / "question").write_bytes(pickle.dumps(question))
         try:
@@ -45,20 +45,22 @@ def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_secon
 EXITS = Cause(
     "exits",
     ENDS_THE_PROCESS,
-    Message("return an answer instead", "应改为返回结果"),
+    Message("return a result instead", "请改为返回结果"),
     Message("", ""),
 )
 
 
 def unreadable(path: Path) -> Cause:
-    """Why a file that is not there, or is no text in UTF-8, cannot be judged."""
-    says = Message(f"{path.name} cannot be read: it is not there, or not in UTF-8", f"无法读取 {path.name}：文件不存在，或不是 UTF-8 编码")
-    fix = Message("save it in UTF-8; headway practice writes a missing file anew", "请以 UTF-8 保存；headway practice 会重新写出缺失的文件")
+    """Return the cause for a file that is missing or not UTF-8."""
+    says = Message(f"cannot read {path.name}: missing or not UTF-8", f"无法读取 {path.name}：文件不存在，或不是 UTF-8 编码")
+    fix = Message(
+        "save it as UTF-8; headway practice start writes missing files", "请保存为 UTF-8；headway practice start 会补写缺失的文件"
+    )
     return Cause("unreadable", says, fix, Message("", ""))
 
 
 def serve(answer: Callable[[Path, Mapping[str, Any]], dict[str, Any]]) -> None:
-    """The child: answer the question that lies in the folder named last."""
+    """Answer the question in the exchange folder; runs in the subprocess."""
     folder, exchange = map(Path, sys.argv[1:])
     given = answer(folder, pickle.loads((exchange / "question").read_bytes()))
     unfinished = exchange / "answer.part"
@@ -67,7 +69,7 @@ def serve(answer: Callable[[Path, Mapping[str, Any]], dict[str, Any]]) -> None:
 
 
 def function_of(part: Part, subjects: list[Subject]) -> Subject | None:
-    """The function of a file that is its part: by its name, else by what people call it, else the first."""
+    """Return the function of the part: the one with its exact name, else one with another accepted name, else the first."""
     pattern = exercise(part.name).called if part.is_exercise else part.name
     named = [each for each in subjects if each.name == part.name]
     called = [each for each in subjects if re.search(pattern, each.name, re.IGNORECASE)]
@@ -75,7 +77,7 @@ def function_of(part: Part, subjects: list[Subject]) -> Subject | None:
 
 
 def in_library(value: Any, array: str) -> Any:
-    """NumPy arrays, and dicts and lists of them, as another library's; numbers stay."""
+    """Convert NumPy arrays, and dicts and lists of them, to an array library; keep numbers."""
     if isinstance(value, Mapping):
         return {name: in_library(each, array) for name, each in value.items()}
     if isinstance(value, list):

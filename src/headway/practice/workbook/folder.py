@@ -1,4 +1,4 @@
-"""The folder: files that are missing are written, files that are there stay."""
+"""The practice folder. Missing files are written, existing files are kept."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.arrays import array_library
+from headway.arrays import ARRAY_LIBRARIES, array_library
 from headway.errors import OptionError
 from headway.files import write_text
-from headway.practice.message import LANGUAGES
+from headway.practice.message import LANGUAGES, Message, PracticeError, unknown_name
 from headway.practice.workbook.parts import PARTS, Part
 from headway.practice.workbook.progress import FILE, Progress, read_progress, write_progress
 from headway.practice.workbook.stubs import stub
@@ -17,11 +17,11 @@ from headway.practice.workbook.stubs import stub
 
 @dataclass(frozen=True)
 class Begun:
-    """What beginning, or going on, did.
+    """Result of starting or resuming a workbook.
 
-    is_new    whether nothing had been begun in the folder
-    kept      files of a new workbook that were there before it
-    restored  files of an old one that had been deleted, and were written anew
+    is_new    True if the folder had no workbook before
+    kept      files that existed before a new workbook was written
+    restored  deleted files of an existing workbook that were written again
     """
 
     progress: Progress
@@ -31,19 +31,25 @@ class Begun:
 
 
 def begin(folder: Path, array: str | None, language: str) -> Begun:
-    """Begin a workbook, or go on with one.
+    """Start a workbook, or resume an existing one.
 
-    array   the array library; for a folder that was begun, its own, which it must be if it is given
+    array   array library; an existing workbook keeps its own, which must match
 
-    Errors   OptionError for a folder that is a file, an array library that is unknown, not installed, or not the folder's;
-             OSError where the folder cannot be written.
+    Errors   OptionError for a path that is a file, or an array library that is unknown, not installed or not the folder's;
+             OSError if the folder cannot be written.
     """
     before = read_progress(folder)
     is_new = before is None or not before.is_begun
     if before is not None and not is_new and array not in (None, before.array):
-        raise OptionError(f"came: --array {array} for {folder}, which is in {before.array}; expected: {before.array}, or another folder")
+        raise PracticeError(
+            Message(
+                f"got --array {array}, expected {before.array}, the array library of {folder}",
+                f"收到 --array {array}，应为 {folder} 所用的数组库 {before.array}",
+            ),
+            hint=Message("use another folder for another array library", "要用别的数组库，请换一个文件夹"),
+        )
     progress = Progress(array or "numpy", hunt=before.hunt if before else None) if before is None or is_new else before
-    array_library(progress.array)
+    _check_library(progress.array)
     missing = [part for part in PARTS if not os.path.lexists(path_of(folder, part))]
     for part in missing:
         write_text(path_of(folder, part), stub(part, progress.array, language))
@@ -59,19 +65,37 @@ def begin(folder: Path, array: str | None, language: str) -> Begun:
     return Begun(progress, restored=tuple(path_of(folder, part).name for part in missing))
 
 
-def progress_of(folder: Path) -> Progress:
-    """What was begun in a folder.
+def _check_library(array: str) -> None:
+    if array not in ARRAY_LIBRARIES:
+        raise unknown_name(array, ARRAY_LIBRARIES)
+    try:
+        array_library(array)
+    except OptionError as error:
+        raise PracticeError(
+            Message(
+                f"got the array library {array}, expected one that is installed",
+                f"收到数组库 {array}，应为已安装的数组库",
+            ),
+            hint=Message(f"run: pip install 'headway[{array}]'", f"请运行：pip install 'headway[{array}]'"),
+        ) from error
 
-    Errors   OptionError where nothing was.
+
+def progress_of(folder: Path) -> Progress:
+    """Return the progress saved in a folder.
+
+    Errors   OptionError if the folder has no workbook.
     """
     progress = read_progress(folder)
     if progress is None or not progress.is_begun:
-        raise OptionError(f"came: {folder}, without {FILE}; expected: a folder of exercises; run headway practice {folder} to begin one")
+        raise PracticeError(
+            Message(f"got {folder}, expected a practice folder with {FILE}", f"收到 {folder}，应为包含 {FILE} 的练习文件夹"),
+            hint=Message(f"run headway practice start {folder}", f"请运行 headway practice start {folder}"),
+        )
     return progress
 
 
 def reset(folder: Path, part: Part, progress: Progress, language: str) -> Path | None:
-    """Write a part's stub anew; what stood there is put aside under the name that comes back, a stub is not."""
+    """Write a part's stub; return the new path of the previous version, or None if that was a stub too."""
     path = path_of(folder, part)
     aside = None
     if os.path.lexists(path) and not is_untouched(folder, part, progress.array):
@@ -82,7 +106,7 @@ def reset(folder: Path, part: Part, progress: Progress, language: str) -> Path |
 
 
 def put_aside(path: Path) -> Path:
-    """Rename softmax.py to softmax.old.py, or softmax.old2.py where that is taken; the new path."""
+    """Rename softmax.py to softmax.old.py, or softmax.old2.py if that exists, and return the new path."""
     number = 1
     while os.path.lexists(aside := path.with_name(f"{path.stem}.old{number if number > 1 else ''}.py")):
         number += 1
@@ -91,7 +115,7 @@ def put_aside(path: Path) -> Path:
 
 
 def is_untouched(folder: Path, part: Part, array: str) -> bool:
-    """Whether a part's file is the stub as it was written."""
+    """Return True if a part's file is the unmodified stub."""
     try:
         text = path_of(folder, part).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -100,10 +124,10 @@ def is_untouched(folder: Path, part: Part, array: str) -> bool:
 
 
 def next_part(progress: Progress) -> Part | None:
-    """The first part that is not solved; None when all are."""
+    """Return the first part that is not solved, or None."""
     return next((part for part in PARTS if not progress.of(part.name).is_solved), None)
 
 
 def path_of(folder: Path, part: Part) -> Path:
-    """Where a part's file is."""
+    """Return the path of a part's file."""
     return folder / f"{part.name}.py"

@@ -1,4 +1,4 @@
-"""One part's file, judged: by the diagnosis, in its process; the story by running it."""
+"""Check of one part's file: diagnosis in a subprocess for exercises, a run of the model for the story."""
 
 from __future__ import annotations
 
@@ -13,54 +13,54 @@ from headway.practice.exercises import exercise
 from headway.practice.message import Message
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.workbook.child import unreadable
-from headway.practice.workbook.fit import misfit
+from headway.practice.workbook.compatibility import incompatibility
 from headway.practice.workbook.folder import path_of
 from headway.practice.workbook.parts import Part
 from headway.practice.workbook.story import EmbeddedModel, tell_story
 
 JAX_SECONDS = 120.0
-"""JAX compiles every operation for every shape of every probe."""
+"""Limit for JAX, which compiles every operation for every shape of every probe."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What was found in a part's file.
+    """Result of checking a part's file.
 
-    story   the text it wrote, for the last part
-    misfit  how a right function fails where the later files call it
+    story            the generated text, for the last part
+    incompatibility  reason why later files cannot call a correct function
     """
 
     verdicts: tuple[Verdict, ...]
     story: str = ""
-    misfit: Message | None = None
+    incompatibility: Message | None = None
 
     @property
     def is_solved(self) -> bool:
-        """Whether everything in it is right."""
+        """True if every verdict is correct."""
         return all(verdict.is_correct for verdict in self.verdicts)
 
     def text(self, language: str) -> str:
-        """The verdicts as lines of text, and the story above them."""
+        """Return the story and the verdicts as lines of text."""
         lines = ["", self.story, ""] if self.story else []
         lines += [verdict.text(language) for verdict in self.verdicts]
-        return "\n".join([*lines, *([f"  ! {self.misfit.text(language)}"] if self.misfit else [])])
+        return "\n".join([*lines, *([f"  ! {self.incompatibility.text(language)}"] if self.incompatibility else [])])
 
 
 def judge(folder: Path, part: Part, array: str, embedded: Callable[[], EmbeddedModel]) -> Judgement:
-    """Judge a part's file.
+    """Check a part's file.
 
-    embedded   loads the embedded model, which the story alone needs
+    embedded   loads the embedded model; called only for the story
     """
     if not part.is_exercise:
         verdict, text = tell_story(folder, array, embedded())
         return Judgement((verdict,), text)
     seconds = JAX_SECONDS if array == "jax" else TIMEOUT_SECONDS
     judgement = Judgement(judge_file(path_of(folder, part), part.name, timeout_seconds=seconds))
-    return replace(judgement, misfit=misfit(folder, part, array)) if judgement.is_solved else judgement
+    return replace(judgement, incompatibility=incompatibility(folder, part, array)) if judgement.is_solved else judgement
 
 
 def judge_file(path: Path, name: str, *, timeout_seconds: float = TIMEOUT_SECONDS) -> tuple[Verdict, ...]:
-    """The verdicts on a file's functions as one exercise; one that says why, where there is nothing to judge."""
+    """Return the verdicts on a file's functions for one exercise; if there is nothing to judge, a verdict that says why."""
     try:
         read_source(path)
     except OptionError:
@@ -70,8 +70,8 @@ def judge_file(path: Path, name: str, *, timeout_seconds: float = TIMEOUT_SECOND
 
 
 def _nothing_in(name: str) -> Cause:
-    says = Message(f"the file defines no function or class, such as {name}", f"文件中没有函数或类，例如 {name}")
-    return Cause("no_function", says, Message(f"define {name}", f"请定义 {name}"), Message("", ""))
+    says = Message(f"got a file without a function or class, expected {name}", f"文件中没有函数或类，应有 {name}")
+    return Cause("no_function", says, Message(f"define {name}", f"定义 {name}"), Message("", ""))
 
 
 def _could_not_run(path: Path, name: str, cause: Cause) -> Verdict:

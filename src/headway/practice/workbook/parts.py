@@ -1,8 +1,7 @@
-"""The workbook's files in their order: what each asks for, and what it builds on."""
+"""Files of the workbook in order, with their contents and the parts they import."""
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Callable
@@ -10,28 +9,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from headway import functions
-from headway.errors import OptionError
 from headway.practice.exercises import exercise
-from headway.practice.message import Message
+from headway.practice.message import Message, unknown_name
 
 
 @dataclass(frozen=True)
 class Part:
     """One file of the workbook.
 
-    name        the exercise's, the file's and the function's
-    definition  the function of headway.functions whose docstring says what it is; None for GPT-2's own wiring
-    says        the docstring's first sentence, where there is no definition
-    parameters  where the definition takes a tree of weights: the same as GPT-2's checkpoint has them
-    shapes      what goes in and comes out, where the definition takes more than a GPT-2 needs
-    note        what else is to be known, then
+    name        name of the exercise, the file and the function
+    definition  function of headway.functions whose docstring the stub shows; None for GPT-2's own wiring
+    summary     first sentence of the stub's docstring if there is no definition
+    parameters  GPT-2's parameters if the definition takes a weight tree instead
+    shapes      inputs and outputs if the definition takes more than GPT-2 needs
+    note        further information for the stub's docstring, together with shapes
     uses        earlier parts that it imports
-    last_hints  what is said in place of the exercise's last hints, where those are for another way to be called
+    last_hints  replacements for the exercise's last hints if those describe another signature
     """
 
     name: str
     definition: Callable[..., Any] | None = None
-    says: str = ""
+    summary: str = ""
     parameters: str | None = None
     shapes: tuple[str, ...] = ()
     note: str = ""
@@ -40,35 +38,35 @@ class Part:
 
     @property
     def is_exercise(self) -> bool:
-        """Whether `headway check` knows it; the story is run, not checked."""
+        """True if `headway check` can judge it; the story is run instead."""
         return self.name != STORY
 
     @property
     def title(self) -> Message:
-        """What it is called."""
+        """The part's title."""
         return exercise(self.name).title if self.is_exercise else STORY_TITLE
 
     @property
     def equation(self) -> str:
-        """The formula in one line: the definition's, or where it takes weights otherwise the exercise's."""
+        """One-line formula: the definition's, or the exercise's if the weights differ."""
         if self.definition is not None and self.parameters is None:
             return self.paragraphs[1].strip()
         return exercise(self.name).equation if self.is_exercise else STORY_EQUATION
 
     @property
     def hints(self) -> tuple[Message, ...]:
-        """Three, from a nudge to the formula."""
+        """Three hints, from a nudge to the formula."""
         hints = exercise(self.name).hints if self.is_exercise else ()
         return (*hints[: 3 - len(self.last_hints)], *self.last_hints)
 
     @property
     def paragraphs(self) -> list[str]:
-        """The definition's docstring, paragraph by paragraph; none without a definition."""
+        """Paragraphs of the definition's docstring; empty without a definition."""
         return re.split(r"\n\n+", inspect.getdoc(self.definition) or "") if self.definition else []
 
 
 def _same(code: str) -> Message:
-    """Code, which is the same in every language."""
+    """Return code as a message; it is the same in both languages."""
     return Message(code, code)
 
 
@@ -93,8 +91,8 @@ PARTS = (
             "return  (..., query_len, value_dim)",
         ),
         note="mask       True where a query may attend to a key; None for no mask\n"
-        "is_causal  also hide later positions; the newest query sits at the newest key\n"
-        "scale      multiplies the scores; 1/√head_dim by default",
+        "is_causal  mask later positions as well; the last query is aligned with the last key\n"
+        "scale      factor for the scores; 1/√head_dim by default",
         uses=("softmax",),
     ),
     Part(
@@ -103,12 +101,12 @@ PARTS = (
         parameters="x, c_attn, c_proj, num_heads",
         shapes=(
             "x       (seq_len, n_embd)",
-            'c_attn  {"w": (n_embd, 3 * n_embd), "b": (3 * n_embd,)}, query, key and value side by side',
+            'c_attn  {"w": (n_embd, 3 * n_embd), "b": (3 * n_embd,)}, query, key and value concatenated',
             'c_proj  {"w": (n_embd, n_embd), "b": (n_embd,)}',
             "return  (seq_len, n_embd)",
         ),
-        note="Query, key and value all come from x, and it is causal: a position sees itself and earlier ones.\n"
-        'GPT-2\'s checkpoint has weights as (in, out): linear takes c_attn["w"].T.',
+        note="Causal self-attention: query, key and value come from x, and a position attends to itself and earlier ones.\n"
+        'GPT-2\'s checkpoint stores weights as (in, out): pass c_attn["w"].T to linear.',
         uses=("linear", "scaled_dot_product_attention"),
         last_hints=(
             _same(
@@ -121,7 +119,7 @@ PARTS = (
         "learned_positions",
         functions.learned_positions,
         last_hints=(
-            Message("It is a look-up, as in embed: positions are the numbers of rows.", "与 embed 一样是查表：位置就是行号。"),
+            Message("This is a table look-up, as in embed: positions are row indices.", "与 embed 一样是查表：位置就是行号。"),
             _same("table[positions]"),
         ),
     ),
@@ -142,7 +140,7 @@ PARTS = (
     ),
     Part(
         "transformer_block",
-        says="Attend to what came before, then think alone; each on a norm of x, each added to x.",
+        summary="Self-attention, then feed-forward, each with a layer norm on its input and a residual connection.",
         parameters="x, mlp, attn, ln_1, ln_2, num_heads",
         shapes=(
             "x       (seq_len, n_embd)",
@@ -152,7 +150,7 @@ PARTS = (
             "ln_2    as ln_1",
             "return  (seq_len, n_embd)",
         ),
-        note='Weights are (in, out), as in GPT-2\'s checkpoint: feed_forward takes mlp["c_fc"]["w"].T.',
+        note='Weights are stored as (in, out), as in GPT-2\'s checkpoint: pass mlp["c_fc"]["w"].T to feed_forward.',
         uses=("layer_norm", "multi_head_attention", "feed_forward"),
         last_hints=(
             _same(
@@ -163,14 +161,14 @@ PARTS = (
     ),
     Part(
         "gpt2",
-        says="Token ids to a score for every token of the vocabulary, at every position.",
+        summary="Map token ids to logits over the vocabulary at every position.",
         parameters="token_ids, wte, wpe, blocks, ln_f, num_heads",
         shapes=(
             "token_ids  (seq_len,) integer",
-            "wte        (vocab_size, n_embd), the token table; the output head is the same table",
-            "wpe        (context_size, n_embd), the position table",
-            "blocks     a list of dicts: transformer_block(x, **block, num_heads=num_heads)",
-            'ln_f       {"g": (n_embd,), "b": (n_embd,)}, the last norm',
+            "wte        (vocab_size, n_embd), the token embedding; the output head uses the same table",
+            "wpe        (context_size, n_embd), the position embedding",
+            "blocks     a list of keyword arguments: transformer_block(x, **block, num_heads=num_heads)",
+            'ln_f       {"g": (n_embd,), "b": (n_embd,)}, the final layer norm',
             "return     (seq_len, vocab_size)",
         ),
         uses=("linear", "embed", "layer_norm", "learned_positions", "transformer_block"),
@@ -184,52 +182,48 @@ PARTS = (
     ),
     Part(
         "generate",
-        says="Ask the model for the next token, append the likeliest, and ask again.",
+        summary="Append the most likely next token to a prompt, max_new_tokens times.",
         parameters="model, prompt, max_new_tokens, context_size",
         shapes=(
-            "model   a function: an array of token ids (seq_len,) to scores (seq_len, vocab_size)",
+            "model   a function from token ids (seq_len,) to logits (seq_len, vocab_size)",
             "prompt  a list of token ids",
-            "return  a list of token ids: the prompt, and max_new_tokens more",
+            "return  a list of token ids: the prompt and max_new_tokens generated ones",
         ),
-        note="The model has room for context_size tokens: give it the last ones.",
+        note="The model accepts at most context_size tokens: pass it the last ones.",
     ),
     Part(
         STORY,
-        says="Continue a prompt with the embedded model: its 4 million numbers, and your own functions.",
+        summary="Continue a prompt with the embedded model (4 million weights) and your own functions.",
         parameters="prompt, weights, num_heads, max_new_tokens, context_size",
         shapes=(
             "prompt   a list of token ids",
-            'weights  {"wte": …, "wpe": …, "blocks": …, "ln_f": …}, as gpt2 takes them',
-            "return   a list of token ids: the prompt, and max_new_tokens more",
+            'weights  {"wte": …, "wpe": …, "blocks": …, "ln_f": …}, as for gpt2',
+            "return   a list of token ids: the prompt and max_new_tokens generated ones",
         ),
         uses=("gpt2", "generate"),
         last_hints=(
             Message(
-                "generate asks a model for scores; the model is your gpt2 with the weights filled in.",
-                "generate 向模型要分数；模型就是填好权重的、你自己的 gpt2。",
+                "generate needs a model that returns logits: your gpt2 with its weights filled in.",
+                "generate 需要一个返回 logits 的模型：填好权重的、你自己的 gpt2。",
             ),
             Message(
-                "Define a function of token_ids alone inside story: it calls gpt2 with the weights and num_heads.",
-                "在 story 里定义一个只接收 token_ids 的函数：它带着权重与 num_heads 调用 gpt2。",
+                "Inside story, define a function of token_ids that calls gpt2 with the weights and num_heads.",
+                "在 story 里定义一个只接收 token_ids 的函数，它用权重和 num_heads 调用 gpt2。",
             ),
-            Message(
-                "generate(lambda ids: gpt2(ids, **weights, num_heads=num_heads), prompt, max_new_tokens, context_size)",
-                "generate(lambda ids: gpt2(ids, **weights, num_heads=num_heads), prompt, max_new_tokens, context_size)",
-            ),
+            _same("generate(lambda ids: gpt2(ids, **weights, num_heads=num_heads), prompt, max_new_tokens, context_size)"),
         ),
     ),
 )
-"""In the order in which they build on each other: that of headway.practice.exercises.NAMES, and the story behind them."""
+"""The parts in the order in which they build on each other, which is that of headway.practice.exercises.NAMES; the story is last."""
 
 NAMES = tuple(part.name for part in PARTS)
 
 
 def part(name: str) -> Part:
-    """One part by its name.
+    """Return a part by name.
 
-    Errors   OptionError with the nearest names.
+    Errors   OptionError with the closest names.
     """
     if name in NAMES:
         return PARTS[NAMES.index(name)]
-    near = difflib.get_close_matches(name, NAMES, 3, 0.4)
-    raise OptionError(f"came: {name!r}; expected one of {', '.join(NAMES)}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
+    raise unknown_name(name, NAMES)

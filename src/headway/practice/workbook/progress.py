@@ -1,4 +1,4 @@
-"""What a folder remembers: the array library, what is solved, which hints were given."""
+"""Progress saved in a practice folder: the array library, solved parts, and hints shown."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from headway.arrays import ARRAY_LIBRARIES
-from headway.errors import OptionError
 from headway.files import write_text
+from headway.practice.message import Message, PracticeError
 
 FILE = ".headway.json"
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How far one part is.
+class PartProgress:
+    """Progress on one part.
 
-    num_hints     how many hints were given
-    saw_solution  whether the solution was asked for
+    num_hints     number of hints shown
+    saw_solution  True if the solution was shown
     """
 
     is_solved: bool = False
@@ -30,7 +30,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Hunt:
-    """A bug that was handed out: the seed says which one it is, of those in the exercise, or of all."""
+    """A find-the-bug exercise: the seed selects one of the bugs of the exercise, or of all exercises."""
 
     exercise: str | None
     seed: int
@@ -40,52 +40,57 @@ class Hunt:
 
 @dataclass(frozen=True)
 class Progress:
-    """What a folder remembers; parts that it does not mention are not begun.
+    """Progress in a folder; parts without an entry are not started.
 
-    is_begun   whether the exercises were written; a bug may be handed out without them
-    hunt       the last bug that was handed out
+    is_begun   True if the workbook was written; a bug can be open without one
+    hunt       the most recent find-the-bug exercise
     """
 
     array: str
-    parts: Mapping[str, Standing] = field(default_factory=dict)
+    parts: Mapping[str, PartProgress] = field(default_factory=dict)
     is_begun: bool = True
     hunt: Hunt | None = None
 
-    def of(self, name: str) -> Standing:
-        """How far a part is."""
-        return self.parts.get(name, Standing())
+    def of(self, name: str) -> PartProgress:
+        """Return the progress on a part."""
+        return self.parts.get(name, PartProgress())
 
     def changed(self, name: str, **changes: Any) -> Progress:
-        """The same with one part's standing changed."""
+        """Return a copy with one part's progress changed."""
         return replace(self, parts={**self.parts, name: replace(self.of(name), **changes)})
 
 
 def read_progress(folder: Path) -> Progress | None:
-    """What the folder remembers; None where nothing was begun in it.
+    """Return the progress saved in a folder, or None if there is none.
 
-    Errors   OptionError for a folder that is a file, and for a progress file that is broken or another program's.
+    Errors   OptionError for a path that is a file, and for an unreadable progress file.
     """
     if folder.exists() and not folder.is_dir():
-        raise OptionError(f"came: {folder}, a file; expected: a folder, or a name for a new one")
+        raise PracticeError(
+            Message(f"got {folder}, which is a file, expected a folder or a new name", f"收到 {folder}，这是文件，应为文件夹或新名字")
+        )
     path = folder / FILE
     if not path.exists():
         return None
     try:
         return _parsed(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise OptionError(
-            f"came: {path}, which cannot be read as progress ({error}); expected: what headway practice wrote; "
-            "nothing was changed; move the file away to begin anew, your exercises stay"
+        raise PracticeError(
+            Message(f"got {path}, which cannot be read as progress ({error})", f"收到 {path}，其内容不是练习进度"),
+            hint=Message(
+                "move the file away to start again; nothing was changed and your exercises are kept",
+                "把该文件移走即可重新开始；没有改动任何内容，你的练习都会保留",
+            ),
         ) from error
 
 
 def write_progress(folder: Path, progress: Progress) -> None:
-    """Remember, whole or not at all."""
+    """Save the progress atomically."""
     write_text(folder / FILE, json.dumps({"workbook": 1, **asdict(progress)}, indent=1) + "\n")
 
 
 def _parsed(values: Any) -> Progress:
     if values["workbook"] != 1 or values["array"] not in ARRAY_LIBRARIES:
         raise ValueError("another format, or an unknown array library")
-    parts = {name: Standing(**each) for name, each in values["parts"].items()}
+    parts = {name: PartProgress(**each) for name, each in values["parts"].items()}
     return Progress(values["array"], parts, bool(values["is_begun"]), None if values["hunt"] is None else Hunt(**values["hunt"]))

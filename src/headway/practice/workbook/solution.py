@@ -1,4 +1,4 @@
-"""A part solved, as a whole file: its stub with a body."""
+"""Solutions: a part's stub with its body filled in."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from headway.practice.workbook.parts import Part
 from headway.practice.workbook.stubs import BODY, stub
 
 SPELLED = {"numpy": "np.", "jax": "jnp.", "mlx": "mx."}
-"""How a call into the library begins; NumPy's text serves all three."""
+"""Prefix of library calls; the NumPy solutions are converted to JAX and MLX by replacing it."""
 
 
 def solution(part: Part, array: str, language: str) -> str:
-    """The file as it could be."""
+    """Return the solved file."""
     return stub(part, array, language).replace(BODY, body(part.name, array))
 
 
 def body(name: str, array: str) -> str:
-    """What stands under a function's first line, in an array library."""
+    """Return a function's body in an array library."""
     text = function_source(name, array).split("\n", 1)[1]
     return text.replace("np.", SPELLED.get(array, "np."))
 
 
 def function_source(name: str, array: str) -> str:
-    """One function of the solutions, with a newline at its end; for JAX and MLX still in NumPy's words."""
+    """Return the source of one solution, ending with a newline; for JAX and MLX it is the NumPy source."""
     return _functions("in_torch.py" if array == "torch" else "in_numpy.py")[name]
 
 
 def numpy_functions() -> dict[str, str]:
-    """All there are in NumPy, by name: the workbook's, and those beyond it."""
+    """Return the source of all NumPy solutions by name, including parts outside the workbook."""
     return {**_functions("in_numpy.py"), **_functions("beyond.py")}
 
 

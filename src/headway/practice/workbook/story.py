@@ -1,6 +1,6 @@
-"""The last exercise: the learner's own functions run the embedded model, in a process of their own.
+"""The last exercise: the learner's functions run the embedded model in a subprocess.
 
-The child loads the learner's files in their order, each function wrapped so that its calls are counted, and answers what their `story` does.
+The subprocess loads the learner's files in order, counts the calls of each function, and returns the output of their `story`.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from headway.practice.workbook.child import ask, function_of, in_library, serve,
 from headway.practice.workbook.parts import PARTS, STORY, STORY_TITLE
 
 TIMEOUT_SECONDS = {"jax": 400.0}
-"""How long the whole story may take, by array library; 120 seconds for the others."""
+"""Time limit for the story by array library; 120 seconds for the others."""
 
 JAX_LENGTHS = 64
-"""JAX compiles anew for every shape, so there a text is filled up to a multiple of this, behind its end, where no token looks."""
+"""JAX recompiles for every shape, so sequences are padded at the end to a multiple of this; causal attention ignores the padding."""
 
 
 @dataclass(frozen=True)
 class EmbeddedModel:
-    """A GPT-2, and what Headway itself writes with it.
+    """A GPT-2, and the text that Headway generates with it.
 
-    weights    as the part gpt2 takes them, NumPy arrays: wte, wpe, blocks, ln_f
+    weights    NumPy arrays in the form that the part gpt2 takes: wte, wpe, blocks, ln_f
     prompt     token ids
-    expected   the prompt and the greedy tokens behind it
-    decode     token ids to text
+    expected   the prompt followed by the greedy tokens
+    decode     token ids → text
     """
 
     weights: Mapping[str, Any]
@@ -48,7 +48,7 @@ class EmbeddedModel:
 
 
 def tell_story(folder: Path, array: str, model: EmbeddedModel) -> tuple[Verdict, str]:
-    """What the learner's functions wrote, judged against Headway's own text; and the text, empty where there is none."""
+    """Generate with the learner's functions; return the verdict and the text, which is empty if there is none."""
     question = {
         "array": array,
         "weights": model.weights,
@@ -68,9 +68,12 @@ def tell_story(folder: Path, array: str, model: EmbeddedModel) -> tuple[Verdict,
 def _judged(answer: Mapping[str, Any], model: EmbeddedModel) -> tuple[Verdict, str]:
     token_ids, line = answer["token_ids"], answer["line"]
     if not set(token_ids) <= set(range(len(model.weights["wte"]))) or not token_ids:
-        says = Message(f"it returned {token_ids[:5]} …, which are no token ids", f"它返回了 {token_ids[:5]} ……，不是词元 id")
+        says = Message(
+            f"got {token_ids[:5]} …, expected token ids below {len(model.weights['wte'])}",
+            f"得到 {token_ids[:5]} ……，应为小于 {len(model.weights['wte'])} 的词元 id",
+        )
         return _failed(Cause("no_token_ids", says, Message("return a list of token ids", "返回词元 id 的列表"), Message("", "")), line), ""
-    if len(token_ids) == len(model.expected) - len(model.prompt):  # without the prompt, which is as right
+    if len(token_ids) == len(model.expected) - len(model.prompt):  # the output may omit the prompt
         token_ids = [*model.prompt, *token_ids]
     text, notes = model.decode(token_ids), (_tally(answer["calls"]),)
     if token_ids == model.expected:
@@ -79,27 +82,27 @@ def _judged(answer: Mapping[str, Any], model: EmbeddedModel) -> tuple[Verdict, s
 
 
 def _difference(token_ids: list[int], model: EmbeddedModel) -> Cause:
-    """The first token that is not Headway's."""
+    """Return the cause for the first token that differs from Headway's."""
     number, pairs = len(model.expected), zip(token_ids, model.expected, strict=False)
     place = next((index for index, (mine, other) in enumerate(pairs) if mine != other), min(len(token_ids), number))
     theirs, ours = (repr(model.decode(ids[place : place + 1])) if place < len(ids) else "∅" for ids in (token_ids, model.expected))
     says = Message(
-        f"token {place + 1} of {number} is {theirs}, where Headway writes {ours}; up to there the text is the same",
-        f"第 {place + 1} 个词元（共 {number} 个）是 {theirs}，而 Headway 写的是 {ours}；在此之前完全相同",
+        f"token {place + 1} of {number} is {theirs}, expected {ours}; the tokens before it match",
+        f"第 {place + 1} 个词元（共 {number} 个）是 {theirs}，应为 {ours}；它之前的词元都相同",
     )
     fix = Message(
-        "check all parts again: headway practice --no-watch; gelu must be the tanh form, which these weights were trained with",
-        "再检查一遍所有部分：headway practice --no-watch；gelu 必须是 tanh 形式，权重是用它训练的",
+        "check all parts again with headway practice start --no-watch; gelu must be the tanh form, with which the model was trained",
+        "用 headway practice start --no-watch 重新检查所有部分；gelu 必须是 tanh 形式，模型是用它训练的",
     )
     return Cause("another_text", says, fix, Message("", ""))
 
 
 def _tally(calls: Mapping[str, int]) -> Message:
-    """How often each of the learner's functions ran, and which did not."""
+    """Return a note with the number of calls of each function."""
     ran = ", ".join(f"{name} × {number}" for name, number in calls.items() if number)
     idle = ", ".join(name for name, number in calls.items() if not number)
-    never = Message(f"; never: {idle}", f"；未被调用：{idle}") if idle else Message("", "")
-    return Message("your functions ran: {ran}{never}", "你的函数运行了：{ran}{never}").format(ran=ran, never=never)
+    never = Message(f"; not called: {idle}", f"；未被调用：{idle}") if idle else Message("", "")
+    return Message("calls of your functions: {ran}{never}", "你的函数的调用次数：{ran}{never}").format(ran=ran, never=never)
 
 
 def _failed(cause: Cause, line: int = 1) -> Verdict:
@@ -121,7 +124,11 @@ def _answered(folder: Path, question: Mapping[str, Any]) -> dict[str, Any]:
         subject = function_of(part, subjects_of(module, text))
         if subject is None:
             says = Message(f"{path.name} defines no function {part.name}", f"{path.name} 中没有函数 {part.name}")
-            return {"verdict": _failed(Cause("no_function", says, Message("define it", "请定义它"), Message("", ""))).to_dict()}
+            return {
+                "verdict": _failed(
+                    Cause("no_function", says, Message(f"define {part.name}", f"定义 {part.name}"), Message("", ""))
+                ).to_dict()
+            }
         if part.is_exercise:
             calls[part.name] = 0
             setattr(module, subject.name, _counted(subject.value, part.name, calls, is_padded=array == "jax" and part.name == "gpt2"))
@@ -138,16 +145,16 @@ def _answered(folder: Path, question: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _where(error: BaseException, folder: Path) -> Message:
-    """The innermost line of the learner's own files that an error passed through."""
+    """Point to the innermost line of the learner's files in an exception's traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == folder]
     if not frames:
-        return Message("call it as the file's first version has it", "请按文件最初的签名来写")
+        return Message("keep the signature of the stub", "请保持最初的函数签名")
     file, line, text = Path(frames[-1].filename).name, frames[-1].lineno, frames[-1].line
-    return Message(f"look at {file}, line {line}: `{text}`", f"请看 {file} 第 {line} 行：`{text}`")
+    return Message(f"check {file}, line {line}: `{text}`", f"请检查 {file} 第 {line} 行：`{text}`")
 
 
 def _counted(function: Callable[..., Any], name: str, calls: dict[str, int], *, is_padded: bool) -> Callable[..., Any]:
-    if isinstance(function, type):  # a class is used as one
+    if isinstance(function, type):  # classes are called as they are
         return function
 
     @functools.wraps(function)
@@ -168,7 +175,7 @@ def _padded(function: Callable[..., Any], token_ids: Any, *rest: Any, **named: A
 
 
 def _listed(token_ids: Any) -> list[int]:
-    """Whatever holds token ids, as a list; a batch of one is that one."""
+    """Convert token ids to a list; a batch of one becomes its single row."""
     values = token_ids.tolist() if hasattr(token_ids, "tolist") else list(token_ids)
     if len(values) == 1 and (isinstance(values[0], list) or len(getattr(values[0], "shape", ())) > 0):
         return _listed(values[0])

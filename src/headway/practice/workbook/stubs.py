@@ -1,4 +1,4 @@
-"""A part's file before anyone has written in it: the definition's signature and docstring, and no body."""
+"""Stub of a part's file: the definition's signature and docstring without a body."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from headway.practice.message import Message
 from headway.practice.workbook.parts import NAMES, Part
 
 IMPORTS = {"numpy": "import numpy as np", "torch": "import torch", "mlx": "import mlx.core as mx", "jax": "import jax.numpy as jnp"}
-"""How a file begins, by array library."""
+"""Import line by array library."""
 
 BODY = "    raise NotImplementedError\n"
 
 HEADER = Message(
-    "# {number} of {total}: {title}. Replace the last line and save; `headway practice` checks it, `headway practice hint {name}` helps.",
-    "# {number}/{total}：{title}。改写最后一行并保存；`headway practice` 会检查，`headway practice hint {name}` 给提示。",
+    "# {number} of {total}: {title}. Replace the last line and save: `headway practice start` checks it. Hints: `headway practice hint {name}`.",
+    "# {number}/{total}：{title}。改写最后一行并保存：`headway practice start` 会检查。提示：`headway practice hint {name}`。",
 )
 
 LEFT_OUT = ("Errors", "Source", ">>>")
-"""How paragraphs of a definition's docstring begin that say nothing of what is to be written; an example is put in by itself."""
+"""First words of docstring paragraphs that the stub omits; the example is added separately."""
 
 
 def stub(part: Part, array: str, language: str) -> str:
-    """The whole file, in the array library and with its first line in the language."""
+    """Return the file's text for an array library, with its first line in the given language."""
     header = HEADER.format(number=NAMES.index(part.name) + 1, total=len(NAMES), title=part.title, name=part.name).text(language)
     imports = [f"from {name} import {name}" for name in sorted(part.uses)]
     return "\n".join([header, IMPORTS[array], *([""] if imports else []), *imports, "", "", heading(part, array) + BODY])
 
 
 def heading(part: Part, array: str) -> str:
-    """The function's first line and its docstring."""
+    """Return the function's signature and docstring."""
     paragraphs = _described(part) if part.shapes else _documented(part)
     if array == "numpy" and part.parameters is None:
         paragraphs += _example(part)
@@ -43,7 +43,7 @@ def heading(part: Part, array: str) -> str:
 
 
 def _parameters(part: Part) -> str:
-    """The definition's own, without type hints, and without those that the exercise never asks for."""
+    """Return the definition's parameters without annotations, and without those that the exercise never uses."""
     roles = {role.name for role in exercise(part.name).roles}
     parameters = inspect.signature(_definition(part)).parameters
     kept = [each.replace(annotation=each.empty) for name, each in parameters.items() if name in roles]
@@ -51,15 +51,15 @@ def _parameters(part: Part) -> str:
 
 
 def _documented(part: Part) -> list[str]:
-    """The definition's docstring: what it is, the equation, the shapes, the parameters."""
+    """Return the definition's docstring paragraphs that describe the function, its equation, shapes and parameters."""
     kept = [each for each in part.paragraphs if not each.lstrip().startswith(LEFT_OUT)]
     texts = ["\n".join(line for line in each.split("\n") if not line.startswith("Computed in")) for each in kept]
     return [text for text in texts if text]
 
 
 def _described(part: Part) -> list[str]:
-    """The same for a part that takes less than the definition, or weights as GPT-2's checkpoint has them."""
-    first = part.paragraphs[0] if part.definition else part.says
+    """Return the docstring paragraphs for a part with GPT-2's weights, or with fewer parameters than its definition."""
+    first = part.paragraphs[0] if part.definition else part.summary
     return [
         first,
         f"    {part.equation}",
@@ -69,7 +69,7 @@ def _described(part: Part) -> list[str]:
 
 
 def _example(part: Part) -> list[str]:
-    """The definition's own example, where it has one."""
+    """Return the definition's example, if it has one."""
     name = _definition(part).__name__
     return [each.replace(f"{name}(", f"{part.name}(") for each in part.paragraphs if each.startswith(">>>")]
 

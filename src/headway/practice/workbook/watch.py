@@ -1,4 +1,4 @@
-"""Watching a folder: what is saved is judged, and when it is right the next part is up."""
+"""Watch mode: check each file when it is saved, and continue with the next part when it is correct."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from headway.practice.workbook.progress import Progress, write_progress
 
 @dataclass
 class Session:
-    """A learner at work on a folder.
+    """A learner's session in a practice folder.
 
-    judge   judges one part's file
-    tell    says something to the learner
-    seen    what was last known of every file: when it was written, and its size
+    judge       checks one part's file
+    write_line  prints a line
+    seen        modification time and size of each file when it was last read
     """
 
     folder: Path
     language: str
     judge: Callable[[Part], Judgement]
-    tell: Callable[[str], None]
+    write_line: Callable[[str], None]
     seen: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def watch(self, pause: Callable[[], None]) -> None:
-        """Judge what is saved until everything is solved.
+        """Check files when they are saved, until every part is solved.
 
-        pause   called between two looks at the files; whatever it raises ends the watching
+        pause   called between two scans; an exception from it ends the session
         """
         for part in PARTS:
             self._look(part)
@@ -48,52 +48,54 @@ class Session:
             self.move_on()
 
     def move_on(self) -> None:
-        """Say what is next; where something stands in it already, judge that, and go on as long as it is right."""
+        """Announce the next part; check it if its file was edited already, and continue as long as parts are correct."""
         while True:
             progress = progress_of(self.folder)
             part = next_part(progress)
-            self.tell(messages.upcoming(self.folder, progress).text(self.language))
+            self.write_line(messages.upcoming(self.folder, progress).text(self.language))
             if part is None or not path_of(self.folder, part).exists() or is_untouched(self.folder, part, progress.array):
                 return
             if not self.judged(part).of(part.name).is_solved:
                 return
 
     def judge_all(self) -> bool:
-        """Judge every part that is begun; whether everything is solved."""
+        """Check every part that was started; return True if all are solved."""
         for part in PARTS:
             progress = progress_of(self.folder)
             if is_untouched(self.folder, part, progress.array):
-                self.tell(f"· {part.name}.py — {messages.NOT_BEGUN.text(self.language)}")
+                self.write_line(f"· {part.name}.py — {messages.NOT_BEGUN.text(self.language)}")
                 write_progress(self.folder, progress.changed(part.name, is_solved=False))
             else:
                 self.judged(part)
         progress = progress_of(self.folder)
-        self.tell(messages.standing(progress).text(self.language))
-        self.tell(messages.upcoming(self.folder, progress).text(self.language))
+        self.write_line(messages.standing(progress).text(self.language))
+        self.write_line(messages.upcoming(self.folder, progress).text(self.language))
         return next_part(progress) is None
 
     def judged(self, part: Part) -> Progress:
-        """Judge one part, say so, and remember; the progress then."""
+        """Check one part, print the verdict, and return the saved progress."""
         self._look(part)
         before = progress_of(self.folder)
         if not part.is_exercise:
-            self.tell(messages.WRITING.text(self.language))
+            self.write_line(messages.WRITING.text(self.language))
         judgement = self.judge(part)
-        self.tell(judgement.text(self.language))
+        self.write_line(judgement.text(self.language))
         below = messages.unsolved_below(part, before)
         if below and not judgement.is_solved:
-            self.tell(f"  {below.text(self.language)}")
+            self.write_line(f"  {below.text(self.language)}")
         if before.of(part.name).is_solved and not judgement.is_solved:
-            self.tell(messages.UNSOLVED.format(name=part.name).text(self.language))
-        progress = progress_of(self.folder).changed(part.name, is_solved=judgement.is_solved)  # read anew: a hint may have been given
+            self.write_line(messages.UNSOLVED.format(name=part.name).text(self.language))
+        progress = progress_of(self.folder).changed(
+            part.name, is_solved=judgement.is_solved
+        )  # reload: a hint may have been shown meanwhile
         write_progress(self.folder, progress)
         return progress
 
     def _look(self, part: Part) -> bool:
-        """Look at a file; whether it was written since the last look."""
+        """Scan a file; return True if it was saved since the last scan."""
         try:
             stat = path_of(self.folder, part).stat()
-        except OSError:  # an editor may be about to rename another to it
+        except OSError:  # some editors replace the file by renaming another
             return False
         now = (stat.st_mtime_ns, stat.st_size)
         is_new, self.seen[part.name] = self.seen.get(part.name) != now, now

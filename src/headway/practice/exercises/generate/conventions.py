@@ -94,7 +94,7 @@ CACHES = (
         _with_cache,
         steps={"returned": _newest},
         role="model",
-        said=r"cache|past|kv|pos",
+        source=r"cache|past|kv|pos",
     ),
 )
 RETURNED = (

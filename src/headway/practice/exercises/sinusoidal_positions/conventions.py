@@ -71,7 +71,7 @@ TAKES = (
         encode=_rows_first,
         decode=_batch_first,
         role="x",
-        said=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
+        source=r"[\[(] *(seq\w*|src\w*|tgt\w*|s|t|l) *[,x×] *(batch|bs|b|n)\w*|batch_first *= *False|sequence[ _-]first",
     ),
 )
 ADDS = (

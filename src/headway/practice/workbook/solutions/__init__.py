@@ -1,1 +1,1 @@
-"""One readable way to write every part of the workbook, per array library."""
+"""One readable solution per part and array library."""

@@ -1,4 +1,4 @@
-"""Parts that the workbook's GPT-2 does without, in NumPy: for bugs to be hidden in."""
+"""NumPy solutions of parts that the workbook's GPT-2 does not use, for find-the-bug exercises."""
 # ruff: noqa: D103
 # mypy: ignore-errors
 

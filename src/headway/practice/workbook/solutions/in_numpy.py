@@ -1,4 +1,4 @@
-"""GPT-2 in NumPy, part by part: what `headway practice solution` shows; JAX and MLX differ from it in names only."""
+"""GPT-2 in NumPy, part by part, as shown by `headway practice solution`; JAX and MLX differ only in names."""
 # ruff: noqa: D103
 # mypy: ignore-errors
 

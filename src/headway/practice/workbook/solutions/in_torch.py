@@ -1,4 +1,4 @@
-"""GPT-2 in PyTorch, part by part: what `headway practice solution` shows."""
+"""GPT-2 in PyTorch, part by part, as shown by `headway practice solution`."""
 # ruff: noqa: D103
 # mypy: ignore-errors
 

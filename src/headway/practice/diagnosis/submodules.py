@@ -1,4 +1,4 @@
-"""Parts that a layer's class is handed ready made, such as EncoderLayer(size, self_attn, feed_forward): right ones, in its library."""
+"""Ready-made submodules for constructors such as EncoderLayer(size, self_attn, feed_forward): correct ones in the learner's library."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ FEED_FORWARD = (
 )
 
 WEIGHTS_RETURNED = r"att\w*\([^\n]*\)\s*\[0\]|,\s*\w+\s*=\s*self\.\w*att"
-"""How a layer's source shows that its attention returns more than its output."""
+"""Pattern of source code in which the attention returns more than its output."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """What a part is made of.
+class Submodule:
+    """Specification of a submodule.
 
-    inner         the inner width of a feed-forward; None for an attention
-    has_weights   whether it returns (output, None), as who returns attention weights does
+    inner         inner width of a feed-forward; None for an attention
+    has_weights   True if the attention returns (output, None), as if None were its weights
     """
 
     width: int
@@ -41,31 +41,31 @@ class Part:
     has_weights: bool = False
 
     def made(self, library: str) -> Any:
-        """A new one."""
+        """Return a new submodule."""
         attention, feed_forward = _classes(library)
         return attention(self) if self.inner is None else feed_forward(self)
 
 
-def part_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
-    """The parts of a layer with an attention for each prefix, for a constructor that takes them."""
+def submodule_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
+    """Return the roles of submodules for a layer with one attention per prefix."""
     has_weights = bool(re.search(WEIGHTS_RETURNED, "\n".join(subject.source)))
 
-    def attention(inputs: Inputs) -> Part:
-        return Part(inputs["down_weight"].shape[0], inputs["num_heads"], has_weights=has_weights)
+    def attention(inputs: Inputs) -> Submodule:
+        return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], has_weights=has_weights)
 
-    def feed_forward(inputs: Inputs) -> Part:
-        return Part(inputs["down_weight"].shape[0], inputs["num_heads"], inputs["up_weight"].shape[0])
+    def feed_forward(inputs: Inputs) -> Submodule:
+        return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], inputs["up_weight"].shape[0])
 
     names = [ATTENTION, CROSS][: len(prefixes)]
     attentions = [
-        Role(f"{prefix}attention_part", tuple(called.split()), size_of=attention, is_part=True)
+        Role(f"{prefix}attention_part", tuple(called.split()), size_of=attention, is_submodule=True)
         for prefix, called in zip(prefixes, names, strict=True)
     ]
-    return (*attentions, Role("feed_forward_part", tuple(FEED_FORWARD.split()), size_of=feed_forward, is_part=True))
+    return (*attentions, Role("feed_forward_part", tuple(FEED_FORWARD.split()), size_of=feed_forward, is_submodule=True))
 
 
 class _Linear:
-    """A linear layer of a library without one, its weight (out, in)."""
+    """A linear layer with a weight of shape (out, in), for libraries that have none."""
 
     def __init__(self, library: str, inner: int, outer: int) -> None:
         self.weight = from_numpy(numpy.ones((outer, inner), DTYPES[library]), library)
@@ -74,7 +74,7 @@ class _Linear:
 
 @lru_cache
 def _classes(library: str) -> tuple[Any, Any]:
-    """Attention and feed-forward as classes: modules, where the library has any."""
+    """Return the attention and feed-forward classes, derived from the library's Module if it has one."""
     names = {"torch": "torch.nn", "mlx": "mlx.nn"}
     nn = importlib.import_module(names[library]) if library in names else None
     base = object if nn is None else nn.Module
@@ -83,23 +83,23 @@ def _classes(library: str) -> tuple[Any, Any]:
         return _Linear(library, inner, outer) if nn is None else nn.Linear(inner, outer)
 
     class Attention(base):  # type: ignore[misc, valid-type]
-        def __init__(self, part: Part) -> None:
+        def __init__(self, spec: Submodule) -> None:
             super().__init__()
-            self.query, self.key, self.value, self.output = (linear(part.width, part.width) for _ in range(4))
-            self.part = part
+            self.query, self.key, self.value, self.output = (linear(spec.width, spec.width) for _ in range(4))
+            self.spec = spec
 
         def forward(self, query: Any, key: Any = None, value: Any = None, mask: Any = None, **named: Any) -> Any:
             is_mask = key is not None and value is None
             mask = key if is_mask else next((each for name, each in named.items() if "mask" in name and each is not None), mask)
             key, value = (query, query) if key is None or is_mask else (key, value)
             weights = MultiHeadAttentionWeights(_weights(self.query), _weights(self.key), _weights(self.value), _weights(self.output))
-            answer = functions.multi_head_attention(query, key, value, weights, num_heads=self.part.num_heads, mask=_read(mask))
-            return (answer, None) if self.part.has_weights else answer
+            answer = functions.multi_head_attention(query, key, value, weights, num_heads=self.spec.num_heads, mask=_read(mask))
+            return (answer, None) if self.spec.has_weights else answer
 
     class FeedForward(base):  # type: ignore[misc, valid-type]
-        def __init__(self, part: Part) -> None:
+        def __init__(self, spec: Submodule) -> None:
             super().__init__()
-            self.up, self.down = linear(part.width, part.inner or 0), linear(part.inner or 0, part.width)
+            self.up, self.down = linear(spec.width, spec.inner or 0), linear(spec.inner or 0, spec.width)
 
         def forward(self, x: Any) -> Any:
             return functions.feed_forward(x, FeedForwardWeights(_weights(self.up), _weights(self.down)), activation=functions.relu)
@@ -114,7 +114,7 @@ def _weights(layer: Any) -> LinearWeights:
 
 
 def _read(mask: Any) -> Any:
-    """A mask as headway.functions takes it: 1 and 0 for True and False, one axis for the heads."""
+    """Convert a mask to the convention of headway.functions: 1 and 0 to booleans, with an axis for the heads."""
     if mask is None:
         return None
     if not is_boolean(mask) and numpy.isin(to_numpy(mask), (0, 1)).all():

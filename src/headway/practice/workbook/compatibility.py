@@ -1,12 +1,13 @@
-"""Whether a right function can be called as the later files call it.
+"""Compatibility of a correct function with the calls in later files.
 
-The check accepts many right ways, such as weights the other way round or attention that is not causal. The files behind this one
-call it as its stub has it, unless the learner writes those otherwise too: so what does not fit is said, and nothing is marked wrong.
+The check accepts many variants, such as transposed weights or attention without a causal mask. Later files call the function with
+the stub's signature unless the learner changes those files too, so an incompatibility is reported but not counted as wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy
 from headway.arrays import array_library, to_numpy
 from headway.practice.diagnosis.files import load_module, read_source
 from headway.practice.diagnosis.subject import subjects_of
-from headway.practice.message import Message
+from headway.practice.message import Message, describe_error
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.workbook.child import ask, function_of, in_library, serve
 from headway.practice.workbook.parts import Part, part
@@ -24,7 +25,7 @@ from headway.practice.workbook.solutions import in_numpy
 TIMEOUT_SECONDS = 60.0
 
 TOLERANCE = 0.02
-"""The two forms of gelu differ by less."""
+"""Exceeds the difference between the two forms of gelu."""
 
 EXAMPLES: Mapping[str, Callable[[numpy.random.Generator], tuple[list[Any], dict[str, Any]]]] = {
     "linear": lambda random: ([_draw(random, 5, 6), _draw(random, 4, 6), _draw(random, 4)], {}),
@@ -35,7 +36,7 @@ EXAMPLES: Mapping[str, Callable[[numpy.random.Generator], tuple[list[Any], dict[
         {},
     ),
 }
-"""What the later files give to a part that people write in several ways."""
+"""Arguments that later files pass, for the parts with several accepted variants."""
 
 CALLS = {
     "linear": "x, weight, bias",
@@ -43,37 +44,39 @@ CALLS = {
     "multi_head_attention": "x, c_attn, c_proj, num_heads",
     "feed_forward": "x, up_weight, up_bias, down_weight, down_bias",
 }
-"""The same as it stands there."""
+"""The same arguments as they appear in later files."""
 
-NEEDS = {
-    "linear": Message("x @ weightᵀ + bias with a weight of (out, in)", " x @ weightᵀ + bias，权重形状为 (out, in)"),
-    "scaled_dot_product_attention": Message("causal, for heads before positions", "因果的，且头轴在位置之前"),
-    "multi_head_attention": Message("causal", "因果的"),
-    "feed_forward": Message("with gelu, and weights of (out, in)", "使用 gelu，且权重形状为 (out, in)"),
+REQUIREMENTS = {
+    "linear": Message("x @ weightᵀ + bias with a weight of shape (out, in)", "返回 x @ weightᵀ + bias，权重形状为 (out, in)"),
+    "scaled_dot_product_attention": Message(
+        "causal attention with the head axis before the position axis", "因果注意力，且头轴在位置轴之前"
+    ),
+    "multi_head_attention": Message("causal attention", "因果注意力"),
+    "feed_forward": Message("gelu and weights of shape (out, in)", "使用 gelu，且权重形状为 (out, in)"),
 }
-"""What is most often otherwise."""
+"""Requirements that are most often not met."""
 
-MISFIT = Message("later files call {call}, which must be {needs}: {found}", "后面的文件会调用 {call}，它应为{needs}：{found}")
-RAISES = Message("called so, it raises {error}", "这样调用时它抛出 {error}")
-DIFFERS = Message("called so, it answers something else", "这样调用时结果不同")
+INCOMPATIBLE = Message("later files call {call} and require {needs}: {found}", "后面的文件会调用 {call}，要求{needs}：{found}")
+RAISES = Message("this call raises {error}", "这样调用会抛出 {error}")
+DIFFERS = Message("this call returns a different result", "这样调用得到的结果不同")
 
 
-def misfit(folder: Path, part: Part, array: str) -> Message | None:
-    """What happens where the later files call a part's function; None where it is what they need, or nothing can be said."""
+def incompatibility(folder: Path, part: Part, array: str) -> Message | None:
+    """Return the incompatibility with the calls in later files; None if there is none or the function cannot be called."""
     if part.name not in EXAMPLES:
         return None
     positional, named = EXAMPLES[part.name](numpy.random.default_rng(1))
     question = {"part": part.name, "array": array, "positional": positional, "named": named}
-    answer = ask("headway.practice.workbook.fit", folder, question, timeout_seconds=TIMEOUT_SECONDS)
+    answer = ask("headway.practice.workbook.compatibility", folder, question, timeout_seconds=TIMEOUT_SECONDS)
     if isinstance(answer, Cause) or "nothing" in answer:
         return None
     if "error" in answer:
-        found = RAISES.format(error=answer["error"])
+        found = RAISES.format(error=Message(**answer["error"]))
     else:
         found, expected = DIFFERS, getattr(in_numpy, part.name)(*positional, **named)
         if numpy.shape(answer["values"]) == expected.shape and numpy.allclose(answer["values"], expected, TOLERANCE, TOLERANCE):
             return None
-    return MISFIT.format(call=f"{part.name}({CALLS[part.name]})", needs=NEEDS[part.name], found=found)
+    return INCOMPATIBLE.format(call=f"{part.name}({CALLS[part.name]})", needs=REQUIREMENTS[part.name], found=found)
 
 
 def _layer(random: numpy.random.Generator, width: int, height: int) -> dict[str, Any]:
@@ -85,19 +88,19 @@ def _draw(random: numpy.random.Generator, *shape: int) -> Any:
 
 
 def _answered(folder: Path, question: Mapping[str, Any]) -> dict[str, Any]:
-    array, asked = question["array"], part(question["part"])
+    array, chosen = question["array"], part(question["part"])
     array_library(array)
-    path = folder / f"{asked.name}.py"
+    path = folder / f"{chosen.name}.py"
     text = read_source(path)
     module = load_module(path, text)
-    subject = None if isinstance(module, Verdict) else function_of(asked, subjects_of(module, text))
+    subject = None if isinstance(module, Verdict) else function_of(chosen, subjects_of(module, text))
     if subject is None or isinstance(subject.value, type):
         return {"nothing": True}
     try:
         answer = subject.value(*in_library(question["positional"], array), **question["named"])
         return {"values": to_numpy(answer).tolist()}
     except (Exception, SystemExit) as error:
-        return {"error": f"{type(error).__name__}: {error}"}
+        return {"error": asdict(describe_error(error))}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,41 @@
+"""Time limit for calls of a learner's function, which may loop forever if called with an unsuitable convention."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from headway.practice.message import BilingualError, Message
+
+
+class TookTooLongError(BilingualError):
+    """A learner's function exceeded the time limit for one probe."""
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise TookTooLongError after this much CPU time; no limit outside the main thread or on Windows."""
+    if not hasattr(signal, "SIGVTALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> Any:
+        raise TookTooLongError(
+            Message(f"did not return within {seconds:g} seconds: an endless loop?", f"{seconds:g} 秒内没有返回：是不是死循环？")
+        )
+
+    before, collects = signal.signal(signal.SIGVTALRM, stop), gc.isenabled()
+    gc.disable()  # collecting earlier garbage would count against this call, and exceptions raised during a collection are lost
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+        if collects:
+            gc.enable()
