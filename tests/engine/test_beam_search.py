@@ -1,4 +1,4 @@
-"""Beam search against transformers, whose tokens and scores it has to find, and in itself."""
+"""Beam search: tokens and scores equal those of transformers, and properties of the search itself."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import numpy
 import pytest
 
 from headway.arrays import ARRAY_LIBRARIES
-from headway.engine import BeamOptions, Request, SamplingOptions
+from headway.engine import GenerationOptions
 from headway.engine.beam_search import BeamSearch
 from headway.errors import NotFiniteError, OptionError
 from tests.engine.oracles import FAMILIES, FILL, prompts
 from tests.small_models import engine
+from tests.small_models import request as make_request
 
 SCORE = 1e-4
 ENDS = (2, 5, 6, 11, 14, 17, 23, 29, 31, 37, 41, 43, 47, 59, 61, 65, 66, 67, 71, 74, 81)
-"""So many end tokens that a model of random weights reaches one."""
+"""End tokens, enough of them that a model with random weights generates one."""
 
 SEARCHES = [
     {"num_beams": 2, "num_best": 2},
@@ -27,17 +28,12 @@ SEARCHES = [
     {"num_beams": 3, "num_best": 3, "repetition_penalty": 1.4, "min_new_tokens": 4},
     {"num_beams": 3, "num_best": 3, "forced_eos_token_id": 5, "renormalize_logits": True, "no_repeat_ngram_size": 2},
 ]
-BEAMS = {"num_beams", "num_best", "length_penalty", "early_stopping", "renormalize_logits"}
 every_family = pytest.mark.parametrize("name", FAMILIES)
 every_search = pytest.mark.parametrize("search", SEARCHES, ids=str)
 
 
 def request(prompt, search, *, ends=ENDS, max_new_tokens=11):
-    sampling = SamplingOptions(
-        suppress_tokens=[FILL], **{key: value for key, value in search.items() if key not in {*BEAMS, "min_new_tokens"}}
-    )
-    beams = BeamOptions(**{key: value for key, value in search.items() if key in BEAMS})
-    return Request(prompt, max_new_tokens, ends, sampling, beams, search.get("min_new_tokens"))
+    return make_request(prompt, max_new_tokens, ends, suppress_tokens=[FILL], **search)
 
 
 def found(model, requests):
@@ -107,7 +103,7 @@ def test_searches_of_different_widths_and_samplers_together_find_what_each_alone
     model = oracle(name).engine()
     given = prompts(7, 4, 1, 5)
     requests = [request(prompt, search) for prompt, search in zip(given, [SEARCHES[1], SEARCHES[0], SEARCHES[2], SEARCHES[5]], strict=True)]
-    requests.insert(2, Request(given[0], 9, (), SamplingOptions(temperature=0.8, seed=3)))
+    requests.insert(2, make_request(given[0], 9, temperature=0.8, seed=3))
     together = model.start(requests)
     tokens = list(together)
     for index, each in enumerate(requests):
@@ -122,7 +118,7 @@ def test_a_score_is_the_log_probability_that_one_whole_pass_gives_the_tokens(ora
     model = oracle(name).engine()
     (prompt,) = prompts(6)
     for penalty in (0.0, 1.0, 1.5):
-        plain = Request(prompt, 9, ENDS, beams=BeamOptions(3, 3, penalty))
+        plain = make_request(prompt, 9, ENDS, num_beams=3, num_best=3, length_penalty=penalty)
         for each in found(model, [plain])[0]:
             assert each.score == pytest.approx(log_prob(model, prompt, each.token_ids) / len(each.token_ids) ** penalty, abs=SCORE)
 
@@ -137,15 +133,15 @@ def log_prob(model, prompt, token_ids):
     return log_probs[numpy.arange(len(token_ids)), token_ids].sum()
 
 
-# The search alone: a language whose next token depends on the last one only.
+# The search alone, on a Markov chain: the next token depends on the last one only.
 
 VOCAB, END = 5, 4
 CHAIN = numpy.random.default_rng(3).standard_normal((VOCAB, VOCAB)).astype(numpy.float32) * 1.5
 
 
-def search_chain(beams, *, max_new_tokens=4, ends=(END,), chain=CHAIN, **sampling):
-    """The hypotheses of a search that begins behind token 0."""
-    search = BeamSearch(0, Request([0], max_new_tokens, ends, SamplingOptions(**sampling), beams), [0], max_new_tokens)
+def search_chain(num_beams, *, max_new_tokens=4, ends=(END,), chain=CHAIN, **options):
+    """The hypotheses of a search that starts after token 0."""
+    search = BeamSearch(0, make_request([0], max_new_tokens, ends, num_beams=num_beams, **options), [0], max_new_tokens)
     step = search.advance(chain[[0]])
     while step.parents:
         step = search.advance(chain[step.token_ids])
@@ -171,7 +167,7 @@ def every_sentence(length):
 @pytest.mark.parametrize("penalty", [0.0, 1.0, 3.0])
 def test_a_search_as_wide_as_the_language_finds_its_best_sentences(penalty):
     scores = {words: total / len(words) ** penalty for words, total in every_sentence(4).items()}
-    came = search_chain(BeamOptions(num_beams=600, num_best=600, length_penalty=penalty, early_stopping="never"))
+    came = search_chain(600, num_best=600, length_penalty=penalty, early_stopping="never")
     assert {tuple(each.token_ids) for each in came} == scores.keys()
     assert [each.score for each in came] == pytest.approx([scores[tuple(each.token_ids)] for each in came], abs=1e-5)
     assert [each.score for each in came] == sorted((each.score for each in came), reverse=True)
@@ -182,7 +178,7 @@ def test_a_search_finds_what_greedy_decoding_walks_past():
     chain[0, [1, 2]] = [1.0, 0.9]  # 1 looks better, and is followed by tokens that are all unlikely
     chain[1, :] = 0.0
     chain[2, 3] = 9.0
-    greedy, wide = (search_chain(BeamOptions(width), max_new_tokens=2, chain=chain)[0] for width in (1, 2))
+    greedy, wide = (search_chain(width, max_new_tokens=2, chain=chain)[0] for width in (1, 2))
     assert greedy.token_ids[0] == 1
     assert wide.token_ids == [2, 3]
     assert wide.score > greedy.score
@@ -194,19 +190,19 @@ def test_one_beam_that_stops_early_is_greedy_decoding():
         walk = [int(chain[0].argmax())]
         while walk[-1] != END and len(walk) < 6:
             walk.append(int(chain[walk[-1]].argmax()))
-        assert search_chain(BeamOptions(1, early_stopping=True), max_new_tokens=6, chain=chain)[0].token_ids == walk
+        assert search_chain(1, early_stopping=True, max_new_tokens=6, chain=chain)[0].token_ids == walk
 
 
 def test_hypotheses_are_all_different_and_the_best_comes_first():
-    came = search_chain(BeamOptions(num_beams=6, num_best=6))
+    came = search_chain(6, num_best=6)
     assert len({tuple(each.token_ids) for each in came}) == 6
     assert [each.score for each in came] == sorted((each.score for each in came), reverse=True)
 
 
 def num_passes(early_stopping, length_penalty):
     chain = numpy.random.default_rng(4).standard_normal((VOCAB, VOCAB)).astype(numpy.float32)
-    options = BeamOptions(3, length_penalty=length_penalty, early_stopping=early_stopping)
-    search = BeamSearch(0, Request([0], 30, (END,), beams=options), [0], 30)
+    options = {"num_beams": 3, "length_penalty": length_penalty, "early_stopping": early_stopping}
+    search = BeamSearch(0, make_request([0], 30, (END,), **options), [0], 30)
     step, number = search.advance(chain[[0]]), 1
     while step.parents:
         step, number = search.advance(chain[step.token_ids]), number + 1
@@ -222,29 +218,29 @@ def test_where_short_texts_are_favoured_none_gets_better_by_growing():
 
 
 def test_fewer_beams_go_on_than_there_are_where_tokens_are_forbidden():
-    search = BeamSearch(0, Request([0], 3, (), SamplingOptions(suppress_tokens=[0, 1, 2]), BeamOptions(4)), [0], 3)
+    search = BeamSearch(0, make_request([0], 3, num_beams=4, suppress_tokens=[0, 1, 2]), [0], 3)
     assert sorted(search.advance(CHAIN[[0]]).token_ids) == [3, 4]
     assert len(search.advance(CHAIN[[3, 4]]).token_ids) == 4
 
 
 def test_a_language_smaller_than_the_search_is_searched_whole():
-    came = search_chain(BeamOptions(num_beams=50, num_best=50), max_new_tokens=2, suppress_tokens=[0, 1])
+    came = search_chain(50, num_best=50, max_new_tokens=2, suppress_tokens=[0, 1])
     assert {tuple(each.token_ids) for each in came} == {(END,), *((i, j) for i in (2, 3) for j in (2, 3, END))}
 
 
 def test_scores_that_tie_are_ranked_by_the_token():
-    came = search_chain(BeamOptions(20, 20), max_new_tokens=1, ends=(), chain=numpy.zeros((90, 90), numpy.float32))
+    came = search_chain(20, num_best=20, max_new_tokens=1, ends=(), chain=numpy.zeros((90, 90), numpy.float32))
     assert [each.token_ids for each in came] == [[token_id] for token_id in range(20)]
 
 
 def test_a_search_ends_where_the_context_does():
-    hypotheses = found(engine(), [Request([3] * 25, None, beams=BeamOptions(3, 3))])[0]
+    hypotheses = found(engine(), [make_request([3] * 25, num_beams=3, num_best=3)])[0]
     assert [len(each.token_ids) for each in hypotheses] == [4, 4, 4]  # of 29
     assert {each.finish_reason for each in hypotheses} == {"length"}
 
 
 def test_a_search_ended_from_outside_says_nothing_more():
-    generation = engine().start([Request([3, 5], 9, beams=BeamOptions(3)), Request([7], 2)])
+    generation = engine().start([make_request([3, 5], 9, num_beams=3), make_request([7], 2)])
     seen = []
     for token in generation:
         seen.append(token.index)
@@ -253,7 +249,7 @@ def test_a_search_ended_from_outside_says_nothing_more():
 
 
 def test_a_search_ended_from_outside_while_it_says_what_it_found_says_no_more():
-    generation = engine().start([Request([3, 5], 9, beams=BeamOptions(3)), Request([7], 12)])
+    generation = engine().start([make_request([3, 5], 9, num_beams=3), make_request([7], 12)])
     seen = []
     for token in generation:
         seen.append(token.index)
@@ -269,41 +265,44 @@ def test_a_request_without_a_search_has_no_hypotheses():
 
 
 def test_logits_that_are_no_numbers_are_an_error_and_no_token():
-    search = BeamSearch(0, Request([0], 3, beams=BeamOptions(2)), [0], 3)
-    with pytest.raises(NotFiniteError, match="came: logits with NaN; expected: numbers"):
+    search = BeamSearch(0, make_request([0], 3, num_beams=2), [0], 3)
+    with pytest.raises(NotFiniteError, match="got NaN among the logits, expected numbers"):
         search.advance(numpy.array([[1.0, numpy.nan]], numpy.float32))
 
 
 def test_options_that_forbid_every_token():
-    with pytest.raises(OptionError, match="came: options that forbid every token; expected: one that is left"):
-        search_chain(BeamOptions(2), suppress_tokens=range(VOCAB))
+    with pytest.raises(OptionError, match="got options that forbid every token, expected at least one"):
+        search_chain(2, suppress_tokens=range(VOCAB))
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"num_beams": 0}, "came: num_beams=0; expected: a whole number of at least 1"),
-        ({"num_beams": 2.0}, "came: num_beams=2.0; expected: a whole number"),
-        ({"num_beams": None}, "came: num_beams=None; expected: a whole number"),
-        ({"num_best": 2}, "came: num_best=2; expected: a whole number from 1 to num_beams=1"),
-        ({"num_beams": 4, "num_best": 0}, "came: num_best=0; expected: a whole number from 1 to num_beams=4"),
-        ({"length_penalty": "long"}, "came: length_penalty='long'; expected: a number from -50 to 50"),
-        ({"length_penalty": float("nan")}, "came: length_penalty=nan; expected: a number"),
-        ({"early_stopping": "always"}, "came: early_stopping='always'; expected: True, False or 'never'"),
-        ({"early_stopping": 1}, "came: early_stopping=1; expected: True, False or 'never'"),
-        ({"renormalize_logits": "yes"}, "came: renormalize_logits='yes'; expected: True or False"),
+        ({"num_beams": 0}, "got num_beams=0, expected an integer from 1 to 1024"),
+        ({"num_beams": 100_000}, "got num_beams=100000, expected an integer from 1 to 1024"),
+        ({"num_beams": 2.0}, "got num_beams=2.0, expected an integer"),
+        ({"num_beams": None}, "got num_beams=None, expected an integer"),
+        ({"num_best": 2}, "got num_best=2, expected an integer from 1 to num_beams=1"),
+        ({"num_beams": 4, "num_best": 0}, "got num_best=0, expected an integer from 1"),
+        ({"num_beams": 4, "num_best": 5}, "got num_best=5, expected an integer from 1 to num_beams=4"),
+        ({"length_penalty": "long"}, "got length_penalty='long', expected a number from -50 to 50"),
+        ({"length_penalty": float("nan")}, "got length_penalty=nan, expected a number"),
+        ({"early_stopping": "always"}, "got early_stopping='always', expected one of True, False, 'never'"),
+        ({"early_stopping": 1}, "got early_stopping=1, expected one of True, False, 'never'"),
+        ({"renormalize_logits": "yes"}, "got renormalize_logits='yes', expected True or False"),
     ],
 )
 def test_a_search_option_out_of_range(wrong, message):
     with pytest.raises(OptionError, match=message):
-        BeamOptions(**wrong)
+        GenerationOptions(**wrong)
 
 
 def test_a_search_that_samples_is_an_error_that_names_both_ways_out():
-    with pytest.raises(OptionError, match="came: num_beams=2 with temperature=0.7; expected: one or the other; temperature=0 searches"):
-        Request([1], sampling=SamplingOptions(temperature=0.7), beams=BeamOptions(2))
+    with pytest.raises(OptionError, match="num_beams=2 and temperature=0.7 cannot be combined") as caught:
+        GenerationOptions(num_beams=2, temperature=0.7)
+    assert caught.value.hint == "set temperature=0 for a beam search, or num_beams=1 to sample"
 
 
 def test_a_search_reports_no_log_probs():
-    with pytest.raises(OptionError, match="came: num_beams=2 with num_log_probs=3; expected: one or the other"):
-        Request([1], sampling=SamplingOptions(num_log_probs=3), beams=BeamOptions(2))
+    with pytest.raises(OptionError, match="num_beams=2 and num_log_probs=3 cannot be combined"):
+        GenerationOptions(num_beams=2, num_log_probs=3)

@@ -318,11 +318,11 @@ def test_a_short_text_does_not_wait_for_one_more_than_twice_as_long():
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("one text", "came: one text; expected: a list of texts; write"),
-        ([], "came: no texts; expected: at least one"),
-        (["a", 7], "came: 7 among the texts; expected: strings"),
-        (["a", None], "came: None among the texts"),
-        (["a", ""], "came: text 1, '', which has no token to pool"),
+        ("one text", "got a string, expected a list of texts"),
+        ([], "got no texts, expected at least one"),
+        (["a", 7], "got 7 among the texts, expected strings"),
+        (["a", None], "got None among the texts"),
+        (["a", ""], "got text 1, '', without a token to pool"),
     ],
 )
 def test_texts_that_cannot_be_embedded_are_named(texts, message):
@@ -335,28 +335,28 @@ def test_an_empty_text_has_a_vector_where_tokens_stand_around_every_text(tmp_pat
 
 
 def test_an_empty_text_whose_prompt_is_not_pooled_is_an_error():
-    with pytest.raises(PromptError, match="text 0, '', which has no token to pool"):
+    with pytest.raises(PromptError, match="text 0, '', without a token to pool"):
         small("decoder", prompts={"query": "Q: "}, includes_prompt=False).embed([""], prompt="query")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"batch_size": 0}, "batch_size=0"), ({"prompt": "query"}, "prompt='query'; expected: none; this model names no prompts")],
+    [({"batch_size": 0}, "batch_size=0"), ({"prompt": "query"}, "prompt='query', expected no prompt")],
 )
 def test_options_out_of_their_range_are_named(options, message):
-    with pytest.raises(OptionError, match=f"came: {message}"):
+    with pytest.raises(OptionError, match=f"got {message}"):
         small("encoder").embed(["a"], **options)
 
 
 def test_a_vector_that_is_not_finite_is_an_error():
     embedder = small("encoder")
     embedder.checkpoint.weights.token_embedding[ord("b")] = numpy.nan
-    with pytest.raises(NotFiniteError, match="NaN or infinite numbers for text 1"):
+    with pytest.raises(NotFiniteError, match="NaN or infinite components for text 1"):
         embedder.embed(["a", byte_tokenizer().decode([ord("b")])])
 
 
-def test_a_module_that_is_not_built_is_an_error_before_the_model_is_used(tmp_path):
-    save_bert(tmp_path)
+def test_an_unsupported_module_is_an_error_when_embeddings_are_first_used(tmp_path):
+    model = load(save_bert(tmp_path))
     (tmp_path / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.WeightedLayerPooling", "path": ""}]))
     with pytest.raises(UnsupportedError, match="WeightedLayerPooling"):
-        load(tmp_path)
+        model.embed(["a"])

@@ -1,4 +1,4 @@
-"""Text in, text out: streams, batches, searches, defaults, decoders and encoder–decoders."""
+"""Text in, text out: streams, batches, beam searches, defaults; decoders and encoder–decoders."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_continuation_goes_on_behind_a_space_and_an_answer_begins_without(kind
     backend.decoder = tokenizers.decoders.Metaspace()
     model = model_of(kind)
     model.tokenizer = LibraryTokenizer(backend)
-    assert model.generate([0, 0], max_new_tokens=2, logit_bias={1: 1e4}).text == text
+    assert model.generate([0, 0], max_new_tokens=2, logit_bias={1: 1000.0}).text == text
 
 
 def test_the_decoder_begins_with_the_beginning_token_where_there_is_no_start_token():
@@ -83,7 +83,7 @@ def test_the_decoder_begins_with_the_beginning_token_where_there_is_no_start_tok
 
 
 def test_an_encoder_decoder_without_a_start_token():
-    with pytest.raises(OptionError, match="came: an encoder–decoder without decoder_start_token_id"):
+    with pytest.raises(OptionError, match="got an encoder–decoder without decoder_start_token_id"):
         make_answering_model(decoder_start_token_id=None).generate("abc")
 
 
@@ -92,7 +92,7 @@ def test_a_model_that_only_reads_does_not_generate():
         vocab_size=257, hidden_size=6, num_hidden_layers=1, num_attention_heads=3, intermediate_size=11, max_position_embeddings=7
     )
     model = LanguageModel(Checkpoint(bert, config, random_weights(bert, config), {}), byte_tokenizer())
-    with pytest.raises(UnsupportedError, match="came: an encoder, which writes no text; expected: a decoder or an encoder–decoder"):
+    with pytest.raises(UnsupportedError, match="got an encoder, which generates no text, expected a decoder or an encoder–decoder"):
         model.stream("abc")
 
 
@@ -166,7 +166,7 @@ def test_the_folders_own_length_bounds_what_is_added(kind):
 def test_the_folders_own_least_length_makes_end_tokens_wait(kind):
     num_before = 3 if kind == "decoder" else 1
     own = model_of(kind, min_length=9, eos_token_id=END)
-    wished = {"logit_bias": {END: 1e4}, "max_new_tokens": 20}
+    wished = {"logit_bias": {END: 1000.0}, "max_new_tokens": 20}
     assert len(own.generate("abc", **wished).token_ids) == 9 - num_before + 1
     assert len(own.generate("abc", min_new_tokens=2, **wished).token_ids) == 3
     assert len(own.generate("abc", min_new_tokens=None, **wished).token_ids) == 1
@@ -185,12 +185,12 @@ def test_generation_stops_before_the_stop_string(model):
 
 
 def test_an_end_token_is_no_text(model):
-    completion = model.generate("abc", max_new_tokens=5, logit_bias={END: 1e4}, ignore_end=False)
+    completion = model.generate("abc", max_new_tokens=5, logit_bias={END: 1000.0}, ignore_end=False)
     assert (completion.text, completion.token_ids, completion.finish_reason) == ("", [END], "stop")
 
 
 def test_end_tokens_can_be_passed_over(model):
-    completion = model.generate("abc", max_new_tokens=5, logit_bias={END: 1e4}, ignore_end=True)
+    completion = model.generate("abc", max_new_tokens=5, logit_bias={END: 1000.0}, ignore_end=True)
     assert (completion.token_ids, completion.finish_reason) == ([END] * 5, "length")
 
 
@@ -220,26 +220,26 @@ def test_several_end_tokens_in_the_generation_config():
 
 
 def test_an_empty_prompt(model):
-    with pytest.raises(PromptError, match="came: an empty prompt"):
+    with pytest.raises(PromptError, match="got an empty prompt"):
         model.generate("")
 
 
 def test_a_prompt_longer_than_the_context(model):
-    with pytest.raises(PromptError, match="came: a prompt of 64 tokens; expected: at most 63"):
+    with pytest.raises(PromptError, match="got a prompt of 64 tokens, expected at most 63"):
         model.stream("a" * 64)
 
 
 def test_a_token_id_out_of_range(model):
-    with pytest.raises(TokenIdError, match="came: token id 257"):
+    with pytest.raises(TokenIdError, match="got token id 257"):
         model.generate([1, 257])
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"topp": 0.5}, "came: option topp; expected: max_new_tokens"),
-        ({"stop": ""}, "came: stop=''; expected: a string"),
-        ({"stop": [1]}, "came: stop="),
+        ({"topp": 0.5}, "got option topp, expected max_new_tokens"),
+        ({"stop": ""}, "got stop='', expected a non-empty string"),
+        ({"stop": [1]}, r"got stop=\[1\]"),
     ],
 )
 def test_options_that_do_not_exist(model, options, message):
@@ -268,7 +268,7 @@ def test_a_generation_config_that_is_wrong_is_the_checkpoints_fault(keys):
 def test_numpy_numbers_are_token_ids_and_other_things_are_not(model):
     token_ids = model.tokenizer.encode("abc")
     assert model.generate(numpy.array(token_ids), max_new_tokens=5) == model.generate(token_ids, max_new_tokens=5)
-    with pytest.raises(PromptError, match="came: a prompt of float; expected: a text, or whole numbers"):
+    with pytest.raises(PromptError, match="got a prompt with an element of type float, expected integers"):
         model.stream([1.5, 2.5])
 
 

@@ -1,8 +1,9 @@
-"""Tokens to text as they come: characters, stop strings."""
+"""Token streams as text: whole characters and stop strings."""
 
 from __future__ import annotations
 
 from headway.engine import Hypothesis, SampledToken
+from headway.language_model.stop_strings import StopMatcher
 from headway.language_model.text_stream import TextStream, completion_of
 from headway.tokenizers import byte_tokenizer
 
@@ -10,10 +11,10 @@ END = 256
 
 
 def stream_text(text: str, stops: list[str], finish: str | None = "length") -> tuple[list[str], str | None]:
-    """Text pieces when a model says these bytes one by one."""
+    """The chunks' texts, and the finish reason, if a model generates these bytes one by one."""
     tokenizer = byte_tokenizer()
     token_ids = tokenizer.encode(text)
-    stream, pieces = TextStream(tokenizer, tokenizer.encode("x"), stops, {END}), []
+    stream, pieces = TextStream(tokenizer, tokenizer.encode("x"), StopMatcher(stops), {END}), []
     for place, token_id in enumerate(token_ids):
         piece = stream.add(SampledToken(0, token_id, finish if place == len(token_ids) - 1 else None))  # type: ignore[arg-type]
         pieces.append(piece.text)
@@ -47,12 +48,12 @@ def test_a_character_of_several_tokens_comes_in_one_piece():
 def test_a_hypothesis_is_a_completion_with_its_score():
     tokenizer = byte_tokenizer()
     hypothesis = Hypothesis([*tokenizer.encode("né"), END], -0.5, "stop")
-    completion = completion_of(hypothesis, TextStream(tokenizer, [], [], {END}), 7)
+    completion = completion_of(hypothesis, TextStream(tokenizer, [], StopMatcher([]), {END}), 7)
     assert (completion.text, completion.token_ids, completion.finish_reason) == ("né", hypothesis.token_ids, "stop")
     assert (completion.score, completion.num_prompt_tokens, completion.alternatives) == (-0.5, 7, [])
 
 
 def test_a_stop_string_cuts_a_hypothesis():
     tokenizer = byte_tokenizer()
-    completion = completion_of(Hypothesis(tokenizer.encode("one two"), -0.5, "length"), TextStream(tokenizer, [], [" t"], {END}), 7)
+    completion = completion_of(Hypothesis(tokenizer.encode("one two"), -0.5, "length"), TextStream(tokenizer, [], StopMatcher([" t"]), {END}), 7)
     assert (completion.text, completion.token_ids, completion.finish_reason) == ("one", tokenizer.encode("one t"), "stop")

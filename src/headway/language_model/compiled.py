@@ -17,7 +17,7 @@ from headway.kernels.cpu.progress import Progress, no_progress
 from headway.kernels.cpu.stack import Stack
 from headway.trees import leaves
 
-WEIGHTS = ("auto", "plain", "float32", "bfloat16", "int8", "int4")
+WEIGHTS = ("auto", "none", "float32", "bfloat16", "int8", "int4")
 CACHES = {"float32": "float32", "bfloat16": "bfloat16", "int8": "int16", "int4": "int16"}
 """By the kind of the weights, how keys and values are kept where nothing else is said."""
 SMALL = 16_000_000
@@ -25,7 +25,7 @@ SMALL = 16_000_000
 
 
 def weights_kind(weights: str, array: str, dtype: str) -> str:
-    """The kind of packed weights asked for; "plain" for the definitions on unpacked ones.
+    """The kind of packed weights asked for; "none" for the definitions on unpacked ones.
 
     Errors   OptionError for an unknown kind, or packed weights on another library than NumPy.
     """
@@ -33,8 +33,8 @@ def weights_kind(weights: str, array: str, dtype: str) -> str:
         raise OptionError(f"came: weights={weights!r}; expected: one of {', '.join(WEIGHTS)}")
     is_default = array == "numpy" and dtype == "float32"
     if weights == "auto":
-        return "int8" if is_default else "plain"
-    if weights != "plain" and not is_default:
+        return "int8" if is_default else "none"
+    if weights != "none" and not is_default:
         raise OptionError(
             f"came: weights={weights!r} with array={array!r} and dtype={dtype!r}; "
             "expected: packed weights on numpy in float32; leave out the one or the others"

@@ -1,13 +1,13 @@
-"""What is done to logits before a token is chosen: the order and the bounds are those of transformers."""
+"""Penalties and constraints on logits: order and results are those of transformers."""
 
 from __future__ import annotations
 
 import pytest
 
-from headway.engine import Request, SamplingOptions
+from headway.engine import GenerationOptions
 from headway.errors import OptionError
 from tests.engine.oracles import FAMILIES, FILL, prompts
-from tests.small_models import engine
+from tests.small_models import engine, request
 
 ENDS = (2, 5, 6, 11, 14, 17, 18, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 62, 65, 66, 67, 71, 74, 77, 81, 88)
 every_family = pytest.mark.parametrize("name", FAMILIES)
@@ -28,8 +28,8 @@ every_option = pytest.mark.parametrize(
 
 
 def run(model, prompt, max_new_tokens=11, ends=(), min_new_tokens=None, **options):
-    sampling = SamplingOptions(**{"suppress_tokens": [FILL]} | options)
-    return [token.token_id for token in model.start([Request(prompt, max_new_tokens, ends, sampling, min_new_tokens=min_new_tokens)])]
+    options = {"suppress_tokens": [FILL]} | options
+    return [token.token_id for token in model.start([request(prompt, max_new_tokens, ends, min_new_tokens=min_new_tokens, **options)])]
 
 
 @every_family
@@ -71,12 +71,12 @@ def test_presence_and_frequency_count_the_completion_alone_and_repetition_the_pr
     (again,) = run_small(model, [first, *prompt], 1)
     behind = [again, first, *prompt]
     (plain,) = run_small(model, behind, 1)
-    assert run_small(model, behind, 1, presence_penalty=1e6, frequency_penalty=1e6) == [plain]
-    assert run_small(model, [plain, *behind], 1, repetition_penalty=1e6)[0] not in {plain, *behind}
+    assert run_small(model, behind, 1, presence_penalty=100.0, frequency_penalty=100.0) == [plain]
+    assert run_small(model, [plain, *behind], 1, repetition_penalty=100.0)[0] not in {plain, *behind}
 
 
 def run_small(model, prompt, number, **options):
-    return [token.token_id for token in model.start([Request(prompt, number, sampling=SamplingOptions(**options))])]
+    return [token.token_id for token in model.start([request(prompt, number, **options)])]
 
 
 def test_a_forced_first_token_is_none_behind_a_longer_prompt():
@@ -92,7 +92,7 @@ def test_suppressed_tokens_are_never_sampled():
 
 
 def test_options_that_forbid_every_token():
-    with pytest.raises(OptionError, match="came: options that forbid every token; expected: one that is left"):
+    with pytest.raises(OptionError, match="got options that forbid every token, expected at least one"):
         run_small(engine(), [5], 1, suppress_tokens=range(37))
 
 
@@ -110,10 +110,10 @@ def test_options_that_forbid_every_token():
 )
 def test_an_option_out_of_range(wrong):
     (name,) = wrong
-    with pytest.raises(OptionError, match=f"came: {name}=.*; expected: "):
-        SamplingOptions(**wrong)
+    with pytest.raises(OptionError, match=f"got {name}=.*, expected "):
+        GenerationOptions(**wrong)
 
 
 def test_min_new_tokens_out_of_range():
-    with pytest.raises(OptionError, match="came: min_new_tokens=-1; expected: a whole number of at least 0"):
-        Request([1], min_new_tokens=-1)
+    with pytest.raises(OptionError, match="got min_new_tokens=-1, expected an integer of at least 0"):
+        GenerationOptions(min_new_tokens=-1)
