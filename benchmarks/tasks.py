@@ -43,7 +43,9 @@ def decode_headway(folder: str) -> dict[str, float]:
     from headway.trees import leaves
 
     loaded = load_checkpoint(Path(folder))
-    generation = Engine(loaded.architecture, loaded.config, loaded.weights).start([Request(PROMPT, GenerationOptions(max_new_tokens=NUM_TOKENS))])
+    generation = Engine(loaded.architecture, loaded.config, loaded.weights).start(
+        [Request(PROMPT, GenerationOptions(max_new_tokens=NUM_TOKENS))]
+    )
     times = [time.perf_counter() for _ in generation]
     unique = {id(leaf): leaf.nbytes for _, leaf in leaves(loaded.weights)}
     return {

@@ -259,7 +259,7 @@ def test_a_search_ended_from_outside_while_it_says_what_it_found_says_no_more():
 
 
 def test_a_request_without_a_search_has_no_hypotheses():
-    generation = engine().start([Request([3, 5], 2)])
+    generation = engine().start([make_request([3, 5], 2)])
     list(generation)
     assert generation.hypotheses(0) == []
 

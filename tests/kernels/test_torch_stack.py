@@ -73,7 +73,7 @@ def ordinary(name, dtype=torch.float32, device=None):
     """An engine whose passes are the architecture's."""
     architecture, config = ALL[name]
     weights = map_tree(lambda leaf: from_numpy(leaf, "torch", device).to(dtype), random_weights(architecture, config, deviation=0.2))
-    return Engine(architecture, config, weights, "torch", device, operations("torch"), sampling=operations("numpy"))
+    return Engine(architecture, config, weights, "torch", device, operations("torch"), sampling_ops=operations("numpy"))
 
 
 def captured(engine, capture):

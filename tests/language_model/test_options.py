@@ -91,7 +91,9 @@ def test_an_option_that_does_not_exist():
 def test_a_prompt_that_the_folders_length_has_no_room_for():
     options = merge_options({}, own_options({"max_length": 9}))
     assert options.for_prompt(8).max_new_tokens == 1
-    with pytest.raises(PromptError, match="got a prompt of 9 tokens, expected at most 8 \\(max_length in the model's generation_config.json\\)"):
+    with pytest.raises(
+        PromptError, match="got a prompt of 9 tokens, expected at most 8 \\(max_length in the model's generation_config.json\\)"
+    ):
         options.for_prompt(9)
 
 

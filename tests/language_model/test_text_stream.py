@@ -55,5 +55,7 @@ def test_a_hypothesis_is_a_completion_with_its_score():
 
 def test_a_stop_string_cuts_a_hypothesis():
     tokenizer = byte_tokenizer()
-    completion = completion_of(Hypothesis(tokenizer.encode("one two"), -0.5, "length"), TextStream(tokenizer, [], StopMatcher([" t"]), {END}), 7)
+    completion = completion_of(
+        Hypothesis(tokenizer.encode("one two"), -0.5, "length"), TextStream(tokenizer, [], StopMatcher([" t"]), {END}), 7
+    )
     assert (completion.text, completion.token_ids, completion.finish_reason) == ("one", tokenizer.encode("one t"), "stop")

@@ -29,7 +29,7 @@ class Option:
     """Help text and valid values of one option.
 
     help        one sentence for --help and the documentation
-    unset       what happens without the option, such as "every token is kept"
+    unset       the default in words, if None is the default, such as "every token"
     off         values that mean "not set" in generation_config.json and on the command line; Python callers pass None
     config_key  whether generation_config.json may set the option
     """
@@ -156,8 +156,7 @@ class TokenBiases(Option):
     def accepts(self, value: object) -> bool:
         """Return True for a mapping of token ids to numbers within the bounds."""
         return isinstance(value, Mapping) and all(
-            is_integer(token_id) and is_number(bias) and (bias == -inf or self.low <= bias <= self.high)
-            for token_id, bias in value.items()
+            is_integer(token_id) and is_number(bias) and (bias == -inf or self.low <= bias <= self.high) for token_id, bias in value.items()
         )
 
     @property
@@ -172,7 +171,7 @@ MAX_BEAMS = 1024
 _SHARE = {"low": 1e-6, "high": 1.0}
 """Bounds of a probability; a smaller one would be 0 in float32 and keep no token."""
 
-_EVERY_TOKEN = "every token is kept"
+_EVERY_TOKEN = "every token"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,26 +189,23 @@ class GenerationOptions:
     """
 
     max_new_tokens: Annotated[
-        int | None, Integer("Generate at most this many tokens.", unset="generation stops at the end of the context", low=1, high=10_000_000)
+        int | None,
+        Integer("Generate at most this many tokens.", unset="up to the end of the context", low=1, high=10_000_000),
     ] = None
-    min_new_tokens: Annotated[
-        int | None, Integer("Generate at least this many tokens before an end token.", unset="an end token may come first", low=0)
-    ] = None
+    min_new_tokens: Annotated[int | None, Integer("Generate at least this many tokens before an end token.", unset="none", low=0)] = None
     stop: Annotated[
         str | Sequence[str] | None,
         Strings(
-            "Stop before this text, which is not part of the completion. Of several, the one that is complete first counts.",
-            unset="no text stops the generation",
+            "Stop before this text. Of several, the one that is complete first counts.",
+            unset="none",
             config_key="never",
         ),
     ] = None
-    ignore_end: Annotated[
-        bool, Switch("Continue after end tokens.", unset="an end token ends the completion", config_key="never")
-    ] = False
+    ignore_end: Annotated[bool, Switch("Continue after end tokens.", config_key="never")] = False
     temperature: Annotated[
         float,
         Number(
-            "0 always takes the most likely token; higher values sample, and above 1 the less likely tokens become more likely.",
+            "Sampling temperature. 0 always takes the most likely token; above 1 less likely tokens become more likely.",
             config_key="if sampling",
             low=1e-6,
             high=1e6,
@@ -252,8 +248,8 @@ class GenerationOptions:
     repetition_penalty: Annotated[
         float | None,
         Number(
-            "Divide positive logits of tokens in the prompt or completion by this value, and multiply negative ones.",
-            unset="repetition is not penalized",
+            "Make tokens in the prompt or completion less likely (above 1): divide positive logits, multiply negative ones.",
+            unset="no penalty",
             off=(1,),
             low=0.01,
             high=100.0,
@@ -263,7 +259,7 @@ class GenerationOptions:
         float | None,
         Number(
             "Subtract this from the logits of tokens in the completion.",
-            unset="presence is not penalized",
+            unset="no penalty",
             off=(0,),
             config_key="never",
             low=-100.0,
@@ -274,7 +270,7 @@ class GenerationOptions:
         float | None,
         Number(
             "Subtract this from the logits of a token for each time it is in the completion.",
-            unset="frequency is not penalized",
+            unset="no penalty",
             off=(0,),
             config_key="never",
             low=-100.0,
@@ -285,7 +281,7 @@ class GenerationOptions:
         Mapping[int, float] | None,
         TokenBiases(
             "Add a number to the logit of a token; -inf forbids the token.",
-            unset="logits are not changed",
+            unset="none",
             config_key="never",
             low=-1000.0,
             high=1000.0,
@@ -294,33 +290,27 @@ class GenerationOptions:
     no_repeat_ngram_size: Annotated[
         int | None,
         Integer(
-            "Never repeat a sequence of this many tokens, whether in the prompt or completion.",
-            unset="sequences may repeat",
+            "Never repeat a sequence of this many tokens of the prompt or completion.",
+            unset="no limit",
             off=(0,),
             low=1,
         ),
     ] = None
-    suppress_tokens: Annotated[Sequence[int] | None, TokenIds("Never generate this token id.", unset="every token may be generated")] = (
-        None
-    )
+    suppress_tokens: Annotated[Sequence[int] | None, TokenIds("Never generate this token id.", unset="none")] = None
     forced_bos_token_id: Annotated[
         int | None,
-        Integer(
-            "First token after the start token of an encoder–decoder, such as the target language.", unset="no token is forced", low=0
-        ),
+        Integer("First token after the start token of an encoder–decoder, such as the target language.", unset="none", low=0),
     ] = None
-    forced_eos_token_id: Annotated[
-        int | None, Integer("Last token when the length limit is reached.", unset="no token is forced", low=0)
-    ] = None
+    forced_eos_token_id: Annotated[int | None, Integer("Last token when the length limit is reached.", unset="none", low=0)] = None
     seed: Annotated[
         int | None,
-        Integer("Seed of the sampling; the same seed gives the same text.", unset="a random seed", config_key="never", low=0),
+        Integer("Seed of the sampling; the same seed gives the same text.", unset="random", config_key="never", low=0),
     ] = None
     num_log_probs: Annotated[
         int | None,
         Integer(
             "Report the log-probability of each generated token, and of this many most likely tokens.",
-            unset="none are reported",
+            unset="none",
             config_key="never",
             low=0,
         ),
@@ -328,8 +318,7 @@ class GenerationOptions:
     num_beams: Annotated[
         int,
         Integer(
-            f"Number of beams: keep this many continuations and return the most likely one. At most {MAX_BEAMS}, because each beam "
-            "has its own KV cache.",
+            f"Beam search: keep this many continuations. At most {MAX_BEAMS}, because each has its own KV cache. 1 is no search.",
             low=1,
             high=MAX_BEAMS,
         ),
@@ -337,7 +326,7 @@ class GenerationOptions:
     num_best: Annotated[
         int,
         Integer(
-            "Number of continuations that a beam search returns, the best first; at most num_beams.",
+            "Number of texts that a beam search returns, best first; at most num_beams.",
             config_key="never",
             low=1,
             high=MAX_BEAMS,
@@ -346,7 +335,7 @@ class GenerationOptions:
     length_penalty: Annotated[
         float,
         Number(
-            "Score of a beam: log-probability / length ** length_penalty. Above 0 favours long texts, below 0 short ones.",
+            "Beams are ranked by log-probability / length ** length_penalty: above 0 favours long texts, below 0 short ones.",
             low=-50.0,
             high=50.0,
         ),
@@ -354,14 +343,14 @@ class GenerationOptions:
     early_stopping: Annotated[
         EarlyStopping,
         Choice(
-            "When a beam search ends: true, once num_beams texts have ended; false, when a better one is unlikely; never, when a "
+            "End of a beam search: true, once num_beams texts have ended; false, when a better one is unlikely; never, when a "
             "better one is impossible.",
             choices=(True, False, "never"),
         ),
     ] = False
-    renormalize_logits: Annotated[
-        bool, Switch("Make the probabilities of a beam search add up to 1 after penalties and forbidden tokens.")
-    ] = False
+    renormalize_logits: Annotated[bool, Switch("Renormalize the probabilities of a beam search after penalties and forbidden tokens.")] = (
+        False
+    )
 
     SAMPLERS: ClassVar = ("temperature", "top_k", "top_p", "min_p", "typical_p")
     """Options that turn sampling on."""
@@ -441,16 +430,17 @@ def may_be_none(name: str) -> bool:
     return type(None) in get_args(get_type_hints(GenerationOptions)[name])
 
 
-def default(name: str) -> object:
-    """Return the default of an option."""
-    return next(field.default for field in fields(GenerationOptions) if field.name == name)
+def default_text(name: str) -> str:
+    """Return the default of an option in words, such as "every token" or "1"."""
+    default: object = next(field.default for field in fields(GenerationOptions) if field.name == name)
+    return options()[name].unset or (f"{default:g}" if is_number(default) else str(default).lower())
 
 
 def check_option(name: str, value: object, option: Option | None = None) -> None:
     """Raise OptionError unless the value of an option has the right type and is within its bounds."""
     option = option or options()[name]
     if not option.accepts(value):
-        hint = f"leave it out for the default: {option.unset}" if option.unset else f"leave it out for the default, {default(name)!r}"
+        hint = f"leave it out for the default: {default_text(name)}"
         raise OptionError(f"got {name}={value!r:.200}, expected {option.expected}", hint=hint)
 
 
@@ -465,8 +455,7 @@ def is_number(value: object) -> bool:
 
 
 def _document(name: str, option: Option) -> str:
-    text = f"    {name:<22}{option.help} Valid: {option.expected}."
-    return f"{text} Without it, {option.unset}." if option.unset else f"{text} Default: {default(name)!r}."
+    return f"    {name:<22}{option.help} Valid: {option.expected}. Default: {default_text(name)}."
 
 
 GenerationOptions.__doc__ = f"{GenerationOptions.__doc__}\n" + "\n".join(_document(name, option) for name, option in options().items())

@@ -75,9 +75,7 @@ class EncoderDecoderArchitecture(Protocol):
 
     KIND: str
 
-    def read(
-        self, token_ids: Array, weights: Weights, config: Config, /, *, lengths: Array | None = None, ops: Operations = ...
-    ) -> object:
+    def read(self, token_ids: Array, weights: Weights, config: Config, /, *, lengths: Array | None = None, ops: Operations = ...) -> object:
         """Run the encoder; return what the cross-attention of each decoder layer needs, as a tree of arrays."""
 
     def new_kv_cache(self, config: Config, batch_size: int, max_seq_len: int, like: Array, /) -> Sequence[KVCache]:

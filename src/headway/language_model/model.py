@@ -85,7 +85,7 @@ def load(
     if weights == "plain":
         warnings.warn('weights="plain" is deprecated, use weights="none"', DeprecationWarning, stacklevel=2)
         weights = "none"
-    if num_threads is not None and not is_integer(num_threads):
+    if num_threads is not None and not (is_integer(num_threads) and num_threads >= 1):
         raise OptionError(f"got num_threads={num_threads!r:.200}, expected an integer of at least 1")
     check_computing(array, dtype, device)
     path, kind = _resolve(name_or_folder), weights_kind(weights, array, dtype)
@@ -105,9 +105,7 @@ def load(
         stack = cast(DecoderStack, compiled)
     elif weights == "auto" and array == "torch":
         stack = captured_stack(checkpoint, operations(array))
-    return LanguageModel(
-        checkpoint, load_tokenizer(path), lambda: read_sentence_options(path), array=array, device=device, stack=stack
-    )
+    return LanguageModel(checkpoint, load_tokenizer(path), lambda: read_sentence_options(path), array=array, device=device, stack=stack)
 
 
 class LanguageModel:

@@ -7,8 +7,38 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from headway.engine import GenerationOptions
-from headway.engine.options import check_option, is_integer, options
+from headway.engine.options import (
+    Choice,
+    Integer,
+    Number,
+    Option,
+    Strings,
+    Switch,
+    TokenBiases,
+    TokenIds,
+    check_option,
+    default_text,
+    is_integer,
+    options,
+)
 from headway.errors import CheckpointError, OptionError, PromptError, UnsupportedError
+
+__all__ = [
+    "Choice",
+    "Integer",
+    "MergedOptions",
+    "Number",
+    "Option",
+    "Strings",
+    "Switch",
+    "TokenBiases",
+    "TokenIds",
+    "default_text",
+    "merge_options",
+    "options",
+    "own_options",
+    "token_ids_of",
+]
 
 SAMPLERS: tuple[str, ...] = GenerationOptions.SAMPLERS
 LENGTHS = ("max_length", "min_length")
@@ -129,7 +159,9 @@ def own_options(generation_config: Mapping[str, object]) -> dict[str, object]:
             f"got generation_config.json with {wrong}, expected supported keys and values",
             hint=f"remove {', '.join(wrong)} from the file if you can do without",
         )
-    read = {name for name, option in options().items() if option.config_key == "always" or (option.config_key == "if sampling" and is_sampling)}
+    read = {
+        name for name, option in options().items() if option.config_key == "always" or (option.config_key == "if sampling" and is_sampling)
+    }
     own = {name: value for name, value in given.items() if name in read or name in LENGTHS}
     if is_sampling:
         own.setdefault("temperature", 1.0)
