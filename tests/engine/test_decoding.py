@@ -43,29 +43,29 @@ def test_greedy_tokens_under_an_option_are_those_of_transformers(oracle, name, o
 
 @every_family
 @pytest.mark.parametrize("number", [1, 3, 8])
-def test_end_tokens_wait_for_the_least_number_of_tokens_as_in_transformers(oracle, name, number):
+def test_min_new_tokens_delays_end_tokens_as_in_transformers(oracle, name, number):
     model = oracle(name)
     for prompt in prompts(6, 3):
         (expected,), _ = model.generate(prompt, max_new_tokens=9, min_new_tokens=number, eos_token_id=list(ENDS))
-        came = run(model.engine(), prompt, 9, ENDS, number)
-        assert came == expected
-        assert len(came) >= number
-        assert not set(came[: number - 1]) & set(ENDS)
+        result = run(model.engine(), prompt, 9, ENDS, number)
+        assert result == expected
+        assert len(result) >= number
+        assert not set(result[: number - 1]) & set(ENDS)
 
 
 @every_family
-def test_without_a_least_number_these_end_at_once(oracle, name):
+def test_without_min_new_tokens_the_same_requests_end_early(oracle, name):
     model = oracle(name)
     assert min(len(run(model.engine(), prompt, 9, ENDS)) for prompt in prompts(6, 3, 9, 2)) < 3
 
 
-def test_the_prompt_counts_among_the_runs_that_are_not_repeated():
+def test_no_repeat_ngram_size_includes_the_prompt():
     model = engine()
     first, second = run_small(model, [5, 7], 2)
     assert run_small(model, [5, 7, first, second, 5, 7], 1, no_repeat_ngram_size=3)[0] != first
 
 
-def test_presence_and_frequency_count_the_completion_alone_and_repetition_the_prompt_too():
+def test_presence_and_frequency_penalties_ignore_the_prompt_and_repetition_penalty_includes_it():
     model, prompt = engine(), [5, 7]
     (first,) = run_small(model, prompt, 1)
     (again,) = run_small(model, [first, *prompt], 1)
@@ -79,7 +79,7 @@ def run_small(model, prompt, number, **options):
     return [token.token_id for token in model.start([request(prompt, number, **options)])]
 
 
-def test_a_forced_first_token_is_none_behind_a_longer_prompt():
+def test_forced_bos_token_id_has_no_effect_after_a_longer_prompt():
     model = engine()
     assert run_small(model, [5], 1, forced_bos_token_id=9) == [9]
     assert run_small(model, [5, 6], 3, forced_bos_token_id=9) == run_small(model, [5, 6], 3)

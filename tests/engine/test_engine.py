@@ -1,4 +1,4 @@
-"""Requests to tokens: alone or together, in one pass or many, in every library."""
+"""Requests alone and in batches, on every array library."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_a_batch_gives_what_each_prompt_alone_gives(architecture, config, sampli
 
 
 @both_architectures
-def test_greedy_decoding_takes_the_largest_logit_of_a_whole_pass_each_time(architecture, config):
+def test_greedy_decoding_takes_the_largest_logit_of_a_pass_without_cache(architecture, config):
     model = engine(architecture, config)
     token_ids = list(PROMPTS[1])
     for _ in range(12):
@@ -89,13 +89,13 @@ def test_a_request_ends_at_max_new_tokens_with_the_reason_length():
 
 
 @pytest.mark.parametrize("max_new_tokens", [None, 1000])
-def test_a_request_ends_where_the_context_does(max_new_tokens):
+def test_a_request_ends_at_the_end_of_the_context(max_new_tokens):
     tokens = list(engine().start([request(PROMPTS[1], max_new_tokens)]))
     assert len(tokens) == GPT2.n_positions - len(PROMPTS[1])
     assert tokens[-1].finish_reason == "length"
 
 
-def test_a_request_finished_from_outside_gives_no_more_tokens():
+def test_a_finished_request_yields_no_more_tokens():
     generation = engine().start([request(PROMPTS[0], 9), request(PROMPTS[1], 9)])
     seen = []
     for token in generation:
@@ -114,19 +114,19 @@ def test_a_row_at_the_end_of_the_context_does_not_stop_a_shorter_one(architectur
     assert [together[index] for index in range(2)] == [run(model, [prompt])[0] for prompt in prompts]
 
 
-def test_logits_that_are_no_numbers_are_an_error_and_no_token():
+def test_nan_among_the_logits_is_an_error():
     model = engine()
     model.weights.norm.weight[0] = numpy.nan
     with pytest.raises(NotFiniteError, match="got NaN among the logits, expected numbers"):
         next(iter(model.start([request([1], 1)])))
 
 
-def test_a_logit_bias_for_no_token():
+def test_a_logit_bias_for_a_token_id_out_of_range():
     with pytest.raises(TokenIdError, match="got token id 37 in logit_bias, expected 0 to 36"):
         engine().start([request([1], logit_bias={37: 1.0})])
 
 
-def test_log_probs_are_the_models_own_whatever_the_samplers():
+def test_log_probs_do_not_depend_on_the_samplers():
     model = engine()
     token = next(iter(model.start([request(PROMPTS[0], 1, temperature=0.5, top_k=3, seed=1, num_log_probs=4)])))
     logits = gpt2.forward(numpy.array([PROMPTS[0]]), model.weights, GPT2)[0, -1].astype(numpy.float64)
@@ -136,7 +136,7 @@ def test_log_probs_are_the_models_own_whatever_the_samplers():
     assert token.top_log_probs == pytest.approx({int(i): expected[i] for i in best}, abs=1e-5)
 
 
-def test_log_probs_are_absent_unless_asked_for():
+def test_log_probs_are_none_without_num_log_probs():
     token = next(iter(engine().start([request(PROMPTS[0], 1)])))
     assert token.log_prob is None
     assert not token.top_log_probs
@@ -146,7 +146,7 @@ def test_a_logit_bias_forces_a_token():
     assert run(engine(), [PROMPTS[0]], max_new_tokens=3, sampling=GenerationOptions(logit_bias={23: 1000.0}))[0] == [23, 23, 23]
 
 
-def test_a_frequency_penalty_keeps_a_token_from_coming_back():
+def test_a_frequency_penalty_prevents_repetition():
     forced = {"logit_bias": {23: 50.0}, "frequency_penalty": 100.0}
     assert run(engine(), [PROMPTS[0]], max_new_tokens=5, sampling=GenerationOptions(**forced))[0].count(23) == 1
 

@@ -60,7 +60,7 @@ def test_the_same_seed_gives_the_same_tokens_on_all_array_libraries(oracle, name
 
 
 @every_encoder_decoder
-def test_what_stands_in_the_prompt_has_not_occurred_in_the_answer(oracle, name):
+def test_penalties_ignore_the_prompt_of_an_encoder_decoder(oracle, name):
     model, prompt = oracle(name).engine(), list(range(30, 90))
     (plain,) = run(model, [prompt], max_new_tokens=1)
     assert set(plain) < set(prompt)
@@ -69,7 +69,7 @@ def test_what_stands_in_the_prompt_has_not_occurred_in_the_answer(oracle, name):
 
 
 @every_encoder_decoder
-def test_log_probs_are_those_of_one_whole_pass(oracle, name):
+def test_log_probs_are_those_of_one_pass_without_cache(oracle, name):
     model, (prompt,) = oracle(name).engine(), prompts(9)
     tokens = list(model.start([request(prompt, 6, temperature=1.0, seed=2, num_log_probs=0)]))
     token_ids = [token.token_id for token in tokens]
@@ -81,20 +81,20 @@ def test_log_probs_are_those_of_one_whole_pass(oracle, name):
 
 
 @every_encoder_decoder
-def test_the_prompts_are_read_once(oracle, name):
+def test_the_encoder_runs_once(oracle, name):
     model, calls = watched(oracle(name).engine())
     list(model.start([request(prompt, 5, num_beams=width) for prompt, width in zip(prompts(7, 4), (3, 1), strict=True)]))
     assert calls["read"] == [(2, 7)]
     assert calls["hidden_states"] == [(2, 1)] + [(4, 1)] * 4
 
 
-def test_a_prompt_is_computed_once_however_many_beams_go_on_from_it():
+def test_a_prompt_is_computed_once_for_all_beams():
     model, calls = watched(engine())
     list(model.start([request([3, 5, 7], 4, num_beams=5)]))
     assert calls["hidden_states"] == [(1, 3), (5, 1), (5, 1), (5, 1)]
 
 
-def test_rows_that_have_ended_are_computed_no_more():
+def test_finished_rows_are_not_computed():
     model, calls = watched(engine())
     generation = model.start([request([3, 5], 2), request([7], 5), request([11, 13, 17], 9)])
     for token in generation:
@@ -120,7 +120,7 @@ def watched(model):
 
 
 @pytest.mark.parametrize("array", ["numpy", pytest.param("jax", marks=pytest.mark.slow)])
-def test_requests_that_end_one_by_one_leave_the_others_as_they_are(array):
+def test_finished_requests_do_not_change_the_others(array):
     model, given = engine(array=array), [[5, 7, 11], [2, 3, 5, 7, 11, 13, 17], [31], [3, 1]]
     lengths = [2, 9, 5, 9]
     generation = model.start([request(prompt, length) for prompt, length in zip(given, lengths, strict=True)])
@@ -137,7 +137,7 @@ def test_an_answer_ends_at_the_length_that_positions_allow(oracle):
     assert [len(row) for row in run(model, given)] == [63, 63]  # after the start token
 
 
-def test_an_answer_without_any_bound_has_one(oracle, monkeypatch):
+def test_an_answer_without_limits_ends_at_the_default_limit(oracle, monkeypatch):
     monkeypatch.setattr(engine_module, "DEFAULT_MAX_NEW_TOKENS", 7)
     assert len(run(oracle("t5").engine(), prompts(9))[0]) == 7
     assert len(run(oracle("t5").engine(), prompts(9), max_new_tokens=8)[0]) == 8
@@ -155,7 +155,7 @@ def test_an_encoder_decoder_without_a_start_token(oracle):
         model.start([Request([3])])
 
 
-def test_source_and_target_have_each_their_own_vocabulary(oracle):
+def test_source_and_target_vocabularies_are_checked_separately(oracle):
     model = oracle(TWO_VOCABULARIES).engine()  # 97 and 91
     assert len(run(model, [[96]], max_new_tokens=2)[0]) == 2
     with pytest.raises(TokenIdError, match="got token id 97 in the prompt, expected 0 to 96"):

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def prefer(folder: Path, *tokens: str) -> None:
-    """Make these tokens the likeliest everywhere, the first most of all."""
+    """Make these tokens the most likely ones everywhere, in this order."""
     tensors = load_file(folder / "model.safetensors")
     for place, token in enumerate(tokens):
         tensors["cls.predictions.bias"][VOCAB.index(token)] = 100 - 10 * place
@@ -51,7 +51,7 @@ def test_candidates_and_probabilities_equal_those_of_transformers(folder, text):
 
 
 @pytest.mark.parametrize("array", ARRAY_LIBRARIES)
-def test_every_library_fills_the_same(folder, array):
+def test_every_library_predicts_the_same_tokens(folder, array):
     text = "[MASK] is the [MASK] of France."
     expected = fill(folder, text)
     filled = fill_mask(text, load_checkpoint(folder, array=array), load_tokenizer(folder), array=array, ops=operations(array))
@@ -70,13 +70,13 @@ def test_every_library_fills_the_same(folder, array):
         (".", "Paris [MASK]", "Paris."),
     ],
 )
-def test_the_text_around_a_mask_stays_as_it_was_written_and_a_token_goes_where_it_belongs(folder, token, text, filled):
+def test_the_text_around_a_mask_is_unchanged(folder, token, text, filled):
     prefer(folder, token)
     result = fill(folder, text)
     assert (result.text, str(result)) == (filled, filled)
 
 
-def test_candidates_are_as_many_as_asked_for_the_likeliest_first(folder):
+def test_top_k_candidates_are_sorted_by_probability(folder):
     prefer(folder, "france", "paris")
     (candidates,) = fill(folder, "[MASK] is", top_k=1000).masks
     assert [each.text for each in candidates[:2]] == ["france", "paris"]

@@ -1,4 +1,4 @@
-"""What docs/models.md says: its Python runs, on small models in the place of the published ones, and its commands exist."""
+"""docs/models.md: its Python runs, with small models in place of the published ones, and its commands exist."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "models.md"
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> dict[str, Path | str]:
-    """The names in the guide, and a small model of the same family for each."""
+    """A small model of the same family for each name in the guide."""
     bert = save_bert(tmp_path_factory.mktemp("bert"), "BertForMaskedLM")
     return {
         "Qwen/Qwen2-0.5B": "stories",

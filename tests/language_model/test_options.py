@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headway.engine import GenerationOptions
-from headway.errors import CheckpointError, OptionError, PromptError, UnsupportedError
-from headway.language_model.options import merge_options, own_options, token_ids_of
+from headway.errors import CheckpointError, HeadwayError, OptionError, PromptError, UnsupportedError
+from headway.language_model.options import merge_options, options, own_options, token_ids_of
 
 MARIAN = {  # as published, Helsinki-NLP/opus-mt-en-de
     "bad_words_ids": [[58100]],
@@ -22,7 +22,7 @@ MARIAN = {  # as published, Helsinki-NLP/opus-mt-en-de
 }
 
 
-def test_a_published_translators_own_options():
+def test_options_of_a_published_translation_model():
     own = own_options(MARIAN)
     assert own == {
         "suppress_tokens": [58100],
@@ -37,12 +37,12 @@ def test_a_published_translators_own_options():
     )
 
 
-def test_without_anything_nothing_is_asked_for():
+def test_without_options_the_defaults_apply():
     options = merge_options({}, {})
     assert options.for_prompt(1) == GenerationOptions()
 
 
-def test_what_a_call_says_goes_before_what_the_folder_says():
+def test_options_of_a_call_override_those_of_the_folder():
     options = merge_options({"num_beams": 2, "suppress_tokens": None, "max_new_tokens": 7}, own_options(MARIAN))
     assert (options.options.num_beams, options.options.suppress_tokens) == (2, None)
     assert options.for_prompt(1).max_new_tokens == 7
@@ -50,7 +50,7 @@ def test_what_a_call_says_goes_before_what_the_folder_says():
     assert unbounded.for_prompt(1).max_new_tokens is None
 
 
-def test_a_call_that_samples_switches_the_folders_search_off():
+def test_a_call_that_samples_turns_off_the_folders_search():
     for asked in ({"temperature": 0.8}, {"top_k": 5}, {"top_p": 0.9}):
         options = merge_options(asked, own_options(MARIAN)).options
         assert options.num_beams == 1
@@ -58,19 +58,19 @@ def test_a_call_that_samples_switches_the_folders_search_off():
     assert merge_options({"temperature": 0}, own_options(MARIAN)).options.num_beams == 6
 
 
-def test_a_call_that_searches_switches_the_folders_sampling_off():
+def test_a_call_with_beams_turns_off_the_folders_sampling():
     own = own_options({"do_sample": True, "temperature": 0.7, "top_p": 0.9, "repetition_penalty": 1.2})
     assert merge_options({"num_beams": 3}, own).options == GenerationOptions(num_beams=3, repetition_penalty=1.2)
     assert merge_options({"num_beams": 1}, own).options == GenerationOptions(temperature=0.7, top_p=0.9, repetition_penalty=1.2)
 
 
-def test_a_call_that_asks_for_both_is_told_so():
+def test_a_call_cannot_combine_beams_and_sampling():
     with pytest.raises(OptionError, match="num_beams=3 and temperature=1.0 cannot be combined"):
         merge_options({"num_beams": 3, "top_k": 5}, {})
 
 
 @pytest.mark.parametrize("option", [{"length_penalty": 2.0}, {"early_stopping": False}])
-def test_what_only_a_search_reads_is_an_error_without_one(option):
+def test_search_options_without_a_search_are_an_error(option):
     (name,) = option
     with pytest.raises(OptionError, match=f"got {name}=.* without a beam search, expected num_beams of at least 2"):
         merge_options(option, {})
@@ -78,17 +78,17 @@ def test_what_only_a_search_reads_is_an_error_without_one(option):
     assert merge_options(option, own_options(MARIAN)).options.num_beams == 6
 
 
-def test_more_of_the_best_than_beams():
+def test_num_best_above_num_beams():
     with pytest.raises(OptionError, match="got num_best=3, expected an integer from 1 to num_beams=1"):
         merge_options({"num_best": 3}, {})
 
 
-def test_an_option_that_does_not_exist():
+def test_an_unknown_option():
     with pytest.raises(OptionError, match="got option beams, topp, expected max_new_tokens, .*num_beams"):
         merge_options({"topp": 0.5, "beams": 3}, {})
 
 
-def test_a_prompt_that_the_folders_length_has_no_room_for():
+def test_a_prompt_as_long_as_max_length():
     options = merge_options({}, own_options({"max_length": 9}))
     assert options.for_prompt(8).max_new_tokens == 1
     with pytest.raises(
@@ -98,16 +98,16 @@ def test_a_prompt_that_the_folders_length_has_no_room_for():
 
 
 @pytest.mark.parametrize(("key", "other"), [("max", 20), ("min", 3)])
-def test_a_number_of_new_tokens_goes_before_a_length(key, other):
+def test_max_new_tokens_overrides_max_length_in_the_same_file(key, other):
     own = own_options({f"{key}_length": 40, f"{key}_new_tokens": other})
     assert own == {f"{key}_new_tokens": other}
 
 
-def test_the_length_that_stands_in_files_where_nobody_said_one_is_none():
+def test_max_length_20_means_not_set():
     assert own_options({"max_length": 20}) == {}
 
 
-def test_what_published_files_write_for_off_is_off():
+def test_values_that_mean_off_in_published_files():
     off = {
         "num_beam_groups": 1,
         "diversity_penalty": 0.0,
@@ -126,7 +126,7 @@ def test_what_published_files_write_for_off_is_off():
     assert own_options(off) == {}
 
 
-def test_an_end_token_among_the_bad_words_may_be_said():
+def test_an_end_token_among_the_bad_words_is_not_suppressed():
     assert own_options({"bad_words_ids": [[3], [5]], "eos_token_id": [5, 7], "suppress_tokens": [9]}) == {"suppress_tokens": [9, 3]}
 
 
@@ -147,7 +147,7 @@ def test_an_end_token_among_the_bad_words_may_be_said():
         {"do_sample": True, "epsilon_cutoff": 0.1},
     ],
 )
-def test_a_folder_that_asks_for_what_is_not_built(keys):
+def test_unsupported_keys_of_generation_config(keys):
     with pytest.raises(UnsupportedError, match=rf"{list(keys)[-1]}.*expected supported keys and values"):
         own_options(keys)
 
@@ -169,7 +169,7 @@ def test_a_folder_that_asks_for_what_is_not_built(keys):
         {"eos_token_id": "</s>"},
     ],
 )
-def test_a_value_out_of_its_range_is_the_folders_fault(keys):
+def test_a_value_out_of_range_is_a_checkpoint_error(keys):
     with pytest.raises(CheckpointError, match=r"generation_config\.json"):
         own_options(keys)
 
@@ -178,3 +178,48 @@ def test_token_ids_are_one_or_a_list_or_none():
     assert [token_ids_of({"x": value}, "x") for value in (3, [3, 5], None)] == [(3,), (3, 5), ()]
     with pytest.raises(CheckpointError, match="got generation_config.json with x=True, expected a token id or a list"):
         token_ids_of({"x": True}, "x")
+
+
+WRONG = [
+    True,
+    False,
+    0,
+    -1,
+    1.5,
+    10**30,
+    1e308,
+    float("nan"),
+    float("inf"),
+    "x",
+    "",
+    [],
+    {},
+    [None],
+    [[]],
+    [["x"]],
+    [[1, "x"]],
+    {"a": 1},
+    [1.5],
+    "never",
+]
+KEYS = [*options(), "max_length", "min_length", "do_sample", "bad_words_ids", "eos_token_id", "bos_token_id", "decoder_start_token_id"]
+KEYS += ["penalty_alpha", "num_beam_groups", "begin_suppress_tokens", "forced_decoder_ids", "stop_strings", "epsilon_cutoff"]
+
+
+@pytest.mark.parametrize("do_sample", [False, True])
+@pytest.mark.parametrize("key", KEYS)
+def test_no_value_of_any_key_raises_anything_but_headway_errors(key, do_sample):
+    for value in WRONG:
+        try:
+            own = own_options({"do_sample": do_sample, key: value})
+            merge_options({}, own).for_prompt(3)
+            token_ids_of({key: value}, key)
+        except HeadwayError as error:
+            assert key in str(error) or "generation_config" in str(error)
+
+
+@pytest.mark.parametrize(("key", "value"), [("bad_words_ids", 5), ("bad_words_ids", [5]), ("bad_words_ids", [[]]), ("num_beams", 100_000)])
+def test_a_wrong_value_is_named_with_the_file(key, value):
+    with pytest.raises(CheckpointError, match=f"{key}=.*expected") as caught:
+        own_options({key: value})
+    assert "generation_config.json" in str(caught.value)

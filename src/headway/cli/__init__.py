@@ -60,7 +60,7 @@ def _run() -> int:
     from headway.errors import HeadwayError
 
     try:
-        return app(standalone_mode=False) or 0  # returns 130 after Ctrl-C instead of raising KeyboardInterrupt
+        return app(prog_name="headway", standalone_mode=False) or 0  # returns 130 after Ctrl-C instead of raising KeyboardInterrupt
     except HeadwayError as error:
         return _fail(str(error), error.hint)
     except MemoryError as error:

@@ -8,7 +8,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import wraps
 from types import UnionType
@@ -198,14 +198,12 @@ class PrintedStream:
     """Text of a stream that was printed, and its timing."""
 
     text: str = ""
-    last: Chunk = Chunk("")
+    last: Chunk = field(default_factory=lambda: Chunk(""))
     num_tokens: int = 0
     seconds_to_first_token: float = 0.0
     seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        self.log_probs: list[float] = []
-        self.top_log_probs: list[Mapping[int, float]] = []
+    log_probs: list[float] = field(default_factory=list)
+    top_log_probs: list[Mapping[int, float]] = field(default_factory=list)
 
     @property
     def tokens_per_second(self) -> float:

@@ -176,7 +176,7 @@ _EVERY_TOKEN = "every token"
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOptions:
-    """How a completion is generated. None means "not set".
+    """Options of a generation. None means "not set".
 
     Penalties count the tokens that the decoder sees: the prompt of an encoder–decoder is not among them. The samplers are
     applied in the order temperature, top_k, top_p, min_p, typical_p. Beam search (num_beams above 1) cannot be combined with

@@ -9,7 +9,7 @@ from typing import Literal
 from headway.engine.options import GenerationOptions
 
 FinishReason = Literal["stop", "length"]
-"""Why a completion ended: "stop" at an end token or stop string, "length" at max_new_tokens or the end of the context."""
+"""Reason for the end of a completion: "stop" at an end token or stop string, "length" at max_new_tokens or the end of the context."""
 
 
 @dataclass(frozen=True)

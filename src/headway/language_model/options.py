@@ -47,7 +47,7 @@ _OFF: dict[str, tuple[object, ...]] = {
     **{name: option.off for name, option in options().items()},
     "max_length": (20,),  # the default of transformers, which it used to write into every file
 }
-"""Values by key that mean "not set", besides null and empty lists."""
+"""Values by key that mean "not set", in addition to null and empty lists."""
 
 _REFUSED: dict[str, tuple[object, ...]] = {
     "penalty_alpha": (0,),
