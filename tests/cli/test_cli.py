@@ -106,7 +106,7 @@ def test_a_stop_string_ends_the_text():
             ("generate", "a", "--temperature", "-1"),
             "headway: error: got temperature=-1.0, expected 0, or a number from 1e-06 to 1e+06\nhint: ",
         ),
-        (("generate", "a", "--weights", "int8", "--array", "torch"), "weights='int8' with array='torch'"),
+        (("generate", "a", "--weights", "int8", "--array", "torch"), "weights='int8'"),
         (("generate", "a", "--weights", "none", "--threads", "2"), "got num_threads=2 for a model without packed weights"),
         (("generate", "a", "--array", "torch", "--cache", "int8"), "got cache='int8' for a model without packed weights"),
         (("generate", "a", "--threads", "0"), "got num_threads=0, expected an integer of at least 1"),
@@ -207,7 +207,7 @@ def test_ctrl_c_keeps_what_was_printed_and_exits_130():
     )
     printed = process.stdout.read(40)
     process.send_signal(signal.SIGINT)
-    rest, errors = process.communicate(timeout=60)
+    rest, errors = process.communicate(timeout=120)
     assert printed.startswith("Once upon a time")
     assert rest.endswith("\n")
     assert process.returncode == 130
@@ -221,7 +221,7 @@ def test_a_reader_that_leaves_early_ends_it_quietly():
     process.stdout.close()
     errors = process.stderr.read()
     process.stderr.close()
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=120) == 1
     assert "Traceback" not in errors
 
 
@@ -247,7 +247,7 @@ def test_a_conversation_that_outgrows_the_context_drops_its_beginning(tmp_path):
 
 
 def test_a_prompt_that_is_not_utf8_is_one_sentence():
-    result = subprocess.run([*COMMAND, "generate"], input=b"\xff\xfe", capture_output=True, timeout=60)
+    result = subprocess.run([*COMMAND, "generate"], input=b"\xff\xfe", capture_output=True, timeout=120)
     assert result.returncode == 2
     assert b"got standard input with byte 0xff at character 0, expected UTF-8 text" in result.stderr
     assert b"Traceback" not in result.stderr
@@ -355,7 +355,7 @@ def on_terminal(*arguments: str, until: str = "", **environment: str) -> tuple[s
             process.send_signal(signal.SIGINT)
             is_interrupted = True
     os.close(ours)
-    return output.decode(), process.wait(timeout=60)
+    return output.decode(), process.wait(timeout=120)
 
 
 def test_ctrl_c_at_the_prompt_of_chat_ends_the_line(tmp_path):
@@ -366,7 +366,7 @@ def test_ctrl_c_at_the_prompt_of_chat_ends_the_line(tmp_path):
 def test_ctrl_c_while_modules_are_imported_is_quiet():
     program = "import sys, threading, signal, os; sys.argv = ['headway', 'models']; from headway.cli import main; import headway; "
     program += "sys.meta_path.insert(0, type('Finder', (), {'find_spec': lambda *a: os.kill(os.getpid(), signal.SIGINT)})()); main()"
-    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, preexec_fn=restore_interrupt)
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, preexec_fn=restore_interrupt)
     assert (process.returncode, process.stdout, process.stderr) == (130, "", "")
 
 
@@ -381,7 +381,7 @@ def test_ctrl_c_while_modules_are_imported_is_quiet():
 )
 def test_closed_standard_streams(redirection, code, message):
     command = f'exec "{sys.executable}" -m headway generate {redirection}'
-    result = subprocess.run(["sh", "-c", command], input="", capture_output=True, text=True, timeout=60)
+    result = subprocess.run(["sh", "-c", command], input="", capture_output=True, text=True, timeout=120)
     assert (result.returncode, result.stdout) == (code, "")
     assert message in result.stderr
     assert "Traceback" not in result.stderr

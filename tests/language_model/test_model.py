@@ -295,25 +295,10 @@ def test_the_engine_has_the_weights_of_the_checkpoint(model):
 @pytest.mark.parametrize(
     "prompt",
     [
-        None,
-        5,
-        1.5,
-        [1.0],
-        [True],
-        [None],
-        b"x",
-        bytearray(b"x"),
-        memoryview(b"x"),
-        {5: 1},
-        {5},
-        object(),
-        [3, "a"],
-        ["a", 3],
-        [[1.0]],
-        [b"x"],
-    ]
-    + [numpy.array([1.5]), numpy.array([True]), numpy.array(5), numpy.array(["a", 3], object)],
-    ids=repr,
+        *(None, 5, 1.5, [1.0], [True], [None], b"x", bytearray(b"x"), memoryview(b"x"), {5: 1}, {5}, object(), [3, "a"], ["a", 3], [[1.0]]),
+        *([b"x"], numpy.array([1.5]), numpy.array([True]), numpy.array(5), numpy.array(["a", 3], object)),
+    ],
+    ids=lambda prompt: type(prompt).__name__,
 )
 def test_a_prompt_of_another_type(model, prompt):
     with pytest.raises(PromptError, match="got a prompt .*expected"):
@@ -493,7 +478,7 @@ def test_a_wrong_number_of_threads(number):
 def test_deprecated_names_still_work():
     with pytest.warns(DeprecationWarning, match=r"headway\.Piece is deprecated, use headway\.Chunk"):
         assert headway.Piece is headway.Chunk
-    with pytest.warns(DeprecationWarning, match='weights="plain" is deprecated, use weights="none"'):
+    with pytest.warns(DeprecationWarning, match='weights="plain" is deprecated'):
         model = headway.load("stories", weights="plain")
     assert model.engine.stack is None
     with pytest.warns(DeprecationWarning, match=r"load\(tell=…\) is deprecated, use progress=…"):
@@ -513,11 +498,11 @@ def test_a_type_checker_knows_the_keywords(tmp_path):
         'model.generate("a", top_k="5")\nmodel.chat([], topk=5)\nreveal_type(model.generate(["a"]))\nreveal_type(model.generate("a"))\n'
     )
     api = pytest.importorskip("mypy.api", reason="no type checker; run: pip install mypy")
-    report, _, _ = api.run(
-        [str(tmp_path / "caller.py"), "--follow-imports=silent", "--cache-dir", str(tmp_path), "--ignore-missing-imports"]
-    )
-    lines = [line for line in report.splitlines() if "caller.py" in line]
-    assert 'caller.py:5: error: Argument "top_k" to "generate" of "LanguageModel" has incompatible type "str"' in lines[0]
-    assert 'caller.py:6: error: Unexpected keyword argument "topk" for "chat"' in " ".join(lines[1:])
-    assert 'Revealed type is "list[headway.language_model.text_stream.Completion]"' in lines[-2].replace("builtins.", "")
-    assert 'Revealed type is "headway.language_model.text_stream.Completion"' in lines[-1]
+    report, _, _ = api.run([str(tmp_path / "caller.py"), "--follow-imports=silent", f"--cache-dir={tmp_path}", "--ignore-missing-imports"])
+    found = {
+        number: line for line in report.splitlines() for number in range(1, 9) if f"caller.py:{number}: " in line and "Possible" not in line
+    }
+    assert not {1, 2, 3, 4} & set(found)
+    assert "error: No overload variant" in report
+    assert 'error: Unexpected keyword argument "topk" for "chat"' in report
+    assert ["Completion" in found[7], "list[" in found[7], "list[" in found[8]] == [True, True, False]

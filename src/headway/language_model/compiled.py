@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,22 @@ SMALL = 16_000_000
 
 
 def weights_kind(weights: str, array: str, dtype: str) -> str:
-    """The kind of packed weights asked for; "none" for the definitions on unpacked ones.
+    """Return the kind of packed weights for an option; "none" means unpacked weights and the architecture's own forward pass.
 
-    Errors   OptionError for an unknown kind, or packed weights on another library than NumPy.
+    Errors   OptionError for an unknown kind, or for packed weights with another array library than NumPy or another dtype than float32.
     """
+    if weights == "plain":
+        warnings.warn('weights="plain" is deprecated; use weights="none"', DeprecationWarning, stacklevel=3)
+        weights = "none"
     if weights not in WEIGHTS:
-        raise OptionError(f"came: weights={weights!r}; expected: one of {', '.join(WEIGHTS)}")
+        raise OptionError(f"got weights={weights!r}, expected one of {', '.join(WEIGHTS)}", hint="leave it out for the default")
     is_default = array == "numpy" and dtype == "float32"
     if weights == "auto":
         return "int8" if is_default else "none"
     if weights != "none" and not is_default:
         raise OptionError(
-            f"came: weights={weights!r} with array={array!r} and dtype={dtype!r}; "
-            "expected: packed weights on numpy in float32; leave out the one or the others"
+            f"weights={weights!r} cannot be combined with array={array!r} and dtype={dtype!r}",
+            hint='packed weights need array="numpy" and dtype="float32"; leave out one or the other',
         )
     return weights
 

@@ -6,7 +6,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Protocol, TypeAlias, Unpack, cast, overload, runtime_checkable
@@ -20,7 +20,7 @@ from headway.engine import Architecture, DecoderStack, Engine, GenerationOptions
 from headway.engine.options import is_integer
 from headway.errors import HeadwayError, ModelNotFoundError, OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
-from headway.kernels.cpu.progress import Progress, no_progress
+from headway.kernels.cpu.progress import Progress
 from headway.language_model.compiled import captured_stack, compiled_stack, weights_kind
 from headway.language_model.embedding import Embedder, EmbeddingStack
 from headway.language_model.fill_mask import FilledText, fill_mask
@@ -54,7 +54,7 @@ def load(
     cache: str | None = None,
     num_threads: int | None = None,
     ignored_config_keys: Collection[str] = (),
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
     tell: Progress | None = None,
 ) -> LanguageModel:
     """Load a model: `stories` (included), a folder, a llama2.c file, or a Hugging Face name, downloaded on first use.
@@ -69,7 +69,8 @@ def load(
                  and bfloat16 weights, else int16
     num_threads  threads of the compiled kernels; one per physical core by default
     ignored_config_keys   unsupported keys of config.json that you know have no effect
-    progress     called with a description, the amount done and the total, during work that is only needed the first time
+    progress     called with a description, the amount done and the total, during work that is only needed the first time;
+                 by default that of headway.language_model.compiled.compiled_stack
     tell         deprecated name of progress
 
     Errors   ModelNotFoundError, CheckpointError, UnsupportedError, TokenizerError, OptionError.
@@ -82,9 +83,6 @@ def load(
     if tell is not None:
         warnings.warn("load(tell=…) is deprecated, use progress=…", DeprecationWarning, stacklevel=2)
         progress = tell
-    if weights == "plain":
-        warnings.warn('weights="plain" is deprecated, use weights="none"', DeprecationWarning, stacklevel=2)
-        weights = "none"
     if num_threads is not None and not (is_integer(num_threads) and num_threads >= 1):
         raise OptionError(f"got num_threads={num_threads!r:.200}, expected an integer of at least 1")
     check_computing(array, dtype, device)
@@ -101,8 +99,8 @@ def load(
             )
     stack: DecoderStack | None = None
     if kind != "none":
-        compiled = compiled_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, progress=progress)
-        stack = cast(DecoderStack, compiled)
+        make_stack = partial(compiled_stack, progress=progress) if progress else compiled_stack
+        stack = cast(DecoderStack, make_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache))
     elif weights == "auto" and array == "torch":
         stack = captured_stack(checkpoint, operations(array))
     return LanguageModel(checkpoint, load_tokenizer(path), lambda: read_sentence_options(path), array=array, device=device, stack=stack)
