@@ -11,7 +11,7 @@ import pytest
 from headway.arrays import ARRAY_LIBRARIES
 from headway.engine import GenerationOptions, Request
 from headway.engine import engine as engine_module
-from headway.errors import OptionError, PromptError, TokenIdError
+from headway.errors import OptionError, PromptError, ResourceError, TokenIdError
 from tests.engine.oracles import FILL, prompts
 from tests.small_models import engine, request
 
@@ -164,3 +164,14 @@ def test_source_and_target_vocabularies_are_checked_separately(oracle):
         model.start([request([96], suppress_tokens=[3, 91])])
     with pytest.raises(TokenIdError, match="got token id 95 as forced_bos_token_id, expected 0 to 90"):
         model.start([request([96], forced_bos_token_id=95)])
+
+
+def test_a_kv_cache_that_does_not_fit_in_memory(oracle, monkeypatch):
+    model = oracle("t5").engine()
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(model.architecture, "new_kv_cache", fail)
+    with pytest.raises(ResourceError, match="got a KV cache of 1 x 10,000,001 tokens, which does not fit in memory"):
+        model.start([request([3], 10_000_000)])

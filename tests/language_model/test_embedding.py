@@ -318,6 +318,9 @@ def test_no_text_of_a_batch_is_shorter_than_half_of_the_longest():
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
+        (None, "got texts of type NoneType, expected a list of texts"),
+        (5, "got texts of type int"),
+        (b"x", "got 120 among the texts, expected strings"),
         ("one text", "got a string, expected a list of texts"),
         ([], "got no texts, expected at least one"),
         (["a", 7], "got 7 among the texts, expected strings"),
@@ -341,7 +344,12 @@ def test_an_empty_text_whose_prompt_is_not_pooled_is_an_error():
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"batch_size": 0}, "batch_size=0"), ({"prompt": "query"}, "prompt='query', expected no prompt")],
+    [
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"batch_size": 1.5}, "batch_size=1.5, expected an integer of at least 1"),
+        ({"prompt": []}, "prompt=\\[\\], expected the name of a prompt"),
+        ({"prompt": "query"}, "prompt='query', expected no prompt"),
+    ],
 )
 def test_an_option_out_of_range_is_an_error(options, message):
     with pytest.raises(OptionError, match=f"got {message}"):

@@ -42,7 +42,7 @@ def __getattr__(name: str) -> object:
 
 
 def _check_streams() -> None:
-    """Replace closed standard streams: input reads as empty, errors are discarded, and closed output ends the command."""
+    """Handle closed standard streams: a closed stdin reads as empty, a closed stderr discards messages, a closed stdout is an error."""
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:

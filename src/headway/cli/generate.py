@@ -22,7 +22,7 @@ MAX_NEW_TOKENS = 400
 def command(
     prompt: Annotated[
         str | None,
-        typer.Argument(help="Text to continue, or for an encoder–decoder to answer; - reads it from stdin, as does leaving it out."),
+        typer.Argument(help="Text to continue, or to answer with an encoder–decoder. Without it, or with -, it is read from stdin."),
     ] = None,
     model: o.Model = "stories",
     prompt_file: Annotated[str | None, typer.Option(help="File to read the prompt from; - is stdin.")] = None,
@@ -33,7 +33,7 @@ def command(
     weights: o.PackedWeights = "auto",
     cache: o.CacheKind = None,
     threads: o.Threads = None,
-    echo: Annotated[bool, typer.Option(help="Print the prompt before its continuation; an answer is always printed alone.")] = True,
+    echo: Annotated[bool, typer.Option(help="Print the prompt before its continuation. Answers are printed without the prompt.")] = True,
     ignore_config_key: o.IgnoreConfigKey = None,
     as_json: o.Json = False,
     **generation: Unpack[GenerationOptionsDict],
@@ -100,7 +100,7 @@ def _prompt(prompt: str | None, prompt_file: str | None) -> str:
 
 
 def _answer(language_model: LanguageModel, name: str, system: str, prompt: str, generation: GenerationOptionsDict) -> Iterator[Chunk]:
-    """Return the answer to a system message and the prompt, through the chat template."""
+    """Return the answer to the prompt, rendered with the system message by the chat template."""
     if language_model.kind == "encoder" or not language_model.tokenizer.has_chat_template:
         raise OptionError(
             f"got --system for {name}, which has no chat template, expected a chat model",

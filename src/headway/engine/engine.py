@@ -11,7 +11,7 @@ from headway.arrays import Operations
 from headway.engine.generation import Generation
 from headway.engine.protocols import Architecture, Config, DecoderStack, EncoderDecoderArchitecture, EncoderDecoderConfig, KVCache, Weights
 from headway.engine.request import Request
-from headway.errors import OptionError, PromptError, TokenIdError
+from headway.errors import HeadwayError, OptionError, PromptError, ResourceError, TokenIdError
 
 DEFAULT_MAX_NEW_TOKENS = 512
 """Limit for requests without max_new_tokens on models without a maximum sequence length."""
@@ -71,10 +71,21 @@ class Engine:
         return [self.decoder_start_token_id]
 
     def new_kv_cache(self, num_rows: int, max_seq_len: int) -> Sequence[KVCache]:
-        """Return empty KV caches for `num_rows` rows."""
-        if self.stack:
-            return [self.stack.new_cache(num_rows, max_seq_len)]
-        return self.architecture.new_kv_cache(self.config, num_rows, max_seq_len, self.weights.token_embedding)
+        """Return empty KV caches for `num_rows` rows.
+
+        Errors   ResourceError if they do not fit in memory.
+        """
+        try:
+            if self.stack:
+                return [self.stack.new_cache(num_rows, max_seq_len)]
+            return self.architecture.new_kv_cache(self.config, num_rows, max_seq_len, self.weights.token_embedding)
+        except MemoryError as error:
+            if isinstance(error, HeadwayError):
+                raise
+            raise ResourceError(
+                f"got a KV cache of {num_rows} x {max_seq_len:,} tokens, which does not fit in memory",
+                hint="set a smaller max_new_tokens, or use fewer prompts",
+            ) from error
 
     def max_new_tokens(self, request: Request) -> int:
         """Return the number of tokens after which the request ends."""

@@ -19,7 +19,7 @@ import numpy
 from headway.errors import OptionError
 
 ConfigKey = Literal["always", "if sampling", "never"]
-"""Meaning of an option in generation_config.json: read, read if the file sets do_sample, or ignored."""
+"""Treatment of an option in generation_config.json: always read, read if the file sets do_sample, or never read."""
 
 EarlyStopping = bool | Literal["never"]
 
@@ -176,7 +176,7 @@ _EVERY_TOKEN = "every token"
 
 @dataclass(frozen=True, kw_only=True)
 class GenerationOptions:
-    """Options of a generation. None means "not set".
+    """Options of a generation; None means "not set".
 
     Penalties count the tokens that the decoder sees: the prompt of an encoder–decoder is not among them. The samplers are
     applied in the order temperature, top_k, top_p, min_p, typical_p. Beam search (num_beams above 1) cannot be combined with
@@ -192,7 +192,7 @@ class GenerationOptions:
         int | None,
         Integer("Generate at most this many tokens.", unset="up to the end of the context", low=1, high=10_000_000),
     ] = None
-    min_new_tokens: Annotated[int | None, Integer("Generate at least this many tokens before an end token.", unset="none", low=0)] = None
+    min_new_tokens: Annotated[int | None, Integer("Generate no end token before this many tokens.", unset="none", low=0)] = None
     stop: Annotated[
         str | Sequence[str] | None,
         Strings(
@@ -228,7 +228,7 @@ class GenerationOptions:
     min_p: Annotated[
         float | None,
         Number(
-            "Sample from tokens at least this many times as likely as the most likely one.",
+            "Sample from tokens whose probability is at least this fraction of the largest one.",
             unset=_EVERY_TOKEN,
             off=(0,),
             config_key="if sampling",
@@ -238,7 +238,7 @@ class GenerationOptions:
     typical_p: Annotated[
         float | None,
         Number(
-            "Sample from the tokens closest to the expected surprise whose probabilities add up to this value.",
+            "Sample from the tokens whose log-probability is closest to the entropy and which add up to this probability.",
             unset=_EVERY_TOKEN,
             off=(1,),
             config_key="if sampling",
@@ -248,7 +248,7 @@ class GenerationOptions:
     repetition_penalty: Annotated[
         float | None,
         Number(
-            "Make tokens in the prompt or completion less likely (above 1): divide positive logits, multiply negative ones.",
+            "Above 1, make tokens of the prompt and completion less likely: divide positive logits, multiply negative ones.",
             unset="no penalty",
             off=(1,),
             low=0.01,
@@ -258,7 +258,7 @@ class GenerationOptions:
     presence_penalty: Annotated[
         float | None,
         Number(
-            "Subtract this from the logits of tokens in the completion.",
+            "Subtract this once from the logit of each token in the completion.",
             unset="no penalty",
             off=(0,),
             config_key="never",
@@ -269,7 +269,7 @@ class GenerationOptions:
     frequency_penalty: Annotated[
         float | None,
         Number(
-            "Subtract this from the logits of a token for each time it is in the completion.",
+            "Subtract this from the logit of a token for each occurrence in the completion.",
             unset="no penalty",
             off=(0,),
             config_key="never",
@@ -290,7 +290,7 @@ class GenerationOptions:
     no_repeat_ngram_size: Annotated[
         int | None,
         Integer(
-            "Never repeat a sequence of this many tokens of the prompt or completion.",
+            "Never repeat a sequence of this many tokens from the prompt or completion.",
             unset="no limit",
             off=(0,),
             low=1,
@@ -299,7 +299,7 @@ class GenerationOptions:
     suppress_tokens: Annotated[Sequence[int] | None, TokenIds("Never generate this token id.", unset="none")] = None
     forced_bos_token_id: Annotated[
         int | None,
-        Integer("First token after the start token of an encoder–decoder, such as the target language.", unset="none", low=0),
+        Integer("First token of an answer after the start token, such as the target language.", unset="none", low=0),
     ] = None
     forced_eos_token_id: Annotated[int | None, Integer("Last token when the length limit is reached.", unset="none", low=0)] = None
     seed: Annotated[
@@ -309,7 +309,7 @@ class GenerationOptions:
     num_log_probs: Annotated[
         int | None,
         Integer(
-            "Report the log-probability of each generated token, and of this many most likely tokens.",
+            "Report the log-probability of each token, and those of this many most likely tokens.",
             unset="none",
             config_key="never",
             low=0,

@@ -148,6 +148,8 @@ class Embedder:
     def _checked(self, texts: Sequence[str], batch_size: int) -> list[str]:
         if isinstance(texts, str):
             raise PromptError("got a string, expected a list of texts", hint="write [text]")
+        if not isinstance(texts, Sequence | numpy.ndarray):
+            raise PromptError(f"got texts of type {type(texts).__name__}, expected a list of texts")
         wrong = [each for each in texts if not isinstance(each, str)]
         if wrong:
             raise PromptError(f"got {wrong[0]!r:.100} among the texts, expected strings")
@@ -160,6 +162,8 @@ class Embedder:
     def _prompt(self, name: str | None) -> str:
         prompts = self.options.prompts
         name = self.options.default_prompt_name if name is None else name
+        if name is not None and not isinstance(name, str):
+            raise OptionError(f"got prompt={name!r:.100}, expected the name of a prompt", hint="leave prompt out")
         if name and name not in prompts:
             expected = f"one of {', '.join(prompts)}" if prompts else "no prompt, because the model's files name none"
             raise OptionError(f"got prompt={name!r:.100}, expected {expected}", hint="leave prompt out")

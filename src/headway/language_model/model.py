@@ -38,7 +38,7 @@ Prompts: TypeAlias = list[str] | list[list[int]] | list[numpy.ndarray]
 
 @runtime_checkable
 class Closeable(Protocol):
-    """A stack that holds threads or memory until it is closed."""
+    """A stack with threads or memory to free."""
 
     def close(self) -> None:
         """Free threads and memory."""
@@ -70,7 +70,7 @@ def load(
     num_threads  threads of the compiled kernels; one per physical core by default
     ignored_config_keys   unsupported keys of config.json that you know have no effect
     progress     called with a description, the amount done and the total, during work that is only needed the first time;
-                 by default that of headway.language_model.compiled.compiled_stack
+                 by default this work is logged
     tell         deprecated name of progress
 
     Errors   ModelNotFoundError, CheckpointError, UnsupportedError, TokenizerError, OptionError.
@@ -151,7 +151,7 @@ class LanguageModel:
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
         self.is_closed = False
         self._checkpoint, self._sentence_options = checkpoint, sentence_options
-        # A generator or an embedder may outlive the model, so the stack is closed when the engine is collected, not the model.
+        # A running stream or an embedder may outlive the model. Both hold the engine, so the stack is closed with the engine.
         self._free = weakref.finalize(self.engine, stack.close) if isinstance(stack, Closeable) else None
         if self._free:
             self._free.atexit = False
