@@ -39,11 +39,13 @@ def make_qwen2(folder: str) -> dict[str, float]:
 def decode_headway(folder: str) -> dict[str, float]:
     """Tokens per second after the first, on NumPy."""
     from headway.checkpoints import load_checkpoint
-    from headway.engine import Engine, Request
+    from headway.engine import Engine, GenerationOptions, Request
     from headway.trees import leaves
 
     loaded = load_checkpoint(Path(folder))
-    generation = Engine(loaded.architecture, loaded.config, loaded.weights).start([Request(PROMPT, NUM_TOKENS)])
+    generation = Engine(loaded.architecture, loaded.config, loaded.weights).start(
+        [Request(PROMPT, GenerationOptions(max_new_tokens=NUM_TOKENS))]
+    )
     times = [time.perf_counter() for _ in generation]
     unique = {id(leaf): leaf.nbytes for _, leaf in leaves(loaded.weights)}
     return {

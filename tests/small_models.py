@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy
-from headway.engine import Engine
+from headway.engine import Engine, GenerationOptions, Request
 from headway.kernels import operations
 from headway.models import gpt2, llama
 from headway.trees import map_tree, tree_from_leaves
@@ -38,3 +38,8 @@ def random_weights(architecture: Any, config: Any, *, seed: int = 0, deviation: 
 def engine(architecture: Any = gpt2, config: Any = GPT2, array: str = "numpy") -> Engine:
     weights = map_tree(lambda leaf: from_numpy(leaf, array), random_weights(architecture, config))
     return Engine(architecture, config, weights, array, None, operations(array))
+
+
+def request(token_ids: Any, max_new_tokens: int | None = None, end_token_ids: Any = (), **options: Any) -> Request:
+    """A request with its options as keywords."""
+    return Request(token_ids, GenerationOptions(max_new_tokens=max_new_tokens, **options), end_token_ids)

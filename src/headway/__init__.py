@@ -1,17 +1,18 @@
 """Headway: the transformer, from softmax to generated text, each part defined once.
 
-    headway.load(name_or_folder)   a model that generates: see LanguageModel
-    headway.check(my_function)     which mistake a function of your own makes: see headway.practice
+    headway.load(name_or_folder)   load a model: see LanguageModel
+    headway.check(my_function)     find the mistake in a function that you wrote: see headway.practice
     headway.functions              the definitions
-    headway.errors                 what can go wrong
+    headway.errors                 the exceptions
 
-Importing this imports no array library.
+Importing this module imports no array library.
 """
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from headway import errors, functions
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["Chunk", "Completion", "LanguageModel", "__version__", "check", "errors", "functions", "load"]
 
-_HOMES = dict.fromkeys(("Completion", "LanguageModel", "Chunk", "load"), "headway.language_model") | {"check": "headway.practice"}
+_MODULES = dict.fromkeys(("Completion", "LanguageModel", "Chunk", "load"), "headway.language_model") | {"check": "headway.practice"}
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+def __getattr__(name: str) -> object:
+    if name == "Piece":
+        warnings.warn("headway.Piece is deprecated, use headway.Chunk", DeprecationWarning, stacklevel=2)
+        name = "Chunk"
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     if name in ("errors", "functions"):
         return import_module(f"headway.{name}")
     raise AttributeError(f"module 'headway' has no attribute {name!r}")

@@ -1,5 +1,6 @@
-"""`python -m headway` is `headway`."""
+"""Run the command line as `python -m headway`."""
 
 from headway.cli import main
 
-main()
+if __name__ == "__main__":
+    main()

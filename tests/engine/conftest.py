@@ -10,7 +10,7 @@ from tests.models.saved_by_transformers import CASES, ENCODER_DECODER_CASES
 
 @pytest.fixture(scope="session")
 def oracle(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Oracle]:
-    """One of the small models by its case's name, here and in transformers, made once per session."""
+    """Small models by the name of their case, as a Headway folder and in transformers, created once per session."""
     made: dict[str, Oracle] = {}
     by_name = {case.name: case for case in [*CASES, *ENCODER_DECODER_CASES]}
 

@@ -1,4 +1,4 @@
-"""A small random model twice: as transformers generates with it, and as the engine does."""
+"""A small random model, run by transformers and by the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.models.saved_by_transformers import VOCAB_SIZE, Case
 
 FAMILIES = ("gpt2", "llama", "t5", "marian")
 FILL = 96
-"""What transformers fills shorter hypotheses with: no token that is ever chosen here. It takes an end token where this is 0."""
+"""Padding of shorter hypotheses in transformers; a token that is never generated here. With 0, transformers would use an end token."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Oracle:
         return Engine(loaded.architecture, loaded.config, loaded.weights, array, ops=operations(array), decoder_start_token_id=self.start)
 
     def generate(self, prompt: Sequence[int], **options: Any) -> tuple[list[list[int]], list[float]]:
-        """What transformers adds to a prompt, and the scores of a beam search."""
+        """The tokens that transformers generates after a prompt, and the scores of a beam search."""
         given = torch.tensor([list(prompt)])
         with torch.no_grad():
-            came = self.model.generate(
+            output = self.model.generate(
                 given,
                 attention_mask=torch.ones_like(given),
                 do_sample=False,
@@ -52,9 +52,9 @@ class Oracle:
                 return_dict_in_generate=True,
                 **{"pad_token_id": FILL, "suppress_tokens": [FILL], **options},
             )
-        begun = 1 if self.is_encoder_decoder else len(prompt)
-        rows = [[token_id for token_id in row[begun:].tolist() if token_id != FILL] for row in came.sequences]
-        return rows, came.sequences_scores.tolist() if "sequences_scores" in came else []
+        start = 1 if self.is_encoder_decoder else len(prompt)
+        rows = [[token_id for token_id in row[start:].tolist() if token_id != FILL] for row in output.sequences]
+        return rows, output.sequences_scores.tolist() if "sequences_scores" in output else []
 
 
 def make_oracle(case: Case, folder: Path) -> Oracle:

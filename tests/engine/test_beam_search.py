@@ -1,4 +1,4 @@
-"""Beam search against transformers, whose tokens and scores it has to find, and in itself."""
+"""Beam search: tokens and scores equal those of transformers, and properties of the search itself."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ import numpy
 import pytest
 
 from headway.arrays import ARRAY_LIBRARIES
-from headway.engine import BeamOptions, Request, SamplingOptions
+from headway.engine import GenerationOptions
 from headway.engine.beam_search import BeamSearch
 from headway.errors import NotFiniteError, OptionError
 from tests.engine.oracles import FAMILIES, FILL, prompts
 from tests.small_models import engine
+from tests.small_models import request as make_request
 
 SCORE = 1e-4
 ENDS = (2, 5, 6, 11, 14, 17, 23, 29, 31, 37, 41, 43, 47, 59, 61, 65, 66, 67, 71, 74, 81)
-"""So many end tokens that a model of random weights reaches one."""
+"""End tokens, enough of them that a model with random weights generates one."""
 
 SEARCHES = [
     {"num_beams": 2, "num_best": 2},
@@ -27,21 +28,16 @@ SEARCHES = [
     {"num_beams": 3, "num_best": 3, "repetition_penalty": 1.4, "min_new_tokens": 4},
     {"num_beams": 3, "num_best": 3, "forced_eos_token_id": 5, "renormalize_logits": True, "no_repeat_ngram_size": 2},
 ]
-BEAMS = {"num_beams", "num_best", "length_penalty", "early_stopping", "renormalize_logits"}
 every_family = pytest.mark.parametrize("name", FAMILIES)
 every_search = pytest.mark.parametrize("search", SEARCHES, ids=str)
 
 
 def request(prompt, search, *, ends=ENDS, max_new_tokens=11):
-    sampling = SamplingOptions(
-        suppress_tokens=[FILL], **{key: value for key, value in search.items() if key not in {*BEAMS, "min_new_tokens"}}
-    )
-    beams = BeamOptions(**{key: value for key, value in search.items() if key in BEAMS})
-    return Request(prompt, max_new_tokens, ends, sampling, beams, search.get("min_new_tokens"))
+    return make_request(prompt, max_new_tokens, ends, suppress_tokens=[FILL], **search)
 
 
 def found(model, requests):
-    """The hypotheses of every request; the tokens that the generation yields are those of the best."""
+    """The hypotheses of every request; the generation must yield the tokens of the best."""
     generation = model.start(requests)
     tokens = list(generation)
     hypotheses = [generation.hypotheses(index) for index in range(len(requests))]
@@ -69,21 +65,21 @@ def test_tokens_and_scores_are_those_of_transformers(oracle, name, search):
     model = oracle(name)
     for seed in range(3):
         given = prompts(7, 4, seed=seed)
-        came = found(model.engine(), [request(prompt, search) for prompt in given])
-        for prompt, hypotheses in zip(given, came, strict=True):
+        result = found(model.engine(), [request(prompt, search) for prompt in given])
+        for prompt, hypotheses in zip(given, result, strict=True):
             assert_same(hypotheses, by_transformers(model, prompt, search))
 
 
 @every_family
 def test_some_of_these_hypotheses_end_early_and_some_at_the_length(oracle, name):
-    came = [
+    result = [
         each
         for search in SEARCHES
         for hypotheses in found(oracle(name).engine(), [request(prompt, search) for prompt in prompts(7, 4)])
         for each in hypotheses
     ]
-    assert {each.finish_reason for each in came} == {"stop", "length"}
-    assert len({len(each.token_ids) for each in came}) > 3
+    assert {each.finish_reason for each in result} == {"stop", "length"}
+    assert len({len(each.token_ids) for each in result}) > 3
 
 
 @pytest.mark.parametrize(
@@ -94,20 +90,20 @@ def test_some_of_these_hypotheses_end_early_and_some_at_the_length(oracle, name)
         for array in ARRAY_LIBRARIES
     ],
 )
-def test_every_library_finds_what_transformers_finds(oracle, name, array):
+def test_every_library_finds_the_hypotheses_of_transformers(oracle, name, array):
     model, search = oracle(name), SEARCHES[3 if array == "jax" else 6]
     given = prompts(7, 4)
-    came = found(model.engine(array), [request(prompt, search, max_new_tokens=6) for prompt in given])
-    for prompt, hypotheses in zip(given, came, strict=True):
+    result = found(model.engine(array), [request(prompt, search, max_new_tokens=6) for prompt in given])
+    for prompt, hypotheses in zip(given, result, strict=True):
         assert_same(hypotheses, by_transformers(model, prompt, search, max_new_tokens=6))
 
 
 @every_family
-def test_searches_of_different_widths_and_samplers_together_find_what_each_alone_finds(oracle, name):
+def test_a_batch_of_searches_and_samplers_gives_the_results_of_each_request_alone(oracle, name):
     model = oracle(name).engine()
     given = prompts(7, 4, 1, 5)
     requests = [request(prompt, search) for prompt, search in zip(given, [SEARCHES[1], SEARCHES[0], SEARCHES[2], SEARCHES[5]], strict=True)]
-    requests.insert(2, Request(given[0], 9, (), SamplingOptions(temperature=0.8, seed=3)))
+    requests.insert(2, make_request(given[0], 9, temperature=0.8, seed=3))
     together = model.start(requests)
     tokens = list(together)
     for index, each in enumerate(requests):
@@ -118,17 +114,17 @@ def test_searches_of_different_widths_and_samplers_together_find_what_each_alone
 
 
 @every_family
-def test_a_score_is_the_log_probability_that_one_whole_pass_gives_the_tokens(oracle, name):
+def test_a_score_is_the_log_probability_of_the_tokens_in_one_pass_without_cache(oracle, name):
     model = oracle(name).engine()
     (prompt,) = prompts(6)
     for penalty in (0.0, 1.0, 1.5):
-        plain = Request(prompt, 9, ENDS, beams=BeamOptions(3, 3, penalty))
+        plain = make_request(prompt, 9, ENDS, num_beams=3, num_best=3, length_penalty=penalty)
         for each in found(model, [plain])[0]:
             assert each.score == pytest.approx(log_prob(model, prompt, each.token_ids) / len(each.token_ids) ** penalty, abs=SCORE)
 
 
 def log_prob(model, prompt, token_ids):
-    """Of all the tokens together, without any cache."""
+    """Log-probability of the tokens in one pass without cache."""
     begun = [model.decoder_start_token_id] if model.is_encoder_decoder else prompt
     read = (numpy.array([prompt]),) if model.is_encoder_decoder else ()
     logits = model.architecture.forward(*read, numpy.array([[*begun, *token_ids[:-1]]]), model.weights, model.config)
@@ -137,15 +133,15 @@ def log_prob(model, prompt, token_ids):
     return log_probs[numpy.arange(len(token_ids)), token_ids].sum()
 
 
-# The search alone: a language whose next token depends on the last one only.
+# The search alone, on a Markov chain: the next token depends on the last one only.
 
 VOCAB, END = 5, 4
 CHAIN = numpy.random.default_rng(3).standard_normal((VOCAB, VOCAB)).astype(numpy.float32) * 1.5
 
 
-def search_chain(beams, *, max_new_tokens=4, ends=(END,), chain=CHAIN, **sampling):
-    """The hypotheses of a search that begins behind token 0."""
-    search = BeamSearch(0, Request([0], max_new_tokens, ends, SamplingOptions(**sampling), beams), [0], max_new_tokens)
+def search_chain(num_beams, *, max_new_tokens=4, ends=(END,), chain=CHAIN, **options):
+    """The hypotheses of a search that starts after token 0."""
+    search = BeamSearch(0, make_request([0], max_new_tokens, ends, num_beams=num_beams, **options), [0], max_new_tokens)
     step = search.advance(chain[[0]])
     while step.parents:
         step = search.advance(chain[step.token_ids])
@@ -154,7 +150,7 @@ def search_chain(beams, *, max_new_tokens=4, ends=(END,), chain=CHAIN, **samplin
 
 
 def every_sentence(length):
-    """All ways through the chain, with their log-probabilities."""
+    """Log-probabilities of all sequences of the chain."""
     log_probs = CHAIN - numpy.log(numpy.exp(CHAIN).sum(axis=-1, keepdims=True))
     going, over = {(): 0.0}, {}
     for _ in range(length):
@@ -169,20 +165,20 @@ def every_sentence(length):
 
 
 @pytest.mark.parametrize("penalty", [0.0, 1.0, 3.0])
-def test_a_search_as_wide_as_the_language_finds_its_best_sentences(penalty):
+def test_a_search_with_a_beam_per_sequence_finds_the_best_sequences(penalty):
     scores = {words: total / len(words) ** penalty for words, total in every_sentence(4).items()}
-    came = search_chain(BeamOptions(num_beams=600, num_best=600, length_penalty=penalty, early_stopping="never"))
-    assert {tuple(each.token_ids) for each in came} == scores.keys()
-    assert [each.score for each in came] == pytest.approx([scores[tuple(each.token_ids)] for each in came], abs=1e-5)
-    assert [each.score for each in came] == sorted((each.score for each in came), reverse=True)
+    result = search_chain(600, num_best=600, length_penalty=penalty, early_stopping="never")
+    assert {tuple(each.token_ids) for each in result} == scores.keys()
+    assert [each.score for each in result] == pytest.approx([scores[tuple(each.token_ids)] for each in result], abs=1e-5)
+    assert [each.score for each in result] == sorted((each.score for each in result), reverse=True)
 
 
-def test_a_search_finds_what_greedy_decoding_walks_past():
+def test_a_search_finds_a_better_sequence_than_greedy_decoding():
     chain = numpy.full((VOCAB, VOCAB), -9.0, numpy.float32)
     chain[0, [1, 2]] = [1.0, 0.9]  # 1 looks better, and is followed by tokens that are all unlikely
     chain[1, :] = 0.0
     chain[2, 3] = 9.0
-    greedy, wide = (search_chain(BeamOptions(width), max_new_tokens=2, chain=chain)[0] for width in (1, 2))
+    greedy, wide = (search_chain(width, max_new_tokens=2, chain=chain)[0] for width in (1, 2))
     assert greedy.token_ids[0] == 1
     assert wide.token_ids == [2, 3]
     assert wide.score > greedy.score
@@ -194,19 +190,19 @@ def test_one_beam_that_stops_early_is_greedy_decoding():
         walk = [int(chain[0].argmax())]
         while walk[-1] != END and len(walk) < 6:
             walk.append(int(chain[walk[-1]].argmax()))
-        assert search_chain(BeamOptions(1, early_stopping=True), max_new_tokens=6, chain=chain)[0].token_ids == walk
+        assert search_chain(1, early_stopping=True, max_new_tokens=6, chain=chain)[0].token_ids == walk
 
 
-def test_hypotheses_are_all_different_and_the_best_comes_first():
-    came = search_chain(BeamOptions(num_beams=6, num_best=6))
-    assert len({tuple(each.token_ids) for each in came}) == 6
-    assert [each.score for each in came] == sorted((each.score for each in came), reverse=True)
+def test_hypotheses_are_distinct_and_sorted_by_score():
+    result = search_chain(6, num_best=6)
+    assert len({tuple(each.token_ids) for each in result}) == 6
+    assert [each.score for each in result] == sorted((each.score for each in result), reverse=True)
 
 
 def num_passes(early_stopping, length_penalty):
     chain = numpy.random.default_rng(4).standard_normal((VOCAB, VOCAB)).astype(numpy.float32)
-    options = BeamOptions(3, length_penalty=length_penalty, early_stopping=early_stopping)
-    search = BeamSearch(0, Request([0], 30, (END,), beams=options), [0], 30)
+    options = {"num_beams": 3, "length_penalty": length_penalty, "early_stopping": early_stopping}
+    search = BeamSearch(0, make_request([0], 30, (END,), **options), [0], 30)
     step, number = search.advance(chain[[0]]), 1
     while step.parents:
         step, number = search.advance(chain[step.token_ids]), number + 1
@@ -217,34 +213,34 @@ def test_early_stopping_ends_sooner_and_never_ends_later():
     assert [num_passes(rule, 1.0) for rule in (True, False, "never")] == [5, 8, 28]
 
 
-def test_where_short_texts_are_favoured_none_gets_better_by_growing():
+def test_early_stopping_with_a_negative_length_penalty():
     assert [num_passes(rule, -0.5) for rule in (True, False, "never")] == [5, 6, 6]
 
 
-def test_fewer_beams_go_on_than_there_are_where_tokens_are_forbidden():
-    search = BeamSearch(0, Request([0], 3, (), SamplingOptions(suppress_tokens=[0, 1, 2]), BeamOptions(4)), [0], 3)
+def test_fewer_beams_continue_if_tokens_are_forbidden():
+    search = BeamSearch(0, make_request([0], 3, num_beams=4, suppress_tokens=[0, 1, 2]), [0], 3)
     assert sorted(search.advance(CHAIN[[0]]).token_ids) == [3, 4]
     assert len(search.advance(CHAIN[[3, 4]]).token_ids) == 4
 
 
-def test_a_language_smaller_than_the_search_is_searched_whole():
-    came = search_chain(BeamOptions(num_beams=50, num_best=50), max_new_tokens=2, suppress_tokens=[0, 1])
-    assert {tuple(each.token_ids) for each in came} == {(END,), *((i, j) for i in (2, 3) for j in (2, 3, END))}
+def test_more_beams_than_sequences_find_every_sequence():
+    result = search_chain(50, num_best=50, max_new_tokens=2, suppress_tokens=[0, 1])
+    assert {tuple(each.token_ids) for each in result} == {(END,), *((i, j) for i in (2, 3) for j in (2, 3, END))}
 
 
-def test_scores_that_tie_are_ranked_by_the_token():
-    came = search_chain(BeamOptions(20, 20), max_new_tokens=1, ends=(), chain=numpy.zeros((90, 90), numpy.float32))
-    assert [each.token_ids for each in came] == [[token_id] for token_id in range(20)]
+def test_equal_scores_are_ranked_by_token_id():
+    result = search_chain(20, num_best=20, max_new_tokens=1, ends=(), chain=numpy.zeros((90, 90), numpy.float32))
+    assert [each.token_ids for each in result] == [[token_id] for token_id in range(20)]
 
 
-def test_a_search_ends_where_the_context_does():
-    hypotheses = found(engine(), [Request([3] * 25, None, beams=BeamOptions(3, 3))])[0]
+def test_a_search_ends_at_the_end_of_the_context():
+    hypotheses = found(engine(), [make_request([3] * 25, num_beams=3, num_best=3)])[0]
     assert [len(each.token_ids) for each in hypotheses] == [4, 4, 4]  # of 29
     assert {each.finish_reason for each in hypotheses} == {"length"}
 
 
-def test_a_search_ended_from_outside_says_nothing_more():
-    generation = engine().start([Request([3, 5], 9, beams=BeamOptions(3)), Request([7], 2)])
+def test_a_finished_search_yields_no_more_tokens():
+    generation = engine().start([make_request([3, 5], 9, num_beams=3), make_request([7], 2)])
     seen = []
     for token in generation:
         seen.append(token.index)
@@ -252,8 +248,8 @@ def test_a_search_ended_from_outside_says_nothing_more():
     assert seen == [1, 1]
 
 
-def test_a_search_ended_from_outside_while_it_says_what_it_found_says_no_more():
-    generation = engine().start([Request([3, 5], 9, beams=BeamOptions(3)), Request([7], 12)])
+def test_a_search_finished_while_its_tokens_are_yielded_yields_no_more():
+    generation = engine().start([make_request([3, 5], 9, num_beams=3), make_request([7], 12)])
     seen = []
     for token in generation:
         seen.append(token.index)
@@ -263,47 +259,50 @@ def test_a_search_ended_from_outside_while_it_says_what_it_found_says_no_more():
 
 
 def test_a_request_without_a_search_has_no_hypotheses():
-    generation = engine().start([Request([3, 5], 2)])
+    generation = engine().start([make_request([3, 5], 2)])
     list(generation)
     assert generation.hypotheses(0) == []
 
 
-def test_logits_that_are_no_numbers_are_an_error_and_no_token():
-    search = BeamSearch(0, Request([0], 3, beams=BeamOptions(2)), [0], 3)
-    with pytest.raises(NotFiniteError, match="came: logits with NaN; expected: numbers"):
+def test_nan_among_the_logits_is_an_error():
+    search = BeamSearch(0, make_request([0], 3, num_beams=2), [0], 3)
+    with pytest.raises(NotFiniteError, match="got NaN among the logits, expected numbers"):
         search.advance(numpy.array([[1.0, numpy.nan]], numpy.float32))
 
 
 def test_options_that_forbid_every_token():
-    with pytest.raises(OptionError, match="came: options that forbid every token; expected: one that is left"):
-        search_chain(BeamOptions(2), suppress_tokens=range(VOCAB))
+    with pytest.raises(OptionError, match="got options that forbid every token, expected at least one"):
+        search_chain(2, suppress_tokens=range(VOCAB))
 
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"num_beams": 0}, "came: num_beams=0; expected: a whole number of at least 1"),
-        ({"num_beams": 2.0}, "came: num_beams=2.0; expected: a whole number"),
-        ({"num_beams": None}, "came: num_beams=None; expected: a whole number"),
-        ({"num_best": 2}, "came: num_best=2; expected: a whole number from 1 to num_beams=1"),
-        ({"num_beams": 4, "num_best": 0}, "came: num_best=0; expected: a whole number from 1 to num_beams=4"),
-        ({"length_penalty": "long"}, "came: length_penalty='long'; expected: a number from -50 to 50"),
-        ({"length_penalty": float("nan")}, "came: length_penalty=nan; expected: a number"),
-        ({"early_stopping": "always"}, "came: early_stopping='always'; expected: True, False or 'never'"),
-        ({"early_stopping": 1}, "came: early_stopping=1; expected: True, False or 'never'"),
-        ({"renormalize_logits": "yes"}, "came: renormalize_logits='yes'; expected: True or False"),
+        ({"num_beams": 0}, "got num_beams=0, expected an integer from 1 to 1024"),
+        ({"num_beams": 100_000}, "got num_beams=100000, expected an integer from 1 to 1024"),
+        ({"num_beams": 2.0}, "got num_beams=2.0, expected an integer"),
+        ({"num_beams": None}, "got num_beams=None, expected an integer"),
+        ({"num_best": 2}, "got num_best=2, expected an integer from 1 to num_beams=1"),
+        ({"num_beams": 4, "num_best": 0}, "got num_best=0, expected an integer from 1"),
+        ({"num_beams": 4, "num_best": 5}, "got num_best=5, expected an integer from 1 to num_beams=4"),
+        ({"length_penalty": "long"}, "got length_penalty='long', expected a number from -50 to 50"),
+        ({"length_penalty": float("nan")}, "got length_penalty=nan, expected a number"),
+        ({"early_stopping": "always"}, "got early_stopping='always', expected one of True, False, 'never'"),
+        ({"early_stopping": 1}, "got early_stopping=1, expected one of True, False, 'never'"),
+        ({"renormalize_logits": "yes"}, "got renormalize_logits='yes', expected True or False"),
     ],
 )
 def test_a_search_option_out_of_range(wrong, message):
     with pytest.raises(OptionError, match=message):
-        BeamOptions(**wrong)
+        GenerationOptions(**wrong)
 
 
-def test_a_search_that_samples_is_an_error_that_names_both_ways_out():
-    with pytest.raises(OptionError, match="came: num_beams=2 with temperature=0.7; expected: one or the other; temperature=0 searches"):
-        Request([1], sampling=SamplingOptions(temperature=0.7), beams=BeamOptions(2))
+def test_a_search_that_samples_is_an_error_with_both_remedies():
+    with pytest.raises(OptionError, match="num_beams=2 and temperature=0.7 cannot be combined") as caught:
+        GenerationOptions(num_beams=2, temperature=0.7)
+    assert caught.value.hint == "set temperature=0 for a beam search, or num_beams=1 to sample"
 
 
 def test_a_search_reports_no_log_probs():
-    with pytest.raises(OptionError, match="came: num_beams=2 with num_log_probs=3; expected: one or the other"):
-        Request([1], sampling=SamplingOptions(num_log_probs=3), beams=BeamOptions(2))
+    with pytest.raises(OptionError, match="num_beams=2 and num_log_probs=3 cannot be combined"):
+        GenerationOptions(num_beams=2, num_log_probs=3)

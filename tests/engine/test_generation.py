@@ -1,27 +1,28 @@
-"""Rows under way together: encoder–decoders, requests that end, what is computed and what no more."""
+"""Batches: encoder–decoders, requests that end, and which rows each pass computes."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy
 import pytest
 
 from headway.arrays import ARRAY_LIBRARIES
-from headway.engine import BeamOptions, Request, SamplingOptions
+from headway.engine import GenerationOptions, Request
 from headway.engine import engine as engine_module
-from headway.errors import OptionError, PromptError, TokenIdError
+from headway.errors import OptionError, PromptError, ResourceError, TokenIdError
 from tests.engine.oracles import FILL, prompts
-from tests.small_models import engine
+from tests.small_models import engine, request
 
-SAMPLING = SamplingOptions(temperature=0.9, top_k=30, top_p=0.95, repetition_penalty=1.1, presence_penalty=0.2, seed=3)
+SAMPLING = GenerationOptions(temperature=0.9, top_k=30, top_p=0.95, repetition_penalty=1.1, presence_penalty=0.2, seed=3)
 TWO_VOCABULARIES = "marian with two vocabularies, exact gelu, not scaled"
 every_encoder_decoder = pytest.mark.parametrize("name", ["t5", "marian"])
 
 
-def run(model, given, **options):
+def run(model, given, sampling=GenerationOptions(), **options):  # noqa: B008
     rows = {}
-    for token in model.start([Request(prompt, **options) for prompt in given]):
+    for token in model.start([Request(prompt, replace(sampling, **options)) for prompt in given]):
         rows.setdefault(token.index, []).append(token.token_id)
     return [rows[index] for index in range(len(given))]
 
@@ -33,17 +34,17 @@ def test_greedy_answers_are_those_of_transformers(oracle, name):
         expected, _ = (
             model.generate(prompt, max_new_tokens=9, eos_token_id=None) if name != TWO_VOCABULARIES else answers_in_91(model, prompt)
         )
-        options = SamplingOptions(suppress_tokens=[FILL]) if name != TWO_VOCABULARIES else SamplingOptions()
+        options = GenerationOptions(suppress_tokens=[FILL]) if name != TWO_VOCABULARIES else GenerationOptions()
         assert run(model.engine(), [prompt], max_new_tokens=9, sampling=options) == expected
 
 
 def answers_in_91(model, prompt):
-    """Its target vocabulary does not have the token that the others are filled with."""
+    """Greedy answers of the model whose target vocabulary lacks FILL, padded with token 90."""
     return model.generate(prompt, max_new_tokens=9, eos_token_id=None, pad_token_id=90, suppress_tokens=None)
 
 
 @every_encoder_decoder
-@pytest.mark.parametrize("sampling", [SamplingOptions(), SAMPLING], ids=["greedy", "sampled"])
+@pytest.mark.parametrize("sampling", [GenerationOptions(), SAMPLING], ids=["greedy", "sampled"])
 def test_prompts_of_different_lengths_together_are_answered_as_each_alone(oracle, name, sampling):
     model, given = oracle(name).engine(), prompts(7, 1, 12, 4)
     together = run(model, given, max_new_tokens=10, sampling=sampling)
@@ -59,18 +60,18 @@ def test_the_same_seed_gives_the_same_tokens_on_all_array_libraries(oracle, name
 
 
 @every_encoder_decoder
-def test_what_stands_in_the_prompt_has_not_occurred_in_the_answer(oracle, name):
+def test_penalties_ignore_the_prompt_of_an_encoder_decoder(oracle, name):
     model, prompt = oracle(name).engine(), list(range(30, 90))
     (plain,) = run(model, [prompt], max_new_tokens=1)
     assert set(plain) < set(prompt)
-    for option in ({"repetition_penalty": 1e6}, {"no_repeat_ngram_size": 1}):
-        assert run(model, [prompt], max_new_tokens=1, sampling=SamplingOptions(**option)) == [plain]
+    for option in ({"repetition_penalty": 100.0}, {"no_repeat_ngram_size": 1}):
+        assert run(model, [prompt], max_new_tokens=1, sampling=GenerationOptions(**option)) == [plain]
 
 
 @every_encoder_decoder
-def test_log_probs_are_those_of_one_whole_pass(oracle, name):
+def test_log_probs_are_those_of_one_pass_without_cache(oracle, name):
     model, (prompt,) = oracle(name).engine(), prompts(9)
-    tokens = list(model.start([Request(prompt, 6, sampling=SamplingOptions(temperature=1.0, seed=2, num_log_probs=0))]))
+    tokens = list(model.start([request(prompt, 6, temperature=1.0, seed=2, num_log_probs=0)]))
     token_ids = [token.token_id for token in tokens]
     logits = model.architecture.forward(
         numpy.array([prompt]), numpy.array([[model.decoder_start_token_id, *token_ids[:-1]]]), model.weights, model.config
@@ -80,22 +81,22 @@ def test_log_probs_are_those_of_one_whole_pass(oracle, name):
 
 
 @every_encoder_decoder
-def test_the_prompts_are_read_once(oracle, name):
+def test_the_encoder_runs_once(oracle, name):
     model, calls = watched(oracle(name).engine())
-    list(model.start([Request(prompt, 5, beams=BeamOptions(width)) for prompt, width in zip(prompts(7, 4), (3, 1), strict=True)]))
+    list(model.start([request(prompt, 5, num_beams=width) for prompt, width in zip(prompts(7, 4), (3, 1), strict=True)]))
     assert calls["read"] == [(2, 7)]
     assert calls["hidden_states"] == [(2, 1)] + [(4, 1)] * 4
 
 
-def test_a_prompt_is_computed_once_however_many_beams_go_on_from_it():
+def test_a_prompt_is_computed_once_for_all_beams():
     model, calls = watched(engine())
-    list(model.start([Request([3, 5, 7], 4, beams=BeamOptions(5))]))
+    list(model.start([request([3, 5, 7], 4, num_beams=5)]))
     assert calls["hidden_states"] == [(1, 3), (5, 1), (5, 1), (5, 1)]
 
 
-def test_rows_that_have_ended_are_computed_no_more():
+def test_finished_rows_are_not_computed():
     model, calls = watched(engine())
-    generation = model.start([Request([3, 5], 2), Request([7], 5), Request([11, 13, 17], 9)])
+    generation = model.start([request([3, 5], 2), request([7], 5), request([11, 13, 17], 9)])
     for token in generation:
         if len(calls["hidden_states"]) == 6:
             generation.finish(token.index)
@@ -103,7 +104,7 @@ def test_rows_that_have_ended_are_computed_no_more():
 
 
 def watched(model):
-    """The engine with an architecture that notes the shape of what it is given."""
+    """The engine with an architecture that records the shapes of its inputs."""
     calls = {"read": [], "hidden_states": []}
 
     def noting(name):
@@ -119,10 +120,10 @@ def watched(model):
 
 
 @pytest.mark.parametrize("array", ["numpy", pytest.param("jax", marks=pytest.mark.slow)])
-def test_requests_that_end_one_by_one_leave_the_others_as_they_are(array):
+def test_finished_requests_do_not_change_the_others(array):
     model, given = engine(array=array), [[5, 7, 11], [2, 3, 5, 7, 11, 13, 17], [31], [3, 1]]
     lengths = [2, 9, 5, 9]
-    generation = model.start([Request(prompt, length) for prompt, length in zip(given, lengths, strict=True)])
+    generation = model.start([request(prompt, length) for prompt, length in zip(given, lengths, strict=True)])
     rows = {}
     for token in generation:
         rows.setdefault(token.index, []).append(token.token_id)
@@ -133,33 +134,44 @@ def test_requests_that_end_one_by_one_leave_the_others_as_they_are(array):
 
 def test_an_answer_ends_at_the_length_that_positions_allow(oracle):
     model, given = oracle("marian").engine(), prompts(64, 5)
-    assert [len(row) for row in run(model, given)] == [63, 63]  # behind the start token
+    assert [len(row) for row in run(model, given)] == [63, 63]  # after the start token
 
 
-def test_an_answer_without_any_bound_has_one(oracle, monkeypatch):
-    monkeypatch.setattr(engine_module, "UNBOUNDED", 7)
+def test_an_answer_without_limits_ends_at_the_default_limit(oracle, monkeypatch):
+    monkeypatch.setattr(engine_module, "DEFAULT_MAX_NEW_TOKENS", 7)
     assert len(run(oracle("t5").engine(), prompts(9))[0]) == 7
     assert len(run(oracle("t5").engine(), prompts(9), max_new_tokens=8)[0]) == 8
 
 
 def test_a_prompt_longer_than_the_encoder_has_positions(oracle):
-    with pytest.raises(PromptError, match="came: a prompt of 65 tokens; expected: at most 64; shorten"):
+    with pytest.raises(PromptError, match="got a prompt of 65 tokens, expected at most 64"):
         oracle("marian").engine().start([Request(prompts(65)[0])])
 
 
 def test_an_encoder_decoder_without_a_start_token(oracle):
     model = oracle("t5").engine()
     model = type(model)(model.architecture, model.config, model.weights)
-    with pytest.raises(OptionError, match="came: an encoder–decoder without decoder_start_token_id; expected: the token"):
+    with pytest.raises(OptionError, match="got an encoder–decoder without decoder_start_token_id, expected the first token"):
         model.start([Request([3])])
 
 
-def test_source_and_target_have_each_their_own_vocabulary(oracle):
+def test_source_and_target_vocabularies_are_checked_separately(oracle):
     model = oracle(TWO_VOCABULARIES).engine()  # 97 and 91
     assert len(run(model, [[96]], max_new_tokens=2)[0]) == 2
-    with pytest.raises(TokenIdError, match="came: token id 97 in the prompt; expected: 0 to 96"):
+    with pytest.raises(TokenIdError, match="got token id 97 in the prompt, expected 0 to 96"):
         model.start([Request([97])])
-    with pytest.raises(TokenIdError, match="came: token id 91 in suppress_tokens; expected: 0 to 90"):
-        model.start([Request([96], sampling=SamplingOptions(suppress_tokens=[3, 91]))])
-    with pytest.raises(TokenIdError, match="came: token id 95 as forced_bos_token_id; expected: 0 to 90"):
-        model.start([Request([96], sampling=SamplingOptions(forced_bos_token_id=95))])
+    with pytest.raises(TokenIdError, match="got token id 91 in suppress_tokens, expected 0 to 90"):
+        model.start([request([96], suppress_tokens=[3, 91])])
+    with pytest.raises(TokenIdError, match="got token id 95 as forced_bos_token_id, expected 0 to 90"):
+        model.start([request([96], forced_bos_token_id=95)])
+
+
+def test_a_kv_cache_that_does_not_fit_in_memory(oracle, monkeypatch):
+    model = oracle("t5").engine()
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(model.architecture, "new_kv_cache", fail)
+    with pytest.raises(ResourceError, match="got a KV cache of 1 x 10,000,001 tokens, which does not fit in memory"):
+        model.start([request([3], 10_000_000)])

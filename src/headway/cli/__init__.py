@@ -1,49 +1,83 @@
-"""The command `headway`: one file per subcommand."""
+"""The command `headway`. Each subcommand is a file; headway.cli.commands collects them.
+
+This module imports nothing that takes time, so that `main` also handles an interrupt while the subcommands are imported.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import TYPE_CHECKING, NoReturn
 
-import typer
+if TYPE_CHECKING:
+    import typer
 
-from headway.cli import chat, check, embed, evaluate, generate, models, practice, train
-from headway.errors import HeadwayError
-
-app = typer.Typer(
-    name="headway",
-    help="The transformer, from softmax to generated text. Exit codes: 0 done, 1 whoever read the output left, 2 bad input, 130 interrupted.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
-)
-for module in (generate, chat, models, train, evaluate, check, embed):
-    app.command(module.__name__.rpartition(".")[2])(module.command)
-app.add_typer(practice.app, name="practice")
+    app: typer.Typer
 
 
-def main() -> None:
-    """Run the command line; errors made on purpose are one sentence on stderr."""
-    sys.stdin.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]  # the tokenizer says what is wrong with such text
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+def main() -> NoReturn:
+    """Run the command line. Expected errors are printed on stderr as one line and a hint."""
     try:
-        sys.exit(app(standalone_mode=False) or 0)  # click returns 130 for Ctrl-C instead of raising it
+        _check_streams()
+        sys.exit(_run())
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def print_error(message: str, hint: str | None = None) -> None:
+    """Print an error on stderr, and the hint on a second line; in colour on a terminal unless NO_COLOR is set."""
+    is_coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    red, cyan, reset = ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") if is_coloured else ("", "", "")
+    print(f"{red}headway: error:{reset} {message}", file=sys.stderr)
+    if hint:
+        print(f"{cyan}hint:{reset} {hint}", file=sys.stderr)
+
+
+def __getattr__(name: str) -> object:
+    if name == "app":
+        from headway.cli.commands import app
+
+        return app
+    raise AttributeError(f"module 'headway.cli' has no attribute {name!r}")
+
+
+def _check_streams() -> None:
+    """Handle closed standard streams: a closed stdin reads as empty, a closed stderr discards messages, a closed stdout is an error."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        print_error("standard output is closed", "leave out >&-, or write to a file: > out.txt")
+        sys.exit(1)
+    sys.stdin.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]  # text that is not UTF-8 is reported where it is used
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
+def _run() -> int:
+    """Run the subcommand; return the exit code."""
+    from headway.cli.commands import app
+    from headway.errors import HeadwayError
+
+    try:
+        return app(prog_name="headway", standalone_mode=False) or 0  # returns 130 after Ctrl-C instead of raising KeyboardInterrupt
     except HeadwayError as error:
-        _leave(f"headway: {error}" + (f"\n  {error.hint}" if error.hint else ""), 2)
+        return _fail(str(error), error.hint)
+    except MemoryError as error:
+        return _fail(f"not enough memory ({error})" if str(error) else "not enough memory", "use a smaller model, prompt or batch")
     except OSError as error:
-        _leave(f"headway: {error.strerror or error}: {error.filename or ''}".rstrip(": "), 2)
+        return _fail(f"{error.strerror or error}: {error.filename or ''}".rstrip(": "))
     except Exception as error:
-        if not hasattr(error, "exit_code"):  # click's own errors carry one
+        code = getattr(error, "exit_code", None)  # typer's own errors have one
+        if not isinstance(code, int):
             raise
         show = getattr(error, "show", None)
         if show:
             show()
-        sys.exit(error.exit_code)
+        return code
 
 
-def _leave(message: str, code: int) -> None:
+def _fail(message: str, hint: str | None = None) -> int:
     sys.stdout.flush()
-    if message:
-        print(message, file=sys.stderr)
-    sys.exit(code)
+    print_error(message, hint)
+    return 2

@@ -1,18 +1,25 @@
-"""The options that several subcommands share."""
+"""Options and output that several subcommands share."""
 
 from __future__ import annotations
 
+import inspect
 import json
 import sys
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, Any
+from functools import wraps
+from types import UnionType
+from typing import Annotated, TypeAlias, TypedDict, cast
 
 import typer
 
 from headway.cli.progress import Work
-from headway.language_model import Chunk, LanguageModel, load
+from headway.errors import OptionError
+from headway.language_model import Chunk, GenerationOptionsDict, LanguageModel, load
+from headway.language_model.options import Choice, Integer, Number, Option, Strings, Switch, TokenBiases, TokenIds, default_text, options
 
 
 class ArrayLibrary(StrEnum):
@@ -24,19 +31,8 @@ class ArrayLibrary(StrEnum):
     mlx = "mlx"
 
 
-class Weights(StrEnum):
-    """How the weights of a decoder are packed."""
-
-    auto = "auto"
-    plain = "plain"
-    float32 = "float32"
-    bfloat16 = "bfloat16"
-    int8 = "int8"
-    int4 = "int4"
-
-
 class Cache(StrEnum):
-    """How the compiled kernels keep keys and values."""
+    """Storage of keys and values in the compiled kernels."""
 
     float32 = "float32"
     bfloat16 = "bfloat16"
@@ -44,84 +40,215 @@ class Cache(StrEnum):
     int8 = "int8"
 
 
-class EarlyStopping(StrEnum):
-    """When a beam search ends."""
+WEIGHTS = ("auto", "none", "float32", "bfloat16", "int8", "int4")
 
-    true = "true"
-    false = "false"
-    never = "never"
-
-
-Model = Annotated[str, typer.Option("--model", "-m", help="stories (embedded), a folder, or a hub name such as Qwen/Qwen2-0.5B")]
-MaxNewTokens = Annotated[int | None, typer.Option("--max-new-tokens", "-n", help="How many tokens to add at most.")]
-Temperature = Annotated[
-    float | None, typer.Option(help="0 always takes the most likely token; above 1 is more surprising.  [default: the model's own]")
-]
-TopK = Annotated[int | None, typer.Option(help="Sample from the k most likely tokens only; 0 for all.")]
-TopP = Annotated[float | None, typer.Option(help="Sample from the most likely tokens that reach this probability together.")]
-MinP = Annotated[float | None, typer.Option(help="Sample from tokens at least this share as likely as the most likely one.")]
-Seed = Annotated[int | None, typer.Option(help="The same seed gives the same text.  [default: a new one each time]")]
-NumBeams = Annotated[
-    int | None, typer.Option(help="Search for the likeliest text, so many continuations side by side.  [default: the model's own, else 1]")
-]
-NumBest = Annotated[int | None, typer.Option(help="Print so many of the texts that the search found, the best first.")]
-LengthPenalty = Annotated[float | None, typer.Option(help="Above 0 the search favours long texts, below short ones.  [default: 1]")]
-EarlyEnd = Annotated[
-    EarlyStopping | None,
-    typer.Option(
-        "--early-stopping",
-        help="When the search ends: true, when as many texts have ended as there are beams; false, when no better one is likely; "
-        "never, when none is possible.  [default: false]",
-    ),
-]
-NoRepeatNgramSize = Annotated[int | None, typer.Option(help="Never say a run of so many tokens twice; 0 to allow it.")]
-Stop = Annotated[list[str] | None, typer.Option(help="Stop before this text; may be given several times.")]
-Array = Annotated[ArrayLibrary, typer.Option(help="The array library that computes.")]
+Model = Annotated[str, typer.Option("--model", "-m", help="stories (included), a folder, or a Hugging Face name such as Qwen/Qwen2-0.5B.")]
+Array = Annotated[ArrayLibrary, typer.Option(help="Array library.")]
 Dtype = Annotated[
-    str, typer.Option(help="float32, bfloat16, float16 or float64; on NumPy half precision saves memory and is 10 times slower.")
+    str, typer.Option(help="float32, bfloat16, float16 or float64; on NumPy, half precision saves memory but is about 10 times slower.")
 ]
 PackedWeights = Annotated[
-    Weights,
+    str,
     typer.Option(
         "--weights",
-        help="For numpy: pack a decoder's weights for the compiled kernels; plain runs the definitions. "
-        "auto is int8 for gpt2, llama, qwen2 and qwen3, else plain.",
+        metavar=f"[{'|'.join(WEIGHTS)}]",
+        autocompletion=lambda: list(WEIGHTS),
+        help="Storage of a decoder's weights in the compiled kernels, on NumPy. none runs the definitions instead; auto is int8 for "
+        "gpt2, llama, qwen2 and qwen3, else none.",
     ),
 ]
 CacheKind = Annotated[
     Cache | None,
     typer.Option(
-        "--cache", help="How the compiled kernels keep keys and values.  [default: that of float32 and bfloat16 weights, else int16]"
+        "--cache",
+        help="Storage of keys and values in the compiled kernels.  [default: that of the weights if float32 or bfloat16, else int16]",
     ),
 ]
-Threads = Annotated[int | None, typer.Option(help="Threads of the compiled kernels.  [default: one per core]")]
-Device = Annotated[str | None, typer.Option(help="For torch: cpu, cuda, …  [default: the library's own]")]
-IgnoreConfigKey = Annotated[list[str] | None, typer.Option(help="A key of config.json that you know to change nothing.")]
+Threads = Annotated[int | None, typer.Option(help="Number of threads of the compiled kernels.  [default: one per core]")]
+Device = Annotated[str | None, typer.Option(help="Device of torch: cpu, cuda, …  [default: that of torch]")]
+IgnoreConfigKey = Annotated[list[str] | None, typer.Option(help="Unsupported key of config.json that you know has no effect; repeatable.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+System = Annotated[str | None, typer.Option(help="System message before the prompt; needs a model with a chat template.")]
+
+SHORT_FLAGS = {"max_new_tokens": "-n"}
 
 
-def load_shown(model: str, weights: Weights, cache: Cache | None, threads: int | None, **options: Any) -> LanguageModel:
-    """Load a model; what has to be done once before it can run is shown on stderr."""
-    with Work() as work:
-        kind = None if cache is None else cache.value
-        return load(model, weights=weights.value, cache=kind, num_threads=threads, progress=work.progress, **options)
+def with_generation_flags(**defaults: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command one flag per field of GenerationOptions.
 
+    The flags take the place of the command's `**generation`, which receives the values that were given; see generation_values.
+    In --help they come before --array.
 
-def sampling(**given: Any) -> dict[str, Any]:
-    """The options of generation that were given: the others stay the model's own. A top-k, or a size of runs, of 0 switches it off."""
-    options = {name: value for name, value in given.items() if value is not None}
-    if given.get("early_stopping") in ("true", "false"):
-        options["early_stopping"] = given["early_stopping"] == "true"
-    return options | {name: None for name in ("top_k", "no_repeat_ngram_size") if given.get(name) == 0}
-
-
-def print_stream(chunks: Iterator[Chunk], *, before: str = "", quiet: bool = False) -> tuple[str, dict[str, Any]]:
-    """Write chunks to stdout as they come, and the pace to stderr; return the text and the figures.
-
-    What a search found besides is written below, a text a line. Interrupted, what was printed stays, its line is ended, and
-    KeyboardInterrupt goes on.
+    defaults   text for "[default: …]" by option name, where the command has a default of its own
     """
-    started, first, number, texts, last = time.perf_counter(), None, 0, [], Chunk("")
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**values: object) -> None:
+            generation = generation_values({name: values.pop(name) for name in options()})
+            command(**values, **generation)
+
+        signature = inspect.signature(command, eval_str=True)
+        own = [each for each in signature.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+        flags = [_parameter(name, option, defaults.get(name)) for name, option in options().items()]
+        place = [each.name for each in own].index("array")
+        parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own[:place], *flags, *own[place:])]
+        run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        del run.__wrapped__  # type: ignore[attr-defined]  # typer would read its annotations
+        return run
+
+    return decorate
+
+
+def generation_values(given: Mapping[str, object]) -> GenerationOptionsDict:
+    """Return the flags that were given as keywords of `generate`; values such as --top-k 0 become None, which turns an option off.
+
+    Errors   OptionError for a logit bias that is not TOKEN_ID=BIAS.
+    """
+    values: dict[str, object] = {}
+    for name, option in options().items():
+        value = given.get(name)
+        if value is None or value == []:
+            continue
+        if isinstance(option, Choice):
+            value = next(choice for choice in option.choices if str(choice).lower() == value)
+        elif isinstance(option, TokenBiases):
+            value = dict(map(_parse_bias, cast(list[str], value)))
+        values[name] = None if value in option.off else value
+    return cast(GenerationOptionsDict, values)
+
+
+def _parameter(name: str, option: Option, default: str | None) -> inspect.Parameter:
+    """Return the command parameter of a generation option."""
+    kind: type | UnionType
+    flag, metavar = f"--{name.replace('_', '-')}", None
+    if isinstance(option, Integer):
+        kind = int
+    elif isinstance(option, Number):
+        kind = float
+    elif isinstance(option, Switch):
+        kind, flag = bool, f"{flag}/--no-{name.replace('_', '-')}"
+    elif isinstance(option, Choice):
+        kind = StrEnum(name, {str(choice).lower(): str(choice).lower() for choice in option.choices})
+    elif isinstance(option, TokenIds):
+        kind = list[int]
+    elif isinstance(option, TokenBiases):
+        kind, metavar = list[str], "TOKEN_ID=BIAS"
+    else:
+        assert isinstance(option, Strings)
+        kind = list[str]
+    flags = [flag, SHORT_FLAGS[name]] if name in SHORT_FLAGS else [flag]
+    text = option.help + (" Repeatable." if isinstance(option, TokenIds | TokenBiases | Strings) else "")
+    own = default_text(name) if option.config_key == "never" else f"the model's, or {default_text(name)}"
+    text += f"  [default: {default or own}]"
+    annotation = Annotated[kind | None, typer.Option(*flags, help=text, metavar=metavar)]  # type: ignore[valid-type]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _parse_bias(text: str) -> tuple[int, float]:
+    token_id, _, bias = text.partition("=")
+    try:
+        return int(token_id), float(bias)
+    except ValueError:
+        raise OptionError(f"got --logit-bias {text}, expected TOKEN_ID=BIAS", hint="for example --logit-bias 50256=-100") from None
+
+
+def load_shown(
+    model: str,
+    weights: str,
+    cache: Cache | None,
+    threads: int | None,
+    *,
+    array: ArrayLibrary,
+    dtype: str,
+    device: str | None,
+    ignored_config_keys: list[str] | None,
+) -> LanguageModel:
+    """Load a model; show on stderr the work that is only needed the first time."""
+    if weights == "plain":
+        print("headway: warning: --weights plain is deprecated, use --weights none", file=sys.stderr)
+        weights = "none"
+    with Work() as work, warnings.catch_warnings():
+        warnings.simplefilter("default", DeprecationWarning)
+        return load(
+            model,
+            weights=weights,
+            cache=None if cache is None else cache.value,
+            num_threads=threads,
+            progress=work.progress,
+            array=array.value,
+            dtype=dtype,
+            device=device,
+            ignored_config_keys=ignored_config_keys or (),
+        )
+
+
+class Alternative(TypedDict):
+    """One of the next best texts of a beam search, for JSON."""
+
+    text: str
+    score: float | None
+    finish_reason: str
+    num_new_tokens: int
+
+
+@dataclass
+class PrintedStream:
+    """Text of a stream that was printed, and its timing."""
+
+    text: str = ""
+    last: Chunk = field(default_factory=lambda: Chunk(""))
+    num_tokens: int = 0
+    seconds_to_first_token: float = 0.0
+    seconds: float = 0.0
+    log_probs: list[float] = field(default_factory=list)
+    top_log_probs: list[Mapping[int, float]] = field(default_factory=list)
+
+    @property
+    def tokens_per_second(self) -> float:
+        """Throughput after the first token; of a beam search, over the whole time."""
+        if self.last.score is not None:
+            return self.num_tokens / max(self.seconds, 1e-9)
+        return (self.num_tokens - 1) / max(self.seconds - self.seconds_to_first_token, 1e-9) if self.num_tokens > 1 else 0.0
+
+    def figures(self) -> dict[str, object]:
+        """Return everything but the text, for JSON."""
+        figures: dict[str, object] = {
+            "finish_reason": self.last.finish_reason,
+            "num_new_tokens": self.num_tokens,
+            "seconds_to_first_token": round(self.seconds_to_first_token, 4),
+            "tokens_per_second": round(self.tokens_per_second, 1),
+        }
+        if self.log_probs:
+            figures |= {"log_probs": self.log_probs, "top_log_probs": self.top_log_probs}
+        if self.last.score is not None:
+            figures |= {
+                "score": self.last.score,
+                "alternatives": [_alternative(self.last, index) for index in range(len(self.last.alternatives))],
+            }
+        return figures
+
+    def summary(self) -> str:
+        """Return one line about length and throughput."""
+        reasons = {"stop": "end of text", "length": "length limit", None: "interrupted"}
+        start = f"{self.num_tokens:,} tokens ({reasons[self.last.finish_reason]}), "
+        if self.last.score is not None:
+            return f"{start}found after {self.seconds_to_first_token:.3f} s"
+        return f"{start}first token after {self.seconds_to_first_token:.3f} s, then {self.tokens_per_second:,.0f} tokens/s"
+
+
+def print_stream(chunks: Iterator[Chunk], *, before: str = "", quiet: bool = False) -> PrintedStream:
+    """Print chunks on stdout as they arrive, and the throughput on stderr.
+
+    The alternatives of a beam search are printed below, one per line. After an interrupt, the line is ended before
+    KeyboardInterrupt continues.
+
+    before   text to print before the stream, and before each alternative
+    quiet    print nothing on stdout
+    """
+    printed, started = PrintedStream(), time.perf_counter()
+    texts: list[str] = []
 
     def write(text: str) -> None:
         if not quiet:
@@ -130,39 +257,32 @@ def print_stream(chunks: Iterator[Chunk], *, before: str = "", quiet: bool = Fal
 
     try:
         write(before)
-        for last in chunks:
-            first = first if first is not None else time.perf_counter() - started
-            number += 1
-            texts.append(last.text)
-            write(last.text)
-        for other in last.alternatives:
-            write(f"\n{before}{other.text}")
+        for chunk in chunks:
+            if not printed.num_tokens:
+                printed.seconds_to_first_token = time.perf_counter() - started
+            printed.num_tokens, printed.last = printed.num_tokens + 1, chunk
+            if chunk.log_prob is not None:
+                printed.log_probs.append(chunk.log_prob)
+                printed.top_log_probs.append(chunk.top_log_probs)
+            texts.append(chunk.text)
+            write(chunk.text)
+        for alternative in printed.last.alternatives:
+            write(f"\n{before}{alternative.text}")
     finally:
+        printed.text, printed.seconds = "".join(texts), time.perf_counter() - started
         write("\n")
-        figures = _figures(last, number, first or 0.0, time.perf_counter() - started)
-        print(_pace(figures), file=sys.stderr)
-    return "".join(texts), figures
+        print(printed.summary(), file=sys.stderr)
+    return printed
 
 
-def _figures(last: Chunk, number: int, first: float, total: float) -> dict[str, Any]:
-    figures: dict[str, Any] = {"finish_reason": last.finish_reason, "num_new_tokens": number, "seconds_to_first_token": round(first, 4)}
-    if last.score is None:
-        return figures | {"tokens_per_second": round((number - 1) / max(total - first, 1e-9), 1) if number > 1 else 0.0}
-    others = [
-        {"text": other.text, "score": other.score, "finish_reason": other.finish_reason, "num_new_tokens": len(other.token_ids)}
-        for other in last.alternatives
-    ]
-    return figures | {"tokens_per_second": round(number / max(total, 1e-9), 1), "score": last.score, "alternatives": others}
+def _alternative(last: Chunk, index: int) -> Alternative:
+    other = last.alternatives[index]
+    return {"text": other.text, "score": other.score, "finish_reason": other.finish_reason, "num_new_tokens": len(other.token_ids)}
 
 
-def _pace(figures: dict[str, Any]) -> str:
-    reasons = {"stop": "the text ended", "length": "as long as allowed", None: "interrupted"}
-    said = f"{figures['num_new_tokens']} tokens ({reasons[figures['finish_reason']]}): "
-    if "score" in figures:
-        return f"{said}found after {figures['seconds_to_first_token']:.3f} s"
-    return f"{said}the first after {figures['seconds_to_first_token']:.3f} s, then {figures['tokens_per_second']:,.0f} tokens/s"
+JSON: TypeAlias = Mapping[str, object] | list[float]
 
 
-def print_json(value: Any) -> None:
-    """One JSON object on stdout."""
+def print_json(value: JSON) -> None:
+    """Print one JSON value on stdout."""
     print(json.dumps(value, ensure_ascii=False))

@@ -12,7 +12,7 @@ import typer
 
 from headway.cli import options as o
 from headway.cli.check import Language, language_of, with_language
-from headway.errors import OptionError
+from headway.practice.message import Message, PracticeError
 
 if TYPE_CHECKING:
     from headway.practice.workbook.judging import Judgement
@@ -157,7 +157,10 @@ def reset(
 
     found, language = _folder_of(folder), language_of(lang)
     if part == BUG:
-        raise OptionError(f"got reset {BUG}, expected a part", hint="headway practice bug --seed N writes another bug")
+        raise PracticeError(
+            Message(f"got reset {BUG}, expected a part", f"收到 reset {BUG}，应为一个部件"),
+            hint=Message("headway practice bug --seed N writes another bug", "headway practice bug --seed N 会写出另一处错误"),
+        )
     chosen = _part_of(part, found)
     aside = reset_part(found, chosen, progress_of(found), language)
     file = path_of(found, chosen).name

@@ -1,7 +1,23 @@
-"""Requests to tokens. The engine knows token ids only, never text."""
+"""Requests in, tokens out. The engine works on token ids only, never on text."""
 
 from headway.engine.engine import Engine
 from headway.engine.generation import Generation
-from headway.engine.request import BeamOptions, FinishReason, Hypothesis, Request, SampledToken, SamplingOptions
+from headway.engine.options import GenerationOptions, GenerationOptionsDict, Option
+from headway.engine.protocols import Architecture, DecoderStack, EncoderDecoderArchitecture, KVCache
+from headway.engine.request import FinishReason, Hypothesis, Request, SampledToken
 
-__all__ = ["BeamOptions", "Engine", "FinishReason", "Generation", "Hypothesis", "Request", "SampledToken", "SamplingOptions"]
+__all__ = [
+    "Architecture",
+    "DecoderStack",
+    "EncoderDecoderArchitecture",
+    "Engine",
+    "FinishReason",
+    "Generation",
+    "GenerationOptions",
+    "GenerationOptionsDict",
+    "Hypothesis",
+    "KVCache",
+    "Option",
+    "Request",
+    "SampledToken",
+]

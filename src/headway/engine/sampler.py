@@ -1,4 +1,4 @@
-"""One request's next token: the most likely one, or a draw from its own seed."""
+"""Greedy decoding and sampling, one token at a time."""
 
 from __future__ import annotations
 
@@ -8,30 +8,30 @@ import numpy
 
 from headway import functions
 from headway.arrays import Operations
-from headway.engine.choosing import Chooser, Step, check_numbers
+from headway.engine.decoding import DecodingStrategy, Step, check_not_nan
 from headway.engine.request import Request, SampledToken
 
 
-class Sampler(Chooser):
-    """Chooses one token at a time and keeps it. One seed gives the same tokens on all array libraries."""
+class Sampler(DecodingStrategy):
+    """Choose the most likely token, or sample. The same seed gives the same tokens on all array libraries."""
 
-    def __init__(self, index: int, request: Request, prompt: Sequence[int], room: int, ops: Operations = functions) -> None:
-        """See Chooser."""
-        super().__init__(index, request, prompt, room, ops)
-        self.random = numpy.random.Generator(numpy.random.PCG64(request.sampling.seed))
+    def __init__(self, index: int, request: Request, prompt: Sequence[int], max_new_tokens: int, ops: Operations = functions) -> None:
+        """See DecodingStrategy."""
+        super().__init__(index, request, prompt, max_new_tokens, ops)
+        self.random = numpy.random.Generator(numpy.random.PCG64(request.options.seed))
 
     def advance(self, logits: numpy.ndarray) -> Step:
-        """See Chooser."""
-        check_numbers(logits)
-        token_id = self._choose(self.adjusted(logits)[0])
-        reason = self.reason(token_id)
+        """See DecodingStrategy."""
+        check_not_nan(logits)
+        token_id = self._choose(self.process_logits(logits)[0])
+        reason = self.finish_reason(token_id)
         sampled = SampledToken(self.index, token_id, reason, *self._log_probs(logits[0], token_id))
         self.token_ids = numpy.append(self.token_ids, [[token_id]], axis=1)
         return Step([], [], [sampled]) if reason else Step([0], [token_id], [sampled])
 
     def _choose(self, logits: numpy.ndarray) -> int:
-        """A token by logits (vocab_size,)."""
-        options = self.request.sampling
+        """Return a token given logits (vocab_size,)."""
+        options = self.request.options
         if options.temperature == 0:
             return int(logits.argmax())
         logits = functions.scale_by_temperature(logits, options.temperature)
@@ -46,8 +46,8 @@ class Sampler(Chooser):
         return int(functions.sample(logits, numpy.asarray(self.random.random())))
 
     def _log_probs(self, logits: numpy.ndarray, token_id: int) -> tuple[float | None, dict[int, float]]:
-        """The log-probability of the token under the model, and those of the most likely ones; None where not asked for."""
-        number = self.request.sampling.num_log_probs
+        """Return the log-probability of the token and those of the most likely tokens; None and {} without num_log_probs."""
+        number = self.request.options.num_log_probs
         if number is None:
             return None, {}
         log_probs = functions.log_softmax(logits)

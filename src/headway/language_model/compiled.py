@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from headway.kernels.cpu.progress import Progress, no_progress
 from headway.kernels.cpu.stack import Stack
 from headway.trees import leaves
 
-WEIGHTS = ("auto", "plain", "float32", "bfloat16", "int8", "int4")
+WEIGHTS = ("auto", "none", "float32", "bfloat16", "int8", "int4")
 CACHES = {"float32": "float32", "bfloat16": "bfloat16", "int8": "int16", "int4": "int16"}
 """By the kind of the weights, how keys and values are kept where nothing else is said."""
 SMALL = 16_000_000
@@ -25,19 +26,22 @@ SMALL = 16_000_000
 
 
 def weights_kind(weights: str, array: str, dtype: str) -> str:
-    """The kind of packed weights asked for; "plain" for the definitions on unpacked ones.
+    """Return the kind of packed weights for an option; "none" means unpacked weights and the architecture's own forward pass.
 
-    Errors   OptionError for an unknown kind, or packed weights on another library than NumPy.
+    Errors   OptionError for an unknown kind, or for packed weights with another array library than NumPy or another dtype than float32.
     """
+    if weights == "plain":
+        warnings.warn('weights="plain" is deprecated; use weights="none"', DeprecationWarning, stacklevel=3)
+        weights = "none"
     if weights not in WEIGHTS:
-        raise OptionError(f"came: weights={weights!r}; expected: one of {', '.join(WEIGHTS)}")
+        raise OptionError(f"got weights={weights!r}, expected one of {', '.join(WEIGHTS)}", hint="leave it out for the default")
     is_default = array == "numpy" and dtype == "float32"
     if weights == "auto":
-        return "int8" if is_default else "plain"
-    if weights != "plain" and not is_default:
+        return "int8" if is_default else "none"
+    if weights != "none" and not is_default:
         raise OptionError(
-            f"came: weights={weights!r} with array={array!r} and dtype={dtype!r}; "
-            "expected: packed weights on numpy in float32; leave out the one or the others"
+            f"weights={weights!r} cannot be combined with array={array!r} and dtype={dtype!r}",
+            hint='packed weights need array="numpy" and dtype="float32"; leave out one or the other',
         )
     return weights
 

@@ -1,11 +1,11 @@
-"""Text to vectors, one per text: for search, grouping and comparison."""
+"""Embeddings: one vector per text, for search, clustering and comparison."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Protocol, cast
 
 import numpy
 
@@ -13,6 +13,8 @@ from headway import functions
 from headway.arrays import Array, Operations, array_namespace, from_numpy, to_numpy
 from headway.checkpoints import Checkpoint
 from headway.checkpoints.sentence_transformers import Dense, SentenceOptions
+from headway.engine.options import is_integer
+from headway.engine.protocols import Config, Weights
 from headway.errors import NotFiniteError, OptionError, PromptError
 from headway.tokenizers import Tokenizer
 
@@ -20,20 +22,47 @@ POOLS = {
     "cls": "first_token_pool",
     "max": "max_pool",
     "mean": "mean_pool",
-    "mean_sqrt_len_tokens": "mean_pool",  # the sum over √n: the mean times √n
+    "mean_sqrt_len_tokens": "mean_pool",  # sum / √n, which is mean · √n
     "lasttoken": "last_token_pool",
 }
-"""What a folder calls a way to pool, and the function that it is."""
+"""Functions by the pooling mode in a model's files."""
 
 JAX_LENGTHS = 16
-"""JAX compiles anew for every shape, so there a batch is padded to a multiple of this."""
+"""Batches are padded to a multiple of this length on JAX, which compiles a function for every shape."""
+
+
+class EmbeddingArchitecture(Protocol):
+    """The functions of an architecture that embeddings use; a decoder has hidden_states, the others have encode."""
+
+    KIND: str
+
+    def hidden_states(
+        self, token_ids: Array, weights: Weights, config: Config, /, *, padding: Array | None = None, ops: Operations = ...
+    ) -> Array:
+        """Return a decoder's final hidden states, (batch_size, seq_len, hidden_size)."""
+
+    def encode(
+        self, token_ids: Array, weights: Weights, config: Config, /, *, lengths: Array | None = None, ops: Operations = ...
+    ) -> Array:
+        """Return an encoder's final hidden states, (batch_size, seq_len, hidden_size)."""
+
+
+class EmbeddingStack(Protocol):
+    """A compiled decoder."""
+
+    def hidden_states(self, token_ids: Sequence[int], /) -> numpy.ndarray:
+        """Return the final hidden states of one text, (seq_len, hidden_size)."""
 
 
 @dataclass(frozen=True)
 class Embedder:
-    """A model, its tokenizer, and how the vectors of a text's tokens become one.
+    """A model with its tokenizer, and the pooling of hidden states into one vector per text.
 
-    An encoder and an encoder–decoder's encoder see the whole text from every token, a decoder what came before it.
+    Every token of an encoder sees the whole text, a token of a decoder only the tokens before it.
+
+    options  pooling and the steps after it, from the model's sentence-transformers files
+    stack    compiled twin of a decoder; None runs the architecture
+    owner    object that must live as long as the embedder, because it closes the stack
     """
 
     checkpoint: Checkpoint
@@ -42,7 +71,8 @@ class Embedder:
     array: str = "numpy"
     device: str | None = None
     ops: Operations = functions
-    stack: Any = None
+    stack: EmbeddingStack | None = None
+    owner: object = None
 
     def embed(
         self,
@@ -54,18 +84,20 @@ class Embedder:
         on_batch: Callable[[int], None] | None = None,
         on_cut: Callable[[list[int]], None] | None = None,
     ) -> numpy.ndarray:
-        """Vectors of the texts, (num_texts, hidden_size) in float32; each is what its text alone would get.
+        """Return the embeddings of texts, (num_texts, hidden_size) in float32. They do not depend on the batch.
 
-        batch_size     how many texts run together at most; only those of about the same length do
-        is_normalized  whether every vector has length 1; what the folder says by default, and True where it says nothing
-        prompt         the name of a prompt of the folder's, put before every text; the folder's default one by default, "" for none
-        on_batch       called with the number of texts done, after each batch
-        on_cut         called with the indices of the texts that are cut, where there are any
+        batch_size     maximum number of texts per batch; texts of similar length are batched together
+        is_normalized  True scales every vector to length 1, False leaves it; None does what the model's files say, and
+                       normalizes if they do not say
+        prompt         name of a prompt in the model's files, which is put before every text; None for the model's default
+                       prompt, "" for no prompt
+        on_batch       called with the number of finished texts after each batch
+        on_cut         called with the indices of the texts that are truncated, if any
 
-        A text longer than max_seq_len is cut at its end; the tokens that stand around every text stay.
+        A text longer than max_seq_len is truncated at its end; special tokens such as [CLS] and [SEP] are kept.
 
-        Errors   PromptError for no texts, one that is no string, or one without a token; OptionError for an unknown prompt;
-                 NotFiniteError where the model's numbers are NaN or infinite.
+        Errors   PromptError for no texts, a text that is not a string, or a text without tokens; OptionError for an unknown
+                 prompt or a wrong batch_size; NotFiniteError if a vector has NaN or infinite components.
         """
         texts, start = self._checked(texts, batch_size), self._prompt(prompt)
         rows = [self._token_ids(start + text) for text in texts]
@@ -79,7 +111,7 @@ class Embedder:
         empty = [index for index, row in enumerate(rows) if len(row) <= num_unpooled]
         if empty:
             raise PromptError(
-                f"came: text {empty[0]}, {texts[empty[0]]!r}, which has no token to pool; expected: at least one; take it out"
+                f"got text {empty[0]}, {texts[empty[0]]!r}, without a token to pool, expected at least one", hint="remove the text"
             )
         vectors: dict[int, numpy.ndarray] = {}
         for chosen in _batches([len(row) for row in rows], batch_size):
@@ -89,7 +121,9 @@ class Embedder:
         return self._finish(numpy.stack([vectors[index] for index in range(len(rows))]), is_normalized)
 
     def similarity(self, one: numpy.ndarray, others: numpy.ndarray) -> numpy.ndarray:
-        """How near vectors (num_texts, hidden_size) are to one (hidden_size,), larger being nearer, as the folder compares them.
+        """Return the similarity of `one` (hidden_size,) to each of `others` (num_texts, hidden_size); larger is more similar.
+
+        The model's files choose the measure:
 
         cosine           one · other / (|one| · |other|), the default
         dot              one · other
@@ -102,50 +136,54 @@ class Embedder:
         return others @ one if kind == "dot" else functions.normalize(others) @ functions.normalize(one)
 
     def prompt_name(self, *candidates: str) -> str:
-        """The first of these names that the folder has a prompt for; "" for none."""
+        """Return the first of these names that the model has a prompt for, or ""."""
         return next((name for name in candidates if name in self.options.prompts), "")
 
     @property
     def max_seq_len(self) -> int | None:
-        """How many tokens of a text are read, those around it included; None: all."""
+        """Maximum number of tokens of a text, special tokens included; None for no limit."""
         limits = [each for each in (self.options.max_seq_length, self.checkpoint.config.max_seq_len) if each is not None]
         return min(limits, default=None)
 
     def _checked(self, texts: Sequence[str], batch_size: int) -> list[str]:
         if isinstance(texts, str):
-            raise PromptError("came: one text; expected: a list of texts; write [text]")
+            raise PromptError("got a string, expected a list of texts", hint="write [text]")
+        if not isinstance(texts, Sequence | numpy.ndarray):
+            raise PromptError(f"got texts of type {type(texts).__name__}, expected a list of texts")
         wrong = [each for each in texts if not isinstance(each, str)]
         if wrong:
-            raise PromptError(f"came: {wrong[0]!r} among the texts; expected: strings")
+            raise PromptError(f"got {wrong[0]!r:.100} among the texts, expected strings")
         if not len(texts):
-            raise PromptError("came: no texts; expected: at least one")
-        if batch_size < 1:
-            raise OptionError(f"came: batch_size={batch_size}; expected: at least 1")
+            raise PromptError("got no texts, expected at least one")
+        if not is_integer(batch_size) or batch_size < 1:
+            raise OptionError(f"got batch_size={batch_size!r:.100}, expected an integer of at least 1")
         return list(texts)
 
     def _prompt(self, name: str | None) -> str:
         prompts = self.options.prompts
         name = self.options.default_prompt_name if name is None else name
+        if name is not None and not isinstance(name, str):
+            raise OptionError(f"got prompt={name!r:.100}, expected the name of a prompt", hint="leave prompt out")
         if name and name not in prompts:
-            expected = f"one of the model's own, {', '.join(prompts)}" if prompts else "none; this model names no prompts; leave it out"
-            raise OptionError(f"came: prompt={name!r}; expected: {expected}")
+            expected = f"one of {', '.join(prompts)}" if prompts else "no prompt, because the model's files name none"
+            raise OptionError(f"got prompt={name!r:.100}, expected {expected}", hint="leave prompt out")
         return prompts[name] if name else ""
 
     def _token_ids(self, text: str) -> list[int]:
-        """All token ids of a text."""
+        """Return the token ids of a text, special tokens included."""
         return self.tokenizer.encode(self._cased(text))
 
     def _cut(self, text: str, token_ids: list[int], limit: int) -> list[int]:
-        """A text's token ids, cut to so many between what stands around every text."""
-        before, content = self._parts(self._cased(text), token_ids)
-        room = max(limit - len(token_ids) + len(content), 0)
-        return [*token_ids[:before], *content[:room], *token_ids[before + len(content) :]][:limit]
+        """Truncate a text's token ids to `limit`, keeping the special tokens at both ends."""
+        num_before, content = self._parts(self._cased(text), token_ids)
+        num_kept = max(limit - len(token_ids) + len(content), 0)
+        return [*token_ids[:num_before], *content[:num_kept], *token_ids[num_before + len(content) :]][:limit]
 
     def _cased(self, text: str) -> str:
         return text.lower() if self.options.do_lower_case else text
 
     def _parts(self, text: str, token_ids: list[int]) -> tuple[int, list[int]]:
-        """How many tokens stand before a text's own, and the text's own."""
+        """Return the number of special tokens before a text, and the token ids of the text itself."""
         content = self.tokenizer.encode(text, add_special_tokens=False)
         for before in range(len(token_ids) - len(content) + 1):
             if token_ids[before : before + len(content)] == content:
@@ -153,12 +191,12 @@ class Embedder:
         return 0, token_ids
 
     def _prompt_len(self, prompt: str) -> int:
-        """How many tokens a prompt takes at the beginning of a text, those before every text included; 0 for none."""
+        """Return the number of tokens of a prompt and the special tokens before it; 0 for no prompt."""
         before, content = self._parts(prompt, self.tokenizer.encode(prompt)) if prompt else (0, [])
         return before + len(content)
 
     def _batch(self, rows: Sequence[Sequence[int]], num_unpooled: int) -> numpy.ndarray:
-        """The pooled vectors of some token ids, padded to the longest: before them for a decoder, whose last token is to be the last."""
+        """Return the pooled vectors of a batch. Decoders are padded on the left, so that the last token is in the last column."""
         lengths = numpy.array([len(row) for row in rows])
         seq_len, is_left = self._padded(int(lengths.max())), self.checkpoint.architecture.KIND == "decoder"
         is_real = functions.padding_mask(lengths, seq_len, is_left=is_left)[:, 0, 0, :]
@@ -176,7 +214,7 @@ class Embedder:
         return max(longest, min(rounded, self.checkpoint.config.max_seq_len or rounded))
 
     def _hidden(self, token_ids: numpy.ndarray, lengths: numpy.ndarray | None) -> Array:
-        """The model's vectors of every token, padding included."""
+        """Return the hidden states of every token, padding included."""
         model = self.checkpoint
         if self.stack:
             starts = numpy.zeros(len(token_ids), int) if lengths is None else token_ids.shape[1] - lengths
@@ -185,10 +223,11 @@ class Embedder:
                 row[start:] = self.stack.hidden_states(tokens[start:].tolist())
             return hidden
         arguments = (self._array(token_ids), model.weights, model.config)
-        if model.architecture.KIND == "decoder":
+        architecture = cast(EmbeddingArchitecture, model.architecture)
+        if architecture.KIND == "decoder":
             padding = None if lengths is None else self._array(token_ids.shape[1] - lengths)
-            return model.architecture.hidden_states(*arguments, padding=padding, ops=self.ops)
-        return model.architecture.encode(*arguments, lengths=None if lengths is None else self._array(lengths), ops=self.ops)
+            return architecture.hidden_states(*arguments, padding=padding, ops=self.ops)
+        return architecture.encode(*arguments, lengths=None if lengths is None else self._array(lengths), ops=self.ops)
 
     def _pool(self, hidden: Array, is_pooled: numpy.ndarray) -> numpy.ndarray:
         mask, parts = self._array(is_pooled), []
@@ -199,7 +238,7 @@ class Embedder:
         return numpy.concatenate(parts, axis=-1)
 
     def _finish(self, vectors: numpy.ndarray, is_normalized: bool | None) -> numpy.ndarray:
-        """What follows the pooling, in NumPy: it is little work."""
+        """Apply the steps after the pooling, in NumPy."""
         for step in self.options.steps:
             if isinstance(step, Dense):
                 vectors = _activation(step.activation)(functions.linear(vectors, step.weight, step.bias))
@@ -209,8 +248,8 @@ class Embedder:
         wrong = numpy.flatnonzero(~numpy.isfinite(vectors).all(axis=-1))
         if wrong.size:
             raise NotFiniteError(
-                f"came: a vector with NaN or infinite numbers for text {wrong[0]}; expected: finite ones; "
-                "load the model in float32, or download it again"
+                f"got a vector with NaN or infinite components for text {wrong[0]}, expected finite numbers",
+                hint="load the model with dtype='float32', or download it again",
             )
         return functions.normalize(vectors) if is_normalized else vectors
 
@@ -219,7 +258,7 @@ class Embedder:
 
 
 def _batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
-    """Indices of texts to run together, the longest first; in each batch no text is shorter than half of the longest."""
+    """Yield batches of indices, longest texts first; no text of a batch is shorter than half of its longest."""
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: lengths[index], reverse=True):
         if batch and (len(batch) == batch_size or 2 * lengths[index] < lengths[batch[0]]):

@@ -1,22 +1,25 @@
-"""A text with a hole to a text without: what an encoder with a masked-token head was trained to do."""
+"""Masked-token prediction with encoders."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, cast
 
 import numpy
 
 from headway import functions
 from headway.arrays import Array, Operations, array_namespace, as_index, from_numpy, to_numpy
 from headway.checkpoints import Checkpoint
+from headway.engine.options import is_integer
+from headway.engine.protocols import Config, Weights
 from headway.errors import NotFiniteError, OptionError, PromptError, TokenizerError, UnsupportedError
 from headway.tokenizers import Tokenizer
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token that may stand in the place of a mask."""
+    """A token that may replace a mask."""
 
     token_id: int
     text: str
@@ -25,13 +28,23 @@ class Candidate:
 
 @dataclass(frozen=True)
 class FilledText:
-    """A text with the most likely token in the place of each mask, and the candidates for every mask, the likeliest first."""
+    """A text whose masks are replaced by the most likely tokens, and the candidates for each mask, most likely first."""
 
     text: str
     masks: tuple[tuple[Candidate, ...], ...]
 
     def __str__(self) -> str:
         return self.text
+
+
+class MaskedTokenArchitecture(Protocol):
+    """The functions of an encoder with a masked-token head."""
+
+    def encode(self, token_ids: Array, weights: Weights, config: Config, /, *, ops: Operations = ...) -> Array:
+        """Return the final hidden states, (batch_size, seq_len, hidden_size)."""
+
+    def masked_token_logits(self, hidden: Array, weights: Weights, config: Config, /, *, ops: Operations = ...) -> Array:
+        """Return the logits, (..., vocab_size)."""
 
 
 def fill_mask(
@@ -44,69 +57,72 @@ def fill_mask(
     device: str | None = None,
     ops: Operations = functions,
 ) -> FilledText:
-    """Put the most likely token in the place of every mask of a text, such as "Paris is the [MASK] of France."
+    """Replace every mask of a text, such as "Paris is the [MASK] of France.", by the most likely token.
 
-    top_k   how many candidates to name for each mask; 5 by default
+    top_k   number of candidates to return for each mask
 
-    Each mask is filled as if the others stayed masks.
+    Masks are predicted independently: each prediction sees the other masks, not their predictions.
 
     Errors   UnsupportedError for a model without a masked-token head; TokenizerError for a tokenizer without a mask token;
-             PromptError for a text without one, or one longer than the model's positions; OptionError for a top_k below 1.
+             PromptError for a text without a mask, or one longer than the model's positions; OptionError for a top_k below 1.
     """
-    if top_k < 1:
-        raise OptionError(f"came: top_k={top_k}; expected: at least 1")
+    if not is_integer(top_k) or top_k < 1:
+        raise OptionError(f"got top_k={top_k!r:.100}, expected an integer of at least 1")
+    if not isinstance(text, str):
+        raise PromptError(f"got a text of type {type(text).__name__}, expected a str")
     if checkpoint.architecture.KIND != "encoder":
         raise UnsupportedError(
-            f"came: a model of the kind {checkpoint.architecture.KIND!r}; expected: an encoder with a masked-token head, such as BERT"
+            f"got a model of kind {checkpoint.architecture.KIND!r}, expected an encoder with a masked-token head, such as BERT",
+            hint="use generate",
         )
-    token_ids, places = _places(text, tokenizer)
-    probabilities = functions.softmax(_logits(token_ids, places, checkpoint, array, device, ops))
+    token_ids, positions = _mask_positions(text, tokenizer)
+    probabilities = functions.softmax(_logits(token_ids, positions, checkpoint, array, device, ops))
     if not numpy.isfinite(probabilities).all():
-        raise NotFiniteError("came: logits that are NaN or infinite; expected: finite ones; load the model in float32")
+        raise NotFiniteError("got NaN or infinity among the logits, expected finite numbers", hint="load the model with dtype='float32'")
     best = numpy.argsort(-probabilities, axis=-1, kind="stable")[:, :top_k]
     masks = tuple(
         tuple(Candidate(int(each), tokenizer.decode([int(each)], skip_special_tokens=False), float(row[each])) for each in chosen)
         for chosen, row in zip(best, probabilities, strict=True)
     )
-    return FilledText(_filled(text, token_ids, dict(zip(places, best[:, 0].tolist(), strict=True)), tokenizer), masks)
+    return FilledText(_filled(text, token_ids, dict(zip(positions, best[:, 0].tolist(), strict=True)), tokenizer), masks)
 
 
-def _places(text: str, tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
-    """A text's token ids, and which of them are masks."""
+def _mask_positions(text: str, tokenizer: Tokenizer) -> tuple[list[int], list[int]]:
+    """Return the token ids of a text and the positions of its masks."""
     mask = tokenizer.special_tokens.get("mask_token")
     if tokenizer.mask_token_id is None or mask is None:
-        raise TokenizerError("came: a tokenizer without a mask token; expected: one with mask_token in tokenizer_config.json")
+        raise TokenizerError("got a tokenizer without a mask token, expected mask_token in tokenizer_config.json")
     token_ids = tokenizer.encode(text)
-    places = [place for place, token_id in enumerate(token_ids) if token_id == tokenizer.mask_token_id]
-    if not places:
-        raise PromptError(f"came: a text without {mask}; expected: at least one; write {mask} where a word is to be guessed")
-    return token_ids, places
+    positions = [position for position, token_id in enumerate(token_ids) if token_id == tokenizer.mask_token_id]
+    if not positions:
+        raise PromptError(f"got a text without {mask}, expected at least one", hint=f"write {mask} in place of the word to predict")
+    return token_ids, positions
 
 
 def _logits(
-    token_ids: Sequence[int], places: Sequence[int], checkpoint: Checkpoint, array: str, device: str | None, ops: Operations
+    token_ids: Sequence[int], positions: Sequence[int], checkpoint: Checkpoint, array: str, device: str | None, ops: Operations
 ) -> numpy.ndarray:
-    """A score for every token at every place, (num_places, vocab_size)."""
+    """Return the logits at the masks, (num_masks, vocab_size)."""
 
     def asarray(values: Sequence[int]) -> Array:
         return from_numpy(numpy.asarray(values, numpy.int64), array, device)
 
-    model = checkpoint
-    hidden = model.architecture.encode(asarray(token_ids)[None, :], model.weights, model.config, ops=ops)[0]
-    hidden = array_namespace(hidden).take(hidden, as_index(asarray(places)), axis=0)
-    return to_numpy(model.architecture.masked_token_logits(hidden, model.weights, model.config, ops=ops))
+    model, architecture = checkpoint, cast(MaskedTokenArchitecture, checkpoint.architecture)
+    hidden = architecture.encode(asarray(token_ids)[None, :], model.weights, model.config, ops=ops)[0]
+    hidden = array_namespace(hidden).take(hidden, as_index(asarray(positions)), axis=0)
+    return to_numpy(architecture.masked_token_logits(hidden, model.weights, model.config, ops=ops))
 
 
 def _filled(text: str, token_ids: Sequence[int], chosen: dict[int, int], tokenizer: Tokenizer) -> str:
-    """The text with tokens for its masks, the rest of it as it was written."""
+    """Return the text with its masks replaced by the chosen tokens, and the rest unchanged."""
     parts = text.split(tokenizer.special_tokens["mask_token"])
-    filled = [chosen.get(place, token_id) for place, token_id in enumerate(token_ids)]
-    if len(parts) != len(chosen) + 1:  # a mask that is written in another way too
+    filled = [chosen.get(position, token_id) for position, token_id in enumerate(token_ids)]
+    if len(parts) != len(chosen) + 1:  # a mask is written in another way
         return tokenizer.decode(filled)
     result = parts[0]
-    for place, part in zip(sorted(chosen), parts[1:], strict=True):
-        before, through = tokenizer.decode(filled[:place]), tokenizer.decode(filled[: place + 1])
-        word = through[len(before) :] if through.startswith(before) else f" {tokenizer.decode([chosen[place]])}"
-        # A token that goes on with the word before it, as "##ing" does, or a full stop, takes no space.
+    for position, part in zip(sorted(chosen), parts[1:], strict=True):
+        before, through = tokenizer.decode(filled[:position]), tokenizer.decode(filled[: position + 1])
+        word = through[len(before) :] if through.startswith(before) else f" {tokenizer.decode([chosen[position]])}"
+        # A token that continues the word before it, such as "##ing" or a full stop, takes no space.
         result = (result if word[:1].isspace() else result.rstrip()) + word.lstrip() + part
     return result

@@ -1,35 +1,51 @@
-"""A checkpoint with its tokenizer, and what can be asked of the two."""
+"""Language models: a checkpoint with its tokenizer, for generation, masked tokens and embeddings."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import warnings
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
+from functools import cached_property, partial
+from os import PathLike
 from pathlib import Path
-from typing import Any, overload
+from typing import Protocol, TypeAlias, Unpack, cast, overload, runtime_checkable
 
 import numpy
 
 from headway.arrays import check_computing
 from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
 from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
-from headway.engine import Engine
-from headway.errors import OptionError, PromptError, UnsupportedError
+from headway.engine import Architecture, DecoderStack, Engine, GenerationOptionsDict, Request
+from headway.engine.options import is_integer
+from headway.errors import HeadwayError, ModelNotFoundError, OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
-from headway.kernels.cpu.progress import Progress, no_progress
+from headway.kernels.cpu.progress import Progress
 from headway.language_model.compiled import captured_stack, compiled_stack, weights_kind
-from headway.language_model.embedding import Embedder
+from headway.language_model.embedding import Embedder, EmbeddingStack
 from headway.language_model.fill_mask import FilledText, fill_mask
-from headway.language_model.options import options_of, own_options, token_ids_of
+from headway.language_model.options import merge_options, own_options, token_ids_of
+from headway.language_model.stop_strings import StopMatcher
 from headway.language_model.text_stream import Chunk, Completion, TextStream, collect, completion_of
 from headway.tokenizers import Tokenizer, load_tokenizer
 
-Prompt = str | Sequence[int]
-"""Text, or token ids."""
+Prompt: TypeAlias = str | Sequence[int] | numpy.ndarray
+"""A text, or token ids."""
+
+Prompts: TypeAlias = list[str] | list[list[int]] | list[numpy.ndarray]
+"""A batch of prompts."""
+
+
+@runtime_checkable
+class Closeable(Protocol):
+    """A stack with threads or memory to free."""
+
+    def close(self) -> None:
+        """Free threads and memory."""
 
 
 def load(
-    name_or_folder: str | Path = "stories",
+    name_or_folder: str | PathLike[str] = "stories",
     *,
     array: str = "numpy",
     dtype: str = "float32",
@@ -38,185 +54,291 @@ def load(
     cache: str | None = None,
     num_threads: int | None = None,
     ignored_config_keys: Collection[str] = (),
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
+    tell: Progress | None = None,
 ) -> LanguageModel:
-    """Load a model: `stories`, a folder, a llama2.c file, or a hub name, which is downloaded if it is not here yet.
+    """Load a model: `stories` (included), a folder, a llama2.c file, or a Hugging Face name, downloaded on first use.
 
-    array    the array library that computes: numpy, torch, jax or mlx
-    dtype    float32, bfloat16, float16 or float64
-    device   torch's, such as "cuda"; the library's own choice by default
-    weights  how a decoder's weights are packed for the compiled kernels: float32, bfloat16, int8 or int4; plain runs the
-             definitions on weights as they are; auto is int8 on NumPy where the architecture has kernels, else plain, with a
-             decoder's steps captured where torch computes on CUDA
-    cache    how compiled kernels keep keys and values: float32, bfloat16, int16 or int8; by default float32 and bfloat16 weights have
-             their own kind, the others int16
-    num_threads   that the compiled kernels use; one per physical core by default
-    progress     called with what has to be done before the first text, how much of it is done, and how much there is
-    ignored_config_keys   keys of config.json that are not built here, and that you know to change nothing
+    array        array library: numpy, torch, jax or mlx
+    dtype        float32, bfloat16, float16 or float64
+    device       of torch, such as "cuda"; the default device of torch if None
+    weights      how the compiled kernels store a decoder's weights: float32, bfloat16, int8 or int4; "none" runs the
+                 definitions on the checkpoint's own tensors; "auto" is int8 on NumPy for architectures with compiled kernels,
+                 else "none", and captures decode steps as CUDA graphs with torch on CUDA
+    cache        how the compiled kernels store keys and values: float32, bfloat16, int16 or int8; by default that of float32
+                 and bfloat16 weights, else int16
+    num_threads  threads of the compiled kernels; one per physical core by default
+    ignored_config_keys   unsupported keys of config.json that you know have no effect
+    progress     called with a description, the amount done and the total, during work that is only needed the first time;
+                 by default this work is logged
+    tell         deprecated name of progress
 
-    Errors   ModelNotFoundError, CheckpointError, UnsupportedError, TokenizerError, OptionError; each says what to do.
+    Errors   ModelNotFoundError, CheckpointError, UnsupportedError, TokenizerError, OptionError.
 
     >>> import headway
     >>> model = headway.load("stories")
     >>> model.generate("Once upon a time", max_new_tokens=3, temperature=0).finish_reason
     'length'
     """
+    if tell is not None:
+        warnings.warn("load(tell=…) is deprecated, use progress=…", DeprecationWarning, stacklevel=2)
+        progress = tell
+    if num_threads is not None and not (is_integer(num_threads) and num_threads >= 1):
+        raise OptionError(f"got num_threads={num_threads!r:.200}, expected an integer of at least 1")
     check_computing(array, dtype, device)
-    path, kind = resolve_model(name_or_folder), weights_kind(weights, array, dtype)
-    stored = None if kind != "plain" else dtype
-    checkpoint = open_checkpoint(path, array=array, dtype=stored, device=device, ignored_config_keys=ignored_config_keys)
-    if kind != "plain" and weights == "auto" and not hasattr(checkpoint.architecture, "stack"):
-        kind, checkpoint = "plain", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
+    path, kind = _resolve(name_or_folder), weights_kind(weights, array, dtype)
+    stored_dtype = None if kind != "none" else dtype
+    checkpoint = open_checkpoint(path, array=array, dtype=stored_dtype, device=device, ignored_config_keys=ignored_config_keys)
+    if kind != "none" and weights == "auto" and not hasattr(checkpoint.architecture, "stack"):
+        kind, checkpoint = "none", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
     for name, given in (("cache", cache), ("num_threads", num_threads)):
-        if kind == "plain" and given is not None:
-            raise OptionError(f"came: {name}={given!r} for a model without packed weights; expected: a decoder's on numpy; leave it out")
-    stack = None
-    if kind != "plain":
-        stack = compiled_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, progress=progress)
+        if kind == "none" and given is not None:
+            raise OptionError(
+                f"got {name}={given!r} for a model without packed weights, expected a decoder on numpy with packed weights",
+                hint=f"leave {name} out",
+            )
+    stack: DecoderStack | None = None
+    if kind != "none":
+        make_stack = partial(compiled_stack, progress=progress) if progress else compiled_stack
+        stack = cast(DecoderStack, make_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache))
     elif weights == "auto" and array == "torch":
         stack = captured_stack(checkpoint, operations(array))
-    return LanguageModel(checkpoint, load_tokenizer(path), read_sentence_options(path), array=array, device=device, stack=stack)
+    return LanguageModel(checkpoint, load_tokenizer(path), lambda: read_sentence_options(path), array=array, device=device, stack=stack)
 
 
 class LanguageModel:
-    """A model with its tokenizer: a decoder continues its prompt, an encoder–decoder answers it, an encoder fills its masks.
+    """A model with its tokenizer.
 
-    Every one of them turns texts into vectors.
+    A decoder continues a prompt, an encoder–decoder answers it, an encoder fills its masks. All three compute embeddings.
+    A model can be used as a context manager, which closes it at the end.
 
-    kind       "decoder", "encoder-decoder" or "encoder"
-    embedder   texts to vectors, as the folder's own sentence-transformers files say
+    kind           "decoder", "encoder-decoder" or "encoder"
+    config         the model's config
+    defaults       generation options that generation_config.json sets
+    end_token_ids  tokens that end a completion
     """
 
     def __init__(
         self,
         checkpoint: Checkpoint,
         tokenizer: Tokenizer,
-        sentence_options: SentenceOptions | None = None,
+        sentence_options: Callable[[], SentenceOptions] = SentenceOptions,
         *,
         array: str = "numpy",
         device: str | None = None,
-        stack: Any = None,
+        stack: DecoderStack | None = None,
     ) -> None:
-        """Put the parts together; `load` makes them from a name."""
+        """Combine the parts; `load` reads them from files.
+
+        sentence_options   called when embeddings are first computed, because reading them may fail
+        stack              fused twin of the decoder; None runs the architecture
+        """
         self.config, self.tokenizer, self.kind = checkpoint.config, tokenizer, checkpoint.architecture.KIND
         own = checkpoint.generation_config
         start = (*token_ids_of(own, "decoder_start_token_id"), *token_ids_of(own, "bos_token_id"), None)[0]
-        ops = operations(array)
         self.engine = Engine(
-            checkpoint.architecture, checkpoint.config, checkpoint.weights, array, device, ops, start, operations("numpy"), stack
+            cast(Architecture, checkpoint.architecture),
+            checkpoint.config,
+            checkpoint.weights,
+            array,
+            device,
+            operations(array),
+            start,
+            operations("numpy"),
+            stack,
         )
-        compiled = stack if array == "numpy" else None  # a captured one has steps alone
-        self.embedder = Embedder(checkpoint, tokenizer, sentence_options or SentenceOptions(), array, device, ops, compiled)
         self.defaults = own_options(own)
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
+        self.is_closed = False
+        self._checkpoint, self._sentence_options = checkpoint, sentence_options
+        # A running stream or an embedder may outlive the model. Both hold the engine, so the stack is closed with the engine.
+        self._free = weakref.finalize(self.engine, stack.close) if isinstance(stack, Closeable) else None
+        if self._free:
+            self._free.atexit = False
+
+    def close(self) -> None:
+        """Free the threads and the memory of the weights. The model cannot be used afterwards; closing it twice is allowed."""
+        if self.is_closed:
+            return
+        self.is_closed = True
+        if self._free:
+            self._free()
+        self.__dict__.pop("embedder", None)
+        del self.engine, self._checkpoint
+
+    def __enter__(self) -> LanguageModel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """Embeddings of texts, as the model's sentence-transformers files configure them.
+
+        Errors   UnsupportedError or CheckpointError for sentence-transformers files that are not supported or broken.
+        """
+        self._check_open()
+        engine = self.engine
+        return Embedder(
+            self._checkpoint,
+            self.tokenizer,
+            self._sentence_options(),
+            engine.array,
+            engine.device,
+            engine.ops,
+            cast(EmbeddingStack, engine.stack) if engine.array == "numpy" and engine.stack else None,
+            engine,
+        )
 
     @property
     def continues_prompts(self) -> bool:
-        """Whether what it writes stands behind the prompt, as a decoder's does."""
+        """True if generated text continues the prompt (decoders), False if it answers it (encoder–decoders)."""
         return self.kind == "decoder"
 
     @overload
-    def generate(self, prompt: Prompt, **options: Any) -> Completion: ...
+    def generate(self, prompt: Prompt, **options: Unpack[GenerationOptionsDict]) -> Completion: ...
     @overload
-    def generate(self, prompt: list[str] | list[list[int]], **options: Any) -> list[Completion]: ...
-    def generate(self, prompt: Any, **options: Any) -> Any:
-        """Continue a prompt, or several together: one completion each, the same as each prompt alone would get.
+    def generate(self, prompt: Prompts, **options: Unpack[GenerationOptionsDict]) -> list[Completion]: ...
+    def generate(self, prompt: Prompt | Prompts, **options: Unpack[GenerationOptionsDict]) -> Completion | list[Completion]:
+        """Continue or answer a prompt, or a list of prompts together.
 
-        Options are those of stream.
+        Options and errors are those of stream. Each prompt of a list gets the completion that it would get alone.
         """
-        is_batch = not isinstance(prompt, str) and len(prompt) > 0 and not isinstance(prompt[0], Integral)
-        prompts = list(prompt) if is_batch else [prompt]
+        is_batch = _is_batch(prompt)
+        prompts = [self._encode(each) for each in (cast(Prompts, prompt) if is_batch else [prompt])]
         collected: list[list[Chunk]] = [[] for _ in prompts]
-        encoded = [self._encode(each) for each in prompts]
-        for index, chunk in self._stream(encoded, **options):
+        for index, chunk in self._stream(prompts, options):
             collected[index].append(chunk)
-        completions = [collect(chunks, len(token_ids)) for chunks, token_ids in zip(collected, encoded, strict=True)]
+        completions = [collect(chunks, len(token_ids)) for chunks, token_ids in zip(collected, prompts, strict=True)]
         return completions if is_batch else completions[0]
 
-    def stream(self, prompt: Prompt, **options: Any) -> Iterator[Chunk]:
-        """Continue a prompt, chunk by chunk. A beam search says nothing until it ends, and then everything.
+    def stream(self, prompt: Prompt, **options: Unpack[GenerationOptionsDict]) -> Iterator[Chunk]:
+        """Continue or answer a prompt, chunk by chunk. A beam search yields all its chunks at its end.
 
-        max_new_tokens      how many tokens to add at most; as many as the context holds by default
-        min_new_tokens      how many to add at least; none by default
-        stop                a string, or several, that end the text; they are not part of it; they cut what a beam search found
-        ignore_end          whether end tokens are passed over; False by default
-        temperature, top_k, top_p, min_p, typical_p, repetition_penalty, presence_penalty, frequency_penalty, logit_bias,
-        no_repeat_ngram_size, suppress_tokens, forced_bos_token_id, forced_eos_token_id, seed, num_log_probs
-                            as in SamplingOptions
-        num_beams, num_best, length_penalty, early_stopping, renormalize_logits
-                            as in BeamOptions
-
-        By default what the folder's generation_config.json says, else greedy; None switches off what that file switches on.
-        A call that asks for a search switches the file's sampling off, and one that asks to sample its search.
+        The options are the fields of headway.language_model.GenerationOptions, which documents them. An option that is not
+        given has the value in the model's generation_config.json, or else its default; None turns off what that file sets.
+        A call with num_beams above 1 turns off the file's sampling, and a call with a sampling option its beam search.
 
         Errors   PromptError, TokenIdError or OptionError, before anything is computed.
         """
-        return (chunk for _, chunk in self._stream([self._encode(prompt)], **options))
+        return (chunk for _, chunk in self._stream([self._encode(prompt)], options))
 
-    def chat(self, messages: Sequence[Mapping[str, Any]], **options: Any) -> Iterator[Chunk]:
-        """The next message of a conversation, chunk by chunk, by the model's own chat template.
+    def chat(self, messages: Sequence[Mapping[str, object]], **options: Unpack[GenerationOptionsDict]) -> Iterator[Chunk]:
+        """Generate the next message of a conversation, chunk by chunk, with the model's chat template.
 
-        messages   {"role": "user", "content": "…"} and so on, the oldest first
+        messages   such as {"role": "user", "content": "…"}, oldest first
 
-        Errors   TokenizerError where the model has no chat template; else as stream.
+        Options are those of stream.
+
+        Errors   TokenizerError if the model has no chat template; else as stream.
         """
         text = self.tokenizer.apply_chat_template(list(messages), add_generation_prompt=True)
         prompt = self.tokenizer.encode(text, add_special_tokens=False)
-        # A fine-tuned model often keeps the base model's generation_config.json, and says how a turn ends in its tokenizer alone.
-        return (chunk for _, chunk in self._stream([prompt], more_end_token_ids=self.tokenizer.eos_token_ids, **options))
+        # A fine-tuned model often keeps the generation_config.json of its base model; only its tokenizer knows how a turn ends.
+        return (chunk for _, chunk in self._stream([prompt], options, self.tokenizer.eos_token_ids))
 
     def fill_mask(self, text: str, *, top_k: int = 5) -> FilledText:
-        """The text with the likeliest token in the place of each [MASK]; options and errors as in headway.language_model.fill_mask."""
-        embedder = self.embedder
-        return fill_mask(
-            text, embedder.checkpoint, self.tokenizer, top_k=top_k, array=embedder.array, device=embedder.device, ops=embedder.ops
+        """Replace each mask of a text by the most likely token; see headway.language_model.fill_mask.fill_mask."""
+        self._check_open()
+        engine = self.engine
+        return fill_mask(text, self._checkpoint, self.tokenizer, top_k=top_k, array=engine.array, device=engine.device, ops=engine.ops)
+
+    def embed(
+        self,
+        texts: Sequence[str],
+        *,
+        batch_size: int = 32,
+        is_normalized: bool | None = None,
+        prompt: str | None = None,
+        on_batch: Callable[[int], None] | None = None,
+        on_cut: Callable[[list[int]], None] | None = None,
+    ) -> numpy.ndarray:
+        """Return the embeddings of texts, (num_texts, hidden_size) in float32; see Embedder.embed."""
+        return self.embedder.embed(
+            texts, batch_size=batch_size, is_normalized=is_normalized, prompt=prompt, on_batch=on_batch, on_cut=on_cut
         )
 
-    def embed(self, texts: Sequence[str], **options: Any) -> numpy.ndarray:
-        """Vectors of the texts, (num_texts, hidden_size) in float32; options and errors as in Embedder.embed."""
-        return self.embedder.embed(texts, **options)
+    def _encode(self, prompt: object) -> list[int]:
+        """Return the token ids of a prompt.
 
-    def _encode(self, prompt: Prompt) -> list[int]:
+        Errors   PromptError for anything but a text or a sequence of integers.
+        """
         if isinstance(prompt, str):
             return self.tokenizer.encode(prompt)
-        if not all(isinstance(token_id, Integral) for token_id in prompt):
-            raise PromptError(f"came: a prompt of {type(prompt[0]).__name__}; expected: a text, or whole numbers that are token ids")
-        return [int(token_id) for token_id in prompt]
+        hint = "pass a str, a list of token ids, or a list of prompts"
+        if not _is_sequence(prompt):
+            raise PromptError(f"got a prompt of type {type(prompt).__name__}, expected a text or token ids", hint=hint)
+        token_ids = list(cast(Sequence[object], prompt))
+        for each in token_ids:
+            if not is_integer(each):
+                raise PromptError(f"got a prompt with an element of type {type(each).__name__}, expected integers", hint=hint)
+        return [int(cast(int, token_id)) for token_id in token_ids]
+
+    def _check_open(self) -> None:
+        if self.is_closed:
+            raise OptionError("got a closed model, expected an open one", hint="load the model again")
 
     def _stream(
-        self,
-        prompts: Sequence[list[int]],
-        *,
-        stop: str | Sequence[str] | None = None,
-        ignore_end: bool = False,
-        more_end_token_ids: Sequence[int] = (),
-        **given: Any,
+        self, prompts: Sequence[list[int]], given: GenerationOptionsDict, more_end_token_ids: Sequence[int] = ()
     ) -> Iterator[tuple[int, Chunk]]:
+        self._check_open()
         if self.kind == "encoder":
             raise UnsupportedError(
-                "came: an encoder, which writes no text; expected: a decoder or an encoder–decoder; an encoder can fill_mask and embed"
+                "got an encoder, which generates no text, expected a decoder or an encoder–decoder", hint="use fill_mask or embed"
             )
-        options = options_of(given, self.defaults)
-        stops = [stop] if isinstance(stop, str) else list(stop or ())
-        if not all(isinstance(each, str) and each for each in stops):
-            raise OptionError(f"came: stop={stop!r}; expected: a string, or several, none of them empty; leave it out for none")
-        ends = () if ignore_end else tuple(dict.fromkeys((*self.end_token_ids, *more_end_token_ids)))
-        num_before = [len(prompt) if self.continues_prompts else 1 for prompt in prompts]
-        generation = self.engine.start([options.request(*each, ends) for each in zip(prompts, num_before, strict=True)])
+        merged = merge_options(given, self.defaults)
+        end_token_ids = () if merged.options.ignore_end else tuple(dict.fromkeys((*self.end_token_ids, *more_end_token_ids)))
+        lengths = [len(prompt) if self.continues_prompts else 1 for prompt in prompts]
+        requests = [Request(prompt, merged.for_prompt(length), end_token_ids) for prompt, length in zip(prompts, lengths, strict=True)]
+        generation = self.engine.start(requests)
+        stops = StopMatcher(merged.options.stop_strings)
 
-        def begin(prompt: Sequence[int]) -> TextStream:
-            return TextStream(self.tokenizer, prompt if self.continues_prompts else (), stops, ends)
+        def new_text(prompt: Sequence[int]) -> TextStream:
+            return TextStream(self.tokenizer, prompt if self.continues_prompts else (), stops, end_token_ids)
 
         def last(chunk: Chunk, index: int) -> Chunk:
             generation.finish(index)
             found, prompt = generation.hypotheses(index), prompts[index]
-            others = [completion_of(hypothesis, begin(prompt), len(prompt)) for hypothesis in found[1:]]
+            others = [completion_of(hypothesis, new_text(prompt), len(prompt)) for hypothesis in found[1:]]
             return replace(chunk, score=found[0].score, alternatives=others) if found else chunk
 
         def chunks() -> Iterator[tuple[int, Chunk]]:
-            texts = [begin(prompt) for prompt in prompts]
+            texts = [new_text(prompt) for prompt in prompts]
             for token in generation:
                 chunk = texts[token.index].add(token)
                 yield token.index, last(chunk, token.index) if chunk.finish_reason else chunk
 
         return chunks()
+
+
+def _resolve(name_or_folder: str | PathLike[str]) -> Path:
+    """Return the path of a model.
+
+    Errors   ModelNotFoundError for no such model, and for a name that no file can have.
+    """
+    if not isinstance(name_or_folder, str | PathLike):
+        raise ModelNotFoundError(f"got {name_or_folder!r:.200}, expected the name or path of a model")
+    try:
+        return resolve_model(str(name_or_folder) if isinstance(name_or_folder, str) else Path(name_or_folder))
+    except HeadwayError:
+        raise
+    except (OSError, ValueError) as error:
+        raise ModelNotFoundError(
+            f"got {str(name_or_folder)!r:.100}, expected the name or path of a model ({error.args[-1]!s:.100})"
+        ) from error
+
+
+def _is_sequence(value: object) -> bool:
+    """Return True for a list, a tuple, another sequence, or a NumPy array; False for strings and bytes."""
+    if isinstance(value, numpy.ndarray):
+        return value.ndim > 0
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes | bytearray | memoryview)
+
+
+def _is_batch(prompt: object) -> bool:
+    """Return True for a sequence of prompts, False for one prompt."""
+    if not _is_sequence(prompt):
+        return False
+    first = next(iter(cast(Sequence[object], prompt)), None)
+    return isinstance(first, str) or _is_sequence(first)

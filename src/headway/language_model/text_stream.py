@@ -1,24 +1,24 @@
-"""Tokens to text as they come: whole characters only, and cut at the first stop string."""
+"""Streams of tokens as text: whole characters only, cut at the first stop string."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from headway.engine import FinishReason, Hypothesis, SampledToken
+from headway.language_model.stop_strings import StopMatcher
 from headway.tokenizers import Tokenizer
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A step of a stream: one token, and the text that became final with it.
+    """One step of a stream: a token, and the text that became final with it.
 
-    text           may be empty: half a character waits for its other half, and what may become a stop string waits too
-    token_id       the token; None for text that only waited
+    text           may be empty: incomplete characters, and text that may be the start of a stop string, are kept back
+    token_id       the token
     finish_reason  set on the last chunk: "stop" or "length"
-    log_prob, top_log_probs     as in SampledToken
-    score, alternatives         of a beam search, set on the last chunk: as in Completion
+    log_prob, top_log_probs     see SampledToken
+    score, alternatives         of a beam search, set on the last chunk: see Completion
     """
 
     text: str
@@ -32,15 +32,15 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Completion:
-    """What a model added to a prompt, or an encoder–decoder answered to it.
+    """Generated text: the continuation of a prompt, or the answer of an encoder–decoder.
 
     text               without the end token and the stop string
-    token_ids          the tokens sampled, the end token included
+    token_ids          the generated tokens, including the end token
     finish_reason      "stop" at an end token or stop string, "length" at max_new_tokens or the end of the context
-    num_prompt_tokens  how long the prompt was
-    log_probs, top_log_probs     one per token where num_log_probs was given, else empty
-    score              of a beam search: the log-probability of the tokens / their number ** length_penalty; else None
-    alternatives       of a beam search: the num_best - 1 other completions, the next best first
+    num_prompt_tokens  length of the prompt
+    log_probs, top_log_probs     one per token with num_log_probs, else empty
+    score              of a beam search: log-probability / length ** length_penalty; else None
+    alternatives       of a beam search: the num_best - 1 next best completions, best first
     """
 
     text: str
@@ -57,37 +57,33 @@ class Completion:
 
 
 class TextStream:
-    """One completion's tokens to text."""
+    """Decoder of one completion's tokens."""
 
-    def __init__(self, tokenizer: Tokenizer, before: Sequence[int], stops: Sequence[str], end_token_ids: Collection[int]) -> None:
-        """Start with no text, behind the prompt where it is continued: some tokenizers drop the space of a text's first token."""
+    def __init__(self, tokenizer: Tokenizer, before: Sequence[int], stops: StopMatcher, end_token_ids: Collection[int]) -> None:
+        """Start with empty text.
+
+        before   tokens that the text continues; some tokenizers drop the space before the first token of a text
+        stops    matcher of the stop strings; a copy is used
+        """
         self.decoder = tokenizer.stream_decoder(after=before)
-        self.stops, self.end_token_ids = list(stops), set(end_token_ids)
-        self.waiting = ""
+        self.stops, self.end_token_ids = stops.copy(), set(end_token_ids)
 
     def add(self, token: SampledToken) -> Chunk:
-        """The chunk of one token."""
-        make = partial(Chunk, token_id=token.token_id, log_prob=token.log_prob, top_log_probs=token.top_log_probs)
-        if token.token_id not in self.end_token_ids:
-            self.waiting += self.decoder.add(token.token_id)
+        """Return the chunk of a token."""
+        new = "" if token.token_id in self.end_token_ids else self.decoder.add(token.token_id)
         if token.finish_reason:
-            self.waiting += self.decoder.flush()
-        cut = min((at for at in map(self.waiting.find, self.stops) if at >= 0), default=None)
-        if cut is not None:
-            return make(self.waiting[:cut], finish_reason="stop")
-        kept = 0 if token.finish_reason else self._possible_stop()
-        text, self.waiting = self.waiting[: len(self.waiting) - kept], self.waiting[len(self.waiting) - kept :]
-        return make(text, finish_reason=token.finish_reason)
-
-    def _possible_stop(self) -> int:
-        """How many characters at the end may be the beginning of a stop string."""
-        return max((n for stop in self.stops for n in range(1, len(stop)) if self.waiting.endswith(stop[:n])), default=0)
+            new += self.decoder.flush()
+        text, is_stopped = self.stops.add(new)
+        if token.finish_reason and not is_stopped:
+            text += self.stops.flush()
+        reason: FinishReason | None = "stop" if is_stopped else token.finish_reason
+        return Chunk(text, token.token_id, reason, token.log_prob, token.top_log_probs)
 
 
 def collect(chunks: Sequence[Chunk], num_prompt_tokens: int) -> Completion:
-    """The whole of a stream that has ended."""
+    """Return a finished stream as one completion."""
     last = chunks[-1]
-    assert last.finish_reason is not None, "the engine ends every request with a reason"
+    assert last.finish_reason is not None, "the engine gives every request a finish reason"
     return Completion(
         text="".join(chunk.text for chunk in chunks),
         token_ids=[chunk.token_id for chunk in chunks if chunk.token_id is not None],
@@ -101,7 +97,7 @@ def collect(chunks: Sequence[Chunk], num_prompt_tokens: int) -> Completion:
 
 
 def completion_of(hypothesis: Hypothesis, text: TextStream, num_prompt_tokens: int) -> Completion:
-    """What a beam search found, as a completion; `text` has not begun yet."""
+    """Return a hypothesis of a beam search as a completion; `text` is a stream without tokens."""
     chunks: list[Chunk] = []
     for token in hypothesis.tokens(0):
         chunks.append(text.add(token))

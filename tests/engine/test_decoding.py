@@ -1,13 +1,13 @@
-"""What is done to logits before a token is chosen: the order and the bounds are those of transformers."""
+"""Penalties and constraints on logits: order and results are those of transformers."""
 
 from __future__ import annotations
 
 import pytest
 
-from headway.engine import Request, SamplingOptions
+from headway.engine import GenerationOptions
 from headway.errors import OptionError
 from tests.engine.oracles import FAMILIES, FILL, prompts
-from tests.small_models import engine
+from tests.small_models import engine, request
 
 ENDS = (2, 5, 6, 11, 14, 17, 18, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 62, 65, 66, 67, 71, 74, 77, 81, 88)
 every_family = pytest.mark.parametrize("name", FAMILIES)
@@ -28,8 +28,8 @@ every_option = pytest.mark.parametrize(
 
 
 def run(model, prompt, max_new_tokens=11, ends=(), min_new_tokens=None, **options):
-    sampling = SamplingOptions(**{"suppress_tokens": [FILL]} | options)
-    return [token.token_id for token in model.start([Request(prompt, max_new_tokens, ends, sampling, min_new_tokens=min_new_tokens)])]
+    options = {"suppress_tokens": [FILL]} | options
+    return [token.token_id for token in model.start([request(prompt, max_new_tokens, ends, min_new_tokens=min_new_tokens, **options)])]
 
 
 @every_family
@@ -43,43 +43,43 @@ def test_greedy_tokens_under_an_option_are_those_of_transformers(oracle, name, o
 
 @every_family
 @pytest.mark.parametrize("number", [1, 3, 8])
-def test_end_tokens_wait_for_the_least_number_of_tokens_as_in_transformers(oracle, name, number):
+def test_min_new_tokens_delays_end_tokens_as_in_transformers(oracle, name, number):
     model = oracle(name)
     for prompt in prompts(6, 3):
         (expected,), _ = model.generate(prompt, max_new_tokens=9, min_new_tokens=number, eos_token_id=list(ENDS))
-        came = run(model.engine(), prompt, 9, ENDS, number)
-        assert came == expected
-        assert len(came) >= number
-        assert not set(came[: number - 1]) & set(ENDS)
+        result = run(model.engine(), prompt, 9, ENDS, number)
+        assert result == expected
+        assert len(result) >= number
+        assert not set(result[: number - 1]) & set(ENDS)
 
 
 @every_family
-def test_without_a_least_number_these_end_at_once(oracle, name):
+def test_without_min_new_tokens_the_same_requests_end_early(oracle, name):
     model = oracle(name)
     assert min(len(run(model.engine(), prompt, 9, ENDS)) for prompt in prompts(6, 3, 9, 2)) < 3
 
 
-def test_the_prompt_counts_among_the_runs_that_are_not_repeated():
+def test_no_repeat_ngram_size_includes_the_prompt():
     model = engine()
     first, second = run_small(model, [5, 7], 2)
     assert run_small(model, [5, 7, first, second, 5, 7], 1, no_repeat_ngram_size=3)[0] != first
 
 
-def test_presence_and_frequency_count_the_completion_alone_and_repetition_the_prompt_too():
+def test_presence_and_frequency_penalties_ignore_the_prompt_and_repetition_penalty_includes_it():
     model, prompt = engine(), [5, 7]
     (first,) = run_small(model, prompt, 1)
     (again,) = run_small(model, [first, *prompt], 1)
     behind = [again, first, *prompt]
     (plain,) = run_small(model, behind, 1)
-    assert run_small(model, behind, 1, presence_penalty=1e6, frequency_penalty=1e6) == [plain]
-    assert run_small(model, [plain, *behind], 1, repetition_penalty=1e6)[0] not in {plain, *behind}
+    assert run_small(model, behind, 1, presence_penalty=100.0, frequency_penalty=100.0) == [plain]
+    assert run_small(model, [plain, *behind], 1, repetition_penalty=100.0)[0] not in {plain, *behind}
 
 
 def run_small(model, prompt, number, **options):
-    return [token.token_id for token in model.start([Request(prompt, number, sampling=SamplingOptions(**options))])]
+    return [token.token_id for token in model.start([request(prompt, number, **options)])]
 
 
-def test_a_forced_first_token_is_none_behind_a_longer_prompt():
+def test_forced_bos_token_id_has_no_effect_after_a_longer_prompt():
     model = engine()
     assert run_small(model, [5], 1, forced_bos_token_id=9) == [9]
     assert run_small(model, [5, 6], 3, forced_bos_token_id=9) == run_small(model, [5, 6], 3)
@@ -92,7 +92,7 @@ def test_suppressed_tokens_are_never_sampled():
 
 
 def test_options_that_forbid_every_token():
-    with pytest.raises(OptionError, match="came: options that forbid every token; expected: one that is left"):
+    with pytest.raises(OptionError, match="got options that forbid every token, expected at least one"):
         run_small(engine(), [5], 1, suppress_tokens=range(37))
 
 
@@ -110,10 +110,10 @@ def test_options_that_forbid_every_token():
 )
 def test_an_option_out_of_range(wrong):
     (name,) = wrong
-    with pytest.raises(OptionError, match=f"came: {name}=.*; expected: "):
-        SamplingOptions(**wrong)
+    with pytest.raises(OptionError, match=f"got {name}=.*, expected "):
+        GenerationOptions(**wrong)
 
 
 def test_min_new_tokens_out_of_range():
-    with pytest.raises(OptionError, match="came: min_new_tokens=-1; expected: a whole number of at least 0"):
-        Request([1], min_new_tokens=-1)
+    with pytest.raises(OptionError, match="got min_new_tokens=-1, expected an integer of at least 0"):
+        GenerationOptions(min_new_tokens=-1)

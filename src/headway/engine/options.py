@@ -1,0 +1,461 @@
+"""The options of a generation, each defined once.
+
+A field of GenerationOptions is also a keyword of `generate`, `stream` and `chat`, a flag of `headway generate` and
+`headway chat`, and (unless `config_key` says otherwise) a key of generation_config.json. Its annotation carries the bounds
+and the help text for all of them. To add an option, add the field, its line in GenerationOptionsDict, and the code that uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from math import inf
+from numbers import Integral, Real
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, get_args, get_type_hints
+
+import numpy
+
+from headway.errors import OptionError
+
+ConfigKey = Literal["always", "if sampling", "never"]
+"""Treatment of an option in generation_config.json: always read, read if the file sets do_sample, or never read."""
+
+EarlyStopping = bool | Literal["never"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """Help text and valid values of one option.
+
+    help        one sentence for --help and the documentation
+    unset       the default in words, if None is the default, such as "every token"
+    off         values that mean "not set" in generation_config.json and on the command line; Python callers pass None
+    config_key  whether generation_config.json may set the option
+    """
+
+    help: str
+    unset: str = ""
+    off: tuple[object, ...] = ()
+    config_key: ConfigKey = "always"
+
+    def accepts(self, value: object) -> bool:
+        """Return True if the value has the right type and is within the bounds."""
+        raise NotImplementedError
+
+    @property
+    def expected(self) -> str:
+        """Description of the valid values, for error messages."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Integer(Option):
+    """An integer from `low` to `high`, both included."""
+
+    low: int = 0
+    high: float = inf
+
+    def accepts(self, value: object) -> bool:
+        """Return True for an integer within the bounds."""
+        return is_integer(value) and self.low <= value <= self.high  # type: ignore[operator]
+
+    @property
+    def expected(self) -> str:
+        """Description of the valid values."""
+        return f"an integer of at least {self.low}" if self.high == inf else f"an integer from {self.low} to {self.high}"
+
+
+@dataclass(frozen=True)
+class Number(Option):
+    """A number from `low` to `high`, both included, or `extra`."""
+
+    low: float = -inf
+    high: float = inf
+    extra: float | None = None
+
+    def accepts(self, value: object) -> bool:
+        """Return True for a number within the bounds."""
+        return is_number(value) and (self.low <= value <= self.high or value == self.extra)  # type: ignore[operator]
+
+    @property
+    def expected(self) -> str:
+        """Description of the valid values."""
+        bounds = f"a number from {self.low:g} to {self.high:g}"
+        return bounds if self.extra is None else f"{self.extra:g}, or {bounds}"
+
+
+@dataclass(frozen=True)
+class Switch(Option):
+    """True or False."""
+
+    def accepts(self, value: object) -> bool:
+        """Return True for a bool."""
+        return isinstance(value, bool)
+
+    @property
+    def expected(self) -> str:
+        """Description of the valid values."""
+        return "True or False"
+
+
+@dataclass(frozen=True)
+class Choice(Option):
+    """One of a few values."""
+
+    choices: tuple[bool | str, ...] = ()
+
+    def accepts(self, value: object) -> bool:
+        """Return True for one of the choices; 1 is not True here."""
+        return any(type(value) is type(choice) and value == choice for choice in self.choices)
+
+    @property
+    def expected(self) -> str:
+        """Description of the valid values."""
+        return f"one of {', '.join(map(repr, self.choices))}"
+
+
+@dataclass(frozen=True)
+class Strings(Option):
+    """A non-empty string, or a sequence of them."""
+
+    def accepts(self, value: object) -> bool:
+        """Return True for a non-empty string or a sequence of non-empty strings."""
+        strings = [value] if isinstance(value, str) else value
+        return isinstance(strings, Sequence) and all(isinstance(each, str) and each for each in strings)
+
+    @property
+    def expected(self) -> str:
+        """Description of the valid values."""
+        return "a non-empty string or a list of them"
+
+
+@dataclass(frozen=True)
+class TokenIds(Option):
+    """A sequence of token ids."""
+
+    def accepts(self, value: object) -> bool:
+        """Return True for a sequence or a NumPy array of integers."""
+        if isinstance(value, str | bytes | bytearray) or not isinstance(value, Sequence | numpy.ndarray):
+            return False
+        return all(map(is_integer, value))
+
+    @property
+    def expected(self) -> str:
+        """Description of the valid values."""
+        return "a list of token ids"
+
+
+@dataclass(frozen=True)
+class TokenBiases(Option):
+    """A number per token id, from `low` to `high`, or -inf."""
+
+    low: float = -inf
+    high: float = inf
+
+    def accepts(self, value: object) -> bool:
+        """Return True for a mapping of token ids to numbers within the bounds."""
+        return isinstance(value, Mapping) and all(
+            is_integer(token_id) and is_number(bias) and (bias == -inf or self.low <= bias <= self.high) for token_id, bias in value.items()
+        )
+
+    @property
+    def expected(self) -> str:
+        """Description of the valid values."""
+        return f"token ids with numbers from {self.low:g} to {self.high:g}, or -inf"
+
+
+MAX_BEAMS = 1024
+"""Largest num_beams. Every beam has a row in the batch and its own KV cache."""
+
+_SHARE = {"low": 1e-6, "high": 1.0}
+"""Bounds of a probability; a smaller one would be 0 in float32 and keep no token."""
+
+_EVERY_TOKEN = "every token"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationOptions:
+    """Options of a generation; None means "not set".
+
+    Penalties count the tokens that the decoder sees: the prompt of an encoder–decoder is not among them. The samplers are
+    applied in the order temperature, top_k, top_p, min_p, typical_p. Beam search (num_beams above 1) cannot be combined with
+    sampling (temperature above 0) or with num_log_probs.
+
+    Errors   OptionError for a value of the wrong type or outside its bounds, and for options that cannot be combined.
+
+    Source   Graves 2012, section 3 (beam search); Wu et al. 2016, section 7 (length penalty); early_stopping follows Hugging
+             Face's generate
+    """
+
+    max_new_tokens: Annotated[
+        int | None,
+        Integer("Generate at most this many tokens.", unset="up to the end of the context", low=1, high=10_000_000),
+    ] = None
+    min_new_tokens: Annotated[int | None, Integer("Generate no end token before this many tokens.", unset="none", low=0)] = None
+    stop: Annotated[
+        str | Sequence[str] | None,
+        Strings(
+            "Stop before this text. Of several, the one that is complete first counts.",
+            unset="none",
+            config_key="never",
+        ),
+    ] = None
+    ignore_end: Annotated[bool, Switch("Continue after end tokens.", config_key="never")] = False
+    temperature: Annotated[
+        float,
+        Number(
+            "Sampling temperature. 0 always takes the most likely token; above 1 less likely tokens become more likely.",
+            config_key="if sampling",
+            low=1e-6,
+            high=1e6,
+            extra=0.0,
+        ),
+    ] = 0.0
+    top_k: Annotated[
+        int | None, Integer("Sample from the k most likely tokens.", unset=_EVERY_TOKEN, off=(0, -1), config_key="if sampling", low=1)
+    ] = None
+    top_p: Annotated[
+        float | None,
+        Number(
+            "Sample from the most likely tokens whose probabilities add up to this value (nucleus sampling).",
+            unset=_EVERY_TOKEN,
+            off=(1,),
+            config_key="if sampling",
+            **_SHARE,
+        ),
+    ] = None
+    min_p: Annotated[
+        float | None,
+        Number(
+            "Sample from tokens whose probability is at least this fraction of the largest one.",
+            unset=_EVERY_TOKEN,
+            off=(0,),
+            config_key="if sampling",
+            **_SHARE,
+        ),
+    ] = None
+    typical_p: Annotated[
+        float | None,
+        Number(
+            "Sample from the tokens whose log-probability is closest to the entropy and which add up to this probability.",
+            unset=_EVERY_TOKEN,
+            off=(1,),
+            config_key="if sampling",
+            **_SHARE,
+        ),
+    ] = None
+    repetition_penalty: Annotated[
+        float | None,
+        Number(
+            "Above 1, make tokens of the prompt and completion less likely: divide positive logits, multiply negative ones.",
+            unset="no penalty",
+            off=(1,),
+            low=0.01,
+            high=100.0,
+        ),
+    ] = None
+    presence_penalty: Annotated[
+        float | None,
+        Number(
+            "Subtract this once from the logit of each token in the completion.",
+            unset="no penalty",
+            off=(0,),
+            config_key="never",
+            low=-100.0,
+            high=100.0,
+        ),
+    ] = None
+    frequency_penalty: Annotated[
+        float | None,
+        Number(
+            "Subtract this from the logit of a token for each occurrence in the completion.",
+            unset="no penalty",
+            off=(0,),
+            config_key="never",
+            low=-100.0,
+            high=100.0,
+        ),
+    ] = None
+    logit_bias: Annotated[
+        Mapping[int, float] | None,
+        TokenBiases(
+            "Add a number to the logit of a token; -inf forbids the token.",
+            unset="none",
+            config_key="never",
+            low=-1000.0,
+            high=1000.0,
+        ),
+    ] = None
+    no_repeat_ngram_size: Annotated[
+        int | None,
+        Integer(
+            "Never repeat a sequence of this many tokens from the prompt or completion.",
+            unset="no limit",
+            off=(0,),
+            low=1,
+        ),
+    ] = None
+    suppress_tokens: Annotated[Sequence[int] | None, TokenIds("Never generate this token id.", unset="none")] = None
+    forced_bos_token_id: Annotated[
+        int | None,
+        Integer("First token of an answer after the start token, such as the target language.", unset="none", low=0),
+    ] = None
+    forced_eos_token_id: Annotated[int | None, Integer("Last token when the length limit is reached.", unset="none", low=0)] = None
+    seed: Annotated[
+        int | None,
+        Integer("Seed of the sampling; the same seed gives the same text.", unset="random", config_key="never", low=0),
+    ] = None
+    num_log_probs: Annotated[
+        int | None,
+        Integer(
+            "Report the log-probability of each token, and those of this many most likely tokens.",
+            unset="none",
+            config_key="never",
+            low=0,
+        ),
+    ] = None
+    num_beams: Annotated[
+        int,
+        Integer(
+            f"Beam search: keep this many continuations. At most {MAX_BEAMS}, because each has its own KV cache. 1 is no search.",
+            low=1,
+            high=MAX_BEAMS,
+        ),
+    ] = 1
+    num_best: Annotated[
+        int,
+        Integer(
+            "Number of texts that a beam search returns, best first; at most num_beams.",
+            config_key="never",
+            low=1,
+            high=MAX_BEAMS,
+        ),
+    ] = 1
+    length_penalty: Annotated[
+        float,
+        Number(
+            "Beams are ranked by log-probability / length ** length_penalty: above 0 favours long texts, below 0 short ones.",
+            low=-50.0,
+            high=50.0,
+        ),
+    ] = 1.0
+    early_stopping: Annotated[
+        EarlyStopping,
+        Choice(
+            "End of a beam search: true, once num_beams texts have ended; false, when a better one is unlikely; never, when a "
+            "better one is impossible.",
+            choices=(True, False, "never"),
+        ),
+    ] = False
+    renormalize_logits: Annotated[bool, Switch("Renormalize the probabilities of a beam search after penalties and forbidden tokens.")] = (
+        False
+    )
+
+    SAMPLERS: ClassVar = ("temperature", "top_k", "top_p", "min_p", "typical_p")
+    """Options that turn sampling on."""
+
+    def __post_init__(self) -> None:
+        for name, option in options().items():
+            value = getattr(self, name)
+            if value is not None or not may_be_none(name):
+                check_option(name, value, option)
+        if self.num_best > self.num_beams:
+            raise OptionError(
+                f"got num_best={self.num_best}, expected an integer from 1 to num_beams={self.num_beams}",
+                hint="a beam search returns at most num_beams texts; raise num_beams",
+            )
+        if self.num_beams > 1 and self.temperature > 0:
+            raise OptionError(
+                f"num_beams={self.num_beams} and temperature={self.temperature} cannot be combined",
+                hint="set temperature=0 for a beam search, or num_beams=1 to sample",
+            )
+        if self.num_beams > 1 and self.num_log_probs is not None:
+            raise OptionError(
+                f"num_beams={self.num_beams} and num_log_probs={self.num_log_probs} cannot be combined",
+                hint="a beam search reports the score of each text",
+            )
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, object]) -> GenerationOptions:
+        """Return options with these values by name; a value of None leaves the default."""
+        given: dict[str, Any] = {name: value for name, value in values.items() if value is not None}
+        return cls(**given)
+
+    @property
+    def stop_strings(self) -> tuple[str, ...]:
+        """The stop strings as a tuple."""
+        return (self.stop,) if isinstance(self.stop, str) else tuple(self.stop or ())
+
+
+class GenerationOptionsDict(TypedDict, total=False):
+    """Keywords of `generate`, `stream` and `chat`: the fields of GenerationOptions, each of which may be None."""
+
+    max_new_tokens: int | None
+    min_new_tokens: int | None
+    stop: str | Sequence[str] | None
+    ignore_end: bool | None
+    temperature: float | None
+    top_k: int | None
+    top_p: float | None
+    min_p: float | None
+    typical_p: float | None
+    repetition_penalty: float | None
+    presence_penalty: float | None
+    frequency_penalty: float | None
+    logit_bias: Mapping[int, float] | None
+    no_repeat_ngram_size: int | None
+    suppress_tokens: Sequence[int] | None
+    forced_bos_token_id: int | None
+    forced_eos_token_id: int | None
+    seed: int | None
+    num_log_probs: int | None
+    num_beams: int | None
+    num_best: int | None
+    length_penalty: float | None
+    early_stopping: EarlyStopping | None
+    renormalize_logits: bool | None
+
+
+@cache
+def options() -> dict[str, Option]:
+    """Return every option by name, in order."""
+    hints = get_type_hints(GenerationOptions, include_extras=True)
+    return {field.name: get_args(hints[field.name])[1] for field in fields(GenerationOptions)}
+
+
+@cache
+def may_be_none(name: str) -> bool:
+    """Return True if None is a value of the field, and not only of the keyword."""
+    return type(None) in get_args(get_type_hints(GenerationOptions)[name])
+
+
+def default_text(name: str) -> str:
+    """Return the default of an option in words, such as "every token" or "1"."""
+    default: object = next(field.default for field in fields(GenerationOptions) if field.name == name)
+    return options()[name].unset or (f"{default:g}" if is_number(default) else str(default).lower())
+
+
+def check_option(name: str, value: object, option: Option | None = None) -> None:
+    """Raise OptionError unless the value of an option has the right type and is within its bounds."""
+    option = option or options()[name]
+    if not option.accepts(value):
+        hint = f"leave it out for the default: {default_text(name)}"
+        raise OptionError(f"got {name}={value!r:.200}, expected {option.expected}", hint=hint)
+
+
+def is_integer(value: object) -> bool:
+    """Return True for an integer, NumPy's included; False for a bool."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Return True for a real number, NumPy's included; False for a bool."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _document(name: str, option: Option) -> str:
+    return f"    {name:<22}{option.help} Valid: {option.expected}. Default: {default_text(name)}."
+
+
+GenerationOptions.__doc__ = f"{GenerationOptions.__doc__}\n" + "\n".join(_document(name, option) for name, option in options().items())
