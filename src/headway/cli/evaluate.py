@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy
 import typer
@@ -14,7 +14,7 @@ from headway.arrays import at_least_float32, from_numpy
 from headway.cli import options as o
 from headway.cli.progress import Shown
 from headway.errors import OptionError
-from headway.language_model import LanguageModel, load
+from headway.language_model import Architecture, LanguageModel, load
 from headway.train.corpus import read_text
 from headway.train.pairs import Pair, read_pairs
 
@@ -22,6 +22,8 @@ NUM_SHOWN = 5
 CHUNK = 512
 """Tokens per row and pass, which bounds the memory for attention scores and logits."""
 TOKENS_PER_BATCH = 2048
+MAX_WINDOW = 2048
+"""Window of a model whose context has no limit."""
 
 
 def command(
@@ -86,7 +88,8 @@ def _loss(model: LanguageModel, text: str, file: Path) -> dict[str, Any]:
     token_ids = numpy.asarray(model.tokenizer.encode(text), numpy.int64)
     if len(token_ids) < 2:
         raise OptionError(f"got {file} with {len(token_ids)} tokens, expected at least 2")
-    num_targets, context = len(token_ids) - 1, engine.config.max_seq_len
+    num_targets = len(token_ids) - 1
+    context = engine.config.max_seq_len or MAX_WINDOW
     num_whole = num_targets // context
     starts = numpy.arange(num_whole) * context
     rows = max(TOKENS_PER_BATCH // context, 1)
@@ -112,15 +115,16 @@ def _unsuitable(kind: str, file: Path) -> OptionError:
 def _summed_loss(model: LanguageModel, windows: numpy.ndarray) -> float:
     """Return the loss of windows of equal length, summed over all tokens but the first of each."""
     engine, (num_rows, length) = model.engine, windows.shape
-    cache = engine.architecture.new_kv_cache(engine.config, num_rows, length - 1, engine.weights.token_embedding)
+    architecture = cast(Architecture, engine.architecture)
+    cache = architecture.new_kv_cache(engine.config, num_rows, length - 1, engine.weights.token_embedding)
     total = 0.0
     for first in range(0, length - 1, CHUNK):
         last = min(first + CHUNK, length - 1)
         given, targets = (
             from_numpy(numpy.ascontiguousarray(windows[:, first + shift : last + shift]), engine.array, engine.device) for shift in (0, 1)
         )
-        hidden = engine.architecture.hidden_states(given, engine.weights, engine.config, kv_cache=cache, ops=engine.ops)
-        logits = engine.architecture.logits(hidden, engine.weights, engine.config, ops=engine.ops)
+        hidden = architecture.hidden_states(given, engine.weights, engine.config, kv_cache=cache, ops=engine.ops)
+        logits = architecture.logits(hidden, engine.weights, engine.config, ops=engine.ops)
         total += float(engine.ops.cross_entropy(at_least_float32(logits), targets)) * num_rows * (last - first)
     return total
 

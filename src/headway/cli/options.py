@@ -7,7 +7,7 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import wraps
@@ -280,7 +280,7 @@ def _alternative(last: Chunk, index: int) -> Alternative:
     return {"text": other.text, "score": other.score, "finish_reason": other.finish_reason, "num_new_tokens": len(other.token_ids)}
 
 
-JSON: TypeAlias = Mapping[str, object] | list[float]
+JSON: TypeAlias = Mapping[str, object] | Sequence[Mapping[str, object]] | Sequence[float]
 
 
 def print_json(value: JSON) -> None:
