@@ -95,7 +95,7 @@ def with_generation_flags(**defaults: str) -> Callable[[Callable[..., None]], Ca
         parameters = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in (*own[:place], *flags, *own[place:])]
         run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
-        del run.__wrapped__  # type: ignore[attr-defined]  # typer would read its annotations
+        del run.__wrapped__  # typer would read its annotations
         return run
 
     return decorate
@@ -130,7 +130,7 @@ def _parameter(name: str, option: Option, default: str | None) -> inspect.Parame
     elif isinstance(option, Switch):
         kind, flag = bool, f"{flag}/--no-{name.replace('_', '-')}"
     elif isinstance(option, Choice):
-        kind = StrEnum(name, {str(choice).lower(): str(choice).lower() for choice in option.choices})
+        kind = _str_enum(name, {str(choice).lower(): str(choice).lower() for choice in option.choices})
     elif isinstance(option, TokenIds):
         kind = list[int]
     elif isinstance(option, TokenBiases):
@@ -144,6 +144,10 @@ def _parameter(name: str, option: Option, default: str | None) -> inspect.Parame
     text += f"  [default: {default or own}]"
     annotation = Annotated[kind | None, typer.Option(*flags, help=text, metavar=metavar)]  # type: ignore[valid-type]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+_str_enum = cast(Callable[[str, dict[str, str]], type[StrEnum]], StrEnum)
+"""StrEnum with names known at run time only."""
 
 
 def _parse_bias(text: str) -> tuple[int, float]:

@@ -62,7 +62,7 @@ class BeamSearch(DecodingStrategy):
         return [(int(index) // scores.shape[1], int(index) % scores.shape[1]) for index in best]
 
     def _score(self, log_prob: float, length: int) -> float:
-        return float(log_prob) / length**self.options.length_penalty
+        return float(log_prob / length**self.options.length_penalty)
 
     def _add(self, hypothesis: Hypothesis) -> None:
         ranked = sorted([*self.finished, hypothesis], key=lambda each: -each.score)

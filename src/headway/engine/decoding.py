@@ -52,7 +52,7 @@ class DecodingStrategy(ABC):
     @property
     def num_new_tokens(self) -> int:
         """Number of tokens generated so far."""
-        return self.token_ids.shape[1] - self.num_prompt_tokens
+        return int(self.token_ids.shape[1]) - self.num_prompt_tokens
 
     def finish_reason(self, token_id: int) -> FinishReason | None:
         """Return why the request ends if this is its next token; None if it continues."""

@@ -104,7 +104,8 @@ class Generation:
             self.source = self._encode()
         for first in range(0, tokens.shape[1], PREFILL_CHUNK):
             hidden = self._hidden_states(self._array(tokens[:, first : first + PREFILL_CHUNK]))
-        return to_numpy(engine.architecture.logits(hidden[:, -1, :], engine.weights, engine.config, ops=engine.ops))
+        logits: numpy.ndarray = to_numpy(engine.architecture.logits(hidden[:, -1, :], engine.weights, engine.config, ops=engine.ops))
+        return logits
 
     def _hidden_states(self, token_ids: Array) -> Array:
         engine = self.engine
@@ -150,4 +151,5 @@ class Generation:
 
 
 def _select_rows(x: Array, rows: Sequence[int]) -> Array:
-    return array_namespace(x).stack([x[row] for row in rows])
+    selected: Array = array_namespace(x).stack([x[row] for row in rows])
+    return selected

@@ -132,8 +132,10 @@ class Embedder:
         """
         kind = self.options.similarity
         if kind in ("euclidean", "manhattan"):
-            return -numpy.linalg.norm(others - one, ord=2 if kind == "euclidean" else 1, axis=-1)
-        return others @ one if kind == "dot" else functions.normalize(others) @ functions.normalize(one)
+            distances: numpy.ndarray = numpy.linalg.norm(others - one, ord=2 if kind == "euclidean" else 1, axis=-1)
+            return -distances
+        products: numpy.ndarray = others @ one if kind == "dot" else functions.normalize(others) @ functions.normalize(one)
+        return products
 
     def prompt_name(self, *candidates: str) -> str:
         """Return the first of these names that the model has a prompt for, or ""."""
@@ -268,7 +270,7 @@ def _batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
     yield batch
 
 
-def _activation(name: str | None) -> Callable[[Array], Array]:
+def _activation(name: str | None) -> Callable[[numpy.ndarray], numpy.ndarray]:
     if name is None:
         return lambda x: x
     return (lambda x: array_namespace(x).tanh(x)) if name == "tanh" else getattr(functions, name)

@@ -110,7 +110,8 @@ def _logits(
     model, architecture = checkpoint, cast(MaskedTokenArchitecture, checkpoint.architecture)
     hidden = architecture.encode(asarray(token_ids)[None, :], model.weights, model.config, ops=ops)[0]
     hidden = array_namespace(hidden).take(hidden, as_index(asarray(positions)), axis=0)
-    return to_numpy(architecture.masked_token_logits(hidden, model.weights, model.config, ops=ops))
+    logits: numpy.ndarray = to_numpy(architecture.masked_token_logits(hidden, model.weights, model.config, ops=ops))
+    return logits
 
 
 def _filled(text: str, token_ids: Sequence[int], chosen: dict[int, int], tokenizer: Tokenizer) -> str:

@@ -133,7 +133,8 @@ class LanguageModel:
         sentence_options   called when embeddings are first computed, because reading them may fail
         stack              fused twin of the decoder; None runs the architecture
         """
-        self.config, self.tokenizer, self.kind = checkpoint.config, tokenizer, checkpoint.architecture.KIND
+        self.config, self.tokenizer = checkpoint.config, tokenizer
+        self.kind: str = checkpoint.architecture.KIND
         own = checkpoint.generation_config
         start = (*token_ids_of(own, "decoder_start_token_id"), *token_ids_of(own, "bos_token_id"), None)[0]
         self.engine = Engine(
