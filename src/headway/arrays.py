@@ -228,7 +228,7 @@ def asarray_like(values: ArrayLike | range, like: LikeT | None) -> LikeT:
     return namespace.asarray(array)
 
 
-def from_numpy(values: numpy.ndarray, library: str, device: str | None = None) -> Any:
+def from_numpy(values: numpy.ndarray, library: str, device: str | None = None) -> Array:
     """Convert a NumPy array to another library's array; torch shares the memory, the others copy it.
 
     Errors   OptionError for an unknown or missing library.
