@@ -32,7 +32,7 @@ def commands(path: Path) -> list[list[str]]:
     """The arguments of every `headway` command in a document's shell blocks."""
     lines = "\n".join(blocks(path, "sh")).replace("\\\n", " ").splitlines()
     words = [shlex.split(line, comments=True) for line in lines]
-    return [each[each.index("headway") + 1 :] for each in words if "headway" in each]
+    return [each[each.index("headway") + 1 :] for each in words if "headway" in each[:-1]]
 
 
 def unknown_options(arguments: list[str]) -> set[str]:
