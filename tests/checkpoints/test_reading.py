@@ -134,7 +134,7 @@ def test_without_its_absent_parts_a_model_is_saved_and_loaded_again(bert_folder)
 @pytest.mark.parametrize("name", POOLER)
 def test_a_part_that_is_half_absent(bert_folder, name):
     rewrite(bert_folder, lambda tensors: tensors.pop(name))
-    with pytest.raises(CheckpointError, match=rf"without {name}; expected: all or none of the tensors of its pooler"):
+    with pytest.raises(CheckpointError, match=rf"without {name}, expected all or none of the tensors of its pooler"):
         load_checkpoint(bert_folder)
 
 
@@ -159,7 +159,7 @@ def test_old_names_are_found_with_the_prefix_and_without(bert_folder):
 
 
 def test_no_such_folder(tmp_path):
-    with pytest.raises(ModelNotFoundError, match=r"came: .*nowhere; expected: a folder"):
+    with pytest.raises(ModelNotFoundError, match=r"got .*nowhere, expected a folder"):
         load_checkpoint(tmp_path / "nowhere")
 
 
@@ -171,48 +171,63 @@ def test_no_config(folder):
 
 def test_a_config_that_is_no_json(folder):
     (folder / "config.json").write_text("{")
-    with pytest.raises(CheckpointError, match=r"config\.json, which cannot be read"):
+    with pytest.raises(CheckpointError, match=r"config\.json that is not JSON"):
         load_checkpoint(folder)
 
 
 def test_a_truncated_file(folder):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(CheckpointError, match=r"no sound safetensors file .*download it again"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors with .* bytes, expected .* according to its header\nhint: download the file again"):
         load_checkpoint(folder)
 
 
 def test_an_empty_file(folder):
     (folder / "model.safetensors").write_bytes(b"")
-    with pytest.raises(CheckpointError, match="no sound safetensors file"):
+    with pytest.raises(CheckpointError, match="with 0 bytes, expected a safetensors file"):
         load_checkpoint(folder)
 
 
 def test_a_header_longer_than_the_file(folder):
     path = folder / "model.safetensors"
     path.write_bytes(struct.pack("<Q", 10**9) + path.read_bytes()[8:])
-    with pytest.raises(CheckpointError, match="no sound safetensors file"):
+    with pytest.raises(CheckpointError, match="a header of 1,000,000,000 bytes, expected at most"):
         load_checkpoint(folder)
 
 
 @pytest.mark.parametrize(
-    "lie",
+    ("change", "message"),
     [
-        pytest.param(
-            lambda entry: entry.update(data_offsets=[entry["data_offsets"][0], entry["data_offsets"][1] + 4]), id="span of the wrong size"
-        ),
-        pytest.param(lambda entry: entry.update(data_offsets=[10**9, 10**9 + 24]), id="span outside the file"),
-        pytest.param(
-            lambda entry: entry.update(data_offsets=[0, entry["data_offsets"][1] - entry["data_offsets"][0]]), id="overlapping spans"
-        ),
-        pytest.param(lambda entry: entry.update(dtype="F64"), id="dtype of another size"),
-        pytest.param(lambda entry: entry.update(dtype="NONSENSE"), id="dtype that does not exist"),
-        pytest.param(lambda entry: entry.update(shape=[-6]), id="negative shape"),
+        (lambda entry: {"data_offsets": [entry["data_offsets"][0], entry["data_offsets"][1] + 4]}, "of 28 bytes, expected 24"),
+        (lambda entry: {"data_offsets": [10**9, 10**9 + 24]}, "expected it to start at"),
+        (lambda entry: {"data_offsets": [0, 24]}, "at bytes 0 to 72, expected it to start at 24"),
+        (lambda entry: {"data_offsets": [24, 0]}, "of -24 bytes, expected 24"),
+        (lambda entry: {"data_offsets": [0]}, "expected two offsets"),
+        (lambda entry: {"data_offsets": [True, 24]}, "expected two offsets"),
+        (lambda entry: {"data_offsets": None}, "expected two offsets"),
+        (lambda entry: {"dtype": "F64"}, "of 24 bytes, expected 48"),
+        (lambda entry: {"dtype": "NONSENSE"}, "of dtype NONSENSE, expected one of F64"),
+        (lambda entry: {"dtype": ["F32"]}, "expected dtype, shape and data_offsets"),
+        (lambda entry: {"shape": [-6]}, "expected a list of sizes"),
+        (lambda entry: {"shape": [2**40, 2**40, 0]}, "expected a list of sizes"),
+        (lambda entry: {"shape": [1] * 80 + [6]}, "expected a list of sizes"),
+        (lambda entry: {"shape": 6}, "expected a list of sizes"),
     ],
 )
-def test_a_lying_header(folder, lie):
-    rewrite_header(folder / "model.safetensors", lambda header: lie(header["transformer.ln_f.weight"]))
-    with pytest.raises(CheckpointError, match="no sound safetensors file"):
+def test_a_header_that_does_not_fit_the_file(folder, change, message):
+    def rewrite(header):
+        entry = header["transformer.ln_f.weight"]
+        entry.update(change(entry))
+
+    rewrite_header(folder / "model.safetensors", rewrite)
+    with pytest.raises(CheckpointError, match=rf"model\.safetensors.*{message}"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize("header", [b"[]", b"[" * 100_000, b'{"a": 1}', b'{"a": ' + b"9" * 5000 + b"}", b"\xff\xfe", b'{"a": {"dtype": "F32"}}'])
+def test_a_header_that_is_not_one(folder, header):
+    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
+    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
         load_checkpoint(folder)
 
 
@@ -237,14 +252,14 @@ def write_index(folder: Path, weight_map: object) -> None:
 def test_a_missing_shard(sharded):
     assert load_checkpoint(sharded).config.n_layer == 2
     (sharded / SECOND).unlink()
-    with pytest.raises(CheckpointError, match=r"without model-00002-of-00002\.safetensors; expected: every shard"):
+    with pytest.raises(CheckpointError, match=r"without model-00002-of-00002\.safetensors, expected every shard"):
         load_checkpoint(sharded)
 
 
 @pytest.mark.parametrize("weight_map", [None, [FIRST], "all", {"transformer.wte.weight": 1}, {"transformer.wte.weight": [FIRST]}])
 def test_an_index_of_another_form(sharded, weight_map):
     write_index(sharded, weight_map)
-    with pytest.raises(CheckpointError, match=r"index\.json, whose weight_map is no object of strings; expected"):
+    with pytest.raises(CheckpointError, match=r"index\.json with weight_map=.*, expected an object"):
         load_checkpoint(sharded)
 
 
@@ -252,20 +267,20 @@ def test_an_index_of_another_form(sharded, weight_map):
 def test_an_index_that_names_a_place_outside_the_folder(sharded, place):
     shutil.copytree(sharded, sharded.parent / "other")
     write_index(sharded, {"transformer.wte.weight": place.format(FIRST)})
-    with pytest.raises(CheckpointError, match=r"index\.json with '.*'; expected: names of \.safetensors files in this folder"):
+    with pytest.raises(CheckpointError, match=r"index\.json with '.*', expected names of \.safetensors files in this folder"):
         load_checkpoint(sharded)
 
 
 def test_an_index_that_names_an_absolute_path(sharded):
     write_index(sharded, {"transformer.wte.weight": str(sharded / FIRST)})
-    with pytest.raises(CheckpointError, match=r"expected: names of \.safetensors files in this folder"):
+    with pytest.raises(CheckpointError, match=r"expected names of \.safetensors files in this folder"):
         load_checkpoint(sharded)
 
 
 def test_an_index_that_misplaces_a_tensor(sharded):
     weight_map = json.loads((sharded / "model.safetensors.index.json").read_text())["weight_map"]
     write_index(sharded, weight_map | {"transformer.wte.weight": FIRST})
-    with pytest.raises(CheckpointError, match=r"puts transformer\.wte\.weight in model-00001-of-00002\.safetensors; expected"):
+    with pytest.raises(CheckpointError, match=r"with transformer\.wte\.weight in model-00001-of-00002\.safetensors, expected"):
         load_checkpoint(sharded)
 
 
@@ -283,39 +298,39 @@ def test_a_missing_tensor(folder):
 
 def test_a_tensor_left_over(folder):
     rewrite(folder, lambda tensors: tensors.update({"transformer.h.2.ln_1.weight": numpy.ones(6, numpy.float32)}))
-    with pytest.raises(CheckpointError, match=r"with transformer\.h\.2\.ln_1\.weight besides"):
+    with pytest.raises(CheckpointError, match=r"additional tensors transformer\.h\.2\.ln_1\.weight, expected"):
         load_checkpoint(folder)
 
 
 def test_a_tensor_of_another_shape(folder):
     edit(folder, n_positions=12)
-    with pytest.raises(CheckpointError, match=r"tensor transformer\.wpe\.weight \(11, 6\); expected: \(12, 6\)"):
+    with pytest.raises(CheckpointError, match=r"tensor transformer\.wpe\.weight of shape \(11, 6\), expected \(12, 6\)"):
         load_checkpoint(folder)
 
 
 def test_a_pickle_is_named_and_never_opened(folder):
     (folder / "model.safetensors").unlink()
     (folder / "pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'false'\ntR.")
-    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin, a pickle, which can run code"):
+    with pytest.raises(CheckpointError, match=r"pytorch_model\.bin, expected model\.safetensors.*a pickle can run code"):
         load_checkpoint(folder)
 
 
 def test_an_architecture_that_is_not_built(folder):
     edit(folder, model_type="mamba")
-    with pytest.raises(UnsupportedError, match=r"came: model_type 'mamba'; expected one of gpt2, llama"):
+    with pytest.raises(UnsupportedError, match=r"got model_type 'mamba', expected one of gpt2, llama"):
         load_checkpoint(folder)
 
 
 @pytest.mark.parametrize("model_type", [None, 7, ["gpt2"], {"name": "gpt2"}])
 def test_a_model_type_that_is_no_string(folder, model_type):
     edit(folder, model_type=model_type)
-    with pytest.raises(CheckpointError, match=r"config\.json with model_type=.*; expected: a string"):
+    with pytest.raises(CheckpointError, match=r"config\.json with model_type=.*, expected a string"):
         load_checkpoint(folder)
 
 
 def test_a_config_key_that_is_not_built(folder):
     edit(folder, attention_sinks=4)
-    with pytest.raises(UnsupportedError, match=r"attention_sinks=4.*ignored_config_keys"):
+    with pytest.raises(UnsupportedError, match=r"attention_sinks=4, expected[^\n]*\nhint:.*ignored_config_keys"):
         load_checkpoint(folder)
     assert load_checkpoint(folder, ignored_config_keys=["attention_sinks"]).config.n_layer == 2
 
@@ -329,13 +344,13 @@ def test_a_known_key_that_would_change_the_result(folder, key, value):
 
 def test_an_activation_that_is_not_built(folder):
     edit(folder, activation_function="mish")
-    with pytest.raises(UnsupportedError, match=r"activation_function='mish'; expected one of 'gelu_new'"):
+    with pytest.raises(UnsupportedError, match=r"activation_function='mish', expected one of 'gelu_new'"):
         load_checkpoint(folder)
 
 
 def test_heads_that_do_not_divide(folder):
     edit(folder, n_head=4)
-    with pytest.raises(CheckpointError, match="n_embd=6 and n_head=4; expected: n_embd a multiple of n_head"):
+    with pytest.raises(CheckpointError, match="n_embd=6 and n_head=4, expected n_embd to be a multiple of n_head"):
         load_checkpoint(folder)
 
 
@@ -349,16 +364,16 @@ def test_a_config_without_a_size(folder):
 
 def test_a_size_of_another_type(folder):
     edit(folder, n_layer="two")
-    with pytest.raises(CheckpointError, match="n_layer='two'; expected: int"):
+    with pytest.raises(CheckpointError, match="n_layer='two', expected int"):
         load_checkpoint(folder)
 
 
 @pytest.mark.parametrize(
     ("rope", "message"),
     [
-        ({"rope_type": "longrope", "factor": 2.0}, "came: config.json with rope_type='longrope'; expected one of"),
+        ({"rope_type": "longrope", "factor": 2.0}, "got config.json with rope_type='longrope', expected one of"),
         ({"rope_type": "llama3", "factor": 2.0}, "without low_freq_factor, high_freq_factor"),
-        ({"rope_type": "linear", "factor": 2.0, "warp": 3}, "rope_type 'linear' with warp"),
+        ({"rope_type": "linear", "factor": 2.0, "warp": 3}, "rope_type 'linear' with 'warp'"),
         ({"rope_type": "yarn", "factor": 2.0, "truncate": False}, "truncate=false"),
     ],
 )
@@ -371,17 +386,17 @@ def test_a_rope_that_is_not_built(tmp_path, rope, message):
 
 def test_kv_heads_that_do_not_divide():
     sizes = {"vocab_size": 7, "hidden_size": 12, "intermediate_size": 5, "num_hidden_layers": 1, "num_attention_heads": 6}
-    with pytest.raises(CheckpointError, match="num_attention_heads a multiple of num_key_value_heads"):
+    with pytest.raises(CheckpointError, match="num_attention_heads to be a multiple of num_key_value_heads"):
         llama.Config(**sizes, rope_parameters={}, num_key_value_heads=4)
 
 
 def test_an_unknown_dtype(folder):
-    with pytest.raises(OptionError, match="came: dtype 'int3'"):
+    with pytest.raises(OptionError, match="dtype 'int3'"):
         load_checkpoint(folder, dtype="int3")
 
 
 def test_an_unknown_array_library(folder):
-    with pytest.raises(OptionError, match="came: array library 'tensorflow'; expected one of numpy, torch, jax, mlx"):
+    with pytest.raises(OptionError, match="array library 'tensorflow'.* expected one of numpy, torch, jax, mlx"):
         load_checkpoint(folder, array="tensorflow")
 
 
