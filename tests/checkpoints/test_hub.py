@@ -148,11 +148,14 @@ def test_stories_is_embedded():
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "a/b/c"])
 def test_a_path_that_does_not_exist_is_not_a_hub_name(name):
-    with pytest.raises(ModelNotFoundError, match="got .*, which is neither a folder nor a file\nhint: pass `stories`, the path of a model folder, or a hub name"):
+    with pytest.raises(
+        ModelNotFoundError,
+        match="got .*, which is neither a folder nor a file\nhint: pass `stories`, the path of a model folder, or a hub name",
+    ):
         resolve_model(name)
 
 
-@pytest.mark.parametrize("name", ["x" * 5000, "a/" * 3000, "x\0y", "~nobody-of-this-name/x", "\ud800", ""])
+@pytest.mark.parametrize("name", ["x" * 5000, "a/" * 3000, "x\0y", "~nobody-of-this-name/x", "\ud800"])
 def test_a_name_that_cannot_be_a_path_is_not_found(name):
     with pytest.raises(ModelNotFoundError, match="which is neither a folder nor a file\nhint: pass `stories`") as caught:
         resolve_model(name)

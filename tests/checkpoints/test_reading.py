@@ -178,7 +178,9 @@ def test_a_config_that_is_no_json(folder):
 def test_a_truncated_file(folder):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(CheckpointError, match=r"model\.safetensors with .* bytes, expected .* according to its header\nhint: download the file again"):
+    with pytest.raises(
+        CheckpointError, match=r"model\.safetensors with .* bytes, expected .* according to its header\nhint: download the file again"
+    ):
         load_checkpoint(folder)
 
 
@@ -224,7 +226,9 @@ def test_a_header_that_does_not_fit_the_file(folder, change, message):
         load_checkpoint(folder)
 
 
-@pytest.mark.parametrize("header", [b"[]", b"[" * 100_000, b'{"a": 1}', b'{"a": ' + b"9" * 5000 + b"}", b"\xff\xfe", b'{"a": {"dtype": "F32"}}'])
+@pytest.mark.parametrize(
+    "header", [b"[]", b"[" * 100_000, b'{"a": 1}', b'{"a": ' + b"9" * 5000 + b"}", b"\xff\xfe", b'{"a": {"dtype": "F32"}}']
+)
 def test_a_header_that_is_not_one(folder, header):
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header)
     with pytest.raises(CheckpointError, match=r"model\.safetensors"):

@@ -183,7 +183,10 @@ def test_a_length_that_stands_for_no_limit_is_none(tmp_path, longest):
             ", expected a Transformer in the folder itself",
         ),
         (OLD | {"modules.json": [{**each, "kwargs": ["task"]} for each in OLD["modules.json"]]}, "with kwargs="),
-        (changed(OLD, "1_Pooling/config.json", pooling_mode_weightedmean_tokens=True), "with pooling 'weightedmean', expected one of cls, max"),
+        (
+            changed(OLD, "1_Pooling/config.json", pooling_mode_weightedmean_tokens=True),
+            "with pooling 'weightedmean', expected one of cls, max",
+        ),
         (changed(OLD, "1_Pooling/config.json", pooling_mode="median"), "with pooling 'median'"),
         (changed(OLD, "1_Pooling/config.json", attention_pooling=True), "with attention_pooling=True, expected"),
         (changed(NEW, "2_Dense/config.json", activation_function="torch.nn.modules.activation.Mish"), "activation_function='torch"),

@@ -152,14 +152,9 @@ def _stored_names(table: Mapping[str, Stored], prefix: str, tensors: Collection[
 
     Some files omit the prefix of the names; of tied tensors, a file may have any one, or all.
     """
-    untied: dict[str, list[str]] = {}
-    for place in table.values():
-        if place.untied_name:
-            untied.setdefault(place.name, []).append(place.untied_name)
     found = {}
     for path, place in table.items():
-        own = [place.untied_name] if place.untied_name else []
-        candidates = [*own, place.name, *place.old_names, *untied.get(place.name, ())]
+        candidates = [*filter(None, [place.untied_name]), place.name, *place.other_names]
         forms = [form for name in candidates for form in (name, name.removeprefix(prefix))]
         found[path] = next((name for name in forms if name in tensors), place.name)
     return found

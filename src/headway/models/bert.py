@@ -12,7 +12,7 @@ from headway.arrays import Array, Operations, array_namespace, asarray_like, at_
 from headway.errors import PromptError, UnsupportedError
 from headway.functions import EncoderLayerWeights, LinearWeights, NormWeights
 from headway.models.config import expect_multiple, expect_num_layers, expect_number, expect_one_of, expect_positive
-from headway.models.stored import Stored, stored_linear, stored_norm, tied
+from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 KIND = "encoder"
 PREFIX = "bert."
@@ -85,14 +85,14 @@ class Weights:
 
 def stored_weights(config: Config) -> dict[str, Stored]:
     """Return the place of each leaf. Early checkpoints call the weight of a norm gamma and its bias beta."""
-    width, inner, words = config.hidden_size, config.intermediate_size, f"{PREFIX}embeddings.word_embeddings.weight"
+    width, inner = config.hidden_size, config.intermediate_size
 
     def norm(path: str, name: str) -> dict[str, Stored]:
         old = {f"{path}.weight": f"{name}.gamma", f"{path}.bias": f"{name}.beta"}
-        return {leaf: replace(place, old_names=(old[leaf],)) for leaf, place in stored_norm(path, name, width, has_bias=True).items()}
+        return {leaf: replace(place, other_names=(old[leaf],)) for leaf, place in stored_norm(path, name, width, has_bias=True).items()}
 
     table = {
-        "token_embedding": Stored(words, (config.vocab_size, width)),
+        "token_embedding": Stored(f"{PREFIX}embeddings.word_embeddings.weight", (config.vocab_size, width)),
         "position_embedding": Stored(f"{PREFIX}embeddings.position_embeddings.weight", (config.max_position_embeddings, width)),
         "token_type_embedding": Stored(f"{PREFIX}embeddings.token_type_embeddings.weight", (config.type_vocab_size, width)),
     }
@@ -110,13 +110,11 @@ def stored_weights(config: Config) -> dict[str, Stored]:
     path, name = "masked_token_head", "cls.predictions"
     head = stored_linear(f"{path}.dense", f"{name}.transform.dense", width, width, has_bias=True)
     head |= norm(f"{path}.norm", f"{name}.transform.LayerNorm")
-    head_weight, head_bias = (
-        Stored(f"{name}.decoder.weight", (config.vocab_size, width)),
-        Stored(f"{name}.decoder.bias", (config.vocab_size,)),
-    )
+    head_weight = Stored(f"{name}.decoder.weight", (config.vocab_size, width))
+    head_bias = Stored(f"{name}.decoder.bias", (config.vocab_size,))
     if config.tie_word_embeddings:
-        head_weight = tied(head_weight, table["token_embedding"])
-        head_bias = tied(head_bias, Stored(f"{name}.bias", (config.vocab_size,)))
+        table["token_embedding"], head_weight = tie(table["token_embedding"], table["token_embedding"], head_weight)
+        (head_bias,) = tie(Stored(f"{name}.bias", (config.vocab_size,)), head_bias)
     head |= {f"{path}.output_head": head_weight, f"{path}.bias": head_bias}
     return table | _of_part("pooler", pooler) | _of_part("masked-token head", head)
 

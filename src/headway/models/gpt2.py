@@ -14,7 +14,7 @@ from headway.functions import FeedForwardWeights, KVCache, MultiHeadAttentionWei
 from headway.models.config import expect_multiple, expect_num_layers, expect_number, expect_one_of, expect_positive
 from headway.models.past import KVCaches, positions, visible
 from headway.models.stack import Stack
-from headway.models.stored import Stored, stored_norm, tied
+from headway.models.stored import Stored, stored_norm, tie
 
 KIND = "decoder"
 PREFIX = "transformer."
@@ -104,8 +104,10 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         table |= conv1d(f"{path}.feed_forward.up", f"{name}.mlp.c_fc", inner, width)
         table |= conv1d(f"{path}.feed_forward.down", f"{name}.mlp.c_proj", width, inner)
     table |= stored_norm("norm", f"{PREFIX}ln_f", width, has_bias=True)
-    head = Stored("lm_head.weight", (config.vocab_size, width))
-    return table | {"output_head": tied(head, table["token_embedding"]) if config.tie_word_embeddings else head}
+    embedding, head = table["token_embedding"], Stored("lm_head.weight", (config.vocab_size, width))
+    if config.tie_word_embeddings:
+        embedding, head = tie(embedding, embedding, head)
+    return table | {"token_embedding": embedding, "output_head": head}
 
 
 def stack(config: Config) -> Stack:

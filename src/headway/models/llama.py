@@ -9,6 +9,7 @@ Source   Touvron et al. 2023; Grattafiori et al. 2024; Jiang et al. 2023 (Mistra
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from headway import functions
 from headway.arrays import Array, Operations
 from headway.functions import GatedFeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
@@ -16,7 +17,7 @@ from headway.models.config import expect_multiple, expect_num_layers, expect_num
 from headway.models.past import KVCaches, positions, visible
 from headway.models.rope import RopeParameters, longest_seq_len, rotary_tables
 from headway.models.stack import Stack, rotary_stack
-from headway.models.stored import Stored, stored_linear, stored_norm, tied
+from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 KIND = "decoder"
 PREFIX = "model."
@@ -102,8 +103,10 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         for part, rows, columns in (("gate", inner, width), ("up", inner, width), ("down", width, inner)):
             table |= stored_linear(f"{path}.feed_forward.{part}", f"{name}.mlp.{part}_proj", rows, columns, has_bias=config.mlp_bias)
     table |= stored_norm("norm", f"{PREFIX}norm", width)
-    head = Stored("lm_head.weight", (config.vocab_size, width))
-    return table | {"output_head": tied(head, table["token_embedding"]) if config.tie_word_embeddings else head}
+    embedding, head = table["token_embedding"], Stored("lm_head.weight", (config.vocab_size, width))
+    if config.tie_word_embeddings:
+        embedding, head = tie(embedding, embedding, head)
+    return table | {"token_embedding": embedding, "output_head": head}
 
 
 def stack(config: Config) -> Stack:

@@ -17,7 +17,7 @@ from headway.functions import DecoderLayerWeights, EncoderLayerWeights, KVCache
 from headway.models.config import expect_multiple, expect_num_layers, expect_one_of, expect_positive
 from headway.models.past import KVCaches, visible
 from headway.models.source import Source
-from headway.models.stored import Stored, stored_linear, stored_norm, tied
+from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 KIND = "encoder-decoder"
 PREFIX = "model."
@@ -114,15 +114,15 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         return up | down | norm(f"{path}.feed_forward_norm", f"{name}.final_layer_norm")
 
     # A file of transformers 4 without tied heads may hold the shared embedding alone.
-    old_names = (f"{PREFIX}shared.weight",) if config.share_encoder_decoder_embeddings else ()
-    source = Stored(f"{PREFIX}encoder.embed_tokens.weight", (config.vocab_size, width), old_names=old_names)
-    target = Stored(f"{PREFIX}decoder.embed_tokens.weight", (config.decoder_vocab_size, width), old_names=old_names)
+    others = (f"{PREFIX}shared.weight",) if config.share_encoder_decoder_embeddings else ()
+    source = Stored(f"{PREFIX}encoder.embed_tokens.weight", (config.vocab_size, width), other_names=others)
+    target = Stored(f"{PREFIX}decoder.embed_tokens.weight", (config.decoder_vocab_size, width), other_names=others)
     head = Stored("lm_head.weight", (config.decoder_vocab_size, width))
     if config.tie_word_embeddings and config.share_encoder_decoder_embeddings:
         shared = Stored(f"{PREFIX}shared.weight", (config.vocab_size, width))
-        source, target, head = (tied(place, shared) for place in (source, target, head))
+        head, target, source = tie(shared, head, target, source)
     elif config.tie_word_embeddings:
-        head = tied(head, target)
+        target, head = tie(target, target, head)
     table = {"token_embedding": source, "target_embedding": target}
     for index in range(config.encoder_layers):
         path, name = f"encoder.{index}", f"{PREFIX}encoder.layers.{index}"

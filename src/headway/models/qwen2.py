@@ -6,6 +6,7 @@ Source   Yang et al. 2024 (Qwen2); the keys and tensor names are those of Huggin
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from headway import functions
 from headway.arrays import Array, Operations
 from headway.functions import GatedFeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
@@ -20,7 +21,7 @@ from headway.models.config import (
 from headway.models.past import KVCaches, positions, visible
 from headway.models.rope import RopeParameters, longest_seq_len, rotary_tables
 from headway.models.stack import Stack, rotary_stack
-from headway.models.stored import Stored, stored_linear, stored_norm, tied
+from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 KIND = "decoder"
 PREFIX = "model."
@@ -116,8 +117,10 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         for part, rows, columns in (("gate", inner, width), ("up", inner, width), ("down", width, inner)):
             table |= stored_linear(f"{path}.feed_forward.{part}", f"{name}.mlp.{part}_proj", rows, columns, has_bias=False)
     table |= stored_norm("norm", f"{PREFIX}norm", width)
-    head = Stored("lm_head.weight", (config.vocab_size, width))
-    return table | {"output_head": tied(head, table["token_embedding"]) if config.tie_word_embeddings else head}
+    embedding, head = table["token_embedding"], Stored("lm_head.weight", (config.vocab_size, width))
+    if config.tie_word_embeddings:
+        embedding, head = tie(embedding, embedding, head)
+    return table | {"token_embedding": embedding, "output_head": head}
 
 
 def stack(config: Config) -> Stack:

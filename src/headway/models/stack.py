@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy
 
-from headway.models.rope import RopeParameters, rotary_tables
+from headway.models.rope import rotary_tables
+
+if TYPE_CHECKING:
+    from headway.models import llama, qwen2, qwen3
 
 
 @dataclass(frozen=True)
@@ -35,28 +38,7 @@ class Stack:
     rotary: Callable[[int], tuple[numpy.ndarray, numpy.ndarray]] | None = None
 
 
-class RotaryConfig(Protocol):
-    """The config fields that Llama, Qwen2 and Qwen3 share."""
-
-    @property
-    def num_hidden_layers(self) -> int: ...
-    @property
-    def hidden_size(self) -> int: ...
-    @property
-    def intermediate_size(self) -> int: ...
-    @property
-    def num_attention_heads(self) -> int: ...
-    @property
-    def num_key_value_heads(self) -> int: ...
-    @property
-    def head_dim(self) -> int: ...
-    @property
-    def rms_norm_eps(self) -> float: ...
-    @property
-    def rope_parameters(self) -> RopeParameters: ...
-
-
-def rotary_stack(config: RotaryConfig, activation: str, windows: tuple[int | None, ...]) -> Stack:
+def rotary_stack(config: llama.Config | qwen2.Config | qwen3.Config, activation: str, windows: tuple[int | None, ...]) -> Stack:
     """Return the Stack of Llama, Qwen2 or Qwen3."""
 
     def rotary(num_positions: int) -> tuple[numpy.ndarray, numpy.ndarray]:

@@ -15,7 +15,7 @@ class Stored:
     is_transposed  True if the leaf is the transpose of what is stored
     part           the optional part of the model that the leaf belongs to, such as "pooler": a checkpoint has all of its
                    tensors or none of them, and without them the tree's field is None; None for a required tensor
-    old_names      names of the tensor in older checkpoints, tried after `name`
+    other_names    names that are tried after `name`: those of older checkpoints, and of tensors that `name` is tied to
     untied_name    of a tied leaf, the name of the tensor that the leaf has to itself in some checkpoints. It is tried before
                    `name`, because it may differ: transformers ties two tensors only if one is absent or both are equal
     """
@@ -25,7 +25,7 @@ class Stored:
     columns: tuple[int, int] | None = None
     is_transposed: bool = False
     part: str | None = None
-    old_names: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
     untied_name: str | None = field(default=None, compare=False)  # tied leaves have equal places
 
     @property
@@ -36,9 +36,14 @@ class Stored:
         return shape[::-1] if self.is_transposed else shape
 
 
-def tied(place: Stored, other: Stored) -> Stored:
-    """Return `other` as the place of a leaf that is tied to it and would have the tensor at `place` to itself."""
-    return replace(other, part=place.part, untied_name=place.name)
+def tie(shared: Stored, *places: Stored) -> tuple[Stored, ...]:
+    """Return the places of leaves that are tied to one tensor, from the places that they have if they are not tied.
+
+    If the shared tensor is absent, the first of the others that is present takes its place.
+    """
+    names = tuple(place.name for place in places if place.name != shared.name)
+    untied = [None if place.name == shared.name else place.name for place in places]
+    return tuple(replace(shared, other_names=names, untied_name=name) for name in untied)
 
 
 def stored_linear(path: str, name: str, out_features: int, in_features: int, *, has_bias: bool) -> dict[str, Stored]:

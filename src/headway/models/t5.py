@@ -13,7 +13,7 @@ from headway.functions import FeedForwardWeights, GatedFeedForwardWeights, KVCac
 from headway.models.config import expect_num_layers, expect_number, expect_one_of, expect_positive
 from headway.models.past import KVCaches, visible
 from headway.models.source import Source
-from headway.models.stored import Stored, stored_linear, stored_norm, tied
+from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 KIND = "encoder-decoder"
 PREFIX = ""
@@ -141,13 +141,9 @@ def stored_weights(config: Config) -> dict[str, Stored]:
             table |= stored_linear(f"{path}.feed_forward.{part}", f"{name}.DenseReluDense.{stored}", inner, width, has_bias=False)
         return table | stored_linear(f"{path}.feed_forward.down", f"{name}.DenseReluDense.wo", width, inner, has_bias=False)
 
-    shape = (config.vocab_size, width)
-    shared = Stored("shared.weight", shape)
-    table = {
-        "token_embedding": tied(Stored("encoder.embed_tokens.weight", shape), shared),
-        "target_embedding": tied(Stored("decoder.embed_tokens.weight", shape), shared),
-        "output_head": tied(Stored("lm_head.weight", shape), shared),
-    }
+    names = ("shared.weight", "encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+    source, target, head = tie(*(Stored(name, (config.vocab_size, width)) for name in names))
+    table = {"token_embedding": source, "target_embedding": target, "output_head": head}
     for stack, num_layers in (("encoder", config.num_layers), ("decoder", config.num_decoder_layers)):
         first = f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
         table[f"{stack}.position_bias"] = Stored(first, (config.relative_attention_num_buckets, config.num_heads))
