@@ -74,7 +74,7 @@ class Saved:
     logits: numpy.ndarray | None
 
     def real(self, values: numpy.ndarray) -> numpy.ndarray:
-        """What stands at the tokens that are no padding."""
+        """Return the values at the tokens that are not padding."""
         return values[numpy.arange(values.shape[1]) < LENGTHS[:, None]]
 
 
