@@ -25,7 +25,7 @@ an encoder, which reads a whole text,
 and an encoder–decoder, which reads one text and writes another, all of the decoder's but stack, and
 
     encode(token_ids, …)           as above, of the source
-    read(token_ids, …)             encode, then the keys and values of the cross-attention: a Source, passed to hidden_states
+    read(token_ids, …)             the keys and values of the cross-attention, as a Source to pass to hidden_states
 """
 
 from importlib import import_module

@@ -16,7 +16,7 @@ from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 KIND = "encoder"
 PREFIX = "bert."
-# Constants, the next-sentence head, and a bias that is unused if cls.predictions.decoder has its own.
+# Buffers of constants, the next-sentence head, and a bias that is unused if cls.predictions.decoder has one.
 IGNORED_TENSORS = r"embeddings\.(position|token_type)_ids|cls\.seq_relationship\.(weight|bias)|cls\.predictions\.bias"
 WITHOUT_EFFECT = (
     "attention_probs_dropout_prob",
@@ -72,7 +72,12 @@ class MaskedTokenHeadWeights:
 
 @dataclass(frozen=True)
 class Weights:
-    """Three embeddings (vocab_size, max_seq_len or type_vocab_size; hidden_size), the layers, and two optional parts."""
+    """The embeddings, the layers, and two optional parts.
+
+    token_embedding       (vocab_size, hidden_size)
+    position_embedding    (max_seq_len, hidden_size)
+    token_type_embedding  (type_vocab_size, hidden_size)
+    """
 
     token_embedding: Array
     position_embedding: Array
@@ -160,7 +165,7 @@ def encode(
 
 
 def pooled(hidden: Array, weights: Weights, config: Config, *, ops: Operations = functions) -> Array:
-    """Pool by the first token and the layer that was trained to predict if one text follows another.
+    """Pool by the first token, with the layer that was trained for next-sentence prediction.
 
         tanh(hidden[first] @ pooler.weightᵀ + pooler.bias)
 

@@ -28,7 +28,7 @@ WITHOUT_EFFECT = frozenset(
     use_bfloat16 use_cache use_return_dict
     """.split()
 )
-"""Keys about the file, training, the form of the output, and token ids and generation options, which are read elsewhere."""
+"""Keys about the file, training and output format, and token ids and generation options, which other modules read."""
 
 REFUSED_UNLESS_OFF = frozenset(
     "add_cross_attention cross_attention_hidden_size is_decoder is_encoder_decoder pruned_heads quantization_config "
@@ -37,7 +37,7 @@ REFUSED_UNLESS_OFF = frozenset(
 """Keys that would change the result; they are accepted if they are null, false or empty."""
 
 MAX_LAYERS = 10_000
-"""Largest accepted number of layers. It bounds the time and memory spent on a config.json with an absurd count."""
+"""Largest accepted number of layers. It limits the time and memory that a wrong config.json can take."""
 
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 

@@ -21,7 +21,7 @@ from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 KIND = "encoder-decoder"
 PREFIX = "model."
-# Unused if encoder, decoder and head have embeddings of their own.
+# The shared embedding, which is unused if encoder, decoder and output head have their own.
 IGNORED_TENSORS = r"shared\.weight"
 WITHOUT_EFFECT = tuple(
     """
@@ -113,7 +113,7 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         down = stored_linear(f"{path}.feed_forward.down", f"{name}.fc2", width, inner, has_bias=True)
         return up | down | norm(f"{path}.feed_forward_norm", f"{name}.final_layer_norm")
 
-    # A file of transformers 4 without tied heads may hold the shared embedding alone.
+    # Without a tied head, transformers 4 wrote the shared embedding only once.
     others = (f"{PREFIX}shared.weight",) if config.share_encoder_decoder_embeddings else ()
     source = Stored(f"{PREFIX}encoder.embed_tokens.weight", (config.vocab_size, width), other_names=others)
     target = Stored(f"{PREFIX}decoder.embed_tokens.weight", (config.decoder_vocab_size, width), other_names=others)
@@ -141,10 +141,7 @@ def stored_weights(config: Config) -> dict[str, Stored]:
 
 
 def redundant_tensor(name: str, shape: tuple[int, ...], config: Config) -> numpy.ndarray | None:
-    """Return the values that a checkpoint's tensor must have because the architecture fixes them: those of the positions.
-
-    None   for any other tensor
-    """
+    """Return the sinusoidal positions for a tensor that must be equal to them, and None for any other tensor."""
     is_positions = name.removeprefix(PREFIX) in ("encoder.embed_positions.weight", "decoder.embed_positions.weight")
     if not is_positions or shape != (config.max_position_embeddings, config.d_model):
         return None

@@ -28,7 +28,7 @@ class RopeParameters(TypedDict, total=False):
 
 
 SMALLEST, LARGEST = 1e-9, 1e15
-"""Range of the numbers; outside of it frequencies overflow. Published values are from 0.1 to 1e11."""
+"""Range of the numbers, chosen so that no frequency overflows."""
 
 _KEYS: dict[str, tuple[str, ...]] = {
     "default": (),

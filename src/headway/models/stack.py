@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stack:
-    """A pre-norm decoder: attention and feed-forward with a norm before and a residual connection around each, a final norm, a head.
+    """A pre-norm decoder: layers of attention and feed-forward, each with a norm and a residual connection, then a norm and the head.
 
     norm      layer_norm or rms_norm
     scales    factor of the attention scores, by layer

@@ -37,7 +37,7 @@ class Stored:
 
 
 def tie(shared: Stored, *places: Stored) -> tuple[Stored, ...]:
-    """Return the places of leaves that are tied to one tensor, from the places that they have if they are not tied.
+    """Return the places of leaves that are tied to one tensor, given the places that they would have untied.
 
     If the shared tensor is absent, the first of the others that is present takes its place.
     """

@@ -17,7 +17,7 @@ from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 KIND = "encoder-decoder"
 PREFIX = ""
-# A position bias of cross-attention, which no version of T5 uses, and an embedding that is unused if all three users have their own.
+# A position bias that no version of T5 uses, and the shared embedding, which is unused if encoder, decoder and head have their own.
 IGNORED_TENSORS = r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight|shared\.weight"
 WITHOUT_EFFECT = tuple(
     """
@@ -111,7 +111,7 @@ class DecoderWeights:
 
 @dataclass(frozen=True)
 class Weights:
-    """token_embedding of the source, target_embedding and output_head, (vocab_size, d_model) each; usually the first two are one array."""
+    """token_embedding of the source, target_embedding and output_head, (vocab_size, d_model) each, usually tied."""
 
     token_embedding: Array
     target_embedding: Array
@@ -123,8 +123,8 @@ class Weights:
 def stored_weights(config: Config) -> dict[str, Stored]:
     """Return the place of each leaf.
 
-    As in transformers, both embeddings and the output head are tied unless the checkpoint has different tensors for them,
-    whatever tie_word_embeddings says: T5 1.1 has an output head of its own.
+    As in transformers, source embedding, target embedding and output head are tied unless the checkpoint has different tensors for
+    them. tie_word_embeddings is not read here: T5 1.1 has its own output head.
     """
     width, inner, attention_width = config.d_model, config.d_ff, config.num_heads * config.d_kv
 
