@@ -117,11 +117,11 @@ def test_a_hub_name_is_downloaded_and_then_found_in_the_cache(hub, tmp_path):
     assert [(row["name"], row["architecture"], row["can_run"]) for row in listed][1:] == [("someone/tiny", "gpt2", True)]
 
 
-def test_offline_the_error_says_what_was_looked_for_and_where(tmp_path):
+def test_the_error_without_a_network_names_the_cache_and_the_address(tmp_path):
     result = headway("generate", "--model", "someone/other", "ab", endpoint="http://127.0.0.1:9", cache=tmp_path / "cache")
     assert result.returncode == 2
     assert result.stdout == ""
-    for part in ("came: someone/other", str(tmp_path / "cache"), "http://127.0.0.1:9", "could not be reached", "pass the path of a folder"):
+    for part in ("got someone/other", str(tmp_path / "cache"), "http://127.0.0.1:9", "could not be reached"):
         assert part in result.stderr
     assert "Traceback" not in result.stderr
 
@@ -129,7 +129,7 @@ def test_offline_the_error_says_what_was_looked_for_and_where(tmp_path):
 def test_a_name_the_hub_does_not_know(hub, tmp_path):
     result = headway("generate", "--model", "someone/else", "ab", endpoint=hub.url, cache=tmp_path / "cache")
     assert result.returncode == 2
-    assert "which has no such model; check the name" in result.stderr
+    assert "neither a folder nor a model at" in result.stderr
 
 
 def test_a_folder_is_itself(tmp_path):
@@ -147,6 +147,16 @@ def test_stories_is_embedded():
 
 
 @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "a/b/c"])
-def test_a_path_that_is_not_there_is_no_hub_name(name):
-    with pytest.raises(ModelNotFoundError, match="came: .*; expected: `stories`, the path of a folder that exists, or a hub name"):
+def test_a_path_that_does_not_exist_is_not_a_hub_name(name):
+    with pytest.raises(
+        ModelNotFoundError,
+        match="got .*, which is neither a folder nor a file\nhint: pass `stories`, the path of a model folder, or a hub name",
+    ):
         resolve_model(name)
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a/" * 3000, "x\0y", "~nobody-of-this-name/x", "\ud800"])
+def test_a_name_that_cannot_be_a_path_is_not_found(name):
+    with pytest.raises(ModelNotFoundError, match="which is neither a folder nor a file\nhint: pass `stories`") as caught:
+        resolve_model(name)
+    assert len(str(caught.value)) < 300

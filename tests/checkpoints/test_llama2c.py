@@ -1,7 +1,8 @@
-"""stories260K: a trained model whose text is known byte by byte, greedy and seeded, from llama2.c itself."""
+"""Files of llama2.c: stories260K, a trained model with the texts that llama2.c prints, and small files of every version."""
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 from pathlib import Path
@@ -13,7 +14,11 @@ import headway
 from headway import functions
 from headway.arrays import ARRAY_LIBRARIES
 from headway.checkpoints import load_llama2c
-from headway.errors import CheckpointError
+from headway.errors import CheckpointError, UnsupportedError
+from headway.models import llama
+from headway.trees import leaves
+from tests.checkpoints.llama2c_files import llama2c_file
+from tests.small_models import random_weights
 
 
 class Xorshift:
@@ -100,13 +105,74 @@ def test_seeded_texts_are_llama2cs_byte_for_byte(folder, expected):
 def test_a_truncated_file(folder, tmp_path):
     path = tmp_path / "model.bin"
     path.write_bytes((folder / "stories260K.bin").read_bytes()[:-8])
-    with pytest.raises(CheckpointError, match="numbers; expected: .* by its header; download it again"):
+    with pytest.raises(CheckpointError, match="1,056,532 bytes, expected 1,056,540 according to its header"):
         load_llama2c(path)
+
+
+SMALL = llama.Config(
+    vocab_size=13,
+    hidden_size=12,
+    intermediate_size=8,
+    num_hidden_layers=2,
+    num_attention_heads=3,
+    num_key_value_heads=1,
+    max_position_embeddings=9,
+    rms_norm_eps=1e-5,
+    rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+)
+
+
+@pytest.mark.parametrize("is_tied", [True, False], ids=["tied", "untied"])
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_every_version_gives_back_the_weights(tmp_path, version, is_tied):
+    config = dataclasses.replace(SMALL, tie_word_embeddings=is_tied)
+    weights = random_weights(llama, config)
+    (tmp_path / "model.bin").write_bytes(llama2c_file(config, weights, version))
+    loaded = load_llama2c(tmp_path / "model.bin")
+    assert loaded.config == config
+    for (name, came), (_, expected) in zip(leaves(loaded.weights), leaves(weights), strict=True):
+        half_a_step = abs(expected).max() / 127 / 2 if version == 2 and not name.endswith("norm.weight") else 0
+        numpy.testing.assert_allclose(came, expected, atol=half_a_step * 1.001, rtol=0, err_msg=name)
+
+
+def test_version_1_of_a_trained_model_gives_the_same_text(folder, expected, tmp_path):
+    model = headway.load(folder, weights="plain")
+    version_1 = llama2c_file(model.config, model.engine.weights, 1)
+    (tmp_path / "stories.bin").write_bytes(version_1)
+    again = headway.LanguageModel(load_llama2c(tmp_path / "stories.bin"), model.tokenizer)
+    text = again.generate("", max_new_tokens=40, temperature=0).text
+    assert text
+    assert expected["greedy_200"].startswith(text)
+
+
+def test_an_unknown_version_is_named_with_what_to_do(tmp_path):
+    content = llama2c_file(SMALL, random_weights(llama, SMALL), 1)
+    (tmp_path / "model.bin").write_bytes(content[:4] + (3).to_bytes(4, "little") + content[8:])
+    with pytest.raises(UnsupportedError, match="of llama2.c version 3, expected version 0, 1 or 2\nhint: export the model again") as caught:
+        load_llama2c(tmp_path / "model.bin")
+    assert "--version 1" in caught.value.hint
+
+
+def test_scales_at_the_end_of_the_file_are_not_taken_for_weights(tmp_path):
+    """The first version-2 files, before runq.c could read them, had all scales after all matrices."""
+    content = llama2c_file(SMALL, random_weights(llama, SMALL), 2)
+    moved = content[:2000] + bytes([255]) * 400 + content[2400:]
+    (tmp_path / "model.bin").write_bytes(moved)
+    with pytest.raises(CheckpointError, match="a scale that is negative or not finite"):
+        load_llama2c(tmp_path / "model.bin")
+
+
+def test_a_group_that_does_not_divide_the_hidden_size(tmp_path):
+    (tmp_path / "model.bin").write_bytes(
+        llama2c_file(SMALL, random_weights(llama, SMALL), 2)[:37] + (5).to_bytes(4, "little") + b"\0" * 300
+    )
+    with pytest.raises(CheckpointError, match="groups of 5 weights, expected a divisor of the hidden size 12"):
+        load_llama2c(tmp_path / "model.bin")
 
 
 @pytest.mark.parametrize("content", [b"", b"abc", b"\0" * 64, b"\xff" * 64])
 def test_a_file_that_is_no_checkpoint(tmp_path, content):
     path = tmp_path / "model.bin"
     path.write_bytes(content)
-    with pytest.raises(CheckpointError, match=r"came: .*model\.bin"):
+    with pytest.raises(CheckpointError, match=r"got .*model\.bin"):
         load_llama2c(path)

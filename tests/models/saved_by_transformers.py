@@ -1,4 +1,4 @@
-"""Small random models, saved by transformers: what ours are compared with."""
+"""Small random models saved by transformers, with its results for comparison."""
 
 from __future__ import annotations
 

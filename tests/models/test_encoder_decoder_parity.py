@@ -167,7 +167,7 @@ def test_a_source_or_target_beyond_the_positions_of_marian_is_named(saved_encode
     loaded = load_checkpoint(saved_encoder_decoder("marian").folder)
     long, short = numpy.full((1, 65), 5), numpy.full((1, 3), 5)
     for source_ids, token_ids in ((long, short), (short, long)):
-        with pytest.raises(ShapeError, match="came: 65 tokens; expected: at most max_position_embeddings=64"):
+        with pytest.raises(ShapeError, match="got 65 tokens, expected at most max_position_embeddings=64"):
             marian.forward(source_ids, token_ids, loaded.weights, loaded.config)
 
 

@@ -110,7 +110,7 @@ def test_null_is_the_default():
     ],
 )
 def test_a_value_that_a_key_cannot_have_is_named(text, keys, message):
-    with pytest.raises(CheckpointError, match=f"came: config.json with {message}.*expected"):
+    with pytest.raises(CheckpointError, match=f"got config.json with {message}.*expected"):
         read(text, **keys)
 
 

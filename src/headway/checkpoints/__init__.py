@@ -1,4 +1,4 @@
-"""Files to weight trees, and back."""
+"""Reading and writing checkpoints: files to weight trees, and back."""
 
 from __future__ import annotations
 
@@ -27,12 +27,14 @@ __all__ = [
 def open_checkpoint(
     path: Path, *, array: str = "numpy", dtype: str | None = "float32", device: str | None = None, ignored_config_keys: Collection[str] = ()
 ) -> Checkpoint:
-    """Load what a path holds: a Hugging Face folder, a llama2.c file, or a folder with one such file and nothing else to load.
+    """Load a Hugging Face folder, a llama2.c file, or a folder with one llama2.c file and no config.json.
 
     Errors   as load_checkpoint and load_llama2c.
     """
     if path.is_file() and path.suffix != ".bin":
-        raise CheckpointError(f"came: {path}; expected: a model's folder, or a .bin file of llama2.c; pass the folder that holds it")
+        raise CheckpointError(
+            f"got {path}, expected a model folder or a .bin file of llama2.c", hint="pass the folder that contains the file"
+        )
     candidates = [path] if path.is_file() else sorted(path.glob("*.bin"))
     models = [candidate for candidate in candidates if not candidate.name.startswith("tok")]
     if len(models) == 1 and not (path / "config.json").exists():

@@ -1,4 +1,4 @@
-"""What a checkpoint's files are, told from the others without reading them whole."""
+"""A fingerprint of a checkpoint's files, made without reading all of them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ SAMPLE_BYTES = 4096
 
 
 def fingerprint(path: Path) -> str:
-    """A digest of a model's folder or file: of each file's size, time of change, beginning, end, and 64 places between.
+    """Return a digest of a model's folder or file: the name, size, modification time and 65 samples of 4 KiB of each file.
 
-    Reading a checkpoint whole takes longer than using it; a file that was changed in place has another time.
+    Reading a whole checkpoint can take longer than using it. Changing a file in place changes its modification time.
     """
     digest = hashlib.sha256()
     files = [path] if path.is_file() else sorted([*path.glob("*.safetensors"), *path.glob("*.bin"), *path.glob("config.json")])

@@ -1,4 +1,4 @@
-"""Where a model is: embedded, in a folder, or on the Hugging Face hub."""
+"""Finding a model: embedded, in a folder, or on the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -7,33 +7,35 @@ from importlib.resources import files
 from pathlib import Path
 
 from headway.errors import ModelNotFoundError
+from headway.json_files import short_repr
 
 EMBEDDED = "stories"
-WANTED = ("*.json", "*.safetensors", "merges.txt", "vocab.txt", "*.spm", "*.model", "*.jinja")
-NOT_WANTED = ("consolidated*", "original/*", "onnx/*")  # the same weights once more, in other forms
+DOWNLOADED = ("*.json", "*.safetensors", "merges.txt", "vocab.txt", "*.spm", "*.model", "*.jinja")
+NOT_DOWNLOADED = ("consolidated*", "original/*", "onnx/*")  # copies of the weights in other formats
 
 
 def resolve_model(name: str | Path) -> Path:
-    """The folder (or llama2.c file) of a model: `stories`, a path, or a hub name such as `Qwen/Qwen2-0.5B`, downloaded if need be.
+    """Return the folder (or llama2.c file) of a model: `stories`, a path, or a hub name such as `Qwen/Qwen2-0.5B`.
 
-    `stories` is always the embedded model; a folder of that name is `./stories`.
+    A hub name is downloaded if it is not in the cache. `stories` is always the embedded model; a folder of that name is `./stories`.
 
-    Errors   ModelNotFoundError that says what was looked for, and where.
+    Errors   ModelNotFoundError if there is no such model.
     """
-    path = Path(name).expanduser()
     if str(name) == EMBEDDED:
         return Path(str(files("headway") / "assets" / EMBEDDED))
-    if path.exists():
+    path = _existing(name)
+    if path is not None:
         return path
     if not _is_hub_name(str(name)):
         raise ModelNotFoundError(
-            f"came: {name}; expected: `stories`, the path of a folder that exists, or a hub name (owner/name); looked in {path.absolute().parent}"
+            f"got {short_repr(str(name))}, which is neither a folder nor a file",
+            hint="pass `stories`, the path of a model folder, or a hub name (owner/name)",
         )
     return _download(str(name))
 
 
 def models_here() -> Iterator[tuple[str, Path]]:
-    """Every model that needs no download: the embedded one, then those in the hub's cache, by name and folder."""
+    """Yield the name and folder of every model that needs no download: the embedded one, then those in the hub's cache."""
     yield EMBEDDED, Path(str(files("headway") / "assets" / EMBEDDED))
     from huggingface_hub import scan_cache_dir
     from huggingface_hub.errors import CacheNotFound
@@ -46,6 +48,15 @@ def models_here() -> Iterator[tuple[str, Path]]:
         if repo.repo_type == "model" and repo.revisions:
             newest = max(repo.revisions, key=lambda revision: revision.last_modified)
             yield repo.repo_id, Path(newest.snapshot_path)
+
+
+def _existing(name: str | Path) -> Path | None:
+    """Return the path if it exists; None also if it is not a possible path."""
+    try:
+        path = Path(name).expanduser()
+        return path if path.exists() else None
+    except (OSError, ValueError, RuntimeError):  # a name that is too long; one with a null character; an unknown user after ~
+        return None
 
 
 def _is_hub_name(name: str) -> bool:
@@ -63,19 +74,21 @@ def _download(name: str) -> Path:
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, LocalEntryNotFoundError, RepositoryNotFoundError
 
     cache = constants.HF_HUB_CACHE
-    remedy = "pass the path of a folder with config.json and model.safetensors instead, or `stories`, which needs no download"
+    hint = "pass the path of a folder with config.json and model.safetensors, or `stories`, which needs no download"
     try:
-        return Path(snapshot_download(name, allow_patterns=list(WANTED), ignore_patterns=list(NOT_WANTED)))
+        return Path(snapshot_download(name, allow_patterns=list(DOWNLOADED), ignore_patterns=list(NOT_DOWNLOADED)))
     except GatedRepoError as error:
         raise ModelNotFoundError(
-            f"came: {name}, whose owner asks for a licence to be accepted; accept it at {constants.ENDPOINT}/{name}, then run: hf auth login"
+            f"got {name}, whose owner requires accepting a licence",
+            hint=f"accept it at {constants.ENDPOINT}/{name}, then run: hf auth login",
         ) from error
     except RepositoryNotFoundError as error:
         raise ModelNotFoundError(
-            f"came: {name}; looked for a folder of that name, and at {constants.ENDPOINT}, which has no such model; check the name, or {remedy}"
+            f"got {name}, which is neither a folder nor a model at {constants.ENDPOINT}", hint=f"check the name, or {hint}"
         ) from error
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
         raise ModelNotFoundError(
-            f"came: {name}; looked for a folder of that name, in the cache {cache}, and at {constants.ENDPOINT}, which could not be reached "
-            f"({type(error).__name__}); {remedy}"
+            f"got {name}, which is neither a folder nor in the cache {cache}, and {constants.ENDPOINT} could not be reached "
+            f"({type(error).__name__})",
+            hint=hint,
         ) from error

@@ -1,21 +1,20 @@
-"""What a sentence-transformers folder says about how a model's vectors, one per token, become one per text.
+"""Reading the files of a sentence-transformers folder, which say how the vectors of tokens become one vector per text.
 
 Source   sentence-transformers 6.2, and the forms of these files that versions since 2 have written
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy
 
 from headway.checkpoints.safetensors_file import SafetensorsFile
 from headway.errors import CheckpointError, UnsupportedError
+from headway.json_files import read_json_array, read_json_object, short_repr
 
 POOLS = {
     "cls": "pooling_mode_cls_token",
@@ -25,19 +24,22 @@ POOLS = {
     "weightedmean": "pooling_mode_weightedmean_tokens",
     "lasttoken": "pooling_mode_lasttoken",
 }
-"""The ways to pool, and the keys that switched them on before version 5; in this order their vectors stand side by side."""
+"""Poolings, and the keys that enabled them before version 5; the vectors of several poolings are concatenated in this order."""
 
-NOT_BUILT = ("weightedmean",)
+NOT_SUPPORTED = ("weightedmean",)
 SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
 ACTIVATIONS = {"Identity": None, "Tanh": "tanh", "ReLU": "relu", "GELU": "gelu", "SiLU": "silu", "Sigmoid": "sigmoid"}
 ON_SENTENCES = {"module_input_name": "sentence_embedding", "module_output_name": "sentence_embedding"}
 NO_LIMIT = 1_000_000
-"""A model_max_length above this is transformers' way to write that there is none."""
+"""Values of model_max_length above this mean no limit in transformers."""
+
+MAX_MODULES = 100
+HINT = "download the folder again"
 
 
 @dataclass(frozen=True)
 class Dense:
-    """A linear map behind the pooling: weight (out_features, in_features), bias (out_features,), and an activation's name."""
+    """A linear layer after the pooling: weight (out_features, in_features), bias (out_features,), and the name of an activation."""
 
     weight: numpy.ndarray
     bias: numpy.ndarray | None
@@ -46,23 +48,23 @@ class Dense:
 
 @dataclass(frozen=True)
 class Normalize:
-    """Bringing every vector to length 1."""
+    """Scaling of every vector to length 1."""
 
 
 @dataclass(frozen=True)
 class SentenceOptions:
-    """How a folder's vectors are made; the defaults are for a folder that does not say.
+    """Options for making vectors of texts; the defaults are for a folder without these files.
 
-    pools                keys of POOLS, whose vectors stand side by side
-    steps                what follows, in this order
-    max_seq_length       how many tokens of a text are read, special ones included; None: as many as the model takes
-    do_lower_case        whether texts are put into lower case, whatever the tokenizer does
-    includes_prompt      whether a prompt's own tokens are pooled too
-    prompts              what is put before a text, by name, such as "query"
-    default_prompt_name  the one that is put before every text; None: none
-    similarity           how two vectors are compared
-    truncate_dim         how many numbers of a vector are kept; None: all
-    is_declared          whether the folder has a modules.json
+    pools                keys of POOLS; the vectors of several are concatenated
+    steps                the steps after the pooling, in order
+    max_seq_length       number of tokens of a text that are read, special ones included; None for as many as the model supports
+    do_lower_case        True to lower-case texts before tokenizing
+    includes_prompt      True if the tokens of a prompt are pooled too
+    prompts              texts put before an input text, by name, such as "query"
+    default_prompt_name  name of the prompt put before every text; None for none
+    similarity           the similarity of two vectors: one of SIMILARITIES
+    truncate_dim         number of elements of a vector that are kept; None for all
+    is_declared          True if the folder has a modules.json
     """
 
     pools: tuple[str, ...] = ("mean",)
@@ -78,157 +80,210 @@ class SentenceOptions:
 
 
 def read_sentence_options(path: Path) -> SentenceOptions:
-    """Read modules.json and what it names, sentence_bert_config.json and config_sentence_transformers.json.
+    """Read modules.json and the files it names, sentence_bert_config.json and config_sentence_transformers.json.
 
-    path   a model's folder, or a file in it; a folder without these files is pooled by the mean, and normalized
+    path   a model folder, or a file in it; a folder without these files gets mean pooling and normalization
 
-    Errors   UnsupportedError for a module or an option that is not built here; CheckpointError for a file that is broken.
+    Errors   UnsupportedError for a module or an option that is not supported; CheckpointError for a broken file.
     """
     folder = path.parent if path.is_file() else path
-    options = {**_transformer(folder), **_model(folder)}
-    modules = _read(folder / "modules.json", list)
-    return SentenceOptions(**options) if modules is None else SentenceOptions(**options, **_modules(folder, modules), is_declared=True)
+    max_seq_length, do_lower_case = _transformer_options(folder)
+    prompts, default_prompt_name, similarity, truncate_dim = _model_options(folder)
+    options = SentenceOptions(
+        max_seq_length=max_seq_length,
+        do_lower_case=do_lower_case,
+        prompts=prompts,
+        default_prompt_name=default_prompt_name,
+        similarity=similarity,
+        truncate_dim=truncate_dim,
+    )
+    modules = _modules(folder)
+    if modules is None:
+        return options
+    pools, includes_prompt, steps = _modules_options(folder, modules)
+    return replace(options, pools=pools, includes_prompt=includes_prompt, steps=steps, is_declared=True)
 
 
-def _modules(folder: Path, modules: list[Any]) -> dict[str, Any]:
-    """The pooling and the steps behind it."""
-    if not all(isinstance(module, dict) and isinstance(module.get("type"), str) for module in modules):
-        raise CheckpointError(f"came: {folder / 'modules.json'} with {modules!r}; expected: modules with a type each; download it again")
-    kinds = [module["type"].rpartition(".")[2] for module in modules]
-    paths = [_inside(folder, str(module.get("path", ""))) for module in modules]
-    for module, kind in zip(modules, kinds, strict=True):
-        _check(folder / "modules.json", module, {"idx", "name", "path", "type"})
-        if kind not in ("Transformer", "Pooling", "Dense", "Normalize") or not module["type"].startswith("sentence_transformers."):
+def _modules(folder: Path) -> list[tuple[str, str]] | None:
+    """Return the type and the path of each module in modules.json; None if there is no such file."""
+    path = folder / "modules.json"
+    try:
+        modules = read_json_array(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    found = []
+    for module in modules:
+        if not isinstance(module, dict) or not isinstance(module.get("type"), str) or not isinstance(module.get("path", ""), str):
+            raise CheckpointError(f"got {path} with the module {short_repr(module)}, expected an object with type and path", hint=HINT)
+        _check_keys(path, module, {"idx", "name", "path", "type"})
+        found.append((module["type"], module.get("path", "")))
+    if len(found) > MAX_MODULES:
+        raise CheckpointError(f"got {path} with {len(found)} modules, expected at most {MAX_MODULES}", hint=HINT)
+    return found
+
+
+def _modules_options(folder: Path, modules: list[tuple[str, str]]) -> tuple[tuple[str, ...], bool, tuple[Dense | Normalize, ...]]:
+    """Return the pools, includes_prompt, and the steps after the pooling."""
+    path = folder / "modules.json"
+    kinds = [module_type.rpartition(".")[2] for module_type, _ in modules]
+    for (module_type, _), kind in zip(modules, kinds, strict=True):
+        if kind not in ("Transformer", "Pooling", "Dense", "Normalize") or not module_type.startswith("sentence_transformers."):
             raise UnsupportedError(
-                f"came: {folder / 'modules.json'} with a module {module['type']}; expected: Transformer, Pooling, Dense and Normalize of "
-                "sentence-transformers; this model has a part that is not built here"
+                f"got {path} with the module {short_repr(module_type)}, "
+                "expected only Transformer, Pooling, Dense and Normalize of sentence_transformers"
             )
+    paths = [_inside(folder, module_path) for _, module_path in modules]
     if kinds[:2] != ["Transformer", "Pooling"] or {"Transformer", "Pooling"} & set(kinds[2:]) or paths[0] != folder:
         raise UnsupportedError(
-            f"came: {folder / 'modules.json'} with {', '.join(kinds)}; expected: a Transformer in the folder itself, then a Pooling, "
-            "then Dense and Normalize"
+            f"got {path} with {', '.join(kinds)}, expected a Transformer in the folder itself, then a Pooling, then Dense and Normalize"
         )
-    steps = [_dense(path) if kind == "Dense" else _normalize(path) for kind, path in zip(kinds[2:], paths[2:], strict=True)]
-    return {**_pooling(paths[1] / "config.json"), "steps": tuple(steps)}
+    pools, includes_prompt = _pooling_options(paths[1] / "config.json")
+    steps = tuple(_dense(path) if kind == "Dense" else _normalize(path) for kind, path in zip(kinds[2:], paths[2:], strict=True))
+    return pools, includes_prompt, steps
 
 
-def _pooling(path: Path) -> dict[str, Any]:
-    keys = _needed(path)
-    _check(path, keys, {"word_embedding_dimension", "embedding_dimension", "pooling_mode", "include_prompt", *POOLS.values()})
+def _pooling_options(path: Path) -> tuple[tuple[str, ...], bool]:
+    """Return the pools and includes_prompt."""
+    keys = _read_required(path)
+    _check_keys(path, keys, {"word_embedding_dimension", "embedding_dimension", "pooling_mode", "include_prompt", *POOLS.values()})
     given = keys.get("pooling_mode") or [mode for mode, key in POOLS.items() if keys.get(key)] or ["mean"]
-    pools = tuple(given) if isinstance(given, list) else (given,)
-    built = [each for each in POOLS if each not in NOT_BUILT]
-    wrong = [each for each in pools if each not in built]
-    if wrong:
-        raise UnsupportedError(f"came: {path} with pooling {wrong[0]!r}; expected: {', '.join(built)}; this way to pool is not built here")
-    return {"pools": pools, "includes_prompt": bool(keys.get("include_prompt", True))}
+    pools = given if isinstance(given, list) else [given]
+    supported = [pool for pool in POOLS if pool not in NOT_SUPPORTED]
+    for pool in pools:
+        if pool not in supported:
+            raise UnsupportedError(f"got {path} with pooling {short_repr(pool)}, expected one of {', '.join(supported)}")
+    if len(pools) > len(set(pools)):
+        raise CheckpointError(f"got {path} with pooling {short_repr(pools)}, expected each pooling once", hint=HINT)
+    return tuple(pools), _flag(path, keys, "include_prompt", default=True)
 
 
 def _dense(folder: Path) -> Dense:
     path = folder / "config.json"
-    keys = _needed(path)
-    _check(path, keys, {"in_features", "out_features", "bias", "activation_function"}, ON_SENTENCES)
-    activation = str(keys.get("activation_function", "torch.nn.modules.activation.Tanh"))
-    name = activation.rpartition(".")[2]
-    if not activation.startswith("torch.nn.") or name not in ACTIVATIONS:
+    keys = _read_required(path)
+    _check_keys(path, keys, {"in_features", "out_features", "bias", "activation_function"}, ON_SENTENCES)
+    activation = keys.get("activation_function", "torch.nn.modules.activation.Tanh")
+    name = activation.rpartition(".")[2] if isinstance(activation, str) and activation.startswith("torch.nn.") else None
+    if name not in ACTIVATIONS:
         raise UnsupportedError(
-            f"came: {path} with activation_function={activation!r}; expected: one of torch.nn's {', '.join(ACTIVATIONS)}"
+            f"got {path} with activation_function={short_repr(activation)}, expected one of torch.nn's {', '.join(ACTIVATIONS)}"
         )
-    shapes: dict[str, tuple[Any, ...]] = {"linear.weight": (keys.get("out_features"), keys.get("in_features"))}
-    if keys.get("bias", True):
-        shapes["linear.bias"] = (keys.get("out_features"),)
+    rows, columns = _size(path, keys, "out_features"), _size(path, keys, "in_features")
+    if rows is None or columns is None:
+        raise CheckpointError(f"got {path} without in_features and out_features, expected both", hint=HINT)
+    shapes: dict[str, tuple[int, ...]] = {"linear.weight": (rows, columns)}
+    if _flag(path, keys, "bias", default=True):
+        shapes["linear.bias"] = (rows,)
     if not (folder / "model.safetensors").exists():
         raise CheckpointError(
-            f"came: {folder} without model.safetensors; expected: its weights, and not as a pickle, which can run code; "
-            "save the model again with sentence-transformers"
+            f"got {folder} without model.safetensors, expected it; a pickle can run code and is never loaded",
+            hint="save the model again with sentence-transformers",
         )
     file = SafetensorsFile(folder / "model.safetensors")
-    came = {name: file.shape(name) for name in file.names()}
-    if came != shapes:
-        raise CheckpointError(f"came: {file.path} with {came}; expected: {shapes}, by its config.json; download it again")
+    found = {name: file.shape(name) for name in file.names()}
+    if found != shapes:
+        raise CheckpointError(f"got {file.path} with {short_repr(found)}, expected {shapes} according to its config.json", hint=HINT)
     arrays = {name: file.tensor(name).astype(numpy.float32) for name in shapes}
     return Dense(arrays["linear.weight"], arrays.get("linear.bias"), ACTIVATIONS[name])
 
 
 def _normalize(folder: Path) -> Normalize:
     path = folder / "config.json"
-    _check(path, _read(path, dict) or {}, (), ON_SENTENCES)
+    _check_keys(path, _read(path), (), ON_SENTENCES)
     return Normalize()
 
 
-def _transformer(folder: Path) -> dict[str, Any]:
-    """How a text is read. Since version 6 the tokenizer's own files say how much of it."""
+def _transformer_options(folder: Path) -> tuple[int | None, bool]:
+    """Return max_seq_length and do_lower_case. Since version 6 the tokenizer's own files hold the length."""
     path = folder / "sentence_bert_config.json"
-    keys = _read(path, dict) or {}
+    keys = _read(path)
     fixed = {"transformer_task": "feature-extraction", "module_output_name": "token_embeddings"}
-    _check(path, keys, {"max_seq_length", "do_lower_case", "modality_config", "unpad_inputs"}, fixed)
+    _check_keys(path, keys, {"max_seq_length", "do_lower_case", "modality_config", "unpad_inputs"}, fixed)
     forward = {"method": "forward", "method_output_name": "last_hidden_state"}
-    if (keys.get("modality_config") or {"text": forward}).get("text") != forward:
-        raise UnsupportedError(f"came: {path} with modality_config={keys['modality_config']!r}; expected: text by {forward}")
-    longest = keys.get("max_seq_length")
-    if longest is None:
-        longest = (_read(folder / "tokenizer_config.json", dict) or {}).get("model_max_length")
-        longest = None if isinstance(longest, int | float) and longest > NO_LIMIT else longest
-    if longest is not None and not (type(longest) is int and longest > 0):
-        raise CheckpointError(f"came: {path} with max_seq_length={longest!r}; expected: a whole number above 0")
-    return {"max_seq_length": longest, "do_lower_case": bool(keys.get("do_lower_case"))}
+    modality = keys.get("modality_config") or {"text": forward}
+    if not isinstance(modality, dict) or modality.get("text") != forward:
+        raise UnsupportedError(f"got {path} with modality_config={short_repr(modality)}, expected text with {forward}")
+    if keys.get("max_seq_length") is None:
+        path = folder / "tokenizer_config.json"
+        longest = _read(path).get("model_max_length")
+        is_unlimited = isinstance(longest, int | float) and not isinstance(longest, bool) and longest > NO_LIMIT
+        max_seq_length = None if is_unlimited else _size(path, {"model_max_length": longest}, "model_max_length")
+    else:
+        max_seq_length = _size(path, keys, "max_seq_length")
+    return max_seq_length, _flag(path, keys, "do_lower_case", default=False)
 
 
-def _model(folder: Path) -> dict[str, Any]:
-    """Prompts, and how vectors are compared."""
+def _model_options(folder: Path) -> tuple[dict[str, str], str | None, str, int | None]:
+    """Return the prompts, the name of the default one, the similarity, and truncate_dim."""
     path = folder / "config_sentence_transformers.json"
-    keys = {key: value for key, value in (_read(path, dict) or {}).items() if value is not None}
+    keys = {key: value for key, value in _read(path).items() if value is not None}
     used = {"__version__", "requirements", "prompts", "default_prompt_name", "similarity_fn_name", "truncate_dim"}
-    _check(path, keys, used, {"model_type": "SentenceTransformer"})
-    prompts, default, similarity = keys.get("prompts", {}), keys.get("default_prompt_name"), keys.get("similarity_fn_name", "cosine")
-    if not isinstance(prompts, dict) or not all(isinstance(prompt, str | None) for prompt in prompts.values()):
-        raise CheckpointError(f"came: {path} with prompts={prompts!r}; expected: texts by their names")
-    if default is not None and default not in prompts:
-        raise CheckpointError(f"came: {path} with default_prompt_name={default!r}; expected: one of its prompts, {', '.join(prompts)}")
-    if similarity not in SIMILARITIES:
-        raise UnsupportedError(f"came: {path} with similarity_fn_name={similarity!r}; expected one of {', '.join(SIMILARITIES)}")
-    width = keys.get("truncate_dim")
-    if width is not None and not (type(width) is int and width > 0):
-        raise CheckpointError(f"came: {path} with truncate_dim={width!r}; expected: a whole number above 0")
-    prompts = {name: prompt for name, prompt in prompts.items() if prompt is not None}
-    return {"prompts": prompts, "default_prompt_name": default, "similarity": similarity, "truncate_dim": width}
+    _check_keys(path, keys, used, {"model_type": "SentenceTransformer"})
+    given, default, similarity = keys.get("prompts", {}), keys.get("default_prompt_name"), keys.get("similarity_fn_name", "cosine")
+    if not isinstance(given, dict) or not all(isinstance(prompt, str | None) for prompt in given.values()):
+        raise CheckpointError(f"got {path} with prompts={short_repr(given)}, expected an object of strings")
+    prompts = {name: prompt for name, prompt in given.items() if prompt is not None}
+    if default is not None and (not isinstance(default, str) or default not in given):
+        names = ", ".join(map(short_repr, list(given)[:20]))
+        raise CheckpointError(f"got {path} with default_prompt_name={short_repr(default)}, expected one of its prompts: {names}")
+    if not isinstance(similarity, str) or similarity not in SIMILARITIES:
+        raise UnsupportedError(f"got {path} with similarity_fn_name={short_repr(similarity)}, expected one of {', '.join(SIMILARITIES)}")
+    return prompts, default, similarity, _size(path, keys, "truncate_dim")
 
 
-def _check(path: Path, keys: Mapping[str, Any], used: Collection[str], fixed: Mapping[str, str] = MappingProxyType({})) -> None:
-    """Raise UnsupportedError for a key that is neither used, nor off, nor at the one value that is built here."""
+def _check_keys(path: Path, keys: Mapping[str, object], used: Collection[str], fixed: Mapping[str, str] = MappingProxyType({})) -> None:
+    """Raise UnsupportedError for a key that is neither used, nor empty, nor at its one supported value."""
     wrong = {key: value for key, value in keys.items() if key not in used and value and value != fixed.get(key)}
     if wrong:
-        named = ", ".join(f"{key}={value!r}" for key, value in wrong.items())
-        raise UnsupportedError(f"came: {path} with {named}; expected: keys and values that are built here")
+        named = ", ".join(f"{key[:80]}={short_repr(value)}" for key, value in list(wrong.items())[:5])
+        raise UnsupportedError(f"got {path} with {named}, expected supported keys and values")
+
+
+def _flag(path: Path, keys: Mapping[str, object], name: str, *, default: bool) -> bool:
+    value = keys.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise CheckpointError(f"got {path} with {name}={short_repr(value)}, expected true or false")
+    return value
+
+
+def _size(path: Path, keys: Mapping[str, object], name: str) -> int | None:
+    value = keys.get(name)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise CheckpointError(f"got {path} with {name}={short_repr(value)}, expected an integer of at least 1")
+    return value
 
 
 def _inside(folder: Path, path: str) -> Path:
-    """A module's folder.
+    """Return the folder of a module.
 
-    Errors   CheckpointError for one that is not in the model's folder.
+    Errors   CheckpointError for a path that leaves the model folder, or that cannot be a path.
     """
-    if path and ("\\" in path or ":" in path or Path(path).is_absolute() or ".." in Path(path).parts):
-        raise CheckpointError(f"came: {folder / 'modules.json'} with the path {path!r}; expected: a folder inside this one")
+    is_outside = "\\" in path or ":" in path or Path(path).is_absolute() or ".." in Path(path).parts
+    if is_outside or not path.isprintable() or len(path) > 200:
+        raise CheckpointError(
+            f"got {folder / 'modules.json'} with the path {short_repr(path)}, expected a folder inside this one", hint=HINT
+        )
     return folder / path
 
 
-def _needed(path: Path) -> dict[str, Any]:
-    keys = _read(path, dict)
-    if keys is None:
-        raise CheckpointError(
-            f"came: {path.parent} without {path.name}, which modules.json asks for; expected: it; download the folder again"
-        )
-    return keys
+def _read_required(path: Path) -> dict[str, object]:
+    if not path.exists():
+        raise CheckpointError(f"got {path.parent} without {path.name}, expected it, because modules.json names the folder", hint=HINT)
+    return _read(path)
 
 
-def _read(path: Path, kind: type) -> Any:
-    """A JSON file's content, or None where there is no such file."""
+def _read(path: Path) -> dict[str, object]:
+    """Return the object in a JSON file; an empty one if there is no such file."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        return read_json_object(path)
     except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"came: {path}, which cannot be read ({error}); expected: JSON; download it again") from error
-    if not isinstance(content, kind):
-        raise CheckpointError(f"came: {path} holding a {type(content).__name__}; expected: a JSON {'object' if kind is dict else 'array'}")
-    return content
+        return {}
+    except OSError as error:
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> CheckpointError:
+    return CheckpointError(f"got {path}, which cannot be read ({error}), expected a JSON file", hint=HINT)

@@ -1,12 +1,13 @@
-"""A weight tree as a Hugging Face folder."""
+"""Writing a weight tree as a Hugging Face folder."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import numpy
 from safetensors import SafetensorError
@@ -15,6 +16,7 @@ from safetensors.numpy import save_file
 from headway.arrays import to_numpy
 from headway.errors import OptionError
 from headway.files import replacing, write_text
+from headway.models.protocol import Architecture
 from headway.models.stored import Stored
 from headway.trees import leaves
 
@@ -29,28 +31,31 @@ ARCHITECTURE_CLASSES = {
     "marian": "MarianMTModel",
 }
 TOKEN_KEYS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
-"""Keys of generation_config.json that config.json repeats, because that is where older readers look."""
+"""Keys of generation_config.json that config.json repeats, for readers older than that file."""
 
 
 def save_checkpoint(
     folder: Path,
-    architecture: ModuleType,
+    architecture: Architecture | ModuleType,
     config: Any,
     weights: Any,
     *,
     dtype: str = "float32",
     generation_config: dict[str, Any] | None = None,
 ) -> None:
-    """Write config.json, generation_config.json and model.safetensors, as Hugging Face lays them out.
+    """Write config.json, generation_config.json and model.safetensors in the layout of Hugging Face.
 
-    dtype   float32, float16 or bfloat16, in which the weights are stored
+    dtype   dtype of the stored weights: float32, float16 or bfloat16
 
-    Errors   OptionError for another dtype; OSError where the folder cannot be written; each file is whole or as it was.
+    Each file is written completely or left as it was.
+
+    Errors   OptionError for another dtype; OSError if the folder cannot be written.
     """
     if dtype not in ("float32", "float16", "bfloat16"):
-        raise OptionError(f"came: weights in {dtype!r}; expected: float32, float16 or bfloat16")
-    model_type = getattr(config, "model_type", architecture.__name__.rpartition(".")[2])
-    tensors = _tensors(architecture.stored_weights(config), weights)
+        raise OptionError(f"got dtype={dtype!r}, expected float32, float16 or bfloat16")
+    module = cast(Architecture, architecture)
+    model_type = getattr(config, "model_type", module.__name__.rpartition(".")[2])
+    tensors = _tensors(module.stored_weights(config), weights)
     save_tensors(folder / "model.safetensors", {name: _stored_as(tensor, dtype) for name, tensor in tensors.items()}, {"format": "pt"})
     keys = {"architectures": [ARCHITECTURE_CLASSES[model_type]], "model_type": model_type, "dtype": dtype, **dataclasses.asdict(config)}
     generation_config = generation_config or {}
@@ -60,25 +65,28 @@ def save_checkpoint(
 
 
 def save_tensors(path: Path, tensors: dict[str, numpy.ndarray], metadata: dict[str, str]) -> None:
-    """Write a safetensors file, whole or not at all.
+    """Write a safetensors file completely, or leave the file at `path` as it was.
 
-    Errors   OSError where it cannot be written; what stood at `path` still stands.
+    Errors   OSError if it cannot be written.
     """
     with replacing(path) as temporary:
         try:
             save_file(tensors, temporary, metadata=metadata)
-        except SafetensorError as error:  # what the library makes of a full disk
+        except SafetensorError as error:  # raised for a full disk
             raise OSError(str(error)) from error
 
 
-def _tensors(table: dict[str, Stored], weights: Any) -> dict[str, numpy.ndarray]:
+def _tensors(table: Mapping[str, Stored], weights: Any) -> dict[str, numpy.ndarray]:
+    """Return the tensors by name. Tied leaves are written once, unless their values differ."""
     tensors: dict[str, numpy.ndarray] = {}
     for path, leaf in leaves(weights):
-        place = table[path]
-        array = to_numpy(leaf)
+        place, array = table[path], to_numpy(leaf)
+        if place.untied_name and place.name in tensors and not numpy.array_equal(array, tensors[place.name]):
+            tensors[place.untied_name] = array
+            continue
         array = array.T if place.is_transposed else array
-        whole = tensors.setdefault(place.name, numpy.empty(place.shape, array.dtype))
-        whole[..., slice(*(place.columns or (None,)))] = array
+        tensor = tensors.setdefault(place.name, numpy.empty(place.shape, array.dtype))
+        tensor[..., slice(*(place.columns or (None,)))] = array
     return tensors
 
 

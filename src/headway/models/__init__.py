@@ -1,34 +1,39 @@
-"""One architecture per file, named by its model_type: its config, its weights, its forward, its checkpoint names.
+"""One architecture per file, named by its model_type: its config, its weights, its forward pass, its tensor names.
 
-Every file defines the same few names, and nothing else reaches into an architecture:
+Every module here that is an architecture defines the names below; `protocol.py` has their types.
 
     KIND                           "decoder", "encoder" or "encoder-decoder"
-    Config                         the keys of config.json that change the result
-    Weights                        the tree of arrays that forward walks
-    stored_weights(config)         where each leaf of the tree lies in a checkpoint
+    PREFIX, IGNORED_TENSORS        the prefix of tensor names that some checkpoints omit; a pattern of unused tensors
+    WITHOUT_EFFECT                 keys of config.json that do not affect the result
+    Config                         the keys of config.json that do
+    Weights                        the tree of arrays
+    stored_weights(config)         the place of each leaf of the tree in a checkpoint
 
 A decoder, which continues a text, adds
 
-    new_kv_cache(config, …)        an empty cache, one entry per layer
-    hidden_states(token_ids, …)    token ids to the vectors below the output head
-    logits(hidden, …)              those vectors to a score for every token
+    new_kv_cache(config, …)        an empty KV cache, one entry per layer
+    hidden_states(token_ids, …)    token ids to hidden states
+    logits(hidden, …)              hidden states to logits
     forward(token_ids, …)          both
+    stack(config)                  a description for the compiled kernels, where they support the architecture
 
-an encoder, which reads a text as a whole,
+an encoder, which reads a whole text,
 
     encode(token_ids, …)           token ids to one vector each
-    masked_token_logits(hidden, …) those vectors to a score for every token, where the checkpoint has the head
+    masked_token_logits(hidden, …) those vectors to logits, if the checkpoint has the head
 
-and an encoder–decoder, which reads one text and writes another, all of the decoder's, and
+and an encoder–decoder, which reads one text and writes another, all of the decoder's but stack, and
 
     encode(token_ids, …)           as above, of the source
-    read(token_ids, …)             the source as the decoder's layers attend to it: a Source, passed to hidden_states
+    read(token_ids, …)             the keys and values of the cross-attention, as a Source to pass to hidden_states
 """
 
 from importlib import import_module
-from types import ModuleType
+from typing import cast
 
 from headway.errors import UnsupportedError
+from headway.json_files import short_repr
+from headway.models.protocol import Architecture
 
 ARCHITECTURES = {
     "gpt2": "gpt2",
@@ -41,16 +46,14 @@ ARCHITECTURES = {
     "marian": "marian",
     "bert": "bert",
 }
-"""config.json's model_type, and the file here that is its architecture."""
+"""Module of each model_type of config.json."""
 
 
-def architecture(model_type: str) -> ModuleType:
-    """The architecture of a model_type.
+def architecture(model_type: str) -> Architecture:
+    """Return the architecture of a model_type.
 
-    Errors   UnsupportedError for a model_type that is not built here.
+    Errors   UnsupportedError for a model_type that is not supported.
     """
     if model_type not in ARCHITECTURES:
-        raise UnsupportedError(
-            f"came: model_type {model_type!r}; expected one of {', '.join(ARCHITECTURES)}; this architecture is not built here"
-        )
-    return import_module(f"headway.models.{ARCHITECTURES[model_type]}")
+        raise UnsupportedError(f"got model_type {short_repr(model_type)}, expected one of {', '.join(ARCHITECTURES)}")
+    return cast(Architecture, import_module(f"headway.models.{ARCHITECTURES[model_type]}"))

@@ -1,15 +1,19 @@
-"""Reading config.json: every key is either used, known to change nothing, or an error."""
+"""Reading config.json: every key is either used, known not to affect the result, or an error."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Collection, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from headway.errors import CheckpointError, UnsupportedError
+from headway.json_files import short_repr
 
-Config = TypeVar("Config")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Config = TypeVar("Config", bound="DataclassInstance")
 
 WITHOUT_EFFECT = frozenset(
     """
@@ -24,110 +28,127 @@ WITHOUT_EFFECT = frozenset(
     use_bfloat16 use_cache use_return_dict
     """.split()
 )
-"""Keys about the file, the training, the form of the output, or token ids that generation_config.json and the tokenizer settle."""
+"""Keys about the file, training and output format, and token ids and generation options, which other modules read."""
 
 REFUSED_UNLESS_OFF = frozenset(
     "add_cross_attention cross_attention_hidden_size is_decoder is_encoder_decoder pruned_heads quantization_config "
     "rope_interleaved tf_legacy_loss use_mrope".split()
 )
-"""Keys that would change the result, and that are no error while they are null, false or empty."""
+"""Keys that would change the result; they are accepted if they are null, false or empty."""
 
+MAX_LAYERS = 10_000
+"""Largest accepted number of layers. It limits the time and memory that a wrong config.json can take."""
 
 _TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "bool": (bool,), "str": (str,)}
 
 
 def config_from(
-    kind: type[Config], keys: Mapping[str, Any], *, without_effect: Collection[str] = (), ignored: Collection[str] = ()
+    kind: type[Config], keys: Mapping[str, object], *, without_effect: Collection[str] = (), ignored: Collection[str] = ()
 ) -> Config:
-    """Fill a config dataclass from the keys of config.json.
+    """Build a config dataclass from the keys of config.json.
 
     kind            a dataclass whose fields are the keys that are used
-    without_effect  keys that change nothing for this architecture
-    ignored         keys that the caller takes the responsibility for
+    without_effect  keys that do not affect the result for this architecture
+    ignored         keys that the caller declares to have no effect
 
-    A key that is null is as one that is not there.
+    A key that is null is treated as absent.
 
     Errors   UnsupportedError for any other key that does not begin with an underscore; CheckpointError for a missing key
              or one of another type.
     """
     keys = not_null(keys)
-    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    accepted = {*fields, *WITHOUT_EFFECT, *without_effect, *ignored}
     unknown = [
         key
         for key, value in keys.items()
-        if not key.startswith("_")
-        and key not in fields
-        and key not in WITHOUT_EFFECT
-        and key not in without_effect
-        and key not in ignored
-        and not (key in REFUSED_UNLESS_OFF and not value)
+        if not key.startswith("_") and key not in accepted and not (key in REFUSED_UNLESS_OFF and not value)
     ]
     if unknown:
+        named = ", ".join(f"{_key_name(key)}={short_repr(keys[key])}" for key in unknown[:5])
         raise UnsupportedError(
-            f"came: config.json with {', '.join(f'{key}={keys[key]!r}' for key in unknown)}; expected: keys that are built here; "
-            "where you know that a key changes nothing, name it in ignored_config_keys (--ignore-config-key)"
+            f"got config.json with {named}{', …' if len(unknown) > 5 else ''}, expected only supported keys",
+            hint="if you know that a key does not affect the result, name it in ignored_config_keys (--ignore-config-key)",
         )
     required = [n for n, f in fields.items() if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING]
     missing = [name for name in required if name not in keys]
     if missing:
-        raise CheckpointError(f"came: config.json without {', '.join(missing)}; expected: all of {', '.join(required)}")
+        raise CheckpointError(f"got config.json without {', '.join(missing)}, expected all of {', '.join(required)}")
     given = {name: value for name, value in keys.items() if name in fields}
     for name, value in given.items():
         expected = _TYPES.get(str(fields[name].type).removesuffix(" | None"))
         if expected and (not isinstance(value, expected) or (int in expected and isinstance(value, bool))):
-            raise CheckpointError(f"came: config.json with {name}={value!r}; expected: {fields[name].type}")
+            raise CheckpointError(f"got config.json with {name}={short_repr(value)}, expected {fields[name].type}")
     return kind(**given)
 
 
-def not_null(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys that say something: null stands for the default."""
+def not_null(keys: Mapping[str, object]) -> dict[str, object]:
+    """Return the keys whose value is not null; null means the default."""
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def expect_positive(config: Any, *names: str) -> None:
-    """Raise CheckpointError unless each of these sizes is at least 1, or None where it may be."""
+def expect_positive(config: object, *names: str) -> None:
+    """Raise CheckpointError unless each of these sizes is at least 1, or None where that is allowed."""
     for name in names:
         size = getattr(config, name)
         if size is not None and size < 1:
-            raise CheckpointError(f"came: config.json with {name}={size}; expected: at least 1")
+            raise CheckpointError(f"got config.json with {name}={size}, expected at least 1")
 
 
-def expect_number(name: str, value: Any, *, may_be_zero: bool = False) -> None:
-    """Raise CheckpointError unless the value of a key is a finite number above 0, or 0 where it may be."""
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not (is_number and 0 <= value < math.inf and (value > 0 or may_be_zero)):
-        raise CheckpointError(f"came: config.json with {name}={value!r}; expected: a number {'of at least' if may_be_zero else 'above'} 0")
+def expect_num_layers(config: object, *names: str) -> None:
+    """Raise CheckpointError unless each of these numbers of layers is from 1 to MAX_LAYERS."""
+    expect_positive(config, *names)
+    for name in names:
+        count = getattr(config, name)
+        if count > MAX_LAYERS:
+            raise CheckpointError(f"got config.json with {name}={count}, expected at most {MAX_LAYERS}", hint="download config.json again")
 
 
-def expect_object(name: str, value: Any) -> None:
-    """Raise CheckpointError unless the value of a key is a JSON object."""
-    if not isinstance(value, Mapping):
-        raise CheckpointError(f"came: config.json with {name}={value!r}; expected: a JSON object")
+def expect_number(name: str, value: object, *, may_be_zero: bool = False) -> float:
+    """Return the value as a float; raise CheckpointError unless it is a finite number above 0, or 0 where that is allowed."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < math.inf and (value > 0 or may_be_zero):
+        try:
+            return float(value)
+        except OverflowError:  # an integer above 1.8e308
+            pass
+    raise CheckpointError(
+        f"got config.json with {name}={short_repr(value)}, expected a finite number {'of at least' if may_be_zero else 'above'} 0"
+    )
 
 
-def expect_layer_types(config: Any, choices: Collection[str]) -> None:
-    """Raise CheckpointError unless layer_types is None or has one of the choices for each layer."""
-    kinds = config.layer_types
-    if kinds is None:
+def expect_object(name: str, value: object) -> dict[str, object]:
+    """Return the value of a key; raise CheckpointError unless it is a JSON object."""
+    if not isinstance(value, dict):
+        raise CheckpointError(f"got config.json with {name}={short_repr(value)}, expected a JSON object")
+    return value
+
+
+def expect_layer_types(layer_types: object, num_layers: int, choices: Collection[str]) -> None:
+    """Raise CheckpointError unless layer_types is None or a list with one of the choices for each layer."""
+    if layer_types is None:
         return
-    if not isinstance(kinds, list) or len(kinds) != config.num_hidden_layers:
+    if not isinstance(layer_types, list) or len(layer_types) != num_layers:
         raise CheckpointError(
-            f"came: config.json with layer_types={kinds!r}; expected: a list of num_hidden_layers={config.num_hidden_layers} strings"
+            f"got config.json with layer_types={short_repr(layer_types)}, expected a list of num_hidden_layers={num_layers} strings"
         )
-    for kind in kinds:
-        expect_one_of("layer_types", kind, choices)
+    for layer_type in layer_types:
+        expect_one_of("layer_types", layer_type, choices)
 
 
-def expect_multiple(config: Any, larger: str, smaller: str) -> None:
-    """Raise CheckpointError unless one size divides by the other."""
-    if getattr(config, larger) % getattr(config, smaller):
+def expect_multiple(config: object, larger: str, smaller: str) -> None:
+    """Raise CheckpointError unless one size is a multiple of the other."""
+    dividend, divisor = getattr(config, larger), getattr(config, smaller)
+    if dividend % divisor:
         raise CheckpointError(
-            f"came: config.json with {larger}={getattr(config, larger)} and {smaller}={getattr(config, smaller)}; "
-            f"expected: {larger} a multiple of {smaller}"
+            f"got config.json with {larger}={dividend} and {smaller}={divisor}, expected {larger} to be a multiple of {smaller}"
         )
 
 
-def expect_one_of(name: str, value: Any, choices: Collection[Any]) -> None:
-    """Raise UnsupportedError unless the value of a key is one of those built here."""
-    if value not in list(choices):  # a list also compares what has no hash
-        raise UnsupportedError(f"came: config.json with {name}={value!r}; expected one of {', '.join(map(repr, choices))}")
+def expect_one_of(name: str, value: object, choices: Collection[str]) -> None:
+    """Raise UnsupportedError unless the value of a key is one of the supported choices."""
+    if value not in list(choices):  # a list also compares values that cannot be hashed
+        raise UnsupportedError(f"got config.json with {name}={short_repr(value)}, expected one of {', '.join(map(repr, choices))}")
+
+
+def _key_name(key: str) -> str:
+    return key if key.isidentifier() and len(key) <= 80 else short_repr(key)

@@ -1,4 +1,4 @@
-"""GPT-2: learned positions, pre-norm, a GELU feed-forward, and a head tied to the embedding.
+"""GPT-2: learned positions, pre-norm, a GELU feed-forward, and an output head tied to the embedding.
 
 Source   Radford et al. 2019; the keys and tensor names are those of Hugging Face's GPT2LMHeadModel
 """
@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from headway import functions
 from headway.arrays import Array, Operations
 from headway.functions import FeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
-from headway.models.config import expect_multiple, expect_number, expect_one_of, expect_positive
+from headway.models.config import expect_multiple, expect_num_layers, expect_number, expect_one_of, expect_positive
 from headway.models.past import KVCaches, positions, visible
 from headway.models.stack import Stack
-from headway.models.stored import Stored, stored_norm
+from headway.models.stored import Stored, stored_norm, tie
 
 KIND = "decoder"
 PREFIX = "transformer."
+# The causal mask.
 IGNORED_TENSORS = r"h\.\d+\.attn\.(bias|masked_bias)"
 WITHOUT_EFFECT = (
     "n_ctx",
@@ -29,7 +30,7 @@ ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu"
 
 @dataclass(frozen=True)
 class Config:
-    """The keys of config.json that change the result."""
+    """The keys of config.json that affect the result."""
 
     vocab_size: int
     n_positions: int
@@ -44,14 +45,15 @@ class Config:
     tie_word_embeddings: bool = True
 
     def __post_init__(self) -> None:
-        expect_positive(self, "vocab_size", "n_positions", "n_embd", "n_layer", "n_head", "n_inner")
+        expect_positive(self, "vocab_size", "n_positions", "n_embd", "n_head", "n_inner")
+        expect_num_layers(self, "n_layer")
         expect_multiple(self, "n_embd", "n_head")
         expect_one_of("activation_function", self.activation_function, ACTIVATIONS)
         expect_number("layer_norm_epsilon", self.layer_norm_epsilon, may_be_zero=True)
 
     @property
     def max_seq_len(self) -> int:
-        """The longest sequence the position table has rows for."""
+        """Longest sequence: the number of rows of the position embedding."""
         return self.n_positions
 
 
@@ -77,7 +79,7 @@ class Weights:
 
 
 def stored_weights(config: Config) -> dict[str, Stored]:
-    """Where each leaf lies: this architecture stores every matrix as (in, out), and query, key and value side by side."""
+    """Return the place of each leaf. Matrices are stored as (in, out), and query, key and value as columns of one matrix."""
     width, inner = config.n_embd, config.n_inner or 4 * config.n_embd
 
     def conv1d(
@@ -102,12 +104,14 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         table |= conv1d(f"{path}.feed_forward.up", f"{name}.mlp.c_fc", inner, width)
         table |= conv1d(f"{path}.feed_forward.down", f"{name}.mlp.c_proj", width, inner)
     table |= stored_norm("norm", f"{PREFIX}ln_f", width, has_bias=True)
-    head = f"{PREFIX}wte.weight" if config.tie_word_embeddings else "lm_head.weight"
-    return table | {"output_head": Stored(head, (config.vocab_size, width))}
+    embedding, head = table["token_embedding"], Stored("lm_head.weight", (config.vocab_size, width))
+    if config.tie_word_embeddings:
+        embedding, head = tie(embedding, embedding, head)
+    return table | {"token_embedding": embedding, "output_head": head}
 
 
 def stack(config: Config) -> Stack:
-    """What a compiled decoder needs to know."""
+    """Return the description that a compiled decoder needs."""
     return Stack(
         config.n_layer,
         config.n_embd,
@@ -124,7 +128,7 @@ def stack(config: Config) -> Stack:
 
 
 def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array) -> list[KVCache]:
-    """An empty cache for batch_size sequences of up to max_seq_len tokens, one entry per layer."""
+    """Return an empty KV cache for batch_size sequences of up to max_seq_len tokens, one entry per layer."""
     shape = (batch_size, config.n_head, max_seq_len, config.n_embd // config.n_head)
     return [KVCache.empty(shape, like) for _ in range(config.n_layer)]
 
@@ -138,20 +142,20 @@ def hidden_states(
     padding: Array | None = None,
     ops: Operations = functions,
 ) -> Array:
-    """Token ids to the vectors below the output head.
+    """Compute the hidden states, which `logits` takes, from token ids.
 
     Shapes
         token_ids  (batch_size, seq_len) integer
         padding    (batch_size,) integer optional
         return     (batch_size, seq_len, hidden_size)
 
-    kv_cache   the layers' caches: token_ids follow what they hold; none by default
-    padding    how many tokens on the left of each sequence are padding; none by default
-    ops        the namespace whose parts are called; the definitions by default
+    kv_cache   the caches of the layers, which hold the tokens before token_ids and to which these are appended
+    padding    number of padding tokens on the left of each sequence; none by default
+    ops        the namespace of operations; headway.functions by default
     """
     mask = visible(token_ids, kv_cache, padding)
-    places = positions(token_ids, kv_cache, padding)
-    x = ops.embed(token_ids, weights.token_embedding) + ops.learned_positions(places, weights.position_embedding)
+    x = ops.embed(token_ids, weights.token_embedding)
+    x = x + ops.learned_positions(positions(token_ids, kv_cache, padding), weights.position_embedding)
     activation = getattr(ops, ACTIVATIONS[config.activation_function])
     for index, layer in enumerate(weights.layers):
         normed = ops.layer_norm(x, layer.attention_norm.weight, layer.attention_norm.bias, eps=config.layer_norm_epsilon)
@@ -173,7 +177,7 @@ def hidden_states(
 
 
 def logits(hidden: Array, weights: Weights, config: Config, *, ops: Operations = functions) -> Array:
-    """A score for every token: (..., hidden_size) to (..., vocab_size)."""
+    """Compute the logits (..., vocab_size) from hidden states (..., hidden_size)."""
     return ops.unembed(hidden, weights.output_head)
 
 
@@ -186,7 +190,7 @@ def forward(
     padding: Array | None = None,
     ops: Operations = functions,
 ) -> Array:
-    """Token ids (batch_size, seq_len) to logits (batch_size, seq_len, vocab_size); arguments as in hidden_states."""
+    """Compute the logits (batch_size, seq_len, vocab_size) of token ids (batch_size, seq_len); arguments as in hidden_states."""
     return logits(hidden_states(token_ids, weights, config, kv_cache=kv_cache, padding=padding, ops=ops), weights, config, ops=ops)
 
 

@@ -1,6 +1,6 @@
-"""Llama 1 to 3, and what is built the same: SmolLM, and Mistral with its window.
+"""Llama 1 to 3 and models of the same architecture: SmolLM, and Mistral with its sliding window.
 
-Rotary positions, RMS norms, grouped heads, a gated feed-forward.
+Rotary positions, RMS norms, grouped-query attention, a gated feed-forward.
 
 Source   Touvron et al. 2023; Grattafiori et al. 2024; Jiang et al. 2023 (Mistral 7B); the keys and tensor names are those of
          Hugging Face's LlamaForCausalLM
@@ -9,19 +9,19 @@ Source   Touvron et al. 2023; Grattafiori et al. 2024; Jiang et al. 2023 (Mistra
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from headway import functions
 from headway.arrays import Array, Operations
 from headway.functions import GatedFeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
-from headway.models.config import expect_multiple, expect_number, expect_one_of, expect_positive
+from headway.models.config import expect_multiple, expect_num_layers, expect_number, expect_one_of, expect_positive
 from headway.models.past import KVCaches, positions, visible
-from headway.models.rope import longest_seq_len, rotary_tables
+from headway.models.rope import RopeParameters, longest_seq_len, rotary_tables
 from headway.models.stack import Stack, rotary_stack
-from headway.models.stored import Stored, stored_linear, stored_norm
+from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 KIND = "decoder"
 PREFIX = "model."
+# The rotary frequencies, which config.json determines.
 IGNORED_TENSORS = r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq"
 WITHOUT_EFFECT = ("rope_theta", "rope_scaling")
 ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu": "gelu", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
@@ -29,14 +29,14 @@ ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu": "gelu", "gelu_pytorch_ta
 
 @dataclass(frozen=True)
 class Config:
-    """The keys of config.json that change the result."""
+    """The keys of config.json that affect the result."""
 
     vocab_size: int
     hidden_size: int
     intermediate_size: int
     num_hidden_layers: int
     num_attention_heads: int
-    rope_parameters: dict[str, Any]
+    rope_parameters: RopeParameters
     num_key_value_heads: int = None  # type: ignore[assignment]  # num_attention_heads
     head_dim: int = None  # type: ignore[assignment]  # hidden_size // num_attention_heads
     hidden_act: str = "silu"
@@ -48,9 +48,8 @@ class Config:
     tie_word_embeddings: bool = False
 
     def __post_init__(self) -> None:
-        expect_positive(
-            self, "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings"
-        )
+        expect_positive(self, "vocab_size", "hidden_size", "intermediate_size", "num_attention_heads", "max_position_embeddings")
+        expect_num_layers(self, "num_hidden_layers")
         expect_one_of("hidden_act", self.hidden_act, ACTIVATIONS)
         if self.head_dim is None:
             expect_multiple(self, "hidden_size", "num_attention_heads")
@@ -63,7 +62,7 @@ class Config:
 
     @property
     def max_seq_len(self) -> int:
-        """The longest sequence the model was made for."""
+        """Longest sequence that the positions support."""
         return longest_seq_len(self.max_position_embeddings, self.rope_parameters)
 
 
@@ -79,7 +78,7 @@ class LayerWeights:
 
 @dataclass(frozen=True)
 class Weights:
-    """token_embedding and output_head (vocab_size, hidden_size), the layers, and the last norm."""
+    """token_embedding and output_head (vocab_size, hidden_size), the layers, and the final norm."""
 
     token_embedding: Array
     layers: tuple[LayerWeights, ...]
@@ -88,7 +87,7 @@ class Weights:
 
 
 def stored_weights(config: Config) -> dict[str, Stored]:
-    """Where each leaf lies in a checkpoint."""
+    """Return the place of each leaf in a checkpoint."""
     width, inner = config.hidden_size, config.intermediate_size
     query_size, kv_size = config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim
     table = {"token_embedding": Stored(f"{PREFIX}embed_tokens.weight", (config.vocab_size, width))}
@@ -104,17 +103,19 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         for part, rows, columns in (("gate", inner, width), ("up", inner, width), ("down", width, inner)):
             table |= stored_linear(f"{path}.feed_forward.{part}", f"{name}.mlp.{part}_proj", rows, columns, has_bias=config.mlp_bias)
     table |= stored_norm("norm", f"{PREFIX}norm", width)
-    head = f"{PREFIX}embed_tokens.weight" if config.tie_word_embeddings else "lm_head.weight"
-    return table | {"output_head": Stored(head, (config.vocab_size, width))}
+    embedding, head = table["token_embedding"], Stored("lm_head.weight", (config.vocab_size, width))
+    if config.tie_word_embeddings:
+        embedding, head = tie(embedding, embedding, head)
+    return table | {"token_embedding": embedding, "output_head": head}
 
 
 def stack(config: Config) -> Stack:
-    """What a compiled decoder needs to know."""
+    """Return the description that a compiled decoder needs."""
     return rotary_stack(config, ACTIVATIONS[config.hidden_act], (config.sliding_window,) * config.num_hidden_layers)
 
 
 def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array) -> list[KVCache]:
-    """An empty cache for batch_size sequences of up to max_seq_len tokens, one entry per layer."""
+    """Return an empty KV cache for batch_size sequences of up to max_seq_len tokens, one entry per layer."""
     shape = (batch_size, config.num_key_value_heads, max_seq_len, config.head_dim)
     return [KVCache.empty(shape, like) for _ in range(config.num_hidden_layers)]
 
@@ -128,16 +129,16 @@ def hidden_states(
     padding: Array | None = None,
     ops: Operations = functions,
 ) -> Array:
-    """Token ids to the vectors below the output head.
+    """Compute the hidden states, which `logits` takes, from token ids.
 
     Shapes
         token_ids  (batch_size, seq_len) integer
         padding    (batch_size,) integer optional
         return     (batch_size, seq_len, hidden_size)
 
-    kv_cache   the layers' caches: token_ids follow what they hold; none by default
-    padding    how many tokens on the left of each sequence are padding; none by default
-    ops        the namespace whose parts are called; the definitions by default
+    kv_cache   the caches of the layers, which hold the tokens before token_ids and to which these are appended
+    padding    number of padding tokens on the left of each sequence; none by default
+    ops        the namespace of operations; headway.functions by default
     """
     mask = visible(token_ids, kv_cache, padding, window=config.sliding_window)
     x = ops.embed(token_ids, weights.token_embedding)
@@ -163,7 +164,7 @@ def hidden_states(
 
 
 def logits(hidden: Array, weights: Weights, config: Config, *, ops: Operations = functions) -> Array:
-    """A score for every token: (..., hidden_size) to (..., vocab_size)."""
+    """Compute the logits (..., vocab_size) from hidden states (..., hidden_size)."""
     return ops.unembed(hidden, weights.output_head)
 
 
@@ -176,5 +177,5 @@ def forward(
     padding: Array | None = None,
     ops: Operations = functions,
 ) -> Array:
-    """Token ids (batch_size, seq_len) to logits (batch_size, seq_len, vocab_size); arguments as in hidden_states."""
+    """Compute the logits (batch_size, seq_len, vocab_size) of token ids (batch_size, seq_len); arguments as in hidden_states."""
     return logits(hidden_states(token_ids, weights, config, kv_cache=kv_cache, padding=padding, ops=ops), weights, config, ops=ops)

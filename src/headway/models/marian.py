@@ -1,4 +1,4 @@
-"""Marian: the original Transformer, post-norm, with sinusoidal positions, as translation models are published in it.
+"""Marian: the original Transformer, post-norm, with sinusoidal positions; used by translation models.
 
 Source   Vaswani et al. 2017; Junczys-Dowmunt et al. 2018; the keys and tensor names are those of Hugging Face's MarianMTModel
 """
@@ -8,18 +8,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy
+
 from headway import functions
-from headway.arrays import Array, Operations, cast
-from headway.errors import ShapeError
+from headway.arrays import Array, Operations, cast, to_numpy
+from headway.errors import CheckpointError, ShapeError
 from headway.functions import DecoderLayerWeights, EncoderLayerWeights, KVCache
-from headway.models.config import expect_multiple, expect_one_of, expect_positive
+from headway.models.config import expect_multiple, expect_num_layers, expect_one_of, expect_positive
 from headway.models.past import KVCaches, visible
 from headway.models.source import Source
-from headway.models.stored import Stored, stored_linear, stored_norm
+from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 KIND = "encoder-decoder"
 PREFIX = "model."
-IGNORED_TENSORS = r"(encoder|decoder)\.embed_(tokens|positions)\.weight"
+# The shared embedding, which is unused if encoder, decoder and output head have their own.
+IGNORED_TENSORS = r"shared\.weight"
 WITHOUT_EFFECT = tuple(
     """
     activation_dropout add_bias_logits add_final_layer_norm classif_dropout classifier_dropout decoder_layerdrop dropout
@@ -32,7 +35,7 @@ ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
 
 @dataclass(frozen=True)
 class Config:
-    """The keys of config.json that change the result."""
+    """The keys of config.json that affect the result."""
 
     vocab_size: int
     d_model: int
@@ -50,18 +53,23 @@ class Config:
     tie_word_embeddings: bool = True
 
     def __post_init__(self) -> None:
-        for part in ("encoder", "decoder"):
-            expect_positive(self, f"{part}_layers", f"{part}_attention_heads", f"{part}_ffn_dim")
-        expect_positive(self, "vocab_size", "d_model", "max_position_embeddings", "decoder_vocab_size")
-        for part in ("encoder", "decoder"):
-            expect_multiple(self, "d_model", f"{part}_attention_heads")
-        expect_one_of("activation_function", self.activation_function, ACTIVATIONS)
         if self.decoder_vocab_size is None:
             object.__setattr__(self, "decoder_vocab_size", self.vocab_size)
+        expect_positive(self, "vocab_size", "d_model", "max_position_embeddings", "decoder_vocab_size")
+        expect_num_layers(self, "encoder_layers", "decoder_layers")
+        for part in ("encoder", "decoder"):
+            expect_positive(self, f"{part}_attention_heads", f"{part}_ffn_dim")
+            expect_multiple(self, "d_model", f"{part}_attention_heads")
+        expect_one_of("activation_function", self.activation_function, ACTIVATIONS)
+        if self.share_encoder_decoder_embeddings and self.decoder_vocab_size != self.vocab_size:
+            raise CheckpointError(
+                f"got config.json with decoder_vocab_size={self.decoder_vocab_size}, vocab_size={self.vocab_size} and "
+                "share_encoder_decoder_embeddings=true, expected equal sizes"
+            )
 
     @property
     def max_seq_len(self) -> int:
-        """The longest sequence there are positions for, source and target alike."""
+        """Longest sequence that the positions support, for source and target alike."""
         return self.max_position_embeddings
 
 
@@ -78,7 +86,15 @@ class Weights:
 
 
 def stored_weights(config: Config) -> dict[str, Stored]:
-    """Where each leaf lies: one table serves source, target and head, unless the config says otherwise."""
+    """Return the place of each leaf.
+
+    Source embedding, target embedding and output head are tied as transformers ties them:
+
+        share_encoder_decoder_embeddings  tie_word_embeddings   tied
+        true                              true                  all three, to model.shared
+        false                             true                  target embedding and output head
+        any                               false                 none
+    """
     width = config.d_model
 
     def attention(path: str, name: str) -> dict[str, Stored]:
@@ -97,10 +113,16 @@ def stored_weights(config: Config) -> dict[str, Stored]:
         down = stored_linear(f"{path}.feed_forward.down", f"{name}.fc2", width, inner, has_bias=True)
         return up | down | norm(f"{path}.feed_forward_norm", f"{name}.final_layer_norm")
 
-    is_shared = config.share_encoder_decoder_embeddings
-    source = Stored(f"{PREFIX}{'shared' if is_shared else 'encoder.embed_tokens'}.weight", (config.vocab_size, width))
-    target = source if is_shared else Stored(f"{PREFIX}decoder.embed_tokens.weight", (config.decoder_vocab_size, width))
-    head = target if config.tie_word_embeddings else Stored("lm_head.weight", (config.decoder_vocab_size, width))
+    # Without a tied head, transformers 4 wrote the shared embedding only once.
+    others = (f"{PREFIX}shared.weight",) if config.share_encoder_decoder_embeddings else ()
+    source = Stored(f"{PREFIX}encoder.embed_tokens.weight", (config.vocab_size, width), other_names=others)
+    target = Stored(f"{PREFIX}decoder.embed_tokens.weight", (config.decoder_vocab_size, width), other_names=others)
+    head = Stored("lm_head.weight", (config.decoder_vocab_size, width))
+    if config.tie_word_embeddings and config.share_encoder_decoder_embeddings:
+        shared = Stored(f"{PREFIX}shared.weight", (config.vocab_size, width))
+        head, target, source = tie(shared, head, target, source)
+    elif config.tie_word_embeddings:
+        target, head = tie(target, target, head)
     table = {"token_embedding": source, "target_embedding": target}
     for index in range(config.encoder_layers):
         path, name = f"encoder.{index}", f"{PREFIX}encoder.layers.{index}"
@@ -118,16 +140,24 @@ def stored_weights(config: Config) -> dict[str, Stored]:
     return table | {"output_head": head, "logits_bias": bias}
 
 
+def redundant_tensor(name: str, shape: tuple[int, ...], config: Config) -> numpy.ndarray | None:
+    """Return the sinusoidal positions for a tensor that must be equal to them, and None for any other tensor."""
+    is_positions = name.removeprefix(PREFIX) in ("encoder.embed_positions.weight", "decoder.embed_positions.weight")
+    if not is_positions or shape != (config.max_position_embeddings, config.d_model):
+        return None
+    return to_numpy(functions.sinusoidal_positions(*shape, interleaved=False))
+
+
 def encode(token_ids: Array, weights: Weights, config: Config, *, lengths: Array | None = None, ops: Operations = functions) -> Array:
-    """Source token ids to the encoder's vectors.
+    """Compute the encoder's output from source token ids.
 
     Shapes
         token_ids  (batch_size, source_len) integer
         lengths    (batch_size,) integer optional
         return     (batch_size, source_len, d_model)
 
-    lengths    how many tokens of each sequence are real, the rest being padding on the right; all by default
-    ops        the namespace whose parts are called; the definitions by default
+    lengths    number of real tokens of each sequence, before the padding on the right; all by default
+    ops        the namespace of operations; headway.functions by default
     """
     mask = None if lengths is None else functions.padding_mask(lengths, token_ids.shape[-1])
     x = _embedded(token_ids, weights.token_embedding, config, 0, ops)
@@ -138,7 +168,7 @@ def encode(token_ids: Array, weights: Weights, config: Config, *, lengths: Array
 
 
 def read(token_ids: Array, weights: Weights, config: Config, *, lengths: Array | None = None, ops: Operations = functions) -> Source:
-    """Source token ids to what every decoder layer attends to; arguments as in encode."""
+    """Encode the source and project it to the cross-attention's keys and values of each layer; arguments as in encode."""
     encoded = encode(token_ids, weights, config, lengths=lengths, ops=ops)
     layers = tuple(
         ops.project_keys_and_values(encoded, encoded, layer.cross_attention, num_heads=config.decoder_attention_heads, ops=ops)
@@ -148,7 +178,7 @@ def read(token_ids: Array, weights: Weights, config: Config, *, lengths: Array |
 
 
 def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array) -> list[KVCache]:
-    """An empty cache for batch_size targets of up to max_seq_len tokens, one entry per decoder layer."""
+    """Return an empty KV cache for batch_size targets of up to max_seq_len tokens, one entry per decoder layer."""
     shape = (batch_size, config.decoder_attention_heads, max_seq_len, config.d_model // config.decoder_attention_heads)
     return [KVCache.empty(shape, like) for _ in range(config.decoder_layers)]
 
@@ -156,15 +186,15 @@ def new_kv_cache(config: Config, batch_size: int, max_seq_len: int, like: Array)
 def hidden_states(
     token_ids: Array, weights: Weights, config: Config, *, source: Source, kv_cache: KVCaches = None, ops: Operations = functions
 ) -> Array:
-    """Target token ids to the vectors below the output head.
+    """Compute the decoder's hidden states, which `logits` takes, from target token ids.
 
     Shapes
         token_ids  (batch_size, seq_len) integer
         return     (batch_size, seq_len, d_model)
 
-    source     what read made of the source
-    kv_cache   the layers' caches: token_ids follow what they hold; none by default
-    ops        the namespace whose parts are called; the definitions by default
+    source     the result of read
+    kv_cache   the caches of the layers, which hold the tokens before token_ids and to which these are appended
+    ops        the namespace of operations; headway.functions by default
     """
     mask = visible(token_ids, kv_cache, None)
     x = _embedded(token_ids, weights.target_embedding, config, kv_cache[0].length if kv_cache else 0, ops)
@@ -185,23 +215,23 @@ def hidden_states(
         x = ops.layer_norm(x + attended, layer.self_attention_norm.weight, layer.self_attention_norm.bias)
         attended = ops.cross_attention(x, keys, values, layer.cross_attention, num_heads=num_heads, mask=source.mask, ops=ops)
         x = ops.layer_norm(x + attended, layer.cross_attention_norm.weight, layer.cross_attention_norm.bias)
-        thought = ops.feed_forward(x, layer.feed_forward, activation=activation, ops=ops)
-        x = ops.layer_norm(x + thought, layer.feed_forward_norm.weight, layer.feed_forward_norm.bias)
+        transformed = ops.feed_forward(x, layer.feed_forward, activation=activation, ops=ops)
+        x = ops.layer_norm(x + transformed, layer.feed_forward_norm.weight, layer.feed_forward_norm.bias)
     return x
 
 
 def logits(hidden: Array, weights: Weights, config: Config, *, ops: Operations = functions) -> Array:
-    """A score for every token: (..., d_model) to (..., decoder_vocab_size)."""
-    scores = ops.unembed(hidden, weights.output_head)
-    return scores if weights.logits_bias is None else scores + weights.logits_bias[0]
+    """Compute the logits (..., decoder_vocab_size) from hidden states (..., d_model)."""
+    result = ops.unembed(hidden, weights.output_head)
+    return result if weights.logits_bias is None else result + weights.logits_bias[0]
 
 
 def forward(
     source_ids: Array, token_ids: Array, weights: Weights, config: Config, *, lengths: Array | None = None, ops: Operations = functions
 ) -> Array:
-    """Source (batch_size, source_len) and target token ids (batch_size, seq_len) to logits (batch_size, seq_len, decoder_vocab_size).
+    """Compute the logits (batch_size, seq_len, decoder_vocab_size) of a source (batch_size, source_len) and a target (batch_size, seq_len).
 
-    The target begins with the start token; lengths are the source's, as in encode.
+    The target begins with the start token; lengths are those of the source, as in encode.
     """
     source = read(source_ids, weights, config, lengths=lengths, ops=ops)
     return logits(hidden_states(token_ids, weights, config, source=source, ops=ops), weights, config, ops=ops)
@@ -211,10 +241,10 @@ def _embedded(token_ids: Array, table: Array, config: Config, offset: int, ops: 
     end = offset + token_ids.shape[-1]
     if end > config.max_position_embeddings:
         raise ShapeError(
-            f"came: {end} tokens; expected: at most max_position_embeddings={config.max_position_embeddings}; shorten the text"
+            f"got {end} tokens, expected at most max_position_embeddings={config.max_position_embeddings}", hint="shorten the text"
         )
     x = ops.embed(token_ids, table)
     if config.scale_embedding:
         x = cast(x * math.sqrt(config.d_model), x.dtype)
-    places = ops.sinusoidal_positions(token_ids.shape[-1], config.d_model, offset=offset, interleaved=False, like=x)
-    return x + cast(places, x.dtype)
+    positions = ops.sinusoidal_positions(token_ids.shape[-1], config.d_model, offset=offset, interleaved=False, like=x)
+    return x + cast(positions, x.dtype)

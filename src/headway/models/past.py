@@ -1,4 +1,4 @@
-"""Where the tokens of one pass stand, and what they may see of the past: shared by all decoder-only architectures."""
+"""Positions and masks of one pass over cached sequences, shared by all decoders."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KVCaches = Sequence[KVCache] | None
 
 
 def positions(token_ids: Array, kv_caches: KVCaches, padding: Array | None) -> Array:
-    """The position of every token: behind those cached, counted from each sequence's first real token.
+    """Return the position of every token: after the cached ones, counted from the first real token of each sequence.
 
     Shapes
         token_ids  (batch_size, seq_len) integer
@@ -28,14 +28,14 @@ def positions(token_ids: Array, kv_caches: KVCaches, padding: Array | None) -> A
 
 
 def visible(token_ids: Array, kv_caches: KVCaches, padding: Array | None, *, window: int | None = None) -> Array | None:
-    """What each token may attend to, or None where that is simply everything up to itself.
+    """Return the attention mask of a pass, or None if it is the plain causal mask.
 
     Shapes
         token_ids  (batch_size, seq_len) integer
         padding    (batch_size,) integer optional
         return     (batch_size or 1, 1, seq_len, key_len) boolean
 
-    window   how many positions a token sees, its own included; all by default
+    window   number of positions that a token attends to, its own included; None for all
     """
     query_len = token_ids.shape[-1]
     offset = kv_caches[0].length if kv_caches else 0
@@ -49,4 +49,4 @@ def visible(token_ids: Array, kv_caches: KVCaches, padding: Array | None, *, win
     else:
         mask = functions.causal_mask(query_len, key_len, offset=offset, like=token_ids)
     mask = mask[None, None]
-    return mask if padding is None else mask & ~functions.padding_mask(padding, key_len)
+    return mask if padding is None else mask & array_namespace(mask).logical_not(functions.padding_mask(padding, key_len))

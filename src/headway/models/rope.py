@@ -1,16 +1,36 @@
-"""The keys of config.json that say how rotary positions are stretched."""
+"""Reading the keys of config.json that set and scale the rotary position embedding."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Required, TypedDict, cast
 
 from headway import functions
 from headway.arrays import Array
 from headway.errors import CheckpointError, UnsupportedError
 from headway.models.config import expect_number, expect_object, expect_one_of, not_null
 
-_KEYS = {
+
+class RopeParameters(TypedDict, total=False):
+    """The value of rope_parameters in config.json, checked: only the keys that its rope_type reads."""
+
+    rope_type: Required[str]
+    rope_theta: Required[float]
+    factor: float
+    low_freq_factor: float
+    high_freq_factor: float
+    original_max_position_embeddings: int
+    beta_fast: float
+    beta_slow: float
+    attention_factor: float
+    mscale: float
+    mscale_all_dim: float
+
+
+SMALLEST, LARGEST = 1e-9, 1e15
+"""Range of the numbers, chosen so that no frequency overflows."""
+
+_KEYS: dict[str, tuple[str, ...]] = {
     "default": (),
     "linear": ("factor",),
     "llama3": ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"),
@@ -28,51 +48,55 @@ _KEYS = {
 _NUM_REQUIRED = {"default": 0, "linear": 1, "llama3": 4, "yarn": 2}
 
 
-def rope_parameters(keys: Mapping[str, Any], *, default_theta: float = 10000.0) -> dict[str, Any]:
-    """rope_theta and rope_scaling, as older files have them, or rope_parameters, as newer ones do, in the newer form.
+def rope_parameters(keys: Mapping[str, object], *, default_theta: float = 10000.0) -> RopeParameters:
+    """Return rope_parameters from the keys of config.json, which in older files are rope_theta and rope_scaling.
 
-    Errors   UnsupportedError for a rope_type or a key of it that is not built here; CheckpointError where one is missing or has a
-             value that it cannot have.
+    Errors   UnsupportedError for a rope_type, or a key of it, that is not supported; CheckpointError for a missing or invalid one.
     """
     keys = not_null(keys)
-    for name in {"rope_parameters", "rope_scaling"} & set(keys):
+    for name in sorted({"rope_parameters", "rope_scaling"} & set(keys)):
         expect_object(name, keys[name])
-    given = not_null(keys.get("rope_parameters") or keys.get("rope_scaling") or {})
-    kind = given.pop("rope_type", given.pop("type", "default"))
+    given = not_null(expect_object("rope_parameters", keys.get("rope_parameters") or keys.get("rope_scaling") or {}))
+    rope_type = given.pop("rope_type", given.pop("type", "default"))
     theta = given.pop("rope_theta", keys.get("rope_theta", default_theta))
-    expect_one_of("rope_type", kind, _KEYS)
+    expect_one_of("rope_type", rope_type, _KEYS)
+    kind = str(rope_type)
     if kind in ("llama3", "yarn"):
         given.setdefault("original_max_position_embeddings", keys.get("max_position_embeddings"))
-    unknown = [key for key in given if key not in _KEYS[kind]]
+    unknown = [repr(key)[:80] for key in given if key not in _KEYS[kind]]
     if unknown and kind != "default":
-        raise UnsupportedError(f"came: rope_type {kind!r} with {', '.join(unknown)}; expected: only {', '.join(_KEYS[kind])}")
+        raise UnsupportedError(f"got rope_type {kind!r} with {', '.join(unknown[:5])}, expected only {', '.join(_KEYS[kind])}")
     missing = [key for key in _KEYS[kind][: _NUM_REQUIRED[kind]] if given.get(key) is None]
     if missing:
-        raise CheckpointError(f"came: rope_type {kind!r} without {', '.join(missing)}; expected: {', '.join(_KEYS[kind])}")
-    if given.get("truncate", True) is not True:
-        raise UnsupportedError("came: rope_type 'yarn' with truncate=false; expected: true")
+        raise CheckpointError(f"got rope_type {kind!r} without {', '.join(missing)}, expected {', '.join(_KEYS[kind])}")
+    if kind == "yarn" and given.get("truncate", True) is not True:
+        raise UnsupportedError("got rope_type 'yarn' with truncate=false, expected true", hint="this variant of YaRN is not supported")
     numbers = {"rope_theta": theta, **{key: given[key] for key in _KEYS[kind] if key in given and key != "truncate"}}
     for name, value in numbers.items():
-        expect_number(name, value, may_be_zero=name.startswith("mscale"))
-    if kind == "llama3" and given["low_freq_factor"] == given["high_freq_factor"]:
-        raise CheckpointError(
-            f"came: config.json with low_freq_factor=high_freq_factor={given['low_freq_factor']}; expected: two different numbers"
-        )
-    return {"rope_type": kind, **numbers, "rope_theta": float(theta)}
+        number = expect_number(name, value, may_be_zero=name.startswith("mscale"))
+        if number and not SMALLEST <= number <= LARGEST:
+            raise CheckpointError(f"got config.json with {name}={number:g}, expected {SMALLEST:g} to {LARGEST:g}")
+    parameters = cast(RopeParameters, {"rope_type": kind, **numbers, "rope_theta": expect_number("rope_theta", theta)})
+    if kind == "llama3" and parameters["low_freq_factor"] == parameters["high_freq_factor"]:
+        value = parameters["low_freq_factor"]
+        raise CheckpointError(f"got config.json with low_freq_factor=high_freq_factor={value}, expected two different numbers")
+    if kind == "yarn" and parameters["rope_theta"] == 1.0:
+        raise CheckpointError("got rope_type 'yarn' with rope_theta=1, expected another number", hint="its logarithm is a divisor")
+    return parameters
 
 
-def longest_seq_len(max_position_embeddings: int, parameters: Mapping[str, Any]) -> int:
-    """The longest sequence that the positions are made for.
+def longest_seq_len(max_position_embeddings: int, parameters: RopeParameters) -> int:
+    """Return the longest sequence that the positions support.
 
-    YaRN is often added by hand to a config.json whose max_position_embeddings stays that of the training.
+    YaRN is often added by hand to a config.json whose max_position_embeddings is still that of the training.
     """
     if parameters["rope_type"] != "yarn":
         return max_position_embeddings
     return max(max_position_embeddings, int(parameters["factor"] * parameters["original_max_position_embeddings"]))
 
 
-def rotary_tables(positions: Array, head_dim: int, parameters: Mapping[str, Any], *, like: Array) -> tuple[Array, Array]:
-    """The cosines and sines at these positions, with an axis for the heads: (batch_size, 1, seq_len, head_dim // 2) each."""
+def rotary_tables(positions: Array, head_dim: int, parameters: RopeParameters, *, like: Array) -> tuple[Array, Array]:
+    """Return the cosines and sines at these positions, with an axis for the heads: (batch_size, 1, seq_len, head_dim // 2) each."""
     theta = parameters["rope_theta"]
     frequencies = functions.rotary_frequencies(head_dim, theta=theta, like=like)
     magnitude = 1.0
@@ -100,7 +124,7 @@ def rotary_tables(positions: Array, head_dim: int, parameters: Mapping[str, Any]
     return functions.rotary_cos_sin(positions[:, None], frequencies, magnitude=magnitude)
 
 
-def _yarn_magnitude(parameters: Mapping[str, Any]) -> float:
+def _yarn_magnitude(parameters: RopeParameters) -> float:
     if "attention_factor" in parameters:
         return parameters["attention_factor"]
     if parameters.get("mscale") and parameters.get("mscale_all_dim"):

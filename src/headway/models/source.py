@@ -1,4 +1,4 @@
-"""What the decoder of an encoder–decoder sees of the text that its encoder read."""
+"""The encoder's output in the form that the decoder of an encoder–decoder attends to."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from headway.arrays import Array
 
 @dataclass(frozen=True)
 class Source:
-    """An encoder's output as every decoder layer attends to it, computed once for a whole generation.
+    """Keys and values of the cross-attention, computed once per generation.
 
-    layers   for each layer its cross-attention's keys and values, both (batch_size, num_heads, source_len, head_dim)
-    mask     (batch_size, 1, 1, source_len) boolean, False at padding; None where there is none
+    layers   the keys and values of each decoder layer, both (batch_size, num_heads, source_len, head_dim)
+    mask     (batch_size, 1, 1, source_len) boolean, False at padding; None without padding
     """
 
     layers: tuple[tuple[Array, Array], ...]

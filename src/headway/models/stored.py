@@ -1,21 +1,23 @@
-"""Where a leaf of a weight tree lies in a checkpoint, in a form that serves reading and writing alike."""
+"""The place of a weight tree's leaf in a checkpoint, in a form that serves reading and writing alike."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True)
 class Stored:
-    """One leaf's place: a tensor of a checkpoint, or some columns of one, or its transpose.
+    """The place of one leaf: a tensor of a checkpoint, some of its columns, or its transpose.
 
-    name           the tensor's name in the checkpoint
-    shape          the whole tensor's shape in the checkpoint
-    columns        the first and the last-but-one column that belong to the leaf; all by default
-    is_transposed  whether the leaf is the transpose of what is stored
+    name           the tensor's name in the checkpoint; leaves with the same name are tied: they share one tensor
+    shape          the shape of the whole tensor in the checkpoint
+    columns        (start, stop): the leaf is tensor[..., start:stop]; None for all columns
+    is_transposed  True if the leaf is the transpose of what is stored
     part           the optional part of the model that the leaf belongs to, such as "pooler": a checkpoint has all of its
-                   tensors or none of them, and without them the tree's field is None; None for what no checkpoint may lack
-    old_name       what early checkpoints call the tensor
+                   tensors or none of them, and without them the tree's field is None; None for a required tensor
+    other_names    names that are tried after `name`: those of older checkpoints, and of tensors that `name` is tied to
+    untied_name    of a tied leaf, the name of the tensor that the leaf has to itself in some checkpoints. It is tried before
+                   `name`, because it may differ: transformers ties two tensors only if one is absent or both are equal
     """
 
     name: str
@@ -23,23 +25,34 @@ class Stored:
     columns: tuple[int, int] | None = None
     is_transposed: bool = False
     part: str | None = None
-    old_name: str | None = None
+    other_names: tuple[str, ...] = ()
+    untied_name: str | None = field(default=None, compare=False)  # tied leaves have equal places
 
     @property
     def leaf_shape(self) -> tuple[int, ...]:
-        """The leaf's own shape."""
-        first, last = self.columns or (0, self.shape[-1])
-        shape = (*self.shape[:-1], last - first)
+        """The shape of the leaf."""
+        start, stop = self.columns or (0, self.shape[-1])
+        shape = (*self.shape[:-1], stop - start)
         return shape[::-1] if self.is_transposed else shape
 
 
+def tie(shared: Stored, *places: Stored) -> tuple[Stored, ...]:
+    """Return the places of leaves that are tied to one tensor, given the places that they would have untied.
+
+    If the shared tensor is absent, the first of the others that is present takes its place.
+    """
+    names = tuple(place.name for place in places if place.name != shared.name)
+    untied = [None if place.name == shared.name else place.name for place in places]
+    return tuple(replace(shared, other_names=names, untied_name=name) for name in untied)
+
+
 def stored_linear(path: str, name: str, out_features: int, in_features: int, *, has_bias: bool) -> dict[str, Stored]:
-    """An affine map stored as (out, in)."""
+    """Return the places of a linear layer's weight, stored as (out, in), and of its bias if it has one."""
     stored = {f"{path}.weight": Stored(f"{name}.weight", (out_features, in_features))}
     return stored | ({f"{path}.bias": Stored(f"{name}.bias", (out_features,))} if has_bias else {})
 
 
 def stored_norm(path: str, name: str, size: int, *, has_bias: bool = False) -> dict[str, Stored]:
-    """A norm's weight, and its bias where it has one."""
+    """Return the places of a norm's weight, and of its bias if it has one."""
     stored = {f"{path}.weight": Stored(f"{name}.weight", (size,))}
     return stored | ({f"{path}.bias": Stored(f"{name}.bias", (size,))} if has_bias else {})

@@ -1,0 +1,47 @@
+"""Small models of every architecture, written to folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from headway.checkpoints import save_checkpoint
+from headway.models import bert, gpt2, llama, marian, qwen2, qwen3, t5
+from tests.small_models import random_weights
+
+ROPE = {"rope_type": "default", "rope_theta": 10000.0}
+YARN = {"rope_type": "yarn", "rope_theta": 1e4, "factor": 2.0, "original_max_position_embeddings": 8, "beta_fast": 32.0, "mscale": 1.0}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 1e4,
+    "factor": 2.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+    "original_max_position_embeddings": 8,
+}
+SIZES = {"vocab_size": 7, "hidden_size": 8, "intermediate_size": 5, "num_hidden_layers": 1, "num_attention_heads": 2}
+T5_SIZES = {"vocab_size": 7, "d_model": 6, "d_kv": 3, "d_ff": 5, "num_layers": 1, "num_heads": 2, "relative_attention_num_buckets": 8}
+MARIAN_SIZES = {
+    **{f"{part}_{name}": size for part in ("encoder", "decoder") for name, size in (("layers", 1), ("attention_heads", 2), ("ffn_dim", 5))},
+    **{"vocab_size": 7, "d_model": 8, "max_position_embeddings": 9},
+}
+MODELS: dict[str, tuple[ModuleType, dict[str, Any]]] = {
+    "gpt2": (gpt2, {"vocab_size": 7, "n_positions": 9, "n_embd": 6, "n_layer": 1, "n_head": 2}),
+    "llama": (llama, SIZES | {"rope_parameters": YARN, "sliding_window": 3}),
+    "qwen2": (
+        qwen2,
+        SIZES | {"rope_parameters": LLAMA3, "layer_types": ["sliding_attention"], "use_sliding_window": True, "sliding_window": 3},
+    ),
+    "qwen3": (qwen3, SIZES | {"rope_parameters": ROPE, "head_dim": 4}),
+    "t5": (t5, T5_SIZES),
+    "marian": (marian, MARIAN_SIZES),
+    "bert": (bert, SIZES | {"max_position_embeddings": 9}),
+}
+
+
+def write_model(folder: Path, name: str) -> Path:
+    module, keys = MODELS[name]
+    config = module.Config(**keys)
+    save_checkpoint(folder, module, config, random_weights(module, config))
+    return folder
