@@ -149,16 +149,16 @@ def test_other_names_for_the_special_tokens(tmp_path: Path, words: list[str]) ->
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"vocab.txt": "[PAD]\n[UNK]\n[CLS]\nthe\n"}, "vocab.txt, 4 lines without the sep_token, '[SEP]'; expected: BERT's list of words"),
+        ({"vocab.txt": "[PAD]\n[UNK]\n[CLS]\nthe\n"}, "vocab.txt, 4 lines without the sep_token, '[SEP]', expected BERT's word list"),
         ({"vocab.txt": ""}, "vocab.txt, 1 lines without the unk_token"),
         ({"vocab.txt": b"\xff\n"}, "vocab.txt, not UTF-8 at byte 0"),
-        ({"tokenizer_config.json": '{"do_lower_case": "yes"}'}, "with do_lower_case 'yes'; expected: true or false"),
+        ({"tokenizer_config.json": '{"do_lower_case": "yes"}'}, "with do_lower_case 'yes', expected true or false"),
         (
             {"tokenizer_config.json": '{"tokenizer_class": "EsmTokenizer"}'},
             "tokenizer_class 'EsmTokenizer', vocab.txt and no tokenizer.json",
         ),
-        ({"tokenizer_config.json": '{"unk_token": "<unk>"}'}, "without the unk_token, '<unk>'; expected: "),
-        ({"tokenizer_config.json": '{"cls_token": null}'}, "without the cls_token, None; expected: "),
+        ({"tokenizer_config.json": '{"unk_token": "<unk>"}'}, "without the unk_token, '<unk>', expected "),
+        ({"tokenizer_config.json": '{"cls_token": null}'}, "without the cls_token, None, expected "),
     ],
 )
 def test_a_broken_folder_is_named(tmp_path: Path, files: dict[str, str | bytes], message: str) -> None:
