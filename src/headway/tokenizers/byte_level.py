@@ -40,8 +40,7 @@ def build_byte_level(
     """
     if class_name not in (None, "GPT2Tokenizer", "Qwen2Tokenizer"):
         raise TokenizerError(
-            f"got {vocab_path.parent} with tokenizer_class {class_name!r} and no tokenizer.json, "
-            "expected GPT2Tokenizer or Qwen2Tokenizer",
+            f"got {vocab_path.parent} with tokenizer_class {class_name!r} and no tokenizer.json, expected GPT2Tokenizer or Qwen2Tokenizer",
             hint=SAVE_HINT,
         )
     vocab = read_vocab(vocab_path)

@@ -13,7 +13,7 @@ from contextvars import ContextVar, Token
 
 from jinja2.exceptions import SecurityError
 
-BASE_STEPS = 200_000
+BASE_STEPS = 100_000
 STEPS_PER_VALUE = 1_000
 STEPS_PER_CHARACTER = 8
 CHARACTERS_PER_STEP = 64

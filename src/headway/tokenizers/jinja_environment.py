@@ -272,9 +272,9 @@ class BudgetedEnvironment(ImmutableSandboxedEnvironment):
             spend_characters(len(result))
         return check_int(result)
 
-    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: B902, N805
+    def call(__self, __context: Context, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805
         """Call an object from a template after spending the steps of the call."""
-        spend(1)
+        spend(1 + len(args) + len(kwargs))
         owner = getattr(__obj, "__self__", None)
         if isinstance(owner, str):
             args = _check_str_method(owner, __obj.__name__, args)

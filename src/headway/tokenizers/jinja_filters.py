@@ -21,7 +21,6 @@ from headway.tokenizers.jinja_budget import (
     spend_percent_format,
     spend_replace,
     spend_search,
-
 )
 
 Filter = Callable[..., Any]

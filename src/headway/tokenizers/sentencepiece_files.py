@@ -153,9 +153,7 @@ def _rules(
         )
     adds = {"bos_token": adds_begin, "eos_token": adds_end}
     if unnamed := [name for name, is_added in adds.items() if is_added and name not in special]:
-        raise TokenizerError(
-            f"got {folder}, where encode adds the {unnamed[0]} and none is named, expected one in tokenizer_config.json"
-        )
+        raise TokenizerError(f"got {folder}, where encode adds the {unnamed[0]} and none is named, expected one in tokenizer_config.json")
     return Rules(
         added=added,
         special_tokens=special,

@@ -119,12 +119,15 @@ def open_model(path: Path, data: bytes) -> PieceModel:
     processor = sentencepiece.SentencePieceProcessor()
     try:
         processor.LoadFromSerializedProto(data)
+        model = PieceModel(processor)
+        # Fails for pieces that are not UTF-8.
+        _ = model.ids
     except (RuntimeError, ValueError) as error:
         raise TokenizerError(
             f"got {path}, which the sentencepiece library cannot read ({error!s:.200}), expected a complete SentencePiece model",
             hint="download the file again",
         ) from error
-    return PieceModel(processor)
+    return model
 
 
 def check_vocab_matches(model: PieceModel, path: Path, vocab: Mapping[str, int], vocab_name: str) -> None:

@@ -181,9 +181,7 @@ class MarianTokenizer(SentencePieceTokenizer):
         model = self.first if self.target_ids is None else self.other
         special = self._special_contents
         skipped, shown = (special, frozenset()) if skip_special_tokens else (frozenset(), special)
-        return StrippingStreamDecoder(
-            PieceStreamDecoder(model, self.pieces, skipped=skipped, shown=shown, is_apart=True, has_begun=False)
-        )
+        return StrippingStreamDecoder(PieceStreamDecoder(model, self.pieces, skipped=skipped, shown=shown, is_apart=True, has_begun=False))
 
 
 def _token_pattern(token: AddedToken) -> str:
