@@ -1,4 +1,4 @@
-"""llama2.c's tokenizer: its own texts, and run.c's loop written as it stands there."""
+"""The llama2.c tokenizer, compared with its own texts and with a direct translation of the loop in run.c."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files of a folder are its tokenizer."""
+"""Choice of the tokenizer files in a folder."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_t5_encodes_and_decodes_as_transformers(t5: Path, text: str) -> None:
     assert token_ids == theirs(text)["input_ids"]
     assert ours.encode(text, add_special_tokens=False) == theirs(text, add_special_tokens=False)["input_ids"] == token_ids[:-1]
     assert ours.decode(token_ids, skip_special_tokens=False) == theirs.decode(token_ids)
-    # Of a text that begins with something unknown, the library for fast tokenizers leaves the space that stood behind it.
+    # For a text that starts with an unknown character, the library of fast tokenizers keeps the space after it.
     assert ours.decode(token_ids) == theirs.decode(token_ids, skip_special_tokens=True).lstrip(" ")
 
 
@@ -184,7 +184,7 @@ def test_t5_and_llama_decode_any_ids_as_sentencepiece(t5: Path, llama: Path, dat
 @given(text=TEXT)
 def test_llama_gives_every_text_back(llama: Path, text: str) -> None:
     ours, _ = opened(llama, "tokenizer.model")
-    # sentencepiece's own sign for a space comes back as one.
+    # The character that sentencepiece writes for a space decodes to a space.
     assume("<" not in text and "▁" not in text)
     assert ours.decode(ours.encode(text)) == text
 

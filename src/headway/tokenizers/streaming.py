@@ -55,7 +55,7 @@ class BytesStreamDecoder(StreamDecoder):
 class WindowStreamDecoder(StreamDecoder):
     """Decode with the library's decoder: decode the pending tokens after an anchor token, and return the text after the anchor.
 
-    The anchor, a token that is one plain character, stands in for all earlier tokens. A run of byte tokens is held until its end,
+    The anchor, a token that is one plain character, replaces all earlier tokens. A run of byte tokens is held until its end,
     because the library writes one U+FFFD per byte if the whole run is not UTF-8. For decoders that may look further (CTC,
     BPEDecoder and unknown ones) all text is returned by flush.
     """

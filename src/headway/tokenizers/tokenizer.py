@@ -32,7 +32,7 @@ class Tokenizer(ABC):
 
     bos_token_id     first token of a text; None if there is none, as for the ids below
     eos_token_ids    tokens that end a text according to the tokenizer's files; generation_config.json takes precedence
-    unk_token_id     stands in for text that the vocabulary lacks
+    unk_token_id     replaces text that the vocabulary lacks
     pad_token_id     fills the shorter rows of a batch
     mask_token_id    marks the token that a masked language model predicts
     cls_token_id     first token of a BERT text
