@@ -1,4 +1,4 @@
-"""vocab.json and merges.txt: GPT-2's and Qwen2's own ids, and files that are broken."""
+"""vocab.json and merges.txt: the reference ids of GPT-2 and Qwen2, and broken files."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_tools_and_variables_render_as_in_transformers(tmp_path: Path) -> None:
 
 
 def test_qwen2_renders_its_own_template(qwen2: LibraryTokenizer) -> None:
-    # The template writes the system message that it defaults to, and always ends where the answer begins.
+    # The template adds its default system message and always ends with the generation prompt.
     assert qwen2.apply_chat_template([{"role": "user", "content": "Hi"}]) == (
         "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
     )
@@ -182,7 +182,7 @@ def test_a_value_that_json_does_not_have_is_an_error(tmp_path: Path) -> None:
 
 
 def print_weather() -> None:
-    """A function, which is no JSON schema."""
+    """A function, where a JSON schema is expected."""
 
 
 def test_tools_choose_the_template_named_tool_use(tmp_path: Path) -> None:

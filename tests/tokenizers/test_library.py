@@ -1,4 +1,4 @@
-"""Tokenizers of the library: the same ids and texts as transformers, on real and made-up folders."""
+"""Tokenizers of the tokenizers library: the same ids and texts as transformers."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_half_a_surrogate_pair_is_refused() -> None:
 
 @pytest.fixture(scope="module")
 def unigram(corpus_lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as transformers saves T5's tokenizer, over a vocabulary that the library's trainer made."""
+    """A T5 tokenizer as transformers saves it, with a vocabulary from the library's trainer."""
     transformers = pytest.importorskip("transformers")
     backend = Tokenizer(models.Unigram())
     backend.normalizer = normalizers.NFKC()

@@ -16,7 +16,7 @@ from headway.tokenizers import Llama2cTokenizer, load_tokenizer
 
 
 def encode_as_run_c(tokenizer: Llama2cTokenizer, text: str) -> list[int]:
-    """run.c's encode: for each merge, one pass over all neighbours."""
+    """Encode as run.c does: one pass over all pairs of neighbors per merge."""
     tokens = [tokenizer.pieces.index(b" ")] if text else []
     for character in text:
         data = character.encode()

@@ -1,4 +1,4 @@
-"""Folders of SentencePiece's files: which are opened, and which are broken."""
+"""Folders with SentencePiece files, complete and broken."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = {"t5": "spiece.model", "llama": "tokenizer.model"}
 
 @pytest.fixture
 def marian(marian_folder: Path, tmp_path: Path) -> Path:
-    """A copy to break."""
+    """A copy that tests may change."""
     shutil.copytree(marian_folder, tmp_path / "marian")
     return tmp_path / "marian"
 

@@ -1,4 +1,4 @@
-"""Streaming what SentencePiece's files decode: the pieces are final, whole characters, and together the decoding."""
+"""Streaming with SentencePiece models: each text is final, has complete characters only, and together they equal decode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Marian, T5 and Llama 2 from SentencePiece's files: the ids and texts of transformers and of sentencepiece itself."""
+"""Marian, T5 and Llama 2 from SentencePiece files: the same ids and texts as transformers and sentencepiece."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def theirs_of(folder: Path) -> Any:
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("google.protobuf")
     with warnings.catch_warnings():
-        # It recommends sacremoses, which it then does not use.
+        # transformers warns that sacremoses is missing, but does not need it here.
         warnings.simplefilter("ignore")
         return transformers.AutoTokenizer.from_pretrained(folder)
 
@@ -64,7 +64,7 @@ def llama(write: Callable[..., Path], llama_model: bytes) -> Path:
 
 @pytest.fixture(scope="module")
 def separate_folder(marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Each language with a vocabulary of its own."""
+    """A separate vocabulary per language."""
     folder = tmp_path_factory.mktemp("separate")
     shutil.copytree(marian_folder, folder, dirs_exist_ok=True)
     pieces = [piece for piece in json.loads((folder / "vocab.json").read_text()) if not piece.startswith(">>")]
@@ -146,7 +146,7 @@ def test_t5_knows_itself_as_transformers_does(t5: Path) -> None:
 @pytest.mark.parametrize("text", [*SENTENCES, *MARKED])
 def test_llama_encodes_and_decodes_as_transformers(llama: Path, text: str) -> None:
     ours, theirs = load_tokenizer(llama), theirs_of(llama)
-    # transformers drops a space at the beginning, which sentencepiece, and so the model's training, kept.
+    # transformers drops a space at the start; sentencepiece keeps it, as in the model's training.
     text = text.lstrip(" ")
     token_ids = ours.encode(text)
     assert token_ids == theirs(text)["input_ids"]

@@ -1,4 +1,4 @@
-"""Special and added tokens, wherever a folder writes them."""
+"""Special and added tokens in each file that may declare them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BPE training against the plain algorithm and CS336's reference; saving, as transformers opens it."""
+"""BPE training, compared with a direct implementation and the reference of CS336, and saving for transformers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def merges_of(tokenizer: LibraryTokenizer) -> list[Pair]:
 
 
 def merges_by_counting(texts: Iterable[str], num_merges: int, preference: Callable[[Pair, dict[str, int]], object]) -> list[Pair]:
-    """The algorithm as it is taught: the most frequent pair of neighbours, and of equals the one with the highest preference."""
+    """Train BPE directly: merge the most frequent pair, and among equals the one with the highest preference."""
     cut = pre_tokenizers.ByteLevel(add_prefix_space=False)
     counts = Counter(word for text in texts for word, _ in cut.pre_tokenize_str(text))
     words = {word: list(word) for word in counts}
@@ -82,7 +82,7 @@ def test_merges_are_those_of_the_plain_algorithm(corpus: Path) -> None:
 
 
 def test_the_reference_differs_in_which_of_equally_frequent_pairs_is_merged(corpus: Path) -> None:
-    """CS336 merges the greatest bytes of equals, the library the lowest ids: over this corpus the same tokens but four."""
+    """CS336 breaks ties by the greatest bytes, the library by the lowest ids; on this corpus all but four tokens are equal."""
     lines = (corpus.parent / "train-bpe-reference-merges.txt").read_text(encoding="utf-8").splitlines()
     reference = [(first, second) for first, second in (line.split(" ") for line in lines)]
     assert merges_by_counting([corpus.read_text(encoding="utf-8")], 243, greatest_bytes) == reference

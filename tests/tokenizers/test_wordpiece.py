@@ -1,4 +1,4 @@
-"""BERT's vocab.txt and tokenizer.json: ids and texts as transformers, whatever the config says of letters and accents."""
+"""BERT's vocab.txt and tokenizer.json: the same ids and texts as transformers for all options of case and accents."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_words_and_their_parts_are_put_together(write: Callable[..., Path]) -> N
 
 @pytest.mark.parametrize("file", ["tokenizer_config.json", "config.json"])
 def test_names_of_special_tokens_come_from_the_class_where_no_file_says(tmp_path: Path, words: list[str], file: str) -> None:
-    """As in BERT's own folders on the hub, whose tokenizer_config.json says do_lower_case and no more."""
+    """A folder as BERT has on the hub, where tokenizer_config.json contains do_lower_case only."""
     content = {"tokenizer_config.json": {"do_lower_case": True, "tokenizer_class": "BertTokenizer"}, "config.json": {"model_type": "bert"}}
     backend = Backend(models.WordPiece({word: place for place, word in enumerate(words)}, unk_token="[UNK]"))
     backend.save(str(tmp_path / "tokenizer.json"))

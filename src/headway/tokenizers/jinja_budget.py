@@ -25,7 +25,7 @@ MAX_BITS = 14_000
 MAX_PATTERN = 200
 """Longest pattern of strftime_now, and the largest width and precision in format strings."""
 
-CONTAINERS = (list, tuple, dict, set, frozenset, type({}.keys()), type({}.values()), type({}.items()))
+CONTAINERS: tuple[type, ...] = (list, tuple, dict, set, frozenset, type({}.keys()), type({}.values()), type({}.items()))
 
 _remaining: ContextVar[list[int]] = ContextVar("remaining")
 

@@ -209,8 +209,10 @@ class BudgetedEnvironment(ImmutableSandboxedEnvironment):
             # The optimizer evaluates constants at compile time.
             optimized=False,
         )
-        self.filters = {**bounded_filters(), SPENDING: _spend_and_return}
-        self.tests = bounded_tests()
+        self.filters.clear()
+        self.filters.update({**bounded_filters(), SPENDING: _spend_and_return})
+        self.tests.clear()
+        self.tests.update(bounded_tests())
         self.globals = {
             "range": self.globals["range"],
             # dict itself would give access to dict.update, which changes what the sandbox protects from changes.
@@ -234,8 +236,7 @@ class BudgetedEnvironment(ImmutableSandboxedEnvironment):
         text = value.__self__
         if not isinstance(text, str):
             return None
-        is_markup = isinstance(text, Markup)
-        formatter = BoundedEscapeFormatter(self, escape=text.escape) if is_markup else BoundedFormatter(self)
+        formatter = BoundedEscapeFormatter(self, escape=text.escape) if isinstance(text, Markup) else BoundedFormatter(self)
 
         def format_text(*args: Any, **kwargs: Any) -> str:
             spend_characters(len(text))

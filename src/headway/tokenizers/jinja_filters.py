@@ -47,7 +47,7 @@ def bounded_filters() -> dict[str, Filter]:
 
 def bounded_tests() -> dict[str, Filter]:
     """Return Jinja's tests without `filter` and `test`; those that compare or format values have a check of their cost."""
-    tests: dict[str, Filter] = {name: function for name, function in TESTS.items() if name not in ("filter", "test")}
+    tests: dict[str, Any] = {name: function for name, function in TESTS.items() if name not in ("filter", "test")}
     for name in ("==", "eq", "equalto", "!=", "ne", ">", "gt", "greaterthan", "ge", ">=", "<", "lt", "lessthan", "<=", "le"):
         tests[name] = _comparing_test(tests[name])
     for name in ("upper", "lower"):
@@ -104,7 +104,7 @@ def _bounded_filter(name: str, function: Filter) -> Filter:
             _spend_arguments(name, value, args, kwargs)
         if check is not None:
             check(value, *args, **kwargs)
-        first = {"context": [context], "eval_context": [context.eval_ctx], "environment": [context.environment]}
+        first: dict[str, list[Any]] = {"context": [context], "eval_context": [context.eval_ctx], "environment": [context.environment]}
         result = function(*(first[passed.name] if passed is not None else []), value, *args, **kwargs)
         if isinstance(result, str):
             spend_characters(len(result))

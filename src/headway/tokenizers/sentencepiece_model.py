@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from headway.errors import TokenizerError
 from headway.tokenizers.sentencepiece_file import check_model
+
+if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
 
 WITHOUT_SPACE = b"\x1a\x02\x18\x00"
 """Appended to a model, sets normalizer_spec (field 3) add_dummy_prefix (field 3) to false: protobuf merges a repeated message.
@@ -17,41 +20,10 @@ Source   sentencepiece, src/sentencepiece_model.proto
 """
 
 
-class Processor(Protocol):
-    """The part of sentencepiece.SentencePieceProcessor that is used."""
-
-    def EncodeAsIds(self, text: str) -> list[int]:  # noqa: N802
-        """Return the ids of a text."""
-
-    def EncodeAsPieces(self, text: str) -> list[str]:  # noqa: N802
-        """Return the pieces of a text."""
-
-    def DecodePieces(self, pieces: Sequence[str]) -> str:  # noqa: N802
-        """Return the text of pieces."""
-
-    def PieceToId(self, piece: str) -> int:  # noqa: N802
-        """Return the id of a piece, or that of <unk>."""
-
-    def IdToPiece(self, token_id: int) -> str:  # noqa: N802
-        """Return the piece of an id."""
-
-    def GetPieceSize(self) -> int:  # noqa: N802
-        """Return the number of pieces."""
-
-    def IsControl(self, token_id: int) -> bool:  # noqa: N802
-        """Return True for a control symbol."""
-
-    def IsUnknown(self, token_id: int) -> bool:  # noqa: N802
-        """Return True for the unknown piece."""
-
-    def IsByte(self, token_id: int) -> bool:  # noqa: N802
-        """Return True for a byte piece such as <0x0A>."""
-
-
 class PieceModel:
     """A SentencePiece model: encodes text to pieces, and decodes them."""
 
-    def __init__(self, processor: Processor) -> None:
+    def __init__(self, processor: SentencePieceProcessor) -> None:
         """Wrap a processor of the library."""
         self.processor = processor
 
