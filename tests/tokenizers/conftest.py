@@ -1,4 +1,4 @@
-"""Real files from the data folder, and made-up tokenizers of each kind."""
+"""Fixtures: real files from the data folder, and small artificial tokenizers of each kind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tok512(data_dir: Path) -> Llama2cTokenizer:
 
 @pytest.fixture(scope="session")
 def write_llama2c() -> Callable[[Path, Sequence[bytes], Sequence[float]], Path]:
-    """Writes a file as llama2.c's tokenizer.py does."""
+    """Return a function that writes a file as llama2.c's tokenizer.py does."""
 
     def write(path: Path, pieces: Sequence[bytes], scores: Sequence[float]) -> Path:
         tokens = b"".join(struct.pack("<fi", score, len(piece)) + piece for piece, score in zip(pieces, scores, strict=True))
@@ -50,7 +50,7 @@ def write_llama2c() -> Callable[[Path, Sequence[bytes], Sequence[float]], Path]:
 
 @pytest.fixture(scope="session")
 def small_llama2c() -> Llama2cTokenizer:
-    """Few pieces that overlap, with scores that tie."""
+    """A few overlapping pieces, some with equal scores."""
     words = [word.encode() for word in (" ", "a", "b", "ab", "ba", "aa", "aba", " a", " ab", "é", "中", "é中")] + [b"\xe4", b"\xb8\xad"]
     scores = [-1.0, -2.0, -2.0, -3.0, -3.0, -3.0, -2.5, -4.0, -3.5, -5.0, -6.0, -1.5, -7.0, -8.0]
     return Llama2cTokenizer([b"<unk>", b"\n<s>\n", b"\n</s>\n", *(token.encode() for token in BYTES), *words], [0.0] * 259 + scores)
@@ -63,7 +63,7 @@ def made_up(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     kinds = ("byte_level", "llama", "gemma", "metaspace", "wordpiece", "no_decoder", "bpe_decoder", "two_spaces")
     folders = {name: root / name for name in kinds}
     byte_level = train_bpe(TEXTS, 300)
-    # The library's decoder reads "éa" as bytes, and "中 é", which has other characters, as text.
+    # The library decodes "éa" as bytes and "中 é", which has characters outside the byte alphabet, as text.
     byte_level.backend.add_tokens([AddedToken(content, normalized=False) for content in ("中 é", "éa")])
     byte_level.save(folders["byte_level"])
     to_space = decoders.Replace("▁", " ")
@@ -117,7 +117,7 @@ def corpus_lines(data_dir: Path) -> list[str]:
 
 @pytest.fixture(scope="session")
 def train_pieces(corpus_lines: list[str]) -> Callable[..., bytes]:
-    """Trains a SentencePiece model with the library's own trainer, which draws no random numbers over so few lines."""
+    """Return a function that trains a SentencePiece model; the library's trainer is deterministic for a small number of lines."""
     sentencepiece = pytest.importorskip("sentencepiece")
 
     def train(lines: Sequence[str] = corpus_lines, **options: Any) -> bytes:
@@ -137,14 +137,14 @@ def t5_model(train_pieces: Callable[..., bytes]) -> bytes:
 
 @pytest.fixture(scope="session")
 def llama_model(train_pieces: Callable[..., bytes]) -> bytes:
-    """A file as Llama 2's tokenizer.model: BPE, bytes for what is unknown, every space kept."""
+    """A file as Llama 2's tokenizer.model: BPE with byte fallback, all spaces kept."""
     options = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False, "split_digits": True}
     return train_pieces(vocab_size=613, model_type="bpe", byte_fallback=True, **options)
 
 
 @pytest.fixture(scope="session")
 def marian_folder(train_pieces: Callable[..., bytes], corpus_lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as Marian's: a model of each language and one vocabulary, with codes of target languages."""
+    """A Marian folder: one model per language and a shared vocabulary with language codes."""
     sentencepiece = pytest.importorskip("sentencepiece")
     folder = tmp_path_factory.mktemp("marian")
     backwards = [" ".join(word[::-1] for word in line.split()) for line in corpus_lines]
@@ -153,7 +153,7 @@ def marian_folder(train_pieces: Callable[..., bytes], corpus_lines: list[str], t
         model = train_pieces(lines, vocab_size=vocab_size, model_type="unigram")
         (folder / name).write_bytes(model)
         processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-        # Marian's vocabulary lacks pieces that its training text never had.
+        # Marian vocabularies lack pieces that did not occur in the training text.
         pieces |= dict.fromkeys(processor.id_to_piece(place) for place in range(3, vocab_size) if place % 41)
     vocab = {piece: place for place, piece in enumerate([*pieces, "<pad>"])}
     (folder / "vocab.json").write_text(json.dumps(vocab))

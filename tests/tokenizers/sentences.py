@@ -1,4 +1,4 @@
-"""What tokenizers stumble over: spaces, accents in one and in two characters, Chinese, emoji, unknown characters, nothing at all."""
+"""Difficult texts for tokenizers: spaces, composed and decomposed accents, Chinese, emoji, unknown characters, empty text."""
 
 SENTENCES = [
     "The quick brown fox jumps over the lazy dog.",

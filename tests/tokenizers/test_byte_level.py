@@ -1,4 +1,4 @@
-"""vocab.json and merges.txt: GPT-2's and Qwen2's own ids, and files that are broken."""
+"""vocab.json and merges.txt: the reference ids of GPT-2 and Qwen2, and broken files."""
 
 from __future__ import annotations
 
@@ -118,18 +118,18 @@ def test_encodes_as_transformers(folder: Path, name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("vocab.json", '{"a": 0, "b', "vocab.json, broken or cut off"),
-        ("vocab.json", "[]", "vocab.json with a list; expected: a JSON object"),
+        ("vocab.json", '{"a": 0, "b', "vocab.json that is not JSON"),
+        ("vocab.json", "[]", "vocab.json with a JSON list, expected an object"),
         ("vocab.json", "{}", "vocab.json with no tokens"),
-        ("vocab.json", '{"a": -1}', "vocab.json with 'a': -1; expected: tokens and their ids"),
+        ("vocab.json", '{"a": -1}', "vocab.json with 'a': -1, expected token ids from 0 on"),
         ("vocab.json", '{"a": "x"}', "vocab.json with 'a': 'x'"),
-        ("vocab.json", '{"a": 0, "b": 0}', "gives 2 tokens 1 ids"),
-        ("vocab.json", b"\xff", "vocab.json, not UTF-8 at byte 0"),
-        ("merges.txt", "t h\nth", "merges.txt, line 2: 'th'; expected: two tokens"),
-        ("merges.txt", "t h e", "merges.txt, line 1: 't h e'; expected: two tokens"),
+        ("vocab.json", '{"a": 0, "b": 0}', "with 2 tokens and 1 different ids"),
+        ("vocab.json", b"\xff", "vocab.json that is not JSON ('utf-8' codec can't decode byte 0xff in position 0"),
+        ("merges.txt", "t h\nth", "merges.txt, line 2: 'th', expected two tokens"),
+        ("merges.txt", "t h e", "merges.txt, line 1: 't h e', expected two tokens"),
         ("merges.txt", "x y", "merges.txt, line 1: 'x y', where 'xy' is not in vocab.json"),
         ("tokenizer_config.json", '{"tokenizer_class": "RobertaTokenizer"}', "tokenizer_class 'RobertaTokenizer' and no tokenizer.json"),
-        ("tokenizer_config.json", '{"eos_token": "</s>"}', "whose eos_token is '</s>'; expected: a token of its vocabulary"),
+        ("tokenizer_config.json", '{"eos_token": "</s>"}', "whose eos_token is '</s>', expected a token of its vocabulary"),
         ("tokenizer_config.json", '{"bos_token": null, "add_bos_token": true}', "add_bos_token and no bos_token"),
     ],
 )
@@ -145,5 +145,5 @@ def test_merges_cut_off_between_two_lines_are_found(data_dir: Path, tmp_path: Pa
     (tmp_path / "encoder.json").write_bytes((source / "encoder.json").read_bytes())
     lines = (source / "vocab.bpe").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "vocab.bpe").write_text("".join(lines[:30_000]), encoding="utf-8")
-    with pytest.raises(TokenizerError, match=r"vocab\.bpe with 29999 merges, which leave 20001 tokens of the vocabulary unmade"):
+    with pytest.raises(TokenizerError, match=r"vocab\.bpe with 29999 merges and 20001 tokens of the vocabulary that no merge produces"):
         load_tokenizer(tmp_path)

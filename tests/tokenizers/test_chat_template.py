@@ -1,4 +1,4 @@
-"""Chat templates: rendered as transformers renders them, kept in their sandbox, and found wherever a folder writes them."""
+"""Chat templates: equal to transformers, kept in a sandbox, and found in each place where a folder may have them."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_tools_and_variables_render_as_in_transformers(tmp_path: Path) -> None:
 
 
 def test_qwen2_renders_its_own_template(qwen2: LibraryTokenizer) -> None:
-    # The template writes the system message that it defaults to, and always ends where the answer begins.
+    # The template adds its default system message and always ends with the generation prompt.
     assert qwen2.apply_chat_template([{"role": "user", "content": "Hi"}]) == (
         "<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
     )
@@ -160,29 +160,29 @@ def test_a_template_that_fails_or_reaches_out_is_an_error_in_its_own_words(tmp_p
     with pytest.raises(TokenizerError) as caught:
         tokenizer_with(tmp_path, template).apply_chat_template([message])
     assert words in str(caught.value)
-    assert "use generate" in str(caught.value)
+    assert "use generate" in str(caught.value.hint)
     assert message == USER
 
 
 def test_no_template(tmp_path: Path) -> None:
     tokenizer = byte_tokenizer()
     assert not tokenizer.has_chat_template
-    with pytest.raises(TokenizerError, match="a model without a chat template; expected: plain text; use generate"):
+    with pytest.raises(TokenizerError, match="a model without a chat template, expected plain text"):
         tokenizer.apply_chat_template([USER])
 
 
 def test_no_messages(tmp_path: Path) -> None:
-    with pytest.raises(PromptError, match="came: no messages"):
+    with pytest.raises(PromptError, match="got no messages"):
         tokenizer_with(tmp_path, CHATML).apply_chat_template([])
 
 
 def test_a_value_that_json_does_not_have_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(OptionError, match="came: tools with a function; expected: text, numbers"):
+    with pytest.raises(OptionError, match="got tools with a function, expected text, numbers"):
         tokenizer_with(tmp_path, TOOLS).apply_chat_template([USER], tools=[print_weather])
 
 
 def print_weather() -> None:
-    """A function, which is no JSON schema."""
+    """A function, where a JSON schema is expected."""
 
 
 def test_tools_choose_the_template_named_tool_use(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_tools_choose_the_template_named_tool_use(tmp_path: Path) -> None:
 
 def test_names_without_default_are_named_in_the_error(tmp_path: Path) -> None:
     tokenizer = tokenizer_with(tmp_path, [{"name": "rag", "template": "a"}])
-    with pytest.raises(TokenizerError, match="came: chat templates rag; expected: one named default"):
+    with pytest.raises(TokenizerError, match="got chat templates rag, expected one named default"):
         tokenizer.apply_chat_template([USER])
 
 
@@ -212,7 +212,7 @@ def test_files_of_their_own_come_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("template", [5, ["a"], [{"name": "default"}], {"default": 1}])
 def test_a_template_of_another_kind_is_an_error(tmp_path: Path, template: Any) -> None:
-    with pytest.raises(TokenizerError, match=r"tokenizer_config\.json with chat_template .*; expected: a Jinja template"):
+    with pytest.raises(TokenizerError, match=r"tokenizer_config\.json with chat_template .*, expected a Jinja template"):
         tokenizer_with(tmp_path, template)
 
 

@@ -1,4 +1,4 @@
-"""Cleaning up spaces: as transformers does, and piece by piece the same."""
+"""Removing spaces before punctuation: equal to transformers, also when streaming."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TEXT = st.text(st.sampled_from(" .?!,'ntmsvex"), max_size=30)
 
 
 class Letters(StreamDecoder):
-    """A token is a character; the last waits for the end."""
+    """Each token is a character; the last one is held until flush."""
 
     def __init__(self) -> None:
         self.waiting = ""

@@ -1,4 +1,4 @@
-"""Tokenizers of the library: the same ids and texts as transformers, on real and made-up folders."""
+"""Tokenizers of the tokenizers library: the same ids and texts as transformers."""
 
 from __future__ import annotations
 
@@ -58,24 +58,24 @@ def test_an_id_without_a_token_adds_nothing() -> None:
 
 @pytest.mark.parametrize("token_id", [-1, 2**32])
 def test_an_id_that_no_vocabulary_has_is_an_error(token_id: int) -> None:
-    with pytest.raises(TokenIdError, match=f"came: token id {token_id}; expected: 0 or more"):
+    with pytest.raises(TokenIdError, match=f"got token id {token_id}, expected 0 or more"):
         byte_tokenizer().decode([104, token_id])
 
 
 @pytest.mark.parametrize("token_id", [-1, 257])
 def test_a_token_that_is_not_there(token_id: int) -> None:
-    with pytest.raises(TokenIdError, match=f"came: token id {token_id}; expected: one of the vocabulary's, 0 to 256"):
+    with pytest.raises(TokenIdError, match=f"got token id {token_id}, expected one of the vocabulary, 0 to 256"):
         byte_tokenizer().token(token_id)
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:
-    with pytest.raises(PromptError, match=r"U\+DCFF, at character 2; expected: whole characters"):
+    with pytest.raises(PromptError, match=r"U\+DCFF, at character 2, expected text that has a UTF-8 form"):
         byte_tokenizer().encode("ab\udcff")
 
 
 @pytest.fixture(scope="module")
 def unigram(corpus_lines: list[str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as transformers saves T5's tokenizer, over a vocabulary that the library's trainer made."""
+    """A T5 tokenizer as transformers saves it, with a vocabulary from the library's trainer."""
     transformers = pytest.importorskip("transformers")
     backend = Tokenizer(models.Unigram())
     backend.normalizer = normalizers.NFKC()

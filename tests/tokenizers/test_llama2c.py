@@ -1,4 +1,4 @@
-"""llama2.c's tokenizer: its own texts, and run.c's loop written as it stands there."""
+"""The llama2.c tokenizer, compared with its own texts and with a direct translation of the loop in run.c."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headway.tokenizers import Llama2cTokenizer, load_tokenizer
 
 
 def encode_as_run_c(tokenizer: Llama2cTokenizer, text: str) -> list[int]:
-    """run.c's encode: for each merge, one pass over all neighbours."""
+    """Encode as run.c does: one pass over all pairs of neighbors per merge."""
     tokens = [tokenizer.pieces.index(b" ")] if text else []
     for character in text:
         data = character.encode()
@@ -84,9 +84,9 @@ def test_a_long_text_takes_no_time_per_merge(small_llama2c: Llama2cTokenizer) ->
 
 
 def test_a_token_that_is_not_there(small_llama2c: Llama2cTokenizer) -> None:
-    with pytest.raises(TokenIdError, match="came: token id 9999; expected: 0 to 272"):
+    with pytest.raises(TokenIdError, match="got token id 9999, expected 0 to 272"):
         small_llama2c.token(9999)
-    with pytest.raises(TokenIdError, match="came: token id -1"):
+    with pytest.raises(TokenIdError, match="got token id -1"):
         small_llama2c.decode([-1])
 
 
@@ -107,9 +107,9 @@ def test_a_file_is_read_to_its_end(tmp_path: Path, small_llama2c: Llama2cTokeniz
     [
         pytest.param(lambda data: data[:-1], "whose token 272 at byte", id="cut off inside a piece"),
         pytest.param(lambda data: data + b"\0\0", "whose token 273 at byte", id="cut off inside a length"),
-        pytest.param(lambda data: b"\1\0\0\0" + data[4:], "expected: a length up to 1 ", id="longer than the longest"),
-        pytest.param(lambda data: b"", "with 0 tokens; expected: three special ones", id="empty"),
-        pytest.param(lambda data: data[:300], "expected: ", id="half of it"),
+        pytest.param(lambda data: b"\1\0\0\0" + data[4:], "expected a length of at most 1 ", id="longer than the longest"),
+        pytest.param(lambda data: b"", "with 0 tokens, expected three special tokens", id="empty"),
+        pytest.param(lambda data: data[:300], "expected ", id="half of it"),
         pytest.param(lambda data: data.replace(b"<0x41>", b"<0x42>"), "<0x00> to <0xFF>", id="not the bytes"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Folders of SentencePiece's files: which are opened, and which are broken."""
+"""Folders with SentencePiece files, complete and broken."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = {"t5": "spiece.model", "llama": "tokenizer.model"}
 
 @pytest.fixture
 def marian(marian_folder: Path, tmp_path: Path) -> Path:
-    """A copy to break."""
+    """A copy that tests may change."""
     shutil.copytree(marian_folder, tmp_path / "marian")
     return tmp_path / "marian"
 
@@ -35,7 +35,7 @@ def fails(folder: Path, *messages: str) -> None:
     with pytest.raises(TokenizerError) as caught:
         load_tokenizer(folder)
     for message in messages:
-        assert message in str(caught.value)
+        assert message in f"{caught.value}\n{caught.value.hint}"
 
 
 def test_what_transformers_saves_of_marian_opens_the_same(marian_folder: Path, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_importing_takes_no_sentencepiece() -> None:
 def test_a_missing_library_is_named(tmp_path: Path, t5_model: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "spiece.model").write_bytes(t5_model)
     monkeypatch.setitem(sys.modules, "sentencepiece", None)
-    fails(tmp_path, "spiece.model, and no library to read it", "pip install sentencepiece")
+    fails(tmp_path, "spiece.model without a library to read it", "pip install sentencepiece")
 
 
 @pytest.mark.parametrize("kind", NAMES)
@@ -99,7 +99,7 @@ def test_a_model_cut_off_anywhere_is_named(kind: str, tmp_path: Path, request: p
         boundary += 2 + model[boundary + 1]
     for end in (0, 7, boundary, boundary + 1, len(model) // 2, len(model) - 1):
         path.write_bytes(model[:end])
-        fails(tmp_path, str(path), "expected: a SentencePiece model, whole; download it again")
+        fails(tmp_path, str(path), "expected a complete SentencePiece model", "download the file again")
 
 
 def test_a_model_cut_off_between_two_pieces_which_the_library_reads_is_named(tmp_path: Path, t5_model: bytes) -> None:
@@ -107,21 +107,21 @@ def test_a_model_cut_off_between_two_pieces_which_the_library_reads_is_named(tmp
     for _ in range(40):
         boundary += 2 + t5_model[boundary + 1]
     (tmp_path / "spiece.model").write_bytes(t5_model[:boundary])
-    fails(tmp_path, "spiece.model, cut off behind 40 pieces; expected: a SentencePiece model, whole")
+    fails(tmp_path, "spiece.model, truncated, expected a complete SentencePiece model")
 
 
 def test_what_is_no_model_at_all_is_named(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.model").write_text("IQ== 0\nIg== 1\n")
-    fails(tmp_path, "tokenizer.model, which the sentencepiece library does not read")
+    fails(tmp_path, "tokenizer.model")
 
 
 @pytest.mark.parametrize(
     ("missing", "message"),
     [
-        (["source.spm"], "without source.spm; expected: source.spm, target.spm, vocab.json"),
-        (["target.spm"], "without target.spm; expected: source.spm, target.spm, vocab.json"),
-        (["vocab.json"], "without vocab.json; expected: source.spm, target.spm, vocab.json"),
-        (["source.spm", "target.spm"], "without source.spm and target.spm; expected: "),
+        (["source.spm"], "without source.spm, expected source.spm, target.spm, vocab.json"),
+        (["target.spm"], "without target.spm, expected source.spm, target.spm, vocab.json"),
+        (["vocab.json"], "without vocab.json, expected source.spm, target.spm, vocab.json"),
+        (["source.spm", "target.spm"], "without source.spm and target.spm, expected "),
     ],
 )
 def test_a_file_of_marians_that_is_missing_is_named(marian: Path, missing: list[str], message: str) -> None:
@@ -137,13 +137,13 @@ def test_each_language_needs_the_vocabulary_that_the_config_promises(marian: Pat
 def test_a_vocabulary_of_another_model_is_named(marian: Path) -> None:
     vocab = {piece: place for place, piece in enumerate(["</s>", "<unk>", "<pad>", *(f"▁wort{place}" for place in range(300))])}
     (marian / "vocab.json").write_text(json.dumps(vocab))
-    fails(marian, "source.spm, of whose 304 pieces vocab.json lacks 304; expected: files of one model")
+    fails(marian, "source.spm with 304 pieces, of which vocab.json lacks 304, expected files of one model")
 
 
 def test_a_target_of_another_model_is_named(marian: Path, train_pieces: Callable[..., bytes]) -> None:
     words = [f"{first}{second}ъж" for first in "абвгдежз" for second in "иклмнопр"]
     (marian / "target.spm").write_bytes(train_pieces(words, vocab_size=27, model_type="unigram"))
-    fails(marian, "target.spm, of whose ", "expected: files of one model")
+    fails(marian, "target.spm with ", "expected files of one model")
 
 
 @pytest.mark.parametrize("token", ["<unk>", "</s>"])
@@ -151,16 +151,16 @@ def test_a_vocabulary_without_what_marian_needs_is_named(marian: Path, token: st
     vocab = json.loads((marian / "vocab.json").read_text())
     del vocab[token]
     (marian / "vocab.json").write_text(json.dumps(vocab))
-    fails(marian, "whose vocabulary has no ", "expected: <unk> and </s>")
+    fails(marian, "whose vocabulary has no ", "expected <unk> and </s>")
 
 
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ({"sp_model_kwargs": {"enable_sampling": True}}, "with sp_model_kwargs {'enable_sampling': True}; expected: none"),
+        ({"sp_model_kwargs": {"enable_sampling": True}}, "with sp_model_kwargs {'enable_sampling': True}, expected none"),
         ({"added_tokens_decoder": {"0": {"content": "<pad>"}}}, "'<pad>' has id 0 in tokenizer_config.json"),
         ({"added_tokens_decoder": {"5": {"content": "<new>"}}}, "'<new>' has id 5 in tokenizer_config.json or added_tokens.json and None"),
-        ({"eos_token": "<end>"}, "whose eos_token is '<end>'; expected: a token of its vocabulary"),
+        ({"eos_token": "<end>"}, "whose eos_token is '<end>', expected a token of its vocabulary"),
     ],
 )
 def test_a_config_that_contradicts_the_files_is_named(marian: Path, config: dict[str, Any], message: str) -> None:
@@ -171,8 +171,8 @@ def test_a_config_that_contradicts_the_files_is_named(marian: Path, config: dict
     ("kind", "config", "message"),
     [
         ("t5", {"tokenizer_class": "AlbertTokenizer"}, "tokenizer_class 'AlbertTokenizer', spiece.model and no tokenizer.json"),
-        ("t5", {"extra_ids": "many"}, "extra_ids 'many'; expected: a number, 0 or more"),
-        ("t5", {"extra_ids": -1}, "extra_ids -1; expected: a number"),
+        ("t5", {"extra_ids": "many"}, "extra_ids 'many', expected a number from 0 to"),
+        ("t5", {"extra_ids": -1}, "extra_ids -1, expected a number"),
         ("t5", {"eos_token": None}, "where encode adds the eos_token and none is named"),
         ("llama", {"tokenizer_class": "CodeLlamaTokenizer"}, "'CodeLlamaTokenizer', tokenizer.model and no tokenizer.json"),
         ("llama", {"add_bos_token": True, "bos_token": None}, "where encode adds the bos_token and none is named"),

@@ -1,4 +1,4 @@
-"""Streaming what SentencePiece's files decode: the pieces are final, whole characters, and together the decoding."""
+"""Streaming with SentencePiece models: each text is final, has complete characters only, and together they equal decode."""
 
 from __future__ import annotations
 
@@ -125,5 +125,5 @@ def test_a_decoder_starts_anew_after_flush(tokenizer: Tokenizer) -> None:
 
 
 def test_a_negative_id_is_an_error(tokenizer: Tokenizer) -> None:
-    with pytest.raises(TokenIdError, match="came: token id -1; expected: 0 or more"):
+    with pytest.raises(TokenIdError, match="got token id -1, expected 0 or more"):
         tokenizer.stream_decoder().add(-1)

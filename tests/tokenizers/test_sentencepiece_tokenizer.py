@@ -1,4 +1,4 @@
-"""Marian, T5 and Llama 2 from SentencePiece's files: the ids and texts of transformers and of sentencepiece itself."""
+"""Marian, T5 and Llama 2 from SentencePiece files: the same ids and texts as transformers and sentencepiece."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def theirs_of(folder: Path) -> Any:
     transformers = pytest.importorskip("transformers")
     pytest.importorskip("google.protobuf")
     with warnings.catch_warnings():
-        # It recommends sacremoses, which it then does not use.
+        # transformers warns that sacremoses is missing, but does not need it here.
         warnings.simplefilter("ignore")
         return transformers.AutoTokenizer.from_pretrained(folder)
 
@@ -64,7 +64,7 @@ def llama(write: Callable[..., Path], llama_model: bytes) -> Path:
 
 @pytest.fixture(scope="module")
 def separate_folder(marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Each language with a vocabulary of its own."""
+    """A separate vocabulary per language."""
     folder = tmp_path_factory.mktemp("separate")
     shutil.copytree(marian_folder, folder, dirs_exist_ok=True)
     pieces = [piece for piece in json.loads((folder / "vocab.json").read_text()) if not piece.startswith(">>")]
@@ -130,7 +130,7 @@ def test_t5_encodes_and_decodes_as_transformers(t5: Path, text: str) -> None:
     assert token_ids == theirs(text)["input_ids"]
     assert ours.encode(text, add_special_tokens=False) == theirs(text, add_special_tokens=False)["input_ids"] == token_ids[:-1]
     assert ours.decode(token_ids, skip_special_tokens=False) == theirs.decode(token_ids)
-    # Of a text that begins with something unknown, the library for fast tokenizers leaves the space that stood behind it.
+    # For a text that starts with an unknown character, the library of fast tokenizers keeps the space after it.
     assert ours.decode(token_ids) == theirs.decode(token_ids, skip_special_tokens=True).lstrip(" ")
 
 
@@ -146,7 +146,7 @@ def test_t5_knows_itself_as_transformers_does(t5: Path) -> None:
 @pytest.mark.parametrize("text", [*SENTENCES, *MARKED])
 def test_llama_encodes_and_decodes_as_transformers(llama: Path, text: str) -> None:
     ours, theirs = load_tokenizer(llama), theirs_of(llama)
-    # transformers drops a space at the beginning, which sentencepiece, and so the model's training, kept.
+    # transformers drops a space at the start; sentencepiece keeps it, as in the model's training.
     text = text.lstrip(" ")
     token_ids = ours.encode(text)
     assert token_ids == theirs(text)["input_ids"]
@@ -184,7 +184,7 @@ def test_t5_and_llama_decode_any_ids_as_sentencepiece(t5: Path, llama: Path, dat
 @given(text=TEXT)
 def test_llama_gives_every_text_back(llama: Path, text: str) -> None:
     ours, _ = opened(llama, "tokenizer.model")
-    # sentencepiece's own sign for a space comes back as one.
+    # The character that sentencepiece writes for a space decodes to a space.
     assume("<" not in text and "▁" not in text)
     assert ours.decode(ours.encode(text)) == text
 
@@ -254,9 +254,9 @@ def test_spaces_before_punctuation_go_where_the_config_says_so(write: Callable[.
 def test_an_id_without_a_token_adds_nothing_and_has_no_name(t5: Path) -> None:
     tokenizer = load_tokenizer(t5)
     assert tokenizer.decode([9999, *tokenizer.encode("fox")]) == "fox"
-    with pytest.raises(TokenIdError, match="came: token id 431; expected: one of the vocabulary's, 0 to 430"):
+    with pytest.raises(TokenIdError, match="got token id 431, expected one of the vocabulary, 0 to 430"):
         tokenizer.token(431)
-    with pytest.raises(TokenIdError, match="came: token id -1"):
+    with pytest.raises(TokenIdError, match="got token id -1"):
         tokenizer.decode([-1])
 
 

@@ -1,4 +1,4 @@
-"""Special and added tokens, wherever a folder writes them."""
+"""Special and added tokens in each file that may declare them."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ def test_a_gap_in_the_ids_stays_in_a_vocabulary_of_two_files(folder: Path) -> No
     [
         ({"added_tokens": {"a": 5}}, "'a' has id 5 in tokenizer_config.json or added_tokens.json and 97 in the vocabulary"),
         ({"added_tokens": {"<x>": 97}}, "'<x>' has id 97"),
-        ({"added_tokens": {"<x>": "97"}}, "added_tokens.json with '<x>': '97'; expected: each token with an id"),
-        ({"added_tokens": {"<x>": 257, "<y>": 257}}, "added_tokens.json with '<y>': 257; expected: each token with an id of its own"),
+        ({"added_tokens": {"<x>": "97"}}, "added_tokens.json with '<x>': '97', expected one id per token"),
+        ({"added_tokens": {"<x>": 257, "<y>": 257}}, "added_tokens.json with '<y>': 257, expected one id per token"),
         (
             {"added_tokens": {"<x>": 257}, "tokenizer_config": {"added_tokens_decoder": {"258": {"content": "<x>"}}}},
-            "added_tokens.json with '<x>': 257; expected: each token with an id of its own, the same as in tokenizer_config.json",
+            "added_tokens.json with '<x>': 257, expected one id per token, the same as in tokenizer_config.json",
         ),
         ({"tokenizer_config": {"added_tokens_decoder": {"x": {"content": "<x>"}}}}, "with the added token x"),
         ({"tokenizer_config": {"added_tokens_decoder": {"-1": {"content": "<x>"}}}}, "with the added token -1"),

@@ -1,4 +1,4 @@
-"""Streaming: the pieces are whole characters, and together what decode makes of all ids."""
+"""Streaming: each text has complete characters only, and together they equal decode."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_pieces_of_any_token_ids_make_their_decoding(tokenizer: Tokenizer, data:
 def test_pieces_after_a_prompt_make_what_decode_adds_to_it(tokenizer: Tokenizer, data: st.DataObject) -> None:
     prompt = tokenizer.encode(data.draw(TEXT))
     token_ids = data.draw(st.lists(st.integers(0, tokenizer.vocab_size - 1), max_size=20))
-    # The library reads a run of byte tokens as a whole, even where the prompt ends within it.
+    # The library decodes a run of byte tokens as a whole, even if the prompt ends inside it.
     assume(not (ends_in_bytes(tokenizer, prompt) and ends_in_bytes(tokenizer, token_ids[::-1])))
     assert tokenizer.decode(prompt) + "".join(stream(tokenizer, token_ids, after=prompt)) == tokenizer.decode([*prompt, *token_ids])
 
@@ -147,7 +147,7 @@ def test_a_decoder_starts_anew_after_flush(tokenizer: Tokenizer) -> None:
 
 
 def test_a_negative_id_is_an_error(tokenizer: Tokenizer) -> None:
-    with pytest.raises(TokenIdError, match="came: token id -1; expected: 0 or more"):
+    with pytest.raises(TokenIdError, match="got token id -1, expected 0 or more"):
         tokenizer.stream_decoder().add(-1)
 
 

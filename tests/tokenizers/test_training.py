@@ -1,4 +1,4 @@
-"""BPE training against the plain algorithm and CS336's reference; saving, as transformers opens it."""
+"""BPE training, compared with a direct implementation and the reference of CS336, and saving for transformers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def merges_of(tokenizer: LibraryTokenizer) -> list[Pair]:
 
 
 def merges_by_counting(texts: Iterable[str], num_merges: int, preference: Callable[[Pair, dict[str, int]], object]) -> list[Pair]:
-    """The algorithm as it is taught: the most frequent pair of neighbours, and of equals the one with the highest preference."""
+    """Train BPE directly: merge the most frequent pair, and among equals the one with the highest preference."""
     cut = pre_tokenizers.ByteLevel(add_prefix_space=False)
     counts = Counter(word for text in texts for word, _ in cut.pre_tokenize_str(text))
     words = {word: list(word) for word in counts}
@@ -82,7 +82,7 @@ def test_merges_are_those_of_the_plain_algorithm(corpus: Path) -> None:
 
 
 def test_the_reference_differs_in_which_of_equally_frequent_pairs_is_merged(corpus: Path) -> None:
-    """CS336 merges the greatest bytes of equals, the library the lowest ids: over this corpus the same tokens but four."""
+    """CS336 breaks ties by the greatest bytes, the library by the lowest ids; on this corpus all but four tokens are equal."""
     lines = (corpus.parent / "train-bpe-reference-merges.txt").read_text(encoding="utf-8").splitlines()
     reference = [(first, second) for first, second in (line.split(" ") for line in lines)]
     assert merges_by_counting([corpus.read_text(encoding="utf-8")], 243, greatest_bytes) == reference
@@ -134,9 +134,9 @@ def test_texts_that_run_out_give_fewer_tokens() -> None:
 @pytest.mark.parametrize(
     ("vocab_size", "special_tokens", "message"),
     [
-        (256, ("<|endoftext|>",), "vocab_size=256; expected: at least 257"),
-        (300, ("",), "expected: texts that are not empty"),
-        (300, ("<a>", "<a>"), "expected: texts that are not empty, each once"),
+        (256, ("<|endoftext|>",), "vocab_size=256, expected at least 257"),
+        (300, ("",), "expected different texts that are not empty"),
+        (300, ("<a>", "<a>"), "expected different texts that are not empty"),
     ],
 )
 def test_options_that_cannot_be(vocab_size: int, special_tokens: tuple[str, ...], message: str) -> None:
@@ -189,7 +189,7 @@ def test_no_characters_at_all() -> None:
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:
-    with pytest.raises(PromptError, match="half a surrogate pair"):
+    with pytest.raises(PromptError, match="the lone surrogate U.D800"):
         character_tokenizer(["a\ud800"])
 
 
@@ -244,17 +244,17 @@ def test_transformers_opens_a_tokenizer_with_named_tokens(tmp_path: Path, kind: 
 @pytest.mark.parametrize("named_tokens", [{"pad": "<pad>"}, {"pad_token": ""}])
 @pytest.mark.parametrize("kind", MAKERS)
 def test_named_tokens_that_cannot_be(kind: str, named_tokens: dict[str, str]) -> None:
-    with pytest.raises(OptionError, match="came: named_tokens with 'pad.*expected: names such as pad_token"):
+    with pytest.raises(OptionError, match="got named_tokens with 'pad.*expected names such as pad_token"):
         MAKERS[kind](named_tokens=named_tokens)
 
 
 def test_an_end_needs_a_token() -> None:
-    with pytest.raises(OptionError, match="adds_end=True without an end token"):
+    with pytest.raises(OptionError, match="adds_end=True without an eos token"):
         train_bpe(["a"], 300, special_tokens=(), adds_end=True)
 
 
 def test_named_tokens_need_room_too() -> None:
-    with pytest.raises(OptionError, match="vocab_size=257; expected: at least 258"):
+    with pytest.raises(OptionError, match="vocab_size=257, expected at least 258"):
         train_bpe(["a"], 257, named_tokens={"pad_token": "<pad>"})
 
 

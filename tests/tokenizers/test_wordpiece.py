@@ -1,4 +1,4 @@
-"""BERT's vocab.txt and tokenizer.json: ids and texts as transformers, whatever the config says of letters and accents."""
+"""BERT's vocab.txt and tokenizer.json: the same ids and texts as transformers for all options of case and accents."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_words_and_their_parts_are_put_together(write: Callable[..., Path]) -> N
 
 @pytest.mark.parametrize("file", ["tokenizer_config.json", "config.json"])
 def test_names_of_special_tokens_come_from_the_class_where_no_file_says(tmp_path: Path, words: list[str], file: str) -> None:
-    """As in BERT's own folders on the hub, whose tokenizer_config.json says do_lower_case and no more."""
+    """A folder as BERT has on the hub, where tokenizer_config.json contains do_lower_case only."""
     content = {"tokenizer_config.json": {"do_lower_case": True, "tokenizer_class": "BertTokenizer"}, "config.json": {"model_type": "bert"}}
     backend = Backend(models.WordPiece({word: place for place, word in enumerate(words)}, unk_token="[UNK]"))
     backend.save(str(tmp_path / "tokenizer.json"))
@@ -149,16 +149,16 @@ def test_other_names_for_the_special_tokens(tmp_path: Path, words: list[str]) ->
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"vocab.txt": "[PAD]\n[UNK]\n[CLS]\nthe\n"}, "vocab.txt, 4 lines without the sep_token, '[SEP]'; expected: BERT's list of words"),
+        ({"vocab.txt": "[PAD]\n[UNK]\n[CLS]\nthe\n"}, "vocab.txt, 4 lines without the sep_token, '[SEP]', expected BERT's word list"),
         ({"vocab.txt": ""}, "vocab.txt, 1 lines without the unk_token"),
         ({"vocab.txt": b"\xff\n"}, "vocab.txt, not UTF-8 at byte 0"),
-        ({"tokenizer_config.json": '{"do_lower_case": "yes"}'}, "with do_lower_case 'yes'; expected: true or false"),
+        ({"tokenizer_config.json": '{"do_lower_case": "yes"}'}, "with do_lower_case 'yes', expected true or false"),
         (
             {"tokenizer_config.json": '{"tokenizer_class": "EsmTokenizer"}'},
             "tokenizer_class 'EsmTokenizer', vocab.txt and no tokenizer.json",
         ),
-        ({"tokenizer_config.json": '{"unk_token": "<unk>"}'}, "without the unk_token, '<unk>'; expected: "),
-        ({"tokenizer_config.json": '{"cls_token": null}'}, "without the cls_token, None; expected: "),
+        ({"tokenizer_config.json": '{"unk_token": "<unk>"}'}, "without the unk_token, '<unk>', expected "),
+        ({"tokenizer_config.json": '{"cls_token": null}'}, "without the cls_token, None, expected "),
     ],
 )
 def test_a_broken_folder_is_named(tmp_path: Path, files: dict[str, str | bytes], message: str) -> None:

@@ -1,11 +1,11 @@
-"""Text to token ids and back, and conversations to prompts.
+"""Convert text to token ids and back, and render conversations as prompts.
 
-load_tokenizer(path)    of a model folder, or a file of llama2.c
-train_bpe(texts, …)     a byte-level BPE of one's own
-character_tokenizer(…)  one token per character of one's texts
+load_tokenizer(path)    the tokenizer of a model folder, or of a llama2.c file
+train_bpe(texts, …)     train a byte-level BPE
+character_tokenizer(…)  one token per character of the given texts
 byte_tokenizer()        one token per byte
-Tokenizer               what all of them are
-StreamDecoder           token by token to text, whole characters only
+Tokenizer               the base class
+StreamDecoder           decodes one token at a time and returns complete characters only
 """
 
 from headway.tokenizers.library import LibraryTokenizer

@@ -1,75 +1,80 @@
-"""Byte-level BPE from its two files: vocab.json and merges.txt, or encoder.json and vocab.bpe as OpenAI called them."""
+"""Byte-level BPE from vocab.json and merges.txt, or from encoder.json and vocab.bpe (OpenAI's names)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from headway.errors import TokenizerError
-from headway.tokenizers.reading import read_text, read_vocab
+from headway.tokenizers.reading import JsonObject, read_text, read_vocab
 
 QWEN2_PATTERN = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 """Source   transformers, models/qwen2/tokenization_qwen2.py"""
+SAVE_HINT = "write a tokenizer.json with transformers: AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
 
 
 @cache
 def byte_characters() -> dict[str, int]:
-    """The character that stands for each byte: itself where it is printable Latin-1, else the next free one from U+0100 on.
+    """Return the byte of each character of the byte-level alphabet.
+
+    A printable Latin-1 byte is its own character; the others take the characters from U+0100 on, in order.
 
     Source   openai/gpt-2, src/encoder.py (bytes_to_unicode)
     """
     printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
     others = [byte for byte in range(256) if byte not in printable]
-    return {**{chr(byte): byte for byte in printable}, **{chr(256 + place): byte for place, byte in enumerate(others)}}
+    return {**{chr(byte): byte for byte in printable}, **{chr(256 + index): byte for index, byte in enumerate(others)}}
 
 
 def build_byte_level(
-    vocab_path: Path, merges_path: Path, kind: str | None, config: Mapping[str, Any], declared: Mapping[int, AddedToken]
+    vocab_path: Path, merges_path: Path, class_name: str | None, config: JsonObject, declared: Mapping[int, AddedToken]
 ) -> Tokenizer:
-    """The tokenizer of a vocabulary and its merges, with GPT-2's way to cut text, or Qwen2's where tokenizer_config.json says so.
+    """Build a tokenizer from a vocabulary and its merges. Text is split as in GPT-2, or as in Qwen2 for a Qwen2Tokenizer.
 
-    Errors   TokenizerError where a file is broken, cut off, or belongs to another vocabulary; and for a tokenizer_class that
-             would need other rules.
+    declared   added tokens by id; those that the vocabulary lacks are added under these ids
+
+    Errors   TokenizerError for files that are broken, truncated or do not belong together, and for other tokenizer classes.
     """
-    if kind not in (None, "GPT2Tokenizer", "Qwen2Tokenizer"):
+    if class_name not in (None, "GPT2Tokenizer", "Qwen2Tokenizer"):
         raise TokenizerError(
-            f"came: {vocab_path.parent} with tokenizer_class {kind!r} and no tokenizer.json; "
-            "expected: GPT2Tokenizer or Qwen2Tokenizer; "
-            "write a tokenizer.json with transformers: AutoTokenizer.from_pretrained(folder).save_pretrained(folder)"
+            f"got {vocab_path.parent} with tokenizer_class {class_name!r} and no tokenizer.json, expected GPT2Tokenizer or Qwen2Tokenizer",
+            hint=SAVE_HINT,
         )
     vocab = read_vocab(vocab_path)
     merges = _read_merges(merges_path, vocab, vocab_path)
     ids = set(vocab.values())
-    # The library numbers added tokens itself; in the vocabulary they keep the ids that the files give them.
+    # The library chooses the ids of added tokens itself. Tokens of the vocabulary keep the ids of the files.
     vocab |= {token.content: token_id for token_id, token in declared.items() if token.content not in vocab and token_id not in ids}
     backend = Tokenizer(models.BPE(vocab=vocab, merges=merges))
     has_space = bool(config.get("add_prefix_space"))
-    if kind == "Qwen2Tokenizer":
+    if class_name == "Qwen2Tokenizer":
         backend.normalizer = normalizers.NFC()
-        cut = pre_tokenizers.Split(Regex(QWEN2_PATTERN), behavior="isolated", invert=False)
-        backend.pre_tokenizer = pre_tokenizers.Sequence([cut, pre_tokenizers.ByteLevel(add_prefix_space=has_space, use_regex=False)])
+        split = pre_tokenizers.Split(Regex(QWEN2_PATTERN), behavior="isolated", invert=False)
+        backend.pre_tokenizer = pre_tokenizers.Sequence([split, pre_tokenizers.ByteLevel(add_prefix_space=has_space, use_regex=False)])
     else:
         backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=has_space)
     backend.decoder = decoders.ByteLevel()
     return backend
 
 
-def surround(backend: Tokenizer, config: Mapping[str, Any], named: Mapping[str, str]) -> None:
-    """Put the beginning and the end token around texts where tokenizer_config.json says add_bos_token, add_eos_token.
+def set_post_processor(backend: Tokenizer, config: JsonObject, special_tokens: Mapping[str, str]) -> None:
+    """Make `encode` add the bos and eos tokens if tokenizer_config.json sets add_bos_token, add_eos_token.
 
-    Errors   TokenizerError where it says so and names no such token.
+    Errors   TokenizerError if one is set and the token is not named or not in the vocabulary.
     """
-    wanted = [name for name in ("bos_token", "eos_token") if config.get(f"add_{name}")]
-    if unnamed := [name for name in wanted if name not in named]:
-        raise TokenizerError(f"came: tokenizer_config.json with add_{unnamed[0]} and no {unnamed[0]}; expected: both, or neither")
-    if wanted:
-        template = [named[name] if name in wanted else None for name in ("bos_token", "eos_token")]
+    added = [name for name in ("bos_token", "eos_token") if config.get(f"add_{name}")]
+    if missing := [name for name in added if backend.token_to_id(special_tokens.get(name, "")) is None]:
+        raise TokenizerError(
+            f"got tokenizer_config.json with add_{missing[0]} and no {missing[0]}, expected both or neither",
+            hint=f"name the {missing[0]} or set add_{missing[0]} to false",
+        )
+    if added:
+        template = [special_tokens[name] if name in added else None for name in ("bos_token", "eos_token")]
         single = [part for part in (template[0], "$A", template[1]) if part]
-        tokens = [(content, backend.token_to_id(content)) for content in {named[name] for name in wanted}]
+        tokens = [(content, backend.token_to_id(content)) for content in {special_tokens[name] for name in added}]
         backend.post_processor = processors.TemplateProcessing(single=single, special_tokens=tokens)
 
 
@@ -81,11 +86,14 @@ def _read_merges(path: Path, vocab: Mapping[str, int], vocab_path: Path) -> list
             continue
         first, _, second = line.partition(" ")
         if not first or not second or " " in second:
-            raise TokenizerError(f"came: {path}, line {number}: {line!r:.60}; expected: two tokens, a space between; download it again")
+            raise TokenizerError(
+                f"got {path}, line {number}: {line!r:.60}, expected two tokens separated by a space", hint="download the file again"
+            )
         if missing := next((token for token in (first, second, first + second) if token not in vocab), None):
             raise TokenizerError(
-                f"came: {path}, line {number}: {line!r:.60}, where {missing!r} is not in {vocab_path.name}; "
-                "expected: files of one model, whole; download both again"
+                f"got {path}, line {number}: {line!r:.60}, where {missing!r:.60} is not in {vocab_path.name}, "
+                "expected complete files of one model",
+                hint="download both files again",
             )
         merges.append((first, second))
     _check_complete(path, merges, vocab)
@@ -93,14 +101,16 @@ def _read_merges(path: Path, vocab: Mapping[str, int], vocab_path: Path) -> list
 
 
 def _check_complete(path: Path, merges: Sequence[tuple[str, str]], vocab: Mapping[str, int]) -> None:
-    """A file cut off between two lines has no broken line, but leaves tokens that no merge makes.
+    """Raise TokenizerError if too many tokens of the vocabulary have no merge.
 
-    A few of those are normal: special tokens, and words that someone added by hand.
+    A file that is truncated between two lines has no invalid line, but leaves tokens that no merge produces.
+    A few of those are normal: special tokens, and words that were added by hand.
     """
-    made = {first + second for first, second in merges}
-    lost = sum(len(token) > 1 and token not in made and not (token[0] in "<[" and token[-1] in ">]") for token in vocab)
-    if lost > max(20, len(vocab) // 100):
+    merged = {first + second for first, second in merges}
+    num_unmerged = sum(len(token) > 1 and token not in merged and not (token[0] in "<[" and token[-1] in ">]") for token in vocab)
+    if num_unmerged > max(20, len(vocab) // 100):
         raise TokenizerError(
-            f"came: {path} with {len(merges)} merges, which leave {lost} tokens of the vocabulary unmade; expected: a merge for each; "
-            "the file is cut off, or of another model: download it again"
+            f"got {path} with {len(merges)} merges and {num_unmerged} tokens of the vocabulary that no merge produces, "
+            "expected a merge for each token",
+            hint="the file is truncated or belongs to another model; download it again",
         )

@@ -1,4 +1,4 @@
-"""Taking out the spaces that stand before punctuation, where tokenizer_config.json says clean_up_tokenization_spaces."""
+"""Remove spaces before punctuation, as clean_up_tokenization_spaces in tokenizer_config.json asks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REPLACEMENTS = (
 
 
 def clean_up(text: str) -> str:
-    """The text after each replacement, one behind the other.
+    """Apply the replacements one after another.
 
     >>> clean_up("do n't , please !")
     "don't, please!"
@@ -31,31 +31,31 @@ def clean_up(text: str) -> str:
 
 
 class CleaningStreamDecoder(StreamDecoder):
-    """Cleans up what another decoder returns: what may be the beginning of something to replace waits for the rest of it."""
+    """Apply `clean_up` to another decoder's text. Text that may be the start of a pattern is held until the rest arrives."""
 
     def __init__(self, inner: StreamDecoder) -> None:
-        """Take the decoder whose text is to be cleaned up."""
+        """Wrap the decoder whose text is cleaned up."""
         self.inner = inner
-        self.waiting = [""] * len(REPLACEMENTS)
+        self.pending = [""] * len(REPLACEMENTS)
 
     def add(self, token_id: int) -> str:
         """See StreamDecoder."""
-        return self._cleaned(self.inner.add(token_id), is_end=False)
+        return self._clean(self.inner.add(token_id), is_end=False)
 
     def flush(self) -> str:
         """See StreamDecoder."""
-        text = self._cleaned(self.inner.flush(), is_end=True)
-        self.waiting = [""] * len(REPLACEMENTS)
+        text = self._clean(self.inner.flush(), is_end=True)
+        self.pending = [""] * len(REPLACEMENTS)
         return text
 
-    def _cleaned(self, text: str, is_end: bool) -> str:
-        for place, (old, new) in enumerate(REPLACEMENTS):
-            text = self.waiting[place] + text
-            kept = 0 if is_end else _begun(text.split(old)[-1], old)
-            text, self.waiting[place] = text[: len(text) - kept].replace(old, new), text[len(text) - kept :]
+    def _clean(self, text: str, is_end: bool) -> str:
+        for index, (old, new) in enumerate(REPLACEMENTS):
+            text = self.pending[index] + text
+            num_held = 0 if is_end else _partial_match_length(text.split(old)[-1], old)
+            text, self.pending[index] = text[: len(text) - num_held].replace(old, new), text[len(text) - num_held :]
         return text
 
 
-def _begun(text: str, pattern: str) -> int:
-    """How many characters at the end of the text may become the pattern, being its beginning."""
+def _partial_match_length(text: str, pattern: str) -> int:
+    """Return the length of the longest proper prefix of `pattern` that `text` ends with."""
     return next((length for length in range(len(pattern) - 1, 0, -1) if text.endswith(pattern[:length])), 0)

@@ -1,4 +1,4 @@
-"""Tokenizers of the `tokenizers` library: everything that a tokenizer.json can say."""
+"""Tokenizers of the `tokenizers` library, which reads every tokenizer.json."""
 
 from __future__ import annotations
 
@@ -6,20 +6,32 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import NoReturn
 
 import tokenizers
 
-from headway.errors import TokenIdError
+from headway.errors import HeadwayError, TokenIdError, TokenizerError
 from headway.files import write_text
 from headway.tokenizers.byte_level import byte_characters
 from headway.tokenizers.cleaning import CleaningStreamDecoder, clean_up
-from headway.tokenizers.streaming import BytesStreamDecoder, WindowStreamDecoder, decoder_steps
+from headway.tokenizers.streaming import BytesStreamDecoder, DecoderStep, WindowStreamDecoder, decoder_steps
 from headway.tokenizers.tokenizer import StreamDecoder, Tokenizer, check_text, check_token_ids
 
 
+def raise_library_error(error: BaseException, action: str) -> NoReturn:
+    """Raise TokenizerError for an exception of the tokenizers library, Rust panics included. Raise others, such as KeyboardInterrupt, as they are.
+
+    action   completes "the tokenizers library cannot …"
+    """
+    # A Rust panic is a BaseException of a class that cannot be imported. Other errors are plain Exceptions.
+    if isinstance(error, HeadwayError) or not (isinstance(error, Exception) or type(error).__name__ == "PanicException"):
+        raise error
+    reason = str(error) if type(error) is Exception else f"{error} ({type(error).__name__})"
+    raise TokenizerError(f"the tokenizers library cannot {action}: {reason:.500}", hint="download the tokenizer's files again") from error
+
+
 class LibraryTokenizer(Tokenizer):
-    """A tokenizer of the library, with what tokenizer_config.json says beside it."""
+    """A tokenizer of the library, with the settings of tokenizer_config.json."""
 
     def __init__(
         self,
@@ -29,8 +41,13 @@ class LibraryTokenizer(Tokenizer):
         chat_templates: Mapping[str, str] | None = None,
         cleans_up: bool = False,
     ) -> None:
-        """Take a tokenizer of the library, its special tokens and its chat templates by name, and whether to clean up what it decodes."""
-        # A tokenizer.json may carry the truncation and padding of its training, which would cut prompts.
+        """Wrap a tokenizer of the library.
+
+        special_tokens   by name, such as "eos_token": "</s>"
+        chat_templates   by name, such as "default"
+        cleans_up        remove spaces before punctuation from decoded text
+        """
+        # A tokenizer.json may contain the truncation and padding of its training, which would cut prompts.
         backend.no_truncation()
         backend.no_padding()
         self.backend = backend
@@ -49,39 +66,54 @@ class LibraryTokenizer(Tokenizer):
         return max(self.backend.get_vocab().values(), default=-1) + 1
 
     def encode(self, text: str, *, add_special_tokens: bool = True) -> list[int]:
-        """See Tokenizer."""
+        """See Tokenizer.
+
+        Errors   also TokenizerError if the library cannot encode the text, as with an incomplete vocabulary.
+        """
         check_text(text)
-        return self.backend.encode(text, add_special_tokens=add_special_tokens).ids
+        try:
+            return self.backend.encode(text, add_special_tokens=add_special_tokens).ids
+        except BaseException as error:
+            raise_library_error(error, "encode the text")
 
     def decode(self, token_ids: Sequence[int], *, skip_special_tokens: bool = True) -> str:
-        """See Tokenizer."""
+        """See Tokenizer.
+
+        Errors   also TokenizerError if the library cannot decode the ids.
+        """
         check_token_ids(token_ids)
-        text = self.backend.decode(list(token_ids), skip_special_tokens=skip_special_tokens)
+        text = self._decode(list(token_ids), skip_special_tokens)
         return clean_up(text) if self.cleans_up else text
+
+    def _decode(self, token_ids: Sequence[int], skip_special_tokens: bool = False) -> str:
+        try:
+            return self.backend.decode(token_ids, skip_special_tokens=skip_special_tokens)
+        except BaseException as error:
+            raise_library_error(error, "decode the token ids")
 
     def token(self, token_id: int) -> str:
         """See Tokenizer."""
         token = self.backend.id_to_token(token_id) if 0 <= token_id < 2**32 else None
         if token is None:
-            raise TokenIdError(f"came: token id {token_id}; expected: one of the vocabulary's, 0 to {self.vocab_size - 1}")
+            raise TokenIdError(f"got token id {token_id}, expected one of the vocabulary, 0 to {self.vocab_size - 1}")
         return token
 
     def stream_decoder(self, *, after: Sequence[int] = (), skip_special_tokens: bool = True) -> StreamDecoder:
         """See Tokenizer."""
         skipped = self._special_contents if skip_special_tokens else frozenset()
         decoder: BytesStreamDecoder | WindowStreamDecoder
-        if [step["type"] for step in decoder_steps(self._decoder)] == ["ByteLevel"]:
+        if [step["type"] for step in self._decoder_steps] == ["ByteLevel"]:
             decoder = BytesStreamDecoder(lambda token_id, previous: self._bytes(token_id, skipped))
         else:
-            decoder = WindowStreamDecoder(self.backend, self._decoder, skipped)
-        decoder.hide(after)
+            decoder = WindowStreamDecoder(self._decode, self.backend, self._decoder_steps, skipped)
+        decoder.feed_context(after)
         return CleaningStreamDecoder(decoder) if self.cleans_up else decoder
 
     @cached_property
-    def _decoder(self) -> Mapping[str, Any] | None:
-        """The decoder as tokenizer.json writes it."""
+    def _decoder_steps(self) -> list[DecoderStep]:
+        """The steps of the decoder, as tokenizer.json writes them."""
         decoder = self.backend.decoder
-        return None if decoder is None else json.loads(decoder.__getstate__())
+        return [] if decoder is None else decoder_steps(json.loads(decoder.__getstate__()))
 
     @cached_property
     def _special_contents(self) -> frozenset[str]:
@@ -91,19 +123,19 @@ class LibraryTokenizer(Tokenizer):
         token = self.backend.id_to_token(token_id)
         if token is None or token in skipped:
             return b""
-        # The library's ByteLevel decoder takes a token with any other character for the text itself.
+        # The library's ByteLevel decoder returns a token with any other character unchanged.
         table = byte_characters()
         return bytes(map(table.__getitem__, token)) if all(character in table for character in token) else token.encode()
 
     def save(self, folder: Path, *, model_max_length: int | None = None) -> None:
-        """Write tokenizer.json, tokenizer_config.json and any chat templates, so that transformers' AutoTokenizer opens the folder.
+        """Write tokenizer.json, tokenizer_config.json and any chat templates, in the form that transformers' AutoTokenizer opens.
 
-        model_max_length   the model's context, which transformers warns about
+        model_max_length   context length of the model in tokens; transformers warns about longer texts
 
-        Errors   OSError where the folder cannot be written; each file is whole or as it was.
+        Errors   OSError if the folder cannot be written. A file that fails keeps its previous content.
         """
         folder = Path(folder)
-        config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": self.cleans_up}
+        config: dict[str, object] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": self.cleans_up}
         config |= self.special_tokens
         if model_max_length is not None:
             config["model_max_length"] = model_max_length

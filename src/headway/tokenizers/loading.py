@@ -1,4 +1,4 @@
-"""Which files of a folder make its tokenizer."""
+"""Find the tokenizer files in a model folder and load them."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from pathlib import Path
 import tokenizers
 
 from headway.errors import TokenizerError
-from headway.tokenizers.byte_level import build_byte_level, surround
+from headway.tokenizers.byte_level import build_byte_level, set_post_processor
 from headway.tokenizers.chat_template import read_chat_templates
-from headway.tokenizers.library import LibraryTokenizer
+from headway.tokenizers.library import LibraryTokenizer, raise_library_error
 from headway.tokenizers.llama2c import read_llama2c_tokenizer
-from headway.tokenizers.reading import read_json_if_there, read_text
+from headway.tokenizers.reading import read_optional_json
 from headway.tokenizers.sentencepiece_files import MARIAN_FILES, load_llama, load_marian, load_t5
 from headway.tokenizers.special_tokens import BERT, add_tokens, declared_tokens, named_tokens, tokenizer_class
 from headway.tokenizers.tokenizer import Tokenizer
+from headway.tokenizers.tokenizer_json import read_tokenizer_json
 from headway.tokenizers.wordpiece import build_wordpiece, configure_wordpiece
 
 PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
@@ -25,21 +26,21 @@ EXPECTED = (
 
 
 def load_tokenizer(path: str | Path) -> Tokenizer:
-    """The tokenizer of a model folder, of a llama2.c tokenizer file, or beside a model file.
+    """Load the tokenizer of a model folder, of the folder of a model file, or from a llama2.c tokenizer file.
 
-    The first of these that is there:
+    The first of these that exists is used:
 
-    tokenizer.json                          everything that the tokenizers library knows, as most folders have it
-    vocab.json and merges.txt               GPT-2's and Qwen2's; also as encoder.json and vocab.bpe
-    source.spm, target.spm and vocab.json   Marian's; reads one language and writes another
-    spiece.model                            T5's
-    tok*.bin                                llama2.c's
-    tokenizer.model                         Llama 2's
-    vocab.txt                               BERT's
+    tokenizer.json                          all formats of the tokenizers library; most folders have it
+    vocab.json and merges.txt               GPT-2 and Qwen2; also as encoder.json and vocab.bpe
+    source.spm, target.spm and vocab.json   Marian, with a source and a target language
+    spiece.model                            T5
+    tok*.bin                                llama2.c
+    tokenizer.model                         Llama 2
+    vocab.txt                               BERT
 
-    Those of SentencePiece, which end in .spm and .model, need the library `sentencepiece`.
+    The .spm and .model files are SentencePiece models and need the library `sentencepiece`.
 
-    Errors   TokenizerError where there is none, or its files are broken, cut off or do not belong together, and where
+    Errors   TokenizerError for a folder without a tokenizer, for files that are broken, truncated or do not belong together, and if
              `sentencepiece` is needed and not installed.
     """
     path = Path(path)
@@ -47,7 +48,7 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
         return read_llama2c_tokenizer(path)
     folder = path.parent if path.is_file() else path
     if not folder.is_dir():
-        raise TokenizerError(f"came: {path}, which does not exist; expected: a folder with {EXPECTED}")
+        raise TokenizerError(f"got {path}, which does not exist, expected a folder with {EXPECTED}")
     if (folder / "tokenizer.json").exists():
         return _load_from_library(folder)
     for vocab, merges in PAIRS:
@@ -55,59 +56,56 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
         if len(present) == 2:
             return _load_from_library(folder, folder / vocab, folder / merges)
         if present and present != ["vocab.json"]:
-            raise TokenizerError(f"came: {folder} with {present[0]} alone; expected: {vocab} and {merges}; download the other one too")
+            raise TokenizerError(f"got {folder} with {present[0]} only, expected {vocab} and {merges}", hint="download the other file too")
     return _load_others(folder)
 
 
 def _load_others(folder: Path) -> Tokenizer:
-    config = read_json_if_there(folder / "tokenizer_config.json")
-    kind = tokenizer_class(folder, config)
-    if kind == "MarianTokenizer" or any((folder / name).exists() for name in MARIAN_FILES[:2]):
+    config = read_optional_json(folder / "tokenizer_config.json")
+    class_name = tokenizer_class(folder, config)
+    if class_name == "MarianTokenizer" or any((folder / name).exists() for name in MARIAN_FILES[:2]):
         return load_marian(folder, config)
     if (folder / "spiece.model").exists():
-        return load_t5(folder, kind, config)
+        return load_t5(folder, class_name, config)
     binaries = sorted(folder.glob("tok*.bin"))
     if len(binaries) == 1:
         return read_llama2c_tokenizer(binaries[0])
     if binaries:
         names = ", ".join(each.name for each in binaries)
-        raise TokenizerError(f"came: {folder} with {names}; expected: one tokenizer; pass the path of the one that belongs to the model")
+        raise TokenizerError(f"got {folder} with {names}, expected one tokenizer", hint="pass the path of the model's tokenizer")
     if (folder / "tokenizer.model").exists():
-        return load_llama(folder, kind, config)
+        return load_llama(folder, class_name, config)
     if (folder / "vocab.txt").exists():
         return _load_from_library(folder, folder / "vocab.txt")
-    raise TokenizerError(f"came: {folder} without a tokenizer; expected: {EXPECTED}; download the tokenizer's files too")
+    raise TokenizerError(f"got {folder} without a tokenizer, expected {EXPECTED}", hint="download the tokenizer's files too")
 
 
 def _load_from_library(folder: Path, vocab: Path | None = None, merges: Path | None = None) -> LibraryTokenizer:
-    config = read_json_if_there(folder / "tokenizer_config.json")
-    kind, named = tokenizer_class(folder, config), named_tokens(folder, config)
+    try:
+        return _build(folder, vocab, merges)
+    except BaseException as error:
+        raise_library_error(error, f"load {folder}")
+
+
+def _build(folder: Path, vocab: Path | None, merges: Path | None) -> LibraryTokenizer:
+    config = read_optional_json(folder / "tokenizer_config.json")
+    class_name, named = tokenizer_class(folder, config), named_tokens(folder, config)
     declared = declared_tokens(folder, config, named.values())
     if vocab and merges:
-        backend = build_byte_level(vocab, merges, kind, config, declared)
-        found = add_tokens(backend, folder, kind, declared, named)
-        surround(backend, config, found)
+        backend = build_byte_level(vocab, merges, class_name, config, declared)
+        special_tokens = add_tokens(backend, folder, class_name, declared, named)
+        set_post_processor(backend, config, special_tokens)
     elif vocab:
-        kind = kind or "BertTokenizer"
-        backend = build_wordpiece(vocab, kind, config, {**BERT, **named})
-        found = add_tokens(backend, folder, kind, declared, named)
+        class_name = class_name or "BertTokenizer"
+        backend = build_wordpiece(vocab, class_name, config, {**BERT, **named})
+        special_tokens = add_tokens(backend, folder, class_name, declared, named)
     else:
-        backend = _read_tokenizer_json(folder / "tokenizer.json")
-        configure_wordpiece(backend, kind, config)
-        found = add_tokens(backend, folder, kind, declared, named)
-    # A config may say that special tokens written out in a text are text.
+        backend = read_tokenizer_json(folder / "tokenizer.json")
+        configure_wordpiece(backend, class_name, config)
+        special_tokens = add_tokens(backend, folder, class_name, declared, named)
+    # With split_special_tokens, special tokens that occur in a text are encoded as plain text.
     backend.encode_special_tokens = bool(config.get("split_special_tokens"))
-    # As transformers: what was made for WordPiece is not done to BPE, which knows its spaces.
+    # As in transformers: the cleanup was designed for WordPiece and is not applied to BPE, which encodes its spaces.
     cleans_up = config.get("clean_up_tokenization_spaces") is True and not isinstance(backend.model, tokenizers.models.BPE)
-    return LibraryTokenizer(backend, special_tokens=found, chat_templates=read_chat_templates(folder, config), cleans_up=cleans_up)
-
-
-def _read_tokenizer_json(path: Path) -> tokenizers.Tokenizer:
-    text = read_text(path)
-    try:
-        return tokenizers.Tokenizer.from_str(text)
-    # The library raises Exception itself, whatever is wrong.
-    except Exception as error:
-        raise TokenizerError(
-            f"came: {path}, which the tokenizers library does not read ({error}); expected: a whole tokenizer.json; download it again"
-        ) from error
+    chat_templates = read_chat_templates(folder, config)
+    return LibraryTokenizer(backend, special_tokens=special_tokens, chat_templates=chat_templates, cleans_up=cleans_up)

@@ -1,85 +1,115 @@
-"""A model file of SentencePiece, through the library of that name."""
+"""SentencePiece model files, read with the `sentencepiece` library."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from headway.errors import TokenizerError
+from headway.tokenizers.sentencepiece_file import check_model
 
-NORMALIZER_FIELD = 3
+if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
+
 WITHOUT_SPACE = b"\x1a\x02\x18\x00"
-"""Behind a model file: its field 3, normalizer_spec, whose field 3, add_dummy_prefix, is false. A message read twice is merged.
+"""Appended to a model, sets normalizer_spec (field 3) add_dummy_prefix (field 3) to false: protobuf merges a repeated message.
 
 Source   sentencepiece, src/sentencepiece_model.proto
 """
 
 
-def read_bytes(path: Path) -> bytes:
-    """A file as it is.
+class PieceModel:
+    """A SentencePiece model: encodes text to pieces, and decodes them."""
 
-    Errors   TokenizerError where it cannot be read.
-    """
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise TokenizerError(f"came: {path}, which cannot be read ({error.strerror}); expected: a SentencePiece model") from error
+    def __init__(self, processor: SentencePieceProcessor) -> None:
+        """Wrap a processor of the library."""
+        self.processor = processor
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """The id of each piece."""
+        return {self.processor.IdToPiece(token_id): token_id for token_id in range(self.num_pieces)}
+
+    @property
+    def num_pieces(self) -> int:
+        """Number of pieces."""
+        return self.processor.GetPieceSize()
+
+    def encode_ids(self, text: str) -> list[int]:
+        """Return the ids of a text.
+
+        Errors   TokenizerError if the library cannot encode the text.
+        """
+        try:
+            return self.processor.EncodeAsIds(text)
+        except (RuntimeError, ValueError) as error:
+            raise TokenizerError(f"the sentencepiece library cannot encode the text: {error!s:.200}") from error
+
+    def encode_pieces(self, text: str) -> list[str]:
+        """Return the pieces of a text.
+
+        Errors   TokenizerError if the library cannot encode the text.
+        """
+        try:
+            return self.processor.EncodeAsPieces(text)
+        except (RuntimeError, ValueError) as error:
+            raise TokenizerError(f"the sentencepiece library cannot encode the text: {error!s:.200}") from error
+
+    def decode(self, pieces: Sequence[str]) -> str:
+        """Return the text of pieces.
+
+        Errors   TokenizerError if the library cannot decode them.
+        """
+        try:
+            return self.processor.DecodePieces(pieces)
+        except (RuntimeError, ValueError) as error:
+            raise TokenizerError(f"the sentencepiece library cannot decode the pieces: {error!s:.200}") from error
+
+    def byte(self, piece: str) -> int | None:
+        """Return the byte of a byte piece such as <0x0A>, or None."""
+        return int(piece[3:5], 16) if self.processor.IsByte(self.processor.PieceToId(piece)) else None
+
+    def is_control(self, piece: str) -> bool:
+        """Return True for a control symbol, which has no text."""
+        return self.processor.IsControl(self.processor.PieceToId(piece))
 
 
-def open_processor(path: Path, data: bytes) -> Any:
-    """The library's processor of a model file.
+def open_model(path: Path, data: bytes) -> PieceModel:
+    """Open a model file with the library.
 
-    The library reads files that end between two of their fields: the pieces come first, how text is normalized comes last.
-
-    Errors   TokenizerError where it is broken or cut off, and where the library is not installed.
+    Errors   TokenizerError for a broken or truncated file, and if the library is not installed.
     """
     try:
         import sentencepiece
     except ImportError as error:
         raise TokenizerError(
-            f"came: {path}, and no library to read it; expected: sentencepiece; install it: pip install sentencepiece"
+            f"got {path} without a library to read it, expected sentencepiece", hint="install it: pip install sentencepiece"
         ) from error
-    remedy = "expected: a SentencePiece model, whole; download it again"
+    check_model(path, data)
     processor = sentencepiece.SentencePieceProcessor()
     try:
         processor.LoadFromSerializedProto(data)
-    except RuntimeError as error:
-        raise TokenizerError(f"came: {path}, which the sentencepiece library does not read ({error}); {remedy}") from error
-    if NORMALIZER_FIELD not in _fields(data):
-        raise TokenizerError(f"came: {path}, cut off behind {processor.get_piece_size()} pieces; {remedy}")
-    return processor
-
-
-def piece_ids(processor: Any) -> dict[str, int]:
-    """The pieces of a model file, and their places in it."""
-    return {processor.id_to_piece(token_id): token_id for token_id in range(processor.get_piece_size())}
-
-
-def check_together(processor: Any, path: Path, ids: Mapping[str, int], vocab_name: str) -> None:
-    """Refuse a vocabulary that lacks most pieces. Of a model's own, few are missing: those that its training text never had."""
-    special = (processor.is_control, processor.is_unknown, processor.is_byte)
-    pieces = [piece for piece, token_id in piece_ids(processor).items() if not any(is_kind(token_id) for is_kind in special)]
-    missing = sum(piece not in ids for piece in pieces)
-    if missing * 2 > len(pieces):
+        model = PieceModel(processor)
+        # Fails for pieces that are not UTF-8.
+        _ = model.ids
+    except (RuntimeError, ValueError) as error:
         raise TokenizerError(
-            f"came: {path}, of whose {len(pieces)} pieces {vocab_name} lacks {missing}; expected: files of one model; download them again"
+            f"got {path}, which the sentencepiece library cannot read ({error!s:.200}), expected a complete SentencePiece model",
+            hint="download the file again",
+        ) from error
+    return model
+
+
+def check_vocab_matches(model: PieceModel, path: Path, vocab: Mapping[str, int], vocab_name: str) -> None:
+    """Raise TokenizerError if a vocabulary lacks most pieces. A few are normally missing: pieces that the training text never had."""
+    processor = model.processor
+    special = (processor.IsControl, processor.IsUnknown, processor.IsByte)
+    pieces = [piece for piece, token_id in model.ids.items() if not any(is_kind(token_id) for is_kind in special)]
+    num_missing = sum(piece not in vocab for piece in pieces)
+    if num_missing * 2 > len(pieces):
+        raise TokenizerError(
+            f"got {path} with {len(pieces)} pieces, of which {vocab_name} lacks {num_missing}, expected files of one model",
+            hint="download them again",
         )
-
-
-def _fields(data: bytes) -> Iterator[int]:
-    """The numbers of a message's fields, all of which have a length."""
-    place = 0
-    while place < len(data):
-        tag, place = _varint(data, place)
-        length, place = _varint(data, place)
-        place += length
-        yield tag >> 3
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while data[place] & 0x80:
-        value |= (data[place] & 0x7F) << shift
-        place, shift = place + 1, shift + 7
-    return value | data[place] << shift, place + 1

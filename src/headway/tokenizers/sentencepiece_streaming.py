@@ -1,12 +1,12 @@
-"""Pieces of SentencePiece to text, one by one."""
+"""Decode SentencePiece pieces one at a time."""
 
 from __future__ import annotations
 
 import codecs
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
+from headway.tokenizers.sentencepiece_model import PieceModel
 from headway.tokenizers.tokenizer import StreamDecoder, check_token_ids
 
 SPACE = "▁"
@@ -14,14 +14,14 @@ BROKEN_BYTE = re.compile("[\udc80-\udcff]")
 
 
 class PieceStreamDecoder(StreamDecoder):
-    """The library decides how a text begins, where spaces are dropped; behind that, a piece's text depends on no other.
+    """Decode pieces. Only the start of a text, where spaces are dropped, needs the library; after it, each piece has its own text.
 
-    Bytes wait for the rest of their character. Each that is no UTF-8 becomes a U+FFFD of its own, as in the library.
+    Bytes are held until their character is complete. Each byte that is not UTF-8 becomes one U+FFFD, as in the library.
     """
 
     def __init__(
         self,
-        processor: Any,
+        model: PieceModel,
         pieces: Mapping[int, str],
         *,
         skipped: Collection[str],
@@ -29,21 +29,21 @@ class PieceStreamDecoder(StreamDecoder):
         is_apart: bool,
         has_begun: bool,
     ) -> None:
-        """Take the library's processor, the piece of each id, and how to treat special tokens.
+        """Take the model, the piece of each id, and the treatment of special tokens.
 
-        skipped     have no text
-        shown       stand for themselves
-        is_apart    a space stands behind those, and what follows begins a text
-        has_begun   the first piece keeps its space
+        skipped     pieces without text
+        shown       pieces whose text is the piece itself
+        is_apart    add a space after each of `shown` and treat what follows as the start of a text
+        has_begun   keep the space of the first piece
         """
-        self.processor, self.pieces = processor, pieces
+        self.model, self.pieces = model, pieces
         self.skipped, self.shown, self.is_apart = skipped, shown, is_apart
         self.begins_with_space = has_begun
         self.utf8 = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        self.has_begun, self.waiting = has_begun, list[str]()
+        self.has_begun, self.pending = has_begun, list[str]()
 
-    def hide(self, token_ids: Sequence[int]) -> None:
-        """Take tokens that stand before the text, of whose own nothing is returned. Half a character at their end is dropped."""
+    def feed_context(self, token_ids: Sequence[int]) -> None:
+        """Process preceding tokens without returning their text. An incomplete character at their end is dropped."""
         for token_id in token_ids:
             self.add(token_id)
         self.utf8.reset()
@@ -54,29 +54,29 @@ class PieceStreamDecoder(StreamDecoder):
         piece = self.pieces.get(token_id)
         if piece is None or piece in self.skipped:
             return ""
-        piece_id = self.processor.piece_to_id(piece)
-        if self.processor.is_byte(piece_id) and piece not in self.shown:
-            self.has_begun, self.waiting = True, []
-            return self._characters(bytes([int(piece[3:5], 16)]))
+        byte = self.model.byte(piece)
+        if byte is not None and piece not in self.shown:
+            self.has_begun, self.pending = True, []
+            return self._characters(bytes([byte]))
         before = self._characters(b"", is_end=True)
         if piece in self.shown:
-            self.has_begun, self.waiting = not self.is_apart, []
+            self.has_begun, self.pending = not self.is_apart, []
             return before + piece + " " * self.is_apart
-        return before + self._text(piece, piece_id)
+        return before + self._text(piece)
 
     def flush(self) -> str:
         """See StreamDecoder."""
         text = self._characters(b"", is_end=True)
-        self.has_begun, self.waiting = self.begins_with_space, []
+        self.has_begun, self.pending = self.begins_with_space, []
         return text
 
-    def _text(self, piece: str, piece_id: int) -> str:
+    def _text(self, piece: str) -> str:
         if self.has_begun:
-            return "" if self.processor.is_control(piece_id) else piece.replace(SPACE, " ")
-        self.waiting.append(piece)
-        text = self.processor.decode_pieces(self.waiting).replace(SPACE, " ")
+            return "" if self.model.is_control(piece) else piece.replace(SPACE, " ")
+        self.pending.append(piece)
+        text = self.model.decode(self.pending).replace(SPACE, " ")
         if text:
-            self.has_begun, self.waiting = True, []
+            self.has_begun, self.pending = True, []
         return text
 
     def _characters(self, data: bytes, *, is_end: bool = False) -> str:
@@ -84,34 +84,34 @@ class PieceStreamDecoder(StreamDecoder):
 
 
 class StrippingStreamDecoder(StreamDecoder):
-    """Drops the spaces around a text, as Marian's tokenizer does: those at its end wait for more text."""
+    """Strip the spaces around a text, as Marian's tokenizer does. Trailing spaces are held until more text follows."""
 
     def __init__(self, inner: PieceStreamDecoder) -> None:
-        """Take the decoder whose text is to be stripped."""
+        """Wrap the decoder whose text is stripped."""
         self.inner = inner
-        self.has_begun, self.waiting = False, ""
+        self.has_begun, self.pending = False, ""
 
-    def hide(self, token_ids: Sequence[int]) -> None:
-        """See PieceStreamDecoder. Spaces at their end belong to what follows, because decode drops them there."""
+    def feed_context(self, token_ids: Sequence[int]) -> None:
+        """See PieceStreamDecoder. Trailing spaces of the context are returned with the text that follows, as decode strips them."""
         for token_id in token_ids:
             self.add(token_id)
-        self.inner.hide([])
+        self.inner.feed_context([])
 
     def add(self, token_id: int) -> str:
         """See StreamDecoder."""
-        return self._stripped(self.inner.add(token_id))
+        return self._strip(self.inner.add(token_id))
 
     def flush(self) -> str:
         """See StreamDecoder."""
-        text = self._stripped(self.inner.flush())
-        self.has_begun, self.waiting = False, ""
+        text = self._strip(self.inner.flush())
+        self.has_begun, self.pending = False, ""
         return text
 
-    def _stripped(self, text: str) -> str:
-        text = self.waiting + text
+    def _strip(self, text: str) -> str:
+        text = self.pending + text
         if not self.has_begun:
             text = text.lstrip()
-        shown = text.rstrip()
-        self.has_begun = self.has_begun or bool(shown)
-        self.waiting = text[len(shown) :]
-        return shown
+        final = text.rstrip()
+        self.has_begun = self.has_begun or bool(final)
+        self.pending = text[len(final) :]
+        return final

@@ -1,4 +1,4 @@
-"""Token by token to text: by bytes where tokens are bytes, by a window where the library's decoder must be asked."""
+"""Decode token by token: by bytes for byte-level tokens, through the library's decoder for others."""
 
 from __future__ import annotations
 
@@ -6,30 +6,32 @@ import codecs
 import re
 import string
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
 
 import tokenizers
 
 from headway.tokenizers.tokenizer import StreamDecoder, check_token_ids
 
+DecoderStep = Mapping[str, object]
+"""A decoder as tokenizer.json writes it, such as {"type": "Strip", "content": " ", "start": 1, "stop": 0}."""
+
 BYTE_TOKEN = re.compile("<0x[0-9A-Fa-f]{2}>")
 PER_TOKEN = {"ByteFallback", "Fuse", "Metaspace", "Replace", "Strip", "WordPiece"}
-"""The library's decoders that turn a token into text without looking at others, but for the first, and for runs of byte tokens."""
+"""The library's decoders whose text of a token depends on no other, except for the first token and for runs of byte tokens."""
 
 
 class BytesStreamDecoder(StreamDecoder):
-    """For tokens that are bytes: UTF-8 arrives byte by byte, and Python and Rust agree on what replaces a broken character."""
+    """Decode tokens that are bytes, with an incremental UTF-8 decoder. Python and Rust replace invalid bytes in the same way."""
 
     def __init__(self, token_bytes: Callable[[int, int | None], bytes]) -> None:
-        """Take a function of a token id and the one before it."""
+        """Take a function that returns the bytes of a token id, given the id and the previous id."""
         self.token_bytes = token_bytes
         self.utf8 = codecs.getincrementaldecoder("utf-8")("replace")
         self.previous: int | None = None
 
-    def hide(self, token_ids: Sequence[int]) -> None:
-        """Take tokens that stand before the text, of whose own nothing is returned.
+    def feed_context(self, token_ids: Sequence[int]) -> None:
+        """Process preceding tokens without returning their text.
 
-        Half a character at their end is dropped: the other half, behind them, becomes U+FFFD.
+        An incomplete character at their end is dropped; its remaining bytes, if they follow, become U+FFFD.
         """
         for token_id in token_ids:
             self.add(token_id)
@@ -51,34 +53,35 @@ class BytesStreamDecoder(StreamDecoder):
 
 
 class WindowStreamDecoder(StreamDecoder):
-    """For the library's other decoders: decodes the waiting tokens behind a letter, and returns what stands behind that letter.
+    """Decode with the library's decoder: decode the pending tokens after an anchor token, and return the text after the anchor.
 
-    The letter, or another character where there is none, takes the place of all that came before. A run of byte tokens waits
-    for its end, because the library makes one U+FFFD per byte of a run that is not UTF-8 as a whole. Where a decoder may look
-    further (CTC, BPEDecoder and those that nobody knows), the text arrives with flush.
+    The anchor, a token that is one plain character, replaces all earlier tokens. A run of byte tokens is held until its end,
+    because the library writes one U+FFFD per byte if the whole run is not UTF-8. For decoders that may look further (CTC,
+    BPEDecoder and unknown ones) all text is returned by flush.
     """
 
-    def __init__(self, backend: tokenizers.Tokenizer, decoder: Mapping[str, Any] | None, skipped: Collection[str]) -> None:
-        """Take the tokenizer, its decoder as tokenizer.json writes it, and the tokens that have no text."""
-        self.backend, self.skipped = backend, skipped
-        self.behind = _plain_character(backend)
-        self.is_per_token = bool(self.behind) and is_per_token(decoder_steps(decoder))
-        self.waiting: list[int] = []
+    def __init__(
+        self, decode: Callable[[Sequence[int]], str], backend: tokenizers.Tokenizer, steps: Sequence[DecoderStep], skipped: Collection[str]
+    ) -> None:
+        """Take a function that decodes all ids, the tokenizer, its decoder's steps, and the tokens that have no text."""
+        self.decode, self.backend, self.skipped = decode, backend, skipped
+        self.anchor = _plain_character(backend, decode)
+        self.is_per_token = bool(self.anchor) and is_per_token(steps)
+        self.pending: list[int] = []
         self.has_begun = False
-        self.num_hidden = 0
+        self.num_context_characters = 0
 
-    def hide(self, token_ids: Sequence[int]) -> None:
-        """Take tokens that stand before the text, of whose own nothing is returned.
+    def feed_context(self, token_ids: Sequence[int]) -> None:
+        """Process preceding tokens without returning their text.
 
-        A run of byte tokens ends with them, and half a character at their end is dropped: the other half, behind them,
-        becomes U+FFFD.
+        They end a run of byte tokens. An incomplete character at their end is dropped; its remaining bytes become U+FFFD.
         """
         for token_id in token_ids:
             self.add(token_id)
         if self.is_per_token:
             self._release()
         else:
-            self.num_hidden = len(self._decode(self.waiting))
+            self.num_context_characters = len(self.decode(self.pending))
 
     def add(self, token_id: int) -> str:
         """See StreamDecoder."""
@@ -86,50 +89,48 @@ class WindowStreamDecoder(StreamDecoder):
         token = self.backend.id_to_token(token_id)
         if token is None or token in self.skipped:
             return ""
-        self.waiting.append(token_id)
+        self.pending.append(token_id)
         return "" if not self.is_per_token or BYTE_TOKEN.fullmatch(token) else self._release()
 
     def flush(self) -> str:
         """See StreamDecoder."""
-        text = self._release()[self.num_hidden :]
-        self.waiting, self.has_begun, self.num_hidden = [], False, 0
+        text = self._release()[self.num_context_characters :]
+        self.pending, self.has_begun, self.num_context_characters = [], False, 0
         return text
 
     def _release(self) -> str:
         if self.has_begun:
-            text = self._decode([*self.behind, *self.waiting])[1:]
+            text = self.decode([*self.anchor, *self.pending])[1:]
         else:
-            text = self._decode(self.waiting)
-            # Tokens whose text is taken off the beginning decide how much is taken off the next one.
+            text = self.decode(self.pending)
+            # A decoder may strip the start of a text. Tokens that were stripped entirely still count for what it strips next.
             if not text:
                 return ""
-        self.waiting, self.has_begun = [], True
+        self.pending, self.has_begun = [], True
         return text
 
-    def _decode(self, token_ids: Sequence[int]) -> str:
-        return self.backend.decode(token_ids, skip_special_tokens=False)
 
-
-def decoder_steps(decoder: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """A decoder of tokenizer.json as the list of its steps."""
+def decoder_steps(decoder: DecoderStep | None) -> list[DecoderStep]:
+    """Flatten a decoder of tokenizer.json into the list of its steps."""
     if decoder is None:
         return []
-    return [step for part in decoder["decoders"] for step in decoder_steps(part)] if decoder["type"] == "Sequence" else [decoder]
+    parts = decoder.get("decoders")
+    return [step for part in parts for step in decoder_steps(part)] if isinstance(parts, list) else [decoder]
 
 
-def is_per_token(steps: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a token's text depends on no token behind it, and on none before it but that it is not the first."""
-    kinds = [step["type"] for step in steps]
-    behind_fuse = kinds[kinds.index("Fuse") :] if "Fuse" in kinds else []
+def is_per_token(steps: Sequence[DecoderStep]) -> bool:
+    """Return True if a token's text depends on no later token, and on earlier ones only in that it is not the first."""
+    kinds = [str(step["type"]) for step in steps]
+    after_fuse = kinds[kinds.index("Fuse") :] if "Fuse" in kinds else []
     has_end_strip = any(step.get("stop") for step in steps if step["type"] == "Strip")
-    return set(kinds) <= PER_TOKEN and set(behind_fuse) <= {"Fuse", "Strip"} and not has_end_strip
+    return set(kinds) <= PER_TOKEN and set(after_fuse) <= {"Fuse", "Strip"} and not has_end_strip
 
 
-def _plain_character(backend: tokenizers.Tokenizer) -> list[int]:
-    """The id of a letter, or else of another character, that decodes to itself, or none where there is no such token."""
+def _plain_character(backend: tokenizers.Tokenizer, decode: Callable[[Sequence[int]], str]) -> list[int]:
+    """Return the id of a letter (or another character) that decodes to itself, as a list; [] if there is none."""
     for character in _characters(backend):
         token_id = backend.token_to_id(character)
-        if token_id is not None and backend.decode([token_id], skip_special_tokens=False) == character:
+        if token_id is not None and decode([token_id]) == character:
             return [token_id]
     return []
 
