@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from platformdirs import user_cache_path
 
-from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.runtime import Runtime
 
 
 @pytest.fixture(scope="session")
-def machine() -> Machine:
-    """Two threads, and code that is compiled once per machine, not once per test run."""
-    return Machine(2, user_cache_path("headway") / "compiled")
+def runtime() -> Runtime:
+    """Two threads, and code that is compiled once per runtime, not once per test run."""
+    return Runtime(2, user_cache_path("headway") / "compiled")

@@ -82,4 +82,4 @@ def emulating_call(builder: ir.IRBuilder, name: str, result: ir.Type, *arguments
 def compile_for(name: str) -> None:
     """Compile everything in this process for a set of instructions; before the kernels are imported."""
     instructions.call = emulating_call
-    instructions.here = lambda: next(each for each in instructions.ALL if each.name == name)
+    instructions.detect = lambda: next(each for each in instructions.ALL if each.name == name)

@@ -32,14 +32,14 @@ for module in (cache, packing, stack):
 
 from platformdirs import user_cache_path
 from headway.kernels.cpu import packed_file
-from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.runtime import Runtime
 from tests.kernels.cpu.packed_models import MODELS, model, prompts
 
 packed_file.aligned_zeros = guarded
-machine = Machine(3, user_cache_path("headway") / "compiled")
+runtime = Runtime(3, user_cache_path("headway") / "compiled")
 for name in MODELS:
     for cache_kind in ("float32", "bfloat16", "int16", "int8"):
-        mine = model(name, sys.argv[1], machine, cache_kind=cache_kind)
+        mine = model(name, sys.argv[1], runtime, cache_kind=cache_kind)
         for lengths in ((1,), (31, 1, 7), (140, 600)):
             room = mine.stack.new_cache(len(lengths), max(lengths) + 2)
             mine.stack.next_logits(prompts(*lengths), room)

@@ -30,12 +30,12 @@ A_DECODER = """
 import sys
 from tests.kernels.cpu.emulation import compile_for
 compile_for(sys.argv[1])
-from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.runtime import Runtime
 from tests.kernels.cpu.packed_models import CACHES, TOLERANCE, error, model, prompts
 
-machine = Machine(2, None)
+runtime = Runtime(2, None)
 for kind, cache_kind in zip(TOLERANCE, CACHES, strict=True):
-    mine, (prompt,) = model("llama with odd sizes and a window", kind, machine, cache_kind=cache_kind), prompts(37)
+    mine, (prompt,) = model("llama with odd sizes and a window", kind, runtime, cache_kind=cache_kind), prompts(37)
     most = max(TOLERANCE[kind], CACHES[cache_kind])
     cache, other = mine.stack.new_cache(1, 40), mine.stack.new_cache(1, 40)
     together = mine.stack.next_logits([prompt], cache)[0]
@@ -61,8 +61,8 @@ def assembly(instructions, dot, total=I32):
         target = binding.Target.from_triple(triple)
     except RuntimeError:
         pytest.skip(f"this LLVM was built without {triple}")
-    machine = target.create_target_machine(cpu=processor, features=features, opt=2)
-    return machine.emit_assembly(binding.parse_assembly(str(module)))
+    runtime = target.create_target_machine(cpu=processor, features=features, opt=2)
+    return runtime.emit_assembly(binding.parse_assembly(str(module)))
 
 
 @pytest.mark.parametrize("dot", ["dot_signed", "dot_unsigned"])
@@ -74,14 +74,14 @@ def test_it_is_the_processors_own_instruction(instructions, dot):
 
 @pytest.mark.parametrize("instructions", [each for each in ALL if each.lanes >= 8], ids=lambda each: each.name)
 def test_two_products_of_16_bits_are_one_instruction(instructions):
-    code = assembly(instructions, "dot_wide")
+    code = assembly(instructions, "dot_int16")
     assert "vpmulld" not in code
     assert EXPECTED[instructions.name][1] in code
     assert "vpdpwssd" in code or ("vpmaddwd" in code and "vpaddd" in code), code
 
 
 def test_pairs_of_bfloat16_are_one_instruction():
-    assert "vdpbf16ps\t%zmm2, %zmm1, %zmm0" in assembly(ALL[0], "dot_pairs", F32)
+    assert "vdpbf16ps\t%zmm2, %zmm1, %zmm0" in assembly(ALL[0], "dot_bfloat16", F32)
 
 
 @pytest.mark.slow

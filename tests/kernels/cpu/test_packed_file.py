@@ -36,24 +36,24 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "int8", "int4"])
-def test_what_was_packed_is_read_back_without_a_look_at_the_checkpoint(machine, tree, tmp_path, kind):
+def test_what_was_packed_is_read_back_without_a_look_at_the_checkpoint(runtime, tree, tmp_path, kind):
     path = tmp_path / "new folder" / "packed"
-    first = read(packed_weights(path, "key", kind, tree, machine))
-    assert same(first, read(packed_weights(path, "key", kind, never(), machine)))
-    assert same(first, read(packed_weights(None, "key", kind, tree, machine)))
+    first = read(packed_weights(path, "key", kind, tree, runtime))
+    assert same(first, read(packed_weights(path, "key", kind, never(), runtime)))
+    assert same(first, read(packed_weights(None, "key", kind, tree, runtime)))
     assert [each.name for each in path.parent.iterdir()] == ["packed"]
 
 
-def test_progress_is_told_to_its_end(machine, tree, tmp_path):
+def test_progress_is_told_to_its_end(runtime, tree, tmp_path):
     said = []
-    packed_weights(tmp_path / "packed", "key", "int8", tree, replace(machine, progress=lambda *told: said.append(told[1:])))
+    packed_weights(tmp_path / "packed", "key", "int8", tree, replace(runtime, progress=lambda *told: said.append(told[1:])))
     assert said[-1][0] == said[-1][1]
     assert [done for done, _ in said] == sorted(done for done, _ in said)
 
 
-def test_a_shared_matrix_is_there_once(machine, tmp_path):
+def test_a_shared_matrix_is_there_once(runtime, tmp_path):
     architecture, config = MODELS["gpt2"]
-    packed = packed_weights(tmp_path / "packed", "key", "int8", list(leaves(random_weights(architecture, config))), machine)
+    packed = packed_weights(tmp_path / "packed", "key", "int8", list(leaves(random_weights(architecture, config))), runtime)
     assert packed.matrices["output_head"] is packed.matrices["token_embedding"]
 
 
@@ -76,65 +76,65 @@ def spoil(path, how):
 
 
 @pytest.mark.parametrize("how", ["truncated", "cut in the header", "empty", "another version", "no JSON", "a header of absurd length"])
-def test_a_file_that_is_not_whole_is_packed_anew(machine, tree, tmp_path, how):
+def test_a_file_that_is_not_whole_is_packed_anew(runtime, tree, tmp_path, how):
     path = tmp_path / "packed"
-    first = read(packed_weights(path, "key", "int8", tree, machine))
+    first = read(packed_weights(path, "key", "int8", tree, runtime))
     spoil(path, how)
-    assert same(first, read(packed_weights(path, "key", "int8", tree, machine)))
-    assert same(first, read(packed_weights(path, "key", "int8", never(), machine)))
+    assert same(first, read(packed_weights(path, "key", "int8", tree, runtime)))
+    assert same(first, read(packed_weights(path, "key", "int8", never(), runtime)))
 
 
-def test_a_file_of_another_key_or_kind_is_packed_anew(machine, tree, tmp_path):
+def test_a_file_of_another_key_or_kind_is_packed_anew(runtime, tree, tmp_path):
     path = tmp_path / "packed"
-    packed_weights(path, "one", "int8", tree, machine)
+    packed_weights(path, "one", "int8", tree, runtime)
     other = [(name, leaf + 1 if leaf.ndim == 1 else leaf) for name, leaf in tree]
-    assert same(read(packed_weights(path, "two", "int8", other, machine)), read(packed_weights(None, "", "int8", other, machine)))
-    assert packed_weights(path, "two", "int4", other, machine).kind == "int4"
+    assert same(read(packed_weights(path, "two", "int8", other, runtime)), read(packed_weights(None, "", "int8", other, runtime)))
+    assert packed_weights(path, "two", "int4", other, runtime).kind == "int4"
 
 
-def test_packing_that_fails_leaves_what_was_there(machine, tree, tmp_path):
+def test_packing_that_fails_leaves_what_was_there(runtime, tree, tmp_path):
     path = tmp_path / "packed"
-    first = read(packed_weights(path, "key", "int8", tree, machine))
+    first = read(packed_weights(path, "key", "int8", tree, runtime))
     broken = [(name, numpy.full_like(leaf, numpy.nan) if name == "norm.weight" else leaf) for name, leaf in tree]
     with pytest.raises(NotFiniteError, match=r"norm\.weight"):
-        packed_weights(path, "other", "int8", broken, machine)
-    assert same(first, read(packed_weights(path, "key", "int8", never(), machine)))
+        packed_weights(path, "other", "int8", broken, runtime)
+    assert same(first, read(packed_weights(path, "key", "int8", never(), runtime)))
     assert [each.name for each in tmp_path.iterdir()] == ["packed"]
 
 
-def test_without_room_or_permission_the_weights_are_packed_in_memory(machine, tree, tmp_path, monkeypatch):
-    expected, notes = read(packed_weights(None, "key", "int8", tree, machine)), []
-    machine = replace(machine, progress=lambda what, done, total: None if total else notes.append(what))
+def test_without_room_or_permission_the_weights_are_packed_in_memory(runtime, tree, tmp_path, monkeypatch):
+    expected, notes = read(packed_weights(None, "key", "int8", tree, runtime)), []
+    runtime = replace(runtime, progress=lambda what, done, total: None if total else notes.append(what))
     (tmp_path / "a file").write_text("")
-    assert same(expected, read(packed_weights(tmp_path / "a file" / "packed", "key", "int8", tree, machine)))
+    assert same(expected, read(packed_weights(tmp_path / "a file" / "packed", "key", "int8", tree, runtime)))
     monkeypatch.setattr(packed_file.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 1000}))
-    assert same(expected, read(packed_weights(tmp_path / "packed", "key", "int8", tree, machine)))
+    assert same(expected, read(packed_weights(tmp_path / "packed", "key", "int8", tree, runtime)))
     assert [each.name for each in tmp_path.iterdir()] == ["a file"]
     assert [f"for which {tmp_path / 'a file'} has no room" in notes[0], f"for which {tmp_path} has no room" in notes[1]] == [True, True]
 
 
-def test_too_little_memory_is_said_before_anything_begins(machine, tree, tmp_path, monkeypatch):
+def test_too_little_memory_is_said_before_anything_begins(runtime, tree, tmp_path, monkeypatch):
     (tmp_path / "meminfo").write_text("MemTotal: 99 kB\nMemAvailable: 17 kB\n")
     monkeypatch.setattr(memory_check, "MEMINFO", tmp_path / "meminfo")
     with pytest.raises(ResourceError, match=r"0\.0 GB of free memory"):
-        packed_weights(tmp_path / "packed", "key", "int8", tree, machine)
+        packed_weights(tmp_path / "packed", "key", "int8", tree, runtime)
     monkeypatch.setattr(memory_check, "MEMINFO", tmp_path / "none")
-    packed_weights(tmp_path / "packed", "key", "int8", tree, machine)
+    packed_weights(tmp_path / "packed", "key", "int8", tree, runtime)
 
 
-def test_an_interrupted_packing_leaves_nothing(machine, tree, tmp_path):
+def test_an_interrupted_packing_leaves_nothing(runtime, tree, tmp_path):
     def interrupt(what, done, total):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        packed_weights(tmp_path / "packed", "key", "int8", tree, replace(machine, progress=interrupt))
+        packed_weights(tmp_path / "packed", "key", "int8", tree, replace(runtime, progress=interrupt))
     assert not list(tmp_path.iterdir())
 
 
-def test_a_process_goes_on_with_a_file_that_another_replaces(machine, tree, tmp_path):
+def test_a_process_goes_on_with_a_file_that_another_replaces(runtime, tree, tmp_path):
     path = tmp_path / "packed"
-    packed_weights(path, "one", "int8", tree, machine)
-    held = packed_weights(path, "one", "int8", never(), machine)
+    packed_weights(path, "one", "int8", tree, runtime)
+    held = packed_weights(path, "one", "int8", never(), runtime)
     before = read(held)
-    packed_weights(path, "two", "int8", [(name, leaf * 2) for name, leaf in tree], machine)
+    packed_weights(path, "two", "int8", [(name, leaf * 2) for name, leaf in tree], runtime)
     assert same(before, read(held))

@@ -88,11 +88,11 @@ def test_pairs_of_bfloat16_are_added_in_float32(each, monkeypatch):
     random = numpy.random.default_rng(3)
     for num_inputs in (32, 96):
         weights = random.standard_normal((num_inputs, 16)).astype(bfloat16)
-        x = random.standard_normal((NUM_TOKENS, num_inputs)).astype(bfloat16 if each.is_paired else numpy.float32)
+        x = random.standard_normal((NUM_TOKENS, num_inputs)).astype(bfloat16 if each.has_bfloat16_dot else numpy.float32)
         out, expected = numpy.full((NUM_TOKENS, 16), numpy.nan, numpy.float32), numpy.zeros((NUM_TOKENS, 16), numpy.float32)
         packed = at_a_cache_line(weights.reshape(-1, 2, 16).transpose(0, 2, 1))
         multiply(packed.ctypes.data, x.ctypes.data, x.strides[0], num_inputs, out.ctypes.data, NUM_TOKENS)
-        order = numpy.arange(num_inputs).reshape(-1, 2)[:, ::-1].reshape(-1) if each.is_paired else range(num_inputs)
+        order = numpy.arange(num_inputs).reshape(-1, 2)[:, ::-1].reshape(-1) if each.has_bfloat16_dot else range(num_inputs)
         for i in order:
             expected = (x[:, i, None].astype(float) * weights[i].astype(float) + expected).astype(numpy.float32)
         numpy.testing.assert_array_equal(out, expected)

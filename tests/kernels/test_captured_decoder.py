@@ -21,8 +21,8 @@ from headway.arrays import from_numpy
 from headway.checkpoints import Checkpoint
 from headway.engine import BeamOptions, Engine, Request, SamplingOptions
 from headway.errors import PromptError
-from headway.kernels import operations, torch_stack
-from headway.kernels.torch_stack import Cache, Stack
+from headway.kernels import captured_decoder, operations
+from headway.kernels.captured_decoder import CapturedDecoder, CapturedKVCache
 from headway.language_model import LanguageModel
 from headway.language_model.compiled import captured_stack
 from headway.models import gpt2, qwen2, qwen3, t5
@@ -66,7 +66,7 @@ every_capture = pytest.mark.parametrize("capture", [as_it_is, recorded], ids=["a
 @pytest.fixture(autouse=True)
 def few_keys(monkeypatch):
     """Short texts meet several graphs so."""
-    monkeypatch.setattr(torch_stack, "FEWEST_KEYS", 8)
+    monkeypatch.setattr(captured_decoder, "MIN_KEYS", 8)
 
 
 def ordinary(name, dtype=torch.float32, device=None):
@@ -77,7 +77,7 @@ def ordinary(name, dtype=torch.float32, device=None):
 
 
 def captured(engine, capture):
-    return replace(engine, stack=Stack(engine.architecture, engine.config, engine.weights, engine.ops, capture=capture))
+    return replace(engine, stack=CapturedDecoder(engine.architecture, engine.config, engine.weights, engine.ops, capture=capture))
 
 
 def last_logits(engine, token_ids):
@@ -160,7 +160,7 @@ def test_rows_go_on_from_others(capture):
 
 def test_a_prompt_longer_than_a_pass_and_one_that_comes_in_parts(monkeypatch):
     engine, (prompt, other) = ordinary("qwen2"), prompts(50, 31)
-    monkeypatch.setattr(torch_stack, "PREFILL_CHUNK", 16)
+    monkeypatch.setattr(captured_decoder, "PREFILL_CHUNK", 16)
     stack = captured(engine, recorded).stack
     cache = stack.new_cache(2, 60)
     logits = stack.next_logits([prompt, other], cache)
@@ -240,8 +240,8 @@ def test_a_step_that_reads_back_would_be_noted():
 
 
 def test_addresses_stay_where_the_number_of_rows_does():
-    def addresses(cache: Cache):
-        return [x.data_ptr() for x in (cache.keys_and_values, cache.tokens, cache.padding, cache.place, *cache.rotary)]
+    def addresses(cache: CapturedKVCache):
+        return [x.data_ptr() for x in (cache.keys_and_values, cache.tokens, cache.padding, cache.position, *cache.rotary)]
 
     stack = captured(ordinary("qwen2"), as_it_is).stack
     cache = stack.new_cache(3, 30)
@@ -258,10 +258,10 @@ def test_addresses_stay_where_the_number_of_rows_does():
 @pytest.mark.parametrize(
     ("token_ids", "message"),
     [
-        ([[1, 2], [3]], "came: 1 to 2 tokens for 2 rows, behind 3; expected: tokens for 2 rows"),
-        ([[1]], "came: 1 to 1 tokens for 1 rows"),
-        ([[], []], "came: 0 to 0 tokens"),
-        ([[1] * 18] * 2, "came: 18 tokens behind 3; expected: at most 20 in all"),
+        ([[1, 2], [3]], "got 1 to 2 tokens for 2 rows after 3, expected at least 1 token for each of 2 rows"),
+        ([[1]], "got 1 to 1 tokens for 1 rows"),
+        ([[], []], "got 0 to 0 tokens"),
+        ([[1] * 18] * 2, "got 18 tokens after 3, expected at most 20 in total"),
     ],
 )
 def test_a_step_is_given_nothing_wrong(token_ids, message):
@@ -281,7 +281,7 @@ def test_a_graph_is_captured_where_it_was_warmed_up_and_between_the_two_nothing_
     current, own, graph = torch.cuda.current_stream.return_value, torch.cuda.Stream.return_value, torch.cuda.CUDAGraph.return_value
     torch.cuda.stream.return_value = torch.cuda.graph.return_value = MagicMock()
     calls.attach_mock(graph.replay, "replay")
-    repeat = torch_stack.cuda_graph(calls.step)
+    repeat = captured_decoder.cuda_graph(calls.step)
     assert repeat() is repeat() is calls.step.return_value
     order = [call.current_stream(), call.Stream(), call.Stream().wait_stream(current), call.stream(own), *[call.step()] * 3]
     order += [call.current_stream().wait_stream(own), call.CUDAGraph()]
@@ -292,14 +292,18 @@ def test_a_graph_is_captured_where_it_was_warmed_up_and_between_the_two_nothing_
 def test_only_a_decoder_on_cuda_is_captured():
     engine = ordinary("qwen2")
     on_cuda = SimpleNamespace(token_embedding=SimpleNamespace(is_cuda=True))
-    for architecture, weights, expected in ((qwen2, on_cuda, Stack), (qwen2, engine.weights, type(None)), (t5, on_cuda, type(None))):
+    for architecture, weights, expected in (
+        (qwen2, on_cuda, CapturedDecoder),
+        (qwen2, engine.weights, type(None)),
+        (t5, on_cuda, type(None)),
+    ):
         assert isinstance(captured_stack(Checkpoint(architecture, engine.config, weights, {}), engine.ops), expected)
 
 
 def test_a_language_model_with_captured_steps_writes_and_embeds_as_without():
     config = gpt2.Config(vocab_size=257, n_positions=64, n_embd=12, n_layer=2, n_head=3)
     weights = map_tree(lambda leaf: from_numpy(leaf, "torch"), random_weights(gpt2, config))
-    stack = Stack(gpt2, config, weights, operations("torch"), capture=recorded)
+    stack = CapturedDecoder(gpt2, config, weights, operations("torch"), capture=recorded)
     mine, plain = (
         LanguageModel(Checkpoint(gpt2, config, weights, {}), byte_tokenizer(), array="torch", stack=each) for each in (stack, None)
     )
@@ -313,7 +317,7 @@ def test_a_language_model_with_captured_steps_writes_and_embeds_as_without():
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_graphs_on_cuda_say_what_a_whole_pass_says(name, dtype):
     engine, rows = ordinary(name, dtype, "cuda"), prompts(5, 12, 1)
-    stack = captured(engine, torch_stack.cuda_graph).stack
+    stack = captured(engine, captured_decoder.cuda_graph).stack
     cache = stack.new_cache(3, 60)
     logits = stack.next_logits(rows, cache)
     for number in range(24):
@@ -331,5 +335,5 @@ def test_graphs_on_cuda_say_what_a_whole_pass_says(name, dtype):
 def test_generation_on_cuda_is_that_of_the_ordinary_passes(name):
     engine = ordinary(name, device="cuda")
     requests = [Request(prompt, 14, beams=BeamOptions(width)) for prompt, width in zip(prompts(7, 2, 1), (4, 1, 1), strict=True)]
-    mine, theirs = (run(each, requests) for each in (captured(engine, torch_stack.cuda_graph), engine))
+    mine, theirs = (run(each, requests) for each in (captured(engine, captured_decoder.cuda_graph), engine))
     assert [tokens for tokens, _ in mine] == [tokens for tokens, _ in theirs]
