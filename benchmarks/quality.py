@@ -25,7 +25,7 @@ NUM_POSITIONS, WINDOW = 2000, 500
 
 
 def main() -> None:
-    plain = headway.load("stories", weights="plain")
+    plain = headway.load("stories", weights="none")
     windows = _windows(plain)
     exact = _definitions(plain, windows, plain.engine.weights, operations("numpy"))
     print(f"| weights | KL to float32, nats per token, {NUM_POSITIONS} positions | same most likely token |\n|---|---|---|")

@@ -19,7 +19,7 @@ PROMPT = "Once upon a time, in a grand castle, there lived"
 
 @pytest.fixture(scope="module")
 def model() -> headway.LanguageModel:
-    return headway.load("stories", weights="plain")
+    return headway.load("stories", weights="none")
 
 
 def test_its_size_is_what_was_promised(model):

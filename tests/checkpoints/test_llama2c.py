@@ -67,7 +67,7 @@ def option(run: dict, name: str, default: str) -> str:
 
 @pytest.mark.parametrize("array", ARRAY_LIBRARIES)
 def test_greedy_text_is_llama2cs_byte_for_byte(folder, expected, array):
-    model = headway.load(folder, array=array, weights="plain")
+    model = headway.load(folder, array=array, weights="none")
     assert model.generate("", max_new_tokens=200, temperature=0).text == expected["greedy_200"]
 
 
@@ -77,7 +77,7 @@ def test_greedy_text_of_the_compiled_decoder_is_llama2cs_byte_for_byte(folder, e
 
 
 def test_greedy_text_from_the_file_itself_is_the_same(folder, expected):
-    model = headway.load(folder, weights="plain")
+    model = headway.load(folder, weights="none")
     again = headway.LanguageModel(load_llama2c(folder / "stories260K.bin"), model.tokenizer)
     assert again.generate("", max_new_tokens=200, temperature=0).text == expected["greedy_200"]
 

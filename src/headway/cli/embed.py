@@ -52,7 +52,7 @@ def command(
     _check(similar=similar, top=top, out=out, prompt=prompt, batch_size=batch_size)
     lines = _texts(texts or [], file)
     embedder = load(
-        model, array=array.value, dtype=dtype, device=device, weights="plain", ignored_config_keys=ignore_config_key or ()
+        model, array=array.value, dtype=dtype, device=device, weights="none", ignored_config_keys=ignore_config_key or ()
     ).embedder
     if not embedder.options.is_declared:
         print(f"{model} does not say how to pool: the mean over a text's tokens, brought to length 1", file=sys.stderr)

@@ -14,7 +14,7 @@ PROMPT, NUM_TOKENS = "Once upon a time", 85
 
 def embedded_model() -> EmbeddedModel:
     """The weights, and the greedy story that Headway writes with them."""
-    model = load("stories", weights="plain")
+    model = load("stories", weights="none")
     checkpoint = model.embedder.checkpoint
     weights, config = checkpoint.weights, checkpoint.config
     completion = model.generate(PROMPT, max_new_tokens=NUM_TOKENS, temperature=0, ignore_end=True)

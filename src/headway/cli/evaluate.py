@@ -50,7 +50,7 @@ def command(
     is_pairs = file.suffix == ".tsv"
     pairs, text = (read_pairs(file), "") if is_pairs else ([], read_text(file))
     language_model = load(
-        model, array=array.value, dtype=dtype, device=device, weights="plain", ignored_config_keys=ignore_config_key or ()
+        model, array=array.value, dtype=dtype, device=device, weights="none", ignored_config_keys=ignore_config_key or ()
     )
     started = time.perf_counter()
     figures = _answers(language_model, pairs, batch_size) if is_pairs else _loss(language_model, text, file)

@@ -25,7 +25,7 @@ CACHE_KINDS = {"float32": "float32", "bfloat16": "bfloat16", "int8": "int16", "i
 
 
 def weights_kind(weights: str, array: str, dtype: str) -> str:
-    """Return the kind of packed weights for an option; "none" stands for the architecture's own forward pass on unpacked weights.
+    """Return the kind of packed weights for an option; "none" means unpacked weights and the architecture's own forward pass.
 
     Errors   OptionError for an unknown kind, or for packed weights with another array library than NumPy or another dtype than float32.
     """

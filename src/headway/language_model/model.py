@@ -63,15 +63,15 @@ def load(
     """
     check_computing(array, dtype, device)
     path, kind = resolve_model(name_or_folder), weights_kind(weights, array, dtype)
-    stored = None if kind != "plain" else dtype
+    stored = None if kind != "none" else dtype
     checkpoint = open_checkpoint(path, array=array, dtype=stored, device=device, ignored_config_keys=ignored_config_keys)
-    if kind != "plain" and weights == "auto" and not hasattr(checkpoint.architecture, "stack"):
-        kind, checkpoint = "plain", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
+    if kind != "none" and weights == "auto" and not hasattr(checkpoint.architecture, "stack"):
+        kind, checkpoint = "none", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
     for name, given in (("cache", cache), ("num_threads", num_threads)):
-        if kind == "plain" and given is not None:
+        if kind == "none" and given is not None:
             raise OptionError(f"came: {name}={given!r} for a model without packed weights; expected: a decoder's on numpy; leave it out")
     stack = None
-    if kind != "plain":
+    if kind != "none":
         stack = compiled_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, progress=progress)
     elif weights == "auto" and array == "torch":
         stack = captured_stack(checkpoint, operations(array))

@@ -8,5 +8,5 @@ from headway.kernels.cpu.runtime import Runtime
 
 @pytest.fixture(scope="session")
 def runtime() -> Runtime:
-    """Two threads, and code that is compiled once per runtime, not once per test run."""
+    """Return a runtime of two threads that keeps its code in the user's cache folder, so that tests compile it once."""
     return Runtime(2, user_cache_path("headway") / "compiled")

@@ -1,4 +1,4 @@
-"""Matrices to packed ones and back."""
+"""Matrices to packed matrices and back."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def random(rows: int, columns: int, seed: int = 0) -> numpy.ndarray:
 
 
 def groups(matrix: numpy.ndarray) -> numpy.ndarray:
-    """(rows, groups, 32), filled up with zeros."""
+    """Return the matrix as (rows, groups, 32), padded with zeros."""
     return numpy.pad(matrix, ((0, 0), (0, -matrix.shape[1] % 32))).reshape(len(matrix), -1, 32)
 
 
 def by_the_largest(matrix: numpy.ndarray, kind: str) -> numpy.ndarray:
-    """llama.cpp's blocks: the scale is the largest weight's alone, in float16."""
+    """Round as llama.cpp does: the largest weight determines the scale, in float16."""
     parts = groups(matrix)
     largest = numpy.take_along_axis(parts, abs(parts).argmax(-1, keepdims=True), -1)
     if kind == "int8":
@@ -36,7 +36,7 @@ def by_the_largest(matrix: numpy.ndarray, kind: str) -> numpy.ndarray:
 
 @settings(max_examples=25, deadline=None)
 @given(rows=st.integers(1, 70), columns=st.integers(1, 100), seed=st.integers(0, 99))
-def test_every_shape_comes_back(runtime, rows, columns, seed):
+def test_every_shape_is_unpacked(runtime, rows, columns, seed):
     matrix = random(rows, columns, seed)
     for kind, tolerance in (("float32", 0), ("bfloat16", 2**-8), ("int8", 1 / 250), ("int4", 1 / 3)):
         back = unpack(pack("x", matrix, kind, runtime.pack, runtime.pool))

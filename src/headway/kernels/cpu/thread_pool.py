@@ -19,6 +19,8 @@ Entry = Callable[[int, int], object]
 """Compiled code: called with the address of a record and the index of the thread."""
 
 MAX_THREADS = 1024
+WAKE_SECONDS = 60.0
+"""A sleeping worker looks for a call this often, because `stop` can run inside its wait (by garbage collection) before it listens."""
 
 
 def check_num_threads(num_threads: int) -> int:
@@ -170,7 +172,7 @@ class _Workers:
                 self._wait_for_change(signal_address, number)
             with self._lock:
                 while self.call_number == number:
-                    self._called.wait()
+                    self._called.wait(WAKE_SECONDS)
                 number, job = self.call_number, self._job
             if job is None:
                 return
