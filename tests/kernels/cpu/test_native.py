@@ -72,7 +72,7 @@ def test_the_first_start_is_logged_when_nothing_else_reports_it(tmp_path):
     assert process.communicate()[1] == f"{native.COMPILING}, once\n"
 
 
-@pytest.mark.parametrize("spoil", [lambda code: code[:-7], lambda code: b"", lambda code: code[:100] + b"\0" + code[101:]])
+@pytest.mark.parametrize("spoil", [lambda code: code[:-7], lambda code: b"", lambda code: code[:100] + bytes([code[100] ^ 1]) + code[101:]])
 def test_a_broken_file_is_replaced(tmp_path, spoil):
     load(tmp_path)
     (path,) = tmp_path.glob("*.o")
