@@ -25,9 +25,9 @@ Step: TypeAlias = Callable[[], Array]
 """Compute logits from the tensors of a cache."""
 
 PREFILL_CHUNK = 512
-"""Number of prompt tokens per pass: the attention scores of a pass have this many rows instead of the whole prompt's."""
+"""Number of prompt tokens per pass, which bounds the memory for attention scores."""
 MIN_KEYS = 256
-"""Smallest number of positions that a step attends to. The number is a power of two, filled or not, with one graph for each."""
+"""Smallest number of positions that a step attends to. A step attends to a power of two of positions, with one graph for each power."""
 ALIGNMENT = 8
 """The capacity of a cache is a multiple of this, which fused attention requires."""
 WARM_UPS = 3

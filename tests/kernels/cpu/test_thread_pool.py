@@ -13,7 +13,7 @@ import time
 import numpy
 import pytest
 
-from headway.errors import HeadwayError, OptionError
+from headway.errors import HeadwayError, OptionError, ResourceError
 from headway.kernels.cpu.layout import ARRIVALS, NUM_BARRIERS, NUM_THREADS
 from headway.kernels.cpu.packing import pack, unpack
 from headway.kernels.cpu.runtime import Runtime
@@ -113,6 +113,25 @@ def test_closing_ends_the_threads_at_once():
     pool.close()
     with pytest.raises(HeadwayError, match="closed thread pool"):
         pool.run(barrier_entry(5, []), numpy.zeros(3, numpy.int64))
+
+
+def test_a_system_without_threads_is_a_resource_error(monkeypatch):
+    before, pool, starts = len(workers()), ThreadPool(5), []
+    start = threading.Thread.start
+
+    def refuse(thread):
+        starts.append(thread)
+        if len(starts) == 3:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    with pytest.raises(ResourceError, match="got can't start new thread while starting 4 threads"):
+        pool.run(barrier_entry(5, []), numpy.zeros(3, numpy.int64))
+    monkeypatch.undo()
+    assert wait_for_no_workers(before) == before
+    pool.run(barrier_entry(5, []), numpy.zeros(3, numpy.int64))
+    pool.close()
 
 
 def test_a_pool_that_never_ran_can_be_closed():

@@ -52,7 +52,7 @@ ROW_CODE_SUM = F(32500)
 
 @compiled
 def padded_size(size: int) -> int:
-    """Return a size padded to a multiple of 16."""
+    """Return a number rounded up to a multiple of 16."""
     return (size + NUM_ROWS - 1) // NUM_ROWS * NUM_ROWS
 
 
@@ -209,7 +209,7 @@ def _quantize_int16(numbers: int, count: int, codes: int, scale: int) -> None:
 
 @compiled
 def attend(launch: Any, layer: Any, scale: float, task: Any, kv_head: int, scratch: int) -> None:
-    """Compute a task: some rows of one sequence and all query heads of one key head, over a range of keys."""
+    """Compute one task: some rows of one sequence, all query heads of one key head, and a range of keys."""
     kind, capacity, head_dim, num_heads = launch[KV_KIND], launch[CAPACITY], launch[HEAD_DIM], launch[NUM_HEADS]
     padded, group, is_integer = padded_size(head_dim), num_heads // launch[NUM_KV_HEADS], kind > BFLOAT16
     first, num_rows = task[FIRST_ROW], (task[LAST_ROW] - task[FIRST_ROW]) * group

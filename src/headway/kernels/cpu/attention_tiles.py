@@ -55,8 +55,8 @@ def _tile(kind: str, num_rows: int, instructions: Instructions, *, is_of_keys: b
             for slot in (slot for row in sums for slot in row):
                 builder.store(constant(words, 0), slot)
             with cgutils.for_range(builder, num_pairs, intp=I64) as loop:
-                here = element_address(builder, columns, loop.index, 2 * NUM_ROWS * size)
-                registers = [column(builder, here, part) for part in parts]
+                pair_address = element_address(builder, columns, loop.index, 2 * NUM_ROWS * size)
+                registers = [column(builder, pair_address, part) for part in parts]
                 for slots, row in zip(sums, rows, strict=True):
                     pair = splat(builder, load(builder, element_address(builder, row, loop.index, 4), I32, align=2), lanes)
                     for slot, register in zip(slots, registers, strict=True):

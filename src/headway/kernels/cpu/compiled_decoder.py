@@ -45,7 +45,7 @@ VECTORS = {
     "attention.key_norm.weight": layout.KEY_NORM,
 }
 PADDED_TOKENS = 12
-"""Activation buffers have space for a multiple of it: the largest tile takes 12 tokens, and the int16 tile 6."""
+"""Activation buffers hold a multiple of this number of tokens: the largest tile computes 12 tokens, the int16 tile 6."""
 
 
 class CompiledDecoder:
@@ -115,7 +115,7 @@ class CompiledDecoder:
             self._buffers = _Buffers(0, {}, self.weights.kind)
 
     def _check(self, token_ids: Sequence[Sequence[int]], cache: CompiledKVCache) -> None:
-        """Check what the compiled code relies on: it has no checks of its own."""
+        """Check the input. The compiled code has no checks: a wrong index would read or write other memory."""
         limit = cache.max_seq_len if self._num_positions is None else min(cache.max_seq_len, self._num_positions)
         if len(token_ids) != len(cache.lengths):
             raise PromptError(
@@ -137,7 +137,7 @@ class CompiledDecoder:
         self, rows: list[tuple[int, int, int]], wanted: list[int], cache: CompiledKVCache, logits: numpy.ndarray | None
     ) -> numpy.ndarray:
         """Run one pass over rows (sequence, position, token id); return the normalized vectors of the wanted rows."""
-        with self._lock:  # there is one launch record
+        with self._lock:  # the decoder has one launch record
             if self._is_closed:
                 raise HeadwayError("got a call of a closed model, expected an open one", hint="load the model again")
             return self._run_locked(rows, wanted, cache, logits)

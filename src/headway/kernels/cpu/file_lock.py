@@ -21,9 +21,9 @@ def file_lock(path: Path, what: str, progress: Progress) -> Iterator[None]:
     The system releases the lock of a process that dies. The lock only saves work, because files are replaced whole: without one (a
     folder that cannot be written, a file system without locks, a holder that takes longer than TIMEOUT) the block runs all the same.
     """
-    from filelock import FileLock, Timeout  # 30 ms to import, and rarely needed
+    from filelock import FileLock, Timeout  # slow to import, and rarely needed
 
-    lock = FileLock(path)
+    lock, is_held = FileLock(path), True
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -32,9 +32,9 @@ def file_lock(path: Path, what: str, progress: Progress) -> Iterator[None]:
             progress(f"waiting for another process, which is {what}", 0, 0)
             lock.acquire(timeout=TIMEOUT)
     except (OSError, NotImplementedError):  # Timeout is an OSError
-        lock = None
+        is_held = False
     try:
         yield
     finally:
-        if lock is not None:
+        if is_held:
             lock.release()

@@ -333,7 +333,7 @@ def _run_layer(launch: Any, index: int, scratch: int, counter: int) -> None:
 
 @compiled
 def _finish(launch: Any, scratch: int, counter: int) -> None:
-    """Apply the final norm to the wanted tokens and, if logits are wanted, multiply by the output head."""
+    """Apply the final norm to the wanted rows and, if logits are wanted, multiply by the output head."""
     size, wanted = launch[layout.HIDDEN_SIZE], int64_view(launch[layout.WANTED], launch[layout.NUM_WANTED])
     eps, normed = numpy.float64(float32_view(launch[layout.FLOATS], 1)[0]), int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE)
     index = fetch_and_add(counter)

@@ -42,8 +42,8 @@ class Instructions:
     """An instruction set, and the dot products built from it; this one uses shifts and multiplications that every processor has.
 
     lanes              number of rows that share a register
-    offset             number that dot_signed adds to every weight, because the instruction takes unsigned weights; the tile subtracts it
-    num_tokens         number of tokens that an int8 tile multiplies by each weight it loads
+    offset             number that dot_signed adds to every weight if the instruction takes unsigned weights; the tile corrects the sum
+    int8_tile_tokens   number of tokens that an int8 tile multiplies by each weight it loads
     int4_tile_tokens   the same for an int4 tile
     uses_int16_tiles   True if int8 weights are converted to int16 first when there are many tokens
     has_bfloat16_dot   True if pairs of bfloat16 are multiplied by pairs of bfloat16, to which activations are then rounded
@@ -52,7 +52,7 @@ class Instructions:
     name: str = "portable"
     lanes: int = 4
     offset: int = 0
-    num_tokens: int = 4
+    int8_tile_tokens: int = 4
     int4_tile_tokens: int = 4
     uses_int16_tiles: bool = False
     has_bfloat16_dot: bool = False
@@ -65,7 +65,7 @@ class Instructions:
         return total
 
     def dot_unsigned(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
-        """Return the same for weights from 0 to 15. A total of up to eight of them is in an intermediate form: see reduce_total."""
+        """Return the same for weights from 0 to 15. The total may have an intermediate form, which holds up to eight sums: see reduce_total."""
         return self.dot_signed(builder, total, weights, activation)
 
     def reduce_total(self, builder: ir.IRBuilder, total: ir.Value) -> ir.Value:
@@ -110,16 +110,16 @@ class Avx2(X86):
 
     name: str = "avx2"
     lanes: int = 8
-    num_tokens: int = 4
+    int8_tile_tokens: int = 4
     uses_int16_tiles: bool = True
     features: tuple[str, ...] = ("avx2", "fma")
 
     def dot_signed(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
         """See Instructions."""
-        bytes_ = vector(I8, 32)
-        weights, activation = builder.bitcast(weights, bytes_), builder.bitcast(activation, bytes_)
-        magnitude = call(builder, "llvm.abs.v32i8", bytes_, activation, ir.Constant(I1, 0))
-        return self._dot(builder, total, magnitude, call(builder, "llvm.x86.avx2.psign.b", bytes_, weights, activation))
+        int8s = vector(I8, 32)
+        weights, activation = builder.bitcast(weights, int8s), builder.bitcast(activation, int8s)
+        magnitude = call(builder, "llvm.abs.v32i8", int8s, activation, ir.Constant(I1, 0))
+        return self._dot(builder, total, magnitude, call(builder, "llvm.x86.avx2.psign.b", int8s, weights, activation))
 
     def dot_unsigned(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
         """See Instructions: pairs are summed in int16, where eight of them fit: 8 · 2 · 15 · 127 < 2¹⁵."""
@@ -147,7 +147,7 @@ class Vnni(X86):
     name: str = "avx512vnni"
     lanes: int = 16
     offset: int = 128
-    num_tokens: int = 12
+    int8_tile_tokens: int = 12
     int4_tile_tokens: int = 12
     features: tuple[str, ...] = ("avx512f", "avx512vl", "avx512bw", "avx512vnni")
 
@@ -178,26 +178,26 @@ class Dotprod(Instructions):
     """The dot product extension of ARM: sdot computes the whole sum of int8 times int8."""
 
     name: str = "dotprod"
-    num_tokens: int = 4
+    int8_tile_tokens: int = 4
     features: tuple[str, ...] = ("dotprod",)
 
     def dot_signed(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
         """See Instructions."""
-        bytes_ = vector(I8, 16)
+        int8s = vector(I8, 16)
         return call(
             builder,
             "llvm.aarch64.neon.sdot.v4i32.v16i8",
             total.type,
             total,
-            builder.bitcast(weights, bytes_),
-            builder.bitcast(activation, bytes_),
+            builder.bitcast(weights, int8s),
+            builder.bitcast(activation, int8s),
         )
 
 
 ALL = (
     Bfloat16(),
     Vnni(),
-    Vnni(name="avxvnni", lanes=8, num_tokens=6, int4_tile_tokens=4, features=("avx2", "fma", "avxvnni")),
+    Vnni(name="avxvnni", lanes=8, int8_tile_tokens=6, int4_tile_tokens=4, features=("avx2", "fma", "avxvnni")),
     Avx2(),
     Dotprod(),
     Instructions(),

@@ -1,7 +1,8 @@
 """Machine code for this processor: compiled once by Numba, kept in the cache folder, and loaded from then on without Numba.
 
 An entry is a function of (address, thread) that returns an integer, such as `forward_pass.run`. Each entry is kept as one object file.
-Its name has a digest of the entry's sources, the compiler's version and the processor, so a file with the right name has the right code.
+The name of the file contains a digest of the entry's sources, the versions of the compiler and the processor, so outdated code is
+never loaded.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def _modules(module: str) -> set[str]:
 
 
 def _read(path: Path | None) -> bytes | None:
-    """Return the code in a file, which ends with its SHA-256; None if there is no file or the digest is wrong."""
+    """Return the code in a file; None if there is no file or its last 32 bytes are not the SHA-256 of the others."""
     try:
         content = path.read_bytes() if path else b""
     except OSError:

@@ -42,7 +42,7 @@ HEADER_BYTES = 4096
 SMALL = 16_000_000
 """Bytes of weights below which one thread is as fast as several: synchronization would take longer than the work."""
 LARGE = 100_000_000
-"""Bytes of weights from which packing takes noticeable time and is announced."""
+"""Bytes of weights from which the start of packing is reported, because it takes a second or more."""
 Leaves = Iterable[tuple[str, Any]]
 
 
@@ -67,7 +67,7 @@ def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, runti
             weights = _read(path, sections, runtime) or _write(path, sections, leaves, runtime)  # another process may have packed them
         finally:
             with suppress(OSError):
-                lock.unlink()  # two processes can then hold locks of two files at once; at worst both pack
+                lock.unlink()  # a process that still waits for this file and one that creates a new one may both pack; that is harmless
     return weights or _pack_into_memory(sections, leaves, runtime)
 
 
@@ -157,7 +157,7 @@ def _write(path: Path, sections: _Sections, leaves: list[tuple[str, Any]], runti
     try:
         if not _has_space(path, sections.size):
             raise OSError("not enough space")
-        for left_over in path.parent.glob(f".{path.name}.*.part"):  # of a process that was killed
+        for left_over in path.parent.glob(f".{path.name}.*.part"):  # left by a process that was killed
             left_over.unlink()
         with replacing(path) as temporary:
             _write_sections(temporary, sections, leaves, runtime)
@@ -213,7 +213,7 @@ def _pack_into_memory(sections: _Sections, leaves: list[tuple[str, Any]], runtim
 
 
 class _Report:
-    """Progress of packing, in bytes of the checkpoint."""
+    """Reports the progress of packing, in bytes of the checkpoint."""
 
     def __init__(self, leaves: list[tuple[str, Any]], sections: _Sections, runtime: Runtime) -> None:
         self._progress, self._done = runtime.progress, 0

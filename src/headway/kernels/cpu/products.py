@@ -25,14 +25,14 @@ from headway.kernels.cpu.layout import (
     X_SUMS,
 )
 from headway.kernels.cpu.memory import compiled
-from headway.kernels.cpu.tiles import float_tile, int16_tile, int_tile, pair_tile, widen
+from headway.kernels.cpu.tiles import convert_to_int16, float_tile, int16_tile, int_tile, pair_tile
 
 INSTRUCTIONS = detect()
 USES_INT16_TILES, HAS_BFLOAT16_DOT = INSTRUCTIONS.uses_int16_tiles, INSTRUCTIONS.has_bfloat16_dot
 ACTIVATION_BYTES = 196_608
 """Bytes of int16 activations that are multiplied by one block of weights before the next block: they stay in the L2 cache."""
-MIN_WIDENED_TOKENS = 24
-"""Number of tokens from which converting int8 weights to int16 first is faster."""
+MIN_INT16_TOKENS = 24
+"""Smallest number of tokens for which converting int8 weights to int16 first is faster."""
 
 
 def _repeat_float_tile(tile: Any, size: int) -> Any:
@@ -48,9 +48,9 @@ def _repeat_float_tile(tile: Any, size: int) -> Any:
     return tiles
 
 
-def _float_product(tile: Any, most: int = 6) -> Any:
-    """Return a product that uses tiles of `most`, two and one tokens; `tile(n)` makes a tile of n tokens."""
-    many, two, one = (_repeat_float_tile(tile(size), size) for size in (most, 2, 1))
+def _float_product(tile: Any, largest: int = 6) -> Any:
+    """Return a product that uses tiles of `largest`, two and one tokens; `tile(n)` makes a tile of n tokens."""
+    many, two, one = (_repeat_float_tile(tile(size), size) for size in (largest, 2, 1))
 
     @compiled
     def product(weights: int, x: int, x_stride: int, num_inputs: int, out: int, out_stride: int, num_tokens: int, is_added: int) -> None:
@@ -62,7 +62,7 @@ def _float_product(tile: Any, most: int = 6) -> Any:
 
 
 def _repeat_int_tile(tile: Any, size: int) -> Any:
-    """Return the same for integer tiles."""
+    """Return the same for an integer tile: see _repeat_float_tile."""
 
     @compiled
     def tiles(weights: int, scales: int, x: int, x_scales: int, x_sums: int, num_groups: int, out: int, token: int, end: int) -> int:
@@ -78,8 +78,8 @@ def _repeat_int_tile(tile: Any, size: int) -> Any:
 
 def int_product(kind: str, instructions: Instructions) -> Any:
     """Return product(weights, scales, x, x_scales, x_sums, num_groups, out, num_tokens): see int_tile."""
-    most = {"int8": instructions.num_tokens, "int4": instructions.int4_tile_tokens}[kind]
-    many, two, one = (_repeat_int_tile(int_tile(kind, size, instructions), size) for size in (most, 2, 1))
+    largest = {"int8": instructions.int8_tile_tokens, "int4": instructions.int4_tile_tokens}[kind]
+    many, two, one = (_repeat_int_tile(int_tile(kind, size, instructions), size) for size in (largest, 2, 1))
 
     @compiled
     def product(weights: int, scales: int, x: int, x_scales: int, x_sums: int, num_groups: int, out: int, num_tokens: int) -> None:
@@ -92,7 +92,7 @@ def int_product(kind: str, instructions: Instructions) -> Any:
 
 def pair_product(instructions: Instructions) -> Any:
     """Return product(weights, x, x_stride, num_inputs, out, out_stride, num_tokens, is_added): see pair_tile."""
-    return _float_product(partial(pair_tile, instructions), instructions.num_tokens if instructions.has_bfloat16_dot else 6)
+    return _float_product(partial(pair_tile, instructions), instructions.int8_tile_tokens if instructions.has_bfloat16_dot else 6)
 
 
 float32_product, bfloat16_product = (_float_product(partial(float_tile, kind)) for kind in ("float32", "bfloat16"))
@@ -113,14 +113,14 @@ def tokens_per_task(columns: int, num_tokens: int) -> int:
 @compiled
 def uses_int16(num_tokens: int) -> bool:
     """Return True if int8 weights are converted to int16 for this number of tokens; tiles then start at a multiple of 6."""
-    return USES_INT16_TILES and num_tokens >= MIN_WIDENED_TOKENS
+    return USES_INT16_TILES and num_tokens >= MIN_INT16_TOKENS
 
 
 @compiled
 def _multiply_int16(codes: int, scales: int, x: Any, first: int, groups: int, num_tokens: int, scratch: int, out: int) -> None:
     if USES_INT16_TILES:
         for index in range(groups * GROUP // 4):
-            widen(codes + 64 * index, scratch + 128 * index)
+            convert_to_int16(codes + 64 * index, scratch + 128 * index)
         for token in range(first, first + num_tokens, INT16_TOKENS):
             pairs, pair_scales = x[X_INT16] + 2 * token * groups * GROUP, x[X_INT16_SCALES] + 4 * token * groups
             six_token_tile(scratch, scales, pairs, pair_scales, groups, out + 4 * NUM_ROWS * (token - first))

@@ -101,9 +101,9 @@ class ThreadPool:
         if self._workers is None or self._workers.process != os.getpid():  # a forked process has no threads of its parent
             if self._finalizer is not None:
                 self._finalizer.detach()
-            self._workers = _Workers(self.num_threads - 1, self._wait_for_change)
-            self._finalizer = weakref.finalize(self, self._workers.stop)
-            self._workers.start()
+            workers = _Workers(self.num_threads - 1, self._wait_for_change)
+            workers.start()
+            self._workers, self._finalizer = workers, weakref.finalize(self, workers.stop)
         return self._workers
 
 
@@ -131,8 +131,10 @@ class _Workers:
         try:
             for thread in self._threads:
                 thread.start()
-        except RuntimeError as cause:
+        except BaseException as cause:
             self.stop()
+            if not isinstance(cause, RuntimeError):
+                raise
             raise ResourceError(
                 f"got {cause} while starting {len(self._threads)} threads, expected the system to start them",
                 hint="use a smaller num_threads",

@@ -19,7 +19,7 @@ from headway.kernels.cpu.numba_internals import cgutils
 
 FLOATS = vector(F32, NUM_ROWS)
 WEIGHTS_AHEAD, SCALES_AHEAD = 1024, 128
-"""Prefetch distance in bytes for a single token: the hardware prefetcher stops at page boundaries."""
+"""Prefetch distances in bytes, used for a single token: the hardware prefetcher stops at page boundaries."""
 Load = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 Add = Callable[[ir.IRBuilder, ir.Value, list[ir.Value], list[ir.Value]], None]
 Reduce = Callable[[ir.IRBuilder, ir.Value], ir.Value]
@@ -70,10 +70,10 @@ def float_tile(kind: str, num_tokens: int) -> Any:
     x        (num_tokens, num_inputs) float32
     out      (num_tokens, 16) float32, overwritten, or added to if is_added
     """
-    read, size = LOADS[kind]
+    load_column, size = LOADS[kind]
 
     def add(builder: ir.IRBuilder, weights: ir.Value, activations: list[ir.Value], totals: list[ir.Value]) -> None:
-        column = read(builder, weights)
+        column = load_column(builder, weights)
         for total, address in zip(totals, activations, strict=True):
             _add_product(builder, total, column, address)
 
@@ -108,7 +108,7 @@ def pair_tile(instructions: Any, num_tokens: int) -> Any:
 
 
 def _add_product(builder: ir.IRBuilder, total: ir.Value, column: ir.Value, address: ir.Value, offset: int = 0) -> None:
-    """Add the products of the 16 weights of one input and a token's activation at an address."""
+    """Add the products of the 16 weights of one input and one token's activation."""
     activation = splat(builder, load(builder, address, F32, offset, align=4), NUM_ROWS)
     builder.store(call(builder, "llvm.fma.v16f32", FLOATS, column, activation, builder.load(total)), total)
 
@@ -134,10 +134,10 @@ def _tile_of_floats(num_tokens: int, add: Add, num_inputs_at_once: int, weight_b
                     builder.store(load(builder, result, FLOATS, align=4), total)
             count = builder.udiv(num_inputs, ir.Constant(I64, num_inputs_at_once))
             with cgutils.for_range(builder, count, intp=I64) as loop:
-                here = element_address(builder, weights, loop.index, weight_bytes)
+                weight_address = element_address(builder, weights, loop.index, weight_bytes)
                 if num_tokens == 1:
-                    _prefetch(builder, here, WEIGHTS_AHEAD)
-                add(builder, here, [element_address(builder, row, loop.index, activation_bytes) for row in activations], totals)
+                    _prefetch(builder, weight_address, WEIGHTS_AHEAD)
+                add(builder, weight_address, [element_address(builder, row, loop.index, activation_bytes) for row in activations], totals)
             for total, result in zip(totals, results, strict=True):
                 builder.store(builder.load(total), pointer_to(builder, result, FLOATS), align=4)
             return context.get_dummy_value()
@@ -245,7 +245,7 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
             scale_rows, sum_rows = (row_addresses(builder, base, group_stride, num_tokens) for base in (x_scales, x_sums))
             sums, count = _Accumulators(builder, instructions.lanes, num_tokens), _opaque(builder, num_parts)
             with cgutils.for_range(builder, num_groups, intp=I64) as loop:
-                here = [element_address(builder, row, loop.index, GROUP) for row in activations]
+                group_activations = [element_address(builder, row, loop.index, GROUP) for row in activations]
                 group_weights = element_address(builder, weights, loop.index, 64 * num_parts)
                 sums.start()
                 with cgutils.for_range(builder, count, intp=I64) as inner:
@@ -253,7 +253,9 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
                     if num_tokens == 1:
                         _prefetch(builder, part_address, WEIGHTS_AHEAD)
                     registers = _registers(builder, part_address, instructions.lanes)
-                    add_part(builder, instructions, sums, registers, [element_address(builder, row, inner.index, 4) for row in here])
+                    add_part(
+                        builder, instructions, sums, registers, [element_address(builder, row, inner.index, 4) for row in group_activations]
+                    )
                 offsets = None
                 if shift:
                     read = [load(builder, element_address(builder, row, loop.index, 4), I32, align=4) for row in sum_rows]
@@ -351,7 +353,7 @@ def int16_tile(instructions: Any) -> Any:
 
 
 @intrinsic
-def widen(context: Any, weights: Any, out: Any) -> Any:
+def convert_to_int16(context: Any, weights: Any, out: Any) -> Any:
     """Convert 64 bytes of int8 weights (16, 4) to int16 (2, 16, 2)."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
