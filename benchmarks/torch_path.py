@@ -18,7 +18,7 @@ import torch
 
 from headway.engine import Engine
 from headway.kernels import operations
-from headway.kernels.torch_stack import Stack, cuda_graph
+from headway.kernels.captured_decoder import CapturedDecoder, cuda_graph
 from headway.models import qwen2
 from headway.trees import leaves, tree_from_leaves
 
@@ -61,7 +61,7 @@ def main(size: str = "") -> None:
 def _ways(engine: Engine) -> dict[str, Engine]:
     """The engine with the architecture's own passes, and with captured steps; where there is no CUDA, with the steps as they are."""
     capture = cuda_graph if DEVICE == "cuda" else lambda step: step
-    stack = Stack(engine.architecture, engine.config, engine.weights, engine.ops, capture=capture)
+    stack = CapturedDecoder(engine.architecture, engine.config, engine.weights, engine.ops, capture=capture)
     return {"passes": engine, "captured steps" if DEVICE == "cuda" else "steps": replace(engine, stack=stack)}
 
 

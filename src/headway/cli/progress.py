@@ -80,6 +80,10 @@ class Work:
                 print(f"headway: {what}", file=sys.stderr)
             self._noted.add(what)
             return
+        if not sys.stderr.isatty():  # rich shows no status there
+            if done == 0:
+                print(f"headway: {what}, once", file=sys.stderr)
+            return
         if self._status is None:
             from rich.console import Console
 

@@ -1,4 +1,4 @@
-"""A checkpoint's decoder as compiled code over packed weights, or as steps that a GPU repeats."""
+"""A checkpoint's decoder as compiled code over packed weights, or as steps captured as CUDA graphs."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from platformdirs import user_cache_path
 from headway.arrays import Operations
 from headway.checkpoints import Checkpoint, fingerprint
 from headway.errors import OptionError, UnsupportedError
-from headway.kernels.cpu.cache import KINDS
-from headway.kernels.cpu.machine import Machine
-from headway.kernels.cpu.packed_file import packed_weights
-from headway.kernels.cpu.progress import Progress, no_progress
-from headway.kernels.cpu.stack import Stack
+from headway.kernels.cpu.compiled_decoder import CompiledDecoder
+from headway.kernels.cpu.kv_cache import KINDS
+from headway.kernels.cpu.packed_file import SMALL, packed_weights
+from headway.kernels.cpu.progress import Progress, log_progress
+from headway.kernels.cpu.runtime import Runtime
+from headway.kernels.cpu.thread_pool import ThreadPool
 from headway.trees import leaves
 
 WEIGHTS = ("auto", "none", "float32", "bfloat16", "int8", "int4")
-CACHES = {"float32": "float32", "bfloat16": "bfloat16", "int8": "int16", "int4": "int16"}
-"""By the kind of the weights, how keys and values are kept where nothing else is said."""
-SMALL = 16_000_000
-"""Bytes of weights below which one thread is as fast as several, which would wait for one another more than they work."""
+CACHE_KINDS = {"float32": "float32", "bfloat16": "bfloat16", "int8": "int16", "int4": "int16"}
+"""Default number format of keys and values, by the kind of the weights."""
 
 
 def weights_kind(weights: str, array: str, dtype: str) -> str:
@@ -53,40 +52,46 @@ def compiled_stack(
     *,
     num_threads: int | None = None,
     cache_kind: str | None = None,
-    progress: Progress = no_progress,
+    progress: Progress = log_progress,
     folder: Path | None = None,
-) -> Stack:
-    """The stack of a checkpoint whose weights are as they are stored.
+) -> CompiledDecoder:
+    """Return the compiled decoder of a checkpoint whose weights are in the dtype of the file.
 
-    kind        float32, bfloat16, int8 or int4
-    num_threads  one per physical core by default, and a single one for a small model
-    cache_kind  of keys and values: float32, bfloat16, int16 or int8
-    progress        called with what takes time before a generation can begin: see headway.kernels.cpu.progress
-    folder      where packed weights and compiled code are kept; the user's cache folder by default
+    kind         float32, bfloat16, int8 or int4
+    num_threads  one per physical core by default, and one for a small model
+    cache_kind   number format of keys and values: float32, bfloat16, int16 or int8
+    progress     called with the work that is needed before a generation can begin: see headway.kernels.cpu.progress
+    folder       folder for packed weights and compiled code; the user's cache folder by default
 
-    Errors   UnsupportedError for an architecture that has no compiled decoder; OptionError for an unknown cache_kind.
+    Errors   UnsupportedError for an architecture without a compiled decoder; OptionError for an unknown cache_kind or a number of
+             threads out of its range.
     """
     if not hasattr(checkpoint.architecture, "stack"):
         name = checkpoint.architecture.__name__.rpartition(".")[2]
-        raise UnsupportedError(f"came: packed weights for {name}; expected: gpt2, llama, qwen2 or qwen3; leave the option out")
-    cache_kind = CACHES[kind] if cache_kind is None else cache_kind
+        raise UnsupportedError(
+            f"got packed weights for {name}, expected gpt2, llama, qwen2 or qwen3", hint="leave out the weights option for this model"
+        )
+    cache_kind = CACHE_KINDS[kind] if cache_kind is None else cache_kind
     if cache_kind not in KINDS:
-        raise OptionError(f"came: cache={cache_kind!r}; expected: {', '.join(KINDS)}")
+        raise OptionError(f"got cache={cache_kind!r}, expected one of {', '.join(KINDS)}", hint="leave it out for the default")
     folder = folder or user_cache_path("headway")
 
-    machine = Machine(num_threads, folder / "compiled", progress)
+    runtime = Runtime(num_threads, folder / "compiled", progress)
     key = fingerprint(path)
     file = folder / "packed" / f"{key[:32]}-{kind}.weights"
-    weights = packed_weights(file, key, kind, leaves(checkpoint.weights), machine)
-    is_small = num_threads is None and weights.num_bytes < SMALL
-    team = Machine(1, machine.folder, progress).team if is_small else machine.team
-    return Stack(checkpoint.architecture.stack(checkpoint.config), weights, machine.run, team, cache_kind=cache_kind)
+    weights = packed_weights(file, key, kind, leaves(checkpoint.weights), runtime)
+    pool = runtime.pool
+    if num_threads is None and weights.num_bytes < SMALL:
+        pool.close()  # it may have packed the weights
+        pool = ThreadPool(1)
+    description = checkpoint.architecture.stack(checkpoint.config)
+    return CompiledDecoder(description, weights, runtime.forward_pass, pool, cache_kind=cache_kind)
 
 
 def captured_stack(checkpoint: Checkpoint, ops: Operations) -> Any:
-    """The stack of a decoder on PyTorch whose weights lie on a CUDA device; None for any other checkpoint."""
+    """Return a decoder with captured steps if the weights are PyTorch tensors on a CUDA device, otherwise None."""
     if not hasattr(checkpoint.architecture, "stack") or not getattr(checkpoint.weights.token_embedding, "is_cuda", False):
         return None
-    from headway.kernels import torch_stack
+    from headway.kernels import captured_decoder
 
-    return torch_stack.Stack(checkpoint.architecture, checkpoint.config, checkpoint.weights, ops)
+    return captured_decoder.CapturedDecoder(checkpoint.architecture, checkpoint.config, checkpoint.weights, ops)

@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 from platformdirs import user_cache_path
 
-from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.runtime import Runtime
 
 
 @pytest.fixture(scope="session")
-def machine() -> Machine:
-    """Two threads, and code that is compiled once per machine, not once per test run."""
-    return Machine(2, user_cache_path("headway") / "compiled")
+def runtime() -> Runtime:
+    """Return a runtime of two threads that keeps its code in the user's cache folder, so that tests compile it once."""
+    return Runtime(2, user_cache_path("headway") / "compiled")

@@ -1,6 +1,6 @@
-"""Instructions of processors that are not at hand, by what their makers' manuals say, in operations that every processor has.
+"""Emulation of instructions that this processor lacks, written from the makers' manuals with operations that every processor has.
 
-A set of instructions is tried as it is: only where it names an intrinsic of EMULATED, what that computes is written instead.
+An instruction set is tested as it is, except that calls of the intrinsics in EMULATED are replaced by their emulation.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ call = instructions.call
 
 
 def every(builder: ir.IRBuilder, numbers: ir.Value, step: int, first: int) -> ir.Value:
-    """Every so many-th number of a vector."""
-    places = ir.Constant(vector(I32, numbers.type.count // step), list(range(first, numbers.type.count, step)))
-    return builder.shuffle_vector(numbers, numbers, places)
+    """Return every `step`-th number of a vector."""
+    indices = ir.Constant(vector(I32, numbers.type.count // step), list(range(first, numbers.type.count, step)))
+    return builder.shuffle_vector(numbers, numbers, indices)
 
 
 def sum_of_products(builder: ir.IRBuilder, total: ir.Value, one: ir.Value, other: ir.Value) -> ir.Value:
-    """total + Σ of four products, in each lane, in 32 bits."""
+    """Return total + Σ of four products in each lane, in 32 bits."""
     products = builder.mul(one, other)
     for place in range(4):
         total = builder.add(total, every(builder, products, 4, place))
@@ -75,11 +75,11 @@ EMULATED = {
 
 
 def emulating_call(builder: ir.IRBuilder, name: str, result: ir.Type, *arguments: ir.Value) -> ir.Value:
-    """`instructions.call`, which emulates what it can."""
+    """Call an intrinsic, or its emulation if there is one: replaces `instructions.call`."""
     return EMULATED[name](builder, *arguments) if name in EMULATED else call(builder, name, result, *arguments)
 
 
 def compile_for(name: str) -> None:
-    """Compile everything in this process for a set of instructions; before the kernels are imported."""
+    """Compile everything in this process for an instruction set; call this before the kernels are imported."""
     instructions.call = emulating_call
-    instructions.here = lambda: next(each for each in instructions.ALL if each.name == name)
+    instructions.detect = lambda: next(each for each in instructions.ALL if each.name == name)

@@ -1,4 +1,4 @@
-"""Small random decoders, packed, and the same with the weights that the packed ones stand for."""
+"""Small random decoders with packed weights, and the same decoders with the unpacked weights."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy
 
-from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.kernels.cpu.packed_file import packed_weights
 from headway.kernels.cpu.packing import unpack
-from headway.kernels.cpu.products import IS_PAIRED
-from headway.kernels.cpu.stack import Stack
+from headway.kernels.cpu.products import HAS_BFLOAT16_DOT
+from headway.kernels.cpu.runtime import Runtime
 from headway.models import gpt2, llama, qwen2, qwen3
 from headway.trees import leaves, tree_from_leaves
 from tests.small_models import random_weights
@@ -44,10 +44,10 @@ MODELS = {
         qwen3.Config(hidden_size=64, intermediate_size=96, num_attention_heads=14, num_key_value_heads=2, head_dim=64, **LLAMA_LIKE),
     ),
 }
-TOLERANCE = {"float32": 1e-5, "bfloat16": 0.02 if IS_PAIRED else 2e-5, "int8": 0.08, "int4": 0.08}
-"""By kind, of the largest logit. Integers, and pairs of bfloat16, round their activations once per product; the definitions do not."""
+TOLERANCE = {"float32": 1e-5, "bfloat16": 0.02 if HAS_BFLOAT16_DOT else 2e-5, "int8": 0.08, "int4": 0.08}
+"""Relative to the largest logit, by kind. Integer and bfloat16 products round their activations; the definitions do not."""
 CACHES = {"float32": 1e-5, "bfloat16": 0.2, "int16": 1e-2, "int8": 0.6}
-"""By how keys and values are kept, the same; the random models are quick to change their minds."""
+"""The same by number format of the cache. The tolerances are large because random models amplify small differences."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +55,23 @@ class Model:
     architecture: Any
     config: Any
     weights: Any
-    stack: Stack
+    decoder: CompiledDecoder
 
     def last_logits(self, token_ids: list[int]) -> numpy.ndarray:
-        """What the definitions say, with the unpacked weights."""
+        """Return the logits of the definitions with the unpacked weights."""
         return self.architecture.forward(numpy.array([token_ids]), self.weights, self.config)[0, -1]
 
 
-def model(name: str, kind: str, machine: Machine, *, cache_kind: str = "float32") -> Model:
+def model(name: str, kind: str, runtime: Runtime, *, cache_kind: str = "float32") -> Model:
     architecture, config = MODELS[name]
     tree = random_weights(architecture, config, deviation=0.2)
-    packed = packed_weights(None, "", kind, list(leaves(tree)), machine)
-    plain = {path: _plain(packed, path) for path, _ in leaves(tree)}
-    stack = Stack(architecture.stack(config), packed, machine.run, machine.team, cache_kind=cache_kind)
-    return Model(architecture, config, tree_from_leaves(architecture.Weights, plain), stack)
+    packed = packed_weights(None, "", kind, list(leaves(tree)), runtime)
+    unpacked = {path: _unpacked(packed, path) for path, _ in leaves(tree)}
+    decoder = CompiledDecoder(architecture.stack(config), packed, runtime.forward_pass, runtime.pool, cache_kind=cache_kind)
+    return Model(architecture, config, tree_from_leaves(architecture.Weights, unpacked), decoder)
 
 
-def _plain(packed: Any, path: str) -> numpy.ndarray:
+def _unpacked(packed: Any, path: str) -> numpy.ndarray:
     name = path.removesuffix(".weight")
     return packed.vectors[path] if path in packed.vectors else unpack(packed.matrices[name])
 

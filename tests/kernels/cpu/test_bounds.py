@@ -1,4 +1,4 @@
-"""No read and no write out of bounds: every piece of memory ends where a page begins that nobody may touch."""
+"""No read and no write out of bounds: every allocation ends at a page without permissions."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 GUARDED = '''
 import ctypes, mmap, sys
 import numpy
-from headway.kernels.cpu import cache, packing, stack
+from headway.kernels.cpu import compiled_decoder, kv_cache as kv_caches, packing
 
 libc, held = ctypes.CDLL(None, use_errno=True), []
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 def guarded(size):
-    """So many bytes of zeros, which end (but for what fills a cache line) at a page that cannot be touched."""
+    """Return zero bytes that end, rounded up to a cache line, at a page without permissions."""
     pages = -(-size // mmap.PAGESIZE) + 2
     memory = mmap.mmap(-1, pages * mmap.PAGESIZE)
     held.append(memory)
@@ -27,36 +27,36 @@ def guarded(size):
     start = end - (-(-size // 64) * 64)
     return array[start : start + size]
 
-for module in (cache, packing, stack):
+for module in (compiled_decoder, kv_caches, packing):
     module.aligned_zeros = guarded
 
 from platformdirs import user_cache_path
 from headway.kernels.cpu import packed_file
-from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.runtime import Runtime
 from tests.kernels.cpu.packed_models import MODELS, model, prompts
 
 packed_file.aligned_zeros = guarded
-machine = Machine(3, user_cache_path("headway") / "compiled")
+runtime = Runtime(3, user_cache_path("headway") / "compiled")
 for name in MODELS:
     for cache_kind in ("float32", "bfloat16", "int16", "int8"):
-        mine = model(name, sys.argv[1], machine, cache_kind=cache_kind)
+        mine = model(name, sys.argv[1], runtime, cache_kind=cache_kind)
         for lengths in ((1,), (31, 1, 7), (140, 600)):
-            room = mine.stack.new_cache(len(lengths), max(lengths) + 2)
-            mine.stack.next_logits(prompts(*lengths), room)
-            mine.stack.next_logits([[1]] * len(lengths), room)
-        mine.stack.hidden_states(prompts(33)[0])
+            kv_cache = mine.decoder.new_cache(len(lengths), max(lengths) + 2)
+            mine.decoder.next_logits(prompts(*lengths), kv_cache)
+            mine.decoder.next_logits([[1]] * len(lengths), kv_cache)
+        mine.decoder.hidden_states(prompts(33)[0])
 print("whole")
 '''
 TOUCHES = GUARDED.split("from platformdirs")[0] + "array = guarded(100)\nctypes.memset(array.ctypes.data + 128, 0, 1)\nprint('whole')"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="mprotect is not there")
+@pytest.mark.skipif(sys.platform == "win32", reason="this system has no mprotect")
 @pytest.mark.parametrize("kind", ["float32", "bfloat16", "int8", "int4"])
-def test_all_memory_that_is_touched_is_ones_own(kind):
+def test_no_access_is_out_of_bounds(kind):
     run = subprocess.run([sys.executable, "-c", GUARDED, kind], capture_output=True, text=True, check=False)
     assert run.stdout == "whole\n", run.stderr
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="mprotect is not there")
-def test_the_guard_catches_a_touch():
+@pytest.mark.skipif(sys.platform == "win32", reason="this system has no mprotect")
+def test_the_guard_catches_an_access():
     assert subprocess.run([sys.executable, "-c", TOUCHES], capture_output=True, text=True, check=False).returncode < 0

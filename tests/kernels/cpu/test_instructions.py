@@ -1,4 +1,4 @@
-"""Every set of instructions: what it is compiled to, and what a decoder computes with it, emulated where need be."""
+"""Every instruction set: its machine code, and the results of a decoder that uses it, emulated if necessary."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ A_DECODER = """
 import sys
 from tests.kernels.cpu.emulation import compile_for
 compile_for(sys.argv[1])
-from headway.kernels.cpu.machine import Machine
+from headway.kernels.cpu.runtime import Runtime
 from tests.kernels.cpu.packed_models import CACHES, TOLERANCE, error, model, prompts
 
-machine = Machine(2, None)
+runtime = Runtime(2, None)
 for kind, cache_kind in zip(TOLERANCE, CACHES, strict=True):
-    mine, (prompt,) = model("llama with odd sizes and a window", kind, machine, cache_kind=cache_kind), prompts(37)
+    mine, (prompt,) = model("llama with odd sizes and a window", kind, runtime, cache_kind=cache_kind), prompts(37)
     most = max(TOLERANCE[kind], CACHES[cache_kind])
-    cache, other = mine.stack.new_cache(1, 40), mine.stack.new_cache(1, 40)
-    together = mine.stack.next_logits([prompt], cache)[0]
-    one_by_one = [mine.stack.next_logits([[token_id]], other)[0] for token_id in prompt]
+    cache, other = mine.decoder.new_cache(1, 40), mine.decoder.new_cache(1, 40)
+    together = mine.decoder.next_logits([prompt], cache)[0]
+    one_by_one = [mine.decoder.next_logits([[token_id]], other)[0] for token_id in prompt]
     assert error(together, mine.last_logits(prompt)) < most, kind
     assert error(together, one_by_one[-1]) < 1e-5, kind
-    assert error(mine.stack.next_logits([[7]], cache)[0], mine.last_logits([*prompt, 7])) < most, kind
+    assert error(mine.decoder.next_logits([[7]], cache)[0], mine.last_logits([*prompt, 7])) < most, kind
 print("the same")
 """
 
@@ -61,27 +61,27 @@ def assembly(instructions, dot, total=I32):
         target = binding.Target.from_triple(triple)
     except RuntimeError:
         pytest.skip(f"this LLVM was built without {triple}")
-    machine = target.create_target_machine(cpu=processor, features=features, opt=2)
-    return machine.emit_assembly(binding.parse_assembly(str(module)))
+    runtime = target.create_target_machine(cpu=processor, features=features, opt=2)
+    return runtime.emit_assembly(binding.parse_assembly(str(module)))
 
 
 @pytest.mark.parametrize("dot", ["dot_signed", "dot_unsigned"])
 @pytest.mark.parametrize("instructions", ALL, ids=lambda each: each.name)
-def test_it_is_the_processors_own_instruction(instructions, dot):
+def test_a_dot_product_is_the_processors_instruction(instructions, dot):
     code = assembly(instructions, dot)
     assert all(word in code for word in EXPECTED[instructions.name]), code
 
 
 @pytest.mark.parametrize("instructions", [each for each in ALL if each.lanes >= 8], ids=lambda each: each.name)
-def test_two_products_of_16_bits_are_one_instruction(instructions):
-    code = assembly(instructions, "dot_wide")
+def test_a_pair_of_int16_products_is_one_instruction(instructions):
+    code = assembly(instructions, "dot_int16")
     assert "vpmulld" not in code
     assert EXPECTED[instructions.name][1] in code
     assert "vpdpwssd" in code or ("vpmaddwd" in code and "vpaddd" in code), code
 
 
-def test_pairs_of_bfloat16_are_one_instruction():
-    assert "vdpbf16ps\t%zmm2, %zmm1, %zmm0" in assembly(ALL[0], "dot_pairs", F32)
+def test_a_pair_of_bfloat16_products_is_one_instruction():
+    assert "vdpbf16ps\t%zmm2, %zmm1, %zmm0" in assembly(ALL[0], "dot_bfloat16", F32)
 
 
 @pytest.mark.slow

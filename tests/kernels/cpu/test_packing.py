@@ -1,4 +1,4 @@
-"""Matrices to packed ones and back."""
+"""Matrices to packed matrices and back."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def random(rows: int, columns: int, seed: int = 0) -> numpy.ndarray:
 
 
 def groups(matrix: numpy.ndarray) -> numpy.ndarray:
-    """(rows, groups, 32), filled up with zeros."""
+    """Return the matrix as (rows, groups, 32), padded with zeros."""
     return numpy.pad(matrix, ((0, 0), (0, -matrix.shape[1] % 32))).reshape(len(matrix), -1, 32)
 
 
 def by_the_largest(matrix: numpy.ndarray, kind: str) -> numpy.ndarray:
-    """llama.cpp's blocks: the scale is the largest weight's alone, in float16."""
+    """Round as llama.cpp does: the largest weight determines the scale, in float16."""
     parts = groups(matrix)
     largest = numpy.take_along_axis(parts, abs(parts).argmax(-1, keepdims=True), -1)
     if kind == "int8":
@@ -36,36 +36,36 @@ def by_the_largest(matrix: numpy.ndarray, kind: str) -> numpy.ndarray:
 
 @settings(max_examples=25, deadline=None)
 @given(rows=st.integers(1, 70), columns=st.integers(1, 100), seed=st.integers(0, 99))
-def test_every_shape_comes_back(machine, rows, columns, seed):
+def test_every_shape_is_unpacked(runtime, rows, columns, seed):
     matrix = random(rows, columns, seed)
     for kind, tolerance in (("float32", 0), ("bfloat16", 2**-8), ("int8", 1 / 250), ("int4", 1 / 3)):
-        back = unpack(pack("x", matrix, kind, machine.pack, machine.team))
+        back = unpack(pack("x", matrix, kind, runtime.pack, runtime.pool))
         assert back.shape == matrix.shape
         assert abs(back - matrix).max() <= tolerance * abs(matrix).max(), kind
 
 
 @pytest.mark.parametrize("kind", ["int8", "int4"])
-def test_no_group_is_rounded_worse_than_by_its_largest_weight(machine, kind):
+def test_no_group_is_rounded_worse_than_by_its_largest_weight(runtime, kind):
     matrix = random(64, 96)
-    mine, theirs = groups(unpack(pack("x", matrix, kind, machine.pack, machine.team))), by_the_largest(matrix, kind)
+    mine, theirs = groups(unpack(pack("x", matrix, kind, runtime.pack, runtime.pool))), by_the_largest(matrix, kind)
     errors = [((each - groups(matrix)) ** 2).sum(-1) for each in (mine, theirs)]
     assert (errors[0] <= errors[1] * 1.02).all()
     assert errors[0].sum() < 0.97 * errors[1].sum()
 
 
 @every_kind
-def test_strides_and_dtypes_of_the_source_change_nothing(machine, kind):
+def test_strides_and_dtypes_of_the_source_change_nothing(runtime, kind):
     matrix = random(37, 45).astype(ml_dtypes.bfloat16)
     sources = [matrix, matrix.astype(numpy.float32), numpy.asfortranarray(matrix), matrix.astype(numpy.float16), matrix.astype(float)]
-    packed = [unpack(pack("x", source, kind, machine.pack, machine.team)) for source in sources]
+    packed = [unpack(pack("x", source, kind, runtime.pack, runtime.pool)) for source in sources]
     assert all((each == packed[0]).all() for each in packed)
 
 
 @every_kind
-def test_very_small_and_very_large_weights_stay_finite_and_zeros_zero(machine, kind):
+def test_very_small_and_very_large_weights_stay_finite_and_zeros_zero(runtime, kind):
     matrix = numpy.zeros((5, 64), numpy.float32)
     matrix[1], matrix[2], matrix[3, :32] = 1e-30, 3e5, random(1, 32)
-    back = unpack(pack("x", matrix, kind, machine.pack, machine.team))
+    back = unpack(pack("x", matrix, kind, runtime.pack, runtime.pool))
     assert numpy.isfinite(back).all()
     assert not back[[0, 4]].any()
     numpy.testing.assert_allclose(back[2], 3e5, rtol=0.01)
@@ -73,14 +73,14 @@ def test_very_small_and_very_large_weights_stay_finite_and_zeros_zero(machine, k
 
 @every_kind
 @pytest.mark.parametrize("number", [numpy.nan, numpy.inf, -numpy.inf])
-def test_a_weight_that_is_not_finite_is_an_error_that_names_the_tensor(machine, kind, number):
+def test_a_weight_that_is_not_finite_is_an_error_that_names_the_tensor(runtime, kind, number):
     matrix = random(20, 40)
     matrix[19, 39] = number
     with pytest.raises(NotFiniteError, match=r"tensor layers\.3\.up"):
-        pack("layers.3.up", matrix, kind, machine.pack, machine.team)
+        pack("layers.3.up", matrix, kind, runtime.pack, runtime.pool)
 
 
-def test_bits_per_weight(machine):
+def test_bits_per_weight(runtime):
     matrix = random(64, 128)
     for kind, bits in (("float32", 32), ("bfloat16", 16), ("int8", 8.5), ("int4", 4.5)):
-        assert pack("x", matrix, kind, machine.pack, machine.team).num_bytes * 8 / matrix.size == bits
+        assert pack("x", matrix, kind, runtime.pack, runtime.pool).num_bytes * 8 / matrix.size == bits

@@ -1,4 +1,4 @@
-"""Products by every set of instructions, those of other processors emulated, against the same in NumPy."""
+"""Products with every instruction set, emulated if this processor lacks it, against NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from headway.kernels.cpu.instructions import ALL
 from headway.kernels.cpu.products import int_product, pair_product
 from tests.kernels.cpu.emulation import emulating_call
 
-NUM_TOKENS = 27  # of every size of tile: 27 = 2 · 12 + 2 + 1 = 4 · 6 + 2 + 1 = 6 · 4 + 2 + 1
+NUM_TOKENS = 27  # uses tiles of every size: 27 = 2 · 12 + 2 + 1 = 4 · 6 + 2 + 1 = 6 · 4 + 2 + 1
 
 
 def at_a_cache_line(array):
@@ -24,7 +24,7 @@ def at_a_cache_line(array):
 
 
 def random_weights(random, kind, num_groups):
-    """Whole numbers (num_groups, 16, 32), the first groups being extremes, and their packed codes."""
+    """Return integers (num_groups, 16, 32), with extreme values in the first groups, and their packed codes."""
     low, high = {"int8": (-127, 127), "int4": (-8, 7)}[kind]
     weights = random.integers(low, high + 1, (num_groups, 16, 32))
     weights[0], weights[1:2] = high, low
@@ -35,7 +35,7 @@ def random_weights(random, kind, num_groups):
 
 
 def random_activations(random, num_groups):
-    """Bytes (num_tokens, num_groups, 32), extremes among the tokens."""
+    """Return int8 (num_tokens, num_groups, 32), with extreme values for some tokens."""
     x = random.integers(-127, 128, (NUM_TOKENS, num_groups, 32)).astype(numpy.int8)
     for tokens, number in ((slice(0, None, 5), -127), (slice(1, None, 5), 127)):
         x[tokens] = number
@@ -43,7 +43,7 @@ def random_activations(random, num_groups):
 
 
 def in_numpy(weights, scales, x, x_scales):
-    """Exact sums of groups, each multiplied by its scales and added in float32, rounded once."""
+    """Return the exact sums of groups, each multiplied by its scales and added in float32, rounded once."""
     total = numpy.zeros((NUM_TOKENS, 16), numpy.float32)
     for group in range(len(weights)):
         sums = x[:, group].astype(numpy.int64) @ weights[group].T
@@ -88,11 +88,11 @@ def test_pairs_of_bfloat16_are_added_in_float32(each, monkeypatch):
     random = numpy.random.default_rng(3)
     for num_inputs in (32, 96):
         weights = random.standard_normal((num_inputs, 16)).astype(bfloat16)
-        x = random.standard_normal((NUM_TOKENS, num_inputs)).astype(bfloat16 if each.is_paired else numpy.float32)
+        x = random.standard_normal((NUM_TOKENS, num_inputs)).astype(bfloat16 if each.has_bfloat16_dot else numpy.float32)
         out, expected = numpy.full((NUM_TOKENS, 16), numpy.nan, numpy.float32), numpy.zeros((NUM_TOKENS, 16), numpy.float32)
         packed = at_a_cache_line(weights.reshape(-1, 2, 16).transpose(0, 2, 1))
         multiply(packed.ctypes.data, x.ctypes.data, x.strides[0], num_inputs, out.ctypes.data, NUM_TOKENS)
-        order = numpy.arange(num_inputs).reshape(-1, 2)[:, ::-1].reshape(-1) if each.is_paired else range(num_inputs)
+        order = numpy.arange(num_inputs).reshape(-1, 2)[:, ::-1].reshape(-1) if each.has_bfloat16_dot else range(num_inputs)
         for i in order:
             expected = (x[:, i, None].astype(float) * weights[i].astype(float) + expected).astype(numpy.float32)
         numpy.testing.assert_array_equal(out, expected)

@@ -1,20 +1,24 @@
-"""A decoder on the processor: packed weights, and passes compiled for the machine at hand.
+"""Decoders on the CPU: packed weights, and forward passes that are compiled for the processor.
 
-    layout        what lies where; how weights and caches are arranged
-    packing       matrices to packed ones and back; packed_file keeps them in the cache folder
-    stack         a decoder of packed weights: token ids to logits; cache holds its keys and values
-    machine       the compiled code and the threads that run it: native compiles and keeps code, team has the threads
+    layout            memory layout of packed weights, KV caches and records
+    packing           matrices to packed matrices and back; packed_file keeps them in the cache folder
+    compiled_decoder  a decoder with packed weights, from token ids to logits; kv_cache has its keys and values
+    runtime           the compiled code and the threads that run it: native compiles and keeps code, thread_pool has the threads
+    file_lock         one process at a time compiles or packs
 
-and what is compiled, by Numba, on the user's own machine:
+and the parts that Numba compiles on the user's machine:
 
-    instructions  the vector instructions of the processor at hand
-    tiles         a few activations times 16 rows, in registers
-    products      a block of rows times many activations
-    elementwise   norms, activations, rotary positions, rounding
-    attention     attention over a cache
-    decoder       a whole pass
-    packer        packing a matrix
-    memory        arrays over addresses, and what threads share
+    instructions      vector instructions by processor
+    tiles             register tiles: a few activations times 16 rows
+    products          a block of rows times many activations
+    elementwise       norms, activation functions, rotary embeddings, rounding
+    lanes             reductions of vector registers
+    attention         attention over a KV cache; attention_tiles has its integer tiles
+    forward_pass      a forward pass
+    packer            packing of a matrix
+    checksum          checksums of packed files
+    memory            arrays over addresses, atomic operations, barriers
+    numba_internals   private names of Numba, all of them
 
-Only those import Numba, and they are imported only where code has to be compiled: once per machine.
+Only the compiled parts import Numba, and they are imported only when code has to be compiled: once per machine.
 """

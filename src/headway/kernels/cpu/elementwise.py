@@ -1,4 +1,4 @@
-"""Norms, activations, rotary positions and the rounding of activations, one row at a time: for use inside Numba functions."""
+"""Norms, activation functions, rotary embeddings and rounding, one row at a time, for use inside Numba functions."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import Any
 
 import numpy
 
-from headway.kernels.cpu.layout import GELU, GELU_TANH, GROUP, LAYER_NORM, SILU, WIDE_TOKENS
-from headway.kernels.cpu.memory import bits_of, compiled, float_of, floats, halves, shorts, signed_bytes
+from headway.kernels.cpu.layout import GELU, GELU_TANH, GROUP, INT16_TOKENS, LAYER_NORM, SILU
+from headway.kernels.cpu.memory import compiled, float32_view, float_bits, float_from_bits, int8_view, int16_view, uint16_view
 
 F = numpy.float32
 REASSOCIATE = {"reassoc", "contract", "nsz"}
-"""Sums may be taken in lanes; NaN and infinity stay what they are."""
+"""Fast-math flags that let sums be vectorized; NaN and infinity propagate."""
 NO_NAN = REASSOCIATE | {"nnan"}
-"""For the largest of some numbers, in lanes: of a NaN it may make anything, so what depends on it has to see the NaN otherwise."""
+"""Flags for a vectorized maximum. Its result is undefined if an input is NaN, so callers check for NaN separately."""
 
 
 @compiled(fastmath={"contract"})
 def exp(x: Any) -> Any:
-    """e to the x in float32, within 2 units in the last place: 2 to a whole number times a polynomial in the rest.
+    """Return eˣ in float32 within 2 units in the last place: a power of 2 times a polynomial of the remainder.
 
-    Below -87.3 and above 88.7 it is what it is there. A NaN is neither, and stays one.
+    The argument is clamped to -87.3 to 88.7. NaN propagates.
     """
     x = F(-87.3) if x < F(-87.3) else x
     x = F(88.7) if x > F(88.7) else x
-    whole = numpy.rint(x * F(1.44269504))
-    rest = (x - whole * F(0.693359375)) + whole * F(2.12194440e-4)
+    exponent = numpy.rint(x * F(1.44269504))
+    rest = (x - exponent * F(0.693359375)) + exponent * F(2.12194440e-4)
     series = F(1.9875691500e-4)
     series = series * rest + F(1.3981999507e-3)
     series = series * rest + F(8.3334519073e-3)
@@ -34,12 +34,12 @@ def exp(x: Any) -> Any:
     series = series * rest + F(1.6666665459e-1)
     series = series * rest + F(5.0000001201e-1)
     series = series * (rest * rest) + (rest + F(1))
-    return float_of(bits_of(series) + (numpy.int32(whole) << numpy.int32(23)))
+    return float_from_bits(float_bits(series) + (numpy.int32(exponent) << numpy.int32(23)))
 
 
 @compiled
 def _erf(x: Any) -> Any:
-    """The error function, within 2e-7 (Abramowitz and Stegun, 7.1.26)."""
+    """Return the error function within 2e-7 (Abramowitz and Stegun, 7.1.26)."""
     size = abs(x)
     t = F(1) / (F(1) + F(0.3275911) * size)
     series = F(1.061405429)
@@ -53,7 +53,7 @@ def _erf(x: Any) -> Any:
 
 @compiled(fastmath=REASSOCIATE)
 def activate(kind: int, x: Any, count: int) -> None:
-    """An activation of the first numbers of an array, in place."""
+    """Apply an activation function to the first `count` numbers of an array, in place."""
     if kind == SILU:
         for i in range(count):
             x[i] = x[i] / (F(1) + exp(-x[i]))
@@ -71,7 +71,7 @@ def activate(kind: int, x: Any, count: int) -> None:
 
 @compiled(fastmath=REASSOCIATE)
 def norm(kind: int, x: Any, weight: int, bias: int, eps: float, count: int, out: Any) -> None:
-    """Layer norm or RMS norm of a row into another; weight and bias are addresses of float32, or 0."""
+    """Write the layer norm or RMS norm of a row to `out`; weight and bias are addresses of float32, or 0."""
     mean, square = F(0), F(0)
     if kind == LAYER_NORM:
         for i in range(count):
@@ -83,18 +83,18 @@ def norm(kind: int, x: Any, weight: int, bias: int, eps: float, count: int, out:
     for i in range(count):
         out[i] = (x[i] - mean) * factor
     if weight:
-        weights = floats(weight, count)
+        weights = float32_view(weight, count)
         for i in range(count):
             out[i] *= weights[i]
     if bias:
-        biases = floats(bias, count)
+        biases = float32_view(bias, count)
         for i in range(count):
             out[i] += biases[i]
 
 
 @compiled
 def rotate(x: Any, cos: Any, sin: Any, half: int) -> None:
-    """Rotary positions of one head, in place: the halves are a pair."""
+    """Apply rotary embeddings to one head, in place; element i is paired with element half + i."""
     for i in range(half):
         a, b = x[i], x[half + i]
         x[i] = a * cos[i] - b * sin[i]
@@ -103,44 +103,44 @@ def rotate(x: Any, cos: Any, sin: Any, half: int) -> None:
 
 @compiled(fastmath=NO_NAN)
 def largest_size(numbers: int, count: int) -> Any:
-    """The largest absolute value of the float32 numbers at an address."""
-    x, largest = floats(numbers, count), F(0)
+    """Return the largest absolute value of the float32 numbers at an address."""
+    x, largest = float32_view(numbers, count), F(0)
     for i in range(count):
-        size = abs(x[i])
-        largest = size if size > largest else largest
+        magnitude = abs(x[i])
+        largest = magnitude if magnitude > largest else largest
     return largest
 
 
 @compiled(fastmath=REASSOCIATE)
 def not_finite(numbers: int, count: int) -> Any:
-    """0 where all of the float32 numbers at an address are finite, else NaN."""
-    x, total = floats(numbers, count), F(0)
+    """Return 0 if all float32 numbers at an address are finite, otherwise NaN."""
+    x, total = float32_view(numbers, count), F(0)
     for i in range(count):
         total += F(0) * x[i]
     return total
 
 
 @compiled
-def widen_group(bytes_: int, wide: int) -> None:
-    """Copy 32 int8 as int16, pair by pair, among those of six tokens."""
-    codes, pairs = signed_bytes(bytes_, GROUP), shorts(wide, GROUP * WIDE_TOKENS)
+def store_int16_pairs(codes_address: int, pairs_address: int) -> None:
+    """Store 32 int8 as int16, in pairs that are interleaved with those of five other tokens."""
+    codes, pairs = int8_view(codes_address, GROUP), int16_view(pairs_address, GROUP * INT16_TOKENS)
     for pair in range(GROUP // 2):
-        pairs[2 * WIDE_TOKENS * pair] = codes[2 * pair]
-        pairs[2 * WIDE_TOKENS * pair + 1] = codes[2 * pair + 1]
+        pairs[2 * INT16_TOKENS * pair] = codes[2 * pair]
+        pairs[2 * INT16_TOKENS * pair + 1] = codes[2 * pair + 1]
 
 
 @compiled
 def bfloat16_bits(x: Any) -> Any:
-    """The bits of the nearest bfloat16; of two as near, the even one."""
-    bits = numpy.uint32(bits_of(x))
+    """Return the bits of a number rounded to bfloat16, to nearest, ties to even."""
+    bits = numpy.uint32(float_bits(x))
     rounded = (bits + numpy.uint32(0x7FFF) + ((bits >> numpy.uint32(16)) & numpy.uint32(1))) >> numpy.uint32(16)
     return numpy.uint16(rounded if x == x else numpy.uint32(0x7FC0))
 
 
 @compiled
 def round_to_bfloat16(numbers: int, count: int, out: int) -> None:
-    """A group of float32 activations at an address as 32 bfloat16 at another; a short group ends in zeros."""
-    x, bits = floats(numbers, count), halves(out, GROUP)
+    """Round a group of float32 activations to 32 bfloat16 at `out`; a short group is padded with zeros."""
+    x, bits = float32_view(numbers, count), uint16_view(out, GROUP)
     for i in range(count):
         bits[i] = bfloat16_bits(x[i])
     for i in range(count, GROUP):

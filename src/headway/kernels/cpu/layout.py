@@ -1,14 +1,14 @@
-"""What lies where: the numbers that Python and the compiled code hand each other, and how packed weights are arranged.
+"""The memory layout of packed weights, caches and records: the constants that Python and the compiled code share.
 
-A packed matrix is cut into blocks of 16 rows, filled up with zeros, and into groups of 32 inputs, filled up likewise. Within a
-block the rows lie side by side, so that one register holds the same inputs of several rows:
+A packed matrix is cut into blocks of 16 rows and groups of 32 inputs, both padded with zeros. The 16 rows of a block are interleaved,
+so that one vector register holds the same inputs of several rows:
 
     float32             (num_blocks, num_inputs, 16)
     bfloat16            (num_blocks, num_inputs / 2, 16, 2)
     int8                (num_blocks, num_groups, 8, 16, 4)     scales (num_blocks, num_groups, 16) float16
     int4                (num_blocks, num_groups, 4, 16, 4)     the lower nibbles are a group's inputs 0 to 15, the upper 16 to 31
 
-A cache of keys and values is the same thing, positions being the rows of the keys and the inputs of the values:
+A KV cache has the same layout, with positions as the rows of the keys and as the inputs of the values:
 
     float32, bfloat16   keys    (num_sequences, num_kv_heads, capacity / 16, head_dim, 16)
                         values  (num_sequences, num_kv_heads, head_dim / 16, capacity, 16)
@@ -16,7 +16,7 @@ A cache of keys and values is the same thing, positions being the rows of the ke
                         values  (num_sequences, num_kv_heads, head_dim / 16, capacity / 2, 16, 2)
                         scales  (num_sequences, num_kv_heads, capacity) float32, of the keys and of the values
 
-Records are arrays of int64; the constants are the places in them. An address of 0 means that there is no such thing.
+Records are arrays of int64, and the constants are indices into them. An address of 0 means that the part is absent.
 """
 
 NUM_ROWS = 16
@@ -28,31 +28,32 @@ LAYER_NORM, RMS_NORM = range(2)
 SILU, GELU, GELU_TANH, RELU = range(4)
 
 KIND, CODES, SCALES, BIAS, ROWS, COLUMNS = range(6)
-"""A packed matrix: its kind, the addresses of codes, scales and bias, its rows, and its columns filled up to whole groups."""
+"""A packed matrix: its kind, the addresses of codes, scales and bias, the number of rows, and of columns padded to whole groups."""
 MATRIX_SIZE = 6
 
-X_KIND, X_FLOATS, X_BYTES, X_SCALES, X_SUMS, X_WIDE, X_WIDE_SCALES, X_COLUMNS = range(8)
-"""Activations: the kind of weights they meet, the addresses of their forms, and their columns filled up to whole groups.
+X_KIND, X_FLOATS, X_INT8, X_SCALES, X_SUMS, X_INT16, X_INT16_SCALES, X_COLUMNS = range(8)
+"""Activations: the kind of weights they are multiplied by, the addresses of their forms, and their columns padded to whole groups.
 
-    float32    (num_tokens, columns); bfloat16 for weights in bfloat16 where the processor multiplies pairs of them
-    int8       (num_tokens, columns), with scales and sums of each group, (num_tokens, num_groups)
-    int16      (num_tokens / 6, columns / 2, 6, 2), the same numbers with six tokens side by side; scales (num_tokens / 6, num_groups, 6)
+    float32    (num_tokens, columns); bfloat16 for bfloat16 weights if the processor multiplies pairs of bfloat16
+    int8       (num_tokens, columns), with the scale and the sum of each group, (num_tokens, num_groups)
+    int16      (num_tokens / 6, columns / 2, 6, 2), the int8 codes with six tokens interleaved; scales (num_tokens / 6, num_groups, 6)
 """
 ACTIVATIONS_SIZE = 8
-WIDE_TOKENS = 6
+INT16_TOKENS = 6
 
 ATTENTION_NORM, ATTENTION_NORM_BIAS, FEED_FORWARD_NORM, FEED_FORWARD_NORM_BIAS, QUERY_NORM, KEY_NORM, WINDOW = range(7)
 KEYS, VALUES, KEY_SCALES, VALUE_SCALES = range(7, 11)
 QUERY, KEY, VALUE, OUTPUT, GATE, UP, DOWN = range(11, 11 + 7 * MATRIX_SIZE, MATRIX_SIZE)
 LAYER_SIZE = 11 + 7 * MATRIX_SIZE
-"""A layer: addresses of its norms and of its part of the cache, how many positions a token sees (0 for all), and its matrices."""
+"""A layer: addresses of its norms and of its KV cache, the number of positions a token attends to (0 for all), and its matrices."""
 
 FIRST_ROW, LAST_ROW, FIRST_KEY, LAST_KEY, PARTIAL = range(5)
-"""A piece of attention: rows of one sequence, the keys they look at, and where to leave a part of the answer (-1: it is whole)."""
-ITEM_SIZE = 5
+"""A task of attention: rows of one sequence, the range of keys, and the index of the partial result to write (-1: the result is whole)."""
+TASK_SIZE = 5
 
-NUM_THREADS, ARRIVED, MEETING = range(3)
-"""The beginning of every record that a team of threads is handed: how many they are, where they count arrivals, how often they met."""
+NUM_THREADS, ARRIVALS, NUM_BARRIERS = range(3)
+"""The first fields of every record that a thread pool runs: the number of threads, the address of the count of arrivals at barriers,
+and the number of barriers passed so far."""
 
 (
     COUNTERS,
@@ -74,14 +75,14 @@ NUM_THREADS, ARRIVED, MEETING = range(3)
     HEAD,
     FINAL_NORM,
     FINAL_NORM_BIAS,
-    CACHE_KIND,
+    KV_KIND,
     CAPACITY,
     NUM_TOKENS,
     TOKEN_IDS,
     POSITIONS,
     SEQUENCES,
-    NUM_ITEMS,
-    ITEMS,
+    NUM_TASKS,
+    TASKS,
     FIRST_PARTIALS,
     PARTIALS,
     RESIDUAL,
@@ -97,20 +98,20 @@ NUM_THREADS, ARRIVED, MEETING = range(3)
     HIDDEN_OUT,
     LOGITS,
 ) = range(3, 44)
-PLAN_SIZE = 44
-"""A pass: the model, the cache, this pass's tokens, and where everything is put."""
+LAUNCH_SIZE = 44
+"""The launch record of a forward pass: addresses and sizes of the model, the KV cache, the pass's tokens and the buffers."""
 
 COUNTERS_PER_LAYER = 12
-TOKENS_AT_ONCE = 512
-"""Tokens of a pass, at most."""
-GROUPS_AT_ONCE = 8
-"""Groups of 32 of the feed-forward's inner numbers that a single token computes together, at most."""
-KEYS_AT_ONCE = 128
-"""Keys whose scores are held at a time; a part of the answer begins at a multiple of it."""
-KEYS_OF_A_PART = 512
-"""Keys that one piece of work looks at where a single token attends to many."""
-ROWS_AT_ONCE = 96
-"""Query heads of one key head that attend together, at most, where there are several tokens."""
+TOKENS_PER_PASS = 512
+"""Maximum number of tokens in a pass."""
+GROUPS_PER_TASK = 8
+"""Maximum number of groups of 32 feed-forward units that one task computes for a single token."""
+KEYS_PER_BLOCK = 128
+"""Number of keys whose scores are held at a time; every partial result starts at a multiple of it."""
+KEYS_PER_PARTIAL = 512
+"""Number of keys per task when a single token attends to many."""
+ROWS_PER_TASK = 96
+"""Maximum number of query heads of one key head in one task, for passes with several tokens per sequence."""
 
 (
     SOURCE,
@@ -124,4 +125,10 @@ ROWS_AT_ONCE = 96
 ) = range(3, 11)
 PACK_TARGET = 11
 PACK_SIZE = PACK_TARGET + MATRIX_SIZE
-"""A matrix to pack: address, kind and strides (in numbers) of the source, its columns, what threads share, and the packed matrix."""
+"""A matrix to pack: address, kind and strides (in elements) of the source, its columns, two counters, scratch, and the packed matrix."""
+
+CONTENT, CONTENT_SIZE, CHECKSUMS, CHUNK_COUNTER = range(3, 7)
+CHECKSUM_SIZE = 7
+"""Memory to check: its address and size in bytes (a multiple of 32), and the addresses of the results and of a counter."""
+CHUNK_BYTES = 1 << 20
+"""Bytes per checksum."""

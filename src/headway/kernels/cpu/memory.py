@@ -1,4 +1,4 @@
-"""Arrays over plain addresses, and what threads share: for use inside Numba functions."""
+"""Arrays over plain addresses, atomic operations and barriers, for use inside Numba functions."""
 
 from __future__ import annotations
 
@@ -6,26 +6,24 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
-from numba.core import cgutils
 from numba.extending import intrinsic as numba_intrinsic
-from numba.np.arrayobj import populate_array
 
 from headway.kernels.cpu.instructions import F32, I32, I64
-from headway.kernels.cpu.layout import ARRIVED, NUM_THREADS
+from headway.kernels.cpu.layout import ARRIVALS, NUM_THREADS
+from headway.kernels.cpu.numba_internals import COMPILED_OPTIONS, cgutils, populate_array
 
 intrinsic: Any = numba_intrinsic
-"""LLVM code as a function; untyped, because what is written takes other arguments than what is called."""
+"""Decorator that turns a generator of LLVM code into a function; untyped, because the two take different arguments."""
 
 SPINS = 4000
-"""How often a waiting thread looks again before it lets others run."""
+"""Number of times that a waiting thread looks again before it yields its core."""
 
 
 def compiled(function: Any = None, *, fastmath: Any = False) -> Any:
-    """Compile a function for use by others: it allocates nothing, raises nothing, and is never called from Python."""
+    """Compile a function that other compiled functions call: it allocates nothing, raises nothing and is never called from Python."""
     if function is None:
         return lambda function: compiled(function, fastmath=fastmath)
-    options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False, "error_model": "numpy", "boundscheck": False}
-    return njit(fastmath=fastmath, **options)(function)
+    return njit(fastmath=fastmath, **COMPILED_OPTIONS)(function)
 
 
 def _view(scalar: types.Type) -> Any:
@@ -47,15 +45,15 @@ def _view(scalar: types.Type) -> Any:
     return view
 
 
-floats, whole_numbers, words, shorts, halves, signed_bytes, unsigned_bytes = (
-    _view(scalar) for scalar in (types.float32, types.int64, types.int32, types.int16, types.uint16, types.int8, types.uint8)
+float32_view, int64_view, uint64_view, int16_view, uint16_view, int8_view, uint8_view = (
+    _view(scalar) for scalar in (types.float32, types.int64, types.uint64, types.int16, types.uint16, types.int8, types.uint8)
 )
-"""view(address, count): an array over numbers that lie at an address."""
+"""view(address, count): an array over the numbers at an address."""
 
 
 @intrinsic
-def bits_of(context: Any, number: Any) -> Any:
-    """The 32 bits of a float32, as int32."""
+def float_bits(context: Any, number: Any) -> Any:
+    """Return the bits of a float32 as an int32."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], I32)
@@ -64,8 +62,8 @@ def bits_of(context: Any, number: Any) -> Any:
 
 
 @intrinsic
-def float_of(context: Any, bits: Any) -> Any:
-    """The float32 of 32 bits."""
+def float_from_bits(context: Any, bits: Any) -> Any:
+    """Return the float32 with these 32 bits."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         return builder.bitcast(arguments[0], F32)
@@ -74,8 +72,8 @@ def float_of(context: Any, bits: Any) -> Any:
 
 
 @intrinsic
-def claim(context: Any, address: Any) -> Any:
-    """Add one to the int64 at an address, which other threads do too; what it was before."""
+def fetch_and_add(context: Any, address: Any) -> Any:
+    """Atomically add one to the int64 at an address and return its previous value."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         counter = builder.inttoptr(arguments[0], I64.as_pointer())
@@ -85,8 +83,8 @@ def claim(context: Any, address: Any) -> Any:
 
 
 @intrinsic
-def seen(context: Any, address: Any) -> Any:
-    """The int64 at an address that other threads write, as it is now."""
+def atomic_load(context: Any, address: Any) -> Any:
+    """Return the int64 at an address that other threads write."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         return builder.load_atomic(builder.inttoptr(arguments[0], I64.as_pointer()), "acquire", 8)
@@ -96,7 +94,7 @@ def seen(context: Any, address: Any) -> Any:
 
 @intrinsic
 def _pause(context: Any) -> Any:
-    """Tell the processor that this is a waiting loop."""
+    """Hint to the processor that this is a spin loop."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         if "x86" in builder.module.triple:
@@ -108,8 +106,8 @@ def _pause(context: Any) -> Any:
 
 
 @intrinsic
-def _give_way(context: Any) -> Any:
-    """Let another thread have this core."""
+def _yield_core(context: Any) -> Any:
+    """Let the scheduler run another thread on this core."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         name = "SwitchToThread" if "windows" in builder.module.triple else "sched_yield"
@@ -122,48 +120,48 @@ def _give_way(context: Any) -> Any:
 
 @compiled
 def wait_until(address: int, number: int) -> None:
-    """Return once the int64 at an address has reached a number: spin for a while, then let others run between looks."""
+    """Return once the int64 at an address has reached a number. Spin first, then yield the core between looks."""
     spins = 0
-    while seen(address) < number:
+    while atomic_load(address) < number:
         spins += 1
         if spins < SPINS:
             _pause()
         else:
-            _give_way()
+            _yield_core()
 
 
 @compiled
-def next_piece(counter: int) -> int:
-    """Count a piece of work as done, in the int64 behind the one at an address, and claim another."""
-    claim(counter + 8)
-    return claim(counter)
+def next_task(counter: int) -> int:
+    """Count a task as done, in the int64 that follows the one at `counter`, and claim the next."""
+    fetch_and_add(counter + 8)
+    return fetch_and_add(counter)
 
 
 @compiled
 def wait_for_all(counter: int, total: int) -> None:
-    """Wait until so many pieces of work are done.
+    """Wait until `total` tasks are done.
 
-    It is the work that is waited for, not the threads: one that does not get to run holds up nobody, unless in the middle of a piece.
+    Threads wait for tasks, not for one another: a thread that the scheduler does not run delays the others only if it has a task.
     """
     wait_until(counter + 8, total)
 
 
 @compiled
-def meet(record: Any, number: int) -> int:
-    """Wait until every thread has come here, having met `number` times before; how often they have met now.
+def barrier(record: Any, number: int) -> int:
+    """Wait until every thread has arrived at this barrier, the `number`-th one of the pool; return number + 1.
 
-    Arrivals are counted on from call to call: a thread that is late to look would miss a count that began anew.
+    The count of arrivals is never reset, because a thread that looks late would miss the old count.
     """
-    claim(record[ARRIVED])
-    wait_until(record[ARRIVED], record[NUM_THREADS] * (number + 1))
+    fetch_and_add(record[ARRIVALS])
+    wait_until(record[ARRIVALS], record[NUM_THREADS] * (number + 1))
     return number + 1
 
 
 @compiled
-def watch(address: int, number: int) -> int:
-    """Return once the int64 at an address differs from a number, or after a while."""
+def wait_for_change(address: int, number: int) -> int:
+    """Return 1 once the int64 at an address differs from a number, or 0 after SPINS looks."""
     for _ in range(SPINS):
-        if seen(address) != number:
+        if atomic_load(address) != number:
             return 1
         _pause()
     return 0

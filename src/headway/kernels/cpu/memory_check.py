@@ -1,4 +1,4 @@
-"""Whether there is memory for what is about to begin."""
+"""A check of free memory before a large allocation."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ MEMINFO = Path("/proc/meminfo")
 
 
 def check_memory(size: int, what: str) -> None:
-    """Go on where the system has so many bytes of memory left, or does not say.
+    """Raise ResourceError if less than `size` bytes of memory are available; pass if the system does not say.
 
-    Errors   ResourceError where it has less.
+    what   what needs the memory, for the message
     """
-    free = available_bytes()
-    if free is not None and size > free:
+    available = available_bytes()
+    if available is not None and size > available:
         raise ResourceError(
-            f"came: {what}, which take {size / 1e9:.1f} GB, and {free / 1e9:.1f} GB of free memory; expected: as much memory as that; "
-            "close other programs, use int4 weights, an int8 cache or a shorter text, or a smaller model"
+            f"got {what}, which need {size / 1e9:.1f} GB of memory, expected at most the {available / 1e9:.1f} GB that are available",
+            hint="close other programs, use int4 weights, an int8 cache or a shorter text, or choose a smaller model",
         )
 
 
 def available_bytes() -> int | None:
-    """The memory that programs can still have; None where the system does not say."""
+    """Return the memory that programs can still allocate, in bytes; None if the system does not say."""
     try:
         lines = MEMINFO.read_text().splitlines()
     except OSError:

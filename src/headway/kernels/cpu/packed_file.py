@@ -1,139 +1,233 @@
-"""Packed weights in a file, which is mapped and used as it is.
+"""Packed weights in a file that is mapped into memory.
 
-    8 bytes          HEADWAY and the version of the layout
-    8 bytes          the header's length
-    header           JSON: the key, the kind, and where each matrix and vector lies
-    from 4096 on     matrices and vectors, each at the beginning of a cache line
+    8 bytes          HEADWAY and the version of the format
+    32 bytes         SHA-256 of the description: key, kind, and the shape and offset of every matrix and vector
+    32 bytes         SHA-256 of the checksums of the content
+    zeros            up to byte 4096
+    content          matrices and vectors, each at the start of a cache line
 
-The key names what was packed. A file that is not whole, or of another key or version, is packed anew.
+The offsets are computed from the checkpoint's weight tree and never read from the file, so no file can make the kernels read outside of
+it. Every byte is checked when the file is opened: the header is compared with the expected one, and the content with its checksums.
+A file that is damaged, incomplete, or of another key or version is replaced.
+
+Truncating a mapped file ends the process with SIGBUS. The file is therefore read-only and is replaced only by renaming, which leaves
+the file that others have mapped intact.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy
 
 from headway.files import replacing
+from headway.kernels.cpu import layout
+from headway.kernels.cpu.file_lock import file_lock
 from headway.kernels.cpu.layout import CACHE_LINE
-from headway.kernels.cpu.machine import Machine
 from headway.kernels.cpu.memory_check import check_memory
-from headway.kernels.cpu.packing import aligned_zeros, num_bytes, over, pack, vector, whole
-from headway.kernels.cpu.stack import PackedWeights
+from headway.kernels.cpu.packing import PackedWeights, aligned_zeros, num_bytes, over, pack, round_up, vector
+from headway.kernels.cpu.runtime import Runtime
+from headway.kernels.cpu.thread_pool import ThreadPool
 
-MAGIC = b"HEADWAY\x02"
-PAGE = 4096
+MAGIC = b"HEADWAY\x03"
+HEADER_BYTES = 4096
+SMALL = 16_000_000
+"""Bytes of weights below which one thread is as fast as several: synchronization would take longer than the work."""
+LARGE = 100_000_000
+"""Bytes of weights from which the start of packing is reported, because it takes a second or more."""
 Leaves = Iterable[tuple[str, Any]]
 
 
-def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, machine: Machine) -> PackedWeights:
-    """A checkpoint's weights, packed: from the file where it holds them, else packed now and, where there is room, kept in the file.
+def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, runtime: Runtime) -> PackedWeights:
+    """Return a checkpoint's weights, packed: from the file if it holds them, otherwise packed now and, if there is space, kept in the file.
 
-    leaves   (path, array) of the weight tree; touched only where they have to be packed
+    key      identifies the checkpoint
+    leaves   (path, array) of the weight tree; the numbers are read only to pack them
 
-    Errors   NotFiniteError, which names the tensor, for weights that are NaN or infinite; ResourceError where memory does not suffice.
+    Errors   NotFiniteError, which names the tensor, for NaN or infinity; ResourceError if there is not enough memory.
     """
-    kept = _read(path, key, kind) if path else None
-    if kept is not None:
-        return kept
     leaves = list(leaves)
-    header = _plan(key, kind, leaves)
-    check_memory(header["size"], f"weights packed as {kind}")
-    if path is None or not _has_room(path, header["size"]):
-        if path is not None:
-            size = f"{header['size'] / 1e6:,.0f} MB"
-            machine.progress(f"packed weights take {size}, for which {path.parent} has no room: every start packs them again", 0, 0)
-        return _fill(aligned_zeros(header["size"]), header, leaves, machine)
-    with replacing(path) as temporary:
-        mapped = numpy.memmap(temporary, numpy.uint8, "w+", shape=(header["size"],))
-        weights = _fill(mapped, header, leaves, machine)
-        text = json.dumps(header).encode()
-        mapped[8:16] = numpy.frombuffer(len(text).to_bytes(8, "little"), numpy.uint8)
-        mapped[16 : 16 + len(text)] = numpy.frombuffer(text, numpy.uint8)
-        mapped[:8] = numpy.frombuffer(MAGIC, numpy.uint8)
-        mapped.flush()
-    return weights
+    sections = _sections(key, kind, leaves)
+    if path is None:
+        return _pack_into_memory(sections, leaves, runtime)
+    weights = _read(path, sections, runtime)
+    if weights is not None:
+        return weights
+    lock = path.with_name(f".{path.name}.lock")
+    with file_lock(lock, "packing these weights", runtime.progress):
+        try:
+            weights = _read(path, sections, runtime) or _write(path, sections, leaves, runtime)  # another process may have packed them
+        finally:
+            with suppress(OSError):
+                lock.unlink()  # a process that still waits for this file and one that creates a new one may both pack; that is harmless
+    return weights or _pack_into_memory(sections, leaves, runtime)
 
 
-def _plan(key: str, kind: str, leaves: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The header: where everything is to lie. A matrix that two paths share is there once."""
-    matrices: dict[str, list[Any]] = {}
-    vectors: dict[str, list[Any]] = {}
-    places: dict[tuple[Any, ...], int] = {}
-    sections: list[tuple[list[Any], int]] = []
+@dataclass(frozen=True)
+class _Sections:
+    """The description of a file: the shape and offset of each matrix and vector.
+
+    size     size of the file in bytes
+    digest   SHA-256 of the description and the key
+    """
+
+    kind: str
+    matrices: dict[str, tuple[tuple[int, int], int]]
+    vectors: dict[str, tuple[tuple[int, ...], int]]
+    size: int
+    digest: bytes
+
+    def header(self, memory: numpy.ndarray, runtime: Runtime) -> bytes:
+        """Return the header of a file with this content."""
+        return (MAGIC + self.digest + _content_digest(memory[HEADER_BYTES:], runtime)).ljust(HEADER_BYTES, b"\0")
+
+    def weights(self, memory: numpy.ndarray) -> PackedWeights:
+        """Return the weights over the memory of a whole file."""
+        shared = {
+            offset: over(self.kind, shape, memory[offset : offset + num_bytes(self.kind, shape)])
+            for shape, offset in self.matrices.values()
+        }
+        vectors = {
+            name: memory[offset : offset + 4 * int(numpy.prod(shape))].view(numpy.float32).reshape(shape)
+            for name, (shape, offset) in self.vectors.items()
+        }
+        return PackedWeights(self.kind, {name: shared[offset] for name, (_, offset) in self.matrices.items()}, vectors)
+
+
+def _sections(key: str, kind: str, leaves: list[tuple[str, Any]]) -> _Sections:
+    """Lay out a file. A matrix that two paths share is stored once."""
+    matrices: dict[str, tuple[tuple[int, int], int]] = {}
+    vectors: dict[str, tuple[tuple[int, ...], int]] = {}
+    stored: dict[tuple[Any, ...], int] = {}
+    end = HEADER_BYTES
     for path, leaf in leaves:
-        if leaf.ndim == 2 and path != "position_embedding":
-            same = (leaf.ctypes.data, leaf.shape, leaf.strides)
-            entry = matrices[path.removesuffix(".weight")] = [list(leaf.shape), places.get(same, -1)]
-            if same in places:
-                continue
-            places[same] = len(sections)
-            entry[1] = len(sections)
-            sections.append((entry, num_bytes(kind, leaf.shape)))
+        shape = tuple(int(size) for size in leaf.shape)
+        if len(shape) == 2 and path != "position_embedding":
+            identity = (leaf.ctypes.data, shape, leaf.strides)
+            offset = stored.setdefault(identity, end)
+            matrices[path.removesuffix(".weight")] = (shape, offset)
+            end += num_bytes(kind, shape) if offset == end else 0
         else:
-            entry = vectors[path] = [list(leaf.shape), len(sections)]
-            sections.append((entry, whole(4 * leaf.size, CACHE_LINE)))
-    text = json.dumps([key, kind, matrices, vectors])
-    start = whole(16 + 2 * len(text) + 24 * len(sections) + 256, PAGE)
-    offsets = (start + numpy.cumsum([0] + [size for _, size in sections])).tolist()
-    for table in (matrices, vectors):
-        for entry in table.values():
-            entry[1] = offsets[entry[1]]
-    return {"key": key, "kind": kind, "matrices": matrices, "vectors": vectors, "size": offsets[-1]}
+            vectors[path] = (shape, end)
+            end += round_up(4 * leaf.size, CACHE_LINE)
+    description = json.dumps([key, kind, matrices, vectors, end])
+    return _Sections(kind, matrices, vectors, end, hashlib.sha256(description.encode()).digest())
 
 
-def _fill(memory: numpy.ndarray, header: dict[str, Any], leaves: list[tuple[str, Any]], machine: Machine) -> PackedWeights:
-    weights, done, packed = _over(memory, header), 0, set()
-    total = sum(leaf.nbytes for _, leaf in leaves)
-    for path, leaf in leaves:
-        if path in weights.vectors:
-            weights.vectors[path][...] = vector(path, leaf)
-        else:
-            shape, offset = header["matrices"][path.removesuffix(".weight")]
-            if offset not in packed:
-                packed.add(offset)
-                pack(path, leaf, header["kind"], machine.pack, machine.team, memory[offset : offset + num_bytes(header["kind"], shape)])
-        done += leaf.nbytes
-        machine.progress("packing weights", done, total)
-    return weights
+def _content_digest(content: numpy.ndarray, runtime: Runtime) -> bytes:
+    """Return the SHA-256 of the content's checksums, computed by all threads."""
+    pool = runtime.pool if len(content) >= SMALL else ThreadPool(1)
+    checksums = numpy.zeros(round_up(len(content), layout.CHUNK_BYTES) // layout.CHUNK_BYTES, numpy.uint64)
+    counter = numpy.zeros(1, numpy.int64)
+    job = numpy.zeros(layout.CHECKSUM_SIZE, numpy.int64)
+    job[layout.CONTENT], job[layout.CONTENT_SIZE] = content.ctypes.data, len(content)
+    job[layout.CHECKSUMS], job[layout.CHUNK_COUNTER] = checksums.ctypes.data, counter.ctypes.data
+    pool.run(runtime.checksum, job)
+    return hashlib.sha256(checksums.astype("<u8").tobytes()).digest()
 
 
-def _over(memory: numpy.ndarray, header: dict[str, Any]) -> PackedWeights:
-    """The weights over the memory that holds them."""
-    kind = header["kind"]
-    shared = {
-        offset: over(kind, (shape[0], shape[1]), memory[offset : offset + num_bytes(kind, (shape[0], shape[1]))])
-        for shape, offset in header["matrices"].values()
-    }
-    vectors = {
-        name: memory[offset : offset + 4 * int(numpy.prod(shape))].view(numpy.float32).reshape(shape)
-        for name, (shape, offset) in header["vectors"].items()
-    }
-    return PackedWeights(kind, {name: shared[offset] for name, (_, offset) in header["matrices"].items()}, vectors)
-
-
-def _read(path: Path, key: str, kind: str) -> PackedWeights | None:
-    """What a file holds; None where it is not there, not whole, or of something else."""
+def _read(path: Path, sections: _Sections, runtime: Runtime) -> PackedWeights | None:
+    """Map a file; return None if it does not exist or is not exactly what is expected."""
     try:
         with path.open("rb") as file:
-            if file.read(8) != MAGIC:
+            header = file.read(HEADER_BYTES)
+            expected = MAGIC + sections.digest
+            if header[: len(expected)] != expected or os.fstat(file.fileno()).st_size != sections.size:
                 return None
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        if (header["key"], header["kind"], header["size"]) != (key, kind, path.stat().st_size):
-            return None
-        return _over(numpy.memmap(path, numpy.uint8, "r"), header)
-    except (OSError, ValueError, KeyError, MemoryError, OverflowError):
+            memory = numpy.memmap(file, numpy.uint8, "r", shape=(sections.size,))
+    except (OSError, ValueError):
         return None
+    return sections.weights(memory) if header == sections.header(memory, runtime) else None
 
 
-def _has_room(path: Path, size: int) -> bool:
-    """Whether a file of this size can be written there and leave a tenth of it to others."""
+def _write(path: Path, sections: _Sections, leaves: list[tuple[str, Any]], runtime: Runtime) -> PackedWeights | None:
+    """Pack the weights into a file and map it; return None if it cannot be written.
+
+    The file is written, not mapped, while it grows: a full disk is then an error and not a SIGBUS.
+    """
+    check_memory(sections.size, f"weights packed as {sections.kind}")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return shutil.disk_usage(path.parent).free > 1.1 * size
-    except OSError:
-        return False
+        if not _has_space(path, sections.size):
+            raise OSError("not enough space")
+        for left_over in path.parent.glob(f".{path.name}.*.part"):  # left by a process that was killed
+            left_over.unlink()
+        with replacing(path) as temporary:
+            _write_sections(temporary, sections, leaves, runtime)
+        if os.name == "posix":
+            path.chmod(path.stat().st_mode & ~0o222)
+    except OSError as cause:
+        size = f"{sections.size / 1e6:,.0f} MB"
+        runtime.progress(f"packed weights ({size}) cannot be kept in {path.parent} ({cause}): every start packs them again", 0, 0)
+        return None
+    return _read(path, sections, runtime)
+
+
+def _write_sections(path: Path, sections: _Sections, leaves: list[tuple[str, Any]], runtime: Runtime) -> None:
+    shapes = [shape for shape, _ in sections.matrices.values()]
+    scratch = aligned_zeros(max((num_bytes(sections.kind, shape) for shape in shapes), default=0))
+    report, written = _Report(leaves, sections, runtime), HEADER_BYTES
+    with path.open("wb+") as file:
+        file.write(bytes(HEADER_BYTES))
+        for name, leaf in leaves:
+            if name in sections.vectors:
+                content = vector(name, leaf).tobytes()
+                file.write(content.ljust(round_up(len(content), CACHE_LINE), b"\0"))
+            else:
+                shape, offset = sections.matrices[name.removesuffix(".weight")]
+                if offset >= written:
+                    memory = scratch[: num_bytes(sections.kind, shape)]
+                    memory[-CACHE_LINE:] = 0  # scales may end within a cache line
+                    pack(name, leaf, sections.kind, runtime.pack, runtime.pool, memory)
+                    file.write(memory)
+            written = file.tell()
+            report.add(leaf)
+        file.flush()
+        header = sections.header(numpy.memmap(file, numpy.uint8, "r", shape=(sections.size,)), runtime)
+        file.seek(0)
+        file.write(header)
+
+
+def _pack_into_memory(sections: _Sections, leaves: list[tuple[str, Any]], runtime: Runtime) -> PackedWeights:
+    check_memory(sections.size, f"weights packed as {sections.kind}")
+    memory = aligned_zeros(sections.size)
+    weights, report, packed = sections.weights(memory), _Report(leaves, sections, runtime), set()
+    for name, leaf in leaves:
+        if name in weights.vectors:
+            weights.vectors[name][...] = vector(name, leaf)
+        else:
+            shape, offset = sections.matrices[name.removesuffix(".weight")]
+            if offset not in packed:
+                packed.add(offset)
+                target = memory[offset : offset + num_bytes(sections.kind, shape)]
+                pack(name, leaf, sections.kind, runtime.pack, runtime.pool, target)
+        report.add(leaf)
+    return weights
+
+
+class _Report:
+    """Reports the progress of packing, in bytes of the checkpoint."""
+
+    def __init__(self, leaves: list[tuple[str, Any]], sections: _Sections, runtime: Runtime) -> None:
+        self._progress, self._done = runtime.progress, 0
+        self._total = sum(leaf.nbytes for _, leaf in leaves)
+        if sections.size >= LARGE:
+            self._progress("packing weights", 0, self._total)
+
+    def add(self, leaf: Any) -> None:
+        """Count a leaf as packed."""
+        self._done += leaf.nbytes
+        self._progress("packing weights", self._done, self._total)
+
+
+def _has_space(path: Path, size: int) -> bool:
+    """Return True if the folder has space for a file of this size and a tenth more."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return shutil.disk_usage(path.parent).free > 1.1 * size

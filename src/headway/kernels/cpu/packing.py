@@ -1,4 +1,4 @@
-"""Weights as the kernels read them: matrices cut into blocks, in float32, bfloat16, int8 or int4."""
+"""Weights in the form that the kernels read: matrices in blocks of 16 rows, in float32, bfloat16, int8 or int4."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from typing import Any
 import numpy
 
 from headway.errors import NotFiniteError
-from headway.kernels.cpu import layout as at
+from headway.kernels.cpu import layout
 from headway.kernels.cpu.layout import CACHE_LINE, GROUP, MATRIX_SIZE, NUM_ROWS
-from headway.kernels.cpu.team import Entry, Team
+from headway.kernels.cpu.thread_pool import Entry, ThreadPool
 
-KINDS = {"float32": at.FLOAT32, "bfloat16": at.BFLOAT16, "int8": at.INT8, "int4": at.INT4}
+KINDS = {"float32": layout.FLOAT32, "bfloat16": layout.BFLOAT16, "int8": layout.INT8, "int4": layout.INT4}
 CODE_BITS = {"float32": 32, "bfloat16": 16, "int8": 8, "int4": 4}
 
 
 def aligned_zeros(size: int) -> numpy.ndarray:
-    """So many bytes of zeros that begin at a cache line."""
-    bytes_ = numpy.zeros(size + CACHE_LINE, numpy.uint8)
-    start = -bytes_.ctypes.data % CACHE_LINE
-    return bytes_[start : start + size]
+    """Return `size` zero bytes that start at a cache line."""
+    memory = numpy.zeros(size + CACHE_LINE, numpy.uint8)
+    start = -memory.ctypes.data % CACHE_LINE
+    return memory[start : start + size]
 
 
-def whole(size: int, unit: int) -> int:
-    """A size filled up to whole units."""
+def round_up(size: int, unit: int) -> int:
+    """Return the smallest multiple of `unit` that is at least `size`."""
     return -(-size // unit) * unit
 
 
 @dataclass(frozen=True)
-class Packed:
-    """A matrix (rows, columns), packed: see layout.
+class PackedMatrix:
+    """A packed matrix (rows, columns): see layout.
 
     kind    float32, bfloat16, int8 or int4
     codes   its bytes
-    scales  (num_blocks, num_groups, 16) float16; empty where the kind has none
+    scales  (num_blocks, num_groups, 16) float16; empty for float32 and bfloat16
     """
 
     kind: str
@@ -45,68 +45,92 @@ class Packed:
 
     @property
     def num_bytes(self) -> int:
-        """What a product reads."""
+        """Number of bytes that a product reads."""
         return self.codes.nbytes + self.scales.nbytes
 
     def record(self, bias: numpy.ndarray | None = None) -> list[int]:
-        """What the compiled code knows of it."""
+        """Return the fields of its record for the compiled code: see layout.KIND."""
         scales = self.scales.ctypes.data if self.scales.size else 0
-        place = 0 if bias is None else bias.ctypes.data
-        return [KINDS[self.kind], self.codes.ctypes.data, scales, place, self.rows, whole(self.columns, GROUP)]
+        bias_address = 0 if bias is None else bias.ctypes.data
+        return [KINDS[self.kind], self.codes.ctypes.data, scales, bias_address, self.rows, round_up(self.columns, GROUP)]
 
 
-NOTHING = [0] * MATRIX_SIZE
-"""The record of no matrix."""
+NO_MATRIX = [0] * MATRIX_SIZE
+"""The record of an absent matrix."""
+
+
+@dataclass(frozen=True)
+class PackedWeights:
+    """A decoder's weights by their path in the tree, such as layers.3.attention.query.
+
+    kind      kind of every matrix
+    matrices  the packed matrices; output_head and token_embedding may be the same object
+    vectors   norms, biases and the table of learned positions, float32
+    """
+
+    kind: str
+    matrices: dict[str, PackedMatrix]
+    vectors: dict[str, numpy.ndarray]
+
+    @property
+    def num_bytes(self) -> int:
+        """Number of bytes of all weights."""
+        matrices = {id(matrix): matrix.num_bytes for matrix in self.matrices.values()}
+        return sum(matrices.values()) + sum(vector.nbytes for vector in self.vectors.values())
 
 
 def sizes(kind: str, rows: int, columns: int) -> tuple[int, int]:
-    """How many bytes the codes and the scales of a matrix take."""
-    numbers = whole(rows, NUM_ROWS) * whole(columns, GROUP)
+    """Return the number of bytes of the codes and of the scales of a matrix."""
+    numbers = round_up(rows, NUM_ROWS) * round_up(columns, GROUP)
     return numbers * CODE_BITS[kind] // 8, 2 * numbers // GROUP if kind in ("int8", "int4") else 0
 
 
-def over(kind: str, shape: tuple[int, int], memory: numpy.ndarray) -> Packed:
-    """A packed matrix over memory that holds its codes and, from the next cache line on, its scales."""
+def over(kind: str, shape: tuple[int, int], memory: numpy.ndarray) -> PackedMatrix:
+    """Return a packed matrix over memory that holds its codes and, from the next cache line on, its scales."""
     num_codes, num_scales = sizes(kind, *shape)
-    start = whole(num_codes, CACHE_LINE)
+    start = round_up(num_codes, CACHE_LINE)
     scales = memory[start : start + num_scales].view(numpy.float16)
-    return Packed(kind, *shape, memory[:num_codes], scales.reshape(-1, whole(shape[1], GROUP) // GROUP, NUM_ROWS) if num_scales else scales)
+    if num_scales:
+        scales = scales.reshape(-1, round_up(shape[1], GROUP) // GROUP, NUM_ROWS)
+    return PackedMatrix(kind, *shape, memory[:num_codes], scales)
 
 
 def num_bytes(kind: str, shape: tuple[int, int]) -> int:
-    """How much memory `over` needs."""
+    """Return the number of bytes of memory that `over` needs, whole cache lines."""
     num_codes, num_scales = sizes(kind, *shape)
-    return whole(num_codes, CACHE_LINE) + whole(num_scales, CACHE_LINE)
+    return round_up(num_codes, CACHE_LINE) + round_up(num_scales, CACHE_LINE)
 
 
-def pack(name: str, matrix: numpy.ndarray, kind: str, pack_blocks: Entry, team: Team, memory: numpy.ndarray | None = None) -> Packed:
-    """Pack a matrix (rows, columns) of any strides, with all threads.
+def pack(
+    name: str, matrix: numpy.ndarray, kind: str, pack_blocks: Entry, pool: ThreadPool, memory: numpy.ndarray | None = None
+) -> PackedMatrix:
+    """Pack a matrix (rows, columns) of any strides.
 
-    memory  where to put it, `num_bytes` of it; new memory by default
+    memory  `num_bytes` bytes to pack into; newly allocated by default
 
-    Errors   NotFiniteError, with the name, for a NaN or an infinity.
+    Errors   NotFiniteError, which names the tensor, for NaN or infinity.
     """
     rows, columns = matrix.shape
     packed = over(kind, (rows, columns), aligned_zeros(num_bytes(kind, (rows, columns))) if memory is None else memory)
-    is_half = matrix.dtype.name == "bfloat16"
-    source = matrix.view(numpy.uint16) if is_half else matrix.astype(numpy.float32, copy=False)
-    shared = aligned_zeros(2 * CACHE_LINE).view(numpy.int64)
-    scratch = numpy.empty((team.num_threads, GROUP), numpy.float32)
-    job = numpy.zeros(at.PACK_SIZE, numpy.int64)
-    job[at.SOURCE], job[at.SOURCE_KIND] = source.ctypes.data, at.BFLOAT16 if is_half else at.FLOAT32
-    job[at.ROW_STRIDE], job[at.COLUMN_STRIDE] = (stride // source.itemsize for stride in source.strides)
-    job[at.NUM_COLUMNS], job[at.PACK_SCRATCH] = columns, scratch.ctypes.data
-    job[at.PACK_COUNTER], job[at.BAD_COUNTER] = shared.ctypes.data, shared.ctypes.data + CACHE_LINE
-    job[at.PACK_TARGET :] = packed.record()
-    team.run(pack_blocks, job)
-    if shared[CACHE_LINE // 8]:
+    is_bfloat16 = matrix.dtype.name == "bfloat16"
+    source = matrix.view(numpy.uint16) if is_bfloat16 else matrix.astype(numpy.float32, copy=False)
+    counters = aligned_zeros(2 * CACHE_LINE).view(numpy.int64)  # one cache line each
+    scratch = numpy.empty((pool.num_threads, GROUP), numpy.float32)
+    job = numpy.zeros(layout.PACK_SIZE, numpy.int64)
+    job[layout.SOURCE], job[layout.SOURCE_KIND] = source.ctypes.data, layout.BFLOAT16 if is_bfloat16 else layout.FLOAT32
+    job[layout.ROW_STRIDE], job[layout.COLUMN_STRIDE] = (stride // source.itemsize for stride in source.strides)
+    job[layout.NUM_COLUMNS], job[layout.PACK_SCRATCH] = columns, scratch.ctypes.data
+    job[layout.PACK_COUNTER], job[layout.BAD_COUNTER] = counters.ctypes.data, counters.ctypes.data + CACHE_LINE
+    job[layout.PACK_TARGET :] = packed.record()
+    pool.run(pack_blocks, job)
+    if counters[CACHE_LINE // 8]:
         raise _not_finite(name)
     return packed
 
 
-def unpack(packed: Packed) -> numpy.ndarray:
-    """The matrix (rows, columns) in float32 that packed weights stand for: what every product with them is checked against."""
-    groups = whole(packed.columns, GROUP) // GROUP
+def unpack(packed: PackedMatrix) -> numpy.ndarray:
+    """Return the matrix (rows, columns) in float32 that packed weights represent: the reference for every product with them."""
+    groups = round_up(packed.columns, GROUP) // GROUP
     weights: numpy.ndarray
     if packed.kind == "float32":
         weights = packed.codes.view(numpy.float32).reshape(-1, groups * GROUP, NUM_ROWS).transpose(0, 2, 1)
@@ -125,9 +149,9 @@ def unpack(packed: Packed) -> numpy.ndarray:
 
 
 def vector(name: str, numbers: Any) -> numpy.ndarray:
-    """A norm's weight or a bias, in float32.
+    """Return a norm's weight or a bias in float32.
 
-    Errors   NotFiniteError, with the name, for a NaN or an infinity.
+    Errors   NotFiniteError, which names the tensor, for NaN or infinity.
     """
     copy = numpy.ascontiguousarray(numbers, numpy.float32)
     if not numpy.isfinite(copy).all():
@@ -136,4 +160,4 @@ def vector(name: str, numbers: Any) -> numpy.ndarray:
 
 
 def _not_finite(name: str) -> NotFiniteError:
-    return NotFiniteError(f"came: the tensor {name} with NaN or infinite numbers; expected: finite ones; download the checkpoint again")
+    return NotFiniteError(f"got the tensor {name} with NaN or infinity, expected finite numbers", hint="download the checkpoint again")

@@ -1,7 +1,7 @@
-"""Register tiles: a few activations times 16 rows of a packed matrix, as LLVM code inside Numba functions.
+"""Register tiles: products of a few tokens and 16 rows of a packed matrix, as LLVM code inside Numba functions.
 
-Each tile loads a piece of 16 rows once, multiplies it with several tokens' activations, and keeps the sums in registers. Addresses
-are integers; strides are in bytes.
+A tile loads each part of the 16 rows once, multiplies it by the activations of several tokens, and accumulates in vector registers.
+Addresses are integers; strides are in bytes.
 """
 
 from __future__ import annotations
@@ -11,40 +11,40 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 
 from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, Instructions, call, constant, splat, vector
-from headway.kernels.cpu.layout import GROUP, NUM_ROWS, WIDE_TOKENS
+from headway.kernels.cpu.layout import GROUP, INT16_TOKENS, NUM_ROWS
 from headway.kernels.cpu.memory import intrinsic
+from headway.kernels.cpu.numba_internals import cgutils
 
 FLOATS = vector(F32, NUM_ROWS)
 WEIGHTS_AHEAD, SCALES_AHEAD = 1024, 128
-"""How many bytes ahead of a single token's product weights are asked for: the processor's own guesses end at a page."""
+"""Prefetch distances in bytes, used for a single token: the hardware prefetcher stops at page boundaries."""
 Load = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 Add = Callable[[ir.IRBuilder, ir.Value, list[ir.Value], list[ir.Value]], None]
-Settle = Callable[[ir.IRBuilder, ir.Value], ir.Value]
+Reduce = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 Dot = Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]
 
 
-def at(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type, offset: int = 0) -> ir.Value:
-    """A pointer to something at an address."""
+def pointer_to(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type, offset: int = 0) -> ir.Value:
+    """Return a typed pointer to an address."""
     if offset:
         address = builder.add(address, ir.Constant(I64, offset))
     return builder.inttoptr(address, kind.as_pointer())
 
 
 def load(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type, offset: int = 0, align: int = 1) -> ir.Value:
-    """What lies at an address."""
-    return builder.load(at(builder, address, kind, offset), align=align)
+    """Load a value from an address."""
+    return builder.load(pointer_to(builder, address, kind, offset), align=align)
 
 
-def step(builder: ir.IRBuilder, base: ir.Value, index: ir.Value, size: int) -> ir.Value:
-    """base + index · size."""
+def element_address(builder: ir.IRBuilder, base: ir.Value, index: ir.Value, size: int) -> ir.Value:
+    """Return base + index · size."""
     return builder.add(base, builder.mul(index, ir.Constant(I64, size)))
 
 
-def rows_of(builder: ir.IRBuilder, base: ir.Value, stride: ir.Value, count: int) -> list[ir.Value]:
-    """The addresses of some tokens' rows."""
+def row_addresses(builder: ir.IRBuilder, base: ir.Value, stride: ir.Value, count: int) -> list[ir.Value]:
+    """Return the addresses of `count` rows."""
     return [builder.add(base, builder.mul(stride, ir.Constant(I64, row))) for row in range(count)]
 
 
@@ -53,27 +53,27 @@ def _float32(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
 
 
 def _bfloat16(builder: ir.IRBuilder, address: ir.Value) -> ir.Value:
-    """bfloat16 is the upper half of float32."""
+    """Load bfloat16, which is the upper half of float32."""
     words = vector(I32, NUM_ROWS)
     halves = load(builder, address, vector(I16, NUM_ROWS), align=2)
     return builder.bitcast(builder.shl(builder.zext(halves, words), constant(words, 16)), FLOATS)
 
 
 LOADS: dict[str, tuple[Load, int]] = {"float32": (_float32, 4), "bfloat16": (_bfloat16, 2)}
-"""How 16 numbers become float32, and how many bytes one takes."""
+"""By kind, the function that loads 16 numbers as float32, and the bytes per number."""
 
 
 def float_tile(kind: str, num_tokens: int) -> Any:
-    """tile(weights, x, x_stride, num_inputs, out, out_stride, is_added): float32 activations times 16 columns of numbers.
+    """Return tile(weights, x, x_stride, num_inputs, out, out_stride, is_added): float32 activations times 16 rows of weights.
 
     weights  (num_inputs, 16) of the kind
     x        (num_tokens, num_inputs) float32
-    out      (num_tokens, 16) float32, written or, where is_added, added to
+    out      (num_tokens, 16) float32, overwritten, or added to if is_added
     """
-    read, size = LOADS[kind]
+    load_column, size = LOADS[kind]
 
     def add(builder: ir.IRBuilder, weights: ir.Value, activations: list[ir.Value], totals: list[ir.Value]) -> None:
-        column = read(builder, weights)
+        column = load_column(builder, weights)
         for total, address in zip(totals, activations, strict=True):
             _add_product(builder, total, column, address)
 
@@ -81,11 +81,11 @@ def float_tile(kind: str, num_tokens: int) -> Any:
 
 
 def pair_tile(instructions: Any, num_tokens: int) -> Any:
-    """tile(weights, x, x_stride, num_inputs, out, out_stride, is_added): activations times 16 columns of bfloat16, in pairs.
+    """Return tile(weights, x, x_stride, num_inputs, out, out_stride, is_added): activations times 16 rows of bfloat16, in pairs.
 
     weights  (num_inputs / 2, 16, 2) bfloat16
-    x        (num_tokens, num_inputs) float32, or bfloat16 where the instructions multiply pairs
-    out      (num_tokens, 16) float32, written or, where is_added, added to
+    x        (num_tokens, num_inputs) float32, or bfloat16 if the instruction set has a bfloat16 dot product
+    out      (num_tokens, 16) float32, overwritten, or added to if is_added
     """
     words = vector(I32, NUM_ROWS)
 
@@ -101,26 +101,31 @@ def pair_tile(instructions: Any, num_tokens: int) -> Any:
         pairs = load(builder, weights, words, align=64)
         for total, address in zip(totals, activations, strict=True):
             activation = splat(builder, load(builder, address, I32, align=4), NUM_ROWS)
-            builder.store(instructions.dot_pairs(builder, builder.load(total), pairs, activation), total)
+            builder.store(instructions.dot_bfloat16(builder, builder.load(total), pairs, activation), total)
 
-    add, size = (add_pairs, 2) if instructions.is_paired else (add_floats, 4)
+    add, size = (add_pairs, 2) if instructions.has_bfloat16_dot else (add_floats, 4)
     return _tile_of_floats(num_tokens, add, 2, 4 * NUM_ROWS, 2 * size)
 
 
 def _add_product(builder: ir.IRBuilder, total: ir.Value, column: ir.Value, address: ir.Value, offset: int = 0) -> None:
-    """Add 16 weights of one input times a token's activation at an address."""
+    """Add the products of the 16 weights of one input and one token's activation."""
     activation = splat(builder, load(builder, address, F32, offset, align=4), NUM_ROWS)
     builder.store(call(builder, "llvm.fma.v16f32", FLOATS, column, activation, builder.load(total)), total)
 
 
 def _tile_of_floats(num_tokens: int, add: Add, num_inputs_at_once: int, weight_bytes: int, activation_bytes: int) -> Any:
-    """A tile that keeps sums in float32: `add` adds the products of a few inputs, which take so many bytes."""
+    """Return a tile that accumulates in float32.
+
+    add                 adds the products of num_inputs_at_once inputs
+    weight_bytes        bytes of 16 rows of these inputs
+    activation_bytes    bytes of one token's activations of these inputs
+    """
 
     @intrinsic
     def tile(context: Any, weights: Any, x: Any, x_stride: Any, num_inputs: Any, out: Any, out_stride: Any, is_added: Any) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
             weights, x, x_stride, num_inputs, out, out_stride, is_added = arguments
-            activations, results = rows_of(builder, x, x_stride, num_tokens), rows_of(builder, out, out_stride, num_tokens)
+            activations, results = row_addresses(builder, x, x_stride, num_tokens), row_addresses(builder, out, out_stride, num_tokens)
             totals = [cgutils.alloca_once(builder, FLOATS) for _ in range(num_tokens)]
             for total in totals:
                 builder.store(constant(FLOATS, 0.0), total)
@@ -129,12 +134,12 @@ def _tile_of_floats(num_tokens: int, add: Add, num_inputs_at_once: int, weight_b
                     builder.store(load(builder, result, FLOATS, align=4), total)
             count = builder.udiv(num_inputs, ir.Constant(I64, num_inputs_at_once))
             with cgutils.for_range(builder, count, intp=I64) as loop:
-                here = step(builder, weights, loop.index, weight_bytes)
+                weight_address = element_address(builder, weights, loop.index, weight_bytes)
                 if num_tokens == 1:
-                    _prefetch(builder, here, WEIGHTS_AHEAD)
-                add(builder, here, [step(builder, row, loop.index, activation_bytes) for row in activations], totals)
+                    _prefetch(builder, weight_address, WEIGHTS_AHEAD)
+                add(builder, weight_address, [element_address(builder, row, loop.index, activation_bytes) for row in activations], totals)
             for total, result in zip(totals, results, strict=True):
-                builder.store(builder.load(total), at(builder, result, FLOATS), align=4)
+                builder.store(builder.load(total), pointer_to(builder, result, FLOATS), align=4)
             return context.get_dummy_value()
 
         return types.void(*[types.intp] * 7), generate
@@ -142,8 +147,8 @@ def _tile_of_floats(num_tokens: int, add: Add, num_inputs_at_once: int, weight_b
     return tile
 
 
-class _Sums:
-    """The sums of a group, tokens by registers of 16 rows, and what becomes of them at the group's end."""
+class _Accumulators:
+    """The accumulators of a tile: int32 sums of a group and float32 totals, for each token and each register of the 16 rows."""
 
     def __init__(self, builder: ir.IRBuilder, lanes: int, num_tokens: int) -> None:
         self.builder, self.lanes, self.parts = builder, lanes, NUM_ROWS // lanes
@@ -157,30 +162,30 @@ class _Sums:
             builder.store(constant(self.floats, 0.0), total)
 
     def start(self) -> None:
-        """Zero for every token and register."""
+        """Set the sums of the group to zero."""
         for slot in (slot for row in self.sums for slot in row):
             self.builder.store(constant(self.kind, 0), slot)
 
     def add(self, dot: Dot, token: int, registers: list[ir.Value], activation: ir.Value) -> None:
-        """Add the products of 16 rows with one token's activation."""
+        """Add the products of 16 rows and one token's activation."""
         activation = splat(self.builder, activation, self.lanes)
         for slot, register in zip(self.sums[token], registers, strict=True):
             self.builder.store(dot(self.builder, self.builder.load(slot), register, activation), slot)
 
-    def finish(self, scales: ir.Value, x_scales: list[ir.Value], x_sums: list[ir.Value] | None, settle: Settle | None = None) -> None:
-        """Take off what the weights were shifted by, and add the group, scaled, to the totals.
+    def finish(self, scales: ir.Value, x_scales: list[ir.Value], x_sums: list[ir.Value] | None, reduce_total: Reduce | None = None) -> None:
+        """Subtract the effect of the weights' offset, and add the scaled sums of the group to the totals.
 
-        scales    the address of the 16 rows' scales, float16
-        x_scales  the addresses of the tokens' scales, float32
-        x_sums    by token what to take off, int32
-        settle    what makes sums of the dots that were added
+        scales        address of the 16 rows' scales, float16
+        x_scales      addresses of the tokens' scales, float32
+        x_sums        int32 to subtract for each token
+        reduce_total  conversion of the accumulated dot products to sums
         """
         builder = self.builder
         row_scales = [self._scales(scales, part) for part in range(self.parts)]
         for token, row in enumerate(self.sums):
             x_scale = splat(builder, load(builder, x_scales[token], F32, align=4), self.lanes)
             for part, slot in enumerate(row):
-                total = settle(builder, builder.load(slot)) if settle else builder.load(slot)
+                total = reduce_total(builder, builder.load(slot)) if reduce_total else builder.load(slot)
                 if x_sums is not None:
                     total = builder.sub(total, splat(builder, x_sums[token], self.lanes))
                 result = self.totals[token][part]
@@ -188,34 +193,36 @@ class _Sums:
                 builder.store(call(builder, f"llvm.fma.v{self.lanes}f32", self.floats, *scaled), result)
 
     def write(self, results: list[ir.Value]) -> None:
-        """The totals to their addresses."""
+        """Store the totals."""
         for row, result in zip(self.totals, results, strict=True):
             for part, total in enumerate(row):
-                self.builder.store(self.builder.load(total), at(self.builder, result, self.floats, 4 * self.lanes * part), align=4)
+                self.builder.store(self.builder.load(total), pointer_to(self.builder, result, self.floats, 4 * self.lanes * part), align=4)
 
     def _scales(self, address: ir.Value, part: int) -> ir.Value:
-        """float16 as float32: the bits moved to their place, and the exponent by a product.
+        """Load float16 scales as float32: shift the bits into position and correct the exponent by a multiplication.
 
-        No processor lacks these instructions, and the smallest numbers come out right too.
+        This needs no conversion instruction, and subnormal numbers are exact.
         """
         builder = self.builder
         halves = load(builder, address, vector(I16, self.lanes), 2 * self.lanes * part, align=2)
         bits = builder.shl(builder.sext(halves, self.kind), constant(self.kind, 13))
-        signed = builder.and_(bits, constant(self.kind, -0x70002000))  # 0x8FFFE000: the sign, and the rest below it
+        # 0x8FFFE000 keeps the sign bit, the exponent and the mantissa, and clears the copies of the sign
+        signed = builder.and_(bits, constant(self.kind, -0x70002000))
         return builder.fmul(builder.bitcast(signed, self.floats), constant(self.floats, 2.0**112))
 
 
 def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
-    """tile(weights, scales, x, x_stride, x_scales, x_sums, group_stride, num_groups, out, out_stride): bytes times packed rows.
+    """Return tile(weights, scales, x, x_stride, x_scales, x_sums, group_stride, num_groups, out, out_stride): int8 times packed rows.
 
     kind      int8 or int4
-    weights   by group of 32 inputs: int8 (8, 16, 4), int4 (4, 16, 4) with the inputs of the upper nibbles behind those of the lower
+    weights   by group of 32 inputs: int8 (8, 16, 4), int4 (4, 16, 4), whose upper nibbles are the inputs 16 to 31
     scales    (num_groups, 16) float16
     x         (num_tokens, 32 · num_groups) int8
-    x_scales  (num_tokens, num_groups) float32;  x_sums the same in int32, the sums of each group's activations
-    out       (num_tokens, 16) float32, written
+    x_scales  (num_tokens, num_groups) float32
+    x_sums    (num_tokens, num_groups) int32, the sums of each group's activations
+    out       (num_tokens, 16) float32, overwritten
     """
-    add_piece, pieces = {"int8": (_int8_piece, 8), "int4": (_int4_piece, 4)}[kind]
+    add_part, num_parts = {"int8": (_add_int8, 8), "int4": (_add_int4, 4)}[kind]
     shift = {"int8": instructions.offset, "int4": 8}[kind]
 
     @intrinsic
@@ -234,28 +241,35 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
     ) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
             weights, scales, x, x_stride, x_scales, x_sums, group_stride, num_groups, out, out_stride = arguments
-            activations = rows_of(builder, x, x_stride, num_tokens)
-            scale_rows, sum_rows = (rows_of(builder, base, group_stride, num_tokens) for base in (x_scales, x_sums))
-            sums, count = _Sums(builder, instructions.lanes, num_tokens), _opaque(builder, pieces)
+            activations = row_addresses(builder, x, x_stride, num_tokens)
+            scale_rows, sum_rows = (row_addresses(builder, base, group_stride, num_tokens) for base in (x_scales, x_sums))
+            sums, count = _Accumulators(builder, instructions.lanes, num_tokens), _opaque(builder, num_parts)
             with cgutils.for_range(builder, num_groups, intp=I64) as loop:
-                here = [step(builder, row, loop.index, GROUP) for row in activations]
-                w_here = step(builder, weights, loop.index, 64 * pieces)
+                group_activations = [element_address(builder, row, loop.index, GROUP) for row in activations]
+                group_weights = element_address(builder, weights, loop.index, 64 * num_parts)
                 sums.start()
                 with cgutils.for_range(builder, count, intp=I64) as inner:
-                    here_now = step(builder, w_here, inner.index, 64)
+                    part_address = element_address(builder, group_weights, inner.index, 64)
                     if num_tokens == 1:
-                        _prefetch(builder, here_now, WEIGHTS_AHEAD)
-                    registers = _registers(builder, here_now, instructions.lanes)
-                    add_piece(builder, instructions, sums, registers, [step(builder, row, inner.index, 4) for row in here])
-                taken = None
+                        _prefetch(builder, part_address, WEIGHTS_AHEAD)
+                    registers = _registers(builder, part_address, instructions.lanes)
+                    add_part(
+                        builder, instructions, sums, registers, [element_address(builder, row, inner.index, 4) for row in group_activations]
+                    )
+                offsets = None
                 if shift:
-                    read = [load(builder, step(builder, row, loop.index, 4), I32, align=4) for row in sum_rows]
-                    taken = [builder.mul(each, ir.Constant(I32, shift)) for each in read]
+                    read = [load(builder, element_address(builder, row, loop.index, 4), I32, align=4) for row in sum_rows]
+                    offsets = [builder.mul(each, ir.Constant(I32, shift)) for each in read]
                 if num_tokens == 1:
-                    _prefetch(builder, step(builder, scales, loop.index, 2 * NUM_ROWS), SCALES_AHEAD)
-                x_here = [step(builder, row, loop.index, 4) for row in scale_rows]
-                sums.finish(step(builder, scales, loop.index, 2 * NUM_ROWS), x_here, taken, instructions.settle if kind == "int4" else None)
-            sums.write(rows_of(builder, out, out_stride, num_tokens))
+                    _prefetch(builder, element_address(builder, scales, loop.index, 2 * NUM_ROWS), SCALES_AHEAD)
+                group_scales = [element_address(builder, row, loop.index, 4) for row in scale_rows]
+                sums.finish(
+                    element_address(builder, scales, loop.index, 2 * NUM_ROWS),
+                    group_scales,
+                    offsets,
+                    instructions.reduce_total if kind == "int4" else None,
+                )
+            sums.write(row_addresses(builder, out, out_stride, num_tokens))
             return context.get_dummy_value()
 
         return types.void(*[types.intp] * 10), generate
@@ -264,31 +278,31 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
 
 
 def _registers(builder: ir.IRBuilder, address: ir.Value, lanes: int) -> list[ir.Value]:
-    """64 bytes as registers of 32-bit lanes."""
+    """Load 64 bytes as vectors of 32-bit lanes."""
     return [load(builder, address, vector(I32, lanes), 4 * lanes * part, align=4 * lanes) for part in range(NUM_ROWS // lanes)]
 
 
 def _prefetch(builder: ir.IRBuilder, address: ir.Value, ahead: int) -> None:
-    """Ask for weights that are needed in a while."""
-    place = at(builder, address, I8, ahead)
-    number = [ir.Constant(I32, each) for each in (0, 3, 1)]
-    call(builder, "llvm.prefetch.p0", ir.VoidType(), place, *number)
+    """Prefetch the cache line `ahead` bytes after an address."""
+    target = pointer_to(builder, address, I8, ahead)
+    options = [ir.Constant(I32, each) for each in (0, 3, 1)]  # read, keep in all caches, data
+    call(builder, "llvm.prefetch.p0", ir.VoidType(), target, *options)
 
 
 def _opaque(builder: ir.IRBuilder, number: int) -> ir.Value:
-    """A number that the compiler cannot see through: a loop over it stays a loop, whose sums stay in their registers."""
+    """Return a number that the compiler cannot see is constant, so that it does not unroll the loop and spill the accumulators."""
     return builder.asm(ir.FunctionType(I64, [I64]), "", "=r,0", [ir.Constant(I64, number)], side_effect=False)
 
 
-def _int8_piece(
-    builder: ir.IRBuilder, instructions: Instructions, sums: _Sums, registers: list[ir.Value], activations: list[ir.Value]
+def _add_int8(
+    builder: ir.IRBuilder, instructions: Instructions, sums: _Accumulators, registers: list[ir.Value], activations: list[ir.Value]
 ) -> None:
     for token, address in enumerate(activations):
         sums.add(instructions.dot_signed, token, registers, load(builder, address, I32))
 
 
-def _int4_piece(
-    builder: ir.IRBuilder, instructions: Instructions, sums: _Sums, registers: list[ir.Value], activations: list[ir.Value]
+def _add_int4(
+    builder: ir.IRBuilder, instructions: Instructions, sums: _Accumulators, registers: list[ir.Value], activations: list[ir.Value]
 ) -> None:
     words = vector(I32, instructions.lanes)
     nibble, four = constant(words, 0x0F0F0F0F), constant(words, 4)
@@ -299,34 +313,38 @@ def _int4_piece(
         sums.add(instructions.dot_unsigned, token, upper, load(builder, address, I32, 16))
 
 
-def wide_tile(instructions: Any) -> Any:
-    """tile(weights, scales, x, x_scales, num_groups, out): the same for six tokens at once, all in 16 bits.
+def int16_tile(instructions: Any) -> Any:
+    """Return tile(weights, scales, x, x_scales, num_groups, out): the same for six tokens, with weights and activations in int16.
 
-    Fewer numbers fit a register, but pairs need no care for their signs, and the six tokens lie side by side.
+    A register has half as many weights as in int8, but vpmaddwd needs no handling of signs, and the six tokens share cache lines.
 
     weights   (num_groups, 16, 16, 2) int16
     scales    (num_groups, 16) float16
-    x         (num_groups, 16, 6, 2) int16;  x_scales (num_groups, 6) float32
-    out       (6, 16) float32, written
+    x         (num_groups, 16, 6, 2) int16
+    x_scales  (num_groups, 6) float32
+    out       (6, 16) float32, overwritten
     """
 
     @intrinsic
     def tile(context: Any, weights: Any, scales: Any, x: Any, x_scales: Any, num_groups: Any, out: Any) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
             weights, scales, x, x_scales, num_groups, out = arguments
-            sums, count = _Sums(builder, instructions.lanes, WIDE_TOKENS), _opaque(builder, GROUP // 2)
+            sums, count = _Accumulators(builder, instructions.lanes, INT16_TOKENS), _opaque(builder, GROUP // 2)
             with cgutils.for_range(builder, num_groups, intp=I64) as loop:
-                w_here, x_here = step(builder, weights, loop.index, 64 * 16), step(builder, x, loop.index, 4 * WIDE_TOKENS * 16)
+                group_weights, group_x = (
+                    element_address(builder, weights, loop.index, 64 * 16),
+                    element_address(builder, x, loop.index, 4 * INT16_TOKENS * 16),
+                )
                 sums.start()
                 with cgutils.for_range(builder, count, intp=I64) as inner:
-                    registers = _registers(builder, step(builder, w_here, inner.index, 64), instructions.lanes)
-                    pair = step(builder, x_here, inner.index, 4 * WIDE_TOKENS)
-                    for token in range(WIDE_TOKENS):
-                        sums.add(instructions.dot_wide, token, registers, load(builder, pair, I32, 4 * token, align=4))
-                row = step(builder, x_scales, loop.index, 4 * WIDE_TOKENS)
-                x_rows = [builder.add(row, ir.Constant(I64, 4 * token)) for token in range(WIDE_TOKENS)]
-                sums.finish(step(builder, scales, loop.index, 2 * NUM_ROWS), x_rows, None)
-            sums.write([builder.add(out, ir.Constant(I64, 4 * NUM_ROWS * token)) for token in range(WIDE_TOKENS)])
+                    registers = _registers(builder, element_address(builder, group_weights, inner.index, 64), instructions.lanes)
+                    pair = element_address(builder, group_x, inner.index, 4 * INT16_TOKENS)
+                    for token in range(INT16_TOKENS):
+                        sums.add(instructions.dot_int16, token, registers, load(builder, pair, I32, 4 * token, align=4))
+                row = element_address(builder, x_scales, loop.index, 4 * INT16_TOKENS)
+                x_rows = [builder.add(row, ir.Constant(I64, 4 * token)) for token in range(INT16_TOKENS)]
+                sums.finish(element_address(builder, scales, loop.index, 2 * NUM_ROWS), x_rows, None)
+            sums.write([builder.add(out, ir.Constant(I64, 4 * NUM_ROWS * token)) for token in range(INT16_TOKENS)])
             return context.get_dummy_value()
 
         return types.void(*[types.intp] * 6), generate
@@ -335,8 +353,8 @@ def wide_tile(instructions: Any) -> Any:
 
 
 @intrinsic
-def widen(context: Any, weights: Any, out: Any) -> Any:
-    """64 bytes of int8 weights (16, 4) as int16 (2, 16, 2)."""
+def convert_to_int16(context: Any, weights: Any, out: Any) -> Any:
+    """Convert 64 bytes of int8 weights (16, 4) to int16 (2, 16, 2)."""
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
         weights, out = arguments
@@ -349,7 +367,7 @@ def widen(context: Any, weights: Any, out: Any) -> Any:
         for pair in range(2):
             low = builder.and_(byte(2 * pair), constant(words, 0xFFFF))
             both = builder.or_(low, builder.shl(byte(2 * pair + 1), constant(words, 16)))
-            builder.store(both, at(builder, out, words, 64 * pair), align=64)
+            builder.store(both, pointer_to(builder, out, words, 64 * pair), align=64)
         return context.get_dummy_value()
 
     return types.void(types.intp, types.intp), generate

@@ -1,7 +1,7 @@
-"""A decoder's captured steps against the ordinary passes.
+"""A decoder's captured steps against ordinary passes.
 
-Without a GPU, a step is recorded as torch.fx records it: operation by operation at one position, on the very tensors of the cache, and
-then only repeated. That shows whatever a CUDA graph would show of a step that looks at a number, or at a tensor that does not stay.
+Without a GPU, a step is traced with torch.fx: operation by operation at one position, on the tensors of the cache, and then only
+repeated. Like a CUDA graph, this gives wrong results if a step depends on a number on the host or on a tensor that is reallocated.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from headway.arrays import from_numpy
 from headway.checkpoints import Checkpoint
 from headway.engine import Engine
-from headway.errors import PromptError
-from headway.kernels import operations, torch_stack
-from headway.kernels.torch_stack import Cache, Stack
+from headway.errors import HeadwayError, PromptError
+from headway.kernels import captured_decoder, operations
+from headway.kernels.captured_decoder import CapturedDecoder, CapturedKVCache
 from headway.language_model import LanguageModel
 from headway.language_model.compiled import captured_stack
 from headway.models import gpt2, qwen2, qwen3, t5
@@ -45,14 +45,14 @@ LARGE_EPS = qwen3.Config(hidden_size=36, intermediate_size=48, num_attention_hea
 ALL = MODELS | {"qwen2 with a window in the upper layer": (qwen2, WINDOW_ABOVE), "qwen3 with a large eps": (qwen3, LARGE_EPS)}
 FEW = ("gpt2", "qwen2 with a window in the upper layer")
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 0.03}
-"""Of the largest logit."""
+"""Relative to the largest logit."""
 READS_BACK = ("_local_scalar_dense", "item", "nonzero", "is_nonzero", "equal", "masked_select", "unique", "allclose")
 every_model = pytest.mark.parametrize("name", ALL)
 some_models = pytest.mark.parametrize("name", FEW)
-needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="this machine has no CUDA device")
 
 
-def as_it_is(step):
+def uncaptured(step):
     return step
 
 
@@ -60,34 +60,34 @@ def recorded(step):
     return make_fx(step)()
 
 
-every_capture = pytest.mark.parametrize("capture", [as_it_is, recorded], ids=["as it is", "recorded"])
+every_capture = pytest.mark.parametrize("capture", [uncaptured, recorded], ids=["uncaptured", "recorded"])
 
 
 @pytest.fixture(autouse=True)
 def few_keys(monkeypatch):
-    """Short texts meet several graphs so."""
-    monkeypatch.setattr(torch_stack, "FEWEST_KEYS", 8)
+    """Let short texts need several graphs."""
+    monkeypatch.setattr(captured_decoder, "MIN_KEYS", 8)
 
 
 def ordinary(name, dtype=torch.float32, device=None):
-    """An engine whose passes are the architecture's."""
+    """Return an engine whose passes are the architecture's."""
     architecture, config = ALL[name]
     weights = map_tree(lambda leaf: from_numpy(leaf, "torch", device).to(dtype), random_weights(architecture, config, deviation=0.2))
     return Engine(architecture, config, weights, "torch", device, operations("torch"), sampling_ops=operations("numpy"))
 
 
 def captured(engine, capture):
-    return replace(engine, stack=Stack(engine.architecture, engine.config, engine.weights, engine.ops, capture=capture))
+    return replace(engine, stack=CapturedDecoder(engine.architecture, engine.config, engine.weights, engine.ops, capture=capture))
 
 
 def last_logits(engine, token_ids):
-    """What one whole pass says, without a cache."""
+    """Return the logits of one whole pass without a cache."""
     tokens = torch.tensor([token_ids], device=engine.device)
     return engine.architecture.forward(tokens, engine.weights, engine.config, ops=engine.ops)[0, -1].float().cpu().numpy()
 
 
 def run(engine, requests):
-    """Tokens and log probs by request."""
+    """Return the tokens and log probabilities of each request."""
     rows = {}
     for token in engine.start(requests):
         rows.setdefault(token.index, []).append((token.token_id, token.log_prob))
@@ -101,7 +101,7 @@ def test_logits_are_those_of_a_whole_pass(name, capture):
 
 
 @some_models
-def test_bfloat16_stays_as_near_as_it_can(name):
+def test_bfloat16_is_within_its_tolerance(name):
     expect_the_logits_of_whole_passes(name, torch.bfloat16, recorded)
 
 
@@ -112,7 +112,7 @@ def expect_the_logits_of_whole_passes(name, dtype, capture):
     for token_ids in [rows, *([[3 * step + row] for row in range(3)] for step in range(28))]:
         logits = stack.next_logits(token_ids, cache)
         rows = rows if token_ids is rows else [row + new for row, new in zip(rows, token_ids, strict=True)]
-        if len(rows[1]) in (12, 16, 17, 33, 40):  # at the ends of graphs, and at the last place
+        if len(rows[1]) in (12, 16, 17, 33, 40):  # at the last position of a graph, and of the cache
             for mine, row in zip(logits, rows, strict=True):
                 assert error(mine, last_logits(engine, row)) < TOLERANCE[dtype]
 
@@ -146,7 +146,7 @@ def test_beam_search_is_that_of_the_ordinary_passes(name, capture):
 
 
 @every_capture
-def test_rows_go_on_from_others(capture):
+def test_rows_continue_others(capture):
     engine, rows = ordinary("qwen2"), prompts(9, 4, 17)
     stack = captured(engine, capture).stack
     cache = stack.new_cache(3, 30)
@@ -158,9 +158,9 @@ def test_rows_go_on_from_others(capture):
         assert error(logits, numpy.stack([last_logits(engine, row) for row in rows])) < 1e-5
 
 
-def test_a_prompt_longer_than_a_pass_and_one_that_comes_in_parts(monkeypatch):
+def test_a_prompt_longer_than_a_pass_and_one_in_parts(monkeypatch):
     engine, (prompt, other) = ordinary("qwen2"), prompts(50, 31)
-    monkeypatch.setattr(torch_stack, "PREFILL_CHUNK", 16)
+    monkeypatch.setattr(captured_decoder, "PREFILL_CHUNK", 16)
     stack = captured(engine, recorded).stack
     cache = stack.new_cache(2, 60)
     logits = stack.next_logits([prompt, other], cache)
@@ -183,9 +183,9 @@ def test_a_step_is_captured_once_for_each_power_of_two_of_keys():
 
 
 @every_model
-def test_it_does_not_matter_how_often_a_step_is_run(name):
+def test_a_step_is_idempotent(name):
     stack = captured(ordinary(name), lambda step: lambda: [step() for _ in range(3)][-1]).stack
-    once = captured(ordinary(name), as_it_is).stack
+    once = captured(ordinary(name), uncaptured).stack
     answers = []
     for each in (stack, once):
         cache = each.new_cache(1, 20)
@@ -193,57 +193,57 @@ def test_it_does_not_matter_how_often_a_step_is_run(name):
     numpy.testing.assert_array_equal(*answers)
 
 
-class Noting(TorchDispatchMode):
-    """Notes every operation, and the devices of the tensors that it is given and gives."""
+class Recording(TorchDispatchMode):
+    """Record every operation, and the devices of its input and output tensors."""
 
     def __init__(self):
         super().__init__()
         self.names, self.devices = Counter(), Counter()
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        came = function(*args, **(kwargs or {}))
+        result = function(*args, **(kwargs or {}))
         self.names[function.overloadpacket.__name__] += 1
-        for leaf in torch.utils._pytree.tree_leaves((args, kwargs, came)):
+        for leaf in torch.utils._pytree.tree_leaves((args, kwargs, result)):
             if isinstance(leaf, torch.Tensor):
                 self.devices[leaf.device.type] += 1
-        return came
+        return result
 
 
 @every_model
 def test_a_step_reads_nothing_back(name):
-    stack = captured(ordinary(name), as_it_is).stack
+    stack = captured(ordinary(name), uncaptured).stack
     cache = stack.new_cache(2, 20)
     for token_ids in (prompts(4, 7), [[1], [2]]):
         stack.next_logits(token_ids, cache)
-    with Noting() as noted:
+    with Recording() as recording:
         stack.step(cache, 16)
-    assert noted.names["index_copy_"] == 2 * stack.description.num_layers
-    assert not set(noted.names) & set(READS_BACK)
+    assert recording.names["index_copy_"] == 2 * stack.description.num_layers
+    assert not set(recording.names) & set(READS_BACK)
 
 
 @every_model
 def test_a_step_takes_nothing_from_the_host(name):
     engine = ordinary(name)
     on_meta = replace(engine, weights=map_tree(lambda leaf: leaf.to("meta"), engine.weights))
-    stack = captured(on_meta, as_it_is).stack
+    stack = captured(on_meta, uncaptured).stack
     cache = stack.new_cache(2, 20)
-    with Noting() as noted:
+    with Recording() as recording:
         logits = stack.step(cache, 16)
     assert logits.shape == (2, 101)
-    assert set(noted.devices) == {"meta"}  # which has no numbers, so that reading one would raise
+    assert set(recording.devices) == {"meta"}  # these tensors have no data: reading a number would raise
 
 
-def test_a_step_that_reads_back_would_be_noted():
-    with Noting() as noted:
+def test_a_step_that_reads_back_would_be_found():
+    with Recording() as recording:
         torch.ones(1).item()
-    assert set(noted.names) & set(READS_BACK)
+    assert set(recording.names) & set(READS_BACK)
 
 
-def test_addresses_stay_where_the_number_of_rows_does():
-    def addresses(cache: Cache):
-        return [x.data_ptr() for x in (cache.keys_and_values, cache.tokens, cache.padding, cache.place, *cache.rotary)]
+def test_addresses_change_only_with_the_number_of_rows():
+    def addresses(cache: CapturedKVCache):
+        return [x.data_ptr() for x in (cache.keys_and_values, cache.tokens, cache.padding, cache.position, *cache.rotary)]
 
-    stack = captured(ordinary("qwen2"), as_it_is).stack
+    stack = captured(ordinary("qwen2"), uncaptured).stack
     cache = stack.new_cache(3, 30)
     before = addresses(cache)
     stack.next_logits(prompts(5, 3, 4), cache)
@@ -258,22 +258,22 @@ def test_addresses_stay_where_the_number_of_rows_does():
 @pytest.mark.parametrize(
     ("token_ids", "message"),
     [
-        ([[1, 2], [3]], "came: 1 to 2 tokens for 2 rows, behind 3; expected: tokens for 2 rows"),
-        ([[1]], "came: 1 to 1 tokens for 1 rows"),
-        ([[], []], "came: 0 to 0 tokens"),
-        ([[1] * 18] * 2, "came: 18 tokens behind 3; expected: at most 20 in all"),
+        ([[1, 2], [3]], "got 1 to 2 tokens for 2 rows after 3, expected at least 1 token for each of 2 rows"),
+        ([[1]], "got 1 to 1 tokens for 1 rows"),
+        ([[], []], "got 0 to 0 tokens"),
+        ([[1] * 18] * 2, "got 18 tokens after 3, expected at most 20 in total"),
     ],
 )
-def test_a_step_is_given_nothing_wrong(token_ids, message):
-    stack = captured(ordinary("gpt2"), as_it_is).stack
+def test_wrong_input_of_a_step_is_an_error(token_ids, message):
+    stack = captured(ordinary("gpt2"), uncaptured).stack
     cache = stack.new_cache(2, 20)
     stack.next_logits([[1, 2, 3], [4]], cache)
     with pytest.raises(PromptError, match=message):
         stack.next_logits(token_ids, cache)
 
 
-def test_a_graph_is_captured_where_it_was_warmed_up_and_between_the_two_nothing_overtakes(monkeypatch):
-    """Torch's own signatures, and the order of its calls, without a GPU behind them."""
+def test_a_graph_is_captured_on_the_stream_of_its_warm_up_and_in_order(monkeypatch):
+    """Check the order of the calls with mocks that have torch's signatures, because there is no GPU."""
     calls = Mock()
     for name in ("Stream", "CUDAGraph", "graph", "stream", "current_stream"):
         monkeypatch.setattr(torch.cuda, name, create_autospec(getattr(torch.cuda, name)))
@@ -281,7 +281,7 @@ def test_a_graph_is_captured_where_it_was_warmed_up_and_between_the_two_nothing_
     current, own, graph = torch.cuda.current_stream.return_value, torch.cuda.Stream.return_value, torch.cuda.CUDAGraph.return_value
     torch.cuda.stream.return_value = torch.cuda.graph.return_value = MagicMock()
     calls.attach_mock(graph.replay, "replay")
-    repeat = torch_stack.cuda_graph(calls.step)
+    repeat = captured_decoder.cuda_graph(calls.step)
     assert repeat() is repeat() is calls.step.return_value
     order = [call.current_stream(), call.Stream(), call.Stream().wait_stream(current), call.stream(own), *[call.step()] * 3]
     order += [call.current_stream().wait_stream(own), call.CUDAGraph()]
@@ -292,14 +292,18 @@ def test_a_graph_is_captured_where_it_was_warmed_up_and_between_the_two_nothing_
 def test_only_a_decoder_on_cuda_is_captured():
     engine = ordinary("qwen2")
     on_cuda = SimpleNamespace(token_embedding=SimpleNamespace(is_cuda=True))
-    for architecture, weights, expected in ((qwen2, on_cuda, Stack), (qwen2, engine.weights, type(None)), (t5, on_cuda, type(None))):
+    for architecture, weights, expected in (
+        (qwen2, on_cuda, CapturedDecoder),
+        (qwen2, engine.weights, type(None)),
+        (t5, on_cuda, type(None)),
+    ):
         assert isinstance(captured_stack(Checkpoint(architecture, engine.config, weights, {}), engine.ops), expected)
 
 
-def test_a_language_model_with_captured_steps_writes_and_embeds_as_without():
+def test_a_language_model_generates_and_embeds_the_same_with_captured_steps():
     config = gpt2.Config(vocab_size=257, n_positions=64, n_embd=12, n_layer=2, n_head=3)
     weights = map_tree(lambda leaf: from_numpy(leaf, "torch"), random_weights(gpt2, config))
-    stack = Stack(gpt2, config, weights, operations("torch"), capture=recorded)
+    stack = CapturedDecoder(gpt2, config, weights, operations("torch"), capture=recorded)
     mine, plain = (
         LanguageModel(Checkpoint(gpt2, config, weights, {}), byte_tokenizer(), array="torch", stack=each) for each in (stack, None)
     )
@@ -311,9 +315,9 @@ def test_a_language_model_with_captured_steps_writes_and_embeds_as_without():
 @needs_cuda
 @every_model
 @pytest.mark.parametrize("dtype", TOLERANCE)
-def test_graphs_on_cuda_say_what_a_whole_pass_says(name, dtype):
+def test_graphs_on_cuda_equal_a_whole_pass(name, dtype):
     engine, rows = ordinary(name, dtype, "cuda"), prompts(5, 12, 1)
-    stack = captured(engine, torch_stack.cuda_graph).stack
+    stack = captured(engine, captured_decoder.cuda_graph).stack
     cache = stack.new_cache(3, 60)
     logits = stack.next_logits(rows, cache)
     for number in range(24):
@@ -331,5 +335,14 @@ def test_graphs_on_cuda_say_what_a_whole_pass_says(name, dtype):
 def test_generation_on_cuda_is_that_of_the_ordinary_passes(name):
     engine = ordinary(name, device="cuda")
     requests = [request(prompt, 14, num_beams=width) for prompt, width in zip(prompts(7, 2, 1), (4, 1, 1), strict=True)]
-    mine, theirs = (run(each, requests) for each in (captured(engine, torch_stack.cuda_graph), engine))
+    mine, theirs = (run(each, requests) for each in (captured(engine, captured_decoder.cuda_graph), engine))
     assert [tokens for tokens, _ in mine] == [tokens for tokens, _ in theirs]
+
+
+def test_a_closed_decoder_refuses_calls():
+    decoder = captured(ordinary("gpt2"), uncaptured).stack
+    cache = decoder.new_cache(1, 20)
+    decoder.close()
+    decoder.close()
+    with pytest.raises(HeadwayError, match="got a call of a closed model"):
+        decoder.next_logits([[1]], cache)
