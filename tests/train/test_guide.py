@@ -1,4 +1,4 @@
-"""What docs/training.md says: its commands and their options exist."""
+"""The commands and options in docs/training.md exist."""
 
 from __future__ import annotations
 
