@@ -170,7 +170,7 @@ def test_values_take_the_library_of_like(library):
     like = zeros(library, "float16")
     came = asarray_like(np.arange(3, dtype=np.float32), like)
     assert array_namespace(came) is array_library(library)
-    assert dtype_name(came.dtype) == "float32"  # only the library and the device
+    assert dtype_name(came.dtype) == "float32"  # only the library and the device matter
     assert to_numpy(asarray_like(range(3), like)).tolist() == [0, 1, 2]
 
 

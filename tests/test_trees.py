@@ -53,7 +53,7 @@ def test_mapping_keeps_the_tree_and_changes_every_leaf():
     assert type(doubled) is EncoderWeights
     assert doubled.layers[1].attention.query.bias.tolist() == [-20.0] * 3
     assert doubled.layers[1].attention.query_norm is None
-    assert tree.layers[1].attention.query.bias.tolist() == [-10.0] * 3  # the first one is as it was
+    assert tree.layers[1].attention.query.bias.tolist() == [-10.0] * 3  # the original is unchanged
 
 
 def test_mapping_over_two_trees_meets_leaves_at_the_same_place():

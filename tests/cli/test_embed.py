@@ -143,7 +143,7 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_text(folder, tmp_path):
         (("text", "--out", "vectors.json"), "", "came: --out vectors.json; expected: a name that ends in .npy"),
         (("text", "--prompt", "query"), "", "came: prompt='query'; expected: none; this model names no prompts; leave it out"),
         (("text", "--model", "./nowhere"), "", "came: ./nowhere; expected: `stories`"),
-        (("text", "--dtype", "int3"), "", "came: dtype 'int3'"),
+        (("text", "--dtype", "int3"), "", "got dtype 'int3'"),
     ],
 )
 def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(arguments, stdin, message):

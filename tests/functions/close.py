@@ -1,4 +1,4 @@
-"""How near is equal: one table, by the dtype that the answer has."""
+"""Numerical tolerances by dtype."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from headway.arrays import dtype_name, to_numpy
 
-# Relative to the number, and relative to the largest number of the array (at least 1): sums cancel, products of matrices most of all.
+# Relative to each element, and relative to the largest element of the array (at least 1), because sums lose digits to cancellation.
 TOLERANCE = {
     "float64": (1e-10, 1e-12),
     "float32": (2e-5, 2e-6),

@@ -1,4 +1,4 @@
-"""torch.nn modules whose weights become weight trees: the outside oracles of whole layers."""
+"""torch.nn modules as oracles of whole layers, and their weights as weight trees."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def norm_weights(module: torch.nn.LayerNorm | None) -> NormWeights | None:
 
 
 def attention_weights(module: torch.nn.MultiheadAttention) -> MultiHeadAttentionWeights:
-    """torch keeps the three projections in one matrix where their widths agree, else in three; the biases always in one."""
+    """Convert an attention: torch stores the projections in one matrix if their widths are equal, else in three, and the biases in one vector."""
     packed = module.in_proj_weight
     projections = (module.q_proj_weight, module.k_proj_weight, module.v_proj_weight) if packed is None else packed.chunk(3)
     biases = [None] * 3 if module.in_proj_bias is None else module.in_proj_bias.chunk(3)
@@ -62,7 +62,7 @@ def transformer_weights(module: torch.nn.Transformer) -> TransformerWeights:
 
 
 def randomized(module: torch.nn.Module, seed: int = 0) -> torch.nn.Module:
-    """In float64, without dropout, every parameter drawn: torch starts biases at 0 and norms at 1, which would hide a missing one."""
+    """Prepare a module: float64, eval mode, random parameters, because the initial zeros of biases and ones of norms would hide a missing one."""
     generator = torch.Generator().manual_seed(seed)
     for parameter in module.double().parameters():
         parameter.data = torch.randn(parameter.shape, generator=generator, dtype=torch.float64) / max(parameter.shape[-1], 4) ** 0.5

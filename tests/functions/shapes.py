@@ -1,11 +1,11 @@
-"""The `Shapes` block of a docstring, read as data: draw a prime per name, build the arguments, compare what comes back.
+"""Parser of the `Shapes` blocks in docstrings, which draws a prime per name, builds the arguments and compares the result.
 
-A line is `name  what  marks`. What is one of
+A line is `name  what  marks`, where `what` is one of
 
-    (..., seq_len, 2 * pairs)          an array; `...` stands for any leading axes, the same ones for every argument
-    (...), (..., seq_len)              several arrays, as only a return has them
-    LinearWeights(out_features=pairs)  a weight tree by that class's own block, with some of its names given; `bias=None`: without that field
-    num_layers * EncoderLayerWeights   a tuple of them
+    (..., seq_len, 2 * pairs)          an array; `...` means any leading axes, the same for every argument
+    (...), (..., seq_len)              several arrays, for a return only
+    LinearWeights(out_features=pairs)  a weight tree by the block of that class, with some of its names set; `bias=None`: without that field
+    num_layers * EncoderLayerWeights   a tuple of weight trees
 
 and the marks are `integer`, `boolean` and `optional`. `where  a = b * c` says that a is not free.
 """
@@ -25,8 +25,8 @@ from headway import functions
 from headway.arrays import is_boolean, is_floating, is_integer
 from headway.trees import leaves, map_tree
 
-# The sizes a name may draw, by the first prefix it has. Pools do not overlap, so that no two names ever draw the same number;
-# counts multiply each other and stay small, capacities are large enough to fit what they must hold.
+# Possible sizes by the first matching prefix of a name. The pools do not overlap, so two names never get the same size. Counts are
+# multiplied by each other and are small; capacities are large enough for their contents.
 POOLS = {
     "num_layers": (5,),
     "num_": (2, 13),
@@ -37,7 +37,7 @@ POOLS = {
 LEADING = (7, 11)
 MARKS = ("integer", "boolean", "optional")
 
-# What a required parameter gets that is neither an array nor a dimension.
+# Arguments for required parameters that are neither arrays nor dimensions.
 SCALARS: dict[str, Any] = {
     "temperature": 0.7,
     "top_k": 3,
@@ -78,7 +78,7 @@ class Line:
 
 @dataclasses.dataclass(frozen=True)
 class Block:
-    """A whole block: the arguments or fields, what comes back, and which names are not free."""
+    """A block: the arguments or fields, the result, and the names that equations determine."""
 
     arguments: tuple[Line, ...]
     returned: Line | None
@@ -93,7 +93,7 @@ class Block:
 
 
 def parse(documented: Any) -> Block | None:
-    """The block of a function, method or class; None where it has none."""
+    """Return the block of a function, method or class, or None."""
     lines = (inspect.getdoc(documented) or "").splitlines()
     start = next((number for number, line in enumerate(lines) if line.strip() == "Shapes"), None)
     if start is None:
@@ -125,7 +125,7 @@ def _expression(text: str) -> ast.expr:
 
 
 class Dimensions(dict):
-    """A size per name, drawn when it is first asked for."""
+    """Sizes by name, drawn on first use."""
 
     def __init__(self, given: Mapping[str, int], draw: Callable[[str], int]):
         super().__init__(given)
@@ -139,12 +139,12 @@ class Dimensions(dict):
         return eval(compile(ast.Expression(expression), "<shapes>", "eval"), {"__builtins__": {}}, self)
 
     def inside(self, call: ast.expr) -> Dimensions:
-        """The sizes that a weight class sees: those given to it by name, then these."""
+        """Return the sizes for a weight class: those set by name, then these."""
         return Dimensions({name: self.value(value) for name, value in _keywords(call).items() if not _is_none(value)}, self.__getitem__)
 
 
 def draw_dimensions(block: Block, seed: int, given: Mapping[str, int] | None = None) -> Dimensions:
-    """A different prime for every free name; a multiple of it where the block divides the name by something."""
+    """Draw a different prime for every free name, or a multiple of one if the block divides the name."""
     random = np.random.default_rng(seed)
     pools = {prefix: iter(pool if prefix else random.permutation(pool).tolist()) for prefix, pool in POOLS.items()}
     divisors = _divisors(block)
@@ -170,9 +170,9 @@ def _divisors(block: Block) -> dict[str, int]:
 
 @dataclasses.dataclass(frozen=True)
 class Builder:
-    """Turns the right-hand side of a line into an array or a weight tree.
+    """Builder of arrays and weight trees from the right-hand side of a line.
 
-    has_optional   whether the optional leaves inside weight trees are there
+    has_optional   True to include the optional leaves of weight trees
     """
 
     dimensions: Dimensions
@@ -203,16 +203,16 @@ class Builder:
 
     def _array(self, shape: tuple[int, ...], marks: tuple[str, ...], name: str) -> np.ndarray:
         if "integer" in marks:
-            return self.random.integers(0, 2, shape)  # 0 and 1 are token ids, positions, lengths and counts of anything
+            return self.random.integers(0, 2, shape)  # 0 and 1 are valid token ids, positions, lengths and counts
         if "boolean" in marks:
             return self.random.random(shape) < 0.7
         if name == "random":
             return self.random.random(shape)
-        scale = shape[-1] ** -0.5 if name == "weight" and len(shape) == 2 else 0.5  # a linear map that keeps the size of what goes in
+        scale = shape[-1] ** -0.5 if name == "weight" and len(shape) == 2 else 0.5  # a linear map that preserves the scale of its input
         return np.asarray(self.random.standard_normal(shape) * scale)
 
     def compare(self, where: str, line: Line, actual: Any) -> None:
-        """Fail unless the result has the shapes and the kinds that the line promises."""
+        """Assert that the result has the documented shapes and kinds of dtype."""
         if _is_several_arrays(line.what):
             assert isinstance(actual, tuple), f"{where} returns {type(actual)}; documented: a tuple"
             assert len(actual) == len(line.what.elts), f"{where} returns {len(actual)} arrays; documented: {len(line.what.elts)}"
@@ -233,7 +233,7 @@ class Builder:
 
 
 def weight_class(what: ast.expr) -> type:
-    """The class that an expression like `NormWeights` or `NormWeights(hidden_size=head_dim)` names."""
+    """Return the class named by an expression such as `NormWeights` or `NormWeights(hidden_size=head_dim)`."""
     name = what.func if isinstance(what, ast.Call) else what
     assert isinstance(name, ast.Name), f"not a weight class: {ast.unparse(what)}"
     return getattr(functions, name.id)
@@ -269,7 +269,7 @@ def _leaf_shapes(tree: Any) -> dict[str, tuple[int, ...]]:
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A function with arguments built from its own docstring, and what it promises to return."""
+    """A function with arguments built from its docstring, and its documented result."""
 
     function: Callable[..., Any]
     arguments: dict[str, Any]
@@ -280,7 +280,7 @@ class Call:
         return self.function(**self.arguments)
 
     def check(self) -> None:
-        """Call, and fail unless the docstring told the truth."""
+        """Call the function, and assert that the result is as documented."""
         actual = self.run()
         if self.block.returned is not None:
             shapes = {name: value.shape for name, value in self.arguments.items() if hasattr(value, "shape")}
@@ -296,7 +296,7 @@ def call_by_docstring(
     seed: int = 0,
     given: Mapping[str, int] | None = None,
 ) -> Call:
-    """Arguments for one call: documented arrays and trees, scalars that name a dimension, the table for the rest, defaults else."""
+    """Return the arguments for a call: documented arrays and trees, scalars that are dimensions, SCALARS for other required ones."""
     block = parse(function)
     assert block is not None, f"{function.__qualname__} has no Shapes block"
     builder = Builder(draw_dimensions(block, seed, given), leading, np.random.default_rng(seed), has_optional)
@@ -319,13 +319,13 @@ def call_by_docstring(
 
 
 def dimension_names(block: Block) -> set[str]:
-    """Every name of a size in the block, weight classes aside."""
+    """Return every size name in the block, except weight classes."""
     names = {node.id for text in block.texts for node in ast.walk(text) if isinstance(node, ast.Name)}
     return {name for name in names | block.equations.keys() if name[0].islower()}
 
 
 def optional_names(function: Callable[..., Any]) -> list[frozenset[str]]:
-    """Every way of leaving optional arguments out."""
+    """Return every combination of optional arguments to omit."""
     block = parse(function)
     optional = [line.name for line in block.arguments if line.is_optional] if block else []
     return [frozenset(chosen) for number in range(len(optional) + 1) for chosen in itertools.combinations(optional, number)]

@@ -84,7 +84,7 @@ def test_silu_of_log_three():
 
 
 def test_gelu_is_x_times_the_normal_distribution_function():
-    assert_close(gelu(np.array([1.959963984540054])), [1.959963984540054 * 0.975])  # 97.5 % of draws lie below 1.96
+    assert_close(gelu(np.array([1.959963984540054])), [1.959963984540054 * 0.975])  # 97.5 % of draws are below 1.96
 
 
 def test_numpys_error_function_in_float32_is_the_exact_one_or_its_neighbour():

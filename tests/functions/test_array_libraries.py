@@ -19,10 +19,10 @@ FUNCTIONS = {name: getattr(functions, name) for name in functions.__all__ if ins
 ON_ARRAYS = [name for name, function in FUNCTIONS.items() if shapes.parse(function) and shapes.parse(function).arguments]
 FROM_LIKE = [name for name, function in FUNCTIONS.items() if "like" in inspect.signature(function).parameters]
 
-# What comes back in another dtype than the one that went in.
+# Functions whose result has another dtype than their arguments.
 OWN_DTYPE = {"padding_mask": "bool", "rotary_cos_sin": "float32"}
 
-# These take whole numbers as numbers, and answer in float32. The others look ids up, or only move what they get.
+# Functions that convert integers to float32. The others look up ids, or only rearrange their argument.
 PROMOTING = (
     "add_logit_bias", "apply_mask", "attention_weights", "cross_entropy", "dropout", "encoder_layer", "feed_forward",
     "forbid_repeated_ngrams", "forbid_tokens", "force_tokens", "gated_feed_forward",
@@ -32,7 +32,7 @@ PROMOTING = (
     "normalize",
 )  # fmt: skip
 
-# Frequencies are made in float32 by rotary_frequencies: in half precision they would mean nothing.
+# rotary_frequencies returns float32; half precision is too coarse for frequencies.
 NEVER_HALF = ("scale_rotary_linear", "scale_rotary_llama3", "scale_rotary_yarn")
 
 # One size per name for all functions, so that JAX compiles each operation once.
@@ -121,15 +121,15 @@ def test_a_cache_holds_the_same_in_every_library(library):
 
 
 def example(name, sizes=SIZES):
-    """Small arguments for one call, in float64."""
+    """Return small float64 arguments for one call."""
     block = shapes.parse(FUNCTIONS[name])
     leading = shapes.LEADING if all(isinstance(line.what, shapes.ast.Constant) for line in block.arguments) else ()
     return shapes.call_by_docstring(FUNCTIONS[name], leading=leading, given=sizes, has_optional=name != "unstack_heads", seed=3).arguments
 
 
 def own_dtype(name, position, dtype):
-    """The dtype in which a result comes back: that of the arguments, but for a few."""
-    if name == "adam_step" and position > 0:  # the moments, in which half precision would lose small squares
+    """Return the expected dtype of a result: that of the arguments, with a few exceptions."""
+    if name == "adam_step" and position > 0:  # the moments, because half precision loses small squares
         return "float32" if dtype.endswith("float16") else dtype
     return OWN_DTYPE.get(name, dtype)
 
@@ -147,7 +147,7 @@ def to_library(array, library, dtype):
 
 
 def results(value):
-    """All arrays that came back, in order."""
+    """Return all arrays of the result, in order."""
     if isinstance(value, functions.GradientDescentResult):
         value = value.point
     return [leaf for _, leaf in leaves(value)]

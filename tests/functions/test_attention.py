@@ -136,7 +136,7 @@ def test_causal_queries_before_the_first_key_get_zeros():
     query, key, value = operands(query_len=7, key_len=5)
     answer = scaled_dot_product_attention(query, key, value, is_causal=True)
     assert (answer[:, :, :2] == 0).all()
-    assert_close(answer[:, :, 2], value[:, :, 0])  # query 2 sits at key 0
+    assert_close(answer[:, :, 2], value[:, :, 0])  # query 2 is aligned with key 0
 
 
 def test_no_queries_give_no_answers():
@@ -146,7 +146,7 @@ def test_no_queries_give_no_answers():
 
 @pytest.mark.parametrize("num_kv_heads", [1, 2, 3])
 def test_grouped_heads_are_repeated_heads(num_kv_heads):
-    """Query head h reads key head h // group_size: neighbours share, as numpy.repeat lays them out, not numpy.tile."""
+    """Query head h uses key head h // group_size: the order of numpy.repeat, not of numpy.tile."""
     query, key, value = operands(num_heads=6, num_kv_heads=num_kv_heads)
     repeated = [np.repeat(x, 6 // num_kv_heads, axis=1) for x in (key, value)]
     mask = np.random.default_rng(3).random((BATCH, 6, QUERY_LEN, KEY_LEN)) < 0.7

@@ -1,4 +1,4 @@
-"""A tiny Llama made by Baichuan's authors' code: prefill and two cached steps, through the definitions."""
+"""Prefill and two cached decode steps of a tiny Llama, against values from Baichuan's code."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def arrays(data_dir):
 
 
 def forward(arrays, token_ids, kv_cache, ops=functions):
-    """One pre-norm layer with rotary positions, and the last norm."""
+    """Compute one pre-norm layer with rotary positions, and the final norm."""
     query, key, value = map(LinearWeights, arrays["query_key_value"])
     attention = MultiHeadAttentionWeights(query, key, value, LinearWeights(arrays["output"]))
     feed_forward = GatedFeedForwardWeights(*(LinearWeights(arrays[name]) for name in ("gate", "up", "down")))
@@ -87,9 +87,9 @@ def test_one_pass_over_all_five_tokens_gives_the_same_three_steps(arrays):
 
 
 def test_the_other_rotary_layout_gives_other_numbers(arrays):
-    """The vectors would notice pairs of neighbours in place of halves."""
+    """Interleaved pairs instead of halves give another result, so the vectors detect this mistake."""
     names = {name: getattr(functions, name) for name in functions.__all__}
     interleaved = SimpleNamespace(**names | {"rotary": partial(functions.rotary, interleaved=True)})
     came = forward(arrays, arrays["prompt"], None, ops=interleaved)
-    assert_close(came[0], arrays["prefill"][0])  # position 0 is not turned
+    assert_close(came[0], arrays["prefill"][0])  # position 0 is not rotated
     assert np.abs(came[1:] - arrays["prefill"][1:]).max() > 0.01

@@ -24,7 +24,7 @@ RANDOM = np.random.default_rng(0)
 X = RANDOM.standard_normal((BATCH, SEQ_LEN, HIDDEN_SIZE))
 SOURCE = RANDOM.standard_normal((BATCH, SOURCE_LEN, HIDDEN_SIZE))
 SOURCE_LENGTHS, LENGTHS = np.array([4, SOURCE_LEN]), np.array([SEQ_LEN, 3])
-CAUSAL = torch.from_numpy(~causal_mask(SEQ_LEN))  # torch says True for hidden
+CAUSAL = torch.from_numpy(~causal_mask(SEQ_LEN))  # in torch, True means hidden
 
 
 def hidden(lengths, seq_len):
@@ -38,7 +38,7 @@ def torch_layer(**options):
 def torch_transformer(**options):
     sizes = {"d_model": HIDDEN_SIZE, "nhead": NUM_HEADS, "dim_feedforward": INTERMEDIATE_SIZE, "batch_first": True, **options}
     layer, norm = torch.nn.TransformerEncoderLayer(**sizes), torch.nn.LayerNorm(HIDDEN_SIZE)
-    read = torch.nn.TransformerEncoder(layer, 2, norm, enable_nested_tensor=False)  # the encoder of its own making warns
+    read = torch.nn.TransformerEncoder(layer, 2, norm, enable_nested_tensor=False)  # the default encoder warns
     return oracles.randomized(torch.nn.Transformer(num_decoder_layers=3, custom_encoder=read, **sizes), seed=1)
 
 

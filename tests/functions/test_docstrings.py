@@ -1,4 +1,4 @@
-"""Docstrings are data: what they say about shapes is tried, and a docstring that lies fails here."""
+"""Checks of docstrings: the documented shapes are compared with those of a call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(valu
 WEIGHTS = {name: value for name, value in CLASSES.items() if name.endswith("Weights")}
 DOCUMENTED = {name: value for name, value in FUNCTIONS.items() if shapes.parse(value)}
 
-# Public by name in its own file, because two files need it, but no part of the transformer.
+# Functions without an underscore that several files use, but that are not part of the public functions.
 SHARED_CHECKS = {"check_rate", "check_sizes", "check_token_ids", "num_kv_heads_of"}
 
 
@@ -73,7 +73,7 @@ def test_a_function_documents_every_array_it_takes_and_returns(name):
     function = FUNCTIONS[name]
     signature = inspect.signature(function)
     annotations = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
-    in_library_of = {"like"}  # says only which library the result belongs to
+    in_library_of = {"like"}  # only determines the library of the result
     arrays = {n for n, kind in annotations.items() if re.search(r"^ArrayT?\b|^LikeT\b|Weights\b", kind) and n not in in_library_of}
     block = shapes.parse(function)
     documented = {line.name for line in block.arguments} if block else set()
@@ -111,7 +111,7 @@ def test_a_docstring_begins_with_one_sentence_on_one_line(name):
 def test_a_docstring_names_every_scalar_it_takes_unless_a_shape_does(name):
     function = FUNCTIONS[name]
     text = inspect.getdoc(function).replace("Shapes", "")
-    explained = {"ops"} | ({"is_pre_norm", "eps", "sublayer"} if name == "residual" else set())  # its two equations are their meaning
+    explained = {"ops"} | ({"is_pre_norm", "eps", "sublayer"} if name == "residual" else set())  # explained by its two equations
     for parameter in inspect.signature(function).parameters:
         assert parameter in explained or re.search(rf"\b{parameter}\b", text), parameter
 
@@ -133,7 +133,7 @@ def test_all_names_are_what_the_files_define_publicly():
 
 
 def wrong_axis_order(x):
-    """Say that the axes stay.
+    """Document unchanged axes.
 
     Shapes
         x       (..., seq_len, hidden_size)
@@ -143,7 +143,7 @@ def wrong_axis_order(x):
 
 
 def lost_axis(x):
-    """Say that the last axis stays.
+    """Document an unchanged last axis.
 
     Shapes
         x       (..., size)
@@ -153,7 +153,7 @@ def lost_axis(x):
 
 
 def hidden_leading_axes(x):
-    """Say that any leading axes may come.
+    """Document any leading axes.
 
     Shapes
         x       (..., size)
@@ -163,7 +163,7 @@ def hidden_leading_axes(x):
 
 
 def weight_the_other_way_around(x, weight):
-    """Say (out, in) and mean (in, out).
+    """Document (out, in) for a weight (in, out).
 
     Shapes
         x       (..., in_features)
@@ -174,7 +174,7 @@ def weight_the_other_way_around(x, weight):
 
 
 def wrong_kind(x):
-    """Say that numbers come back.
+    """Document a floating-point result.
 
     Shapes
         x       (..., size)
@@ -184,7 +184,7 @@ def wrong_kind(x):
 
 
 def not_optional(x, mask=None):
-    """Say that the mask may be left out.
+    """Document an optional mask.
 
     Shapes
         x       (..., size)
@@ -195,7 +195,7 @@ def not_optional(x, mask=None):
 
 
 def wrong_relation(x, num_heads):
-    """Say that heads divide the width, and double them.
+    """Document num_heads heads, and return twice as many.
 
     Shapes
         x       (..., num_heads * head_dim)
@@ -206,7 +206,7 @@ def wrong_relation(x, num_heads):
 
 
 def made_up_argument(x):
-    """Document what is not taken.
+    """Document an argument that does not exist.
 
     Shapes
         x       (..., size)
@@ -217,7 +217,7 @@ def made_up_argument(x):
 
 
 def one_array_of_two(x):
-    """Say that two arrays come back.
+    """Document two arrays.
 
     Shapes
         x       (..., size)
@@ -227,7 +227,7 @@ def one_array_of_two(x):
 
 
 def wrong_tree(heads):
-    """Say that the heads come back as they are.
+    """Document unchanged heads.
 
     Shapes
         heads   num_heads * HeadWeights
@@ -236,7 +236,7 @@ def wrong_tree(heads):
     return heads[1:]
 
 
-LIARS = (
+WRONG = (
     wrong_axis_order,
     lost_axis,
     hidden_leading_axes,
@@ -255,14 +255,14 @@ def check_all_calls(function):
         shapes.call_by_docstring(function, leading=shapes.LEADING, absent=absent).check()
 
 
-@pytest.mark.parametrize("liar", LIARS, ids=lambda liar: liar.__name__)
-def test_a_docstring_that_lies_is_caught(liar):
+@pytest.mark.parametrize("function", WRONG, ids=lambda function: function.__name__)
+def test_a_wrong_docstring_is_detected(function):
     with pytest.raises((AssertionError, ValueError, TypeError)):
-        check_all_calls(liar)
+        check_all_calls(function)
 
 
-def test_a_docstring_that_tells_the_truth_passes():
-    def truth(x):
+def test_a_correct_docstring_passes():
+    def correct(x):
         """Drop every other number.
 
         Shapes
@@ -272,7 +272,7 @@ def test_a_docstring_that_tells_the_truth_passes():
         return x[..., ::2], x[..., 0]
 
     for leading in ((), shapes.LEADING[:1], shapes.LEADING):
-        shapes.call_by_docstring(truth, leading=leading).check()
+        shapes.call_by_docstring(correct, leading=leading).check()
 
 
 def test_different_names_never_draw_the_same_size():

@@ -14,7 +14,7 @@ from tests.functions.close import assert_close
 BATCH, SEQ_LEN, NUM_HEADS, HIDDEN_SIZE, INTERMEDIATE_SIZE, NUM_LAYERS = 2, 7, 3, 15, 11, 5
 X = np.random.default_rng(0).standard_normal((BATCH, SEQ_LEN, HIDDEN_SIZE))
 LENGTHS = np.array([4, SEQ_LEN])
-HIDDEN = torch.from_numpy(np.arange(SEQ_LEN) >= LENGTHS[:, None])  # torch says True for padding
+HIDDEN = torch.from_numpy(np.arange(SEQ_LEN) >= LENGTHS[:, None])  # in torch, True means padding
 
 
 def torch_layer(**options):
@@ -26,7 +26,7 @@ def torch_layer(**options):
 @pytest.mark.parametrize("has_padding", [False, True], ids=["whole", "padded"])
 def test_a_torch_layer_computes_the_same(is_pre_norm, activation, has_padding):
     module = torch_layer(norm_first=is_pre_norm, activation=activation.__name__)
-    with torch.enable_grad():  # its inference path would warn about nested tensors
+    with torch.enable_grad():  # torch's inference path warns about nested tensors
         expected = module(torch.from_numpy(X), src_key_padding_mask=HIDDEN if has_padding else None)
     mask = padding_mask(LENGTHS, SEQ_LEN) if has_padding else None
     weights = oracles.encoder_layer_weights(module)

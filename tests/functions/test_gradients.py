@@ -1,4 +1,4 @@
-"""Derivatives of the definitions, as each library finds them, against finite differences."""
+"""Gradients of the functions in each library, against finite differences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headway.arrays import from_numpy, is_floating, to_numpy
 from headway.trees import leaves, map_tree
 from tests.functions import shapes
 
-# Tiny, and so not all distinct: finite differences call once per number. That sizes are not mixed up is tested by docstrings.
+# Tiny and not all distinct, because finite differences need a call per number; test_docstrings.py uses distinct sizes.
 SIZES = {"num_layers": 2, "num_kv_heads": 2, "group_size": 3, "head_dim": 2, "hidden_size": 5, "intermediate_size": 7, "seq_len": 3, "source_len": 4,
          "query_len": 3, "key_len": 4, "vocab_size": 7, "size": 7, "pairs": 3, "encoder_width": 4, "value_dim": 5, "query_width": 5, "key_width": 4,
          "value_width": 3, "output_width": 5, "in_features": 5, "out_features": 7}  # fmt: skip
@@ -28,15 +28,15 @@ DIRECTION_TOLERANCE = {"jax": 2e-4, "mlx": 2e-4}  # gradients in float32, differ
 
 
 class Problem:
-    """A function of a flat list of arrays: the floating leaves of the arguments that its docstring builds."""
+    """Return a function of a flat list of arrays, the floating-point leaves of the arguments built from its docstring."""
 
     def __init__(self, name, seed=0, **options):
         call = shapes.call_by_docstring(getattr(functions, name), given=SIZES, seed=seed)
         if "activation" in call.function.__annotations__:
-            options = {"activation": functions.gelu, **options}  # smooth, so that no difference steps over a kink
+            options = {"activation": functions.gelu, **options}  # smooth, so that differences are accurate
         self.function, self.arguments = call.function, call.arguments | options
         for mask in {"mask", "encoder_mask"} & self.arguments.keys():
-            self.arguments[mask][..., 0] = True  # every query may attend to something
+            self.arguments[mask][..., 0] = True  # every query may attend to at least one key
         self.values = [leaf for value in self.arguments.values() for _, leaf in leaves_of(value) if is_floating(leaf)]
 
     def __call__(self, arrays, library):
@@ -92,7 +92,7 @@ def test_attention_options_have_the_gradients_of_finite_differences(options):
 @pytest.mark.parametrize("library", ["jax", "mlx"])
 @pytest.mark.parametrize("name", SMOOTH)
 def test_jax_and_mlx_gradients_are_those_of_finite_differences(name, library):
-    """Along one random direction: central differences of the NumPy definition in float64."""
+    """Return the derivative in one random direction, by central differences in float64 with NumPy."""
     problem, random = Problem(name), np.random.default_rng(1)
     weights = random.standard_normal(np.shape(problem(problem.values, "numpy")))
     direction = [random.standard_normal(value.shape) for value in problem.values]
@@ -149,7 +149,7 @@ def test_an_ignored_target_has_zero_gradient(library):
 
 
 def gradients_of(problem, weights, library):
-    """The gradients of sum(weights · function) with respect to every array, in float32."""
+    """Return the gradients of sum(weights · function) with respect to every array, in float32."""
     arrays = [from_numpy(value.astype(np.float32), library) for value in problem.values]
     weights = from_numpy(np.asarray(weights, np.float32), library)
     if library == "torch":

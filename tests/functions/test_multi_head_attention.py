@@ -99,7 +99,7 @@ def test_it_is_projections_attention_and_a_projection():
 def test_torch_self_attention_computes_the_same(has_bias, is_causal):
     module = oracles.randomized(torch.nn.MultiheadAttention(12, 3, bias=has_bias, batch_first=True))
     x = torch.from_numpy(RANDOM.standard_normal((BATCH, QUERY_LEN, 12)))
-    hidden = torch.ones(QUERY_LEN, QUERY_LEN, dtype=torch.bool).triu(1) if is_causal else None  # torch says True for hidden
+    hidden = torch.ones(QUERY_LEN, QUERY_LEN, dtype=torch.bool).triu(1) if is_causal else None  # in torch, True means hidden
     expected, _ = module(x, x, x, attn_mask=hidden, need_weights=False)
     x = x.numpy()
     came = multi_head_attention(x, x, x, oracles.attention_weights(module), num_heads=3, is_causal=is_causal)

@@ -42,7 +42,7 @@ def test_weight_and_bias_come_after_the_norm():
 @settings(deadline=None, derandomize=True, max_examples=40)
 @given(ARRAYS, st.floats(-100, 100), st.floats(0.5, 50))
 def test_layer_norm_does_not_see_shift_or_scale(x, shift, scale):
-    x = x + np.linspace(0, 10, x.shape[-1])  # some spread, so that eps does not count
+    x = x + np.linspace(0, 10, x.shape[-1])  # a large variance, so that eps has no effect
     if (x.std(axis=-1) > 0.1).all():
         np.testing.assert_allclose(layer_norm(scale * x + shift, eps=0.0), layer_norm(x, eps=0.0), atol=1e-9)
 
@@ -98,7 +98,7 @@ def test_a_constant_zero_vector_stays_zero(norm):
 
 
 def test_layer_norm_of_a_constant_far_from_zero_is_zero_despite_cancellation():
-    x = np.full((2, 7), 1e4, np.float32)  # E[x²] - E[x]² would lose all digits
+    x = np.full((2, 7), 1e4, np.float32)  # E[x²] - E[x]² loses all digits
     assert_close(layer_norm(x), np.zeros((2, 7)))
 
 

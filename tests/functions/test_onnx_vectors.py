@@ -1,4 +1,4 @@
-"""ONNX's own test vectors. Every folder is computed by the definitions, or the test says that it is not mapped."""
+"""ONNX's test vectors. Every folder is either computed with headway.functions or listed as not supported."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Inputs = dict[str, np.ndarray]
 
 
 def over_axes_from(norm: Callable, inputs: Inputs, attributes: dict) -> dict[str, np.ndarray]:
-    """ONNX norms take all axes from `axis` on as one; here that is the last axis, after a reshape."""
+    """Normalize over all axes from `axis` to the last: reshape them to one axis."""
     x, *parameters = (inputs[name] for name in ("X", "W", "B") if name in inputs)
     axis = attributes.get("axis", -1) % x.ndim
     flat = norm(x.reshape(*x.shape[:axis], -1), *(p.reshape(-1) for p in parameters), eps=attributes.get("epsilon", 1e-5))
@@ -55,7 +55,7 @@ def attention(inputs: Inputs, attributes: dict) -> dict[str, np.ndarray]:
 
 
 def extended(past_key: np.ndarray, past_value: np.ndarray, key: np.ndarray, value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Keys and values behind those of the past, through a cache that is exactly long enough."""
+    """Append keys and values to those of the past, in a cache of exactly the final length."""
 
     def room(past: np.ndarray, new: np.ndarray) -> np.ndarray:
         return np.zeros((*past.shape[:-2], past.shape[-2] + new.shape[-2], past.shape[-1]), past.dtype)
@@ -66,9 +66,9 @@ def extended(past_key: np.ndarray, past_value: np.ndarray, key: np.ndarray, valu
 
 
 def combined_mask(inputs: Inputs, attributes: dict, query_len: int, key_len: int, past_len: int) -> np.ndarray | None:
-    """The given mask, causality and the padding of the keys as one mask.
+    """Combine the given mask, the causal mask and the padding of the keys.
 
-    Without a past ONNX's causal mask begins at the first key (top left); a past, or nonpad_kv_seqlen, moves it to the last.
+    Without a past, ONNX aligns the causal mask with the first key (top left); with a past or nonpad_kv_seqlen, with the last.
     """
     mask, allowed = inputs.get("attn_mask"), np.ones((query_len, key_len), bool)
     lengths = inputs.get("nonpad_kv_seqlen")
@@ -83,14 +83,14 @@ def combined_mask(inputs: Inputs, attributes: dict, query_len: int, key_len: int
 
 
 def masked_scores(query: np.ndarray, key: np.ndarray, mask: np.ndarray, mode: int) -> np.ndarray | None:
-    """What the softmax gets (mode 2). Only where no vector groups heads or caps these scores."""
+    """Return the scores before the softmax (mode 2); no vector of this mode has grouped heads or a soft cap."""
     if mode != 2:
         return None
     return functions.apply_mask(query @ np.swapaxes(key, -1, -2) / math.sqrt(query.shape[-1]), mask)
 
 
 def tensor_scatter(inputs: Inputs, attributes: dict) -> dict[str, np.ndarray]:
-    """A cache write at a place of its own in each sequence: one KVCache per sequence, filled up to there."""
+    """Write to the cache at another position in each sequence, with one KVCache per sequence."""
     assert attributes.get("axis", -2) == -2
     assert attributes.get("mode", b"linear") == b"linear"
     caches = [
@@ -116,7 +116,7 @@ OPERATORS: dict[str, Callable[[Inputs, dict], dict]] = {
     "TensorScatter": tensor_scatter,
 }
 
-# A norm's statistics are no results here: the definitions return the normed vectors only.
+# The functions return the normalized vectors only, not the statistics.
 UNCHECKED_OUTPUTS = {"Mean", "InvStdDev"}
 
 
@@ -138,7 +138,7 @@ def test_every_mapped_operator_has_a_vector(data_dir):
 
 
 def read(folder: str) -> tuple[onnx.NodeProto, Inputs, Inputs]:
-    """The one node of the folder's model, its inputs and its outputs by name."""
+    """Read the only node of the folder's model, its inputs and its outputs by name."""
     (node,) = onnx.load(VECTORS / folder / "model.onnx").graph.node
 
     def tensors(kind: str, names: list[str]) -> Inputs:

@@ -109,7 +109,7 @@ def test_a_tolerance_or_a_number_of_steps_below_zero_is_an_error(options):
 
 
 def descend(point, gradients, **options):
-    """Adam along some gradients, one step each."""
+    """Run Adam with one step per gradient."""
     moments = None
     for step, gradient in enumerate(gradients, 1):
         point, *moments = adam_step(point, gradient, moments, step=step, **options)
@@ -170,7 +170,7 @@ def test_adam_changes_none_of_its_arguments():
 
 def test_small_squares_survive_half_precision():
     _, _, square = adam_step(np.ones(2, np.float16), np.full(2, 1e-4, np.float16), step=1)
-    np.testing.assert_allclose(square, 1e-11, rtol=1e-2)  # float16 ends at 6e-8
+    np.testing.assert_allclose(square, 1e-11, rtol=1e-2)  # the smallest float16 is 6e-8
 
 
 def test_moments_of_another_shape_are_an_error():

@@ -1,4 +1,4 @@
-"""Pooling against torch, one text at a time, over the tokens that count and no others."""
+"""Pooling against torch, for one text at a time without its padding."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MASK = np.array([[1, 1, 1, 1, 1], [1, 1, 0, 0, 0], [0, 0, 0, 1, 1], [0, 1, 0, 1,
 
 @pytest.fixture
 def hidden() -> np.ndarray:
-    """Four texts of five tokens in three dimensions, all below zero: a maximum that counts padding as 0 would show."""
+    """Return four texts of five tokens in three dimensions, all negative, so that padding counted as 0 would change the maximum."""
     return np.random.default_rng(0).standard_normal((4, 5, 3)) - 4
 
 

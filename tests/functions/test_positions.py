@@ -49,7 +49,7 @@ def test_buckets_are_those_of_t5(is_bidirectional, num_buckets, max_distance):
 
 def test_near_keys_have_buckets_of_their_own_and_those_behind_the_query_the_upper_half():
     buckets = relative_position_buckets(1, 7, offset=3, num_buckets=8, max_distance=100)
-    assert buckets.tolist() == [[2, 2, 1, 0, 5, 6, 6]]  # two exact ones per direction, the rest told by their logarithm
+    assert buckets.tolist() == [[2, 2, 1, 0, 5, 6, 6]]  # two exact buckets per direction, the rest logarithmic
 
 
 @pytest.mark.parametrize("is_bidirectional", [True, False])
@@ -140,10 +140,10 @@ def test_a_position_outside_the_table_is_named():
 
 
 def test_a_quarter_turn_moves_the_first_half_onto_the_second():
-    cos, sin = np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]])  # pair 0 turns by 90°, pair 1 stays
+    cos, sin = np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]])  # pair 0 rotates by 90°, pair 1 is unchanged
     x = np.array([[1.0, 2.0, 3.0, 4.0]])
     assert rotary(x, cos, sin).tolist() == [[-3.0, 2.0, 1.0, 4.0]]  # halves: (1, 3) → (-3, 1)
-    assert rotary(x, cos, sin, interleaved=True).tolist() == [[-2.0, 1.0, 3.0, 4.0]]  # neighbours: (1, 2) → (-2, 1)
+    assert rotary(x, cos, sin, interleaved=True).tolist() == [[-2.0, 1.0, 3.0, 4.0]]  # interleaved: (1, 2) → (-2, 1)
 
 
 def test_frequencies_fall_from_one_to_almost_one_over_theta():
@@ -255,7 +255,7 @@ def test_a_vector_without_positions_is_an_error():
 
 
 def transformers_frequencies(rope_type, head_dim, theta, **parameters):
-    """What transformers makes of config.json's rope_parameters, and its factor on cos and sin."""
+    """Return the frequencies and the factor of cos and sin that transformers computes from rope_parameters."""
     from transformers import LlamaConfig
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
@@ -285,7 +285,7 @@ def test_llama3_frequencies_are_those_of_transformers(head_dim, factor, low, hig
     came = scale_rotary_llama3(rotary_frequencies(head_dim, theta=500000.0), original_max_seq_len=8192, **parameters)
     assert_close(came, expected)
     assert (came / rotary_frequencies(head_dim, theta=500000.0)).max() == pytest.approx(1)  # the fastest pair is kept
-    assert (came / rotary_frequencies(head_dim, theta=500000.0)).min() == pytest.approx(1 / factor)  # the slowest is stretched
+    assert (came / rotary_frequencies(head_dim, theta=500000.0)).min() == pytest.approx(1 / factor)  # the slowest is divided by factor
 
 
 @pytest.mark.parametrize("head_dim", [64, 128, 26])

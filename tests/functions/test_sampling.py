@@ -41,7 +41,7 @@ def kept(logits):
 
 
 def processed(processor, logits=LOGITS, token_ids=None):
-    """What a logits processor of transformers makes of the logits."""
+    """Return the logits after a logits processor of transformers."""
     token_ids = torch.zeros((len(logits), 1), dtype=torch.int64) if token_ids is None else torch.from_numpy(token_ids)
     return processor(token_ids, torch.from_numpy(logits.copy())).numpy()
 
@@ -103,7 +103,7 @@ def test_a_top_k_below_one_is_an_error(top_k):
 def test_top_p_keeps_the_fewest_that_reach_it(top_p, expected):
     probabilities = np.array([0.125, 0.5, 0.25, 0.125])
     if 0.75 < top_p < 0.875:
-        expected = [1, 1, 1, 1]  # the two of 0.125 tie
+        expected = [1, 1, 1, 1]  # both tokens of 0.125 are equally likely
     assert kept(keep_top_p(np.log(probabilities), top_p)) == expected
 
 
@@ -137,7 +137,7 @@ def test_min_p_is_that_of_transformers(min_p):
 
 
 def test_typical_may_drop_the_most_likely():
-    # entropy 0.898; surprises 0.511, 1.204, 2.303: 0.3 is the nearest, then 0.6
+    # entropy 0.898; information content 0.511, 1.204, 2.303: 0.3 is the closest, then 0.6
     logits = logits_of(0.6, 0.3, 0.1)
     assert kept(keep_typical(logits, 0.3 - 1e-9)) == [0, 1, 0]
     assert kept(keep_typical(logits, 0.5)) == [1, 1, 0]
@@ -165,7 +165,7 @@ def test_a_share_outside_zero_to_one_is_an_error(keep, name, share):
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_a_share_of_one_keeps_every_token_however_unlikely(keep, dtype):
     random = np.random.default_rng(0)
-    for spread in range(1, 11):  # a cumulative sum that rounds up to 1 too early would drop the last ones
+    for spread in range(1, 11):  # a cumulative sum that rounds up to 1 too early drops the last tokens
         logits = (spread * random.standard_normal(1009)).astype(dtype)
         np.testing.assert_array_equal(keep(logits, 1.0), logits)
 
@@ -293,7 +293,7 @@ def test_a_token_that_is_not_there_is_an_error(change, name, token_id):
         change(LOGITS, [3, token_id])
 
 
-# runs that are not repeated
+# repeated n-grams
 
 
 def test_a_run_that_stood_there_before_is_not_ended_again():
@@ -345,7 +345,7 @@ def test_a_run_of_tokens_that_are_not_there_is_an_error(token_id):
         forbid_repeated_ngrams(LOGITS[0], np.array([3, token_id]), 2)
 
 
-# drawing
+# sampling
 
 
 @pytest.mark.parametrize(("random", "token"), [(0.0, 0), (0.24, 0), (0.26, 1), (0.74, 1), (0.76, 2), (0.999999, 2)])
@@ -408,7 +408,7 @@ def test_samplers_can_stand_behind_each_other():
     assert (np.isfinite(came) <= np.isfinite(keep_top_k(LOGITS, 11))).all()
 
 
-# Sums over a large vocabulary
+# sums over a large vocabulary
 
 LARGE_VOCAB = 151_936
 LARGE_LOGITS = np.random.default_rng(0).normal(size=LARGE_VOCAB).astype(np.float32)
@@ -446,7 +446,7 @@ def test_typical_keeps_as_many_of_a_large_vocabulary_as_in_float64(library, typi
     information = -np.log(probabilities)
     mass = probabilities[np.argsort(abs(information - (probabilities * information).sum()))]
     expected = int((np.cumsum(mass) - mass < typical_p).sum())
-    # MLX sums and exponentials in float32 put the entropy off by 2e-4.
+    # The sums and exponentials of MLX in float32 change the entropy by 2e-4.
     tolerance = 20 if library == "mlx" else 1
     assert abs(num_kept(keep_typical(LIBRARIES[library](LARGE_LOGITS), typical_p)) - expected) <= tolerance
 

@@ -71,7 +71,7 @@ def test_scores_of_ten_thousand_do_not_overflow_half_precision():
 def test_half_precision_sums_many_small_weights_without_losing_them():
     weights = softmax(np.zeros(5003, np.float16))
     assert_close(weights, np.full(5003, 1 / 5003))
-    assert abs(weights.astype(np.float64).sum() - 1) < 2e-3  # summed in float16 the total would stop at 2048
+    assert abs(weights.astype(np.float64).sum() - 1) < 2e-3  # a float16 sum stops at 2048
 
 
 def test_a_score_of_minus_infinity_gets_no_weight():

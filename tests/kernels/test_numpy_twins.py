@@ -26,7 +26,7 @@ def test_the_dtype_is_the_definitions(dtype):
 
 
 def test_a_wrong_width_is_the_definitions_error():
-    with pytest.raises(ShapeError, match="expected: x"):
+    with pytest.raises(ShapeError, match="expected x"):
         numpy_twins.linear(np.ones((2, 3, 6)), np.ones((5, 7)))
 
 
@@ -51,5 +51,14 @@ def test_the_tokens_kept_are_those_of_the_definitions(vocab_size, spread):
 
 @pytest.mark.parametrize("name", ["keep_top_k", "keep_top_p"])
 def test_what_cannot_be_kept_is_the_definitions_error(name):
-    with pytest.raises(OptionError, match=f"came: {name[5:]}="):
+    with pytest.raises(OptionError, match=f"got {name[5:]}="):
         getattr(numpy_twins, name)(np.zeros(5000), 0)
+
+
+@pytest.mark.parametrize("top_p", [0.5, 0.999])
+def test_top_p_keeps_as_many_of_a_large_vocabulary_as_in_float64(top_p):
+    logits = np.random.default_rng(0).normal(size=151_936).astype(np.float32)
+    weights = np.exp(logits.astype(np.float64))
+    descending = -np.sort(-weights / weights.sum())
+    expected = int((np.cumsum(descending) - descending < top_p).sum())
+    assert np.isfinite(numpy_twins.keep_top_p(logits, top_p)).sum() == expected

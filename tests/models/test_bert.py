@@ -259,7 +259,7 @@ def test_as_many_tokens_as_positions_fit_and_one_more_does_not(saved):
 
 def test_a_token_type_that_the_table_has_not_is_an_error(saved):
     loaded = load_checkpoint(saved("model").folder)
-    with pytest.raises(TokenIdError, match="token id 2"):
+    with pytest.raises(TokenIdError, match="got token id 2, expected 0 to 1"):
         bert.encode(numpy.ones((1, 2), numpy.int64), loaded.weights, loaded.config, token_types=numpy.array([[0, 2]]))
 
 

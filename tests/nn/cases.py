@@ -1,4 +1,4 @@
-"""Every module once, with arguments for it and the definition that it is to equal. Dimensions are all distinct."""
+"""All modules, with arguments and the function that each has to equal. All dimensions are distinct."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def draw(*shape: int, seed: int = 0) -> torch.Tensor:
 
 
 def tokens_of(lengths: torch.Tensor, seq_len: int) -> torch.Tensor:
-    """An attention mask as tokenizers make it."""
+    """Return an attention mask as tokenizers do."""
     return (torch.arange(seq_len) < lengths[:, None]).long()
 
 
@@ -40,9 +40,9 @@ X_TOKENS, SOURCE_TOKENS = tokens_of(TARGET_LENGTHS, SEQ), tokens_of(SOURCE_LENGT
 
 @dataclass(frozen=True)
 class Case:
-    """make(dropout) builds the module, inputs and masks go into it, definition(weights, *inputs, **masks) is what must come out.
+    """A module, built by make(dropout), whose result for inputs and masks has to equal definition(weights, *inputs, **masks).
 
-    The masks of the definition are boolean and have axes for heads and queries.
+    The masks for the definition are boolean and have axes for heads and queries.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Case:
     definition: Callable[..., Any]
 
     def module(self, dropout: float = 0.0, seed: int = 0) -> torch.nn.Module:
-        """In float64, without training, every parameter drawn."""
+        """Prepare a module: float64, eval mode, random parameters."""
         return randomized(self.make(dropout), seed)
 
     def masks_of_definition(self) -> list[torch.Tensor]:

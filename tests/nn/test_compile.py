@@ -1,4 +1,4 @@
-"""Modules, and the definitions under them, under torch.compile: one graph, no warning, the same numbers."""
+"""Modules and functions with torch.compile: one graph, no warning, the same results."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ print(bool(torch.equal(compiled, forward(x))))
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, while it imports its compiler
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch warns while it imports its compiler
 @pytest.mark.parametrize("is_training", [False, True], ids=["eval", "train"])
 def test_the_default_compiler_computes_the_same(is_training):
     module = nn.GPT2(VOCAB, TABLE, HIDDEN, HEADS, LAYERS, intermediate_size=INNER, dropout=0.0).train(is_training)

@@ -1,4 +1,4 @@
-"""torch.nn's own modules are the oracles here: converted either way, outputs agree."""
+"""Conversion from and to torch.nn: the outputs are equal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.nn.cases import (
     draw,
 )
 
-X_HIDDEN, SOURCE_HIDDEN = X_TOKENS == 0, SOURCE_TOKENS == 0  # torch says True for hidden
+X_HIDDEN, SOURCE_HIDDEN = X_TOKENS == 0, SOURCE_TOKENS == 0  # in torch, True means hidden
 FUTURE = torch.ones(SEQ, SEQ, dtype=torch.bool).triu(1)
 both_ways = pytest.mark.parametrize("way", ["from_torch", "to_torch"])
 every_norm = pytest.mark.parametrize("is_pre_norm", [False, True], ids=["post_norm", "pre_norm"])
@@ -35,7 +35,7 @@ every_bias = pytest.mark.parametrize("has_bias", [True, False], ids=["bias", "no
 
 
 def pair(way, theirs, mine):
-    """torch's module and ours, one made from the other."""
+    """Return a torch.nn module and the headway.nn module converted from it."""
     if way == "from_torch":
         theirs = randomized(theirs)
         return theirs, from_torch(theirs)
@@ -115,7 +115,7 @@ def test_a_transformer_computes_the_same_with_all_masks(way, is_pre_norm, activa
             activation=activation,
             is_pre_norm=is_pre_norm,
             has_bias=has_bias,
-            has_last_norm=True,  # torch's has it always
+            has_last_norm=True,  # torch.nn.Transformer always has it
         ),
     )
     with torch.enable_grad():

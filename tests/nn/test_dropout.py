@@ -12,7 +12,7 @@ from tests.nn.cases import HEADS, HIDDEN, INNER, SEQ, SOURCE, draw
 RATE = 0.3
 every_ops = pytest.mark.parametrize("ops", [functions, operations("torch")], ids=["definitions", "twins"])
 
-# query, key and mask shapes, options: every way through the attention with dropout
+# shapes of query, key and mask, and options, for every branch of the attention with dropout
 WAYS = {
     "plain": ((2, 6, SEQ, 4), (2, 6, SOURCE, 4), None, {}),
     "causal": ((2, 6, SEQ, 4), (2, 6, SEQ, 4), None, {"is_causal": True}),
@@ -35,7 +35,9 @@ def test_attention_weights_are_dropped_and_the_others_grow(ops, kind, way):
     mask = None if mask_shape is None else draw(*mask_shape, seed=2)
     if mask is not None and kind == "boolean":
         mask = mask > -0.8
-    value = torch.eye(key_shape[-2], dtype=torch.float64).expand(*key_shape[:-1], key_shape[-2])  # so that the weights come back
+    value = torch.eye(key_shape[-2], dtype=torch.float64).expand(
+        *key_shape[:-1], key_shape[-2]
+    )  # so that the result is the attention weights
     torch.manual_seed(0)
     actual = with_dropout(ops, attention=RATE).scaled_dot_product_attention(query, key, value, mask, **options)
     weights = functions.attention_weights(query, key, mask, **options)
@@ -122,7 +124,7 @@ def test_each_rate_acts_in_its_own_place_of_a_layer(place, acts):
 def test_every_branch_of_a_layer_is_dropped_as_it_joins_the_residual(branch, is_pre_norm):
     def without_norms(dropout):
         layer = nn.DecoderLayer(HIDDEN, HEADS, INNER, dropout=dropout, is_pre_norm=is_pre_norm).double()
-        layer._training_ops.layer_norm = lambda x, weight, bias, *, eps: x  # then the output is the input and the branches
+        layer._training_ops.layer_norm = lambda x, weight, bias, *, eps: x  # then the output is the sum of the input and the sublayers
         return layer
 
     layer, plain = without_norms(DropoutRates(output=RATE)), without_norms(0.0)

@@ -1,4 +1,4 @@
-"""What holds for all modules alike."""
+"""Properties of all modules."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ every_module = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name
 every_module_with_masks = pytest.mark.parametrize("case", [case for case in CASES if case.masks], ids=lambda case: case.name)
 
 KEEPS_FLOAT32 = ("encoder_layer", "encoder", "decoder_layer", "decoder", "transformer")
-"""Under autocast: the residual stream. Of the others a product comes back, in bfloat16."""
+"""Modules that return the residual stream in float32 with autocast; the others return a bfloat16 product."""
 
 
 def floating(case):
-    """Fresh copies of the inputs, those with gradients that can have them."""
+    """Return copies of the inputs, with gradients for floating-point ones."""
     return [x.clone().requires_grad_() if x.is_floating_point() else x for x in case.inputs]
 
 

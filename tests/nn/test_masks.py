@@ -36,7 +36,7 @@ def test_an_attention_mask_may_be_of_any_whole_numbers_or_booleans(dtype):
 def test_boolean_floating_and_attention_masks_say_the_same():
     module = attention()
     expected = module(X, Y, Y, mask=PADDING)
-    torch.testing.assert_close(module(X, Y, Y, mask=torch.where(PADDING, 0.0, -torch.inf)), expected)  # float32 beside float64
+    torch.testing.assert_close(module(X, Y, Y, mask=torch.where(PADDING, 0.0, -torch.inf)), expected)  # a float32 mask with float64 inputs
     torch.testing.assert_close(module(X, Y, Y, attention_mask=SOURCE_TOKENS), expected)
     torch.testing.assert_close(module(X, Y, Y, mask=PADDING.expand(SCORES)), expected)
 
@@ -44,7 +44,7 @@ def test_boolean_floating_and_attention_masks_say_the_same():
 def test_a_floating_mask_is_added_to_the_scores():
     module, bias = attention(), draw(HEADS, SEQ, SOURCE, seed=6)
     biased = module(X, Y, Y, mask=bias)
-    torch.testing.assert_close(module(X, Y, Y, mask=bias + 3), biased)  # softmax does not see a constant
+    torch.testing.assert_close(module(X, Y, Y, mask=bias + 3), biased)  # adding a constant does not change the softmax
     assert not torch.allclose(biased, module(X, Y, Y))
 
 

@@ -1,4 +1,4 @@
-"""What goes into a module has the widths it was made for, as many values as keys, and one batch."""
+"""Errors for inputs of wrong widths, unequal numbers of keys and values, or different batches."""
 
 from __future__ import annotations
 

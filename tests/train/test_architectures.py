@@ -1,4 +1,4 @@
-"""Every architecture that can be trained: its options, its first weights, and what opens its folder."""
+"""Architectures: options, initial weights, and loading of the trained folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts as windows of tokens."""
+"""Text corpora."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several processes train the model that one would."""
+"""Training with several processes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_a_signal_to_any_process_stops_all_after_the_step_with_the_state_saved(t
         started = time.monotonic()
         while not state.exists():
             assert process.poll() is None, process.communicate()
-            assert time.monotonic() - started < 600  # a busy machine starts processes slowly
+            assert time.monotonic() - started < 600  # processes start slowly on a busy machine
             time.sleep(0.05)
         workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         before = read_progress(state).step

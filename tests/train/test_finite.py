@@ -1,4 +1,4 @@
-"""A number that is not finite stops the run before it does harm, and is named."""
+"""NaN and infinity stop the run before the update, with the origin in the message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.train.test_architectures import data_of, options_of
 
 
 def begun(folder, name: str = "gpt2") -> tuple[Run, list[Progress]]:
-    """A run that has come to step 5 and saved its state."""
+    """Return a run at step 5 with a saved state."""
     report: list[Progress] = []
     run = start(folder / "out", options_of(name), data_of(name, folder))
     run.train(report.append, should_stop=lambda: len(report) == 5)

@@ -1,4 +1,4 @@
-"""Pairs as padded batches."""
+"""Corpora of text pairs."""
 
 from __future__ import annotations
 

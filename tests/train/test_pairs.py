@@ -1,4 +1,4 @@
-"""Pairs of texts from files, and what may be wrong with a line."""
+"""Readers of text pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The curve as a picture."""
+"""Loss history and its plot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training: it learns, it resumes to the same numbers, and what it writes opens everywhere."""
+"""Training runs: learning, resuming, errors, and the written model."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def begin(out: Path, text: Path, options: TrainingOptions = OPTIONS, **more):
 def test_it_learns(tmp_path, text):
     report: list[Progress] = []
     train(tmp_path / "out", replace(OPTIONS, num_steps=60), Data(files=[text], tokenizer="bytes"), report=report.append)
-    assert report[0].loss > 5.0  # about ln 257, every byte alike
+    assert report[0].loss > 5.0  # about ln 257: all bytes equally likely
     assert report[-1].validation_loss < 3.0
 
 

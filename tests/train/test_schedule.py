@@ -1,4 +1,4 @@
-"""The learning rate over the steps."""
+"""Learning rate schedule."""
 
 from __future__ import annotations
 

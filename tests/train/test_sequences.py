@@ -1,4 +1,4 @@
-"""Pairs to learn reversing and sorting from."""
+"""Generated pairs for reversing and sorting."""
 
 from __future__ import annotations
 

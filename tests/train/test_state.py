@@ -1,4 +1,4 @@
-"""State files that are corrupt: every one is a HeadwayError, whatever was changed."""
+"""Corrupt state files: each one raises a HeadwayError."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUES = (
     None, True, -1, 0, 2**53, 10**19, 10**400, 1e308, float("nan"), float("inf"), "", "12", "\ud800", [], {}, [[]], [1], [[1, 2, 3]],
     {"step": 1}, [{"step": "1", "loss": 1, "validation_loss": 1, "seconds": 1}], [None], [["1", 2.0]], [[1, "2"]],
 )  # fmt: skip
-"""JSON values that replace others."""
+"""JSON values to insert."""
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def run(tmp_path_factory) -> Run:
 
 
 def split(content: bytes) -> tuple[dict, bytes]:
-    """The header and the tensors of a safetensors file."""
+    """Return the header and the tensors of a safetensors file."""
     (size,) = struct.unpack("<Q", content[:8])
     return json.loads(content[8 : 8 + size]), content[8 + size :]
 
@@ -43,7 +43,7 @@ def joined(header: object, tensors: bytes) -> bytes:
 
 
 def places(value: object, path: tuple = ()) -> list[tuple]:
-    """The path of every value inside a JSON value."""
+    """Return the path of every value inside a JSON value."""
     children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     return [path, *(place for key, child in children for place in places(child, (*path, key)))]
 
@@ -60,7 +60,7 @@ def replaced(value: object, path: tuple, by: object) -> object:
 
 
 def mutated(content: bytes, rng: random.Random) -> bytes:
-    """A state file with changed bytes, a changed header, or changed progress."""
+    """Return a state file with changed bytes, a changed header, or changed progress."""
     header, tensors = split(content)
     kind = rng.randrange(4)
     if kind == 0:  # bytes, mostly of the header
@@ -132,7 +132,7 @@ def test_progress_nested_too_deeply_is_an_error(run, tmp_path):
 def test_tensors_of_another_dtype_are_an_error(run, tmp_path):
     header, tensors = split(run.state_path.read_bytes())
     name = next(name for name in header if name.startswith("exp_avg."))
-    changed = replaced(header, (name, "dtype"), "I32")  # as many bytes as F32
+    changed = replaced(header, (name, "dtype"), "I32")  # the same number of bytes as F32
     path = tmp_path / "state.safetensors"
     path.write_bytes(joined(changed, tensors))
     with pytest.raises(TrainingError, match=r"of dtype torch\.int32, expected .* of dtype torch\.float32"):
