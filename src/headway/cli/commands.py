@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headway import __version__
+import headway
 from headway.cli import chat, check, embed, evaluate, generate, models, practice, train
 
 app = typer.Typer(
@@ -24,7 +24,7 @@ for module in (generate, chat, models, train, evaluate, check, practice, embed):
 
 def _print_version(is_given: bool) -> None:
     if is_given:
-        print(f"headway {__version__}")
+        print(f"headway {headway.__version__}")
         raise typer.Exit
 
 
