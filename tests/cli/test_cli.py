@@ -359,7 +359,7 @@ def on_terminal(*arguments: str, until: str = "", **environment: str) -> tuple[s
 
 
 def test_ctrl_c_at_the_prompt_of_chat_ends_the_line(tmp_path):
-    output, code = on_terminal("chat", "--model", str(chat_model(tmp_path)), until="> ")
+    output, code = on_terminal("chat", "--model", str(chat_model(tmp_path)), "--weights", "none", until="> ")
     assert (output.replace("^C", ""), code) == ("> \r\n", 130)
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from headway import __version__
+import headway
 from headway.cli import chat, check, embed, evaluate, generate, models, practice, train
 
 app = typer.Typer(
@@ -25,7 +25,7 @@ app.add_typer(practice.app, name="practice")
 
 def _print_version(is_given: bool) -> None:
     if is_given:
-        print(f"headway {__version__}")
+        print(f"headway {headway.__version__}")
         raise typer.Exit
 
 

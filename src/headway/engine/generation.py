@@ -147,7 +147,8 @@ class Generation:
         return self._array(num_padding) if num_padding.any() else None
 
     def _array(self, values: numpy.ndarray) -> Array:
-        return from_numpy(numpy.ascontiguousarray(values), self.engine.array, self.engine.device)
+        array: Array = from_numpy(numpy.ascontiguousarray(values), self.engine.array, self.engine.device)
+        return array
 
 
 def _select_rows(x: Array, rows: Sequence[int]) -> Array:

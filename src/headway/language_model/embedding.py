@@ -256,7 +256,8 @@ class Embedder:
         return functions.normalize(vectors) if is_normalized else vectors
 
     def _array(self, values: numpy.ndarray) -> Array:
-        return from_numpy(values, self.array, self.device)
+        array: Array = from_numpy(values, self.array, self.device)
+        return array
 
 
 def _batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:

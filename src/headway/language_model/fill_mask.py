@@ -105,7 +105,8 @@ def _logits(
     """Return the logits at the masks, (num_masks, vocab_size)."""
 
     def asarray(values: Sequence[int]) -> Array:
-        return from_numpy(numpy.asarray(values, numpy.int64), array, device)
+        converted: Array = from_numpy(numpy.asarray(values, numpy.int64), array, device)
+        return converted
 
     model, architecture = checkpoint, cast(MaskedTokenArchitecture, checkpoint.architecture)
     hidden = architecture.encode(asarray(token_ids)[None, :], model.weights, model.config, ops=ops)[0]
