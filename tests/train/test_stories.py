@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from headway.train.stories import plots, write_corpus, write_story
-from headway.train.stories.animals import ANIMALS
-from headway.train.stories.names import ANIMAL_BOYS, ANIMAL_GIRLS, BOYS, GIRLS
-from headway.train.stories.places import SITES
-from headway.train.stories.world import Person, World
+from tools.stories import plots, write_corpus, write_story
+from tools.stories.animals import ANIMALS
+from tools.stories.names import ANIMAL_BOYS, ANIMAL_GIRLS, BOYS, GIRLS
+from tools.stories.places import SITES
+from tools.stories.world import Person, World
 
 SEEDS = range(500)
 PINNED = "55850f963e335a6885d6da06f2aa93e4a7d91c57b6a12ff679a51c128fb4e76b"
@@ -125,7 +125,7 @@ def test_corpus_is_written_whole(tmp_path):
 def test_a_corpus_that_breaks_off_leaves_the_old_one(tmp_path, monkeypatch):
     path = tmp_path / "corpus.txt"
     path.write_text("old")
-    monkeypatch.setattr("headway.train.stories.write_story", lambda seed: 1 // 0)
+    monkeypatch.setattr("tools.stories.write_story", lambda seed, **options: 1 // 0)
     with pytest.raises(ZeroDivisionError):
         write_corpus(path, 5, seed=0)
     assert path.read_text() == "old"

@@ -31,6 +31,7 @@ class TrainingOptions:
     num_layers          of the decoder, and of the encoder where there is one
     num_kv_heads        key and value heads of llama and qwen3; num_heads by default
     intermediate_size   width inside the feed-forward; 4 · hidden_size by default, for llama and qwen3 ⅔ of that in whole 32s
+    init_from           folder of a model to start from, with its tokenizer; random weights by default
     dropout             the share of attention weights, of what attention and feed-forward return, and of embeddings that a step forgets
     batch_size          sequences per step, over all processes
     num_steps           optimizer steps in all
@@ -53,6 +54,7 @@ class TrainingOptions:
     num_kv_heads: int | None = None
     hidden_size: int = 256
     intermediate_size: int | None = None
+    init_from: str | None = None
     dropout: float = 0.0
     batch_size: int = 16
     num_steps: int = 2000
