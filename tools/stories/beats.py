@@ -111,7 +111,7 @@ def opening(w: World) -> None:
     assert isinstance(hero, Person)
     w.cast["village"] = w.pick(VILLAGES)
     if w.invents:
-        w.cast["village"] = invented.village(w.random)
+        w.cast["village"] = w.name(VILLAGES, invented.village)
     companion = other is not None and bool(other.relation)
     paired = False
     roll = w.random()

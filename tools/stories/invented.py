@@ -1,49 +1,67 @@
-"""Invented names for persons, families, villages and things: too many to remember, so that a model has to copy them."""
+"""Invented names for persons, families, villages and things: too many to remember, so that a model has to copy them.
+
+A name is a stem and an ending, of one token each in the vocabulary of the embedded model. With more and shorter tokens (`S`, `n`,
+`ir`, `n`) one token comes twice in a name, and a small model writes such names in circles.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from .words import words
 
-_ONSETS = words("B Br D Dr F Fl G Gr J K L M N P R S T Tr V W Y Z St Sk Qu Bl Kr Gl Sn Kn")
-_VOWELS = words("a e i o u a e i o")
-_MIDDLES = words("l r n m d v t k b s z nd rl mm tt lv rn ss pp sk lk dd rm")
-_GIRL_ENDS = words("a ia ina ella una essa ie y ora ala inda ette")
-_BOY_ENDS = words("o on ick us en ert in ob or an im ock")
-_SURNAME_ENDS = words("er worth ley bury ding man ster ling wood by win ford")
-_VILLAGE_ENDS = words("ton ham wick field dale mouth stead burn cot low bridge minster")
-_THING_ENDS = words("le et er op um ock ing ush el ip ab ot")
+_VOWELS = "aeiouy"
+_STEMS = words("""
+Lily Ruby Ivy Hazel Lucy Molly Amy Wren Ines Astrid Daisy Poppy Violet Iris June May Edith Hannah Ruth Esther Miriam Jane Meg Peggy Polly
+Betty Tilly Sally Wendy Carmen Kiri Ingrid Niamh Tom Ben Sam Max Jack Finn Noah Owen Felix Oscar Adam Peter Simon David Daniel Henry
+Albert Walter Arjun Kwame Omar Hassan Yusuf Karim Jin Ivan Boris Anton Emil Axel Lars Sven Erik Nils Fritz Jonah Caleb Silas Asher Rowan
+Robin Toby Harry Billy Bobby Teddy Danny Joey Timmy Colin Duncan Angus Callum Rory Declan Liam Kieran Hamish Jasper Rufus Edmund Basil
+Tariq Pip Clover Willow Pepper Honey Nutmeg Tansy Fern Pebble Velvet Ginger Mitten Tulip Berry Misty Button Rusty Acorn Patch Dusty Rocky
+Flint Moss Copper Twig Sooty Hopper Tumble Crumb Bumble Fidget Quill Hobnob Ed Tar Kar Tann Pet Lark
+""")
+_GIRL_ENDS = words("ana ara ani ila ia anna ania una ora ine ena ina innea elly ola essa la ra na ya")
+_BOY_ENDS = words("art is ar ick ard iro an ert im or us avi und ot ob er ock en on ell in o el")
+_BOY_ENDS += words("bin bert by go ley ward fred kin mer mund lin ram rik ton")
+_SURNAME_ENDS = words("house hill land berry by er worth ley ward stack low ling man maker smith ridge ton")
+_VILLAGE_ENDS = words("house hill land berry worth low ton")
+_THING_STEMS = words("gl tug mug peb tid cob hug umb hic nin mus sid wip kic mag squ rec rag lam min")
+_THING_ENDS = words("ade ard ill um ub ump ot oon ip ick er ock ane en et el")
 
 
 def girl(random: Callable[[], float]) -> str:
     """Return a name for a girl or a female animal."""
-    return _stem(random) + _pick(random, _GIRL_ENDS)
+    return _name(random, _STEMS, _GIRL_ENDS)
 
 
 def boy(random: Callable[[], float]) -> str:
     """Return a name for a boy or a male animal."""
-    return _stem(random) + _pick(random, _BOY_ENDS)
+    return _name(random, _STEMS, _BOY_ENDS)
 
 
 def surname(random: Callable[[], float]) -> str:
     """Return the name of a family."""
-    return _stem(random) + _pick(random, _SURNAME_ENDS)
+    return _name(random, _STEMS, _SURNAME_ENDS)
 
 
 def village(random: Callable[[], float]) -> str:
     """Return the name of a village."""
-    return _stem(random) + _pick(random, _VILLAGE_ENDS)
+    return _name(random, _STEMS, _VILLAGE_ENDS)
 
 
 def thing(random: Callable[[], float]) -> str:
     """Return the noun of a thing, in lower case and in the singular."""
-    return (_stem(random) + _pick(random, _THING_ENDS)).lower()
+    return _name(random, _THING_STEMS, _THING_ENDS)
 
 
-def _stem(random: Callable[[], float]) -> str:
-    return _pick(random, _ONSETS) + _pick(random, _VOWELS) + _pick(random, _MIDDLES)
+def stem(name: str) -> str:
+    """Return the stem of a name, or of `Mrs. Lilyworth`; the name itself where it has none."""
+    word = name.split()[-1]
+    return next((stem for stem in sorted(_STEMS, key=len, reverse=True) if word.startswith(stem)), word)
 
 
-def _pick(random: Callable[[], float], options: list[str]) -> str:
-    return options[int(random() * len(options))]
+def _name(random: Callable[[], float], stems: Sequence[str], ends: Sequence[str]) -> str:
+    """Return a stem and an ending between which there are no two vowels and no letter twice."""
+    while True:
+        first, last = stems[int(random() * len(stems))], ends[int(random() * len(ends))]
+        if first[-1] != last[0] and not (first[-1] in _VOWELS and last[0] in _VOWELS):
+            return first + last

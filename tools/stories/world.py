@@ -134,6 +134,7 @@ class World:
         """Forget everything but the generator's state."""
         self.cast: dict[str, Any] = {}
         self.used: set[object] = set()
+        self.stems: set[str] = set()
         self.paragraphs: list[str] = []
         self.lines: list[str] = []
         self.last_verb = ""
@@ -167,8 +168,15 @@ class World:
         return self.random() < probability
 
     def name(self, listed: Sequence[str], invent: Callable[[Callable[[], float]], str]) -> str:
-        """Return a name from the list, or mostly an invented one in a story that invents names."""
-        return invent(self.random) if self.invents and self.chance(0.85) else self.fresh(listed)
+        """Return a name from the list, or mostly an invented one in a story that invents names; no two there begin alike."""
+        if not self.invents:
+            return self.fresh(listed)
+        while True:
+            name = invent(self.random) if self.chance(0.85) else self.fresh(listed)
+            stem = invented.stem(name)
+            if stem not in self.stems:
+                self.stems.add(stem)
+                return name
 
     def text(self, line: str) -> str:
         """The line in words, as a part of a sentence."""
@@ -290,7 +298,7 @@ class World:
     def thing(self, makes: Sequence[Make], key: str = "t", *, owner: Person | None = None) -> Thing:
         """Something of a sort."""
         make = self.fresh(makes)
-        if self.invents and self.chance(0.5):
+        if self.invents and self.chance(0.4):
             make = make._replace(noun=invented.thing(self.random) + "s" * make.plural)
         adjective = self.pick(COLOURS) if self.chance(0.65) else self.pick(LOOKS)
         thing = Thing(make, "old" if adjective in f"{make.noun} {make.detail}" else adjective, owner)

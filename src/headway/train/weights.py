@@ -44,8 +44,9 @@ def _loaded(config: Any, options: TrainingOptions) -> Any:
                 f"got {folder} with {field.name}={have!r}, expected {want!r}",
                 hint="give the architecture and the sizes of the model in --from, or leave --from out",
             )
+    # The file stores some matrices transposed; a state file needs contiguous ones.
     copies: dict[int, torch.Tensor] = {}
-    return map_tree(lambda leaf: copies.setdefault(id(leaf), leaf.clone().to(options.device)), checkpoint.weights)
+    return map_tree(lambda leaf: copies.setdefault(id(leaf), leaf.clone(memory_format=torch.contiguous_format).to(options.device)), checkpoint.weights)
 
 
 def _initial(path: str, shape: tuple[int, ...], deviation: float, generator: torch.Generator) -> torch.Tensor:
