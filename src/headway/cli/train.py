@@ -29,6 +29,10 @@ def command(
     target_file: Annotated[Path | None, typer.Option(help="The targets, one per line.")] = None,
     tokenizer: Annotated[str, typer.Option(help="bpe (trained on the texts), bytes, or characters (those of the texts).")] = "bpe",
     vocab_size: Annotated[int | None, typer.Option(help="Vocabulary size of the bpe tokenizer.  [default: 4096]")] = None,
+    invented_share: Annotated[float, typer.Option(help="Share of the generated stories with invented names, 0 to 1.")] = 0.0,
+    init_from: Annotated[
+        str | None, typer.Option("--from", help="Model to start from, with its tokenizer.  [default: random weights]")
+    ] = None,
     validation_share: Annotated[float, typer.Option(help="Share of the data held back for validation.")] = 0.05,
     architecture: Annotated[str, typer.Option(help="gpt2, llama, qwen3, or transformer for pairs.")] = DEFAULT.architecture,
     context_: Annotated[int, typer.Option("--context", help="Tokens per sequence.")] = DEFAULT.context,
@@ -133,6 +137,6 @@ def _given(context: typer.Context) -> tuple[dict[str, Any], dict[str, Any]]:
     }
     fields = {field.name for field in dataclasses.fields(TrainingOptions)}
     names = {"files": "files", "stories": "num_stories", "source_file": "source", "target_file": "target"}
-    names |= {name: name for name in ("tokenizer", "vocab_size", "validation_share")}
+    names |= {name: name for name in ("tokenizer", "vocab_size", "invented_share", "validation_share")}
     options = {name: value for name, value in given.items() if name in fields}
     return options, {names[name]: value for name, value in given.items() if name in names}

@@ -32,6 +32,7 @@ class TrainingOptions:
     num_kv_heads        key and value heads of llama and qwen3; num_heads by default
     intermediate_size   width of the feed-forward; 4 · hidden_size by default, 8/3 · hidden_size rounded up to a multiple of 32 for
                         llama and qwen3
+    init_from           folder of a model to start from, with its tokenizer; random weights by default
     dropout             dropout probability of attention weights, of the outputs of attention and feed-forward, and of embeddings
     batch_size          sequences per step, over all processes
     num_steps           total number of optimizer steps
@@ -54,6 +55,7 @@ class TrainingOptions:
     num_kv_heads: int | None = None
     hidden_size: int = 256
     intermediate_size: int | None = None
+    init_from: str | None = None
     dropout: float = 0.0
     batch_size: int = 16
     num_steps: int = 2000

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.arrays import check_computing
+from headway.checkpoints import resolve_model
 from headway.checkpoints.writing import save_checkpoint
 from headway.errors import HeadwayError, OptionError, TrainingError
 from headway.files import write_text
@@ -23,7 +24,7 @@ from headway.train.options import CHANGEABLE, TrainingOptions
 from headway.train.pair_corpus import encode_pairs, open_pairs
 from headway.train.pairs import read_pairs, read_parallel
 from headway.train.plot import save_plot
-from headway.train.stories import write_corpus
+from headway.train.story_writer import load_story_writer
 from headway.train.tokenizer import check_kind, make_tokenizer
 
 SAMPLING = {"do_sample": True, "temperature": 0.7, "top_p": 0.9}
@@ -38,6 +39,7 @@ class Data:
     source, target    two files whose lines with the same number are pairs
     tokenizer         bpe, bytes or characters
     vocab_size        vocabulary size of bpe; 4096 by default
+    invented_share    share of the stories with invented names, from 0 to 1
     validation_share  share of the data to validate on
 
     Errors   OptionError for no data or more than one kind of it, or a value out of range.
@@ -49,6 +51,7 @@ class Data:
     target: Path | None = None
     tokenizer: str = "bpe"
     vocab_size: int | None = None
+    invented_share: float = 0.0
     validation_share: float = 0.05
 
     def __post_init__(self) -> None:
@@ -67,6 +70,8 @@ class Data:
             raise OptionError("got one of a source file and a target file, expected both")
         if self.num_stories is not None and self.num_stories < 1:
             raise OptionError(f"got num_stories={self.num_stories}, expected at least 1")
+        if not 0 <= self.invented_share <= 1:
+            raise OptionError(f"got invented_share={self.invented_share}, expected 0 to 1")
         if not 0 < self.validation_share < 1:
             raise OptionError(f"got validation_share={self.validation_share}, expected above 0 and below 1")
 
@@ -150,8 +155,12 @@ def _prepare(out: Path, options: TrainingOptions, data: Data, say: Callable[[str
     reads_pairs = ARCHITECTURES[options.architecture].reads_pairs
     pairs, documents = (_pairs(data), []) if reads_pairs else ([], _documents(training, options, data, say))
     texts = [text for pair in pairs for text in pair] or documents
-    say(f"tokenizer: {data.tokenizer} from {sum(map(len, texts)):,} characters")
-    tokenizer = make_tokenizer(iter(texts), data.tokenizer, data.vocab_size, is_for_pairs=reads_pairs)
+    if options.init_from is not None:
+        say(f"tokenizer: that of {options.init_from}")
+        tokenizer = load_tokenizer(resolve_model(options.init_from))
+    else:
+        say(f"tokenizer: {data.tokenizer} from {sum(map(len, texts)):,} characters")
+        tokenizer = make_tokenizer(iter(texts), data.tokenizer, data.vocab_size, is_for_pairs=reads_pairs)
     training.mkdir(parents=True, exist_ok=True)
     tokenizer.save(out)
     if reads_pairs:
@@ -174,9 +183,10 @@ def _pairs(data: Data) -> list[tuple[str, str]]:
 def _documents(training: Path, options: TrainingOptions, data: Data, say: Callable[[str], None]) -> list[str]:
     if data.num_stories is None:
         return list(read_documents(data.files))
+    writer = load_story_writer()
     say(f"writing {data.num_stories:,} stories")
     training.mkdir(parents=True, exist_ok=True)
-    write_corpus(training / "stories.txt", data.num_stories, options.seed)
+    writer.write_corpus(training / "stories.txt", data.num_stories, options.seed, invented_share=data.invented_share)
     return list(read_documents([training / "stories.txt"]))
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headway.train.stories.beats import ending, glad, opening, sad, scene
-from headway.train.stories.places import HOMES
-from headway.train.stories.things import FOODS, TOYS
-from headway.train.stories.world import Dish, World
+from ..beats import ending, glad, opening, sad, scene
+from ..places import HOMES
+from ..things import FOODS, TOYS
+from ..world import Dish, World
 
 
 def quarrel(w: World) -> None:
@@ -148,7 +148,7 @@ def stranger(w: World) -> None:
     w.set_day(weather=w.pick(("rainy", "snowy", "windy", "foggy")), time="evening")
     w.elder(h, "mother", "father", "grandmother", "grandfather")
     gender = w.pick("fm")
-    x = w.helper(w.pick(("fly", "walk")))
+    x = w.helper(w.pick(("fly", "walk")), is_stranger=True)
     x.gender = gender
     x.forms[""] = "the stranger"
     x.forms["s"] = "the stranger's"

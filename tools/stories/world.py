@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from headway.train.stories import names
-from headway.train.stories.animals import AT_SEA, BY_SKILL, HEROES, Animal
-from headway.train.stories.grammar import finish, parse, possessive, realise
-from headway.train.stories.places import HOMES, OUTDOORS, Site
-from headway.train.stories.things import COLOURS, LOOKS, Make
+from . import invented, names
+from .animals import AT_SEA, BY_SKILL, HEROES, Animal
+from .grammar import finish, parse, possessive, realise
+from .places import HOMES, OUTDOORS, Site
+from .things import COLOURS, LOOKS, Make
 
 T = TypeVar("T")
 
@@ -126,14 +126,15 @@ class Place:
 class World:
     """Everything that is true in one story, and the text so far."""
 
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed).random
+    def __init__(self, seed: int, *, invents: bool = False) -> None:
+        self.random, self.invents = random.Random(seed).random, invents
         self.begin()
 
     def begin(self) -> None:
         """Forget everything but the generator's state."""
         self.cast: dict[str, Any] = {}
         self.used: set[object] = set()
+        self.stems: set[str] = set()
         self.paragraphs: list[str] = []
         self.lines: list[str] = []
         self.last_verb = ""
@@ -165,6 +166,17 @@ class World:
     def chance(self, probability: float) -> bool:
         """True so often."""
         return self.random() < probability
+
+    def name(self, listed: Sequence[str], invent: Callable[[Callable[[], float]], str]) -> str:
+        """Return a name from the list, or mostly an invented one in a story that invents names; no two there begin alike."""
+        if not self.invents:
+            return self.fresh(listed)
+        while True:
+            name = invent(self.random) if self.chance(0.85) else self.fresh(listed)
+            stem = invented.stem(name)
+            if stem not in self.stems:
+                self.stems.add(stem)
+                return name
 
     def text(self, line: str) -> str:
         """The line in words, as a part of a sentence."""
@@ -205,14 +217,18 @@ class World:
     def child(self, *, gender: str = "", relation: str = "") -> Person:
         """A girl or a boy."""
         gender = gender or self.pick("fm")
-        name = self.fresh(names.GIRLS if gender == "f" else names.BOYS)
+        name = self.name(names.GIRLS, invented.girl) if gender == "f" else self.name(names.BOYS, invented.boy)
         return Person(name, "girl" if gender == "f" else "boy", gender, self.pick(names.PLAIN_ADJECTIVES), relation=relation)
+
+    def animal_name(self, gender: str) -> str:
+        """Return a name for an animal."""
+        return self.name(names.ANIMAL_GIRLS, invented.girl) if gender == "f" else self.name(names.ANIMAL_BOYS, invented.boy)
 
     def beast(self, animals: Sequence[Animal], *, named: bool = True, adjective: str | None = None, gender: str = "") -> Person:
         """An animal of a kind that is not in the story yet."""
         animal = self.fresh(animals)
         gender = "f" if animal.kind in ("hen", "cow") else "m" if animal.kind == "rooster" else gender or self.pick("fm")
-        name = self.fresh(names.ANIMAL_GIRLS if gender == "f" else names.ANIMAL_BOYS) if named else ""
+        name = self.animal_name(gender) if named else ""
         adjective = self.pick(names.PLAIN_ADJECTIVES) if adjective is None else adjective
         return Person(name, animal.kind, gender, adjective, animal=animal)
 
@@ -221,7 +237,7 @@ class World:
         gender = self.pick("fm")
         relation = "sister" if gender == "f" else "brother"
         if hero.animal:
-            name = self.fresh(names.ANIMAL_GIRLS if gender == "f" else names.ANIMAL_BOYS)
+            name = self.animal_name(gender)
             other = Person(name, hero.kind, gender, "", animal=hero.animal, relation=relation)
         else:
             other = self.child(gender=gender, relation=relation)
@@ -248,8 +264,8 @@ class World:
     def neighbour(self, key: str = "n") -> Person:
         """A grown-up with a name or a trade."""
         gender = self.pick("fm")
-        if self.chance(0.5):
-            name = f"{'Mrs.' if gender == 'f' else 'Mr.'} {self.fresh(names.SURNAMES)}"
+        if self.chance(0.8 if self.invents else 0.5):
+            name = f"{'Mrs.' if gender == 'f' else 'Mr.'} {self.name(names.SURNAMES, invented.surname)}"
             person = Person(name, "neighbour", gender, "")
             person.forms["an"] = f"{self.pick(('old', 'kind old', 'grumpy old'))} {name}"
         else:
@@ -261,7 +277,7 @@ class World:
         self.cast[key] = person
         return person
 
-    def helper(self, skill: str, key: str = "x") -> Person:
+    def helper(self, skill: str, key: str = "x", *, is_stranger: bool = False) -> Person:
         """A passing animal that can fly, swim, dig, climb, or is strong, as `x`."""
         kinds = {entry.kind for entry in self.cast.values() if isinstance(entry, Person)}
         home = self.cast["p"]
@@ -269,7 +285,12 @@ class World:
             kinds |= AT_SEA
         animals = [animal for animal in BY_SKILL[skill] if animal.kind not in kinds]
         adjective = self.fresh(("", "friendly", "passing", "wise old", "large", "lean", "kindly", "grey", "cheerful"))
-        self.cast[key] = person = self.beast(animals, named=False, adjective=adjective)
+        named = self.invents and not is_stranger and self.chance(0.6)
+        self.cast[key] = person = self.beast(animals, named=named, adjective=adjective)
+        if named:
+            person.forms["an"] = f"{person.forms['an']} [named|called] {person.name}".replace("  ", " ")
+            person.forms["an"] = self.text(person.forms["an"])
+            return person
         person.forms["call"] = person.kind
         person.forms[""] = f"the {person.kind}"
         return person
@@ -277,6 +298,8 @@ class World:
     def thing(self, makes: Sequence[Make], key: str = "t", *, owner: Person | None = None) -> Thing:
         """Something of a sort."""
         make = self.fresh(makes)
+        if self.invents and self.chance(0.4):
+            make = make._replace(noun=invented.thing(self.random) + "s" * make.plural)
         adjective = self.pick(COLOURS) if self.chance(0.65) else self.pick(LOOKS)
         thing = Thing(make, "old" if adjective in f"{make.noun} {make.detail}" else adjective, owner)
         self.cast[key] = thing

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from headway.train.stories.beats import ending, glad, opening, sad, scene
-from headway.train.stories.things import SEEDS
-from headway.train.stories.world import World
+from ..beats import ending, glad, opening, sad, scene
+from ..things import SEEDS
+from ..world import World
 
 
 def growing(w: World) -> None:

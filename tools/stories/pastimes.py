@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.train.stories.words import words
+from .words import words
 
 COLLECTED = words(
     """

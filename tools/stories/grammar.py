@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from headway.train.stories.world import World
+    from .world import World
 
 _TOKEN = re.compile(r"[\[\]|]|\{[^}]*\}|[^\[\]|{]+")
 _CAPITAL = re.compile(r'(^|[.!?] |[.]" |\^)("?)([a-z])')

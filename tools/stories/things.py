@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headway.train.stories.words import words
+from .words import words
 
 
 class Make(NamedTuple):

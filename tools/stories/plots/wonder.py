@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from headway.train.stories.beats import ending, glad, opening, sad, scene
-from headway.train.stories.places import HOMES
-from headway.train.stories.world import World
+from ..beats import ending, glad, opening, sad, scene
+from ..places import HOMES
+from ..world import World
 
 
 def song(w: World) -> None:

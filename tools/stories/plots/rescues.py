@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headway.train.stories.animals import ANIMALS
-from headway.train.stories.beats import ending, glad, opening, sad, scene, thanks
-from headway.train.stories.places import SITES
-from headway.train.stories.world import World
+from ..animals import ANIMALS
+from ..beats import ending, glad, opening, sad, scene, thanks
+from ..places import SITES
+from ..world import World
 
 
 def healing(w: World) -> None:
@@ -85,8 +85,8 @@ def trapped(w: World) -> None:
     h = w.hero()
     w.home()
     x = w.helper("small")
-    x.forms["an"] = f"a {w.pick(('tiny', 'small', 'frightened', 'young'))} {x.kind}"
-    x.forms["call"] = f"little {x.kind}"
+    x.forms["an"] = f"a {w.pick(('tiny', 'small', 'frightened', 'young'))} {x.kind}" + (f" named {x.name}" if x.name else "")
+    x.forms["call"] = x.name or f"little {x.kind}"
     opening(w)
     w.cast["trap"] = w.pick(
         (
@@ -196,10 +196,15 @@ def little_one(w: World) -> None:
         'everyone was gone."',
         '"I want my mama," {c.whispered}.',
     )
-    w.say(
-        '"We will find her," {h.said}. "What does she look like?" "Like a mama," {c.replied}. "Only bigger."',
-        '"What is your name?" {h.asked}. "{c.name}." "Then come, {c.name}. We will find her."'.replace("{c.name}", c.name),
-    )
+    if w.invents:
+        w.cast["name"] = c.name
+        w.say(
+            '"What is your name?" {h.asked}. "{name}." "Then come, {name}. We will find her."',
+            '"Tell me your name," {h.said}. "{name}," {c.whispered}. "{name}? That is a fine name. Come, {name}!"',
+        )
+        c.forms.update({"": (c.name, c.name, f"the {c.kind}"), "s": f"{c.name}'s"})
+    else:
+        _ask(w, c.name)
     w.paragraph()
     w.say(
         "First they asked at the [mill|well|inn], but nobody there had seen a mother {c.kind}."
@@ -242,6 +247,14 @@ def little_one(w: World) -> None:
         '"You brought me my whole world," the mother said to {h}.',
         "{c} waved until {h} was out of sight.",
         "After that {c} [visited|came to play] every week, and never let go of {c.his} mother on the way.",
+    )
+
+
+def _ask(w: World, name: str) -> None:
+    """Ask the little one what it misses or what it is called."""
+    w.say(
+        '"We will find her," {h.said}. "What does she look like?" "Like a mama," {c.replied}. "Only bigger."',
+        '"What is your name?" {h.asked}. "{c.name}." "Then come, {c.name}. We will find her."'.replace("{c.name}", name),
     )
 
 

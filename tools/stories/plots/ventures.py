@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headway.train.stories.animals import BY_SKILL
-from headway.train.stories.beats import ending, glad, opening, sad, scene, thanks
-from headway.train.stories.things import FOODS, TREASURES
-from headway.train.stories.world import Dish, World
+from ..animals import BY_SKILL
+from ..beats import ending, glad, opening, sad, scene, thanks
+from ..things import FOODS, TREASURES
+from ..world import Dish, World
 
 
 def storm(w: World) -> None:

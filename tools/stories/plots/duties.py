@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headway.train.stories.animals import ANIMALS
-from headway.train.stories.beats import ending, glad, opening, sad
-from headway.train.stories.things import FOODS, PRESENTS, TOYS, TREASURES
-from headway.train.stories.world import Dish, World
+from ..animals import ANIMALS
+from ..beats import ending, glad, opening, sad
+from ..things import FOODS, PRESENTS, TOYS, TREASURES
+from ..world import Dish, World
 
 FINDERS = [animal for animal in ANIMALS if animal.kind in ("magpie", "crow", "squirrel", "mouse", "chipmunk", "robin", "sparrow")]
 

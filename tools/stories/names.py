@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.train.stories.words import words
+from .words import words
 
 GIRLS = words("""
 Mia Anna Lily Emma Nora Ella Ruby Clara Rosa Ivy Hazel Maya Zoe Lucy Grace Alice Molly Sophie Eva Nina Tessa Amy Wren Leila Priya

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headway.train.stories.beats import ending, glad, opening, sad, scene, thanks
-from headway.train.stories.places import SPOTS
-from headway.train.stories.things import BREAKABLES, CLOTHES, TOOLS, TOYS, TREASURES
-from headway.train.stories.world import World
+from ..beats import ending, glad, opening, sad, scene, thanks
+from ..places import SPOTS
+from ..things import BREAKABLES, CLOTHES, TOOLS, TOYS, TREASURES
+from ..world import World
 
 # what it takes to fetch something from each sort of spot
 SKILL = {"high": ("fly", "climb"), "wet": ("swim",), "deep": ("dig",), "heavy": ("strong",)}

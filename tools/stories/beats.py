@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.train.stories.names import TRAITS, VILLAGES
-from headway.train.stories.pastimes import CALLINGS, COLLECTED, GAMES, PASSERS, SMELLS
-from headway.train.stories.world import Person, World
+from . import invented
+from .meetings import echo, greeting, meeting
+from .names import TRAITS, VILLAGES
+from .pastimes import CALLINGS, COLLECTED, GAMES, PASSERS, SMELLS
+from .world import Person, World
 
 _SKIES = {
     "sunny": (
@@ -108,6 +110,8 @@ def opening(w: World) -> None:
     other: Any = w.cast.get("f")
     assert isinstance(hero, Person)
     w.cast["village"] = w.pick(VILLAGES)
+    if w.invents:
+        w.cast["village"] = w.name(VILLAGES, invented.village)
     companion = other is not None and bool(other.relation)
     paired = False
     roll = w.random()
@@ -128,6 +132,8 @@ def opening(w: World) -> None:
             "Once upon a time there was {h.intro}. {h.he} lived {p.ina}, [near|close to|not far from] {p.sight}.",
             "Once upon a time, {p.ina} called {village}, there was {h.intro}."
             if w.cast["p"].forms["n"] in ("village", "town", "fishing village")
+            else "Once upon a time, {p.ina} near {village}, there was {h.intro}."
+            if w.invents
             else "Once upon a time, {h.intro} lived {p.ina}, among {p.sight} and {p.sight2}.",
         )
     elif roll < 0.66:
@@ -187,6 +193,8 @@ def opening(w: World) -> None:
         _companion(w, other)
     if hero.animal and hero.name and not (companion and other.kind == hero.kind):
         hero.forms[""] = (hero.name, hero.name, hero.name, f"the {hero.kind}")
+    if w.invents:
+        greeting(w)
     w.paragraph()
 
 
@@ -245,6 +253,9 @@ def _sky(w: World) -> None:
 
 def scene(w: World) -> None:
     """A line about the day, now and then."""
+    if w.invents and w.chance(0.6):
+        meeting(w)
+        return
     roll = w.random()
     if roll < 0.4:
         _sky(w)
@@ -308,6 +319,8 @@ def ending(w: World, theme: str, *last: str, together: bool = False) -> None:
     w.cast["they"] = "they all" if together else w.text("{h}")
     if last:
         w.say(*last)
+    if w.invents:
+        echo(w)
     roll = w.random()
     if roll < 0.45:
         w.say(*_MORALS[theme])

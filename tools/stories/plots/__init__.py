@@ -1,5 +1,5 @@
 """The plot families: functions that tell one story each into a World."""
 
-from headway.train.stories.plots import duties, friends, making, rescues, things, ventures, wonder
+from . import duties, friends, making, rescues, things, ventures, wonder
 
 PLOTS = (*things.PLOTS, *duties.PLOTS, *friends.PLOTS, *rescues.PLOTS, *making.PLOTS, *ventures.PLOTS, *wonder.PLOTS)
