@@ -55,7 +55,7 @@ def imports() -> list[tuple[str, str, str]]:
             for name in names:
                 if name.startswith("headway."):
                     imported = name.split(".")[1]
-                    if imported != part:
+                    if imported not in (part, "__version__"):
                         found.append((part, imported, str(relative)))
     return found
 

@@ -114,8 +114,8 @@ def hint(part: Name = None, folder: Folder = None, lang: Language = None) -> Non
     if part == BUG:
         _print(hunt.hint(found).text(language))
         return
-    progress = progress_of(found)
     chosen = _part_of(part, found)
+    progress = progress_of(found)
     number = min(progress.of(chosen.name).num_hints + 1, len(chosen.hints))
     write_progress(found, progress.changed(chosen.name, num_hints=number))
     _print(messages.HINT.format(title=chosen.title, number=number, hint=chosen.hints[number - 1]).text(language))
@@ -139,8 +139,8 @@ def solution(part: Name = None, folder: Folder = None, lang: Language = None) ->
     if part == BUG:
         _print(hunt.repair(found).text(language))
         return
-    progress = progress_of(found)
     chosen = _part_of(part, found)
+    progress = progress_of(found)
     write_progress(found, progress.changed(chosen.name, saw_solution=True))
     _print(solution_of(chosen, progress.array, language).rstrip("\n"))
 

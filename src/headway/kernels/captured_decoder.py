@@ -16,12 +16,13 @@ from typing import Any, TypeAlias
 import numpy
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
-from headway.arrays import Array, Operations, to_numpy
+from headway.arrays import Operations, to_numpy
 from headway.errors import HeadwayError, PromptError
 from headway.functions import GatedFeedForwardWeights, KVCache
 
-Step: TypeAlias = Callable[[], Array]
+Step: TypeAlias = Callable[[], Tensor]
 """Compute logits from the tensors of a cache."""
 
 PREFILL_CHUNK = 512
@@ -51,7 +52,7 @@ class CapturedKVCache:
     replay       the captured step, which attends to num_keys positions; None if there is none for these addresses
     """
 
-    def __init__(self, description: Any, num_rows: int, max_seq_len: int, like: Array) -> None:
+    def __init__(self, description: Any, num_rows: int, max_seq_len: int, like: Tensor) -> None:
         """Allocate an empty cache with the dtype and on the device of `like`."""
         self.description, self.like = description, like
         self.max_seq_len, self.length, self.is_padded = max_seq_len, 0, False
@@ -86,7 +87,7 @@ class CapturedKVCache:
             device=self.like.device,
         )
 
-    def _integers(self, *shape: int) -> Array:
+    def _integers(self, *shape: int) -> Tensor:
         return torch.zeros(shape, dtype=torch.int64, device=self.like.device)
 
 
@@ -94,12 +95,12 @@ class CapturedKVCache:
 class _Layer:
     """One layer's keys and values within a step: like KVCache, but the position is a tensor on the device."""
 
-    keys: Array
-    values: Array
-    position: Array
+    keys: Tensor
+    values: Tensor
+    position: Tensor
     num_keys: int
 
-    def append(self, key: Array, value: Array) -> tuple[Array, Array]:
+    def append(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
         """Store one position, and return the num_keys positions that the step attends to under its mask."""
         self.keys.index_copy_(2, self.position, key)
         self.values.index_copy_(2, self.position, value)
@@ -121,7 +122,7 @@ def cuda_graph(step: Step) -> Step:
     with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
         logits = step()
 
-    def replay() -> Array:
+    def replay() -> Tensor:
         graph.replay()
         return logits
 
@@ -178,7 +179,7 @@ class CapturedDecoder:
         cache.length += num_new
         return to_numpy(logits)
 
-    def step(self, cache: CapturedKVCache, num_keys: int) -> Array:
+    def step(self, cache: CapturedKVCache, num_keys: int) -> Tensor:
         """Read one more token of every row at cache.position, attending to the first num_keys positions; return (num_rows, vocab_size) logits."""
         description, weights, ops = self.description, self.weights, self.ops
         masks = _masks(cache, num_keys, set(description.windows))
@@ -205,7 +206,7 @@ class CapturedDecoder:
             x = x + self._feed_forward(self._norm(x, layer.feed_forward_norm), layer.feed_forward)
         return ops.unembed(self._norm(x, weights.norm)[:, -1], weights.output_head)
 
-    def _prefill(self, tokens: Array, cache: CapturedKVCache) -> Array:
+    def _prefill(self, tokens: Tensor, cache: CapturedKVCache) -> Tensor:
         """Return the logits after a prompt."""
         given = (self.weights, self.config)
         padding = cache.padding if cache.is_padded else None
@@ -214,7 +215,7 @@ class CapturedDecoder:
             hidden = self.architecture.hidden_states(chunk, *given, kv_cache=layers, padding=padding, ops=self.ops)
         return self.architecture.logits(hidden[:, -1], *given, ops=self.ops)
 
-    def _decode(self, tokens: Array, cache: CapturedKVCache) -> Array:
+    def _decode(self, tokens: Tensor, cache: CapturedKVCache) -> Tensor:
         """Return the logits after one token of every row, by a captured step."""
         cache.tokens.copy_(tokens)
         cache.position.fill_(cache.length)
@@ -225,19 +226,19 @@ class CapturedDecoder:
                 cache.replay = self.capture(partial(self.step, cache, num_keys))
         return cache.replay()
 
-    def _norm(self, x: Array, weights: Any) -> Array:
+    def _norm(self, x: Tensor, weights: Any) -> Tensor:
         if self.description.norm == "layer_norm":
             return self.ops.layer_norm(x, weights.weight, weights.bias, eps=self.description.eps)
         return self.ops.rms_norm(x, weights.weight, eps=self.description.eps)
 
-    def _feed_forward(self, x: Array, weights: Any) -> Array:
+    def _feed_forward(self, x: Tensor, weights: Any) -> Tensor:
         ops, activation = self.ops, getattr(self.ops, self.description.activation)
         if isinstance(weights, GatedFeedForwardWeights):
             return ops.gated_feed_forward(x, weights, activation=activation, ops=ops)
         return ops.feed_forward(x, weights, activation=activation, ops=ops)
 
 
-def _masks(cache: CapturedKVCache, num_keys: int, windows: set[int | None]) -> dict[int | None, Array]:
+def _masks(cache: CapturedKVCache, num_keys: int, windows: set[int | None]) -> dict[int | None, Tensor]:
     """Return for each window the mask that is added to the scores, (num_rows, 1, 1, num_keys): 0 or -inf."""
     keys = torch.arange(num_keys, device=cache.like.device)
     visible = (keys <= cache.position) & (keys >= cache.padding[:, None])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
 
 from platformdirs import user_cache_path
 
@@ -18,6 +19,9 @@ from headway.kernels.cpu.progress import Progress, log_progress
 from headway.kernels.cpu.runtime import Runtime
 from headway.kernels.cpu.thread_pool import ThreadPool
 from headway.trees import leaves
+
+if TYPE_CHECKING:
+    from headway.kernels.captured_decoder import CapturedDecoder
 
 WEIGHTS = ("auto", "none", "float32", "bfloat16", "int8", "int4")
 CACHE_KINDS = {"float32": "float32", "bfloat16": "bfloat16", "int8": "int16", "int4": "int16"}
@@ -88,10 +92,10 @@ def compiled_stack(
     return CompiledDecoder(description, weights, runtime.forward_pass, pool, cache_kind=cache_kind)
 
 
-def captured_stack(checkpoint: Checkpoint, ops: Operations) -> Any:
+def captured_stack(checkpoint: Checkpoint, ops: Operations) -> CapturedDecoder | None:
     """Return a decoder with captured steps if the weights are PyTorch tensors on a CUDA device, otherwise None."""
     if not hasattr(checkpoint.architecture, "stack") or not getattr(checkpoint.weights.token_embedding, "is_cuda", False):
         return None
     from headway.kernels import captured_decoder
 
-    return captured_decoder.CapturedDecoder(checkpoint.architecture, checkpoint.config, checkpoint.weights, ops)
+    return captured_decoder.CapturedDecoder(cast(ModuleType, checkpoint.architecture), checkpoint.config, checkpoint.weights, ops)

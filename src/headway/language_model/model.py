@@ -102,7 +102,7 @@ def load(
         make_stack = partial(compiled_stack, progress=progress) if progress else compiled_stack
         stack = cast(DecoderStack, make_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache))
     elif weights == "auto" and array == "torch":
-        stack = captured_stack(checkpoint, operations(array))
+        stack = cast(DecoderStack | None, captured_stack(checkpoint, operations(array)))
     return LanguageModel(checkpoint, load_tokenizer(path), lambda: read_sentence_options(path), array=array, device=device, stack=stack)
 
 

@@ -16,6 +16,7 @@ from headway.errors import HeadwayError, OptionError, TrainingError
 from headway.files import write_text
 from headway.json_files import read_json_object
 from headway.tokenizers import load_tokenizer
+from headway.tokenizers.library import LibraryTokenizer
 from headway.train.architectures import ARCHITECTURES, Weights
 from headway.train.corpus import encode_corpus, open_corpus, read_documents
 from headway.train.distributed import ALONE, Processes, check_processes, for_this_process
@@ -157,7 +158,7 @@ def _prepare(out: Path, options: TrainingOptions, data: Data, say: Callable[[str
     texts = [text for pair in pairs for text in pair] or documents
     if options.init_from is not None:
         say(f"tokenizer: that of {options.init_from}")
-        tokenizer = load_tokenizer(resolve_model(options.init_from))
+        tokenizer = _tokenizer_of(options.init_from)
     else:
         say(f"tokenizer: {data.tokenizer} from {sum(map(len, texts)):,} characters")
         tokenizer = make_tokenizer(iter(texts), data.tokenizer, data.vocab_size, is_for_pairs=reads_pairs)
@@ -188,6 +189,14 @@ def _documents(training: Path, options: TrainingOptions, data: Data, say: Callab
     training.mkdir(parents=True, exist_ok=True)
     writer.write_corpus(training / "stories.txt", data.num_stories, options.seed, invented_share=data.invented_share)
     return list(read_documents([training / "stories.txt"]))
+
+
+def _tokenizer_of(model: str) -> LibraryTokenizer:
+    """Return the tokenizer of a model, which must be a tokenizer.json: training writes one."""
+    tokenizer = load_tokenizer(resolve_model(model))
+    if not isinstance(tokenizer, LibraryTokenizer):
+        raise OptionError(f"got {model} without a tokenizer.json, expected one", hint="start from a model with a tokenizer.json")
+    return tokenizer
 
 
 def _check_folder(folder: Path) -> None:

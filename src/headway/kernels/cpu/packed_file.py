@@ -186,7 +186,7 @@ def _write_sections(path: Path, sections: _Sections, leaves: list[tuple[str, Any
                     memory = scratch[: num_bytes(sections.kind, shape)]
                     memory[-CACHE_LINE:] = 0  # scales may end within a cache line
                     pack(name, leaf, sections.kind, runtime.pack, runtime.pool, memory)
-                    file.write(memory)
+                    file.write(memory.data)
             written = file.tell()
             report.add(leaf)
         file.flush()
