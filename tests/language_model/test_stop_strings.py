@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from headway.language_model.stop_strings import StopMatcher
 
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # other processes may use the processor
 LETTERS = st.text("ab", min_size=1, max_size=5)
 
 
@@ -37,6 +38,7 @@ def run(pieces, stops):
     return final + matcher.flush(), False
 
 
+@unhurried
 @given(st.lists(st.text("ab", max_size=6), max_size=12), st.lists(LETTERS, max_size=4))
 def test_the_result_is_that_of_the_naive_definition_however_the_text_is_divided(pieces, stops):
     expected = naive("".join(pieces), stops)
@@ -44,6 +46,7 @@ def test_the_result_is_that_of_the_naive_definition_however_the_text_is_divided(
     assert run("".join(pieces), stops) == expected
 
 
+@unhurried
 @given(st.text("ab", max_size=20), st.lists(LETTERS, max_size=4))
 def test_only_what_may_be_the_start_of_a_stop_string_is_kept_back(text, stops):
     _, is_stopped = naive(text, stops)

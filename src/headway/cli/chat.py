@@ -77,9 +77,9 @@ def _answer(
 def _next_line() -> str | None:
     """Return the next message, or None at the end of the conversation."""
     is_terminal = sys.stdin.isatty()
-    if is_terminal:
-        print("> ", end="", file=sys.stderr, flush=True)
     try:
+        if is_terminal:
+            print("> ", end="", file=sys.stderr, flush=True)
         return sys.stdin.readline().strip() or None
     except KeyboardInterrupt:
         if is_terminal:
