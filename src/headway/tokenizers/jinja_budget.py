@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sized
 from contextvars import ContextVar, Token
+from typing import cast
 
 from jinja2.exceptions import SecurityError
 
@@ -97,7 +98,9 @@ def measure(value: object, *, limit: int | None) -> tuple[int, int]:
             elif isinstance(item, CONTAINERS):
                 if limit is not None and (num_values > limit or depth >= MAX_DEPTH):
                     raise BudgetError("the template makes a value that is too large or too deeply nested")
-                parts: Iterable[object] = (part for pair in item.items() for part in pair) if isinstance(item, dict) else item
+                parts: Iterable[object] = (
+                    (part for pair in item.items() for part in pair) if isinstance(item, dict) else cast(Iterable[object], item)
+                )
                 pending.append((iter(parts), depth + 1))
                 break
         else:
