@@ -207,6 +207,9 @@ MALICIOUS = {
     "chunks of length 0": {"pre_tokenizer": {"type": "FixedLength", "length": 0}},
     "an empty normalizer table": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAAAAAA"}},
     "a normalizer table of 4 GB": {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "////////" + "A" * 1_000}},
+    "a long prefix of subwords": {
+        "model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "byte_fallback": True, "continuing_subword_prefix": "x" * 10**5},
+    },
     "a vocabulary without unknown": {"model": {"type": "Unigram", "unk_id": None, "vocab": []}},
     "a word model without unknown": {
         "model": {

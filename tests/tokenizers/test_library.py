@@ -69,7 +69,7 @@ def test_a_token_that_is_not_there(token_id: int) -> None:
 
 
 def test_half_a_surrogate_pair_is_refused() -> None:
-    with pytest.raises(PromptError, match=r"U\+DCFF, at character 2, expected text that has a UTF-8 form"):
+    with pytest.raises(PromptError, match=r"U\+DCFF at character 2, expected text that has a UTF-8 form"):
         byte_tokenizer().encode("ab\udcff")
 
 

@@ -107,7 +107,7 @@ def test_a_model_cut_off_between_two_pieces_which_the_library_reads_is_named(tmp
     for _ in range(40):
         boundary += 2 + t5_model[boundary + 1]
     (tmp_path / "spiece.model").write_bytes(t5_model[:boundary])
-    fails(tmp_path, "spiece.model, truncated, expected a complete SentencePiece model")
+    fails(tmp_path, "spiece.model, truncated after 40 pieces, expected a complete SentencePiece model")
 
 
 def test_what_is_no_model_at_all_is_named(tmp_path: Path) -> None:

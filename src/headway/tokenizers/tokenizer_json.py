@@ -19,6 +19,7 @@ MAX_STEPS = 100
 MAX_GROWTH = 10_000
 """Largest factor by which the steps of one pipeline together may lengthen a text."""
 MAX_PREPENDED = 1_000
+MAX_AFFIX = 100
 MAX_TEMPLATE_PARTS = 1_000
 MAX_TEMPLATE_TEXTS = 16
 
@@ -36,6 +37,11 @@ def read_tokenizer_json(path: Path) -> tokenizers.Tokenizer:
 
 def check_tokenizer_json(value: JsonObject, path: Path) -> None:
     """Raise TokenizerError for steps that lengthen a text too much: 40 that each replace "a" by "aa" give 2**40 characters."""
+    model = value.get("model")
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        affix = model.get(key) if isinstance(model, Mapping) else None
+        if isinstance(affix, str) and len(affix) > MAX_AFFIX:
+            raise TokenizerError(f"got {path} with a {key} of {len(affix):,} characters, expected at most {MAX_AFFIX}")
     for key, parts_key in PIPELINES.items():
         growth = 1.0
         steps = list(_steps(value.get(key), parts_key))
