@@ -1,8 +1,8 @@
-"""Slips of a story: names and things that were never introduced, or that change on the way.
+"""Checker of stories: reports names and things that are never introduced or that change.
 
     python -m tools.stories.checker story.txt
 
-Everything is judged by the text alone, with the words of the grammar (lexicon.py): a noun in the words of a template is no mention.
+It reads the text only, with the words of the grammar (lexicon.py). A noun in the fixed text of a template does not count as a mention.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _OWN = frozenset({"his", "her"})
 
 @dataclass
 class _Reader:
-    """The words of one story, and what has been found in it."""
+    """Words of one story, and the slips found in it."""
 
     text: str
     words: list[str] = field(default_factory=list)
@@ -67,7 +67,7 @@ class _Reader:
 
 
 def find_slips(text: str) -> list[str]:
-    """Return the slips of a story, one description each; an empty list for a story without any."""
+    """Return a description of each slip in a story."""
     reader = _Reader(text.strip(), words_of(text.strip()))
     _check_names(reader)
     _check_titles(reader)
@@ -102,7 +102,7 @@ def _check_names(reader: _Reader) -> None:
 
 
 def _check_titles(reader: _Reader) -> None:
-    """Report a neighbour whose name changes: one is mentioned without introduction, others come as `old Mrs. X`."""
+    """Report a neighbour whose name changes. One may appear without introduction; all others appear as `old Mrs. X` first."""
     introduced: set[str] = set()
     others: set[str] = set()
     titles: dict[str, str] = {}
@@ -119,12 +119,16 @@ def _check_titles(reader: _Reader) -> None:
     for name in titles:
         if len(re.findall(rf"\b{name}\b", reader.text)) == 1:
             reader.slips.append(f"{name} is mentioned only once")
-        if re.search(rf"(?<!Mr\. )(?<!Mrs\. )\b{name}\b", reader.text) and name not in reader.names and name.lower() not in lexicon().vocabulary:
+        if (
+            re.search(rf"(?<!Mr\. )(?<!Mrs\. )\b{name}\b", reader.text)
+            and name not in reader.names
+            and name.lower() not in lexicon().vocabulary
+        ):
             reader.slips.append(f"{name} lacks its title")
 
 
 def _nouns(reader: _Reader) -> Iterator[tuple[str, int, int]]:
-    """Return the nouns of the grammar in a text and where they start and end; the longest at each place."""
+    """Return the nouns of the grammar in a text with their start and end; the longest at each position."""
     position = 0
     while position < len(reader.words):
         for phrase in _BY_FIRST.get(bare(reader.words[position]), ()):
@@ -167,7 +171,11 @@ def _check_nouns(reader: _Reader) -> None:
             expected = reader.adjective_of.setdefault(noun, adjective)
             if adjective != expected and not reader.is_literal(noun, start, end) and noun in introduced:
                 reader.slips.append(f"the {expected} {noun} becomes {adjective}")
-        if is_new or (kind != "thing" and _is_opening(reader, start, end_of_animals if kind == "animal" else end_of_opening)) or _is_asked_for(reader, noun, start):
+        if (
+            is_new
+            or (kind != "thing" and _is_opening(reader, start, end_of_animals if kind == "animal" else end_of_opening))
+            or _is_asked_for(reader, noun, start)
+        ):
             introduced.add(noun)
         elif not reader.is_literal(noun, start, end):
             mentioned.append((kind, noun))
@@ -181,7 +189,7 @@ def _check_nouns(reader: _Reader) -> None:
 
 
 def _introduction(reader: _Reader, start: int, end: int) -> tuple[bool, str]:
-    """Return whether the noun comes with an article of introduction, and the adjective before it."""
+    """Return (True if an article introduces the noun, the adjective before it)."""
     position, adjective = start - 1, ""
     while position >= 0 and reader.words[position].isalpha() and start - position <= 4:
         word = reader.words[position].lower()
@@ -195,7 +203,7 @@ def _introduction(reader: _Reader, start: int, end: int) -> tuple[bool, str]:
 
 
 def _is_definite(reader: _Reader, start: int) -> bool:
-    """Return True if `the`, `my` or the like is before a noun, adjectives left aside."""
+    """Return True if `the`, `my` or the like precedes the noun and its adjectives."""
     position = start - 1
     while reader.word(position).lower() in ADJECTIVES:
         position -= 1
@@ -203,13 +211,13 @@ def _is_definite(reader: _Reader, start: int) -> bool:
 
 
 def _is_opening(reader: _Reader, start: int, end_of_opening: int) -> bool:
-    """Return True where the first paragraph, or `Rusty the fox`, introduces a noun."""
+    """Return True if the opening, or `Rusty the fox`, introduces the noun."""
     before = reader.word(start - 1).lower()
     return start <= end_of_opening or (before == "the" and bare(reader.word(start - 2)) in reader.names)
 
 
 def _is_asked_for(reader: _Reader, noun: str, start: int) -> bool:
-    """Return True for what is introduced without an article: the water in the way, where a remedy is, a loan."""
+    """Return True for a noun introduced without an article: water in the way, the place of a remedy, a loan."""
     before = tuple(reader.words[max(start - 3, 0) : start])
     if noun in WATERS and before[1:] in (("across", "the"), ("of", "the")):
         return True
@@ -231,7 +239,13 @@ def _check_adjectives(reader: _Reader) -> None:
         if word not in ADJECTIVES or position in inside or reader.word(position - 1).lower() not in ("the", "a", "an"):
             continue
         after = reader.word(position + 1)
-        is_noun = position + 1 in starts or after in ADJECTIVES or after in _TIMES or after == "one" or (after.islower() and bare(after) not in known.vocabulary)
+        is_noun = (
+            position + 1 in starts
+            or after in ADJECTIVES
+            or after in _TIMES
+            or after == "one"
+            or (after.islower() and bare(after) not in known.vocabulary)
+        )
         is_noun = is_noun or after.endswith("ing")  # an invented noun may be a word: a purple skipping
         if not is_noun and not reader.is_literal(word, position, position + 1):
             reader.slips.append(f"{reader.word(position - 1)} {word} {after}: the noun is missing")
@@ -258,7 +272,10 @@ def _check_pronouns(reader: _Reader) -> None:
     for position, word in enumerate(words):
         if word in ("girl", "boy"):
             genders.add("f" if word == "girl" else "m")
-        if word in ELDERS | {"mama", "papa", "auntie", "uncle", "grandma", "grandpa", "sister", "brother", "washerwoman", "sweep"} or word in JOBS:
+        if (
+            word in ELDERS | {"mama", "papa", "auntie", "uncle", "grandma", "grandpa", "sister", "brother", "washerwoman", "sweep"}
+            or word in JOBS
+        ):
             return
         if word in KINDS - {"girl", "boy"} or words[position : position + 2] in (["wolf", "cub"], ["bear", "cub"], ["lion", "cub"]):
             return

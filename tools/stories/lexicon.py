@@ -1,4 +1,4 @@
-"""Words of the grammar: what a template says itself, and what it may put in its slots."""
+"""Words of the grammar: the fixed text of templates, and the nouns and adjectives of their slots."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ _SOURCES = ("beats.py", "meetings.py", "plots/*.py")
 _MAX_VARIANTS = 3000
 
 KINDS = frozenset({animal.kind for animal in ANIMALS} | {"girl", "boy"})
-MAKES = tuple(make for group in (things.TOYS, things.TREASURES, things.CLOTHES, things.BREAKABLES, things.TOOLS, things.PRESENTS) for make in group)
+MAKES = tuple(
+    make for group in (things.TOYS, things.TREASURES, things.CLOTHES, things.BREAKABLES, things.TOOLS, things.PRESENTS) for make in group
+)
 THINGS = frozenset(make.noun for make in MAKES)
 SITES = frozenset(site.noun for site in places.SITES)
 WATERS = frozenset({"river", "stream", "brook", "canal"})
@@ -94,7 +96,9 @@ def lexicon() -> Lexicon:
                     if set(around) - {SLOT, "the"}:
                         contexts.setdefault(" ".join(phrase), set()).add(tuple(map(str.lower, around)))
     capitals |= {*CALLS, "I", "Mr", "Mrs"}
-    return Lexicon(frozenset(vocabulary), frozenset(capitals), frozenset(starters), {phrase: frozenset(found) for phrase, found in contexts.items()})
+    return Lexicon(
+        frozenset(vocabulary), frozenset(capitals), frozenset(starters), {phrase: frozenset(found) for phrase, found in contexts.items()}
+    )
 
 
 def bare(word: str) -> str:
@@ -108,7 +112,7 @@ def begins(before: str) -> bool:
 
 
 def _texts() -> Iterator[str]:
-    """Return every text that a template of the source files can become, with its slots marked."""
+    """Return all variants of the templates in the source files, with their slots marked."""
     folder = Path(__file__).parent
     for pattern in _SOURCES:
         for path in sorted(folder.glob(pattern)):
@@ -166,7 +170,20 @@ def _tables() -> Iterator[str]:
         yield from (make.noun, f"a {SLOT} {SLOT} {make.detail}")
     for verbs in (*world.SPEECH.values(), *world.WEATHER.values()):
         yield from verbs
-    yield from (*LOOKS, *names.PLAIN_ADJECTIVES, *names.JOBS, *names.ELDERS, *names.TRAITS, "friendly passing wise old large lean kindly grey cheerful")
-    yield from ("morning afternoon day evening that same one named called she he her him his herself himself hers them it they kind busy village", "girl boy neighbour sister brother friend grumpy", "the old mine", "the black tunnel", "the deep cellar")
+    yield from (
+        *LOOKS,
+        *names.PLAIN_ADJECTIVES,
+        *names.JOBS,
+        *names.ELDERS,
+        *names.TRAITS,
+        "friendly passing wise old large lean kindly grey cheerful",
+    )
+    yield from (
+        "morning afternoon day evening that same one named called she he her him his herself himself hers them it they kind busy village",
+        "girl boy neighbour sister brother friend grumpy",
+        "the old mine",
+        "the black tunnel",
+        "the deep cellar",
+    )
     for prize in itertools.product(("golden", "silver", "wooden", "tin"), ("cup", "medal", "bell")):
         yield f"the {' '.join(prize)}"

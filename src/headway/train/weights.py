@@ -46,7 +46,9 @@ def _loaded(config: Any, options: TrainingOptions) -> Any:
             )
     # The file stores some matrices transposed; a state file needs contiguous ones.
     copies: dict[int, torch.Tensor] = {}
-    return map_tree(lambda leaf: copies.setdefault(id(leaf), leaf.clone(memory_format=torch.contiguous_format).to(options.device)), checkpoint.weights)
+    return map_tree(
+        lambda leaf: copies.setdefault(id(leaf), leaf.clone(memory_format=torch.contiguous_format).to(options.device)), checkpoint.weights
+    )
 
 
 def _initial(path: str, shape: tuple[int, ...], deviation: float, generator: torch.Generator) -> torch.Tensor:
