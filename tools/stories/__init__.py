@@ -1,4 +1,4 @@
-"""Short children's stories, written from a seed: the text that the embedded model is trained on."""
+"""Short children's stories, written from a seed: the training text of the embedded model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MIN_PARAGRAPHS, MAX_PARAGRAPHS = 3, 7
 
 
 def write_story(seed: int, *, invents: bool = False) -> str:
-    """Return one story of 90 to 330 words, in paragraphs of one line each: the same for the same seed everywhere.
+    """Return a story of 90 to 330 words, one line per paragraph. The same seed gives the same text on every machine.
 
-    invents   give most persons, places and things invented names, and let more of them meet; such a story has at most 260 words
+    invents   give most persons and villages, and many things, invented names, and add meetings; at most 260 words
     """
     world = World(seed, invents=invents)
     max_words = MAX_INVENTED_WORDS if invents else MAX_WORDS

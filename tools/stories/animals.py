@@ -1,4 +1,4 @@
-"""Animals: what they can do, where they live, what they like to eat, and how they look."""
+"""Animals with their skills, homes, food and looks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Animal(NamedTuple):
-    """A kind of animal, as stories need it."""
+    """Kind of animal."""
 
     kind: str
     skills: frozenset[str]

@@ -1,4 +1,4 @@
-"""What stories share: openings, weather, feelings, thanks, endings."""
+"""Parts that all plots share: openings, weather, feelings, thanks, endings."""
 
 from __future__ import annotations
 
@@ -252,7 +252,7 @@ def _sky(w: World) -> None:
 
 
 def scene(w: World) -> None:
-    """A line about the day, now and then."""
+    """Add a line about the day, or a meeting, with some probability."""
     if w.invents and w.chance(0.6):
         meeting(w)
         return
@@ -271,7 +271,7 @@ def scene(w: World) -> None:
 
 
 def sad(w: World, key: str = "h") -> None:
-    """Somebody is sad."""
+    """Add a sentence in which a person is sad."""
     w.cast["a"] = w.cast[key]
     w.say(
         "{a.s} eyes filled with tears.",
@@ -286,7 +286,7 @@ def sad(w: World, key: str = "h") -> None:
 
 
 def glad(w: World, key: str = "h") -> None:
-    """Somebody is happy."""
+    """Add a sentence in which a person is happy."""
     w.cast["a"] = w.cast[key]
     w.say(
         "{a} [jumped|hopped|danced] for joy.",
@@ -301,7 +301,7 @@ def glad(w: World, key: str = "h") -> None:
 
 
 def thanks(w: World, giver: str, receiver: str = "h") -> None:
-    """The receiver thanks the giver."""
+    """Add a sentence in which the receiver thanks the giver."""
     w.cast["a"], w.cast["b"] = w.cast[receiver], w.cast[giver]
     w.say(
         '"Thank you, {b.call}!" {a.cried}. "[I will never forget this|I could not have done it alone|You are the best]!"',
@@ -314,7 +314,7 @@ def thanks(w: World, giver: str, receiver: str = "h") -> None:
 
 
 def ending(w: World, theme: str, *last: str, together: bool = False) -> None:
-    """Close the story: what became of it, sometimes a moral, sometimes a last line."""
+    """Close the story with a result, a moral, a last line, or several of them."""
     w.paragraph()
     w.cast["they"] = "they all" if together else w.text("{h}")
     if last:

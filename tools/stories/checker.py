@@ -1,8 +1,8 @@
-"""Slips of a story: names and things that were never introduced, or that change on the way.
+"""Checker of stories: reports names and things that are never introduced or that change.
 
     python -m tools.stories.checker story.txt
 
-Everything is judged by the text alone, with the words of the grammar (lexicon.py): a noun in the words of a template is no mention.
+It reads the text only, with the words of the grammar (lexicon.py). A noun in the fixed text of a template does not count as a mention.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _OWN = frozenset({"his", "her"})
 
 @dataclass
 class _Reader:
-    """The words of one story, and what has been found in it."""
+    """Words of one story, and the slips found in it."""
 
     text: str
     words: list[str] = field(default_factory=list)
@@ -67,7 +67,7 @@ class _Reader:
 
 
 def find_slips(text: str) -> list[str]:
-    """Return the slips of a story, one description each; an empty list for a story without any."""
+    """Return a description of each slip in a story."""
     reader = _Reader(text.strip(), words_of(text.strip()))
     _check_names(reader)
     _check_titles(reader)
@@ -102,7 +102,7 @@ def _check_names(reader: _Reader) -> None:
 
 
 def _check_titles(reader: _Reader) -> None:
-    """Report a neighbour whose name changes: one is mentioned without introduction, others come as `old Mrs. X`."""
+    """Report a neighbour whose name changes. One may appear without introduction; all others appear as `old Mrs. X` first."""
     introduced: set[str] = set()
     others: set[str] = set()
     titles: dict[str, str] = {}
@@ -128,7 +128,7 @@ def _check_titles(reader: _Reader) -> None:
 
 
 def _nouns(reader: _Reader) -> Iterator[tuple[str, int, int]]:
-    """Return the nouns of the grammar in a text and where they start and end; the longest at each place."""
+    """Return the nouns of the grammar in a text with their start and end; the longest at each position."""
     position = 0
     while position < len(reader.words):
         for phrase in _BY_FIRST.get(bare(reader.words[position]), ()):
@@ -189,7 +189,7 @@ def _check_nouns(reader: _Reader) -> None:
 
 
 def _introduction(reader: _Reader, start: int, end: int) -> tuple[bool, str]:
-    """Return whether the noun comes with an article of introduction, and the adjective before it."""
+    """Return (True if an article introduces the noun, the adjective before it)."""
     position, adjective = start - 1, ""
     while position >= 0 and reader.words[position].isalpha() and start - position <= 4:
         word = reader.words[position].lower()
@@ -203,7 +203,7 @@ def _introduction(reader: _Reader, start: int, end: int) -> tuple[bool, str]:
 
 
 def _is_definite(reader: _Reader, start: int) -> bool:
-    """Return True if `the`, `my` or the like is before a noun, adjectives left aside."""
+    """Return True if `the`, `my` or the like precedes the noun and its adjectives."""
     position = start - 1
     while reader.word(position).lower() in ADJECTIVES:
         position -= 1
@@ -211,13 +211,13 @@ def _is_definite(reader: _Reader, start: int) -> bool:
 
 
 def _is_opening(reader: _Reader, start: int, end_of_opening: int) -> bool:
-    """Return True where the first paragraph, or `Rusty the fox`, introduces a noun."""
+    """Return True if the opening, or `Rusty the fox`, introduces the noun."""
     before = reader.word(start - 1).lower()
     return start <= end_of_opening or (before == "the" and bare(reader.word(start - 2)) in reader.names)
 
 
 def _is_asked_for(reader: _Reader, noun: str, start: int) -> bool:
-    """Return True for what is introduced without an article: the water in the way, where a remedy is, a loan."""
+    """Return True for a noun introduced without an article: water in the way, the place of a remedy, a loan."""
     before = tuple(reader.words[max(start - 3, 0) : start])
     if noun in WATERS and before[1:] in (("across", "the"), ("of", "the")):
         return True

@@ -19,7 +19,7 @@ from .world import Person, Place, Thing, World
 
 
 def told_world(seed: int, *, invents: bool) -> tuple[str, World]:
-    """Return the story of write_story with the world that it is about."""
+    """Return the text of write_story and its world."""
     world = World(seed, invents=invents)
     max_words = MAX_INVENTED_WORDS if invents else MAX_WORDS
     while True:
@@ -33,7 +33,7 @@ def told_world(seed: int, *, invents: bool) -> tuple[str, World]:
 
 
 def corruptions(seed: int, *, invents: bool) -> Iterator[tuple[str, str]]:
-    """Return (what was corrupted, the corrupted story) for a story: one name, thing, animal and place mentioned at least twice."""
+    """Return (sort of corruption, corrupted text) for each entity of a story with at least two mentions."""
     text, world = told_world(seed, invents=invents)
     rng = random.Random(f"corruption {seed}")
     persons = [entry for entry in dict.fromkeys(world.cast.values()) if isinstance(entry, Person)]
@@ -69,7 +69,7 @@ def _other_name(rng: random.Random, person: Person, text: str) -> str:
 
 
 def _swapped(rng: random.Random, what: str, text: str, old: str, new: str, *, before: str = "") -> Iterator[tuple[str, str]]:
-    """Swap one mention, if there are several words to choose from."""
+    """Swap one of at least two mentions at random."""
     if len(re.findall(rf"\b{re.escape(old)}\b", text)) < 2:
         return
     mentions = list(

@@ -1,4 +1,4 @@
-"""Sentences with choices and references, compiled once and realised many times.
+"""Sentence templates with choices and references, parsed once and cached.
 
 A line is plain text in which `[a|b|c]` is a choice (nested at will), `{key}` or `{key.form}` a reference to the cast,
 and `^` makes the next letter a capital where the sentence before it ended inside a quotation.
@@ -20,11 +20,11 @@ _ARTICLE = re.compile(r"\b([Aa]) (?=(?!one\b|once\b|use|unicorn|uniform|uke)[aei
 
 @cache
 def parse(line: str) -> list[Any]:
-    """Compile a line: a list of texts (str), references (tuple) and choices (list of lists)."""
+    """Parse a line into texts (str), references (tuple) and choices (list of lists)."""
     tokens = _TOKEN.findall(line)
     nodes, position = _sequence(tokens, 0)
     if position != len(tokens):
-        raise ValueError(f"came: {line!r}; expected: as many ] as [")
+        raise ValueError(f"got {line!r}, expected as many ] as [")
     return nodes
 
 
@@ -51,7 +51,7 @@ def _sequence(tokens: list[str], position: int) -> tuple[list[Any], int]:
 
 
 def realise(nodes: list[Any], world: World, out: list[str]) -> None:
-    """Append the words of a compiled line to `out`, choosing with the world's generator."""
+    """Append the words of a parsed line to `out`; the world's random generator makes the choices."""
     for node in nodes:
         kind = node.__class__
         if kind is str:
@@ -64,7 +64,7 @@ def realise(nodes: list[Any], world: World, out: list[str]) -> None:
 
 
 def finish(text: str) -> str:
-    """Set capitals at the starts of sentences, and `an` before vowels."""
+    """Return the text with capitals at the starts of sentences and `an` before vowels."""
     text = _CAPITAL.sub(_capital, text)
     return _ARTICLE.sub(r"\1n ", text.replace("^", ""))
 
@@ -75,5 +75,5 @@ def _capital(match: re.Match[str]) -> str:
 
 
 def possessive(name: str) -> str:
-    """The possessive of a name: Mia's, the ducks'."""
+    """Return the possessive of a name: Mia's."""
     return f"{name}'s"

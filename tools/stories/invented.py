@@ -1,7 +1,7 @@
-"""Invented names for persons, families, villages and things: too many to remember, so that a model has to copy them.
+"""Invented names for persons, families, villages and things: so many that a model has to copy them.
 
-A name is a stem and an ending, of one token each in the vocabulary of the embedded model. With more and shorter tokens (`S`, `n`,
-`ir`, `n`) one token comes twice in a name, and a small model writes such names in circles.
+A name is a stem and an ending, mostly of one token each in the vocabulary of the embedded model. With shorter tokens (`S`, `n`, `ir`, `n`)
+one token occurs twice in a name, and a small model repeats it without end (`Snirnirnirn`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words of the grammar: what a template says itself, and what it may put in its slots."""
+"""Words of the grammar: the fixed text of templates, and the nouns and adjectives of their slots."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def begins(before: str) -> bool:
 
 
 def _texts() -> Iterator[str]:
-    """Return every text that a template of the source files can become, with its slots marked."""
+    """Return all variants of the templates in the source files, with their slots marked."""
     folder = Path(__file__).parent
     for pattern in _SOURCES:
         for path in sorted(folder.glob(pattern)):

@@ -1,4 +1,4 @@
-"""Greetings and meetings in which names are asked for, given and repeated."""
+"""Greetings and meetings that ask for names, give them and repeat them."""
 
 from __future__ import annotations
 

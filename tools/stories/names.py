@@ -1,4 +1,4 @@
-"""Names, and the words for who people are to each other."""
+"""Listed names, family relations, trades and character traits."""
 
 from __future__ import annotations
 

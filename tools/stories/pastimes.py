@@ -1,4 +1,4 @@
-"""What somebody collects, hopes to be, plays and smells: the small change of a portrait."""
+"""Collections, callings, games, passers-by and smells."""
 
 from __future__ import annotations
 

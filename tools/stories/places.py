@@ -1,4 +1,4 @@
-"""Places: how one is in them, what one sees and hears there, and where things hide."""
+"""Places with their prepositions, sights and sounds, and the spots where lost things are found."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Site(NamedTuple):
-    """A sort of place; `lived` says whether somebody may have a home there."""
+    """Sort of place; `lived` is True if somebody may have a home there."""
 
     noun: str
     preposition: str
@@ -97,7 +97,7 @@ SITES = _sites()
 HOMES = [site for site in SITES if site.lived]
 OUTDOORS = [site for site in SITES if site.ground != "indoor"]
 
-# where a lost thing ends up, by what it takes to get it back
+# Spots of lost things, by the skill that reaches them and by the ground.
 SPOTS: dict[str, dict[str, tuple[str, ...]]] = {
     "high": {
         "wild": ("at the top of a tall beech", "in the highest fork of a pine", "on a ledge far above the path"),

@@ -1,4 +1,4 @@
-"""Things: what they are for and how they look."""
+"""Things by their use, colours, looks, food and seeds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .words import words
 
 
 class Make(NamedTuple):
-    """A sort of thing; `detail` may follow its first mention, and plural ones are `them`."""
+    """Sort of thing; `detail` may follow its first mention, and plural ones are `them`."""
 
     noun: str
     plural: bool

@@ -1,4 +1,4 @@
-"""The state of one story: who is in it, what they have, where they are, what the day is like, and what has been said."""
+"""State of one story: persons, things, places, the day, and the text written."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WEATHER = {
 
 
 class Person:
-    """Somebody in the story: a child, a grown-up, or an animal that talks."""
+    """Person in the story: a child, a grown-up, or an animal that talks."""
 
     def __init__(
         self, name: str, kind: str, gender: str, adjective: str, *, animal: Animal | None = None, relation: str = "", trait: str = ""
@@ -63,7 +63,7 @@ class Person:
         }
 
     def form(self, form: str, world: World) -> str:
-        """The words for this person, or for this person speaking (`said`, `asked` and so on)."""
+        """Return the words for this person, or a speech verb with this person as its subject."""
         words = self.forms.get(form)
         if words is None:
             verb = world.speech(SPEECH[form])
@@ -73,7 +73,7 @@ class Person:
 
 
 class Thing:
-    """Something with an owner, a holder, and perhaps a spot where it lies."""
+    """Thing with an owner and a holder."""
 
     def __init__(self, make: Make, adjective: str, owner: Person | None = None) -> None:
         self.make, self.owner, self.holder, self.broken = make, owner, owner, False
@@ -94,13 +94,13 @@ class Thing:
         }
 
     def form(self, form: str, world: World) -> str:
-        """The words for this thing."""
+        """Return the words for this thing."""
         words = self.forms[form]
         return words if isinstance(words, str) else world.pick(words)
 
 
 class Place:
-    """One place, with the adjective that it keeps all through the story."""
+    """Place with its sights; its adjective is the same throughout the story."""
 
     def __init__(self, site: Site, adjective: str, sights: Sequence[str]) -> None:
         self.site = site
@@ -119,19 +119,19 @@ class Place:
         }
 
     def form(self, form: str, world: World) -> str:
-        """The words for this place."""
+        """Return the words for this place."""
         return self.forms[form]
 
 
 class World:
-    """Everything that is true in one story, and the text so far."""
+    """All facts of one story and its text."""
 
     def __init__(self, seed: int, *, invents: bool = False) -> None:
         self.random, self.invents = random.Random(seed).random, invents
         self.begin()
 
     def begin(self) -> None:
-        """Forget everything but the generator's state."""
+        """Clear everything except the state of the random generator."""
         self.cast: dict[str, Any] = {}
         self.used: set[object] = set()
         self.stems: set[str] = set()
@@ -142,11 +142,11 @@ class World:
         self.set_day()
 
     def pick(self, options: Sequence[T]) -> T:
-        """One of the options."""
+        """Return one of the options at random."""
         return options[int(self.random() * len(options))]
 
     def fresh(self, options: Sequence[T]) -> T:
-        """One of the options, and not one picked before in this story unless all were."""
+        """Return one of the options at random, if possible one not used in this story."""
         for _ in range(8):
             option = options[int(self.random() * len(options))]
             if option not in self.used:
@@ -155,7 +155,7 @@ class World:
         return option
 
     def speech(self, verbs: Sequence[str]) -> str:
-        """One of the verbs, and not the one used last, unless that is plain `said`."""
+        """Return one of the verbs at random, avoiding the last one used."""
         for _ in range(4):
             verb = self.pick(verbs)
             if verb != self.last_verb or verb in ("said", "asked"):
@@ -164,11 +164,11 @@ class World:
         return verb
 
     def chance(self, probability: float) -> bool:
-        """True so often."""
+        """Return True with a probability."""
         return self.random() < probability
 
     def name(self, listed: Sequence[str], invent: Callable[[Callable[[], float]], str]) -> str:
-        """Return a name from the list, or mostly an invented one in a story that invents names; no two there begin alike."""
+        """Return a listed name. In a story with invented names, return an invented name for 85 % of them; no two have one stem."""
         if not self.invents:
             return self.fresh(listed)
         while True:
@@ -179,7 +179,7 @@ class World:
                 return name
 
     def text(self, line: str) -> str:
-        """The line in words, as a part of a sentence."""
+        """Return the words of a line."""
         out: list[str] = []
         realise(parse(line), self, out)
         return "".join(out)
@@ -189,7 +189,7 @@ class World:
         self.lines.append(finish(self.text(self.fresh(variants))))
 
     def maybe(self, probability: float, *variants: str) -> None:
-        """Add one of the variants, or none."""
+        """Add one of the variants with a probability."""
         if self.random() < probability:
             self.say(*variants)
 
@@ -200,7 +200,7 @@ class World:
             self.lines = []
 
     def set_day(self, weather: str = "", time: str = "") -> None:
-        """Choose the weather and the time of day; both stay."""
+        """Choose the weather and the time of day."""
         self.weather = weather or self.pick(("sunny", "sunny", "sunny", "windy", "rainy", "snowy", "foggy", "cloudy"))
         self.time = time or self.pick(("morning", "morning", "afternoon", "day", "evening"))
         self.cast["weather"] = self.pick(WEATHER[self.weather])
@@ -208,14 +208,14 @@ class World:
         self.cast["day"] = Day()
 
     def hero(self) -> Person:
-        """The main character, as `h`."""
+        """Add the main character, as `h`."""
         hero = self.child() if self.chance(0.5) else self.beast(HEROES, named=self.chance(0.7))
         hero.trait = self.pick(tuple(names.TRAITS))
         self.cast["h"] = hero
         return hero
 
     def child(self, *, gender: str = "", relation: str = "") -> Person:
-        """A girl or a boy."""
+        """Return a girl or a boy."""
         gender = gender or self.pick("fm")
         name = self.name(names.GIRLS, invented.girl) if gender == "f" else self.name(names.BOYS, invented.boy)
         return Person(name, "girl" if gender == "f" else "boy", gender, self.pick(names.PLAIN_ADJECTIVES), relation=relation)
@@ -225,7 +225,7 @@ class World:
         return self.name(names.ANIMAL_GIRLS, invented.girl) if gender == "f" else self.name(names.ANIMAL_BOYS, invented.boy)
 
     def beast(self, animals: Sequence[Animal], *, named: bool = True, adjective: str | None = None, gender: str = "") -> Person:
-        """An animal of a kind that is not in the story yet."""
+        """Return an animal of a kind that is not in the story yet."""
         animal = self.fresh(animals)
         gender = "f" if animal.kind in ("hen", "cow") else "m" if animal.kind == "rooster" else gender or self.pick("fm")
         name = self.animal_name(gender) if named else ""
@@ -233,7 +233,7 @@ class World:
         return Person(name, animal.kind, gender, adjective, animal=animal)
 
     def sibling(self, hero: Person) -> Person:
-        """A brother or sister of the hero, as `f`."""
+        """Add a brother or sister of the hero, as `f`."""
         gender = self.pick("fm")
         relation = "sister" if gender == "f" else "brother"
         if hero.animal:
@@ -245,14 +245,14 @@ class World:
         return other
 
     def friend(self, hero: Person) -> Person:
-        """A friend of the hero, as `f`: another child or an animal of another kind."""
+        """Add a friend of the hero, as `f`: another child or an animal of another kind."""
         other = self.beast(HEROES) if hero.animal or self.chance(0.25) else self.child()
         other.relation = "friend"
         self.cast["f"] = other
         return other
 
     def elder(self, hero: Person, *relations: str) -> Person:
-        """A grown-up of the hero's family, as `g`."""
+        """Add a grown-up of the hero's family, as `g`."""
         relation = self.pick(relations or tuple(names.ELDERS))
         gender, call = names.ELDERS[relation]
         elder = Person("", relation, gender, "", relation=relation, animal=hero.animal)
@@ -262,7 +262,7 @@ class World:
         return elder
 
     def neighbour(self, key: str = "n") -> Person:
-        """A grown-up with a name or a trade."""
+        """Add a grown-up with a name or a trade."""
         gender = self.pick("fm")
         if self.chance(0.8 if self.invents else 0.5):
             name = f"{'Mrs.' if gender == 'f' else 'Mr.'} {self.name(names.SURNAMES, invented.surname)}"
@@ -278,7 +278,7 @@ class World:
         return person
 
     def helper(self, skill: str, key: str = "x", *, is_stranger: bool = False) -> Person:
-        """A passing animal that can fly, swim, dig, climb, or is strong, as `x`."""
+        """Add a passing animal with a skill, as `x`."""
         kinds = {entry.kind for entry in self.cast.values() if isinstance(entry, Person)}
         home = self.cast["p"]
         if not (isinstance(home, Place) and home.site.ground == "shore"):
@@ -296,7 +296,7 @@ class World:
         return person
 
     def thing(self, makes: Sequence[Make], key: str = "t", *, owner: Person | None = None) -> Thing:
-        """Something of a sort."""
+        """Add a thing of one of the sorts."""
         make = self.fresh(makes)
         if self.invents and self.chance(0.4):
             make = make._replace(noun=invented.thing(self.random) + "s" * make.plural)
@@ -306,7 +306,7 @@ class World:
         return thing
 
     def place(self, key: str = "p", sites: Sequence[Site] = OUTDOORS) -> Place:
-        """A place, not one that is in the story yet."""
+        """Add a place that is not in the story yet."""
         site = self.fresh(sites)
         first = int(self.random() * 3)
         place = Place(site, self.pick(site.adjectives), tuple(site.sights[(first + turn) % 3] for turn in range(3)))
@@ -315,19 +315,19 @@ class World:
         return place
 
     def home(self) -> Place:
-        """Where the hero lives, as `p`."""
+        """Add the home of the hero, as `p`."""
         return self.place("p", HOMES)
 
 
 class Dish:
-    """Something counted or measured out, such as food: `a cherry tart` when first told, `the cherry tart` afterwards."""
+    """Food or a prize: `a cherry tart` at its first mention, `the cherry tart` afterwards."""
 
     def __init__(self, words: str) -> None:
         self.first, self.told = words, False
         self.later = "the " + words.split(" ", 1)[1]
 
     def form(self, form: str, world: World) -> str:
-        """The words for this dish."""
+        """Return the words for this dish."""
         if self.told:
             return self.later
         self.told = True
@@ -335,10 +335,10 @@ class Dish:
 
 
 class Day:
-    """The day of the story: `one windy morning` when first told, `that morning` afterwards."""
+    """Day of the story: `one windy morning` at its first mention, `that morning` afterwards."""
 
     def form(self, form: str, world: World) -> str:
-        """The words for the day."""
+        """Return the words for the day."""
         if world.day_told:
             return world.pick((f"that {world.time}", f"that same {world.time}")) if world.time != "day" else "that day"
         world.day_told = True

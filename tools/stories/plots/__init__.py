@@ -1,4 +1,4 @@
-"""The plot families: functions that tell one story each into a World."""
+"""Plots: functions that write one story each into a World."""
 
 from . import duties, friends, making, rescues, things, ventures, wonder
 

@@ -1,4 +1,4 @@
-"""Plots about what one owes: a present, a promise, an apology."""
+"""Plots about duties: a present, a promise, an apology."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..world import Dish, World
 
 FINDERS = [animal for animal in ANIMALS if animal.kind in ("magpie", "crow", "squirrel", "mouse", "chipmunk", "robin", "sparrow")]
 
-# what was promised; what comes of forgetting it; how it is made good
+# (promise, result of forgetting it, how the hero repairs it)
 TASKS = (
     ("water the seedlings", "the seedlings hung their heads", "carried water, can after can, until every leaf stood up"),
     ("mind the sheep", "the gate stood open and the sheep were gone", "ran over three fields and brought the sheep back, one by one"),
@@ -29,7 +29,7 @@ TASKS = (
 
 
 def gift(w: World) -> None:
-    """A present made in secret goes wrong, is saved, and gives joy."""
+    """Write of a present that goes wrong and is saved."""
     h = w.hero()
     w.home()
     g = w.elder(h)
@@ -96,7 +96,7 @@ def gift(w: World) -> None:
 
 
 def promise(w: World) -> None:
-    """A promise is forgotten for something more fun, and then kept, late but fully."""
+    """Write of a promise that is forgotten and kept late."""
     h = w.hero()
     w.home()
     w.set_day(weather=w.pick(("sunny", "windy", "cloudy", "foggy")), time=w.pick(("morning", "afternoon", "day")))
@@ -152,7 +152,7 @@ def promise(w: World) -> None:
 
 
 def blame(w: World) -> None:
-    """Something is missing, the wrong one is blamed, and the truth turns up."""
+    """Write of a friend who is blamed wrongly."""
     h = w.hero()
     w.home()
     f = w.friend(h)

@@ -9,7 +9,7 @@ from ..world import Dish, World
 
 
 def quarrel(w: World) -> None:
-    """Two who like each other fight over a trifle, miss each other, and make up."""
+    """Write a quarrel between friends over a trifle, and how they make up."""
     h = w.hero()
     w.home()
     f = w.friend(h) if w.chance(0.6) else w.sibling(h)
@@ -74,7 +74,7 @@ def quarrel(w: World) -> None:
 
 
 def newcomer(w: World) -> None:
-    """Somebody new is shy and left out until the hero finds the way to them."""
+    """Write of a shy newcomer, and how the hero wins their trust."""
     h = w.hero()
     w.home()
     f = w.friend(h)
@@ -141,7 +141,7 @@ def newcomer(w: World) -> None:
 
 
 def stranger(w: World) -> None:
-    """A hungry stranger knocks; the hero shares the little there is; the stranger gives something back."""
+    """Write of a hungry stranger with whom the hero shares supper, and of the reward."""
     h = w.hero()
     w.home()
     w.cast["meal"] = Dish(w.fresh(FOODS))

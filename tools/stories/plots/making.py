@@ -8,7 +8,7 @@ from ..world import World
 
 
 def growing(w: World) -> None:
-    """A seed is planted, neglected or overwatched, and grows in its own time."""
+    """Write of a seed that needs patience."""
     h = w.hero()
     w.home()
     w.elder(h) if w.chance(0.6) else w.neighbour("g")
@@ -73,7 +73,7 @@ def growing(w: World) -> None:
 
 
 def craft(w: World) -> None:
-    """Learning to do something: it fails, and fails better, and succeeds."""
+    """Write of learning a skill: two failures, then success."""
     h = w.hero()
     w.home()
     w.elder(h) if w.chance(0.5) else w.neighbour("g")

@@ -9,7 +9,7 @@ from ..world import World
 
 
 def healing(w: World) -> None:
-    """Somebody dear is ill; the hero fetches what will help, through an obstacle."""
+    """Write of an illness and of the way to the remedy."""
     h = w.hero()
     w.home()
     w.elder(h, "mother", "grandmother", "grandfather", "father")
@@ -81,7 +81,7 @@ def healing(w: World) -> None:
 
 
 def trapped(w: World) -> None:
-    """The hero frees a small creature, and later the creature helps the hero."""
+    """Write of a small creature that the hero frees and that later helps the hero."""
     h = w.hero()
     w.home()
     x = w.helper("small")
@@ -170,7 +170,7 @@ def trapped(w: World) -> None:
 
 
 def little_one(w: World) -> None:
-    """A small one is lost in the crowd or the wood, and the hero brings it home."""
+    """Write of a lost child that the hero brings home."""
     w.hero()
     w.home()
     c = w.beast(
@@ -251,7 +251,7 @@ def little_one(w: World) -> None:
 
 
 def _ask(w: World, name: str) -> None:
-    """Ask the little one what it misses or what it is called."""
+    """Add a question about the mother or the name of the lost child."""
     w.say(
         '"We will find her," {h.said}. "What does she look like?" "Like a mama," {c.replied}. "Only bigger."',
         '"What is your name?" {h.asked}. "{c.name}." "Then come, {c.name}. We will find her."'.replace("{c.name}", name),

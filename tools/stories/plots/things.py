@@ -7,7 +7,7 @@ from ..places import SPOTS
 from ..things import BREAKABLES, CLOTHES, TOOLS, TOYS, TREASURES
 from ..world import World
 
-# what it takes to fetch something from each sort of spot
+# Skills that reach each sort of spot.
 SKILL = {"high": ("fly", "climb"), "wet": ("swim",), "deep": ("dig",), "heavy": ("strong",)}
 FAILED = {
     "high": (
@@ -60,7 +60,7 @@ FETCHED = {
 
 
 def lost(w: World) -> None:
-    """Something dear is lost, found where nobody can reach it, and fetched by somebody who can."""
+    """Write of a lost thing that is found out of reach and fetched by a helper."""
     h = w.hero()
     w.home()
     g = w.elder(h) if w.chance(0.7) else None
@@ -116,7 +116,7 @@ def lost(w: World) -> None:
 
 
 def _fetch(w: World, kind: str) -> None:
-    """Fail once or twice, meet a helper, and have the thing again."""
+    """Add one or two failures, a helper, and the return of the thing."""
     w.say(*FAILED[kind])
     w.maybe(0.4, *FAILED[kind])
     skill = w.pick(SKILL[kind])
@@ -135,7 +135,7 @@ def _fetch(w: World, kind: str) -> None:
 
 
 def stuck(w: World) -> None:
-    """A toy flies or falls where it should not, and the hero's own tool and a friend bring it back."""
+    """Write of a toy out of reach that a tool and a friend bring down."""
     h = w.hero()
     w.home()
     w.set_day(weather="windy")
@@ -192,7 +192,7 @@ def stuck(w: World) -> None:
 
 
 def borrowed(w: World) -> None:
-    """Something borrowed breaks; after hiding it, the hero tells, and makes it good."""
+    """Write of a borrowed thing that breaks, and of the confession."""
     h = w.hero()
     w.home()
     n = w.neighbour()

@@ -9,7 +9,7 @@ from ..world import Dish, World
 
 
 def storm(w: World) -> None:
-    """A storm comes; somebody is out in it or something breaks; they shelter and set things right."""
+    """Write of a storm and a shelter."""
     h = w.hero()
     w.home()
     w.sibling(h) if w.chance(0.5) else w.friend(h)
@@ -92,7 +92,7 @@ def storm(w: World) -> None:
 
 
 def race(w: World) -> None:
-    """A race with a boastful rival: lost by hurry, won by patience, or given up for a kindness."""
+    """Write of a race against a boastful rival: won, lost, or given up for a kindness."""
     h = w.hero()
     w.home()
     r = w.beast(
@@ -184,7 +184,7 @@ def race(w: World) -> None:
 
 
 def cave(w: World) -> None:
-    """Something is in the dark cave; it turns out to be other than feared."""
+    """Write of a dark cave and the harmless animal in it."""
     h = w.hero()
     w.home()
     w.friend(h) if w.chance(0.5) else w.sibling(h)
@@ -250,7 +250,7 @@ def cave(w: World) -> None:
 
 
 def river(w: World) -> None:
-    """The way is cut off by water; a bridge, raft or friend is needed."""
+    """Write of water in the way, and of the helper at its bank."""
     h = w.hero()
     w.home()
     w.elder(h, "grandmother", "grandfather", "aunt", "uncle")

@@ -8,7 +8,7 @@ from ..world import World
 
 
 def song(w: World) -> None:
-    """The hero must sing or play before everyone, and loses courage, and finds it."""
+    """Write of a performance, stage fright and courage."""
     h = w.hero()
     w.home()
     w.friend(h)
@@ -81,7 +81,7 @@ def song(w: World) -> None:
 
 
 def sleepless(w: World) -> None:
-    """Somebody cannot sleep, tries this and that, and finds what was missing."""
+    """Write of a sleepless night."""
     h = w.hero()
     w.home()
     w.set_day(time="evening")
@@ -154,7 +154,7 @@ def sleepless(w: World) -> None:
 
 
 def wish(w: World) -> None:
-    """Somebody wishes to be other than they are, tries it, and is glad to be as they are."""
+    """Write of a journey away from home and of the return."""
     w.hero()
     w.home()
     w.place("q", [site for site in HOMES if site.noun != w.cast["p"].forms["n"]])
