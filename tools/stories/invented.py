@@ -1,4 +1,4 @@
-"""Invented names for persons, families, villages and things: so many that a model has to copy them.
+"""Invented names for persons, families, villages and things, in numbers too large to memorize.
 
 A name is a stem and an ending, mostly of one token each in the vocabulary of the embedded model. With shorter tokens (`S`, `n`, `ir`, `n`)
 one token occurs twice in a name, and a small model repeats it without end (`Snirnirnirn`).

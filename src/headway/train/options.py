@@ -89,7 +89,7 @@ class TrainingOptions:
             value = getattr(self, field.name)
             if value is None and field.default is None:
                 continue
-            expected = int if field.default is None else type(field.default)
+            expected = type(field.default) if field.default is not None else {"int | None": int, "str | None": str}[str(field.type)]
             is_integer_for_float = expected is float and type(value) is int
             if type(value) is not expected and not is_integer_for_float:
                 raise OptionError(f"got {field.name}={value!r}, expected a value of type {expected.__name__}")
