@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,12 @@ ROOT = Path(__file__).resolve().parents[1]
 def pytest_terminal_summary(terminalreporter) -> None:
     """Print the scores of `headway check`, if they were measured."""
     write_score(terminalreporter)
+
+
+def pytest_configure() -> None:
+    """Restore SIGINT if it is ignored, as in background jobs and under nohup: child processes of the tests inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

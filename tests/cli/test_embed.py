@@ -54,7 +54,7 @@ def test_texts_a_file_and_stdin_print_the_vectors_of_python_a_line_each(folder, 
     expected = load(folder).embedder.embed(LINES)
     for result in (headway("--model", folder, *LINES), headway("-m", folder, "-f", lines), headway("-m", folder, stdin="\n".join(LINES))):
         assert vectors_of(result).tolist() == expected.tolist()
-        assert re.fullmatch(r"4 texts, 12 numbers each: [\d.]+ s, [\d,]+ texts/s\n", result.stderr)
+        assert re.fullmatch(r"4 texts, 12 dimensions: [\d.]+ s, [\d,]+ texts/s\n", result.stderr)
 
 
 def test_json_is_one_object_with_vectors_and_figures(folder):
@@ -109,12 +109,12 @@ def test_another_array_library_and_batch_size_print_nearly_the_same(folder):
 def test_a_model_that_does_not_say_how_to_pool_is_pooled_by_the_mean_and_that_is_said():
     result = headway("Once upon a time", "The end")
     assert vectors_of(result).shape == (2, 256)
-    assert result.stderr.startswith("stories does not say how to pool: the mean over a text's tokens, brought to length 1\n")
+    assert result.stderr.startswith("stories names no pooling: using the mean over a text's tokens, normalized to length 1\n")
 
 
 def test_a_text_that_is_cut_is_told_on_stderr(folder):
     result = headway("--model", folder, "paris", "the " * 40)
-    assert "1 text longer than 14 tokens, cut at the end; the first is number 2\n" in result.stderr
+    assert "1 text longer than 14 tokens, truncated at the end; the first is number 2\n" in result.stderr
     assert len(vectors_of(result)) == 2
     assert "longer than" not in headway("--model", folder, "paris").stderr
 
@@ -128,21 +128,21 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_text(folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "stdin", "message"),
     [
-        ((), "", "came: stdin without a line; expected: at least one text"),
-        ((), "one\n\nthree\n", "came: stdin with nothing on line 2; expected: a text on every line"),
-        ((), "one\n \t\n", "nothing on line 2"),
-        (("text", "--file", "lines.txt"), "", "came: both texts and --file"),
-        (("--file", "./nowhere.txt"), "", "came: --file nowhere.txt; expected: a file with a text on every line"),
-        (("--file", "."), "", "that can be read (Is a directory)"),
-        (("text", ""), "", "came: text 1, '', which has no token to pool"),
-        (("text", "--top", "0"), "", "came: --top 0; expected: at least 1"),
-        (("text", "--batch-size", "0"), "", "came: --batch-size 0; expected: at least 1"),
-        (("text", "--similar", " "), "", "came: --similar with nothing in it"),
-        (("text", "--similar", "a", "--out", "v.npy"), "", "came: --similar and --out; expected: one of them"),
-        (("text", "--similar", "a", "--prompt", "query"), "", "came: --similar and --prompt"),
-        (("text", "--out", "vectors.json"), "", "came: --out vectors.json; expected: a name that ends in .npy"),
-        (("text", "--prompt", "query"), "", "came: prompt='query'; expected: none; this model names no prompts; leave it out"),
-        (("text", "--model", "./nowhere"), "", "came: ./nowhere; expected: `stories`"),
+        ((), "", "got stdin without a line, expected at least one text"),
+        ((), "one\n\nthree\n", "got stdin with an empty line 2, expected a text on every line"),
+        ((), "one\n \t\n", "an empty line 2"),
+        (("text", "--file", "lines.txt"), "", "texts and --file cannot be combined"),
+        (("--file", "./nowhere.txt"), "", "got --file nowhere.txt, expected a readable file (No such file or directory)"),
+        (("--file", "."), "", "expected a readable file (Is a directory)"),
+        (("text", ""), "", "got text 1, '', without a token to pool"),
+        (("text", "--top", "0"), "", "got --top 0, expected at least 1"),
+        (("text", "--batch-size", "0"), "", "got --batch-size 0, expected at least 1"),
+        (("text", "--similar", " "), "", "got an empty --similar, expected a text"),
+        (("text", "--similar", "a", "--out", "v.npy"), "", "--similar and --out cannot be combined"),
+        (("text", "--similar", "a", "--prompt", "query"), "", "--similar and --prompt cannot be combined"),
+        (("text", "--out", "vectors.json"), "", "got --out vectors.json, expected a name that ends in .npy"),
+        (("text", "--prompt", "query"), "", "got prompt='query', expected no prompt"),
+        (("text", "--model", "./nowhere"), "", "got './nowhere', which is neither a folder nor a file"),
         (("text", "--dtype", "int3"), "", "got dtype 'int3'"),
     ],
 )
@@ -157,7 +157,7 @@ def test_a_file_that_is_no_utf8_is_named(tmp_path):
     (tmp_path / "lines.txt").write_bytes(b"one\n\xff\xfe\n")
     result = headway("--file", str(tmp_path / "lines.txt"))
     assert result.returncode == 2
-    assert "lines.txt, which is no UTF-8" in result.stderr
+    assert "lines.txt that is not UTF-8" in result.stderr
 
 
 def test_vectors_that_cannot_be_written_leave_what_was_there(folder, tmp_path):
@@ -172,4 +172,4 @@ def test_vectors_that_cannot_be_written_leave_what_was_there(folder, tmp_path):
 def test_help_begins_with_three_examples_and_names_the_exit_codes():
     text = headway("--help").stdout
     assert len(re.findall(r"^ +headway embed", text, re.MULTILINE)) == 3
-    assert "Exit codes: 0 done, 2 bad input" in text
+    assert "Exit codes: 0 success, 2 invalid input" in text

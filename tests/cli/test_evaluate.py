@@ -114,4 +114,4 @@ def test_an_encoder_that_writes_nothing_is_not_evaluated(tmp_path):
 def test_help_begins_with_three_examples_and_names_the_exit_codes():
     text = headway("evaluate", "--help").stdout
     assert text.count("  headway evaluate ") >= 3
-    assert "Exit codes: 0 done" in text
+    assert "Exit codes: 0 success" in text

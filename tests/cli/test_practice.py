@@ -16,7 +16,6 @@ import pytest
 from headway.cli import main
 from headway.practice.workbook.parts import NAMES, part
 from headway.practice.workbook.solution import solution
-from tests.cli.test_cli import restore_interrupt
 
 COMMAND = [sys.executable, "-m", "headway", "practice"]
 
@@ -178,9 +177,7 @@ def test_in_a_terminal_it_watches_and_ctrl_c_says_where_one_stands(tmp_path):
     import pty
 
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        COMMAND, stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path, env=environment(), preexec_fn=restore_interrupt
-    )
+    process = subprocess.Popen(COMMAND, stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path, env=environment())
     os.close(theirs)
     screen = Screen(ours)
     try:

@@ -53,7 +53,7 @@ def test_a_finished_run_goes_on_further(tmp_path):
         (["TEXT", "--architecture", "transformer"], "line 1: got a line without a tab"),
         (["TEXT", "--sharded"], "--sharded with one process, expected several"),
         (["TEXT", "--device", "nowhere"], "got device 'nowhere', expected one that this build of torch supports"),
-        (["TEXT", "--resume"], "came: files beside --resume; expected: none"),
+        (["TEXT", "--resume"], "files and --resume cannot be combined"),
         (["--resume", "--context", "8"], "got context for a resumed run, expected only"),
         (["--resume"], "without a training run"),
     ],

@@ -465,13 +465,13 @@ def test_unsupported_sentence_transformers_files_do_not_prevent_generation(tmp_p
 
 @pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "/" + "x" * 300, None, 5, b"x", []])
 def test_a_name_that_no_model_can_have(name):
-    with pytest.raises(ModelNotFoundError, match="expected"):
+    with pytest.raises(ModelNotFoundError, match="neither a folder nor a file|expected the name"):
         headway.load(name)
 
 
 @pytest.mark.parametrize("number", [1.5, 0, -1, "2", True])
 def test_a_wrong_number_of_threads(number):
-    with pytest.raises(OptionError, match=f"got num_threads={number!r}, expected an integer of at least 1"):
+    with pytest.raises(OptionError, match=f"got num_threads={number!r}, expected an integer from 1 to 1024"):
         headway.load("stories", num_threads=number)
 
 

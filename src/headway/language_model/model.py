@@ -21,6 +21,7 @@ from headway.engine.options import is_integer
 from headway.errors import HeadwayError, ModelNotFoundError, OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
 from headway.kernels.cpu.progress import Progress
+from headway.kernels.cpu.thread_pool import check_num_threads
 from headway.language_model.compiled import captured_stack, compiled_stack, weights_kind
 from headway.language_model.embedding import Embedder, EmbeddingStack
 from headway.language_model.fill_mask import FilledText, fill_mask
@@ -83,8 +84,8 @@ def load(
     if tell is not None:
         warnings.warn("load(tell=…) is deprecated, use progress=…", DeprecationWarning, stacklevel=2)
         progress = tell
-    if num_threads is not None and not (is_integer(num_threads) and num_threads >= 1):
-        raise OptionError(f"got num_threads={num_threads!r:.200}, expected an integer of at least 1")
+    if num_threads is not None:
+        check_num_threads(num_threads)
     check_computing(array, dtype, device)
     path, kind = _resolve(name_or_folder), weights_kind(weights, array, dtype)
     stored_dtype = None if kind != "none" else dtype

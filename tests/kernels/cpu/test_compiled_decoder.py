@@ -198,7 +198,7 @@ def test_a_closed_decoder_ends_its_threads_and_refuses_calls(runtime):
 
 @pytest.mark.parametrize("num_threads", [1.5, True, "2", 0, 10**6])
 def test_a_number_of_threads_that_is_none(num_threads):
-    with pytest.raises(OptionError, match=f"got num_threads={num_threads!r}, expected a whole number from 1 to {MAX_THREADS}"):
+    with pytest.raises(OptionError, match=f"got num_threads={num_threads!r}, expected an integer from 1 to {MAX_THREADS}"):
         headway.load("stories", num_threads=num_threads)
 
 

@@ -26,12 +26,12 @@ WAKE_SECONDS = 60.0
 def check_num_threads(num_threads: int) -> int:
     """Return the number of threads as an int.
 
-    Errors   OptionError unless it is a whole number from 1 to MAX_THREADS.
+    Errors   OptionError unless it is an integer from 1 to MAX_THREADS.
     """
     is_whole = isinstance(num_threads, Integral) and not isinstance(num_threads, bool)
     if not is_whole or not 1 <= num_threads <= MAX_THREADS:
         raise OptionError(
-            f"got num_threads={num_threads!r}, expected a whole number from 1 to {MAX_THREADS}",
+            f"got num_threads={num_threads!r}, expected an integer from 1 to {MAX_THREADS}",
             hint="leave it out for one thread per physical core",
         )
     return int(num_threads)
