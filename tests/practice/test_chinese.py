@@ -24,7 +24,7 @@ ENGLISH = re.compile(r"(?:\b[a-z]{2,}\b +){3,}")
 
 
 def english_in(text):
-    found = ENGLISH.search(re.sub(r"`[^`]*`|headway practice [a-z_ -]+|pip install \S+", "", text))
+    found = ENGLISH.search(re.sub(r"`[^`]*`|\w+Error: [^，]*|headway practice [a-z_ -]+|pip install \S+", "", text))
     return found and found.group()
 
 
