@@ -9,6 +9,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from headway.cli.colour import has_colour
+
 if TYPE_CHECKING:
     import typer
 
@@ -26,8 +28,7 @@ def main() -> NoReturn:
 
 def print_error(message: str, hint: str | None = None) -> None:
     """Print an error on stderr, and the hint on a second line; in colour on a terminal unless NO_COLOR is set."""
-    is_coloured = sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    red, cyan, reset = ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") if is_coloured else ("", "", "")
+    red, cyan, reset = ("\x1b[1;31m", "\x1b[36m", "\x1b[0m") if has_colour(sys.stderr) else ("", "", "")
     print(f"{red}headway: error:{reset} {message}", file=sys.stderr)
     if hint:
         print(f"{cyan}hint:{reset} {hint}", file=sys.stderr)

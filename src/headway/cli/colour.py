@@ -1,4 +1,4 @@
-"""Colours of verdicts on a terminal."""
+"""Colours of verdicts and errors on a terminal."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ COLOURS = {"✓": "32", "✗": "31", "?": "33", "→": "36"}
 
 
 def has_colour(stream: TextIO) -> bool:
-    """Return True if colours may be written to a stream: a terminal or FORCE_COLOR, and no NO_COLOR."""
+    """Return True if colours may be written to a stream: a terminal that is not dumb, or FORCE_COLOR; never with NO_COLOR."""
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or (stream.isatty() and os.environ.get("TERM") != "dumb")
 
 
 def coloured(text: str) -> str:

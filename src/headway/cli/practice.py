@@ -17,6 +17,7 @@ from headway.practice.message import Message, PracticeError
 if TYPE_CHECKING:
     from headway.practice.workbook.judging import Judgement
     from headway.practice.workbook.parts import Part
+    from headway.practice.workbook.progress import Progress
 
 FOLDER = Path("headway-practice")
 BUG = "find_the_bug"
@@ -107,15 +108,13 @@ def hint(part: Name = None, folder: Folder = None, lang: Language = None) -> Non
       headway practice hint find_the_bug
     """
     from headway.practice.workbook import hunt, messages
-    from headway.practice.workbook.folder import progress_of
     from headway.practice.workbook.progress import write_progress
 
     found, language = _folder_of(folder), language_of(lang)
     if part == BUG:
         _print(hunt.hint(found).text(language))
         return
-    chosen = _part_of(part, found)
-    progress = progress_of(found)
+    chosen, progress = _part_of(part, found)
     number = min(progress.of(chosen.name).num_hints + 1, len(chosen.hints))
     write_progress(found, progress.changed(chosen.name, num_hints=number))
     _print(messages.HINT.format(title=chosen.title, number=number, hint=chosen.hints[number - 1]).text(language))
@@ -131,7 +130,6 @@ def solution(part: Name = None, folder: Folder = None, lang: Language = None) ->
       headway practice solution find_the_bug
     """
     from headway.practice.workbook import hunt
-    from headway.practice.workbook.folder import progress_of
     from headway.practice.workbook.progress import write_progress
     from headway.practice.workbook.solution import solution as solution_of
 
@@ -139,8 +137,7 @@ def solution(part: Name = None, folder: Folder = None, lang: Language = None) ->
     if part == BUG:
         _print(hunt.repair(found).text(language))
         return
-    chosen = _part_of(part, found)
-    progress = progress_of(found)
+    chosen, progress = _part_of(part, found)
     write_progress(found, progress.changed(chosen.name, saw_solution=True))
     _print(solution_of(chosen, progress.array, language).rstrip("\n"))
 
@@ -152,7 +149,7 @@ def reset(
 ) -> None:
     """Restore the empty file of a part; what you wrote is kept as PART.old.py."""
     from headway.practice.workbook import messages
-    from headway.practice.workbook.folder import path_of, progress_of
+    from headway.practice.workbook.folder import path_of
     from headway.practice.workbook.folder import reset as reset_part
 
     found, language = _folder_of(folder), language_of(lang)
@@ -161,8 +158,8 @@ def reset(
             Message(f"got reset {BUG}, expected a part", f"收到 reset {BUG}，应为一个部件"),
             hint=Message("headway practice bug --seed N writes another bug", "headway practice bug --seed N 会写出另一处错误"),
         )
-    chosen = _part_of(part, found)
-    aside = reset_part(found, chosen, progress_of(found), language)
+    chosen, progress = _part_of(part, found)
+    aside = reset_part(found, chosen, progress, language)
     file = path_of(found, chosen).name
     _print((messages.ASIDE.format(file=file, aside=aside.name) if aside else messages.RESET.format(file=file)).text(language))
 
@@ -197,12 +194,14 @@ def _folder_of(given: Path | None) -> Path:
     return given or (Path() if Path(progress.FILE).is_file() else FOLDER)
 
 
-def _part_of(name: str | None, folder: Path) -> Part:
-    """Return the part of that name; without a name the next part, or the last if all are solved."""
+def _part_of(name: str | None, folder: Path) -> tuple[Part, Progress]:
+    """Return the part of that name and the folder's progress; without a name the next part, or the last if all are solved."""
     from headway.practice.workbook.folder import next_part, progress_of
     from headway.practice.workbook.parts import PARTS, part
 
-    return part(name) if name else next_part(progress_of(folder)) or PARTS[-1]
+    named = part(name) if name else None  # an unknown name is reported before an unknown folder
+    progress = progress_of(folder)
+    return named or next_part(progress) or PARTS[-1], progress
 
 
 def _practise(folder: Path, array: o.ArrayLibrary | None, language: str, *, is_watched: bool) -> int:

@@ -17,7 +17,3 @@ def log_progress(what: str, done: int, total: int) -> None:
         logger.warning("%s", what)
     elif done == 0:
         logger.warning("%s, once", what)
-
-
-no_progress = log_progress
-"""The default of callers that display no progress."""
