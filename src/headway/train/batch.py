@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy
-import torch
 
 from headway.trees import map_tree
+
+if TYPE_CHECKING:
+    import torch
 
 IGNORED = -100
 """Target of a position that is not part of the loss."""
