@@ -47,7 +47,7 @@ def test_the_loss_is_that_of_transformers_over_the_same_windows(folder, tmp_path
     result = headway("evaluate", str(tmp_path / "text.txt"), "--model", str(folder), "--json")
     if folder.name == "transformer":
         assert result.returncode == 2
-        assert "a text, for a model that answers; expected: pairs of source and target in a file named .tsv" in result.stderr
+        assert "for an encoder–decoder, expected pairs of source and target" in result.stderr
         return
     figures = json.loads(result.stdout)
     theirs = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()
@@ -77,17 +77,17 @@ def test_without_json_the_figures_are_sentences(tmp_path):
     (tmp_path / "pairs.tsv").write_text("Once upon a\ttime machine\n")
     assert " nats per token, perplexity " in headway("evaluate", str(tmp_path / "text.txt")).stdout
     first, second = headway("evaluate", str(tmp_path / "pairs.tsv")).stdout.splitlines()
-    assert first.startswith("'Once upon a': expected 'time machine', came ")
-    assert second == "0 of 1 answers are the targets exactly: 0.00 %"
+    assert first.startswith("'Once upon a': expected 'time machine', got ")
+    assert second == "0 of 1 answers equal their targets: 0.00 %"
 
 
 @pytest.mark.parametrize(
     ("name", "content", "arguments", "message"),
     [
-        ("pairs.tsv", "no tab\n", [], "line 1: a line without a tab"),
-        ("text.txt", "", [], "with 0 tokens; expected: at least two"),
-        ("text.txt", "a", ["--batch-size", "0"], "came: --batch-size 0; expected: at least 1"),
-        ("text.txt", "a", ["--model", "./nowhere"], "came: ./nowhere; expected: `stories`"),
+        ("pairs.tsv", "no tab\n", [], "line 1: got a line without a tab"),
+        ("text.txt", "", [], "with 0 tokens, expected at least 2"),
+        ("text.txt", "a", ["--batch-size", "0"], "got --batch-size 0, expected at least 1"),
+        ("text.txt", "a", ["--model", "./nowhere"], "got './nowhere', which is neither a folder nor a file"),
     ],
 )
 def test_bad_input_is_one_sentence_on_stderr_and_exit_code_2(tmp_path, name, content, arguments, message):
@@ -102,13 +102,10 @@ def test_an_encoder_that_writes_nothing_is_not_evaluated(tmp_path):
     folder = save_bert(tmp_path / "bert")
     (tmp_path / "text.txt").write_text("paris is the capital")
     (tmp_path / "pairs.tsv").write_text("paris\tfrance\n")
-    for name, message in (
-        ("text.txt", "text.txt, for an encoder, which writes nothing"),
-        ("pairs.tsv", "came: an encoder, which writes no"),
-    ):
+    for name in ("text.txt", "pairs.tsv"):
         result = headway("evaluate", str(tmp_path / name), "--model", str(folder))
         assert (result.returncode, result.stdout) == (2, "")
-        assert message in result.stderr
+        assert "got an encoder" in result.stderr
 
 
 def test_help_begins_with_three_examples_and_names_the_exit_codes():

@@ -108,7 +108,7 @@ def test_an_error_of_all_is_said_once(tmp_path):
     result = run(2, tmp_path / "out", *arguments_for("gpt2", tmp_path / "data"), "--batch-size", "5", code=2)
     assert result.stderr.count("got batch_size=5 for 2 processes, expected a multiple of 2") == 1
     result = run(2, tmp_path / "out", "nowhere.txt", code=2)
-    assert result.stderr.count("nowhere.txt, expected a text file that can be read") == 1
+    assert result.stderr.count("nowhere.txt, expected a readable text file") == 1
     assert not (tmp_path / "out" / "training" / "options.json").exists()
 
 
@@ -118,7 +118,7 @@ def test_numbers_that_are_not_finite_stop_all_and_the_run_goes_on_from_before(tm
     arguments = arguments_for("gpt2", tmp_path / "data")
     run(2, tmp_path / "out", *arguments, *more, "--num-steps", "5")
     result = run(2, tmp_path / "out", "--resume", "--num-steps", "9", "--learning-rate", "1e38", "--min-learning-rate", "1e38", code=2)
-    assert result.stderr.count("headway: the loss became nan at step") == 1
+    assert result.stderr.count("the loss became nan at step") == 1
     assert "first value that is not finite: " in result.stderr
     assert "Error: " not in result.stderr.partition("ChildFailedError")[0]
     result = run(2, tmp_path / "out", "--resume", "--learning-rate", "1e-3", "--min-learning-rate", "1e-3")
