@@ -28,6 +28,7 @@ UNSURE = {
 HEADING = Message(
     "{mark} {subject} (line {line}) — {title}: {status}{certainty}", "{mark} {subject}（第 {line} 行）— {title}：{status}{certainty}"
 )
+REPAIR = Message("{says}; with this change all {num_probes} probes match", "{says}；这样修改之后，全部 {num_probes} 个探针都一致")
 LINE = Message(" (line {line})", "（第 {line} 行）")
 
 
@@ -51,6 +52,33 @@ class Cause:
 
 
 @dataclass(frozen=True)
+class Edit:
+    """Replacement of a range of a learner's file. Lines and columns (in characters) count from 1; the end column is exclusive."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    replacement: str
+
+
+@dataclass(frozen=True)
+class Repair:
+    """The smallest change found of the learner's own code after which every probe matches.
+
+    edits            replacements, which do not overlap, in the order of the file
+    says             the change as one line: `value.shape[-1] → key.shape[-1]`
+    num_probes       number of probes that match after the change
+    num_evaluations  number of candidates tried
+    """
+
+    edits: tuple[Edit, ...]
+    says: Message
+    num_probes: int
+    num_evaluations: int = 0
+
+
+@dataclass(frozen=True)
 class Verdict:
     """Result of judging one function or class.
 
@@ -59,6 +87,7 @@ class Verdict:
     causes      most likely first; if there are several, each of them explains all outputs
     notes       accepted conventions, and inputs that were not judged
     difference  the first element that differs, and the pattern of all that do
+    repair      a change of the learner's code after which every probe matches, if one was found
     conventions the conventions it was judged under; not serialized
     """
 
@@ -70,6 +99,7 @@ class Verdict:
     notes: tuple[Message, ...] = ()
     difference: Message | None = None
     title: Message | None = None
+    repair: Repair | None = None
     conventions: tuple[Convention, ...] = field(default=(), compare=False, repr=False)
 
     @property
@@ -103,6 +133,8 @@ class Verdict:
             lines += [f"     {each.text(language)}" for each in (cause.proof, cause.hides) if each and each.en]
         if self.difference:
             lines.append(f"  {self.difference.text(language)}")
+        if self.repair:
+            lines.append(f"  {REPAIR.format(says=self.repair.says, num_probes=self.repair.num_probes).text(language)}")
         lines += [f"  {note.text(language)}" for note in self.notes]
         return "\n".join(lines)
 
@@ -138,4 +170,18 @@ class Verdict:
         )
         notes = tuple(Message(**note) for note in values["notes"])
         plain = {name: values[name] for name in ("subject", "exercise", "line", "status")}
-        return cls(**plain, causes=causes, notes=notes, difference=words(values["difference"]), title=words(values["title"]))
+        return cls(
+            **plain,
+            causes=causes,
+            notes=notes,
+            difference=words(values["difference"]),
+            title=words(values["title"]),
+            repair=_repair_from(values["repair"]),
+        )
+
+
+def _repair_from(values: dict[str, Any] | None) -> Repair | None:
+    if values is None:
+        return None
+    edits = tuple(Edit(**each) for each in values["edits"])
+    return Repair(**values | {"edits": edits, "says": Message(**values["says"])})
