@@ -265,7 +265,8 @@ class _Checker:
                 try:
                     if not is_ready:
                         raise NoAnswerError
-                    found[claim.subject] = outcome(exercise_by_name(claim.exercise), claim, seed, ask)
+                    is_function = claim.subject in self.facts.functions
+                    found[claim.subject] = outcome(exercise_by_name(claim.exercise), claim, seed, ask, is_function=is_function)
                 except NoAnswerError:
                     found[claim.subject] = _cause_of_end(conversation.ended_for)
                     break

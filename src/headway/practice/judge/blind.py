@@ -28,7 +28,8 @@ def blinded(exercises: Sequence[Exercise], others: Sequence[Any] = ()) -> list[E
         if str(function.__module__).startswith(ANSWERS) and id(function) not in kept:
             _disable(function)
     for wrapper in gc.get_objects():
-        if isinstance(wrapper, functools._lru_cache_wrapper) and str(wrapper.__module__).startswith("headway."):
+        is_cache = isinstance(wrapper, functools._lru_cache_wrapper) and str(wrapper.__module__).startswith("headway.")
+        if is_cache and id(wrapper) not in kept:
             wrapper.cache_clear()
     return own
 
@@ -126,10 +127,12 @@ def _neighbours(value: Any) -> list[Any]:
 
 def _named_by(function: FunctionType) -> list[Any]:
     names = _names(function.__code__)
-    found: list[Any] = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
-    found += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    modules = [sys.modules[name] for name in names if name in sys.modules]
-    for value in (*(function.__globals__[name] for name in names if name in function.__globals__), *modules):
+    values: list[Any] = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
+    values += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    values += [function.__globals__[name] for name in names if name in function.__globals__]
+    values += [sys.modules[name] for name in names if name in sys.modules]
+    found = []
+    for value in values:
         if not isinstance(value, ModuleType):
             found.append(value)
         elif value.__name__.startswith("headway"):

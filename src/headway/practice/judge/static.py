@@ -19,11 +19,13 @@ class Facts:
 
     lines      first line of each public function and class at top level; for a name that is bound again later, that line
     shadowed   lines of earlier definitions of a name
+    functions  those of the names that are functions
     imports    top-level packages that the file imports
     """
 
     lines: dict[str, int] = field(default_factory=dict)
     shadowed: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    functions: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
 
     @property
@@ -38,7 +40,8 @@ def facts_of(text: str) -> Facts:
         return Facts()
     try:
         tree = ast.parse(text)
-        defined = {name: _first_line(node) for name, node in definitions(tree).items()}
+        nodes = definitions(tree)
+        defined = {name: _first_line(node) for name, node in nodes.items()}
         bound: dict[str, list[int]] = {}
         for name, line in _bindings(tree.body):
             bound.setdefault(name, []).append(line)
@@ -47,7 +50,8 @@ def facts_of(text: str) -> Facts:
         return Facts()
     lines = {name: max([line, *(bound.get(name, []))]) for name, line in defined.items()}
     shadowed = {name: tuple(line for line in sorted(set(bound.get(name, []))) if line < lines[name]) for name in defined}
-    return Facts(lines, {name: found for name, found in shadowed.items() if found}, frozenset(imports))
+    functions = frozenset(name for name, node in nodes.items() if not isinstance(node, ast.ClassDef))
+    return Facts(lines, {name: found for name, found in shadowed.items() if found}, functions, frozenset(imports))
 
 
 def _first_line(node: ast.stmt) -> int:
