@@ -84,15 +84,17 @@ class _Search:
         """
         call = _call_of(self.trial, subject)
         answers: dict[str, Any] = {}
+        has_raised = False
         for index, probe in enumerate(self.order):
             self.work -= self.unit
             self.num_done += 1
             answer, share = self._answer(call, probe)
             answers[probe.name] = answer
+            has_raised |= index == 0 and isinstance(answer, Raised)
             if share < 1.0 and not (probe.beyond is not None and isinstance(answer, Raised)):
-                return (index + share) / len(self.order), index == 0 and isinstance(answer, Raised)
+                return (index + share) / len(self.order), has_raised
         whole = replace(self.trial, call=call, answers=tuple(answers[probe.name] for probe in self.trial.probes), cache={})
-        return (1.0 if not call.has_changed_inputs and whole.without_refused().is_right() else 0.0), False
+        return (1.0 if not call.has_changed_inputs and whole.without_refused().is_right() else 0.0), has_raised
 
     def _answer(self, call: Call, probe: Probe) -> tuple[Any, float]:
         try:
