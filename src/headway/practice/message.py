@@ -33,6 +33,12 @@ class Message:
         """Return the sentence in one language."""
         return self.zh if language == "zh" else self.en
 
+    def __eq__(self, other: object) -> bool:
+        return (self.en, self.zh) == (other.en, other.zh) if isinstance(other, Message) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.en, self.zh))
+
 
 class PracticeError(OptionError):
     """An OptionError in both languages; str() is the English message."""
