@@ -72,6 +72,10 @@ class Probe:
     caution: Message | None = None
 
 
+QUIET = Message("", "")
+"""Value of `Probe.beyond` for inputs whose rejection needs no note."""
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A wrong step.
@@ -79,7 +83,7 @@ class Mistake:
     steps    the wrong steps by name
     says     what the learner's code does
     fix      what to change, as an imperative
-    hides    reason why a simple example does not show the mistake; None if any example does
+    hides    reason why a simple example does not show the mistake; None or empty if any example does
     pattern  regular expression that finds the line in the learner's source
     said_as  name in the verdict, if several variants share one; the mistake's own name by default
     """

@@ -14,15 +14,14 @@ In place of `en` and `zh`, a string names an entry of `sentences`: "rows" of the
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from headway.practice.exercise import Inputs, Mistake, Recovery, Step
-from headway.practice.message import Message
+from headway.practice.message import LANGUAGES, Message
 
 CATALOGUE = Path(__file__).with_name("catalogue")
 NUM_HINTS = 3
@@ -31,7 +30,38 @@ NUM_HINTS = 3
 @cache
 def read(file: str) -> Mapping[str, Any]:
     """Return the content of one file of the catalogue, named without its ending."""
+    import tomllib  # not at the top: a process that prints no sentence needs none of it
+
     return tomllib.loads((CATALOGUE / f"{file}.toml").read_text(encoding="utf-8"))
+
+
+def files() -> list[str]:
+    """Return the names of all files of the catalogue."""
+    return sorted(path.relative_to(CATALOGUE).with_suffix("").as_posix() for path in CATALOGUE.rglob("*.toml"))
+
+
+def entries(file: str) -> Iterator[tuple[tuple[str | int, ...], Mapping[str, str] | str]]:
+    """Yield every entry of a file with its keys: a mapping from language to text, or the name of another entry."""
+    content = read(file)
+    if "title" in content:
+        yield ("title",), content["title"]
+    yield from ((("hints", place), hint) for place, hint in enumerate(content.get("hints", ())))
+    yield from ((("sentences", name), entry) for name, entry in content.get("sentences", {}).items())
+    for section in ("mistakes", "recoveries"):
+        for name, parts in content.get(section, {}).items():
+            yield from (((section, name, part), entry) for part, entry in parts.items())
+
+
+def untranslated() -> list[str]:
+    """Return the entries that are missing in a language: "softmax.toml: mistakes.no_shift.says.zh"."""
+    return [
+        f"{file}.toml: {'.'.join(map(str, path))}.{language}"
+        for file in files()
+        for path, entry in entries(file)
+        if not isinstance(entry, str)
+        for language in LANGUAGES
+        if not entry.get(language)
+    ]
 
 
 class Sentence(Message):
@@ -54,12 +84,12 @@ class Sentence(Message):
     is_optional: bool
 
     @property
-    def en(self) -> str:  # type: ignore[override]
+    def en(self) -> str:
         """The English text."""
         return self._texts[0]
 
     @property
-    def zh(self) -> str:  # type: ignore[override]
+    def zh(self) -> str:
         """The Chinese text, or the English one if there is no translation."""
         return self._texts[1]
 
@@ -67,28 +97,31 @@ class Sentence(Message):
         """Return the message with its placeholders filled, as in Message.format."""
         return Sentence(self.file, *self.paths, values=values, is_optional=self.is_optional)
 
-    @cached_property
-    def _texts(self) -> tuple[str, str]:
-        entry = self._entry()
-        if entry is None:
-            return "", ""
-        plain = Message(entry["en"], entry.get("zh") or entry["en"])
-        filled = plain if self.values is None else plain.format(**self.values)
-        return filled.en, filled.zh
-
-    def _entry(self) -> Mapping[str, str] | None:
+    @property
+    def place(self) -> tuple[str | int, ...] | None:
+        """The keys of the entry, None if there is none and it is optional."""
+        content = read(self.file)
         for path in self.paths:
-            entry = _at(read(self.file), path)
-            if isinstance(entry, str):
-                other, _, name = entry.rpartition("/")
-                return read(other or self.file)["sentences"][name]
-            if entry is not None:
-                return entry
-            if self.is_optional and _at(read(self.file), path[:-1]) is not None:
+            if _at(content, path) is not None:
+                return path
+            if self.is_optional and _at(content, path[:-1]) is not None:
                 return None
         if self.is_optional:
             return None
         raise LookupError(f"got no entry {' or '.join('.'.join(map(str, path)) for path in self.paths)} in catalogue/{self.file}.toml")
+
+    @cached_property
+    def _texts(self) -> tuple[str, str]:
+        place = self.place
+        if place is None:
+            return "", ""
+        entry = _at(read(self.file), place)
+        if isinstance(entry, str):
+            other, _, name = entry.rpartition("/")
+            entry = read(other or self.file)["sentences"][name]
+        plain = Message(entry["en"], entry.get("zh") or entry["en"])
+        filled = plain if self.values is None else plain.format(**self.values)
+        return filled.en, filled.zh
 
 
 def _at(content: Any, path: tuple[str | int, ...]) -> Any:
