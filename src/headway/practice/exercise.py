@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from headway.practice.message import Message
 
@@ -177,8 +177,8 @@ class Exercise:
     drawing      handling of functions that sample randomly (diagnosis.drawing): "read" their probabilities, or return the
                  "likeliest" token from every draw; None for no handling
     is_trained_through  True if gradients must flow through the function
-    calls        (subject, exercise, array library) → ways to call it, for what is neither a function of the roles nor a class
-                 that holds their weights, such as a KV cache
+    calls        name of the ways to call it (diagnosis.adapters), for what is neither a function of the roles nor a class that
+                 holds their weights, such as a KV cache
     """
 
     name: str
@@ -198,7 +198,7 @@ class Exercise:
     related: tuple[str, ...] = ()
     drawing: str | None = None
     is_trained_through: bool = True
-    calls: Callable[..., list[Any]] | None = None
+    calls: Literal["block", "cache", "generate", "layer", "mask", "model"] | None = None
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:
         """Return the recipe's output with these mistakes; without any, the correct output under these conventions."""

@@ -15,7 +15,7 @@ from headway.arrays import from_numpy
 from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
-from headway.practice.exercise import Exercise, Inputs, Role
+from headway.practice.exercise import Exercise, Role
 from headway.practice.message import CallError, Message, OutputError
 
 APPENDING = (
@@ -257,8 +257,3 @@ def _attributes(instance: Any, layer: int | None) -> Iterator[tuple[Any, Any]]:
             held = [each[layer] for each in held]
         if all(hasattr(each, "shape") for each in held):
             yield held[0], held[1]
-
-
-def lists(inputs: Inputs, change: Callable[[Any], Any]) -> Inputs:
-    """Return the inputs with `change` applied to every chunk."""
-    return {name: [change(chunk) for chunk in chunks] for name, chunks in inputs.items()}

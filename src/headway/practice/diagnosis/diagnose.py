@@ -14,17 +14,19 @@ from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calling import libraries_for
-from headway.practice.diagnosis.compare import PRECISION, Raised, first_difference, is_same, precision
+from headway.practice.diagnosis.compare import first_difference
 from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.failure import described_inputs, explain
 from headway.practice.diagnosis.gradients import gradient_cause
 from headway.practice.diagnosis.half_precision import half_precision_note
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import PLAIN, Trial, calls_of, encoded_for, encoded_in, num_numbers, output_of, trials_of
+from headway.practice.diagnosis.trials import PLAIN, Trial, encoded_for, encoded_in, num_numbers, output_of, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import Message
+from headway.practice.outputs import PRECISION, Raised, is_same, precision
 from headway.practice.verdict import Cause, Verdict
 
 ROUNDS = Message(

@@ -19,9 +19,9 @@ import numpy
 
 from headway.arrays import from_numpy, to_numpy
 from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs
 from headway.practice.message import Message, OutputError
+from headway.practice.outputs import Raised
 
 GRID, HALVINGS = 24, 24
 """Number of intervals of [0, 1) that are tested, and number of bisection steps for each interval with a change."""

@@ -8,10 +8,11 @@ import numpy
 
 from headway.arrays import array_library, as_dtype, cast, is_floating, to_numpy
 from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.compare import PRECISION, floating_arrays
+from headway.practice.diagnosis.compare import floating_arrays
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.exercise import Inputs
 from headway.practice.message import Message, describe_error
+from headway.practice.outputs import PRECISION
 
 RAISES = Message(
     "raises {error} for {dtype} inputs: create constants in the input's dtype, and fill with a value it can represent, such as -inf",

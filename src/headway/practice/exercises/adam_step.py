@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Recovery, Role
+from headway.practice.outputs import Raised
 from headway.practice.recipes.adam import (
     BETA1,
     BETA1_NAMES,

@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
-from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, additive, fill_recovery, forms, mask_calls
+from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, additive, fill_recovery, forms
 from headway.practice.texts import Texts
 
 TEXTS = Texts("causal_mask")
@@ -221,5 +221,5 @@ EXERCISE = Exercise(
     recoveries=(fill_recovery({"query_len": 4}),),
     equation="mask[i, j] = (j <= i)",
     hints=TEXTS.hints,
-    calls=mask_calls,
+    calls="mask",
 )

@@ -9,7 +9,6 @@ import numpy
 
 from headway import functions
 from headway.functions import EncoderLayerWeights
-from headway.practice.diagnosis.layers import layer_calls
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
 from headway.practice.recipes import projections
 from headway.practice.recipes.attention import MASK_SHAPES
@@ -148,5 +147,5 @@ EXERCISE = Exercise(
     related=("transformer_block",),
     equation="x ← norm(x + attention(x)),   x ← norm(x + feed_forward(x))",
     hints=TEXTS.hints,
-    calls=layer_calls,
+    calls="layer",
 )

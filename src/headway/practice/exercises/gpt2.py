@@ -12,7 +12,6 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role,
 from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
 from headway.practice.recipes import blocks as of_blocks
 from headway.practice.recipes.block_mistakes import MISTAKES as BLOCK_MISTAKES
-from headway.practice.recipes.model_calls import model_calls
 from headway.practice.texts import Texts
 
 TEXTS = Texts("gpt2")
@@ -159,5 +158,5 @@ EXERCISE = Exercise(
     equation="norm(blocks(wte[token_ids] + wpe[positions])) @ wteᵀ",
     hints=TEXTS.hints,
     is_trained_through=False,
-    calls=model_calls,
+    calls="model",
 )

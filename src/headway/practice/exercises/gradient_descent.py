@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role
+from headway.practice.outputs import Raised
 from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
 from headway.practice.texts import Texts
 

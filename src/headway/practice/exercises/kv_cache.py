@@ -7,7 +7,6 @@ from typing import Any
 import numpy
 
 from headway.functions import KVCache
-from headway.practice.diagnosis.caches import cache_calls, lists
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
 from headway.practice.texts import Texts
 
@@ -179,7 +178,7 @@ AXES = (
     Convention(),
     Convention(
         TEXTS["expects_keys_batch_positions_heads"],
-        encode=lambda inputs: lists(inputs, _swapped),
+        encode=lambda inputs: {name: [_swapped(chunk) for chunk in chunks] for name, chunks in inputs.items()},
         decode=_swapped_back,
     ),
 )
@@ -231,6 +230,6 @@ EXERCISE = Exercise(
     conventions=(AXES, BUFFERS),
     equation="keys ← [keys, new keys],   values ← [values, new values],   along the positions",
     hints=TEXTS.hints,
-    calls=cache_calls,
+    calls="cache",
     is_trained_through=False,
 )

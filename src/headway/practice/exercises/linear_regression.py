@@ -8,8 +8,8 @@ import numpy
 
 from headway import functions
 from headway.arrays import array_namespace
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.outputs import Raised
 from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
 from headway.practice.texts import Texts
 

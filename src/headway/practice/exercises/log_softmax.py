@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Exercise, Inputs, Probe, Recovery, Role
 from headway.practice.exercises.softmax import ROWS
+from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 
 TEXTS = Texts("log_softmax")

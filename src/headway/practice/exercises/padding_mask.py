@@ -9,7 +9,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
-from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms, mask_calls
+from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms
 from headway.practice.texts import Texts
 
 TEXTS = Texts("padding_mask")
@@ -183,5 +183,5 @@ EXERCISE = Exercise(
     recoveries=(fill_recovery({"x": numpy.array([[5, 6, 0], [5, 0, 0], [5, 6, 7]])}),),
     equation="mask[b, 0, 0, j] = (tokens[b, j] != pad_id) = (j < lengths[b])",
     hints=TEXTS.hints,
-    calls=mask_calls,
+    calls="mask",
 )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.outputs import Raised
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, STEPS, TOP_LEFT, attend, given_or, right_scale, transposed
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS

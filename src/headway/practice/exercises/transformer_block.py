@@ -10,7 +10,6 @@ from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
 from headway.practice.exercise import Convention, Exercise, Probe, Role
 from headway.practice.recipes.activations import relu
-from headway.practice.recipes.block_calls import block_calls
 from headway.practice.recipes.block_mistakes import MISTAKES
 from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, block, weights
 from headway.practice.texts import Texts
@@ -108,5 +107,5 @@ EXERCISE = Exercise(
     equation="x ← x + attention(norm_1(x)),   x ← x + feed_forward(norm_2(x))",
     hints=TEXTS.hints,
     related=("encoder_layer",),
-    calls=block_calls,
+    calls="block",
 )

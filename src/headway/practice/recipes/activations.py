@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import QUIET, Inputs, Probe
+from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/activations")

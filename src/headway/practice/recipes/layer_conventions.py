@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import is_same, precision
 from headway.practice.exercise import Convention, Inputs, Mistake, Step
+from headway.practice.outputs import is_same, precision
 from headway.practice.recipes import activations
 from headway.practice.recipes.layers import pre_norm
 from headway.practice.recipes.projection_forms import turned

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Inputs, Recovery, Role, Step
 from headway.practice.message import Message
+from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/norms")

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs, Recovery
+from headway.practice.outputs import Raised
 from headway.practice.recipes import attention
 from headway.practice.recipes.projections import project, split
 from headway.practice.texts import Texts

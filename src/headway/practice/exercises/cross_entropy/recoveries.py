@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs
 from headway.practice.exercises.cross_entropy.steps import log_softmax, pick, softmax
+from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 
 TEXTS = Texts("cross_entropy")

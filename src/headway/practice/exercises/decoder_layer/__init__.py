@@ -9,7 +9,6 @@ import numpy
 
 from headway import functions
 from headway.functions import DecoderLayerWeights
-from headway.practice.diagnosis.layers import layer_calls
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
 from headway.practice.exercises.decoder_layer.mistakes import MISTAKES
 from headway.practice.recipes import projections
@@ -233,5 +232,5 @@ EXERCISE = Exercise(
     related=("transformer_block",),
     equation="x ← norm(x + self_attention(x)),   x ← norm(x + cross_attention(x, encoder_output)),   x ← norm(x + feed_forward(x))",
     hints=TEXTS.hints,
-    calls=layer_calls,
+    calls="layer",
 )

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs
+from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 
 TEXTS = Texts("feed_forward")

@@ -8,7 +8,6 @@ import numpy
 
 from headway.arrays import array_namespace, asarray_like, cast
 from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step
-from headway.practice.exercises.generate.calls import generate_calls
 from headway.practice.exercises.generate.conventions import CACHES, COUNTS, ENDS, MODELS, PROMPTS, RETURNED
 from headway.practice.exercises.generate.mistakes import MISTAKES
 from headway.practice.recipes.toy_model import ToyModel
@@ -182,6 +181,6 @@ EXERCISE = Exercise(
     equation="ids ← ids + [argmax model(ids[-context_size:])[-1]], max_new_tokens times",
     hints=TEXTS.hints,
     drawing="likeliest",
-    calls=generate_calls,
+    calls="generate",
     is_trained_through=False,
 )

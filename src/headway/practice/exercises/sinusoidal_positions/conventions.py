@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Inputs
+from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 
 TEXTS = Texts("sinusoidal_positions")
