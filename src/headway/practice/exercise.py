@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, Message
 
 MISSING: Any = object()
 """Marker for "no neutral value": a probe without this role is skipped if the learner's function requires it."""
@@ -72,7 +72,7 @@ class Probe:
     caution: Message | None = None
 
 
-QUIET = Message("", "")
+QUIET = EMPTY
 """Value of `Probe.beyond` for inputs whose rejection needs no note."""
 
 

@@ -8,8 +8,11 @@ from typing import Any
 import numpy
 
 from headway.arrays import as_dtype, dtype_name, is_floating, to_numpy
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, Message, same
 from headway.practice.outputs import Raised, is_same
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 
 def as_numbers(answer: Any) -> Any:
@@ -70,22 +73,19 @@ def first_difference(answer: Any, expected: Any, tolerance: float) -> Message | 
         first = next((pair for pair in zip(answer, expected, strict=True) if not is_same(*pair, tolerance)), None)
         return first_difference(*first, tolerance) if first else None
     if not (_is_array(answer) and _is_array(expected)):
-        return Message(f"got {_short(answer)}, expected {_short(expected)}", f"得到 {_short(answer)}，应为 {_short(expected)}")
+        return TEXTS["got_and_expected"].format(got=_short(answer), expected=_short(expected))
     answer, expected = numpy.asarray(answer, numpy.float64), numpy.asarray(expected, numpy.float64)
     if answer.shape != expected.shape:
         return None
     if answer.ndim == 0:
-        return Message(f"got {float(answer):.6g}, expected {float(expected):.6g}", f"得到 {float(answer):.6g}，应为 {float(expected):.6g}")
+        return TEXTS["got_and_expected_number"].format(got=float(answer), expected=float(expected))
     with numpy.errstate(invalid="ignore"):
         size = max(float(numpy.abs(expected[numpy.isfinite(expected)]).max(initial=0.0)), 1e-6)
         wrong = ~((numpy.abs(answer - expected) <= tolerance * size) | (numpy.isnan(answer) & numpy.isnan(expected)) | (answer == expected))
     if not wrong.any():
         return None
     index = tuple(int(i) for i in numpy.argwhere(wrong)[0])
-    words = Message(
-        "first difference at index {index}: got {got:.6g}, expected {want:.6g}; {share} elements differ{pattern}",
-        "第一处不同在下标 {index}：得到 {got:.6g}，应为 {want:.6g}；{share} 个元素不同{pattern}",
-    )
+    words = TEXTS["first_difference"]
     share = f"{int(wrong.sum())}/{wrong.size}"
     return words.format(index=index, got=float(answer[index]), want=float(expected[index]), share=share, pattern=_pattern(wrong))
 
@@ -110,19 +110,18 @@ def _pattern(wrong: numpy.ndarray) -> Message:
         if len(places) == len(hit) or len(hit) < 3:
             continue
         listed = _listed_places(places, len(hit))
-        return Message(f", all with index {listed.en} on axis {axis}", f"，都在第 {axis} 轴下标 {listed.zh}")
-    return Message("", "")
+        return TEXTS["on_axis"].format(listed=listed, axis=axis)
+    return EMPTY
 
 
 def _listed_places(places: numpy.ndarray, size: int) -> Message:
     first, last = int(places[0]), int(places[-1])
     if len(places) == 1:
-        return Message(f"{first}", f"{first}")
+        return same(str(first))
     steps = set(numpy.diff(places))
     if steps == {1}:
-        return Message(f"{first} and later", f"{first} 及以后") if last == size - 1 else Message(f"{first} to {last}", f"{first} 到 {last}")
+        return TEXTS["indices_from"].format(first=first) if last == size - 1 else TEXTS["indices_between"].format(first=first, last=last)
     if len(steps) == 1:
         step = int(steps.pop())
-        return Message(f"{first}, {first + step}, … (every {step})", f"{first}、{first + step}、……（步长 {step}）")
-    listed = ", ".join(map(str, places[:8]))
-    return Message(listed, listed)
+        return TEXTS["every_few_indices"].format(first=first, second=first + step, step=step)
+    return same(", ".join(map(str, places[:8])))

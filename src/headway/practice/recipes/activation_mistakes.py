@@ -11,8 +11,6 @@ from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/activation_mistakes")
 
-LARGE = TEXTS["large"]
-
 
 def instead(function: Any) -> dict[str, Any]:
     """Return the steps that use another function in place of the activation."""

@@ -12,7 +12,6 @@ from headway.practice.texts import Texts
 
 TEXTS = Texts("gated_feed_forward")
 
-USE = TEXTS["use"]
 GATE = TEXTS["gate"]
 SILU = TEXTS["silu"]
 ACT = r"silu|sigmoid|gelu|relu|exp|tanh"
