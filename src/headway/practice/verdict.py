@@ -89,6 +89,7 @@ class Verdict:
     difference  the first element that differs, and the pattern of all that do
     repair      a change of the learner's code after which every probe matches, if one was found
     conventions the conventions it was judged under; not serialized
+    trial       the calls and outputs that were judged; not serialized
     """
 
     subject: str
@@ -101,6 +102,7 @@ class Verdict:
     title: Message | None = None
     repair: Repair | None = None
     conventions: tuple[Convention, ...] = field(default=(), compare=False, repr=False)
+    trial: Any = field(default=None, compare=False, repr=False)
 
     @property
     def is_correct(self) -> bool:
@@ -150,8 +152,8 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values, with both languages."""
-        values = asdict(replace(self, conventions=()))
-        return {name: value for name, value in values.items() if name != "conventions"} | {"confidence": self.confidence}
+        values = asdict(replace(self, conventions=(), trial=None))
+        return {name: value for name, value in values.items() if name not in ("conventions", "trial")} | {"confidence": self.confidence}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Verdict:
