@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from headway.practice.diagnosis.timeout import time_limit
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise, exercises
 from headway.practice.message import Message, PracticeError, describe_error, unknown_name
+from headway.practice.source import read
 from headway.practice.verdict import Cause, Verdict
 
 ASSIGNMENT_SECONDS = 0.5
@@ -29,23 +29,7 @@ def read_source(path: Path) -> str:
 
     Errors   OptionError for a missing file, or one that is neither.
     """
-    if not path.is_file():
-        raise PracticeError(
-            Message(
-                f"got {path}, {'a folder' if path.is_dir() else 'which does not exist'}, expected a .py file or a notebook",
-                f"收到 {path}（{'这是文件夹' if path.is_dir() else '不存在'}），应为 .py 文件或 notebook",
-            )
-        )
-    try:
-        text = path.read_text(encoding="utf-8")
-        return _cells(json.loads(text)) if path.suffix == ".ipynb" else text
-    except (UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-        raise PracticeError(
-            Message(
-                f"got {path}, which cannot be read ({error}), expected UTF-8 Python or a notebook",
-                f"收到 {path}，无法读取，应为 UTF-8 编码的 Python 文件或 notebook",
-            )
-        ) from error
+    return read(path).text
 
 
 def load_module(path: Path, text: str) -> ModuleType | Verdict:
@@ -135,12 +119,6 @@ def nothing_found(path: Path) -> PracticeError:
         ).format(path=path, found=found),
         hint=Message(f"select the part with --as: {', '.join(NAMES)}", f"用 --as 指定它是哪一部分：{'、'.join(NAMES)}"),
     )
-
-
-def _cells(notebook: dict) -> str:
-    """Concatenate the code cells; notebook commands such as %matplotlib become comments."""
-    sources = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    return "\n\n".join(re.sub(r"^(\s*)([%!?])", r"\1# \2", source, flags=re.MULTILINE) for source in sources) + "\n"
 
 
 def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:
