@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -185,6 +186,7 @@ def with_edits(source: Source, edits: Sequence[Edit]) -> bytes:
         return edited(source.original.decode("utf-8"), edits, source.path).encode()
     whole = source.original.decode("utf-8")
     notebook = json.loads(whole.removeprefix(BOM))
+    style = _style_of(whole.removeprefix(BOM), notebook)
     for cell in source.cells:
         own = [edit for edit in edits if edit.cell == cell.number]
         if own:
@@ -192,11 +194,20 @@ def with_edits(source: Source, edits: Sequence[Edit]) -> bytes:
             text = edited(cell.text, own, source.path)
             stored = notebook["cells"][cell.number - 1]
             stored["source"] = text.splitlines(keepends=True) if isinstance(stored["source"], list) else text
+    return (style(notebook) + whole[len(whole.rstrip()) :]).encode()
+
+
+def _style_of(whole: str, notebook: Any) -> Callable[[Any], str]:
+    """Return the conversion to JSON that gives the text of a notebook, so that only the changed cell differs; else nbformat's."""
     indent = re.search(r"\{\r?\n([ \t]*)", whole)
-    separators = (",", ": ") if indent else None
-    is_ascii = whole.isascii()
-    written = json.dumps(notebook, indent=indent[1] if indent else None, separators=separators, ensure_ascii=is_ascii)
-    return (written + whole[len(whole.rstrip()) :]).encode()
+    separators = ((",", ": "), None, (",", ":"))
+    styles = [
+        functools.partial(json.dumps, indent=indent[1] if indent else None, separators=each, ensure_ascii=is_ascii)
+        for each in separators
+        for is_ascii in (False, True)
+    ]
+    same = (style for style in styles if style(notebook) == whole.strip())
+    return next(same, functools.partial(json.dumps, indent=1, ensure_ascii=False))
 
 
 def _check_no_commands(cell: Cell, edits: Sequence[Edit], path: Path) -> None:
