@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 from headway.practice.exercise import Convention
@@ -194,13 +194,13 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values, with both languages, in the format `SCHEMA`."""
-        values = asdict(replace(self, conventions=()))
+        values = {each.name: _plain(getattr(self, each.name)) for each in fields(self) if each.compare}
         places = {name: values[name] for name in ("file", "cell", "line", "column", "end_line", "end_column")}
         ids: dict[str, Any] = {"rule": self.rule, "url": url_of(self.rule)}
         for cause in values["causes"]:
             rule = rule_id(self.exercise, cause["name"])
             cause |= {"rule": rule, "url": url_of(rule)}
-        own = {name: value for name, value in values.items() if name != "conventions" and name not in places}
+        own = {name: value for name, value in values.items() if name not in places}
         return {"schema": SCHEMA, **places, **own, "confidence": self.confidence, **ids}
 
     @classmethod
@@ -220,6 +220,13 @@ class Verdict:
             "repair": repair,
         }
         return built(cls, values | parts)
+
+
+def _plain(value: Any) -> Any:
+    """Return dataclasses as dictionaries and tuples as lists."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def _place(cell: int | None, line: int | None) -> Message:
