@@ -167,12 +167,16 @@ class Verdict:
     def __str__(self) -> str:
         return self.text("en")
 
-    def _repr_html_(self) -> str:
-        """Return the verdict as HTML for a notebook."""
+    def html(self, language: str = "en") -> str:
+        """Return the verdict as HTML."""
         import html
 
         colour = "#1a7f37" if self.is_correct else "#cf222e"
-        return f'<pre style="border-left: 4px solid {colour}; padding-left: 1em">{html.escape(self.text("en"))}</pre>'
+        return f'<pre style="border-left: 4px solid {colour}; padding-left: 1em">{html.escape(self.text(language))}</pre>'
+
+    def _repr_html_(self) -> str:
+        """Return the verdict as HTML for a notebook."""
+        return self.html("en")
 
     @property
     def rule(self) -> str | None:
