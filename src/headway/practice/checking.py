@@ -53,7 +53,7 @@ def check_paths(paths: Sequence[Path], options: Options | None = None, begin: Ca
         source = read(path)
         if is_named or (source.tree is not None and definitions(source.tree)):
             begin(path)
-            files.append(_checked(source, options, is_named=is_named))
+            files.append(checked(source, options, is_named=is_named))
     verdicts = [verdict for each in files for verdict in each.verdicts]
     report = Report(tuple(files), missing_parts(required, verdicts))
     if not report.verdicts:
@@ -61,7 +61,11 @@ def check_paths(paths: Sequence[Path], options: Options | None = None, begin: Ca
     return report
 
 
-def _checked(source: Source, options: Options, *, is_named: bool) -> FileResult:
+def checked(source: Source, options: Options, *, is_named: bool) -> FileResult:
+    """Judge one file.
+
+    is_named   True if a file without a part gets a verdict that says so
+    """
     start = time.perf_counter()
     verdicts = check_file(source.path, options.named, timeout_seconds=options.timeout_seconds)
     if not verdicts and is_named:

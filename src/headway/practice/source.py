@@ -121,7 +121,7 @@ def located(verdict: Verdict, source: Source) -> Verdict:
     """Return a verdict on a file with the file's path, columns and end lines; for a notebook with cells and the lines within them."""
     if verdict.file is not None:
         return verdict
-    region = _definition(verdict, source) or _whole_line(verdict.line, source)
+    region = _definition(verdict, source) or whole_line(verdict.line, source)
     repair = verdict.repair
     causes = tuple(_located_cause(cause, repair.edits if repair else (), source) for cause in verdict.causes)
     if repair and source.cells:
@@ -134,7 +134,7 @@ def _located_cause(cause: Cause, edits: Sequence[Edit], source: Source) -> Cause
         return cause
     if len(edits) == 1 and edits[0].line == cause.line:
         return replace(cause, **_named((edits[0].line, edits[0].column, edits[0].end_line, edits[0].end_column), source))
-    return replace(cause, **_named(_whole_line(cause.line, source), source))
+    return replace(cause, **_named(whole_line(cause.line, source), source))
 
 
 Region = tuple[int, int, int, int]
@@ -152,8 +152,8 @@ def _in_cell(edit: Edit, source: Source) -> Edit:
     return replace(edit, cell=cell, line=line, end_line=line + edit.end_line - edit.line)
 
 
-def _whole_line(line: int, source: Source) -> Region:
-    """Return the region of a line without indentation and comment."""
+def whole_line(line: int, source: Source) -> Region:
+    """Return the region of a line of the text without indentation and comment."""
     text = source.lines[line - 1] if 1 <= line <= len(source.lines) else ""
     code = re.sub(r"\s+#[^'\"]*$", "", text).rstrip()
     start = len(code) - len(code.lstrip())
