@@ -99,7 +99,7 @@ def test_columns_are_in_the_units_of_the_client_and_edits_in_the_form_that_it_ta
     uri = client.open(path)
     (diagnostic,) = client.diagnostics(uri)
     assert place(diagnostic) == (3, 37 + 4 + width, 3, 52 + 4 + width)
-    (action,) = client.actions(uri, 3, 40)
+    (action,) = client.actions(uri, 3, 50)
     assert [each["range"] for each in action["edit"]["changes"][uri]] == [diagnostic["range"]]
 
 

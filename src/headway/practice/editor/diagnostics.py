@@ -29,7 +29,7 @@ def diagnostics_of(result: FileResult, codec: PositionCodec, language: str) -> l
 
 
 def _diagnostic(verdict: Verdict, cause: Cause | None, source: Source, codec: PositionCodec, language: str) -> types.Diagnostic:
-    place = place_of(verdict, cause)
+    place: Cause | Verdict | Edit = place_of(verdict, cause)
     if place is verdict:  # the first line of the definition, not all of it
         line, column, end_line, end_column = whole_line(max(verdict.line, 1), source)
         place = Edit(line, column, end_line, end_column, "")
