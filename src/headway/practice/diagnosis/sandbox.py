@@ -25,29 +25,25 @@ from headway.practice.judge.jobs import Examination, Questions
 from headway.practice.judge.process import Confined, Conversation, child_environment
 from headway.practice.judge.shown import all_printable, printable
 from headway.practice.judge.static import Facts, facts_of
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, Message
+from headway.practice.texts import Texts
 from headway.practice.verdict import STATUS_WORDS, Cause, Verdict
 
 __all__ = ["TIMEOUT_SECONDS", "CheckFailedError", "check_file", "child_environment"]
+
+TEXTS = Texts("diagnosis")
 
 TIMEOUT_SECONDS = 20.0
 LEAST_CONFIRMING_SECONDS = 5.0
 """Least time for the second process, which runs the file again."""
 
 MAX_EVENTS = 10_000
-NOTHING = Message("", "")
 
 AT_IMPORT = Cause(
     "too_slow",
-    Message(
-        "does not finish importing within the time limit: does it train or loop? Only its definitions were checked",
-        "导入没有在时限内完成：是否在训练或循环？以下只检查其中的定义",
-    ),
-    Message(
-        'move everything except definitions under `if __name__ == "__main__":`',
-        '把定义以外的语句移到 `if __name__ == "__main__":` 之下',
-    ),
-    NOTHING,
+    TEXTS["does_not_finish_importing_within"],
+    TEXTS["move_everything_except_definitions_under_2"],
+    EMPTY,
 )
 NOT_CONFIRMED = Cause(
     "not_confirmed",
@@ -59,13 +55,13 @@ NOT_CONFIRMED = Cause(
         "compute the output from the inputs alone; the file must not depend on the process that checks it",
         "只根据输入来计算输出；代码不能依赖于检查它的进程",
     ),
-    NOTHING,
+    EMPTY,
 )
 CHANGES = Cause(
     "changes_inputs",
     Message("modifies its input arrays", "修改了传入的数组"),
     Message("work on a copy, or write x = x - … instead of x -= …", "先复制一份，或用 x = x - … 代替 x -= …"),
-    NOTHING,
+    EMPTY,
 )
 VARIES = Cause(
     "not_repeatable",
@@ -74,13 +70,13 @@ VARIES = Cause(
         "create no random weights inside the call, and keep no state between calls",
         "不要在调用中随机初始化权重，不要在两次调用之间保留状态",
     ),
-    NOTHING,
+    EMPTY,
 )
 NOT_DEFINED = Cause(
     "not_defined",
     Message("is no longer a function or class once the file has run", "运行文件之后，它已不是函数或类"),
     Message("do not delete or overwrite it", "不要删除或覆盖它"),
-    NOTHING,
+    EMPTY,
 )
 SHADOWED = Message(
     "line {lines} also defines {name}: Python uses the last definition, in line {line}, which is the one that was judged",
@@ -356,8 +352,8 @@ def _cause_of_end(ended_for: str | None) -> Cause:
     if ended_for == "memory":
         gigabytes = MEMORY_BYTES / 2**30
         says = Message(f"uses more than {gigabytes:.0f} GiB of memory", f"占用的内存超过 {gigabytes:.0f} GiB")
-        return Cause("too_large", says, MUST_RETURN, NOTHING)
-    return Cause("exits", ENDS_THE_PROCESS, MUST_RETURN, NOTHING)
+        return Cause("too_large", says, MUST_RETURN, EMPTY)
+    return Cause("exits", ENDS_THE_PROCESS, MUST_RETURN, EMPTY)
 
 
 def _verdict_of_ended(last: dict[str, Any], ended_for: str | None) -> Verdict:
