@@ -10,10 +10,10 @@ from typing import Any, BinaryIO
 
 import numpy
 
+from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.diagnosis.subject import subjects_of
-from headway.practice.diagnosis.trials import calls_of, encoded_in, output_of
+from headway.practice.diagnosis.trials import encoded_in, output_of
 from headway.practice.exercise import MISSING, Convention, Exercise, Inputs
 from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge import plain
@@ -23,6 +23,7 @@ from headway.practice.judge.examining import loaded
 from headway.practice.judge.frames import read_frame, write_frame
 from headway.practice.judge.fresh import fresh_probes
 from headway.practice.judge.jobs import Question, Questions, unpacked
+from headway.practice.outputs import Raised
 
 MAX_QUESTION = 2**31
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import Binding, Call, derivation
-from headway.practice.diagnosis.compare import Raised, first_difference, is_same, precision
+from headway.practice.diagnosis.compare import first_difference
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, encoded_in
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
@@ -21,6 +21,7 @@ from headway.practice.judge.claims import Claim
 from headway.practice.judge.fresh import fresh_probes
 from headway.practice.judge.jobs import Question, packed
 from headway.practice.message import Message
+from headway.practice.outputs import Raised, is_same, precision
 
 Ask = Callable[[bytes], bytes | None]
 """A function that sends a request to the confined process and returns its reply; None if it has ended."""
@@ -167,7 +168,7 @@ def _trial(remote: _Remote, conventions: tuple[Convention, ...], pairs: Sequence
     exercise, claim = remote.exercise, remote.claim
     kept = [(probe, output) for probe, output in pairs if output is not None]
     possible = sum(_is_expressible(remote, conventions, probe) for probe, _ in pairs)
-    if len(kept) < max(1, min(2, possible), remote.share * possible):
+    if len(kept) < max(1, remote.share * possible):
         return None, False
     decoding = _decoding(conventions)
     answers = tuple(_decoded(output.value, decoding, probe.inputs) for probe, output in kept)
