@@ -187,7 +187,8 @@ def _is_expressible(remote: _Remote, conventions: Sequence[Convention], probe: P
     """Return True if the probe has every operand that the subject requires, and no operand that it does not take."""
     derived = {role.name: derivation(role) for role in remote.exercise.roles if role.name in remote.takes - set(probe.inputs)}
     try:
-        encoded: Inputs | None = probe.inputs | {name: of(probe.inputs) for name, of in derived.items() if of is not None}
+        sizes = {name: of(probe.inputs) for name, of in derived.items() if of is not None}
+        encoded: Inputs | None = probe.inputs | {name: size for name, size in sizes.items() if size is not None}
         for convention in conventions:
             encoded = None if encoded is None else encoded_in(convention, encoded)
     except Exception:  # sizes that this probe does not define
