@@ -221,8 +221,9 @@ class _Checker:
             left = {name: claim for name, claim in left.items() if not _is_right(outcomes[name])}
             if not left:
                 break
-        if left and "headway" in self.facts.imports:
-            found = self._outcomes(list(left.values()), seed + 2, is_open=True)
+        borrowing = [claim for name, claim in left.items() if name in self.facts.borrowing]
+        if borrowing:
+            found = self._outcomes(borrowing, seed + 2, is_open=True)
             uses_headway = {name for name, each in found.items() if _is_right(each)}
             outcomes |= {} if is_own else {name: found[name] for name in uses_headway}
         verdicts = []

@@ -32,10 +32,8 @@ def prepared(job: Questions) -> Callable[[BinaryIO, BinaryIO], None]:
     """Remove the answers of the exercises, and return the function that loads the file and answers questions from a pipe."""
     chosen = [exercise_by_name(name) for name in job.exercises]
     probes_of = {each.name: fresh_probes(each, job.seed) for each in chosen}
-    if job.is_open:
-        own = {each.name: each for each in chosen}
-    else:
-        own = {each.name: each for each in blinded(chosen, [probe.inputs for probes in probes_of.values() for probe in probes])}
+    inputs = [probe.inputs for probes in probes_of.values() for probe in probes]
+    own = {each.name: each for each in blinded(chosen, inputs, is_open=job.is_open)}
 
     def run(requests: BinaryIO, replies: BinaryIO) -> None:
         module, _, _ = loaded(job)

@@ -21,12 +21,15 @@ ANSWERS = ("headway.functions", "headway.practice.exercises", "headway.practice.
 """Modules in which functions compute answers."""
 
 
-def blinded(exercises: Sequence[Exercise], others: Sequence[Any] = ()) -> list[Exercise]:
-    """Return the exercises without their answers, and make the functions that compute them raise, except those that `others` use."""
+def blinded(exercises: Sequence[Exercise], others: Sequence[Any] = (), *, is_open: bool = False) -> list[Exercise]:
+    """Return the exercises without their answers, and make the functions that compute them raise, except those that `others` use.
+
+    is_open   True to leave headway.functions as it is
+    """
     own = [_without_answers(each) for each in exercises]
     kept = _reachable([*(each for exercise in own for each in _needed(exercise)), *others])
     for function in [each for each in gc.get_objects() if type(each) is FunctionType]:
-        if str(function.__module__).startswith(ANSWERS) and id(function) not in kept:
+        if str(function.__module__).startswith(ANSWERS[is_open:]) and id(function) not in kept:
             _disable(function)
     for wrapper in gc.get_objects():
         is_cache = isinstance(wrapper, functools._lru_cache_wrapper) and str(wrapper.__module__).startswith("headway.")

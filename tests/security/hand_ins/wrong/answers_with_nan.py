@@ -1,0 +1,4 @@
+import numpy
+
+def softmax(x):
+    return numpy.full(numpy.shape(x), numpy.nan)

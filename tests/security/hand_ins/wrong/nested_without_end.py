@@ -1,0 +1,4 @@
+def softmax(x):
+    answer = []
+    answer.append(answer)
+    return answer
