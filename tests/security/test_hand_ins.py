@@ -3,6 +3,8 @@
 hand_ins/wrong     files whose softmax is not one, each with another way to be called correct
 hand_ins/endless   files that start processes or never return
 hand_ins/files     files that change other files
+
+Their names end in .txt so that nothing imports them.
 """
 
 from __future__ import annotations
@@ -25,13 +27,13 @@ ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="other systems lim
 
 
 def files(folder):
-    return [pytest.param(path, id=path.stem) for path in sorted((HAND_INS / folder).glob("*.py"))]
+    return [pytest.param(path, id=path.stem) for path in sorted((HAND_INS / folder).glob("*.txt"))]
 
 
 def check(path, tmp_path, **options):
     folder = tmp_path / "hand_in"
     folder.mkdir()
-    return check_file(Path(shutil.copy(path, folder)), **options)
+    return check_file(Path(shutil.copy(path, folder / f"{path.stem}.py")), **options)
 
 
 def is_accepted(verdicts):
@@ -39,7 +41,7 @@ def is_accepted(verdicts):
 
 
 def test_there_are_enough_of_them():
-    assert len(list(HAND_INS.glob("*/*.py"))) >= 60
+    assert len(list(HAND_INS.glob("*/*.txt"))) >= 60
 
 
 @pytest.mark.slow
@@ -83,7 +85,7 @@ def test_no_file_is_changed(path, tmp_path, monkeypatch):
     folder.mkdir(parents=True)
     for each in (folder, folder.parent):
         (each / "victim.txt").write_text("unchanged")
-    copied = Path(shutil.copy(path, folder))
+    copied = Path(shutil.copy(path, folder / f"{path.stem}.py"))
     monkeypatch.chdir(folder)
     package, home = Path(headway.__file__).parent, Path.home()
     before = snapshot(tmp_path), sorted(os.listdir(package)), sorted(os.listdir(home))
