@@ -32,10 +32,10 @@ def test_arrays_keep_shape_and_dtype(dtype):
 
 
 def test_an_exception_keeps_its_kind_and_text_only():
-    class Mine(ValueError):
+    class OwnError(ValueError):
         pass
 
-    decoded = plain.decode(plain.encode(Raised(Mine("no"))))
+    decoded = plain.decode(plain.encode(Raised(OwnError("no"))))
     assert type(decoded.error) is ValueError
     assert str(decoded.error) == "no"
 

@@ -60,6 +60,8 @@ def command(
     fix: Annotated[bool, typer.Option("--fix", help="Show the repair, if one was found, as a diff.")] = False,
     write: Annotated[bool, typer.Option("--write", help="With --fix: change the files.")] = False,
     timeout: Timeout = 20.0,
+    seed: Annotated[int | None, typer.Option(help="Seed of the hidden probes.  [default: random]")] = None,
+    forbid: Annotated[bool, typer.Option("--forbid", help="Refuse functions that call a library's own answer.")] = False,
     lang: Language = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
     debug: Debug = False,
@@ -85,7 +87,7 @@ def command(
     if fix and name != "text":
         raise PracticeError(Message(f"got --fix with --format {name}, expected the format text", f"--fix 不能与 --format {name} 一起使用"))
     settings = Settings(language_of(lang), output, os.environ)
-    options = Options(named, tuple(each.strip() for each in require.split(",") if each.strip()), timeout)
+    options = Options(named, tuple(each.strip() for each in require.split(",") if each.strip()), timeout, seed, forbid)
 
     def check() -> Report:
         report = check_paths(paths, options)

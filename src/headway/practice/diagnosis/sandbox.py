@@ -23,7 +23,7 @@ from headway.practice.judge.confirm import NoAnswerError, Outcome, outcome
 from headway.practice.judge.jobs import Examination, Questions
 from headway.practice.judge.process import Confined, Conversation, child_environment
 from headway.practice.judge.shown import all_printable, printable
-from headway.practice.judge.static import Facts, facts_of
+from headway.practice.judge.static import Facts, borrowed_by, facts_of
 from headway.practice.message import EMPTY, Message
 from headway.practice.texts import Texts
 from headway.practice.verdict import STATUS_WORDS, Cause, Verdict
@@ -86,6 +86,10 @@ USES_HEADWAY = Message(
 )
 
 
+BORROWED = Message("calls {name}, the library's own answer", "直接调用了库中现成的 {name}")
+WRITE_IT = Message("write the computation yourself", "请自己写出计算过程")
+
+
 class CheckFailedError(RuntimeError):
     """The check itself failed: a fault of Headway, not of the learner's code. The traceback is a note."""
 
@@ -113,7 +117,7 @@ def check_file(
 
     timeout_seconds   limit for the file; it starts again after a function that hangs
     seed              seed of the fresh probes, to repeat a check; random by default
-    is_own            True to refuse functions that only call Headway's own
+    is_own            True to refuse functions that call the answer of an array library or of Headway
 
     A function that ends the process or never returns gets a verdict, and the functions after it are checked in another process.
 
@@ -125,7 +129,7 @@ def check_file(
     with _Checker(path, text, facts, named, timeout_seconds) as checker:
         report = checker.examined()
         confirmed = checker.confirmed(report, secrets.randbits(60) if seed is None else seed, is_own=is_own)
-    verdicts = [_finished(verdict, facts) for verdict in confirmed]
+    verdicts = [_finished(_with_borrowed(verdict, text, is_own=is_own), facts) for verdict in confirmed]
     return sorted([*verdicts, *_missing(verdicts, facts, named)], key=lambda verdict: verdict.line)
 
 
@@ -318,6 +322,16 @@ def _verdict(values: Any, subjects: Sequence[str]) -> Verdict | None:
         return all_printable(replace(verdict, title=title))
     except (TypeError, AttributeError):
         return None
+
+
+def _with_borrowed(verdict: Verdict, text: str, *, is_own: bool) -> Verdict:
+    """Return a correct verdict with a note on a call of a library's own answer, or a wrong one if that is forbidden."""
+    found = borrowed_by(verdict.subject, verdict.exercise, text) if verdict.is_correct else None
+    if found is None:
+        return verdict
+    if is_own:
+        return _refused(verdict, Cause("borrowed", BORROWED.format(name=found), WRITE_IT, EMPTY))
+    return replace(verdict, notes=(*verdict.notes, BORROWED.format(name=found)))
 
 
 def _is_well_typed(verdict: Verdict) -> bool:

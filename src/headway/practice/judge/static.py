@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from headway.practice.diagnosis.subject import definitions
+from headway.practice.judge.borrowed import library_answer
 
 MAX_CHARS = 2_000_000
 PRELOADED = ("torch", "jax")
@@ -55,6 +56,15 @@ def facts_of(text: str) -> Facts:
     functions = frozenset(name for name, node in nodes.items() if not isinstance(node, ast.ClassDef))
     shadowed = {name: found for name, found in shadowed.items() if found}
     return Facts(lines, shadowed, functions, frozenset(imports), _borrowing(tree, nodes))
+
+
+def borrowed_by(subject: str, exercise: str, text: str) -> str | None:
+    """Return the array library's own answer to an exercise that a definition calls, or None."""
+    try:
+        tree = ast.parse(text)
+        return library_answer(tree, dict(definitions(tree)), subject, exercise)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _borrowing(tree: ast.Module, nodes: dict[str, ast.stmt]) -> frozenset[str]:
