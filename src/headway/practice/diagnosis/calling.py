@@ -16,6 +16,7 @@ from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.compare import Raised, as_numbers
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.wording import NOTHING, neutral_value
 from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
@@ -69,6 +70,23 @@ def bind_parameters(
         bound[parameter.name] = role
         free.remove(role)
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
+
+
+def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> Binding | None:
+    """Match the parameters of a method; those whose names say that they have no effect here get a neutral value.
+
+    Such parameters are a cache, a first position or a flag, if they need a value at all.
+    """
+    listed = {each.name for each in parameters if any(_fits(each.name, role) for role in roles)}
+    neutral = {
+        each.name: Role(f"neutral {each.name}", neutral=neutral_value(each.name))
+        for each in parameters
+        if each.name not in listed and each.default is each.empty and neutral_value(each.name) is not NOTHING
+    }
+    binding = bind_parameters([each for each in parameters if each.name not in neutral], roles)
+    if binding is None:
+        return None
+    return Binding({each.name: neutral.get(each.name) or binding.role_of[each.name] for each in parameters if each.name in neutral or each.name in binding.role_of})
 
 
 def derivation(role: Role) -> Any:
