@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import Message
@@ -86,6 +87,7 @@ def wildcard_name(name: str) -> str:
 def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
     """Return every assignment that names and shapes allow, most likely first."""
     roles = [role for role in exercise.roles if role.is_weight]
+    slots = without_norms(slots, inputs, roles)
     groups = _grouped(slots, inputs, roles)
     named = dict(_named_groups(groups, inputs, roles))
     found = list(_assignments(groups, named, inputs, exercise))
@@ -93,6 +95,24 @@ def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> li
     if named and not any(assignment.roles & needed for assignment in found):  # a single `proj` need not be the output projection
         found += _assignments(groups, {}, inputs, exercise)
     return list({repr(assignment.contents): assignment for assignment in reversed(found)}.values())[::-1][:MAX_ASSIGNMENTS]
+
+
+def without_norms(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> list[Slot]:
+    """Return the slots without those of norms inside a module of matrices; their gain is a vector of ones, which no bias is."""
+    if all(numpy.ndim(inputs.get(role.name, 0)) < 2 for role in roles):
+        return list(slots)
+    owners: dict[Any, list[Slot]] = {}
+    for slot in slots:
+        owners.setdefault(slot.path[:-1], []).append(slot)
+    norms = [
+        members for members in owners.values() if all(len(slot.shape) == 1 for slot in members) and any(_is_gain(slot) for slot in members)
+    ]
+    left_out = {id(slot) for members in norms for slot in members}
+    return [slot for slot in slots if id(slot) not in left_out and not _is_gain(slot)]
+
+
+def _is_gain(slot: Slot) -> bool:
+    return len(slot.shape) == 1 and slot.shape[0] > 1 and bool((as_numbers(slot.array) == 1).all())
 
 
 def _assignments(
@@ -138,7 +158,8 @@ def _grouped(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> di
 def _are_heads(members: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> bool:
     shape = members[0].shape
     if len(shape) == 1:
-        return len(members) == inputs.get("num_heads", 1)
+        lengths = {len(inputs[role.name]) for role in roles if numpy.ndim(inputs.get(role.name, 0)) == 2}
+        return len(members) == inputs.get("num_heads", 1) and shape[0] * len(members) in lengths
     wholes = {numpy.shape(inputs[role.name]) for role in roles if numpy.ndim(inputs.get(role.name, 0)) == 2}
     return any((each[0] * len(members), each[1]) in wholes for each in (shape, shape[::-1]))
 
@@ -149,9 +170,17 @@ def _named_groups(groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Seque
     for name, members in groups.items():
         fitting = [role for role in roles if _is_alike(role, members[0], inputs)]
         roles_found = tuple(role.name for role in _roles_in_name(name, fitting) if role.name not in taken)
+        if len(roles_found) > 1 and not _has_shape(members, roles_found, inputs):
+            roles_found = _of_place(name, [role.name for role in _roles_in_name(name, fitting)], groups)
         if roles_found and not _fits_another_better(name, roles_found, groups, inputs, roles):
             taken |= set(roles_found)
             yield name, roles_found
+
+
+def _of_place(name: str, roles_found: Sequence[str], groups: Mapping[str, list[Slot]]) -> tuple[str, ...]:
+    """Return the role of one of several arrays whose list is named after all of them: the second of `qkv` is the key."""
+    alike = [other for other in groups if wildcard_name(other) == wildcard_name(name)]
+    return (roles_found[alike.index(name)],) if "*" in wildcard_name(name) and len(alike) == len(roles_found) else ()
 
 
 def _fits_another_better(

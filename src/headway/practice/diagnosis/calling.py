@@ -16,8 +16,8 @@ from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.compare import Raised, as_numbers
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.wording import NOTHING, neutral_value
 from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
+from headway.practice.diagnosis.wording import NOTHING, neutral_value
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 
@@ -86,7 +86,13 @@ def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) ->
     binding = bind_parameters([each for each in parameters if each.name not in neutral], roles)
     if binding is None:
         return None
-    return Binding({each.name: neutral.get(each.name) or binding.role_of[each.name] for each in parameters if each.name in neutral or each.name in binding.role_of})
+    return Binding(
+        {
+            each.name: neutral.get(each.name) or binding.role_of[each.name]
+            for each in parameters
+            if each.name in neutral or each.name in binding.role_of
+        }
+    )
 
 
 def derivation(role: Role) -> Any:

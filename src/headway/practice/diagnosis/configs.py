@@ -20,6 +20,7 @@ from headway.practice.exercise import Role
 
 CONFIG_NAMES = r"^(model_?)?(config|cfg|conf|args|hparams|configs|params|opts?|options|hp)$|_(config|cfg|args|params|hparams)$"
 
+
 def is_size_role(role: Role) -> bool:
     """Return True for a role that a config or a variable may hold."""
     return (role.is_size or role.size_of is not None) and not role.is_submodule
@@ -123,7 +124,9 @@ def _is_layer(value: type) -> bool:
 def _holds_fields(value: Any) -> bool:
     """Return True for an object that holds settings: a dict with names as keys, a namespace, an instance of a plain class."""
     if isinstance(value, dict):
-        return bool(value) and all(isinstance(key, str) for key in value) and not is_module(value) and not callable(next(iter(value.values())))
+        return (
+            bool(value) and all(isinstance(key, str) for key in value) and not is_module(value) and not callable(next(iter(value.values())))
+        )
     if value is None or inspect.isclass(value) or isinstance(value, ModuleType | str | bytes | int | float | tuple | list | set):
         return False
     if callable(value) or is_module(value) or hasattr(value, "shape") or hasattr(value, "__array__"):
@@ -147,7 +150,10 @@ def _fields(base: Any) -> dict[str, Any]:
         return dict(base)
     if inspect.isclass(base):
         return _class_fields(base)
-    return {**_class_fields(type(base)), **{name: value for name, value in getattr(base, "__dict__", {}).items() if not name.startswith("_")}}
+    return {
+        **_class_fields(type(base)),
+        **{name: value for name, value in getattr(base, "__dict__", {}).items() if not name.startswith("_")},
+    }
 
 
 def config_bases(subject: Subject, name: str) -> Iterator[Any]:
@@ -224,7 +230,9 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
     return made
 
 
-def _changes(names: Sequence[str], now: Mapping[str, Any], sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> dict[str, Any]:
+def _changes(
+    names: Sequence[str], now: Mapping[str, Any], sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float
+) -> dict[str, Any]:
     """Return new values of the fields that are sizes or dropout rates."""
     meant = roles_of_names(names, roles, is_shared=True)
     found: dict[str, Any] = {}
@@ -302,7 +310,9 @@ def globals_set(module: ModuleType | None, values: Mapping[str, Any]) -> Iterato
         vars(module).update(before)
 
 
-def global_values(subject: Subject, names: Sequence[str], sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> dict[str, Any]:
+def global_values(
+    subject: Subject, names: Sequence[str], sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float
+) -> dict[str, Any]:
     """Return values of module variables for the sizes of a probe.
 
     Errors   NoSuchSizeError if the probe does not define one of them

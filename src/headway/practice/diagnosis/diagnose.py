@@ -21,6 +21,7 @@ from headway.practice.diagnosis.failure import described_inputs, explain
 from headway.practice.diagnosis.gradients import gradient_cause
 from headway.practice.diagnosis.half_precision import half_precision_note
 from headway.practice.diagnosis.instances import InstanceCall
+from headway.practice.diagnosis.parts import likely_parts
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, calls_of, encoded_for, encoded_in, num_numbers, output_of, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
@@ -71,15 +72,36 @@ DROPOUT_IN_EVAL = Mistake(
 )
 
 
+MOST_RELATED = 1
+"""Number of related exercises whose mistakes are tried."""
+
+
 def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
-    """Return the verdict for an exercise, or for a related one if only that explains the outputs."""
+    """Return the verdict for an exercise, or for a related one if only that explains the outputs.
+
+    A class that may be several parts is first compared with each of them, likeliest first.
+    """
     from headway.practice.exercises import exercise as by_name
 
-    verdict = _judged_as(subject, exercise)
+    candidates = [by_name(name) for name in likely_parts(subject, exercise)]
+    if len(candidates) > 1:
+        right = next(filter(None, (correct_as_is(subject, each) for each in candidates)), None)
+        if right is not None:
+            return right
+    verdict = _judged_as(subject, candidates[0])
     if verdict.status in ("correct", "wrong"):
         return verdict
-    others = (_judged_as(subject, by_name(name)) for name in exercise.related)
-    return next((other for other in others if other.status in ("correct", "wrong")), verdict)
+    others = [by_name(name) for name in _others(candidates[0], candidates[1:])]
+    right = next(filter(None, (correct_as_is(subject, each) for each in others)), None)
+    if right is not None:
+        return right
+    judged = (_judged_as(subject, each) for each in others[:MOST_RELATED])
+    return next((other for other in judged if other.status in ("correct", "wrong")), verdict)
+
+
+def _others(exercise: Exercise, candidates: Sequence[Exercise]) -> list[str]:
+    """Return the names of the exercises to try after the first, each once."""
+    return [name for name in dict.fromkeys([each.name for each in candidates] + list(exercise.related)) if name != exercise.name]
 
 
 def correct_as_is(subject: Subject, exercise: Exercise) -> Verdict | None:

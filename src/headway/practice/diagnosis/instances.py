@@ -57,6 +57,7 @@ class Construction:
     fixed                  constructor parameters with values that have no effect
     base                   the file's own config; None for one that answers to any name
     variables              variables of the module that hold sizes
+    is_plain               True if all of them are numbers, not configs
     """
 
     constructor: Binding
@@ -69,11 +70,21 @@ class Construction:
     fixed: Mapping[str, Any] = field(default_factory=dict)
     base: Any = None
     variables: tuple[str, ...] = ()
+    is_plain: bool = True
 
     @property
     def takes_all_sizes(self) -> bool:
         """Return True if sizes are passed under names of the file's own."""
         return self.config is not None or bool(self.variables)
+
+    @property
+    def sizes_taken(self) -> list[Role]:
+        """Return the roles of sizes that a config or the module's variables may hold."""
+        sizes = [role for role in self.roles if is_size_role(role)]
+        if self.config is not None or not self.is_plain:
+            return sizes
+        meant = {role.name for role in roles_of_names(self.variables, sizes, is_shared=True).values()}
+        return [role for role in sizes if role.name in meant]
 
 
 AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
@@ -249,7 +260,9 @@ class InstanceCall(Call):
                 )
             parts = {name: value.made(self.library) for name, value in constructor.items() if isinstance(value, Submodule)}
             given = {**constructor, **parts, **switches}
-            positional = [given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given]
+            positional = [
+                given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given
+            ]
             with globals_set(self.subject.module, self._variables(arguments)):
                 instance = self.subject.value(*positional, **given)
             if callable(getattr(self.subject.value, "eval", None)):
@@ -286,7 +299,7 @@ def _binding(construction: Construction, assignment: Assignment, *, is_construct
     role_of = {CONSTRUCTOR_PREFIX + name: role for name, role in construction.constructor.role_of.items()}
     bound = {role.name for role in role_of.values()}
     if construction.takes_all_sizes:
-        role_of |= {CONFIG_PREFIX + role.name: role for role in construction.roles if _is_config_value(role) and role.name not in bound}
+        role_of |= {CONFIG_PREFIX + role.name: role for role in construction.sizes_taken if role.name not in bound}
     elif any(
         role.is_submodule for role in role_of.values()
     ):  # ready-made submodules need the number of heads even if the class does not take it
@@ -298,10 +311,6 @@ def _binding(construction: Construction, assignment: Assignment, *, is_construct
     holds = [role for role in construction.roles if role.is_weight and role.name not in bound and assignment.roles]
     role_of |= {WEIGHT_PREFIX + role.name: role for role in holds if role.name in assignment.roles or not role.is_optional}
     return Binding(role_of)
-
-
-def _is_config_value(role: Role) -> bool:
-    return bool(role.is_size or role.size_of) and not role.is_submodule
 
 
 def _required(call: InstanceCall) -> set[str]:
@@ -325,10 +334,13 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         return
     constructor = subject.parameters
     config = config_parameter(subject)
-    dropouts = tuple(each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config)
+    dropouts = tuple(
+        each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
+    )
     flags = _flags(constructor, exercise)
     rest = [each for each in constructor if each.name not in (config, *dropouts, *flags) and not _is_flag(each, exercise)]
     variables = tuple(globals_read(subject))
+    is_plain = all(isinstance(getattr(subject.module, name), int | float) for name in variables)
     bases = [*itertools.islice(config_bases(subject, config), 4)] if config is not None else []
     for made, fixed in itertools.islice(_constructor_bindings(rest, exercise), MAX_READINGS):
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
@@ -337,7 +349,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         if called is None:
             return
         for base in [*bases, None]:
-            yield Construction(made, called, config, dropouts, flags, method, exercise.roles, fixed, base, variables)
+            yield Construction(made, called, config, dropouts, flags, method, exercise.roles, fixed, base, variables, is_plain)
 
 
 MAX_READINGS = 24
@@ -353,7 +365,9 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
         role = next((each for each in roles if each not in listed.values() and is_named(parameter.name, each)), None)
         if role is not None:
             listed[parameter.name] = role
-    open_ones = [each for each in parameters if each.name not in listed and (each.default is each.empty or isinstance(each.default, int | float))]
+    open_ones = [
+        each for each in parameters if each.name not in listed and (each.default is each.empty or isinstance(each.default, int | float))
+    ]
     names = [each.name for each in parameters if each.name not in listed or is_size_role(listed[each.name])]
     bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, parameters)}
     fixed: dict[str, Any] = {}

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from headway.arrays import array_namespace, cast, from_numpy, is_floating
@@ -46,10 +48,21 @@ def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject
     for subject, exercise in _callees_first(given):
         begin(subject, exercise)
         faults = [each for each in judged if each.is_at_fault and _reaches(subject, each.subject, [other.subject for other in judged])]
-        verdict = _judge(subject, exercise, faults)
+        verdict = _guarded(subject, exercise, faults)
         is_because = any(cause.name.startswith(BECAUSE) for cause in verdict.causes)
         judged.append(Judged(subject, exercise, verdict, is_at_fault=not verdict.is_correct and not is_because))
     return [next(each.verdict for each in judged if each.subject is subject) for subject, _ in given]
+
+
+def _guarded(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
+    """Return the verdict on one function; "could not run" if the diagnosis itself fails, so that the others are still judged."""
+    try:
+        return _judge(subject, exercise, faults)
+    except Exception as error:  # an unforeseen kind of program; it is not known to be wrong
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        says = NOT_UNDERSTOOD.format(error=f"{type(error).__name__}: {error}", place=f"{Path(place.filename).name}:{place.lineno}")
+        cause = Cause("not_understood", says, REPORT_IT, Message("", ""), line=subject.line)
+        return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
 def _callees_first(given: Sequence[tuple[Subject, Exercise]]) -> list[tuple[Subject, Exercise]]:
@@ -113,6 +126,12 @@ def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Ju
             stack.enter_context(_replaced(fault))
         return diagnose(subject, exercise)
 
+
+NOT_UNDERSTOOD = Message(
+    "headway could not check this: its diagnosis raised {error} (in {place}). This says nothing about your code",
+    "headway 无法检查它：诊断程序自身抛出 {error}（{place}）。这不说明你的代码有错",
+)
+REPORT_IT = Message("please report this with the file, or select another part with --as", "请附上文件报告此问题，或用 --as 指定另一个部分")
 
 BECAUSE = "because_of_"
 ALSO_WRONG = Message("also wrong: {name}, which this function calls", "它调用的 {name} 也有错")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -40,6 +41,12 @@ class Subject:
             return parameters_of(self.value)
         except (TypeError, ValueError):
             return []
+
+    @cached_property
+    def file_source(self) -> str:
+        """Return the source of the file, or of the definition alone for a function that was passed alone."""
+        path = getattr(self.module, "__file__", None)
+        return "".join(linecache.getlines(path)) if path else "\n".join(self.source)
 
     def line_of(self, pattern: str | None) -> int | None:
         """Return the number of the first source line that matches, ignoring comments."""

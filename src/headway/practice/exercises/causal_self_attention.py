@@ -28,6 +28,7 @@ from headway.practice.recipes.projections import (
     recipe,
 )
 from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 
 
 def causal_definition(**inputs: Any) -> Any:
@@ -138,10 +139,11 @@ EXERCISE = Exercise(
         *OUTPUT,
         *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
     ),
-    conventions=(GIVEN, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, RETURNS),
+    conventions=(GIVEN, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, RETURNS),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim, -inf above the diagonal) @ (x @ Wv)",
     fused=FUSED,
+    related=("multi_head_attention", "grouped_query_attention"),
     hints=(
         Message(
             "Each position attends to itself and to the positions before it, not to later ones.",

@@ -15,6 +15,7 @@ from headway.practice.recipes.projection_scale import leak_recovery, scale_recov
 from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPTIONS, PARTS, SEQUENCE, SIZES, STEPS, definition, recipe
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, WHOLE, Draw, whole
+from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 
 
 def probes() -> tuple[Probe, ...]:
@@ -76,10 +77,11 @@ EXERCISE = Exercise(
         *MASKS,
         *CAUSAL_MISTAKES,
     ),
-    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
+    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, CAUSAL, RETURNS),
     recoveries=(scale_recovery((2, 3)), leak_recovery((2, 3))),
     equation="concat(head_1, …, head_n) @ Woᵀ, head_i = attention(x @ Wq_iᵀ, x @ Wk_iᵀ, x @ Wv_iᵀ)",
     fused=FUSED,
+    related=("grouped_query_attention", "stacked_heads_attention"),
     hints=(
         Message(
             "Each head attends in its own slice of the width; the heads are concatenated and mixed by Wo.",

@@ -390,6 +390,14 @@ EXERCISE = Exercise(
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
                 called=r"gemma|zero_?cent|unit_?offset",
             ),
+            Convention(
+                Message(
+                    "multiplies by 1 + weight, with weights stored around 0, as in Gemma; Llama's are stored around 1",
+                    "乘以 1 + weight，权重存在 0 附近，与 Gemma 相同；Llama 的权重存在 1 附近",
+                ),
+                steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                source=r"(weight|scale|gamma|gain|self\.g)\b.*zeros",
+            ),
         ),
         RETURNS,
     ),

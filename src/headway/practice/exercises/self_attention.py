@@ -26,6 +26,7 @@ from headway.practice.recipes.projections import (
     recipe,
 )
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, WIDTHS, Draw, whole
+from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 
 UNSEEN = ("given_scale_ignored", "all_axes_transposed")  # a single sequence is a matrix, for which .T is correct
 
@@ -152,10 +153,11 @@ EXERCISE = Exercise(
         *OUTPUT,
         *HEADS,
     ),
-    conventions=(NUMBERS, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
+    conventions=(NUMBERS, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, CAUSAL, RETURNS),
     recoveries=(scale_recovery((None, None)), leak_recovery((None, None))),
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim) @ (x @ Wv)",
     fused=FUSED,
+    related=("multi_head_attention", "grouped_query_attention"),
     hints=(
         Message(
             "Each position has a query, a key and a value, each a different projection of x.",

@@ -8,7 +8,8 @@ from typing import Any
 import numpy
 
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
-from headway.practice.exercise import Inputs, Role
+from headway.practice.exercise import Convention, Inputs, Role
+from headway.practice.message import Message
 from headway.practice.recipes import activations, projections
 from headway.practice.recipes.attention import few_bits
 
@@ -64,6 +65,20 @@ def layer_norm(x: Any, weight: Any, bias: Any, ddof: int = 0) -> Any:
     normed = (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True, ddof=ddof) + 1e-5)
     normed = normed if weight is None else normed * weight
     return normed if bias is None else normed + bias
+
+
+SAMPLE_NORM = (
+    Convention(),
+    Convention(
+        Message(
+            "its norm divides by the standard deviation of a sample (n - 1), as the Annotated Transformer does",
+            "它的归一化除以样本标准差（n - 1），与 The Annotated Transformer 相同",
+        ),
+        steps={"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)},
+        file_source=r"\.std\(",
+    ),
+)
+"""The norm inside a layer; the one of the file is judged by itself."""
 
 
 def post_norm(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:

@@ -16,6 +16,7 @@ from headway.practice.exercises.gated_feed_forward.mistakes import MISTAKES, USE
 from headway.practice.exercises.gated_feed_forward.steps import STEPS
 from headway.practice.message import Message
 from headway.practice.recipes.activations import gelu, gelu_tanh, identity, relu, sigmoid
+from headway.practice.recipes.wrapping import feed_forward_example, wrapped
 
 
 def recipe(
@@ -29,10 +30,11 @@ def recipe(
     down_bias: Any = None,
 ) -> Any:
     """The definition as named steps: weights, gate, up, bend_gate and bend_up (activations), join (product), down, finish."""
+    outside, x = x, steps.enter(x)
     gate_weight, up_weight, down_weight = steps.weights(gate_weight, up_weight, down_weight)
     gate, up = add(steps.gate(x, gate_weight), gate_bias), add(steps.up(x, up_weight), up_bias)
     hidden = steps.join(steps.bend_gate(gate, steps.activation), steps.bend_up(up, steps.activation))
-    return steps.finish(steps.down(hidden, down_weight, down_bias), x, steps.activation)
+    return steps.wrap(steps.finish(steps.down(hidden, down_weight, down_bias), x, steps.activation), outside)
 
 
 def definition(
@@ -230,9 +232,11 @@ EXERCISE = Exercise(
                 named=r"2",
             ),
         ),
+        wrapped(feed_forward_example("gate", "up")),
         ACTIVATIONS,
     ),
     recoveries=RECOVERIES,
+    related=("feed_forward",),
     equation="gated_feed_forward(x) = (silu(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ",
     hints=(
         Message("Two up-projections of x: one of them is the gate of the other.", "对 x 做两次升维投影，其中一路作为另一路的门。"),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.layer_norm.mistakes import MISTAKES, ROOT
 from headway.practice.exercises.layer_norm.steps import EPS, STEPS
 from headway.practice.message import Message
@@ -68,6 +68,19 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+STANDARD_DEVIATION = (
+    Convention(),
+    Convention(
+        Message(
+            "divides by the standard deviation of a sample (n - 1) plus eps, as the Annotated Transformer does; other libraries divide by √(var + eps)",
+            "除以样本标准差（n - 1）加 eps，与 The Annotated Transformer 相同；其他库除以 √(var + eps)",
+        ),
+        steps={"variance": lambda x, mean: x.var(-1, keepdims=True, ddof=1), "root": lambda variance, eps: numpy.sqrt(variance) + eps},
+        source=r"std",
+    ),
+)
+"""LayerNorm as in the paper's best-known implementation; both deviations together are its own contract."""
+
 EXERCISE = Exercise(
     name="layer_norm",
     title=Message("LayerNorm", "LayerNorm"),
@@ -96,7 +109,7 @@ EXERCISE = Exercise(
     called=r"^(?!.*(back|grad|rms|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), RETURNS),
+    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, RETURNS),
     recoveries=(eps_recovery(EPS, ROOT),),
     equation="layer_norm(x) = (x - mean x) / √(var x + eps) · weight + bias",
     hints=(
