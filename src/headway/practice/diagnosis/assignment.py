@@ -52,6 +52,7 @@ class Assignment:
 
     def has_capacity(self, slots: Sequence[Slot], inputs: Inputs) -> bool:
         """Return True if every array that had exactly the size of its weights still has it for these inputs."""
+        inputs = widened(slots, inputs)
         for name, content in self.contents.items():
             given = [inputs[role] for role in content.roles if inputs.get(role) is not None]
             if content.has_exact_size and len(given) == len(content.roles):
@@ -62,6 +63,7 @@ class Assignment:
 
     def write(self, slots: Sequence[Slot], inputs: Inputs) -> None:
         """Write the weights into the arrays; biases that the inputs do not have become zero."""
+        inputs = widened(slots, inputs)
         for name, content in self.contents.items():
             arrays = [inputs.get(role) for role in content.roles]
             members = _slots_named(name, slots)
@@ -87,7 +89,7 @@ def wildcard_name(name: str) -> str:
 def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
     """Return every assignment that names and shapes allow, most likely first."""
     roles = [role for role in exercise.roles if role.is_weight]
-    slots = without_norms(slots, inputs, roles)
+    slots, inputs = without_norms(slots, inputs, roles), widened(slots, inputs)
     groups = _grouped(slots, inputs, roles)
     named = dict(_named_groups(groups, inputs, roles))
     found = list(_assignments(groups, named, inputs, exercise))
@@ -95,6 +97,36 @@ def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> li
     if named and not any(assignment.roles & needed for assignment in found):  # a single `proj` need not be the output projection
         found += _assignments(groups, {}, inputs, exercise)
     return list({repr(assignment.contents): assignment for assignment in reversed(found)}.values())[::-1][:MAX_ASSIGNMENTS]
+
+
+INNER = {"gate_weight": 0, "up_weight": 0, "down_weight": 1, "gate_bias": 0, "up_bias": 0}
+"""The axis of the inner width of each weight of a feed-forward."""
+
+
+def widened(slots: Sequence[Slot], inputs: Inputs) -> Inputs:
+    """Return the inputs with the inner width of a feed-forward that the arrays have room for, filled with zeros.
+
+    A hidden unit whose weights are zero changes no output. Arrays may be wider than a probe because a class computes its inner width.
+    """
+    up = inputs.get("up_weight")
+    if up is None or numpy.ndim(up) != 2:
+        return inputs
+    inner, width = up.shape
+    shapes = [tuple(size for size in slot.shape if size > 1) for slot in slots]
+    pairs = [shape for shape in shapes if len(shape) == 2 and width in shape]
+    if any(sorted(shape) == sorted((inner, width)) for shape in pairs):
+        return inputs
+    wider = [max(shape) for shape in pairs if max(shape) > inner]
+    if not wider:
+        return inputs
+    room = max(wider, key=wider.count)
+    return inputs | {name: _with_zeros(inputs[name], room - inner, axis) for name, axis in INNER.items() if inputs.get(name) is not None}
+
+
+def _with_zeros(array: Any, count: int, axis: int) -> Any:
+    shape = list(numpy.shape(array))
+    shape[axis] = count
+    return numpy.concatenate([array, numpy.zeros(shape)], axis)
 
 
 def without_norms(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> list[Slot]:
@@ -216,7 +248,7 @@ def _roles_in_name(name: str, roles: Sequence[Role]) -> list[Role]:
     """Return the roles that a name mentions, in order."""
     last = name.lower().removesuffix(".weight").removesuffix(".bias").rpartition(".")[2].strip("_")
     exact = [role for role in roles if last == role.name or last in role.called]
-    if exact:
+    if exact and not (last in FILLERS and words_of(name)):
         return exact[:1]
     roles_found: list[Role] = []
     for word in words_of(name):

@@ -63,7 +63,15 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
     if call.library not in LIBRARIES:
         return None
     arguments = call.arguments(encoded)
-    return _of_inputs(call, arguments) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) else None)
+    is_instance = isinstance(call, InstanceCall) and not _has_padding_row(call)
+    return _of_inputs(call, arguments) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) and is_instance else None)
+
+
+def _has_padding_row(call: InstanceCall) -> bool:
+    """Return True for an embedding whose row for padding gets no gradient on purpose."""
+    instance = next(iter(call.made.values()), None)
+    modules = instance.modules() if hasattr(instance, "modules") and call.library == "torch" else ()
+    return any(getattr(module, "padding_idx", None) is not None for module in modules)
 
 
 def _of_inputs(call: Call, arguments: Inputs) -> Cause | Message | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.assignment import Assignment, assignments, wildcard_name
-from headway.practice.diagnosis.calling import Binding, Call, bind_call
+from headway.practice.diagnosis.calling import TABLE, Binding, Call, bind_call, computed
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.configs import (
     Config,
@@ -27,6 +28,8 @@ from headway.practice.diagnosis.configs import (
     globals_set,
     is_size_role,
 )
+from headway.practice.diagnosis.rotation import SOURCE as ROTARY_SOURCE
+from headway.practice.diagnosis.rotation import head_dim
 from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.diagnosis.submodules import Submodule
@@ -35,6 +38,7 @@ from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 
 METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate")
+INHERITED = ("forward", "__call__")
 DROPOUT = 0.5
 """Dropout rate that modules are constructed with; in eval mode it must have no effect."""
 
@@ -142,7 +146,7 @@ class InstanceCall(Call):
             for role in self.binding.role_of.values()
             if role.name not in inputs
         }
-        known = {name: size_of(inputs) for name, size_of in ways.items() if size_of is not None}
+        known = {name: computed(size_of, inputs) for name, size_of in ways.items() if size_of is not None}
         return {name: size for name, size in known.items() if size is not None}
 
     @property
@@ -163,7 +167,7 @@ class InstanceCall(Call):
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if an instance can be constructed for these inputs and its arrays have room for the weights."""
-        if not super().fits(inputs):
+        if not super().fits(inputs) or (self._rotates and (head_dim(inputs) or 0) % 2):
             return False
         try:
             instance = self._instance(self.arguments(inputs))
@@ -175,6 +179,12 @@ class InstanceCall(Call):
         names = {name for slot in slots for name in (slot.name, wildcard_name(slot.name))}
         lost = {role for name, content in self.assignment.contents.items() if name not in names for role in content.roles}
         return not lost & set(inputs) and self.assignment.has_capacity(slots, inputs)
+
+    @property
+    def _rotates(self) -> bool:
+        """Return True for a class with rotary positions, which need heads of even width."""
+        takes_tables = any(role.name.startswith(TABLE) for role in self.binding.role_of.values())
+        return takes_tables or bool(re.search(ROTARY_SOURCE, "\n".join(self.subject.source), re.IGNORECASE))
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its weights set."""
@@ -275,14 +285,19 @@ class InstanceCall(Call):
         if not has_unset_arrays(instance):
             return instance
         known = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
-        if not known:
+        if not known and given:
             first = next((value for value in given.values() if isinstance(value, numpy.ndarray)), None)
-            roles = self.construction.forward.role_of
-            wanted = {name: given.get(role.name, first if role.name in SEQUENCES else role.neutral) for name, role in roles.items()}
-            known = {name: self._converted(None if value is MISSING else value) for name, value in wanted.items()}
+            known = {name: self._converted(self._operand(role, given, first)) for name, role in self.construction.forward.role_of.items()}
         if known:
             self.forward(instance, arguments | known)
         return instance
+
+    def _operand(self, role: Role, given: Inputs, first: Any) -> Any:
+        """Return an operand for a first call, without masks."""
+        if role.name.startswith(TABLE) and role.size_of is not None:
+            return computed(role.size_of, given)
+        neutral = None if role.neutral is MISSING or callable(role.neutral) else role.neutral
+        return given.get(role.name, first) if role.name in SEQUENCES else neutral
 
     def weight_slots(self, instance: Any) -> list[Slot]:
         """Return the slots of an instance that hold weights."""
@@ -328,7 +343,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     own = [name for name, value in vars(subject.value).items() if not name.startswith("_") and callable(value)]
     method = next((name for name in METHODS if defines(subject.value, name)), own[0] if len(own) == 1 else None)
     if method is None:
-        inherited = [name for name in METHODS if callable(getattr(subject.value, name, None)) and module_library(subject.value) is not None]
+        inherited = [
+            name for name in INHERITED if callable(getattr(subject.value, name, None)) and module_library(subject.value) is not None
+        ]
         method = next(iter(inherited), None)
     if method is None:
         return
@@ -351,6 +368,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         for base in [*bases, None]:
             yield Construction(made, called, config, dropouts, flags, method, exercise.roles, fixed, base, variables, is_plain)
 
+
+MOST_EXCHANGED = 3
+"""Number of sizes up to which every order of them is tried."""
 
 MAX_READINGS = 24
 """Number of readings of a constructor that are tried."""
@@ -390,6 +410,11 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
         of_choice = bound | {name: role for name, role in zip(unknown, choice, strict=True) if isinstance(role, Role)}
         none = {name: None for name, role in zip(unknown, choice, strict=True) if not isinstance(role, Role)}
         yield Binding({name: of_choice[name] for name in order if name in of_choice}), fixed | none
+    sized = [name for name in order if name in bound and bound[name] in sizes]
+    if 2 <= len(sized) <= MOST_EXCHANGED:
+        for exchanged in itertools.islice(itertools.permutations([bound[name] for name in sized]), 1, None):
+            of_order = bound | dict(zip(sized, exchanged, strict=True))
+            yield Binding({name: of_order[name] for name in order if name in of_order}), fixed | dict.fromkeys(unknown)
     if bound != listed:
         yield Binding({name: listed[name] for name in order if name in listed}), fixed | dict.fromkeys(unknown)
 

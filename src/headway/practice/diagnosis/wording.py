@@ -117,7 +117,7 @@ def _with_inner(found: Mapping[str, Role], roles: Sequence[Role], names: Sequenc
     elif not of_width and len(of_inner) == 1:  # hidden, feed_forward
         left = [name for name in names if name not in found and re.search(r"hid|emb|model|dim", snake(name))]
         result |= dict.fromkeys(left[:1], width)
-        if not left and re.search(r"hid", snake(of_inner[0])):
+        if not left and re.search(r"^(?!.*(ff|feed|inner|mlp)).*hid", snake(of_inner[0])):
             others = [name for name in names if name not in found and re.search(r"ff|feed|inner|inter|mlp", snake(name))]
             result |= {of_inner[0]: width, **dict.fromkeys(others[:1], inner)} if others else {}
     return result

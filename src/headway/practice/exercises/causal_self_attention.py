@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from headway.practice.diagnosis.rotation import ROTATED
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
 from headway.practice.message import Message
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, both, triangle
@@ -117,6 +118,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("full context", draw.itself(2, 5, 7) | held | {"context_length": 5}, BATCH),
         Probe("full context, heads", draw.itself(2, 5, 12) | fused | heads | {"context_length": 5}, BATCH),
         Probe("heads, one position", draw.itself(2, 1, 12) | fused | heads, BATCH),
+        Probe("single, masked", draw.itself(5, 7) | held | {"mask": causal_mask}, SINGLE, UNBATCHED),
         Probe("projected, one position", draw.three(1, 1, 4, ()), MATRICES),
     )
 
@@ -139,7 +141,7 @@ EXERCISE = Exercise(
         *OUTPUT,
         *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
     ),
-    conventions=(GIVEN, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, RETURNS),
+    conventions=(GIVEN, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, RETURNS),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim, -inf above the diagonal) @ (x @ Wv)",
     fused=FUSED,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headway.practice.diagnosis.rotation import ROTATED
 from headway.practice.exercise import Exercise, Probe
 from headway.practice.message import Message
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
@@ -77,7 +78,7 @@ EXERCISE = Exercise(
         *MASKS,
         *CAUSAL_MISTAKES,
     ),
-    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, CAUSAL, RETURNS),
+    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, CAUSAL, RETURNS),
     recoveries=(scale_recovery((2, 3)), leak_recovery((2, 3))),
     equation="concat(head_1, …, head_n) @ Woᵀ, head_i = attention(x @ Wq_iᵀ, x @ Wk_iᵀ, x @ Wv_iᵀ)",
     fused=FUSED,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from headway.practice.diagnosis.rotation import ROTATED
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
 from headway.practice.message import Message
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
@@ -153,7 +154,7 @@ EXERCISE = Exercise(
         *OUTPUT,
         *HEADS,
     ),
-    conventions=(NUMBERS, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, CAUSAL, RETURNS),
+    conventions=(NUMBERS, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, CAUSAL, RETURNS),
     recoveries=(scale_recovery((None, None)), leak_recovery((None, None))),
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim) @ (x @ Wv)",
     fused=FUSED,

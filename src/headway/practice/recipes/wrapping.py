@@ -23,27 +23,34 @@ def normed(x: Any, eps: float = 1e-5) -> Any:
     return (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + eps)
 
 
-AFTER = Convention(
-    Message(
-        "adds its input and normalizes inside the module (post-norm); headway.functions leaves both to the layer",
-        "在模块内部加上输入并归一化（post-norm）；headway.functions 把两者留给外层",
-    ),
-    steps={"wrap": lambda answer, x: normed(answer + x)},
+EPSILONS = (1e-5, 1e-6, 1e-12)
+"""Usual epsilons of a norm inside a module."""
+
+AFTER_NAME = Message(
+    "adds its input and normalizes inside the module (post-norm); headway.functions leaves both to the layer",
+    "在模块内部加上输入并归一化（post-norm）；headway.functions 把两者留给外层",
 )
-BEFORE = Convention(
-    Message(
-        "normalizes its input inside the module; headway.functions leaves this to the layer",
-        "在模块内部先对输入归一化；headway.functions 把它留给外层",
-    ),
-    steps={"enter": normed},
+BEFORE_NAME = Message(
+    "normalizes its input inside the module; headway.functions leaves this to the layer",
+    "在模块内部先对输入归一化；headway.functions 把它留给外层",
 )
-BEFORE_AND_ADDED = Convention(
-    Message(
-        "normalizes its input and adds it to the output inside the module (pre-norm); headway.functions leaves both to the layer",
-        "在模块内部对输入归一化，并把输入加到输出上（pre-norm）；headway.functions 把两者留给外层",
-    ),
-    steps={"enter": normed, "wrap": lambda answer, x: answer + x},
+AROUND_NAME = Message(
+    "normalizes its input and adds it to the output inside the module (pre-norm); headway.functions leaves both to the layer",
+    "在模块内部对输入归一化，并把输入加到输出上（pre-norm）；headway.functions 把两者留给外层",
 )
+
+
+def _norm(eps: float) -> Callable[[Any], Any]:
+    return lambda x: normed(x, eps)
+
+
+def _after(eps: float) -> Convention:
+    return Convention(AFTER_NAME, steps={"wrap": lambda answer, x: normed(answer + x, eps)})
+
+
+AFTER = tuple(map(_after, EPSILONS))
+BEFORE = tuple(Convention(BEFORE_NAME, steps={"enter": _norm(eps)}) for eps in EPSILONS)
+AROUND = tuple(Convention(AROUND_NAME, steps={"enter": _norm(eps), "wrap": lambda answer, x: answer + x}) for eps in EPSILONS)
 
 
 def wrapped(silent: Inputs) -> tuple[Convention, ...]:
@@ -59,10 +66,10 @@ def wrapped(silent: Inputs) -> tuple[Convention, ...]:
             if answer is None or answer.shape != x.shape:
                 continue
             if is_same(answer, normed(x), 1e-3):
-                return [AFTER]
+                return AFTER
             if is_same(answer, x, precision(answer)):
-                return [BEFORE_AND_ADDED]
-            return [BEFORE] if not numpy.any(answer) else None
+                return AROUND
+            return BEFORE if not numpy.any(answer) else None
         return None
 
     return (Convention(), Convention(reads=read, source=r"norm|ln"))
