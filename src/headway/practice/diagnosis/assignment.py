@@ -74,7 +74,7 @@ class Assignment:
                 continue
             values = _concatenated(given, content.layout, int(inputs.get("num_heads", 1))) if len(given) > 1 else given[0]
             for slot, part in zip(members, numpy.split(values, len(members)) if len(members) > 1 else [values], strict=True):
-                slot.write(_reshaped(part, slot.shape, content.is_transposed))
+                slot.write(_reshaped(part, slot.shape, content))
 
 
 def _slots_named(name: str, slots: Sequence[Slot]) -> list[Slot]:
@@ -268,6 +268,8 @@ def _is_alike(role: Role, slot: Slot, inputs: Inputs) -> bool:
     if inputs.get(role.name) is None:
         return role.name.endswith("bias") and rank == 1
     expected = numpy.ndim(inputs[role.name])
+    if expected == 1 and rank == 2:  # one bias per head
+        return math.prod(slot.shape) == len(inputs[role.name])
     return rank == expected or (rank == 3 and expected == 2)
 
 
@@ -306,10 +308,19 @@ def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) 
     whole = (sum(len(array) for array in arrays), *arrays[0].shape[1:])
     shape = members[0].shape
     parts = len(members)
+    if len(whole) == 1 and len(shape) == 2:
+        return math.prod(shape) * parts == whole[0]
+    if _is_output_by_head(roles, shape):
+        return (shape[2], shape[0] * shape[1]) == whole or (shape[1], shape[0] * shape[2]) == whole
     shapes = [(shape[0] * parts, *shape[1:])] + ([] if members[0].is_out_first else [(shape[-1] * parts, *shape[:-1])])
     if len(shape) == 3:
         shapes += [(shape[0] * shape[1], shape[2]), (shape[0] * shape[2], shape[1])]
     return whole in shapes
+
+
+def _is_output_by_head(roles: Sequence[str], shape: Sequence[int]) -> bool:
+    """Return True for an output projection with an axis for the heads, which are on its input side."""
+    return len(shape) == 3 and 1 not in shape and len(roles) == 1 and roles[0].endswith("output_weight")
 
 
 def _biases(groups: Mapping[str, list[Slot]], holders: Mapping[str, tuple[str, ...]], roles: Sequence[Role]) -> dict[str, tuple[str, ...]]:
@@ -390,8 +401,12 @@ def _concatenated(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
     return stacked.transpose(*axes, *range(3, stacked.ndim)).reshape(-1, *arrays[0].shape[1:])
 
 
-def _reshaped(values: Any, shape: tuple[int, ...], is_transposed: bool) -> Any:
+def _reshaped(values: Any, shape: tuple[int, ...], content: Contents) -> Any:
     """Reshape a weight (out, in) to the shape of a slot; if the slot is too small, keep only the first rows and columns."""
+    is_transposed = content.is_transposed
+    if _is_output_by_head(content.roles, shape) and values.ndim == 2:
+        by_head = values.reshape(len(values), shape[0], -1)
+        return by_head.transpose(1, 2, 0) if shape[2] == len(values) else by_head.swapaxes(0, 1)
     if len(shape) == 3 and values.ndim == 2 and 1 not in shape:
         rows = shape[2] if is_transposed else shape[1]
         heads = values.reshape(shape[0], rows, -1)

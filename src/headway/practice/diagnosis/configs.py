@@ -100,7 +100,10 @@ def _reads_fields(subject: Subject, parameter: inspect.Parameter) -> bool:
 
 def fields_read(subject: Subject, name: str) -> set[str]:
     """Return the attributes and keys that a class's source reads from a variable."""
-    text = "\n".join(line.partition("#")[0] for line in subject.source)
+    return _read_in("\n".join(line.partition("#")[0] for line in subject.source), name)
+
+
+def _read_in(text: str, name: str) -> set[str]:
     read = set(re.findall(rf"(?<![\w.]){re.escape(name)}\.([A-Za-z_]\w*)(?!\w*\()", text))
     read |= set(re.findall(rf"(?<![\w.]){re.escape(name)}(?:\.get\(|\[)\s*['\"](\w+)['\"]", text))
     return read - ARRAY_ATTRIBUTES
@@ -161,7 +164,7 @@ def config_bases(subject: Subject, name: str) -> Iterator[Any]:
     parameter = next((each for each in subject.parameters if each.name == name), None)
     if parameter is not None and _holds_fields(parameter.default):
         yield parameter.default
-    read = fields_read(subject, name)
+    read = fields_read(subject, name) or _read_in(subject.file_source, name)
     annotated = parameter.annotation if parameter is not None else None
     module = {} if subject.module is None else vars(subject.module)
     classes = [value for value in module.values() if _is_config_class(value, subject.module)]
@@ -174,6 +177,15 @@ def config_bases(subject: Subject, name: str) -> Iterator[Any]:
         names = _attributes(each)
         if (each is annotated or read) and read <= names:
             yield each
+
+
+def fallback_config(subject: Subject, name: str) -> Any:
+    """Return the file's config with the most of the fields that its classes read from a parameter; None if there is none."""
+    if subject.module is None:
+        return None
+    read = _read_in(subject.file_source, name)
+    known = [value for value in vars(subject.module).values() if _holds_fields(value) or _is_config_class(value, subject.module)]
+    return max(known, key=lambda value: len(read & set(_fields(value))), default=None)
 
 
 def _attributes(value: type) -> set[str]:

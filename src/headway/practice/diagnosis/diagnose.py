@@ -72,6 +72,12 @@ DROPOUT_IN_EVAL = Mistake(
 )
 
 
+NOT_UNDERSTOOD = Message(
+    "its outputs have another shape than those of this part, under every convention that was tried: it may be another part",
+    "在试过的所有约定下，输出的形状都与这一部分不同：它可能是另一个部分",
+)
+TRY_AS = Message("select the part with --as, or state the expected shapes in the name", "用 --as 指定它是哪一部分，或让名字说明形状")
+
 MOST_RELATED = 1
 """Number of related exercises whose mistakes are tried."""
 
@@ -297,6 +303,9 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
                 f"got an output of shape {numpy.shape(answer)}, expected {numpy.shape(expected)}, for {described_inputs(probe.inputs)}",
                 f"输入为 {described_inputs(probe.inputs)} 时，输出形状为 {numpy.shape(answer)}，应为 {numpy.shape(expected)}",
             )
+            if isinstance(trial.call, InstanceCall) and not trial.num_matching():
+                cause = Cause("not_understood", NOT_UNDERSTOOD, TRY_AS, Message("", ""), line=subject.line)
+                return _verdict(subject, exercise, "could not run", trial, causes=(cause,), difference=shapes)
             return _verdict(subject, exercise, "unknown", trial, difference=shapes)
         return _verdict(subject, exercise, "unknown", trial, difference=first_difference(answer, expected, precision(answer)))
     raise AssertionError("no probe differs in a trial that does not match")

@@ -37,6 +37,9 @@ DETACHING = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|st
 FOR_INFERENCE = Message(
     "computes no gradients (no_grad): works for inference, not for training", "不计算梯度（no_grad）：可用于推理，不能用于训练"
 )
+KEEPS_STATE = Message(
+    "keeps keys and values between calls: checked for inference, without gradients", "在调用之间保留 key 与 value：按推理检查，未检查梯度"
+)
 NO_PROOF = Message("", "")
 
 
@@ -63,6 +66,10 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
     if call.library not in LIBRARIES:
         return None
     arguments = call.arguments(encoded)
+    if isinstance(call, InstanceCall) and any(
+        role.name == "neutral cache" or "start_pos" in role.name for role in call.binding.role_of.values()
+    ):
+        return KEEPS_STATE
     is_instance = isinstance(call, InstanceCall) and not _has_padding_row(call)
     return _of_inputs(call, arguments) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) and is_instance else None)
 

@@ -23,6 +23,7 @@ from headway.practice.diagnosis.configs import (
     config_bases,
     config_parameter,
     configured,
+    fallback_config,
     global_values,
     globals_read,
     globals_set,
@@ -266,7 +267,9 @@ class InstanceCall(Call):
                 roles = construction.roles
                 is_own = construction.base is not None
                 switches[construction.config] = (
-                    configured(construction.base, config_values, roles, rate) if is_own else Config(config_values, roles, rate)
+                    configured(construction.base, config_values, roles, rate)
+                    if is_own
+                    else Config(config_values, roles, rate, fallback_config(self.subject, construction.config))
                 )
             parts = {name: value.made(self.library) for name, value in constructor.items() if isinstance(value, Submodule)}
             given = {**constructor, **parts, **switches}

@@ -215,7 +215,12 @@ WEIGHTS = (
 OUTPUT_ROLES = tuple(role for role in WEIGHTS if role.name == "output_weight")
 WITH_OPTIONAL_OUTPUT = tuple(replace(role, is_optional=True) if role in OUTPUT_ROLES else role for role in WEIGHTS)
 OPTIONS = (
-    Role("mask", names("attn_mask attention_mask m src_mask tgt_mask key_padding_mask padding_mask pad_mask attn_bias token_mask")),
+    Role(
+        "mask",
+        names(
+            "attn_mask attention_mask m src_mask tgt_mask key_padding_mask padding_mask pad_mask attn_bias token_mask valid_lens valid_lengths lengths seq_lens"
+        ),
+    ),
     Role("is_causal", names("causal use_causal masked use_mask is_masked"), False),
     Role("scale", names("scaling softmax_scale"), None),
     Role("dropout", names("dropout_p p dropout_rate attn_dropout dropout_prob"), 0.0),

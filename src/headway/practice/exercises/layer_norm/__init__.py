@@ -106,7 +106,7 @@ EXERCISE = Exercise(
         Role("ln_param", (), neutral={}),
         *size_roles(),
     ),
-    called=r"^(?!.*(back|grad|rms|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
+    called=r"^(?!.*(back|grad|rms|t5|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(eps_conventions(EPS), STANDARD_DEVIATION, RETURNS),
