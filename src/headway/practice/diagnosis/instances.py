@@ -29,7 +29,6 @@ from headway.practice.diagnosis.configs import (
     globals_set,
     is_size_role,
 )
-from headway.practice.diagnosis.rotation import SOURCE as ROTARY_SOURCE
 from headway.practice.diagnosis.rotation import head_dim
 from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
@@ -37,16 +36,17 @@ from headway.practice.diagnosis.submodules import Submodule
 from headway.practice.diagnosis.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
+from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate")
 INHERITED = ("forward", "__call__")
 DROPOUT = 0.5
 """Dropout rate that modules are constructed with; in eval mode it must have no effect."""
 
-NOT_PARAMETERS = Message(
-    "stores its weights as plain tensors, which no optimizer finds: wrap them in nn.Parameter",
-    "权重只是普通张量，优化器找不到：请用 nn.Parameter 包装",
-)
+NOT_PARAMETERS = TEXTS["not_parameters"]
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,11 @@ from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, joined
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
+
+TEXTS = Texts("diagnosis")
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def _guarded(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> 
     except Exception as error:  # an unforeseen kind of program; it is not known to be wrong
         place = traceback.extract_tb(error.__traceback__)[-1]
         says = NOT_UNDERSTOOD.format(error=f"{type(error).__name__}: {error}", place=f"{Path(place.filename).name}:{place.lineno}")
-        cause = Cause("not_understood", says, REPORT_IT, Message("", ""), line=subject.line)
+        cause = Cause("not_understood", says, REPORT_IT, EMPTY, line=subject.line)
         return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
@@ -127,28 +130,22 @@ def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Ju
         return diagnose(subject, exercise)
 
 
-NOT_UNDERSTOOD = Message(
-    "headway could not check this: its diagnosis raised {error} (in {place}). This says nothing about your code",
-    "headway 无法检查它：诊断程序自身抛出 {error}（{place}）。这不说明你的代码有错",
-)
-REPORT_IT = Message("please report this with the file, or select another part with --as", "请附上文件报告此问题，或用 --as 指定另一个部分")
+NOT_UNDERSTOOD = TEXTS["diagnosis_raised"]
+REPORT_IT = TEXTS["report_with_file"]
 
 BECAUSE = "because_of_"
-ALSO_WRONG = Message("also wrong: {name}, which this function calls", "它调用的 {name} 也有错")
-WITH_REPLACEMENT = Message("found with {name} replaced by the definition", "在用定义替换 {name} 之后发现")
+ALSO_WRONG = TEXTS["also_wrong"]
+WITH_REPLACEMENT = TEXTS["with_replacement"]
 
 
 def _cause(others: Sequence[Subject]) -> Cause:
-    names, are = " and ".join(other.name for other in others), "is" if len(others) == 1 else "are"
-    names_zh = "、".join(other.name for other in others)
+    names = joined([other.name for other in others], en=" and ")
+    says = TEXTS["wrong_because_of_one"] if len(others) == 1 else TEXTS["wrong_because_of_several"]
     return Cause(
         BECAUSE + "_and_".join(other.name for other in others),
-        Message(f"wrong only because {names} {are}", f"出错只是因为 {names_zh} 有错"),
-        Message(f"correct {names}; change nothing here", f"改正 {names_zh} 即可；这里无需修改"),
-        Message(
-            f"with {names} replaced by the definition, every output matches",
-            f"用定义替换 {names_zh} 之后，所有输出都一致",
-        ),
+        says.format(names=names),
+        TEXTS["correct_callees"].format(names=names),
+        TEXTS["with_callees_replaced"].format(names=names),
         line=others[0].line,
     )
 

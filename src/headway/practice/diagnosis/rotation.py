@@ -1,4 +1,4 @@
-"""Rotary positions inside an attention: accepted forms of the rotation, and tables that do not rotate."""
+"""Tables of rotary positions that do not rotate, for attentions that take such tables."""
 
 from __future__ import annotations
 
@@ -8,44 +8,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs
-from headway.practice.message import Message
-
-SOURCE = r"rope|rotary|rotat|freqs"
-"""Pattern of the source of an attention with rotary positions."""
-
-
-def rotated(x: Any, *, is_interleaved: bool, base: float = 10000.0) -> Any:
-    """Rotate the pairs of the last axis by angles that grow with the position, counted from 0 along the second-last axis."""
-    half = x.shape[-1] // 2
-    angles = numpy.arange(x.shape[-2])[:, None] * base ** (-numpy.arange(half) / half)
-    cos, sin = numpy.cos(angles), numpy.sin(angles)
-    first, second = (x[..., 0::2], x[..., 1::2]) if is_interleaved else (x[..., :half], x[..., half:])
-    turned = (first * cos - second * sin, first * sin + second * cos)
-    return numpy.stack(turned, -1).reshape(x.shape) if is_interleaved else numpy.concatenate(turned, -1)
-
-
-def _step(is_interleaved: bool) -> Callable[..., Any]:
-    def operands(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
-        return rotated(query, is_interleaved=is_interleaved), rotated(key, is_interleaved=is_interleaved), value
-
-    return operands
-
-
-ROTATED = (
-    Convention(),
-    Convention(
-        Message("rotates queries and keys by their positions (RoPE, halves)", "按位置旋转 query 与 key（RoPE，前后两半配对）"),
-        steps={"operands": _step(False)},
-        source=SOURCE,
-    ),
-    Convention(
-        Message("rotates queries and keys by their positions (RoPE, neighbouring pairs)", "按位置旋转 query 与 key（RoPE，相邻两维配对）"),
-        steps={"operands": _step(True)},
-        source=SOURCE,
-    ),
-)
-"""Rotary positions inside an attention."""
+from headway.practice.exercise import Inputs
 
 
 def head_dim(inputs: Inputs) -> int | None:

@@ -6,6 +6,7 @@ import ast
 import inspect
 import linecache
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,7 @@ class Subject:
     source     source lines of the definition, the first one at `line`
     module     the module that defines it; None for a function that was passed alone
     imports    array libraries that the file imports, in order
+    text       text of the whole file, or blank lines and the definition for a function that was passed alone; empty if unknown
     """
 
     value: Callable[..., Any]
@@ -33,6 +35,7 @@ class Subject:
     source: tuple[str, ...] = ()
     module: ModuleType | None = None
     imports: tuple[str, ...] = field(default=())
+    text: str = field(default="", repr=False)
 
     @cached_property
     def parameters(self) -> list[inspect.Parameter]:
@@ -47,6 +50,22 @@ class Subject:
         """Return the source of the file, or of the definition alone for a function that was passed alone."""
         path = getattr(self.module, "__file__", None)
         return "".join(linecache.getlines(path)) if path else "\n".join(self.source)
+
+    @cached_property
+    def used_source(self) -> str:
+        """Return the source of the definition and of those definitions of its file that it names, directly or through others."""
+        try:
+            defined = definitions(ast.parse(self.file_source), is_public=False)
+        except SyntaxError:
+            return "\n".join(self.source)
+        lines = self.file_source.splitlines()
+        found = {self.name: "\n".join(self.source)}
+        waiting = [self.name]
+        while waiting:
+            for word in set(re.findall(r"[A-Za-z_]\w*", found[waiting.pop()])) & set(defined) - set(found):
+                found[word] = "\n".join(lines[defined[word].lineno - 1 : defined[word].end_lineno])
+                waiting.append(word)
+        return "\n".join(found.values())
 
     def line_of(self, pattern: str | None) -> int | None:
         """Return the number of the first source line that matches, ignoring comments."""
@@ -80,19 +99,21 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
         value = getattr(module, name, None)
         if callable(value):
             first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
-            found.append(Subject(value, name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports))
+            found.append(Subject(value, name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports, text))
     return found
 
 
-def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
-    """Return the public functions and classes at a file's top level by name, including names assigned a lambda or a partial.
+def definitions(tree: ast.Module, *, is_public: bool = True) -> dict[str, ast.stmt]:
+    """Return the functions and classes at a file's top level by name, including names assigned a lambda or a partial.
+
+    is_public   True for only the public ones
 
     For a name that is defined several times, return the last definition.
     """
     found: dict[str, ast.stmt] = {}
     for node in tree.body:
         name = _defined_name(node)
-        if name is not None and not name.startswith("_"):
+        if name is not None and not (is_public and name.startswith("_")):
             found.pop(name, None)
             found[name] = node
     return found
@@ -129,9 +150,9 @@ def subject_of(value: Callable[..., Any]) -> Subject:
         imports = _imports(ast.parse(inspect.getsource(module))) if module else ()
     except (OSError, TypeError, SyntaxError):
         imports = ()
-    return Subject(
-        value, getattr(value, "__name__", type(value).__name__), first, tuple(line.rstrip("\n") for line in lines), None, imports
-    )
+    source = tuple(line.rstrip("\n") for line in lines)
+    text = "\n" * (first - 1) + textwrap.dedent("".join(lines))
+    return Subject(value, getattr(value, "__name__", type(value).__name__), first, source, None, imports, text)
 
 
 def _imports(tree: ast.Module) -> tuple[str, ...]:

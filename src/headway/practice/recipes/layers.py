@@ -9,9 +9,11 @@ import numpy
 
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
 from headway.practice.exercise import Convention, Inputs, Role
-from headway.practice.message import Message
 from headway.practice.recipes import activations, projections
 from headway.practice.recipes.attention import few_bits
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/layer_conventions")
 
 Sublayer = Callable[[Any], Any]
 Pair = tuple[Sublayer, Sublayer]
@@ -70,12 +72,9 @@ def layer_norm(x: Any, weight: Any, bias: Any, ddof: int = 0) -> Any:
 SAMPLE_NORM = (
     Convention(),
     Convention(
-        Message(
-            "its norm divides by the standard deviation of a sample (n - 1), as the Annotated Transformer does",
-            "它的归一化除以样本标准差（n - 1），与 The Annotated Transformer 相同",
-        ),
+        TEXTS["norm_divides_by_sample_deviation"],
         steps={"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)},
-        file_source=r"\.std\(",
+        used_source=r"\.std\(",
     ),
 )
 """The norm inside a layer; the one of the file is judged by itself."""

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import is_same, precision
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.message import Message
+from headway.practice.outputs import is_same, precision
 from headway.practice.recipes.sequences import Draw
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/wrapping")
 
 Ask = Callable[[Inputs], Any]
 
@@ -26,18 +28,9 @@ def normed(x: Any, eps: float = 1e-5) -> Any:
 EPSILONS = (1e-5, 1e-6, 1e-12)
 """Usual epsilons of a norm inside a module."""
 
-AFTER_NAME = Message(
-    "adds its input and normalizes inside the module (post-norm); headway.functions leaves both to the layer",
-    "在模块内部加上输入并归一化（post-norm）；headway.functions 把两者留给外层",
-)
-BEFORE_NAME = Message(
-    "normalizes its input inside the module; headway.functions leaves this to the layer",
-    "在模块内部先对输入归一化；headway.functions 把它留给外层",
-)
-AROUND_NAME = Message(
-    "normalizes its input and adds it to the output inside the module (pre-norm); headway.functions leaves both to the layer",
-    "在模块内部对输入归一化，并把输入加到输出上（pre-norm）；headway.functions 把两者留给外层",
-)
+AFTER_NAME = TEXTS["adds_and_normalizes"]
+BEFORE_NAME = TEXTS["normalizes_before"]
+AROUND_NAME = TEXTS["normalizes_and_adds"]
 
 
 def _norm(eps: float) -> Callable[[Any], Any]:
@@ -136,7 +129,7 @@ def _batch_first(answer: Any, inputs: Inputs) -> Any:
     return answer.swapaxes(0, 1) if numpy.ndim(answer) == 3 else answer
 
 
-POSITIONS_FIRST_NAME = Message("its sequences have the shape (positions, batch, width)", "序列的形状为 (positions, batch, width)")
+POSITIONS_FIRST_NAME = TEXTS["positions_first"]
 _FIRST_FORMS = (
     Convention(POSITIONS_FIRST_NAME, _positions_first, _batch_first),
     Convention(POSITIONS_FIRST_NAME, lambda inputs: _positions_first(inputs, turns_mask=True), _batch_first),
