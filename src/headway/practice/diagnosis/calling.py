@@ -78,15 +78,17 @@ TABLE = "table"
 """Start of the names of roles for tables of rotary positions."""
 
 
-def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> Binding | None:
+def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], style: int = 0) -> Binding | None:
     """Match the parameters of a method; those whose names say that they have no effect here get a neutral value.
 
     Such parameters are a cache, a first position or a flag, if they need a value at all.
+
+    style   shape of tables of rotary positions
     """
     listed = {each.name for each in parameters if any(_fits(each.name, role) for role in roles)}
     neutral: dict[str, Role] = {}
     for each in parameters:
-        table = table_for(each.name)
+        table = table_for(each.name, style)
         if each.name in listed or each.default is not each.empty:
             continue
         if table is not None:

@@ -36,14 +36,18 @@ class NoSuchSizeError(AttributeError, KeyError):
 class Config:
     """A config object that returns sizes as attributes or items, under any name that learners use."""
 
-    def __init__(self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, base: Any = None) -> None:
-        self.__dict__["_made_from"] = (sizes, [role for role in roles if is_size_role(role)], dropout, base)
+    def __init__(
+        self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, base: Any = None, names: Sequence[str] = ()
+    ) -> None:
+        sized = [role for role in roles if is_size_role(role)]
+        self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(sorted(names), sized, is_shared=True))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        sizes, roles, dropout, base = self.__dict__["_made_from"]
-        value = _value_of(name, roles_of_names([name], roles).get(name), sizes, dropout)
+        sizes, roles, dropout, base, meant = self.__dict__["_made_from"]
+        role = meant.get(name) or roles_of_names([name], roles).get(name)
+        value = _value_of(name, role, sizes, dropout)
         if value is not NOTHING:
             return value
         fallback = _fields(base).get(name, NOTHING) if base is not None else NOTHING

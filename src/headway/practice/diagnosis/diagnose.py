@@ -140,13 +140,19 @@ def _first_right(trials: Iterable[Trial]) -> Trial | None:
 def _explained(subject: Subject, trials: Sequence[Trial], way: Explain) -> list[Explanation]:
     """Return explanations of one kind, for the conventions under which the function returned the most outputs."""
     candidates = [] if any(trial.matches() for trial in _fullest(trials)) else trials
-    candidates = [trial for trial in candidates if trial.has_answers and not trial.matches()]
+    candidates = [trial for trial in candidates if trial.has_answers and not trial.matches() and not _is_misread(trial)]
     if way is pairs:  # a pair explains nearly anything, so only the closest convention counts
         candidates = [trial for trial in candidates if trial.num_matching() == max(each.num_matching() for each in candidates)]
     found = [explanation for trial in _least_raised(candidates) for explanation in way(subject, trial)]
     if found or way is pairs:  # a pair whose steps raise would explain every misinterpreted call
         return found
     return [explanation for trial in candidates for explanation in way(subject, trial)]
+
+
+def _is_misread(trial: Trial) -> bool:
+    """Return True if most calls of a class raised that needs operands of unknown meaning: nothing is known of its mistakes."""
+    is_guessed = isinstance(trial.call, InstanceCall) and trial.call.has_guessed_operands
+    return is_guessed and 2 * trial.num_raised() > len(trial.probes)
 
 
 def _fullest(trials: Sequence[Trial]) -> list[Trial]:

@@ -24,18 +24,20 @@ from headway.practice.diagnosis.configs import (
     config_parameter,
     configured,
     fallback_config,
+    fields_read,
     global_values,
     globals_read,
     globals_set,
     is_size_role,
 )
-from headway.practice.diagnosis.rotation import head_dim
+from headway.practice.diagnosis.rotation import NUM_STYLES, head_dim
 from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.diagnosis.submodules import Submodule
 from headway.practice.diagnosis.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
+from headway.practice.outputs import Raised
 from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
 from headway.practice.texts import Texts
 
@@ -103,13 +105,13 @@ def instance_calls(subject: Subject, exercise: Exercise, library: str, find: Ass
     """
     if module_library(subject.value) not in (None, library):
         return []
-    found: list[list[Call]] = []
+    found: list[tuple[list[Call], float]] = []
     for construction in constructions(subject, exercise):
         calls, share = _calls_of(construction, subject, exercise, library, find)
         if share == 1:
             return calls
-        found.append(calls)
-    return found[0] if found else []
+        found.append((calls, share))
+    return max(found, key=lambda each: each[1])[0] if found else []
 
 
 def _calls_of(
@@ -127,7 +129,16 @@ def _calls_of(
     needed -= {role.name for role in construction.forward.role_of.values()}
     placed = max((len(needed & assignment.roles) for assignment in held), default=0)
     share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
-    return [replace(first, assignment=each, binding=_binding(construction, each)) for each in held or [Assignment({})]], share
+    calls: list[Call] = [replace(first, assignment=each, binding=_binding(construction, each)) for each in held or [Assignment({})]]
+    takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
+    if share and takes_tables and isinstance(calls[0](_with_x(sample) | calls[0].sizes(sample)), Raised):
+        share /= 2
+    return calls, share
+
+
+def _with_x(inputs: Inputs) -> Inputs:
+    """Return the inputs with the sequence under both of its names."""
+    return inputs | {"x": inputs.get("x", inputs.get("query"))}
 
 
 @dataclass
@@ -180,6 +191,11 @@ class InstanceCall(Call):
         names = {name for slot in slots for name in (slot.name, wildcard_name(slot.name))}
         lost = {role for name, content in self.assignment.contents.items() if name not in names for role in content.roles}
         return not lost & set(inputs) and self.assignment.has_capacity(slots, inputs)
+
+    @property
+    def has_guessed_operands(self) -> bool:
+        """Return True if the method takes operands that no role lists, such as tables or a cache."""
+        return any(role.name.startswith((TABLE, "neutral ")) for role in self.construction.forward.role_of.values())
 
     @property
     def _rotates(self) -> bool:
@@ -269,7 +285,13 @@ class InstanceCall(Call):
                 switches[construction.config] = (
                     configured(construction.base, config_values, roles, rate)
                     if is_own
-                    else Config(config_values, roles, rate, fallback_config(self.subject, construction.config))
+                    else Config(
+                        config_values,
+                        roles,
+                        rate,
+                        fallback_config(self.subject, construction.config),
+                        fields_read(self.subject, construction.config),
+                    )
                 )
             parts = {name: value.made(self.library) for name, value in constructor.items() if isinstance(value, Submodule)}
             given = {**constructor, **parts, **switches}
@@ -357,7 +379,7 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     dropouts = tuple(
         each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
     )
-    flags = _flags(constructor, exercise)
+    flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     rest = [each for each in constructor if each.name not in (config, *dropouts, *flags) and not _is_flag(each, exercise)]
     variables = tuple(globals_read(subject))
     is_plain = all(isinstance(getattr(subject.module, name), int | float) for name in variables)
@@ -368,14 +390,16 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         called = bind_call(_forward(subject, method), free)
         if called is None:
             return
-        for base in [*bases, None]:
+        takes_tables = any(role.name.startswith(TABLE) for role in called.role_of.values())
+        for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
+            called = bind_call(_forward(subject, method), free, style) or called
             yield Construction(made, called, config, dropouts, flags, method, exercise.roles, fixed, base, variables, is_plain)
 
 
 MOST_EXCHANGED = 3
 """Number of sizes up to which every order of them is tried."""
 
-MAX_READINGS = 24
+MAX_READINGS = 40
 """Number of readings of a constructor that are tried."""
 
 
@@ -418,6 +442,9 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
         for exchanged in itertools.islice(itertools.permutations([bound[name] for name in sized]), 1, None):
             of_order = bound | dict(zip(sized, exchanged, strict=True))
             yield Binding({name: of_order[name] for name in order if name in of_order}), fixed | dict.fromkeys(unknown)
+    for name in sized[:MOST_EXCHANGED]:
+        for role in [each for each in sizes if each not in bound.values()]:
+            yield Binding({each: role if each == name else bound[each] for each in order if each in bound}), fixed | dict.fromkeys(unknown)
     if bound != listed:
         yield Binding({name: listed[name] for name in order if name in listed}), fixed | dict.fromkeys(unknown)
 

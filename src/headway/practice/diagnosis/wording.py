@@ -24,7 +24,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ("num_layers", r"layers?$|depth|(n|num|number)_?(of_)?(layers?|blocks?)"),
     ("batch_size", r"batch|^bsz?$"),
     ("expansion", r"expan|ratio|mult(?!iple)|factor"),
-    ("intermediate_size", r"ff|feed|inner|inter|mlp|hid|proj|up"),
+    ("intermediate_size", r"ff|feed|inner|inter|mlp|hid|proj|filter"),
     ("d_in", r"(^|_)in(put)?(_|$)|src"),
     ("d_out", r"(^|_)out(put)?s?(_|$)"),
     ("hidden_size", r"emb|model|hid|dim|width|channel|feature|shape|units|size|^d$|^c$|^n$"),
@@ -46,6 +46,10 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
 """Values that have no effect, by words in the name of a parameter."""
 
 NOTHING: Any = object()
+
+
+INNER = r"ff|feed|inner|inter|mlp|filter"
+"""Words of an inner width; `hidden` alone may be either width."""
 
 
 def snake(name: str) -> str:
@@ -108,8 +112,12 @@ def _with_inner(found: Mapping[str, Role], roles: Sequence[Role], names: Sequenc
     result = dict(found)
     if width is None or inner is None:
         return result
+    if not of_width and len({snake(name) for name in of_inner}) > 1:  # lm_hidden_dim, lm_inter_dim
+        plain = [name for name in of_inner if not re.search(INNER, snake(name))]
+        if 0 < len(plain) < len(of_inner):
+            return result | dict.fromkeys(plain, width)
     if not of_width and len(of_inner) > 1:  # hidden, feed_forward_hidden
-        plain = [name for name in of_inner if not re.search(r"ff|feed|inner|inter|mlp", snake(name))]
+        plain = [name for name in of_inner if not re.search(INNER, snake(name))]
         result |= dict.fromkeys(plain, width)
     elif not of_inner and len(of_width) > 1:  # dim, hidden_dim
         hidden = [name for name in of_width if "hid" in snake(name)]
@@ -118,6 +126,6 @@ def _with_inner(found: Mapping[str, Role], roles: Sequence[Role], names: Sequenc
         left = [name for name in names if name not in found and re.search(r"hid|emb|model|dim", snake(name))]
         result |= dict.fromkeys(left[:1], width)
         if not left and re.search(r"^(?!.*(ff|feed|inner|mlp)).*hid", snake(of_inner[0])):
-            others = [name for name in names if name not in found and re.search(r"ff|feed|inner|inter|mlp", snake(name))]
+            others = [name for name in names if name not in found and re.search(INNER, snake(name))]
             result |= {of_inner[0]: width, **dict.fromkeys(others[:1], inner)} if others else {}
     return result
