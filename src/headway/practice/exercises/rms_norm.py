@@ -169,7 +169,7 @@ EXERCISE = Exercise(
         Role("eps", ("epsilon", "e", "ep", "norm_eps", "rms_norm_eps", "layer_norm_epsilon", "variance_epsilon"), neutral=EPS),
         *size_roles(),
     ),
-    called=r"^(?!.*(back|grad|block|linear|attn|attention|add_?norm|residual|init|optim|prop|error|loss)).*(rms_?(layer)?_?norm|^rms$|root_mean_square)",
+    called=r"^(?!.*(back|grad|block|linear|attn|attention|add_?norm|residual|init|optim|prop|error|loss)).*(rms_?(layer)?_?norm|t5_?(layer_?)?norm|^rms$|root_mean_square)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
@@ -181,6 +181,11 @@ EXERCISE = Exercise(
                 TEXTS["multiplies_by_1_weight_function"],
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
                 called=r"gemma|zero_?cent|unit_?offset",
+            ),
+            Convention(
+                TEXTS["weights_stored_around_0"],
+                steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                source=r"(weight|scale|gamma|gain|self\.g)\b.*zeros",
             ),
         ),
         RETURNS,

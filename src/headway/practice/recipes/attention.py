@@ -158,6 +158,19 @@ def _padding(inputs: Inputs, mask: Any) -> Any:
     return mask[:, 0, 0] if mask.shape[2] == 1 else None
 
 
+def _lengths(inputs: Inputs) -> Inputs | None:
+    """Return a padding mask as the number of keys of each sequence; None for other masks."""
+    mask = inputs.get("mask")
+    if mask is None:
+        return inputs
+    query = _operand(inputs)
+    if mask.dtype != bool or query.ndim < 3 or mask.shape[0] != query.shape[0] or any(size > 1 for size in mask.shape[1:-1]):
+        return None
+    rows = mask.reshape(len(mask), -1)
+    lengths = rows.sum(-1)
+    return inputs | {"mask": lengths} if (rows == (numpy.arange(rows.shape[-1]) < lengths[:, None])).all() else None
+
+
 MASK_SHAPES = (
     Convention(),
     Convention(TEXTS["expects_mask_shape_batch_queries"], _as(_per_sample), role="mask"),
@@ -175,6 +188,12 @@ MASK_SHAPES = (
         TEXTS["expects_padding_mask_shape_batch"],
         _as(_padding),
         role="mask",
+    ),
+    Convention(
+        TEXTS["expects_lengths"],
+        _lengths,
+        role="mask",
+        named=r"len",
     ),
 )
 """Shapes of a mask; probes contain (queries, keys), or (batch, 1, 1, keys) for padding."""

@@ -15,6 +15,7 @@ from headway.practice.exercises.feed_forward.steps import add
 from headway.practice.exercises.gated_feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.gated_feed_forward.steps import STEPS
 from headway.practice.recipes.activations import gelu, gelu_tanh, identity, relu, sigmoid
+from headway.practice.recipes.wrapping import feed_forward_example, wrapped
 from headway.practice.texts import Texts
 
 TEXTS = Texts("gated_feed_forward")
@@ -31,10 +32,11 @@ def recipe(
     down_bias: Any = None,
 ) -> Any:
     """The definition as named steps: weights, gate, up, bend_gate and bend_up (activations), join (product), down, finish."""
+    outside, x = x, steps.enter(x)
     gate_weight, up_weight, down_weight = steps.weights(gate_weight, up_weight, down_weight)
     gate, up = add(steps.gate(x, gate_weight), gate_bias), add(steps.up(x, up_weight), up_bias)
     hidden = steps.join(steps.bend_gate(gate, steps.activation), steps.bend_up(up, steps.activation))
-    return steps.finish(steps.down(hidden, down_weight, down_bias), x, steps.activation)
+    return steps.wrap(steps.finish(steps.down(hidden, down_weight, down_bias), x, steps.activation), outside)
 
 
 def definition(
@@ -225,9 +227,11 @@ EXERCISE = Exercise(
                 named=r"2",
             ),
         ),
+        wrapped(feed_forward_example("gate", "up")),
         ACTIVATIONS,
     ),
     recoveries=RECOVERIES,
+    related=("feed_forward",),
     equation="gated_feed_forward(x) = (silu(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ",
     hints=TEXTS.hints,
 )
