@@ -159,7 +159,10 @@ class Call:
             return Raised(error)
         kept = [name for name in arguments if not self.binding.role_of[name].may_change]
         self.has_changed_inputs |= any(not _equal(before[name], arguments[name]) for name in kept)
-        return as_numbers(answer)
+        try:
+            return as_numbers(answer)
+        except Exception as error:  # an output that contains itself, or whose methods raise
+            return Raised(error)
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
         """Return the function's own output, or raise TookTooLongError; after one timeout the next calls get less time."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from headway.errors import HeadwayError
 from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN, TOO_SLOW
 from headway.practice.diagnosis.files import by_name, read_source
 from headway.practice.exercises import NAMES
@@ -87,15 +86,12 @@ USES_HEADWAY = Message(
 )
 
 
-class CheckFailedError(HeadwayError, RuntimeError):
-    """The check itself failed: a fault of Headway, not of the learner's code.
-
-    details   the traceback
-    """
+class CheckFailedError(RuntimeError):
+    """The check itself failed: a fault of Headway, not of the learner's code. The traceback is a note."""
 
     def __init__(self, path: Path, details: str) -> None:
-        super().__init__(f"headway check failed on {path}", hint="please report this, with the output of --debug")
-        self.details = details
+        super().__init__(f"the diagnosis of {path.name} failed: {printable(details.strip().rpartition(chr(10))[2], 200)}")
+        self.add_note("\n".join(printable(line) for line in details.splitlines()[-100:]))
 
 
 @dataclass
@@ -182,7 +178,7 @@ class _Checker:
             if "end" in event:
                 return None
             if "failed" in event:
-                raise CheckFailedError(self.path, printable(str(event["failed"]).replace("\n", "\r"), 20_000))
+                raise CheckFailedError(self.path, str(event["failed"]))
             if "begins" in event:
                 last = self._begun(event["begins"]) or last
             elif "final" in event:
@@ -225,8 +221,9 @@ class _Checker:
             left = {name: claim for name, claim in left.items() if not _is_right(outcomes[name])}
             if not left:
                 break
-        if left and "headway" in self.facts.imports:
-            found = self._outcomes(list(left.values()), seed + 2, is_open=True)
+        borrowing = [claim for name, claim in left.items() if name in self.facts.borrowing]
+        if borrowing:
+            found = self._outcomes(borrowing, seed + 2, is_open=True)
             uses_headway = {name for name, each in found.items() if _is_right(each)}
             outcomes |= {} if is_own else {name: found[name] for name in uses_headway}
         verdicts = []
@@ -261,7 +258,8 @@ class _Checker:
                 try:
                     if not is_ready:
                         raise NoAnswerError
-                    found[claim.subject] = outcome(exercise_by_name(claim.exercise), claim, seed, ask)
+                    is_function = claim.subject in self.facts.functions
+                    found[claim.subject] = outcome(exercise_by_name(claim.exercise), claim, seed, ask, is_function=is_function)
                 except NoAnswerError:
                     found[claim.subject] = _cause_of_end(conversation.ended_for)
                     break
@@ -311,7 +309,7 @@ def _verdict(values: Any, subjects: Sequence[str]) -> Verdict | None:
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
     is_known = verdict.subject in subjects and (verdict.exercise in NAMES or verdict.exercise == "file")
-    if not is_known or verdict.status not in STATUS_WORDS or type(verdict.line) is not int:
+    if not is_known or verdict.status not in STATUS_WORDS or not _is_well_typed(verdict):
         return None
     title = exercise_by_name(verdict.exercise).title if verdict.exercise in NAMES else FILE_TITLE
     if verdict.is_correct and (verdict.causes or verdict.exercise == "file"):
@@ -320,6 +318,15 @@ def _verdict(values: Any, subjects: Sequence[str]) -> Verdict | None:
         return all_printable(replace(verdict, title=title))
     except (TypeError, AttributeError):
         return None
+
+
+def _is_well_typed(verdict: Verdict) -> bool:
+    """Return True if names are text and lines are numbers; the texts are checked where they are made printable."""
+    numbers = [verdict.line, *(cause.line for cause in verdict.causes if cause.line is not None)]
+    edits = verdict.repair.edits if verdict.repair else ()
+    numbers += [number for edit in edits for number in (edit.line, edit.column, edit.end_line, edit.end_column)]
+    texts = [*(cause.name for cause in verdict.causes), *(edit.replacement for edit in edits)]
+    return all(type(number) is int for number in numbers) and all(type(text) is str for text in texts)
 
 
 def _finished(verdict: Verdict, facts: Facts) -> Verdict:
