@@ -16,8 +16,10 @@ from typing import Any
 
 from headway.files import replacing
 from headway.practice.message import Message, PracticeError
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Edit, Verdict
 
+TEXTS = Texts("diagnosis")
 BOM = "\ufeff"
 
 
@@ -80,23 +82,13 @@ def read(path: Path) -> Source:
     Errors   OptionError for a missing file, or one that is neither.
     """
     if not path.is_file():
-        raise PracticeError(
-            Message(
-                f"got {path}, {'a folder' if path.is_dir() else 'which does not exist'}, expected a .py file or a notebook",
-                f"收到 {path}（{'这是文件夹' if path.is_dir() else '不存在'}），应为 .py 文件或 notebook",
-            )
-        )
+        raise PracticeError(TEXTS["not_a_source"].format(path=path, found=TEXTS["a_folder"] if path.is_dir() else TEXTS["missing"]))
     original = path.read_bytes()
     try:
         text = original.decode("utf-8").removeprefix(BOM)
         cells = _cells(json.loads(text)) if path.suffix == ".ipynb" else ()
     except (UnicodeDecodeError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise PracticeError(
-            Message(
-                f"got {path}, which cannot be read ({error}), expected UTF-8 Python or a notebook",
-                f"收到 {path}，无法读取，应为 UTF-8 编码的 Python 文件或 notebook",
-            )
-        ) from error
+        raise PracticeError(TEXTS["cannot_be_read"].format(path=path, error=error)) from error
     if path.suffix == ".ipynb":
         text = "\n\n".join(_without_commands(cell.text) for cell in cells) + "\n"
     return Source(path, re.sub(r"\r\n?", "\n", text), original, cells)

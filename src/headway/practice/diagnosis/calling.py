@@ -14,11 +14,12 @@ import numpy
 
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
-from headway.practice.diagnosis.compare import Raised, as_numbers
+from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
+from headway.practice.outputs import Raised
 
 DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "float32", "list": "float64"}
 """Dtype of floating inputs per library: the one that code for this library usually assumes."""

@@ -20,8 +20,11 @@ from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.message import Message
+from headway.practice.message import joined
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
+
+TEXTS = Texts("diagnosis")
 
 
 @dataclass(frozen=True)
@@ -115,21 +118,18 @@ def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Ju
 
 
 BECAUSE = "because_of_"
-ALSO_WRONG = Message("also wrong: {name}, which this function calls", "它调用的 {name} 也有错")
-WITH_REPLACEMENT = Message("found with {name} replaced by the definition", "在用定义替换 {name} 之后发现")
+ALSO_WRONG = TEXTS["also_wrong"]
+WITH_REPLACEMENT = TEXTS["with_replacement"]
 
 
 def _cause(others: Sequence[Subject]) -> Cause:
-    names, are = " and ".join(other.name for other in others), "is" if len(others) == 1 else "are"
-    names_zh = "、".join(other.name for other in others)
+    names = joined([other.name for other in others], en=" and ")
+    says = TEXTS["wrong_because_of_one"] if len(others) == 1 else TEXTS["wrong_because_of_several"]
     return Cause(
         BECAUSE + "_and_".join(other.name for other in others),
-        Message(f"wrong only because {names} {are}", f"出错只是因为 {names_zh} 有错"),
-        Message(f"correct {names}; change nothing here", f"改正 {names_zh} 即可；这里无需修改"),
-        Message(
-            f"with {names} replaced by the definition, every output matches",
-            f"用定义替换 {names_zh} 之后，所有输出都一致",
-        ),
+        says.format(names=names),
+        TEXTS["correct_callees"].format(names=names),
+        TEXTS["with_callees_replaced"].format(names=names),
         line=others[0].line,
     )
 

@@ -21,8 +21,11 @@ from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, FILE_TITLE, MUS
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as exercise_by_name
-from headway.practice.message import Message
+from headway.practice.message import EMPTY
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
+
+TEXTS = Texts("diagnosis")
 
 TIMEOUT_SECONDS = 20.0
 MEMORY_BYTES = 3 * 2**30
@@ -33,15 +36,9 @@ ADDRESS_BYTES = 64 * 2**30
 
 AT_IMPORT = Cause(
     "too_slow",
-    Message(
-        "does not finish importing within the time limit: does it train or loop? Only its definitions were checked",
-        "导入没有在时限内完成：是否在训练或循环？以下只检查其中的定义",
-    ),
-    Message(
-        'move everything except definitions under `if __name__ == "__main__":`',
-        '把定义以外的语句移到 `if __name__ == "__main__":` 之下',
-    ),
-    Message("", ""),
+    TEXTS["does_not_finish_importing_within"],
+    TEXTS["move_everything_except_definitions_under_2"],
+    EMPTY,
 )
 
 
@@ -137,10 +134,10 @@ def _verdict_of_ended(last: dict[str, Any], child: _Child) -> Verdict:
         cause_name, says = TOO_SLOW.name, TOO_SLOW.says
     elif child.ended_for == "memory":
         gigabytes = MEMORY_BYTES / 2**30
-        cause_name, says = "too_large", Message(f"uses more than {gigabytes:.0f} GiB of memory", f"占用的内存超过 {gigabytes:.0f} GiB")
+        cause_name, says = "too_large", TEXTS["too_large"].format(gigabytes=gigabytes)
     else:
         cause_name, says = "exits", ENDS_THE_PROCESS
-    cause = Cause(cause_name, says, MUST_RETURN, Message("", ""))
+    cause = Cause(cause_name, says, MUST_RETURN, EMPTY)
     name = last.get("exercise")
     return Verdict(
         last["subject"], name or "file", last["line"], "could not run", (cause,), title=exercise_by_name(name).title if name else FILE_TITLE

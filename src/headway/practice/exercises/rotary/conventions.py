@@ -9,7 +9,9 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs
 from headway.practice.exercises.rotary.steps import concatenate, even_and_odd, halves, interleave
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("rotary")
 
 
 def _each(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -69,17 +71,9 @@ def _per_sequence(inputs: Inputs) -> Inputs:
 
 PRECISION = (Convention(decode=_single_precision),)
 LAYOUT = (
+    Convention(TEXTS["pairs_coordinate_i_i_head"]),
     Convention(
-        Message(
-            "pairs coordinate i with i + head_dim/2 (halves, as in Hugging Face's Llama)",
-            "把坐标 i 与 i + head_dim/2 配对（两半，与 Hugging Face 的 Llama 相同）",
-        )
-    ),
-    Convention(
-        Message(
-            "pairs coordinate 2i with 2i + 1 (interleaved, as in Su et al. 2021)",
-            "把坐标 2i 与 2i + 1 配对（相邻，与 Su 等 2021 的论文相同）",
-        ),
+        TEXTS["pairs_coordinate_2i_2i_1"],
         encode=_operands(lambda x: interleave(*halves(x))),
         decode=_in_halves,
     ),
@@ -87,10 +81,7 @@ LAYOUT = (
 AXES = (
     Convention(),
     Convention(
-        Message(
-            "expects x as (batch, seq_len, heads, head_dim), with positions along axis 1; for (batch, heads, seq_len, head_dim) it rotates by head instead of by position",
-            "x 应为 (batch, seq_len, heads, head_dim)，位置沿第 1 轴；若传入 (batch, heads, seq_len, head_dim)，则会按头而不是按位置旋转",
-        ),
+        TEXTS["expects_x_batch_seq_len"],
         encode=_operands(_heads_last),
         decode=lambda answer, inputs: _each(_heads_last)(answer),
         role="x",
@@ -99,37 +90,32 @@ AXES = (
 ANGLES = (
     Convention(),
     Convention(
-        Message("cos and sin are as wide as x, in two equal halves", "cos 与 sin 与 x 同宽，由相同的两半组成"),
+        TEXTS["cos_sin_are_wide_x"],
         encode=_with_angles(lambda each: concatenate(each, each)),
         role="cos",
     ),
     Convention(
-        Message("cos and sin are as wide as x, with each element repeated twice", "cos 与 sin 与 x 同宽，每个元素重复两次"),
+        TEXTS["cos_sin_are_wide_x_2"],
         encode=_with_angles(lambda each: numpy.repeat(each, 2, axis=-1)),
         role="cos",
     ),
     Convention(
-        Message(
-            "cos and sin have shape (batch, seq_len, head_dim), in two equal halves",
-            "cos 与 sin 的形状为 (batch, seq_len, head_dim)，由相同的两半组成",
-        ),
+        TEXTS["cos_sin_have_shape_batch"],
         encode=_with_angles(lambda each: concatenate(each, each)[None]),
         role="cos",
     ),
-    Convention(Message("takes complex numbers cos + i·sin", "接收复数 cos + i·sin"), encode=_as_complex, role="freqs_cis"),
-    Convention(Message("takes angles in radians", "接收弧度制的角度"), encode=_as_angles, role="angles"),
+    Convention(TEXTS["takes_complex_numbers_cos_i"], encode=_as_complex, role="freqs_cis"),
+    Convention(TEXTS["takes_angles_radians"], encode=_as_angles, role="angles"),
 )
 POSITIONS = (
     Convention(),
-    Convention(Message("offset is a slice of positions", "offset 是位置的切片"), encode=_as_slice, role="offset"),
-    Convention(
-        Message("positions have shape (batch, seq_len)", "positions 的形状为 (batch, seq_len)"), encode=_per_sequence, role="positions"
-    ),
+    Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
+    Convention(TEXTS["positions_have_shape_batch_seq"], encode=_per_sequence, role="positions"),
 )
 BASES = (
     Convention(),
     Convention(
-        Message("checked with the base 10000, which is not its default", "检查时传入的底数是 10000，与它的默认值不同"),
+        TEXTS["checked_base_10000_which_not"],
         encode=lambda inputs: {"theta": 10000.0} | inputs,
         role="theta",
     ),
