@@ -107,6 +107,7 @@ class Verdict:
     difference  the first element that differs, and the pattern of all that do
     repair      a change of the learner's code after which every probe matches, if one was found
     conventions the conventions it was judged under; not serialized
+    trial       the calls and outputs that were judged; not serialized
     file        path as it was given, with forward slashes; None for a function that was passed alone
     column, end_line, end_column, cell   range of the definition, as in Edit; None unless the file was read
     """
@@ -121,6 +122,7 @@ class Verdict:
     title: Message | None = None
     repair: Repair | None = None
     conventions: tuple[Convention, ...] = field(default=(), compare=False, repr=False)
+    trial: Any = field(default=None, compare=False, repr=False)
     file: str | None = None
     column: int | None = None
     end_line: int | None = None
