@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -116,6 +117,27 @@ def test_edits_that_do_not_fit_are_refused(tmp_path, edits):
     report = repaired(tmp_path / "mine.py")
     with pytest.raises(OptionError, match="overlap or are outside"):
         write_fix(report.files[0].source, edits)
+
+
+@pytest.mark.parametrize(
+    "edit", [Edit(99, 1, 99, 2, "x"), Edit("4", 1, 4, 2, "x"), Edit(4, 1, 4, 2, None), Edit(4, -3, 4, 2, "x"), Edit(4, True, 4, 2, "x")]
+)
+def test_a_repair_and_a_line_that_are_not_in_the_file_are_dropped(tmp_path, edit):
+    path = tmp_path / "mine.py"
+    path.write_text(TEXT, encoding="utf-8")
+    forged = replace(
+        WRONG, file="/etc/passwd", repair=replace(WRONG.repair, edits=(edit,)), causes=(replace(WRONG.causes[0], line=edit.line * 99),)
+    )
+    verdict = located(forged, read(path))
+    assert (verdict.file, verdict.repair) == (path.as_posix(), None)
+    assert verdict.causes[0].line is None
+
+
+def test_a_diff_shows_control_characters_as_escapes(tmp_path):
+    report = repaired(tmp_path / "mine.py", TEXT.replace("# é", "# \x1b[2J"))
+    shown = diff_of(report.files[0].source, edits_of(report.verdicts))
+    assert "\x1b" not in shown
+    assert "# \\x1b[2J" in shown
 
 
 def test_of_two_repairs_that_overlap_the_first_is_applied(tmp_path):

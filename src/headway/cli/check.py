@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import locale
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,8 @@ Format = Annotated[str, typer.Option("--format", help="text, json, github, grade
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to write the report to.  [default: that of the format]")]
 Named = Annotated[str | None, typer.Option("--as", help="The part that it is, if its name does not say so.")]
 Timeout = Annotated[float, typer.Option(help="Seconds for each file.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the hidden probes, to repeat a check.  [default: random]")]
+Forbid = Annotated[bool, typer.Option("--forbid", help="Refuse functions that only call the library's own.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if headway itself fails.")]
 
 P = ParamSpec("P")
@@ -57,6 +60,8 @@ def command(
     require: Annotated[str, typer.Option(help="Parts that must be there, separated by commas.", show_default=False)] = "",
     format: Format = "text",
     output: Output = None,
+    seed: Seed = None,
+    forbid: Forbid = False,
     fix: Annotated[bool, typer.Option("--fix", help="Show the repair, if one was found, as a diff.")] = False,
     write: Annotated[bool, typer.Option("--write", help="With --fix: change the files.")] = False,
     timeout: Timeout = 20.0,
@@ -85,7 +90,7 @@ def command(
     if fix and name != "text":
         raise PracticeError(Message(f"got --fix with --format {name}, expected the format text", f"--fix 不能与 --format {name} 一起使用"))
     settings = Settings(language_of(lang), output, os.environ)
-    options = Options(named, tuple(each.strip() for each in require.split(",") if each.strip()), timeout)
+    options = Options(named, tuple(each.strip() for each in require.split(",") if each.strip()), timeout, seed, forbid)
 
     def check() -> Report:
         report = check_paths(paths, options)
@@ -117,13 +122,16 @@ def _fix(report: Report, language: str, *, is_written: bool) -> None:
 @contextmanager
 def tool_failures(language: str, *, is_debug: bool) -> Iterator[None]:
     """Report an exception of Headway itself in one sentence, and exit with TOOL_FAILED."""
+    from headway.practice.diagnosis.sandbox import CheckFailedError
+
     try:
         yield
-    except (HeadwayError, OSError, MemoryError, typer.Exit, typer.Abort):
-        raise
     except Exception as error:
+        if isinstance(error, HeadwayError | OSError | MemoryError | typer.Exit | typer.Abort) and not isinstance(error, CheckFailedError):
+            raise
         if is_debug:
             traceback.print_exc()
+            print(getattr(error, "details", ""), file=sys.stderr)  # the traceback of the confined process
         print_error(FAILED.format(error=_first_line(error)).text(language), PLEASE_REPORT.text(language))
         raise typer.Exit(TOOL_FAILED) from error
 

@@ -29,6 +29,8 @@ def command(
     package: Annotated[
         str, typer.Option(help="With --zip: what it installs, such as headway[torch], or a wheel file.")
     ] = f"headway=={headway.__version__}",
+    seed: c.Seed = None,
+    forbid: c.Forbid = False,
     timeout: c.Timeout = 20.0,
     lang: c.Language = None,
     debug: c.Debug = False,
@@ -53,14 +55,14 @@ def command(
 
     points = read_sheet(sheet)
     if zip is not None:
-        write_bundle(zip, sheet, package)
+        write_bundle(zip, sheet, package, seed=seed, forbid=forbid)
         return
     if not paths:
         raise PracticeError(Message("got no files, expected the hand-in", "没有给出文件，应给出提交的作业"))
     settings = Settings(c.language_of(lang), output, os.environ)
 
     def grade() -> Report:
-        report = check_paths(paths, Options(required=tuple(points), timeout_seconds=timeout))
+        report = check_paths(paths, Options(required=tuple(points), timeout_seconds=timeout, seed=seed, is_own=forbid))
         return replace(report, given=grade_of(report.verdicts, points))
 
     with c.tool_failures(settings.language, is_debug=debug):

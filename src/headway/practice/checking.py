@@ -30,11 +30,15 @@ class Options:
     named            the part that every file is, if the names of functions do not say so
     required         parts of which a missing one is a failure
     timeout_seconds  limit for each file
+    seed             seed of the hidden probes that confirm a correct answer; random by default
+    is_own           True to refuse functions that only call the library's own
     """
 
     named: str | None = None
     required: tuple[str, ...] = ()
     timeout_seconds: float = TIMEOUT_SECONDS
+    seed: int | None = None
+    is_own: bool = False
 
 
 def check_paths(paths: Sequence[Path], options: Options | None = None, begin: Callable[[Path], None] = lambda path: None) -> Report:
@@ -67,7 +71,7 @@ def checked(source: Source, options: Options, *, is_named: bool) -> FileResult:
     is_named   True if a file without a part gets a verdict that says so
     """
     start = time.perf_counter()
-    verdicts = check_file(source.path, options.named, timeout_seconds=options.timeout_seconds)
+    verdicts = check_file(source.path, options.named, timeout_seconds=options.timeout_seconds, seed=options.seed, is_own=options.is_own)
     if not verdicts and is_named:
         verdicts = [_nothing_found(source)]
     found = tuple(located(verdict, source) for verdict in verdicts)

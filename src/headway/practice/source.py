@@ -110,20 +110,33 @@ def _without_commands(text: str) -> str:
 
 
 def located(verdict: Verdict, source: Source) -> Verdict:
-    """Return a verdict on a file with the file's path, columns and end lines; for a notebook with cells and the lines within them."""
-    if verdict.file is not None:
-        return verdict
+    """Return a verdict on a file with the file's path, columns and end lines; for a notebook with cells and the lines within them.
+
+    A verdict is made in the process that runs the learner's code: places outside the file are dropped, and so are repairs that do not fit.
+    """
     region = _definition(verdict, source) or whole_line(verdict.line, source)
-    repair = verdict.repair
+    repair = verdict.repair if verdict.repair and _fits(verdict.repair.edits, source) else None
     causes = tuple(_located_cause(cause, repair.edits if repair else (), source) for cause in verdict.causes)
     if repair and source.cells:
         repair = replace(repair, edits=tuple(_in_cell(edit, source) for edit in repair.edits))
     return replace(verdict, file=source.path.as_posix(), causes=causes, repair=repair, **_named(region, source))
 
 
+def _fits(edits: Sequence[Edit], source: Source) -> bool:
+    """Return True if edits can be applied to the text."""
+    numbers = [number for each in edits for number in (each.line, each.column, each.end_line, each.end_column)]
+    if not edits or any(type(number) is not int for number in numbers) or any(type(each.replacement) is not str for each in edits):
+        return False
+    try:
+        edited(source.text, edits, source.path)
+    except PracticeError:
+        return False
+    return not source.cells or all(source.place(each.line)[0] == source.place(each.end_line)[0] for each in edits)
+
+
 def _located_cause(cause: Cause, edits: Sequence[Edit], source: Source) -> Cause:
-    if cause.line is None:
-        return cause
+    if type(cause.line) is not int or not 1 <= cause.line <= len(source.lines):
+        return replace(cause, line=None, column=None, end_line=None, end_column=None, cell=None)
     if len(edits) == 1 and edits[0].line == cause.line:
         return replace(cause, **_named((edits[0].line, edits[0].column, edits[0].end_line, edits[0].end_column), source))
     return replace(cause, **_named(whole_line(cause.line, source), source))
