@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import Binding, Call, derivation
-from headway.practice.diagnosis.compare import Raised, first_difference, is_same, precision
+from headway.practice.diagnosis.compare import first_difference
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, encoded_in
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
@@ -21,6 +21,7 @@ from headway.practice.judge.claims import Claim
 from headway.practice.judge.fresh import fresh_probes
 from headway.practice.judge.jobs import Question, packed
 from headway.practice.message import Message
+from headway.practice.outputs import Raised, is_same, precision
 
 Ask = Callable[[bytes], bytes | None]
 """A function that sends a request to the confined process and returns its reply; None if it has ended."""

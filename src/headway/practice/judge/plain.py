@@ -13,7 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy
 
-from headway.practice.diagnosis.compare import Raised, is_arithmetic
+from headway.practice.outputs import Raised, is_arithmetic
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 12

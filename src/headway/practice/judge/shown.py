@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import fields, is_dataclass, replace
 from typing import TypeVar
 
+from headway.practice.message import Message
 from headway.practice.verdict import Edit
 
 MAX_CHARS = 2000
@@ -28,6 +29,8 @@ def all_printable(value: T) -> T:
         return printable(value)  # type: ignore[return-value]
     if isinstance(value, tuple):
         return tuple(map(all_printable, value))  # type: ignore[return-value]
+    if isinstance(value, Message):
+        return Message(printable(value.en), printable(value.zh))  # type: ignore[return-value]
     if isinstance(value, Edit):  # code keeps its lines
         return value
     if is_dataclass(value) and not isinstance(value, type):

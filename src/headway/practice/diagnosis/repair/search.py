@@ -11,7 +11,6 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.compare import Raised, is_same, precision
 from headway.practice.diagnosis.repair.changes import changes
 from headway.practice.diagnosis.repair.observation import Observation, observe
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
@@ -19,6 +18,7 @@ from headway.practice.diagnosis.repair.text import edits_of, says
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import Trial, num_numbers, output_of, trials_of
 from headway.practice.exercise import Probe
+from headway.practice.outputs import Raised, is_same, precision
 from headway.practice.verdict import Repair
 
 MAX_TRIALS = 3

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.message import Message
+from headway.practice.texts import Texts
 from headway.practice.verdict import Edit
 
 MAX_SHOWN = 90
-LINE = Message("line {line}: {change}", "第 {line} 行：{change}")
-REMOVE = Message("remove `{code}`", "删除 `{code}`")
+TEXTS = Texts("diagnosis")
 
 
 def says(found: Sequence[Change]) -> Message:
@@ -23,8 +23,8 @@ def says(found: Sequence[Change]) -> Message:
 def _said(change: Change) -> Message:
     before, after = _source(change.old), _source(change.new)
     arrow = f"{_short(before)} → {_short(after)}"
-    text = REMOVE.format(code=_short(before)) if after in ("", "pass") else Message(arrow, arrow)
-    return LINE.format(line=change.line, change=text)
+    text = TEXTS["remove_code"].format(code=_short(before)) if after in ("", "pass") else Message(arrow, arrow)
+    return TEXTS["changed_line"].format(line=change.line, change=text)
 
 
 def _short(code: str) -> str:
