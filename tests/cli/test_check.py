@@ -179,6 +179,18 @@ def test_fix_shows_the_repair_and_write_applies_it(monkeypatch, capsys, repairab
     assert "check it again" in capsys.readouterr().err
 
 
+def test_a_file_that_was_repaired_is_correct(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import numpy as np\ndef attention(query, key, value):\n"
+        "    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(value.shape[-1])\n"
+        "    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
+        "    return weights / weights.sum(axis=-1, keepdims=True) @ value\n"
+    )
+    assert run(str(path), "--fix", "--write").returncode == 1
+    assert run(str(path), "--seed", "3", "--forbid").returncode == 0
+
+
 def test_a_failure_of_the_tool_is_exit_code_3_and_shows_its_traceback_only_with_debug(monkeypatch, capsys, repairable):
     assert called(monkeypatch, KeyError("query"), paths=[repairable]) == 3
     said = capsys.readouterr().err

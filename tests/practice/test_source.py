@@ -7,6 +7,7 @@ import pytest
 
 from headway.errors import OptionError
 from headway.practice.fixing import diff_of, edits_of, write_fix
+from headway.practice.message import Message
 from headway.practice.source import located, read
 from headway.practice.verdict import Edit, Verdict
 from tests.practice.verdicts import TEXT, WRONG, repaired
@@ -104,6 +105,18 @@ def test_a_fix_of_a_notebook_changes_only_its_cell(tmp_path, options):
     write_fix(read(path), [Edit(2, 38, 2, 53, "key.shape[-1]", cell=3)])
     assert path.read_text(encoding="utf-8") == before.replace("value.shape[-1]", "key.shape[-1]")
     assert diff_of(read(path), [Edit(1, 1, 1, 4, "DEF", cell=3)]).startswith(f"--- {path.as_posix()}#3\n")
+
+
+def test_a_repair_of_a_notebook_names_cells_and_can_be_applied(tmp_path):
+    source = read(notebook(tmp_path / "mine.ipynb", CELLS, indent=1))
+    line = source.text.split("\n").index("def attention(query, key, value):") + 2
+    (edit,) = WRONG.repair.edits
+    says = Message(f"line {line}: value → key", f"第 {line} 行：value → key")
+    repair = replace(WRONG.repair, edits=(replace(edit, line=line, end_line=line),), says=says)
+    verdict = located(replace(WRONG, line=line - 1, causes=(), repair=repair), source)
+    assert (verdict.repair.says.en, verdict.repair.says.zh) == ("cell 3, line 2: value → key", "第 3 个单元格第 2 行：value → key")
+    write_fix(source, edits_of([verdict]))
+    assert EDIT in json.loads(source.path.read_text(encoding="utf-8"))["cells"][2]["source"][1]
 
 
 def test_a_fix_in_a_notebook_command_is_refused(tmp_path):

@@ -14,6 +14,10 @@ from headway.practice.message import Message
 
 GENERAL = {
     "unknown": Message("The outputs differ, and no known mistake explains them.", "输出不同，而已知的错误都无法解释。"),
+    "repaired": Message(
+        "No known mistake explains the outputs, but a small change of the code makes all of them right.",
+        "已知的错误都无法解释输出，但对代码作一处小改动后，所有输出都正确。",
+    ),
     "missing": Message("No file defines a required part.", "没有文件定义要求的部分。"),
     "raises": Message("A call, or the file itself, raises an exception.", "调用或文件本身抛出异常。"),
     "because_of_callee": Message("Wrong only because a function that it calls is wrong.", "出错只是因为它调用的函数有错。"),

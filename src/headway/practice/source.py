@@ -118,7 +118,7 @@ def located(verdict: Verdict, source: Source) -> Verdict:
     repair = verdict.repair if verdict.repair and _fits(verdict.repair.edits, source) else None
     causes = tuple(_located_cause(cause, repair.edits if repair else (), source) for cause in verdict.causes)
     if repair and source.cells:
-        repair = replace(repair, edits=tuple(_in_cell(edit, source) for edit in repair.edits))
+        repair = replace(repair, edits=tuple(_in_cell(edit, source) for edit in repair.edits), says=_in_cells(repair.says, source))
     return replace(verdict, file=source.path.as_posix(), causes=causes, repair=repair, **_named(region, source))
 
 
@@ -150,6 +150,13 @@ def _named(region: Region, source: Source) -> dict[str, Any]:
     line, column, end_line, end_column = region
     cell, first = source.place(line)
     return {"cell": cell, "line": first, "column": column, "end_line": first + end_line - line, "end_column": end_column}
+
+
+def _in_cells(says: Message, source: Source) -> Message:
+    """Return the text of a repair, which names lines of the text, with cells and the lines within them."""
+    en = re.sub(r"\bline (\d+):", lambda found: "cell {}, line {}:".format(*source.place(int(found[1]))), says.en)
+    zh = re.sub(r"第 (\d+) 行：", lambda found: "第 {} 个单元格第 {} 行：".format(*source.place(int(found[1]))), says.zh)
+    return Message(en, zh)
 
 
 def _in_cell(edit: Edit, source: Source) -> Edit:

@@ -201,6 +201,17 @@ def test_sarif_has_rules_regions_and_fixes(report):
     assert change["replacements"] == [{"deletedRegion": region, "insertedContent": {"text": "key.shape[-1]"}}]
 
 
+def test_a_repair_without_a_cause_has_a_rule_and_its_place(report):
+    (file,) = report.files
+    (verdict,) = file.verdicts
+    alone = replace(report, files=(replace(file, verdicts=(replace(verdict, causes=(), difference=Message("differs", "不同")),)),))
+    (result,) = log_of(alone, Settings())["runs"][0]["results"]
+    assert result["ruleId"] == "scaled_dot_product_attention/repaired"
+    assert result["locations"][0]["physicalLocation"]["region"]["startColumn"] == 38
+    assert result["message"]["text"] == "attention: differs\n→ value.shape[-1] → key.shape[-1]"
+    assert "line=4,endLine=4,col=38" in annotation_lines(alone, Settings())[0]
+
+
 def test_a_sarif_fingerprint_stays_when_the_line_moves(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     moved = TEXT.replace("import numpy as np\n", "import numpy as np\n# moved\n")
