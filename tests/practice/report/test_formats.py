@@ -20,6 +20,7 @@ from headway.practice.report.formats.gradescope import check_results, results_of
 from headway.practice.report.formats.sarif import log_of
 from headway.practice.report.results import Report
 from headway.practice.report.writing import written
+from headway.practice.verdict import Verdict
 from tests.practice.verdicts import CAUSE, TEXT, WRONG, repaired
 
 RUNNER = dict.fromkeys(VARIABLES.values(), "https://example.org/1")
@@ -262,6 +263,34 @@ def test_a_named_file_without_a_part_could_not_be_judged(tmp_path):
     (tmp_path / "mine.py").write_text("def solve(x):\n    return x\n")
     report = check_paths([tmp_path / "mine.py"])
     assert (report.exit_code, report.verdicts[0].causes[0].name) == (2, "nothing_found")
+
+
+def test_a_file_of_a_folder_that_cannot_be_read_or_judged_leaves_the_others_judged(tmp_path, monkeypatch):
+    from headway.practice import checking
+
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text("def relu(x):\n    return x * (x > 0)\n")
+    (tmp_path / "b.py").write_bytes(b"\xff")
+
+    def check_file(path, *_, **__):
+        if path.name == "a.py":
+            raise KeyError("query")
+        return [Verdict("relu", "relu", 1, "correct")]
+
+    monkeypatch.setattr(checking, "check_file", check_file)
+    report = check_paths([tmp_path])
+    assert [(each.subject, each.rule) for each in report.verdicts] == [("b.py", "file/unreadable"), ("relu", None)]
+    assert report.failure.en == "the check failed: KeyError: 'query'"
+    with pytest.raises(KeyError):
+        written(lambda: report, "gradescope", Settings(path=tmp_path / "results.json"))
+    assert "KeyError" in json.loads((tmp_path / "results.json").read_text())["output"]
+
+
+def test_the_help_of_the_command_names_every_format():
+    from headway.cli.check import Format
+
+    (option,) = Format.__metadata__
+    assert all(name in option.help for name in names())
 
 
 def test_an_empty_folder_is_an_error(tmp_path):

@@ -31,7 +31,7 @@ FAILED = Message("headway could not check {path}: {error}", "headway 无法检�
 
 @dataclass
 class State:
-    """What the server knows about its documents.
+    """The server's knowledge about its client and the documents.
 
     is_enabled   True if the client permits every document
     results      the last result and its diagnostics by document

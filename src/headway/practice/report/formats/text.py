@@ -27,8 +27,6 @@ def text_of(report: Report, language: str) -> str:
     lines += [verdict.text(language) for verdict in report.missing]
     if report.given:
         lines += ["", *points_of(report, language)]
-    if report.failure:
-        lines.append(f"✗ {report.failure.text(language)}")
     return "\n".join(lines)
 
 
