@@ -48,7 +48,7 @@ def command(
     from headway.practice.checking import Options, check_paths
     from headway.practice.grading.bundle import write_bundle
     from headway.practice.grading.grade import grade_of
-    from headway.practice.grading.settings import read_sheet
+    from headway.practice.grading.sheet import read_sheet
     from headway.practice.report.formats import Settings
     from headway.practice.report.results import Report
     from headway.practice.report.writing import written

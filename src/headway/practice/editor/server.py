@@ -17,9 +17,9 @@ from headway.practice.checking import Options, checked
 from headway.practice.diagnosis.files import by_name
 from headway.practice.diagnosis.subject import definitions
 from headway.practice.editor.diagnostics import actions_of, diagnostics_of
-from headway.practice.grading.settings import FILE, read_settings
 from headway.practice.message import LANGUAGES, Message
 from headway.practice.report.results import FileResult
+from headway.practice.settings import FILE, read_settings
 from headway.practice.source import Source, read
 
 OFF = Message(

@@ -4,7 +4,7 @@ import pytest
 
 from headway.errors import OptionError
 from headway.practice.grading.grade import PartPoints
-from headway.practice.grading.settings import read_sheet
+from headway.practice.grading.sheet import read_sheet
 
 
 def sheet(tmp_path, text):
