@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import headway
 from headway.errors import OptionError
 from headway.practice.fixing import diff_of, edits_of, write_fix
 from headway.practice.message import Message
@@ -168,3 +171,24 @@ def test_a_schema_1_verdict_has_rule_page_and_replacement_and_can_be_read_again(
         {"line": 4, "column": 38, "end_line": 4, "end_column": 53, "replacement": "key.shape[-1]", "cell": None}
     ]
     assert Verdict.from_dict(values) == verdict
+
+
+def test_the_documentation_lists_every_field_of_a_verdict(tmp_path):
+    (verdict,) = repaired(tmp_path / "mine.py").verdicts
+    values = verdict.to_dict()
+    rows = (Path(__file__).parents[2] / "docs" / "grading.md").read_text(encoding="utf-8").partition("## The schema of a verdict")[2]
+    documented = set(re.findall(r"`(\w+)`", rows))
+    written = {*values, *values["causes"][0], *values["repair"], *values["repair"]["edits"][0]}
+    assert written - documented == set()
+
+
+def test_a_function_that_is_passed_alone_has_a_place_in_its_file():
+    def relu(x):
+        return x * (x > 0)
+
+    verdict = headway.check(relu)
+    first = relu.__code__.co_firstlineno
+    assert (verdict.file, verdict.line, verdict.column, verdict.end_line) == (Path(__file__).as_posix(), first, 5, first + 1)
+    made = {}
+    exec("def relu(x):\n    return x * (x > 0)\n", made)
+    assert headway.check(made["relu"]).file is None

@@ -170,6 +170,7 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch):
 
     for name in [each for each in sys.modules if each.startswith("headway.practice.editor")]:
         monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setenv("LC_ALL", "C")
     monkeypatch.setitem(sys.modules, "pygls", None)
     monkeypatch.setitem(sys.modules, "lsprotocol", None)
     with pytest.raises(OptionError, match="expected the extra lsp") as raised:
