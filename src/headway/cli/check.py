@@ -53,9 +53,7 @@ def with_language(command: Callable[P, R]) -> Callable[P, R]:
 
 @with_language
 def command(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Python files, notebooks, or folders of them.", show_default=False)
-    ],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Python files, notebooks, or folders of them.", show_default=False)],
     named: Named = None,
     require: Annotated[str, typer.Option(help="Parts that must be there, separated by commas.", show_default=False)] = "",
     format: Format = "text",

@@ -17,9 +17,7 @@ from headway.practice.message import Message, PracticeError
 
 @c.with_language
 def command(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PATH...]", help="The hand-in: files or folders.", show_default=False)
-    ] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="The hand-in: files or folders.", show_default=False)] = None,
     sheet: Annotated[Path, typer.Option(help="The grade sheet.")] = Path("headway.toml"),
     format: c.Format = "text",
     output: c.Output = None,
@@ -42,7 +40,7 @@ def command(
       headway grade handin/ --sheet headway.toml --format gradescope
       headway grade --zip autograder.zip
 
-    The sheet is a TOML file: [grade], then lines such as `softmax = 2` and `linear = {points = 5, partial = {no_bias = 3}}`.
+    The sheet is a TOML file: [grade], then lines such as `softmax = 2` and `linear = {points = 5, partial = {bias_missing = 3}}`.
     Exit codes: 0 graded, whatever the points, 2 invalid input, 3 headway itself failed.
     """
     from headway.practice.checking import Options, check_paths
