@@ -217,3 +217,15 @@ def test_a_report_in_another_format_has_the_same_exit_code(wrong):
     done = run(wrong, "--format", "sarif")
     assert done.returncode == 1
     assert json.loads(done.stdout)["runs"][0]["results"][0]["ruleId"] == "softmax/no_shift"
+
+
+def test_a_terminal_shows_the_file_that_is_being_checked_if_there_are_several(monkeypatch, capsys, repairable, tmp_path):
+    from tests.practice.verdicts import WRONG
+
+    (tmp_path / "\x1b[31mred.py").write_text("def relu(x):\n    return x\n")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    called(monkeypatch, [WRONG], paths=[repairable])
+    assert capsys.readouterr().err == ""
+    called(monkeypatch, [WRONG], paths=[tmp_path])
+    shown = capsys.readouterr().err
+    assert [each.removeprefix("\x1b[K") for each in shown.split("\r")[1:]] == [f"{tmp_path}/\\x1b[31mred.py", str(repairable), ""]

@@ -20,6 +20,7 @@ from headway.errors import HeadwayError, OptionError
 from headway.practice.message import Message, PracticeError, errors_in
 
 if TYPE_CHECKING:
+    from headway.practice.checking import Options
     from headway.practice.report.results import Report
 
 TOOL_FAILED = 3
@@ -78,7 +79,7 @@ def command(
     Each file runs in a child process with limits on time and memory. Exit codes: 0 all correct, 1 something is wrong or missing,
     2 nothing is wrong but something could not run or was not understood, 3 headway itself failed.
     """
-    from headway.practice.checking import Options, check_paths, nothing_found_in
+    from headway.practice.checking import Options, nothing_found_in
     from headway.practice.report.formats import Settings
     from headway.practice.report.writing import written
 
@@ -91,7 +92,7 @@ def command(
     options = Options(named, tuple(each.strip() for each in require.split(",") if each.strip()), timeout, seed, forbid)
 
     def check() -> Report:
-        report = check_paths(paths, options)
+        report = check_with_progress(paths, options)
         error = nothing_found_in(report)
         if error:
             raise error
@@ -102,6 +103,20 @@ def command(
         if fix:
             _fix(report, settings.language, is_written=write)
     raise typer.Exit(report.exit_code)
+
+
+def check_with_progress(paths: list[Path], options: Options) -> Report:
+    """Check files, with the name of the current one on stderr if that is a terminal and there are several."""
+    from headway.practice.checking import check_paths
+    from headway.practice.judge.shown import printable
+
+    if not sys.stderr.isatty() or not (len(paths) > 1 or paths[0].is_dir()):
+        return check_paths(paths, options)
+    clear = "\r\x1b[K"
+    try:
+        return check_paths(paths, options, lambda path: print(clear + printable(str(path)), end="", file=sys.stderr, flush=True))
+    finally:
+        print(clear, end="", file=sys.stderr, flush=True)
 
 
 def _fix(report: Report, language: str, *, is_written: bool) -> None:

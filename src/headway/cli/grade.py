@@ -43,7 +43,7 @@ def command(
     The sheet is a TOML file: [grade], then lines such as `softmax = 2` and `linear = {points = 5, partial = {bias_missing = 3}}`.
     Exit codes: 0 graded, whatever the points, 2 invalid input, 3 headway itself failed.
     """
-    from headway.practice.checking import Options, check_paths
+    from headway.practice.checking import Options
     from headway.practice.grading.bundle import write_bundle
     from headway.practice.grading.grade import grade_of
     from headway.practice.grading.sheet import read_sheet
@@ -60,7 +60,7 @@ def command(
     settings = Settings(c.language_of(lang), output, os.environ)
 
     def grade() -> Report:
-        report = check_paths(paths, Options(required=tuple(points), timeout_seconds=timeout, seed=seed, is_own=forbid))
+        report = c.check_with_progress(paths, Options(required=tuple(points), timeout_seconds=timeout, seed=seed, is_own=forbid))
         return replace(report, given=grade_of(report.verdicts, points))
 
     with c.tool_failures(settings.language, is_debug=debug):
