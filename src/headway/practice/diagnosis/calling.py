@@ -93,6 +93,7 @@ class Call:
     """A learner's function with its parameters bound, called with arrays of one library.
 
     has_full_timeout   True to apply CALL_SECONDS instead of FIRST_ATTEMPT_SECONDS
+    place              index among the calls that the subject allows
     """
 
     subject: Subject
@@ -101,6 +102,7 @@ class Call:
     has_changed_inputs: bool = False
     endless: set[bool] = field(default_factory=set)
     has_full_timeout: bool = False
+    place: int = 0
 
     def __call__(self, inputs: Inputs) -> Any:
         """Return the output as NumPy, or Raised."""

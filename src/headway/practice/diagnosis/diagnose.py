@@ -299,5 +299,13 @@ def _verdict(subject: Subject, exercise: Exercise, status: Any, trial: Trial, **
         )
     )
     return Verdict(
-        subject.name, exercise.name, subject.line, status, notes=notes, title=exercise.title, conventions=trial.conventions, **found
+        subject.name,
+        exercise.name,
+        subject.line,
+        status,
+        notes=notes,
+        title=exercise.title,
+        conventions=trial.conventions,
+        trial=trial,
+        **found,
     )

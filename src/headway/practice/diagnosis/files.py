@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from headway.practice.diagnosis.timeout import time_limit
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise, exercises
 from headway.practice.message import EMPTY, Message, PracticeError, describe_error, joined, unknown_name
+from headway.practice.source import read
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 
@@ -32,13 +32,7 @@ def read_source(path: Path) -> str:
 
     Errors   OptionError for a missing file, or one that is neither.
     """
-    if not path.is_file():
-        raise PracticeError(TEXTS["not_a_source"].format(path=path, found=TEXTS["a_folder"] if path.is_dir() else TEXTS["missing"]))
-    try:
-        text = path.read_text(encoding="utf-8")
-        return _cells(json.loads(text)) if path.suffix == ".ipynb" else text
-    except (UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-        raise PracticeError(TEXTS["cannot_be_read"].format(path=path, error=error)) from error
+    return read(path).text
 
 
 def load_module(path: Path, text: str) -> ModuleType | Verdict:
@@ -125,12 +119,6 @@ def nothing_found(path: Path) -> PracticeError:
         TEXTS["nothing_to_check"].format(path=path, found=found),
         hint=TEXTS["select_a_part"].format(parts=joined(NAMES)),
     )
-
-
-def _cells(notebook: dict) -> str:
-    """Concatenate the code cells; notebook commands such as %matplotlib become comments."""
-    sources = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    return "\n\n".join(re.sub(r"^(\s*)([%!?])", r"\1# \2", source, flags=re.MULTILINE) for source in sources) + "\n"
 
 
 def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:

@@ -187,7 +187,8 @@ def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     trials: list[Trial] = []
     for library in libraries_for(subject):
         ways: list[list[Trial]] = []
-        for call in calls_of(subject, exercise, library):
+        for place, call in enumerate(calls_of(subject, exercise, library)):
+            call.place = place
             ways.append(_until_right(_trials_under(call, exercise, right)))
             if _needs_full_timeout(ways[-1]):
                 ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, right))
