@@ -76,7 +76,7 @@ QUIET = EMPTY
 """Value of `Probe.beyond` for inputs whose rejection needs no note."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mistake:
     """A wrong step.
 
@@ -97,7 +97,7 @@ class Mistake:
     said_as: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recovery:
     """A number measured from a learner's function, such as its scale or its epsilon.
 
@@ -124,7 +124,7 @@ class Recovery:
     pattern: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Convention:
     """One of several accepted ways to call the function or to compute its result.
 
