@@ -41,32 +41,32 @@ MAX_EVENTS = 10_000
 
 AT_IMPORT = Cause(
     "too_slow",
-    TEXTS["does_not_finish_importing_within"],
-    TEXTS["move_everything_except_definitions_under_2"],
+    TEXTS["import_too_slow"],
+    TEXTS["guard_main"],
     EMPTY,
 )
 NOT_CONFIRMED = Cause(
     "not_confirmed",
-    TEXTS["outputs_for_fresh_random_inputs"],
-    TEXTS["compute_output_from_inputs_alone"],
+    TEXTS["differs_on_fresh_inputs"],
+    TEXTS["use_inputs_alone"],
     EMPTY,
 )
 CHANGES = Cause(
     "changes_inputs",
     TEXTS["modifies_input_arrays"],
-    TEXTS["work_on_copy_or_write"],
+    TEXTS["copy_inputs"],
     EMPTY,
 )
 VARIES = Cause(
     "not_repeatable",
-    TEXTS["two_calls_same_arguments_return"],
-    TEXTS["create_no_random_weights_inside"],
+    TEXTS["not_repeatable"],
+    TEXTS["keep_no_state"],
     EMPTY,
 )
 NOT_DEFINED = Cause(
     "not_defined",
-    TEXTS["no_longer_function_or_class"],
-    TEXTS["do_not_delete_or_overwrite"],
+    TEXTS["no_longer_defined"],
+    TEXTS["do_not_overwrite"],
     EMPTY,
 )
 SHADOWED = TEXTS["shadowed"]

@@ -275,18 +275,18 @@ EXERCISE = Exercise(
         (Convention(), Convention(encode=_pair, role="betas")),
         (
             Convention(),
-            Convention(TEXTS["t_starts_at_0_incremented"], _from_zero, role="step"),
+            Convention(TEXTS["step_from_zero"], _from_zero, role="step"),
         ),
         (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)),
         (
             Convention(),
             Convention(
-                TEXTS["returns_only_point_moments_were"],
+                TEXTS["point_alone"],
                 decode=_point_alone,
                 steps={"answer": lambda point, mean, square: point},
             ),
-            Convention(TEXTS["returns_mean_square_point_this"], decode=_in_order(2, 0, 1)),
-            Convention(TEXTS["returns_point_mean_square_more"], decode=_in_order(0, 1, 2)),
+            Convention(TEXTS["moments_first"], decode=_in_order(2, 0, 1)),
+            Convention(TEXTS["more_than_moments"], decode=_in_order(0, 1, 2)),
         ),
     ),
     recoveries=RECOVERIES,

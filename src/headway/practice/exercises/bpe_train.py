@@ -177,11 +177,11 @@ SOURCES = (
 TIES = (
     Convention(),
     Convention(
-        TEXTS["equally_frequent_pairs_merges_first"],
+        TEXTS["ties_by_position"],
         steps={"best": first_seen},
     ),
     Convention(
-        TEXTS["equally_frequent_pairs_merges_one"],
+        TEXTS["ties_by_ids"],
         steps={"best": smallest},
     ),
 )
@@ -189,7 +189,7 @@ UNCUT = r"\A(?!(.|\n)*(special_tok|import regex|\bregex\.|\bre\.|findall|findite
 CUTS = (
     Convention(),
     Convention(
-        TEXTS["does_not_split_text_into"],
+        TEXTS["no_word_split"],
         steps={"cut": lambda text, specials: [text]},
         source=UNCUT,
     ),

@@ -103,7 +103,7 @@ RETURNS = (
         decode=_first_of_two,
     ),
     Convention(
-        TEXTS["without_targets_returns_only_logits"],
+        TEXTS["last_position_only"],
         decode=_first_of_two,
         steps={"finish": lambda logits: logits[..., -1:, :]},
         source=r"targets",

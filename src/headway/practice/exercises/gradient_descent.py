@@ -103,7 +103,7 @@ def _own_gradient(ask: Any) -> Convention | None:
     if steepness < 1e-3 or (abs(steepness - 2) < 1e-4 and abs(offset) < 1e-4):
         return None
     steepness, offset = float(f"{steepness:.5g}"), round(offset, 4)
-    says = TEXTS["minimizes_function_gradient_g_x"].format(a=steepness, b=offset)
+    says = TEXTS["own_gradient"].format(a=steepness, b=offset)
     return Convention(says, steps={"own": lambda x: steepness * x + offset})
 
 

@@ -177,7 +177,7 @@ def _filled(held: Any, length: int) -> Any:
 AXES = (
     Convention(),
     Convention(
-        TEXTS["expects_keys_batch_positions_heads"],
+        TEXTS["positions_before_heads"],
         encode=lambda inputs: {name: [_swapped(chunk) for chunk in chunks] for name, chunks in inputs.items()},
         decode=_swapped_back,
     ),
@@ -185,7 +185,7 @@ AXES = (
 BUFFERS = (
     Convention(),
     Convention(
-        TEXTS["returns_whole_buffer_zeros_after"],
+        TEXTS["whole_buffer"],
         decode=_cropped,
     ),
 )

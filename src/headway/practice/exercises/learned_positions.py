@@ -149,9 +149,9 @@ TAKES = (
 LISTS = (Convention(), Convention(encode=_listed, role="token_ids"))
 ADDS = (
     Convention(),
-    Convention(TEXTS["returns_only_rows_caller_adds"], decode=_sum_of, role="x"),
+    Convention(TEXTS["rows_only"], decode=_sum_of, role="x"),
     Convention(
-        TEXTS["multiplies_token_vectors_by_hidden"],
+        TEXTS["scaled_by_root"],
         steps={"scale": lambda x: x * x.shape[-1] ** 0.5},
         called=r".",
     ),

@@ -197,13 +197,13 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                TEXTS["weight_has_shape_out_x"],
+                TEXTS["weight_in_out"],
                 _transposed_weight,
                 undo=_transposed_weight,
                 role="weight",
             ),
             Convention(
-                TEXTS["x_has_one_vector_per"],
+                TEXTS["columns"],
                 _columns,
                 _columns_back,
                 role="weight",

@@ -223,7 +223,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                TEXTS["gradient_has_factor_2_squared"],
+                TEXTS["factor_two"],
                 steps={"average": lambda features, width: 2 / len(features)},
             ),
         ),
@@ -241,7 +241,7 @@ EXERCISE = Exercise(
                 steps=INTERCEPT,
             ),
             Convention(
-                TEXTS["also_fits_intercept_returns_it"],
+                TEXTS["fits_intercept"],
                 _no_start,
                 lambda answer, inputs: _flat(_intercept_first(answer, inputs)),
                 steps=INTERCEPT,

@@ -189,7 +189,7 @@ def probes() -> tuple[Probe, ...]:
         Probe(
             "whole numbers",
             {"x": numpy.array([1, 2, 4])},
-            caution=TEXTS["integer_inputs_give_truncated_integer"],
+            caution=TEXTS["truncates_integers"],
         ),
         Probe("given axis", {"x": random.standard_normal((3, 4, 5)), "axis": 1}),
     )

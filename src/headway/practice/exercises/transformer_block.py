@@ -68,7 +68,7 @@ def _unbiased(held: dict[str, Any], *names: str) -> dict[str, Any]:
     return held | layers
 
 
-RELU = Convention(TEXTS["activation_relu_gpt_2_uses"], steps={"activation": relu}, without="mlp")
+RELU = Convention(TEXTS["relu"], steps={"activation": relu}, without="mlp")
 """A convention for classes, which need not use GPT-2's weights."""
 
 CAUSAL_NAMES = "causal|decoder|gpt|auto_?regressive"
@@ -76,7 +76,7 @@ CAUSAL_NAMES = "causal|decoder|gpt|auto_?regressive"
 SEES_ALL = (
     Convention(),
     Convention(
-        TEXTS["attention_not_causal_correct_for"],
+        TEXTS["not_causal"],
         steps={"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)},
         without="mlp",
         called=rf"^(?!.*({CAUSAL_NAMES}))",

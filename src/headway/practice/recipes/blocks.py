@@ -101,13 +101,13 @@ STEPS: dict[str, Step] = {
 GELUS = (
     Convention(),
     Convention(
-        TEXTS["uses_exact_gelu_gpt_2"],
+        TEXTS["exact_gelu"],
         steps={"activation": exact_gelu},
     ),
 )
 POST_NORM = (
     Convention(),
-    Convention(TEXTS["post_norm_name_says"], steps={"wire": post_norm}, called=r"post_?(norm|ln)"),
+    Convention(TEXTS["post_norm"], steps={"wire": post_norm}, called=r"post_?(norm|ln)"),
 )
 EPSILONS = (
     Convention(),

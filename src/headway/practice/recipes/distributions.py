@@ -98,7 +98,7 @@ def _first_row(answer: Any, inputs: Inputs) -> Any:
 GIVEN = (
     Convention(),
     Convention(
-        TEXTS["takes_probabilities_instead_logits"],
+        TEXTS["takes_probabilities"],
         _as_probabilities,
         role="logits",
         named=r"prob|^ps?$|dist|softmax|weights",
@@ -113,15 +113,15 @@ RETURNED = (
     Convention(decode=_of_logits),
     Convention(),
     Convention(
-        TEXTS["returns_values_token_ids"],
+        TEXTS["values_and_ids"],
         decode=_scattered,
     ),
-    Convention(TEXTS["returns_tokens_that_are_kept"], decode=_of_ids),
+    Convention(TEXTS["kept_tokens"], decode=_of_ids),
 )
 """Accepted outputs, decoded as probabilities."""
 
 UNNORMALISED = Convention(
-    TEXTS["probabilities_do_not_sum_1"],
+    TEXTS["not_normalized"],
     decode=_normalised,
 )
 

@@ -65,11 +65,11 @@ class Form:
         if self.is_additive and self.fill > SAFE:
             return TEXTS["low_enough"].format(fill=self.fill)
         if self.is_additive:
-            return TEXTS["mask_added_scores_0_attend"]
+            return TEXTS["added_to_scores"]
         if self.is_hidden:
             what = "True" if self.is_boolean else "1"
             return TEXTS["marks_hidden"].format(what=what)
-        return None if self.is_boolean else TEXTS["mask_has_1_for_visible"]
+        return None if self.is_boolean else TEXTS["one_is_visible"]
 
 
 def form_of(answer: Any, sure: Place) -> Form:

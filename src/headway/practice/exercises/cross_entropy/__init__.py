@@ -137,11 +137,11 @@ EXERCISE = Exercise(
             Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
         ),
-        (Convention(), Convention(TEXTS["targets_are_one_hot_vectors"], _hot, role="targets")),
+        (Convention(), Convention(TEXTS["one_hot_targets"], _hot, role="targets")),
         (
             Convention(),
             Convention(
-                TEXTS["returns_several_values_first_was"],
+                TEXTS["several_values"],
                 decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
             ),
         ),

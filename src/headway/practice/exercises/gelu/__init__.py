@@ -59,10 +59,10 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(
         (
-            Convention(TEXTS["computes_exact_form_erf"]),
-            Convention(TEXTS["computes_tanh_form_gpt_2"], steps={"form": lambda: "tanh"}),
+            Convention(TEXTS["exact_form"]),
+            Convention(TEXTS["form_of_gpt2"], steps={"form": lambda: "tanh"}),
             Convention(
-                TEXTS["computes_sigmoid_form_x_sigmoid"],
+                TEXTS["sigmoid_form"],
                 steps=instead(quick_gelu),
                 called="quick",
             ),

@@ -71,13 +71,13 @@ MODELS = (
     Convention(),
     Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),
     Convention(
-        TEXTS["model_returns_logits_second_value"],
+        TEXTS["model_returns_pair"],
         _model_returning("pair"),
         role="model",
     ),
-    Convention(TEXTS["model_returns_object_logits"], _model_returning("attribute"), role="model"),
+    Convention(TEXTS["model_returns_object"], _model_returning("attribute"), role="model"),
     Convention(
-        TEXTS["model_returns_only_logits_last"],
+        TEXTS["model_returns_last"],
         _model_returning("last"),
         role="model",
         named=r"next|last|scores",
@@ -87,7 +87,7 @@ MODELS = (
 CACHES = (
     Convention(),
     Convention(
-        TEXTS["uses_key_value_cache_not"],
+        TEXTS["uses_cache"],
         _with_cache,
         steps={"returned": _newest},
         role="model",
@@ -96,11 +96,11 @@ CACHES = (
 )
 RETURNED = (
     Convention(),
-    Convention(TEXTS["returns_new_tokens_without_prompt"], decode=_with_prompt),
+    Convention(TEXTS["new_tokens_only"], decode=_with_prompt),
 )
 ENDS = (
     Convention(),
-    Convention(TEXTS["output_includes_stop_token"], steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
+    Convention(TEXTS["includes_stop_token"], steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
 )
 COUNTS = (
     Convention(),
