@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import string
 import subprocess
 import sys
@@ -157,3 +158,10 @@ def test_an_entry_that_does_not_exist_names_its_file(catalogue):
     part = catalogue("")
     with pytest.raises(LookupError, match=r"got no entry mistakes\.wrong\.says in catalogue/part\.toml"):
         _ = part.mistake("wrong", {}).says.en
+
+
+def test_a_sentence_can_be_copied_to_another_process(catalogue):
+    part = catalogue('[sentences.rows]\nen = "{count} rows"\nzh = "{count} 行"\n')
+    copied = pickle.loads(pickle.dumps(part["rows"].format(count=3)))
+    assert copied == Message("3 rows", "3 行")
+    assert len({copied, Message("3 rows", "3 行")}) == 1
