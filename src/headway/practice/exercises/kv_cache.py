@@ -109,12 +109,7 @@ def _shared() -> Any:
     return state, state
 
 
-STEPS: dict[str, Step] = {
-    "layers": lambda: ({}, {}),
-    "store": stored(concatenated),
-    "give": _give,
-    "clear": lambda state: state.clear(),
-}
+STEPS: dict[str, Step] = {"layers": lambda: ({}, {}), "store": stored(concatenated), "give": _give, "clear": lambda state: state.clear()}
 
 JOIN = r"cat|append|stack|="
 
@@ -182,13 +177,7 @@ AXES = (
         decode=_swapped_back,
     ),
 )
-BUFFERS = (
-    Convention(),
-    Convention(
-        TEXTS["whole_buffer"],
-        decode=_cropped,
-    ),
-)
+BUFFERS = (Convention(), Convention(TEXTS["whole_buffer"], decode=_cropped))
 
 FOUR = TEXTS["four"]
 TWO = TEXTS["two"]

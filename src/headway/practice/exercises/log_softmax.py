@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Recovery, Role
+from headway.practice.exercise import Exercise, Inputs, Probe, Recovery, Role, words
 from headway.practice.exercises.softmax import ROWS
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
@@ -136,16 +136,7 @@ def _floor(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 def _recovery(name: str, step: str, measure: Any, wrong: Any, right: float, right_name: str, pattern: str) -> Recovery:
-    return TEXTS.recovery(
-        name,
-        step,
-        measure=measure,
-        wrong=wrong,
-        sizes=lambda inputs: {},
-        right=lambda inputs: right,
-        right_name=right_name,
-        pattern=pattern,
-    )
+    return TEXTS.recovery(name, step, measure=measure, wrong=wrong, right=right, right_name=right_name, pattern=pattern)
 
 
 RECOVERIES = (
@@ -186,11 +177,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("four axes", {"x": random.standard_normal((2, 3, 4, 5))}, ROWS),
         Probe("large rows", {"x": numpy.array([[1000.0, 1001.0, 1002.0], [-1000.0, -1001.0, -1003.0]])}, ROWS),
         Probe("a row far below", {"x": numpy.array([[0.0, 1.0], [-2000.0, -2001.0]])}, ROWS),
-        Probe(
-            "whole numbers",
-            {"x": numpy.array([1, 2, 4])},
-            caution=TEXTS["truncates_integers"],
-        ),
+        Probe("whole numbers", {"x": numpy.array([1, 2, 4])}, caution=TEXTS["truncates_integers"]),
         Probe("given axis", {"x": random.standard_normal((3, 4, 5)), "axis": 1}),
     )
 
@@ -201,10 +188,7 @@ EXERCISE = Exercise(
     definition=functions.log_softmax,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("x", ("z", "logits", "scores", "a", "input", "inputs", "vector", "values", "arr", "v")),
-        Role("axis", ("dim",), neutral=-1),
-    ),
+    roles=(Role("x", words("z logits scores a input inputs vector values arr v")), Role("axis", ("dim",), neutral=-1)),
     called=r"log_?soft_?max(?!.*(cross|loss|nll|back|grad))|^log_?probs?$",
     probes=probes,
     mistakes=MISTAKES,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe, Role, Step
+from headway.practice.exercise import Exercise, Probe, Role, Step, words
 from headway.practice.recipes.distributions import (
     AXIS,
     BATCH,
@@ -85,11 +85,11 @@ EXERCISE = Exercise(
     steps=STEPS,
     roles=(
         LOGITS,
-        Role("min_p", ("p", "p_base", "base", "threshold", "min_prob", "minp", "cutoff", "ratio", "factor", "alpha")),
+        Role("min_p", words("p p_base base threshold min_prob minp cutoff ratio factor alpha")),
         TEMPERATURE,
         RNG,
         AXIS,
-        Role("filter_value", ("fill", "mask_value", "fill_value"), neutral=-numpy.inf),
+        Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
         Role("min_tokens_to_keep", ("min_keep",), neutral=1),
     ),
     called=r"min_?p(_|$)(?!.*(top_?k|top_?p))",

@@ -23,35 +23,16 @@ def _masked(change: Any) -> Any:
 
 MASKS = (
     Convention(),
+    Convention(TEXTS["true_is_masked"], _masked(numpy.logical_not), undo=_masked(lambda mask: ~mask), role="mask"),
+    Convention(TEXTS["one_is_visible"], _masked(lambda mask: mask.astype(numpy.int64)), undo=_masked(lambda mask: mask != 0), role="mask"),
     Convention(
-        TEXTS["true_is_masked"],
-        _masked(numpy.logical_not),
-        undo=_masked(lambda mask: ~mask),
-        role="mask",
+        TEXTS["one_is_masked"], _masked(lambda mask: (~mask).astype(numpy.int64)), undo=_masked(lambda mask: mask == 0), role="mask"
     ),
     Convention(
-        TEXTS["one_is_visible"],
-        _masked(lambda mask: mask.astype(numpy.int64)),
-        undo=_masked(lambda mask: mask != 0),
-        role="mask",
+        TEXTS["added_infinity"], _masked(lambda mask: numpy.where(mask, 0.0, -numpy.inf)), undo=_masked(lambda mask: mask > -1), role="mask"
     ),
     Convention(
-        TEXTS["one_is_masked"],
-        _masked(lambda mask: (~mask).astype(numpy.int64)),
-        undo=_masked(lambda mask: mask == 0),
-        role="mask",
-    ),
-    Convention(
-        TEXTS["added_infinity"],
-        _masked(lambda mask: numpy.where(mask, 0.0, -numpy.inf)),
-        undo=_masked(lambda mask: mask > -1),
-        role="mask",
-    ),
-    Convention(
-        TEXTS["added_large_number"],
-        _masked(lambda mask: numpy.where(mask, 0.0, -1e9)),
-        undo=_masked(lambda mask: mask > -1),
-        role="mask",
+        TEXTS["added_large_number"], _masked(lambda mask: numpy.where(mask, 0.0, -1e9)), undo=_masked(lambda mask: mask > -1), role="mask"
     ),
 )
 """Meaning of mask values; probes contain boolean masks with True = may attend."""

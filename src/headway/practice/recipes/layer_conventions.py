@@ -21,10 +21,7 @@ TEXTS = Texts("shared/layer_conventions")
 Ask = Callable[[Inputs], Any]
 Answer = Callable[[Mapping[str, Step], Inputs], Any]
 
-PRE_NORM = Convention(
-    TEXTS["pre_norm"],
-    steps={"sublayer": pre_norm},
-)
+PRE_NORM = Convention(TEXTS["pre_norm"], steps={"sublayer": pre_norm})
 ACTIVATIONS = (
     Convention(),
     Convention(TEXTS["activation_gelu"], steps={"activation": activations.gelu}),
@@ -34,8 +31,7 @@ ACTIVATIONS = (
 RETURNS = (
     Convention(),
     Convention(
-        TEXTS["several_values"],
-        decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
+        TEXTS["several_values"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer
     ),
 )
 

@@ -38,11 +38,7 @@ def two_sequences(query: str, other: str) -> Callable[[Inputs], Inputs | None]:
     return encode
 
 
-FORMS = (
-    Convention(),
-    Convention(encode=_one_sequence("x"), role="x"),
-    Convention(encode=_one_sequence("query"), role="query"),
-)
+FORMS = (Convention(), Convention(encode=_one_sequence("x"), role="x"), Convention(encode=_one_sequence("query"), role="query"))
 """Separate query, key and value arguments, or one sequence for all three."""
 
 
@@ -94,11 +90,6 @@ def _no_output(inputs: Inputs) -> Inputs | None:
 
 WITHOUT_OUTPUT = (
     Convention(),
-    Convention(
-        TEXTS["no_output_projection"],
-        _no_output,
-        steps={"output": lambda x, weight, bias: x},
-        without="output_weight",
-    ),
+    Convention(TEXTS["no_output_projection"], _no_output, steps={"output": lambda x, weight, bias: x}, without="output_weight"),
 )
 """Presence of an output projection in functions that take weights."""

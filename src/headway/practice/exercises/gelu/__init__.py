@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.gelu.mistakes import MISTAKES
 from headway.practice.exercises.gelu.recoveries import RECOVERIES
 from headway.practice.exercises.gelu.steps import STEPS
@@ -53,7 +53,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(Role("x", X_NAMES), Role("approximate", ("approx", "approximation", "is_approximate", "use_tanh", "tanh"), neutral="none")),
+    roles=(Role("x", X_NAMES), Role("approximate", words("approx approximation is_approximate use_tanh tanh"), neutral="none")),
     called=r"(?<!r)gelu(?!_?back|_?grad|_?deriv|_?prime)",
     probes=probes,
     mistakes=MISTAKES,
@@ -61,11 +61,7 @@ EXERCISE = Exercise(
         (
             Convention(TEXTS["exact_form"]),
             Convention(TEXTS["form_of_gpt2"], steps={"form": lambda: "tanh"}),
-            Convention(
-                TEXTS["sigmoid_form"],
-                steps=instead(quick_gelu),
-                called="quick",
-            ),
+            Convention(TEXTS["sigmoid_form"], steps=instead(quick_gelu), called="quick"),
         ),
         (Convention(), Convention(encode=_as_flag, role="approximate")),
     ),

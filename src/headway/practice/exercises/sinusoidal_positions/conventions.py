@@ -63,11 +63,7 @@ RETURNS = (
 )
 TAKES = (
     Convention(),
-    Convention(
-        TEXTS["takes_positions"],
-        encode=_as_positions,
-        role="seq_len",
-    ),
+    Convention(TEXTS["takes_positions"], encode=_as_positions, role="seq_len"),
     Convention(
         TEXTS["sequence_first"],
         encode=_rows_first,
@@ -79,9 +75,5 @@ TAKES = (
 ADDS = (
     Convention(),
     Convention(TEXTS["positions_only"], decode=_sum_of, role="x"),
-    Convention(
-        TEXTS["scaled_by_root"],
-        steps={"scale": lambda x: x * x.shape[-1] ** 0.5},
-        role="x",
-    ),
+    Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, role="x"),
 )
