@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Recovery, Role, words
+from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.softmax import ROWS
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
@@ -135,30 +135,33 @@ def _floor(ask: Any) -> list[tuple[Inputs, float]]:
     return [({"x": x}, float(numpy.exp(numpy.float64(answer[1]))))]
 
 
-def _recovery(name: str, step: str, measure: Any, wrong: Any, right: float, right_name: str, pattern: str) -> Recovery:
-    return TEXTS.recovery(name, step, measure=measure, wrong=wrong, right=right, right_name=right_name, pattern=pattern)
-
-
 RECOVERIES = (
-    _recovery("scale", "scale", _scale, lambda number_of: lambda x: number_of({}) * x, 1.0, "1 (the base e)", r"\*\*|exp|log"),
-    _recovery("unit", "finish", _unit, lambda number_of: lambda answer: number_of({}) * answer, 1.0, "1", r"log2|log10|/|\*"),
-    _recovery(
-        "logarithm",
-        "logarithm",
-        _logarithm,
-        lambda number_of: lambda total: number_of({}) * numpy.log(total),
-        1.0,
-        "1",
-        r"log2|log10|log\(",
+    TEXTS.recovery(
+        "scale",
+        "scale",
+        measure=_scale,
+        wrong=lambda number_of: lambda x: number_of({}) * x,
+        right_name="1 (the base e)",
+        pattern=r"\*\*|exp|log",
     ),
-    _recovery(
+    TEXTS.recovery(
+        "unit", "finish", measure=_unit, wrong=lambda number_of: lambda answer: number_of({}) * answer, pattern=r"log2|log10|/|\*"
+    ),
+    TEXTS.recovery(
+        "logarithm",
+        "logarithm",
+        measure=_logarithm,
+        wrong=lambda number_of: lambda total: number_of({}) * numpy.log(total),
+        pattern=r"log2|log10|log\(",
+    ),
+    TEXTS.recovery(
         "floor",
         "join",
-        _floor,
-        lambda number_of: lambda x, shift, powers, total, logarithm: logarithm(powers / total + number_of({})),
-        0.0,
-        "nothing",
-        r"log\(|1e-|eps",
+        measure=_floor,
+        wrong=lambda number_of: lambda x, shift, powers, total, logarithm: logarithm(powers / total + number_of({})),
+        right=0.0,
+        right_name="nothing",
+        pattern=r"log\(|1e-|eps",
     ),
 )
 
