@@ -164,7 +164,8 @@ def _likeliest(trials: Sequence[Trial]) -> list[Trial]:
         (trial for trial in trials if trial.probes),
         key=lambda trial: (
             -round(_mean_share(trial), 3),
-            trial.num_raised(),
+            trial.num_raised() / len(trial.probes),
+            -sum(probe.beyond is None for probe in trial.probes),
             sum(convention.name is not None for convention in trial.conventions),
         ),
     )
