@@ -36,7 +36,7 @@ MOST_YIELDED = 1000
 """Number of values taken from a generator function."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Binding:
     """Mapping from the parameters of a learner's function to roles; other parameters keep their defaults."""
 

@@ -24,7 +24,7 @@ from headway.practice.judge.jobs import Examination, Questions
 from headway.practice.judge.process import Confined, Conversation, child_environment
 from headway.practice.judge.shown import all_printable, printable
 from headway.practice.judge.static import Facts, facts_of
-from headway.practice.message import EMPTY, Message
+from headway.practice.message import EMPTY
 from headway.practice.texts import Texts
 from headway.practice.verdict import STATUS_WORDS, Cause, Verdict
 
@@ -40,50 +40,36 @@ MAX_EVENTS = 10_000
 
 AT_IMPORT = Cause(
     "too_slow",
-    TEXTS["does_not_finish_importing_within"],
-    TEXTS["move_everything_except_definitions_under_2"],
+    TEXTS["import_too_slow"],
+    TEXTS["guard_main"],
     EMPTY,
 )
 NOT_CONFIRMED = Cause(
     "not_confirmed",
-    Message(
-        "the outputs for fresh random inputs, compared outside its process, differ from the definition",
-        "用新的随机输入、在它的进程之外比较时，输出与定义不同",
-    ),
-    Message(
-        "compute the output from the inputs alone; the file must not depend on the process that checks it",
-        "只根据输入来计算输出；代码不能依赖于检查它的进程",
-    ),
+    TEXTS["differs_on_fresh_inputs"],
+    TEXTS["use_inputs_alone"],
     EMPTY,
 )
 CHANGES = Cause(
     "changes_inputs",
-    Message("modifies its input arrays", "修改了传入的数组"),
-    Message("work on a copy, or write x = x - … instead of x -= …", "先复制一份，或用 x = x - … 代替 x -= …"),
+    TEXTS["modifies_input_arrays"],
+    TEXTS["copy_inputs"],
     EMPTY,
 )
 VARIES = Cause(
     "not_repeatable",
-    Message("two calls with the same arguments return different outputs", "用相同的参数调用两次，输出不同"),
-    Message(
-        "create no random weights inside the call, and keep no state between calls",
-        "不要在调用中随机初始化权重，不要在两次调用之间保留状态",
-    ),
+    TEXTS["not_repeatable"],
+    TEXTS["keep_no_state"],
     EMPTY,
 )
 NOT_DEFINED = Cause(
     "not_defined",
-    Message("is no longer a function or class once the file has run", "运行文件之后，它已不是函数或类"),
-    Message("do not delete or overwrite it", "不要删除或覆盖它"),
+    TEXTS["no_longer_defined"],
+    TEXTS["do_not_overwrite"],
     EMPTY,
 )
-SHADOWED = Message(
-    "line {lines} also defines {name}: Python uses the last definition, in line {line}, which is the one that was judged",
-    "第 {lines} 行也定义了 {name}：Python 使用最后一个定义（第 {line} 行），检查的是它",
-)
-USES_HEADWAY = Message(
-    "returns the right outputs only with Headway's own functions, which it calls", "只有借助 Headway 自己的函数，输出才正确"
-)
+SHADOWED = TEXTS["shadowed"]
+USES_HEADWAY = TEXTS["uses_headway"]
 
 
 class CheckFailedError(RuntimeError):
@@ -357,7 +343,7 @@ def _cause_of_end(ended_for: str | None) -> Cause:
         return TOO_SLOW
     if ended_for == "memory":
         gigabytes = MEMORY_BYTES / 2**30
-        says = Message(f"uses more than {gigabytes:.0f} GiB of memory", f"占用的内存超过 {gigabytes:.0f} GiB")
+        says = TEXTS["too_large"].format(gigabytes=gigabytes)
         return Cause("too_large", says, MUST_RETURN, EMPTY)
     return Cause("exits", ENDS_THE_PROCESS, MUST_RETURN, EMPTY)
 

@@ -49,6 +49,7 @@ NAMES = (
     "linear_regression",
     "adam_step",
     "adam",
+    "min_p",
 )
 """The names of the exercises, in the order in which they build on each other; each is a file or folder here with EXERCISE."""
 

@@ -43,7 +43,7 @@ UNSEEN = ("keys_cut_to_the_queries", "given_scale_ignored", "whole_numbers_out",
 GIVEN = (
     Convention(),
     Convention(
-        TEXTS["causal_only_through_given_mask"],
+        TEXTS["causal_by_mask"],
         lambda inputs: inputs | {"mask": both(inputs.get("mask"), triangle(*[inputs["query"].shape[-2]] * 2))},
         role="mask",
         called="mask",

@@ -99,7 +99,7 @@ UNSEEN = ("heads_summed", "heads_averaged", "heads_concatenated_along_positions"
 MULTI_QUERY = (
     Convention(),
     Convention(
-        TEXTS["uses_one_key_value_head"],
+        TEXTS["multi_query"],
         lambda inputs: (
             {name: value for name, value in inputs.items() if name != "num_kv_heads"} if inputs.get("num_kv_heads") == 1 else None
         ),

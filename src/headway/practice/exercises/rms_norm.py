@@ -143,11 +143,11 @@ def probes() -> tuple[Probe, ...]:
 PLACES = (
     Convention(),
     Convention(
-        TEXTS["adds_eps_outside_square_root"],
+        TEXTS["eps_outside"],
         steps={"root": lambda mean_square, eps: numpy.sqrt(mean_square) + eps},
     ),
     Convention(
-        TEXTS["uses_eps_lower_bound_root"],
+        TEXTS["eps_as_bound"],
         steps={"root": lambda mean_square, eps: numpy.maximum(numpy.sqrt(mean_square), eps)},
     ),
 )
@@ -178,7 +178,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                TEXTS["multiplies_by_1_weight_function"],
+                TEXTS["one_plus_weight"],
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
                 called=r"gemma|zero_?cent|unit_?offset",
             ),

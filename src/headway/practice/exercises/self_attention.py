@@ -45,7 +45,7 @@ def _as_numbers(inputs: Inputs) -> Inputs | None:
 NUMBERS = (
     Convention(),
     Convention(
-        TEXTS["attends_over_plain_numbers_each"],
+        TEXTS["plain_numbers"],
         _as_numbers,
         lambda answer, inputs: answer[:, None] if getattr(answer, "ndim", 0) == 1 else answer,
         role="width",

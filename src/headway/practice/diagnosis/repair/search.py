@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.memory import Memory
 from headway.practice.diagnosis.repair.changes import changes
 from headway.practice.diagnosis.repair.observation import Observation, observe
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
@@ -96,7 +97,7 @@ class _Search:
             has_raised |= index == 0 and isinstance(answer, Raised)
             if share < 1.0 and not (probe.beyond is not None and isinstance(answer, Raised)):
                 return (index + share) / len(self.order), has_raised
-        whole = replace(self.trial, call=call, answers=tuple(answers[probe.name] for probe in self.trial.probes), cache={})
+        whole = replace(self.trial, call=call, answers=tuple(answers[probe.name] for probe in self.trial.probes), memory=Memory())
         return (1.0 if not call.has_changed_inputs and whole.without_refused().is_right() else 0.0), has_raised
 
     def _answer(self, call: Call, probe: Probe) -> tuple[Any, float]:

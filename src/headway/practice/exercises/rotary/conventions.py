@@ -71,9 +71,9 @@ def _per_sequence(inputs: Inputs) -> Inputs:
 
 PRECISION = (Convention(decode=_single_precision),)
 LAYOUT = (
-    Convention(TEXTS["pairs_coordinate_i_i_head"]),
+    Convention(TEXTS["halves"]),
     Convention(
-        TEXTS["pairs_coordinate_2i_2i_1"],
+        TEXTS["interleaved"],
         encode=_operands(lambda x: interleave(*halves(x))),
         decode=_in_halves,
     ),
@@ -81,7 +81,7 @@ LAYOUT = (
 AXES = (
     Convention(),
     Convention(
-        TEXTS["expects_x_batch_seq_len"],
+        TEXTS["positions_before_heads"],
         encode=_operands(_heads_last),
         decode=lambda answer, inputs: _each(_heads_last)(answer),
         role="x",
@@ -90,32 +90,32 @@ AXES = (
 ANGLES = (
     Convention(),
     Convention(
-        TEXTS["cos_sin_are_wide_x"],
+        TEXTS["wide_halves"],
         encode=_with_angles(lambda each: concatenate(each, each)),
         role="cos",
     ),
     Convention(
-        TEXTS["cos_sin_are_wide_x_2"],
+        TEXTS["wide_repeated"],
         encode=_with_angles(lambda each: numpy.repeat(each, 2, axis=-1)),
         role="cos",
     ),
     Convention(
-        TEXTS["cos_sin_have_shape_batch"],
+        TEXTS["batch_of_tables"],
         encode=_with_angles(lambda each: concatenate(each, each)[None]),
         role="cos",
     ),
-    Convention(TEXTS["takes_complex_numbers_cos_i"], encode=_as_complex, role="freqs_cis"),
+    Convention(TEXTS["complex_table"], encode=_as_complex, role="freqs_cis"),
     Convention(TEXTS["takes_angles_radians"], encode=_as_angles, role="angles"),
 )
 POSITIONS = (
     Convention(),
     Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
-    Convention(TEXTS["positions_have_shape_batch_seq"], encode=_per_sequence, role="positions"),
+    Convention(TEXTS["positions_in_batch"], encode=_per_sequence, role="positions"),
 )
 BASES = (
     Convention(),
     Convention(
-        TEXTS["checked_base_10000_which_not"],
+        TEXTS["usual_base"],
         encode=lambda inputs: {"theta": 10000.0} | inputs,
         role="theta",
     ),
