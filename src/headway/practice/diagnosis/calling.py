@@ -29,6 +29,9 @@ CALL_SECONDS = {"jax": 10.0, "torch": 3.0}
 FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
 """CPU seconds for the first attempt. A wrong convention can cause an endless loop, and a small probe takes milliseconds."""
 
+TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|softmax)\("
+"""Tensor methods that identify PyTorch code in a file that imports no array library."""
+
 MOST_YIELDED = 1000
 """Number of values taken from a generator function."""
 
@@ -74,6 +77,14 @@ def bind_parameters(
 def derivation(role: Role) -> Any:
     """Return a function that computes a role's value from the other inputs, or None if it does not follow from them."""
     return role.neutral if callable(role.neutral) else role.size_of
+
+
+def derived(derive: Callable[[Inputs], Any] | None, inputs: Inputs) -> Any:
+    """Return the value that follows from the inputs; None without a rule, or if they lack what it needs."""
+    try:
+        return None if derive is None else derive(inputs)
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
 
 
 def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
@@ -137,7 +148,7 @@ class Call:
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return required inputs that follow from the others: sizes and neutral operands."""
         required = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
-        known = {role.name: derivation(role)(inputs) for role in required if derivation(role) is not None}
+        known = {role.name: derived(derivation(role), inputs) for role in required}
         return {name: value for name, value in known.items() if value is not None}
 
     def fits(self, inputs: Inputs) -> bool:
@@ -200,7 +211,9 @@ def libraries_for(subject: Subject) -> list[str]:
     found = ["list"] if any(re.search("list", str(each.annotation), re.IGNORECASE) for each in subject.parameters) else []
     found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
     found += [name for name in subject.imports if name == "numpy"]
-    return list(dict.fromkeys([*found, "numpy", "list"]))
+    if not subject.imports and re.search(TORCH_METHODS, "\n".join(subject.source)):
+        found.append("torch")
+    return [name for name in dict.fromkeys([*found, "numpy", "list"]) if name != "torch" or _is_here(name)]
 
 
 def _is_here(library: str) -> bool:

@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.failure import FILE_TITLE, last_line
+from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.subject import Subject, definitions, subjects_of
 from headway.practice.diagnosis.timeout import time_limit
 from headway.practice.exercise import Exercise
-from headway.practice.exercises import NAMES, exercise, exercises
+from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import Message, PracticeError, describe_error, unknown_name
 from headway.practice.verdict import Cause, Verdict
 
@@ -91,27 +91,12 @@ def with_exercises(module: ModuleType, text: str, named: str | None = None) -> I
     if named is not None:
         chosen = exercise(check_name(named))
         matching = [subject for subject in subjects if re.search(chosen.called, subject.name, re.IGNORECASE)]
-        yield from ((subject, chosen) for subject in matching or subjects[:1])
+        yield from ((subject, chosen) for subject in matching or [each for each in subjects if not each.is_private][:1] or subjects[:1])
         return
     for subject in subjects:
-        found = by_name(subject.name) or by_outputs(subject)
+        found = recognised(subject)
         if found is not None:
             yield subject, found
-
-
-def by_name(name: str) -> Exercise | None:
-    """Return the exercise that matches a function's name, or None."""
-    return next((each for each in exercises() if re.search(each.called, name, re.IGNORECASE)), None)
-
-
-def by_outputs(subject: Subject) -> Exercise | None:
-    """Return the exercise whose operand names match the parameters and whose outputs are correct, or None."""
-    for each in exercises():
-        called = {*(role.name for role in each.roles), *(name for role in each.roles for name in role.called)}
-        names = [parameter.name.lower().strip("_") for parameter in subject.parameters]
-        if len(names) > 1 and called.issuperset(names) and diagnose(subject, each).is_correct:
-            return each
-    return None
 
 
 def check_name(name: str) -> str:

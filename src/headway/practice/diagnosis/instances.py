@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.assignment import Assignment, assignments, wildcard_name
-from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
+from headway.practice.diagnosis.calling import Binding, Call, bind_parameters, derived
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.slots import Slot, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
@@ -115,7 +115,7 @@ class InstanceCall(Call):
             for role in self.binding.role_of.values()
             if role.name not in inputs
         }
-        known = {name: size_of(inputs) for name, size_of in ways.items() if size_of is not None}
+        known = {name: derived(size_of, inputs) for name, size_of in ways.items()}
         return {name: size for name, size in known.items() if size is not None}
 
     @property

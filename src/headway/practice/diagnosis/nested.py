@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -20,8 +21,14 @@ from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.message import Message
+from headway.practice.message import Message, describe_error
 from headway.practice.verdict import Cause, Verdict
+
+
+TOOL_ERROR = Message("headway check failed: {error} at {place}", "headway check 自身出错：{error}，位于 {place}")
+REPORT_IT = Message(
+    "this is a bug of headway, not of your code: please report it with the file", "这是 headway 的错误，与你的代码无关：请附上文件报告"
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject
     for subject, exercise in _callees_first(given):
         begin(subject, exercise)
         faults = [each for each in judged if each.is_at_fault and _reaches(subject, each.subject, [other.subject for other in judged])]
-        verdict = _judge(subject, exercise, faults)
+        verdict = _judged_safely(subject, exercise, faults)
         is_because = any(cause.name.startswith(BECAUSE) for cause in verdict.causes)
         judged.append(Judged(subject, exercise, verdict, is_at_fault=not verdict.is_correct and not is_because))
     return [next(each.verdict for each in judged if each.subject is subject) for subject, _ in given]
@@ -83,6 +90,17 @@ def _reaches(subject: Subject, other: Subject, between: Sequence[Subject]) -> bo
 def _calls(subject: Subject, name: str) -> bool:
     is_other = name != subject.name
     return is_other and any(re.search(rf"\b{re.escape(name)}\s*\(", line.partition("#")[0]) for line in subject.source)
+
+
+def _judged_safely(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
+    """Judge a function; an exception inside this package becomes a verdict that says so and accuses nobody."""
+    try:
+        return _judge(subject, exercise, faults)
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        says = TOOL_ERROR.format(error=describe_error(error), place=f"{frame.filename.rpartition('headway')[2]}:{frame.lineno}")
+        cause = Cause("tool_error", says, REPORT_IT, Message("", ""), line=subject.line)
+        return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
 def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:

@@ -41,6 +41,11 @@ class Subject:
         except (TypeError, ValueError):
             return []
 
+    @property
+    def is_private(self) -> bool:
+        """Return True if the name starts with an underscore."""
+        return self.name.startswith("_")
+
     def line_of(self, pattern: str | None) -> int | None:
         """Return the number of the first source line that matches, ignoring comments."""
         if pattern is None:
@@ -78,14 +83,14 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
 
 
 def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
-    """Return the public functions and classes at a file's top level by name, including names assigned a lambda or a partial.
+    """Return the functions and classes at a file's top level by name, including names assigned a lambda or a partial.
 
     For a name that is defined several times, return the last definition.
     """
     found: dict[str, ast.stmt] = {}
     for node in tree.body:
         name = _defined_name(node)
-        if name is not None and not name.startswith("_"):
+        if name is not None and not name.startswith("__"):
             found.pop(name, None)
             found[name] = node
     return found

@@ -22,6 +22,8 @@ from headway.practice.message import Message
 
 CALLS: dict[str | None, type[Call]] = {None: Call, "read": DrawnCall, "likeliest": LikeliestCall}
 PLAIN = Convention()
+MISFITS = (KeyError, ValueError, TypeError, IndexError, AttributeError)
+"""Exceptions of a convention's encoding or decoding that mean that it does not apply."""
 
 UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
 """Exceptions that end the search for a convention if every probe raises one of them."""
@@ -347,7 +349,7 @@ def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
     """Encode the inputs in a convention; None if it does not apply."""
     try:
         return convention.encode(inputs)
-    except KeyError:  # the probe lacks the role that the convention concerns
+    except MISFITS:  # the probe lacks the role that the convention concerns, or has other axes
         return None
 
 
@@ -363,7 +365,7 @@ def _measured_conventions(convention: Convention, call: Call) -> Sequence[Conven
         return [convention]
     try:
         read = convention.reads(lambda inputs: output_of(call, (), inputs))
-    except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):
+    except (*MISFITS, ArithmeticError):
         return []
     return [] if read is None else [read] if isinstance(read, Convention) else read
 
@@ -400,5 +402,10 @@ def encoded_for(call: Call, conventions: Sequence[Convention], inputs: Inputs) -
 
 def _decoded(answer: Any, conventions: Sequence[Convention], inputs: Inputs) -> Any:
     for convention in reversed(conventions):
-        answer = answer if isinstance(answer, Raised) or answer is None else convention.decode(answer, inputs)
+        if isinstance(answer, Raised) or answer is None:
+            return answer
+        try:
+            answer = convention.decode(answer, inputs)
+        except MISFITS:  # the output is not of the kind that the convention concerns
+            return answer
     return answer

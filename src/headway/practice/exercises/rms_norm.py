@@ -377,6 +377,7 @@ EXERCISE = Exercise(
         Role("eps", ("epsilon", "e", "ep", "norm_eps", "rms_norm_eps", "layer_norm_epsilon", "variance_epsilon"), neutral=EPS),
         *size_roles(),
     ),
+    also_called=r"norm(ali[sz](e|ation|er))?$",
     called=r"^(?!.*(back|grad|block|linear|attn|attention|add_?norm|residual|init|optim|prop|error|loss)).*(rms_?(layer)?_?norm|^rms$|root_mean_square)",
     probes=probes,
     mistakes=MISTAKES,

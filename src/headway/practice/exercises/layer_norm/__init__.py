@@ -93,6 +93,7 @@ EXERCISE = Exercise(
         Role("ln_param", (), neutral={}),
         *size_roles(),
     ),
+    also_called=r"norm(ali[sz](e|ation|er))?$|^ln",
     called=r"^(?!.*(back|grad|rms|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
     probes=probes,
     mistakes=MISTAKES,

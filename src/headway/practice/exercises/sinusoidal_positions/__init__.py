@@ -108,8 +108,8 @@ EXERCISE = Exercise(
         Role("interleaved", ("interleave", "is_interleaved"), neutral=True),
     ),
     called=(
-        r"sinusoid|pos(ition(al)?)?_?enc|get_?pos(ition)?al_?enc|position_?encod"
-        r"|(?<!relative_)(?<!learned_)(?<!rotary_)pos(ition(al)?)?_?embed(?!.*(learn|table|lookup|rotary))|^(get_)?pe$"
+        r"^(?!.*(rotary|rope)).*(sinusoid|pos(ition(al)?)?_?enc|get_?pos(ition)?al_?enc|position_?encod"
+        r"|(?<!relative_)(?<!learned_)(?<!rotary_)pos(ition(al)?)?_?embed(?!.*(learn|table|lookup|rotary))|^(get_)?pe$)"
     ),
     probes=probes,
     mistakes=MISTAKES,
