@@ -36,6 +36,14 @@ MOST_YIELDED = 1000
 """Number of values taken from a generator function."""
 
 
+BYSTANDERS = (
+    Role("device", ("dev",), neutral="cpu"),
+    Role("dtype", ("data_type",), neutral=None),
+    Role("verbose", ("debug", "show_progress"), neutral=False),
+)
+"""Required parameters that affect no output."""
+
+
 @dataclass(frozen=True)
 class Binding:
     """Mapping from the parameters of a learner's function to roles; other parameters keep their defaults."""
@@ -66,11 +74,13 @@ def bind_parameters(
     for parameter in parameters:
         if parameter.name in bound or parameter.default is not inspect.Parameter.empty:
             continue
-        role = next((role for role in free if unnamed is None or role in unnamed), None)
+        bystander = next((role for role in BYSTANDERS if _fits(parameter.name, role)), None)
+        role = bystander or next((role for role in free if unnamed is None or role in unnamed), None)
         if role is None:
             return None
         bound[parameter.name] = role
-        free.remove(role)
+        if role in free:
+            free.remove(role)
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
 
 

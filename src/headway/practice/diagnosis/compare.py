@@ -104,7 +104,7 @@ def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0)
     if answer is None or expected is None or isinstance(answer, tuple | dict):
         return False
     answer, expected = numpy.asarray(answer), numpy.asarray(expected)
-    if answer.shape != expected.shape:
+    if answer.shape != expected.shape or answer.dtype.kind == "c":
         return False
     answer, expected = answer.astype(numpy.float64), expected.astype(numpy.float64)
     finite = numpy.isfinite(expected)
@@ -141,6 +141,8 @@ def first_difference(answer: Any, expected: Any, tolerance: float) -> Message | 
         return first_difference(*first, tolerance) if first else None
     if not (_is_array(answer) and _is_array(expected)):
         return Message(f"got {_short(answer)}, expected {_short(expected)}", f"得到 {_short(answer)}，应为 {_short(expected)}")
+    if numpy.asarray(answer).dtype.kind == "c":
+        return Message("got complex numbers, expected real ones", "得到的是复数，应为实数")
     answer, expected = numpy.asarray(answer, numpy.float64), numpy.asarray(expected, numpy.float64)
     if answer.shape != expected.shape:
         return None

@@ -26,6 +26,7 @@ NAMES = (
     "grouped_query_attention",
     "sinusoidal_positions",
     "learned_positions",
+    "rotary_tables",
     "rotary",
     "feed_forward",
     "gated_feed_forward",

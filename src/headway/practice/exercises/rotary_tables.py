@@ -1,0 +1,329 @@
+"""Tables of rotary positions: the frequencies of the pairs, and the cosines and sines of every position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.arrays import cast, to_numpy
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role, Step
+from headway.practice.exercises.rotary.steps import exponents, powers
+from headway.practice.message import Message
+from headway.practice.recipes.rotary_forms import ANGLES, COSINE_AND_SINE, FREQUENCIES, SINE_FIRST
+
+
+def recipe(steps: Any, head_dim: int, seq_len: int | None = None, positions: Any = None, theta: float = 10000.0, **sizes: Any) -> Any:
+    """The definition as named steps: frequencies, positions, angles, waves; without positions, the frequencies alone."""
+    frequencies = steps.frequencies(head_dim, theta)
+    if seq_len is None and positions is None:
+        return frequencies
+    at = steps.positions(seq_len) if positions is None else numpy.asarray(positions)
+    return steps.waves(steps.angles(at, frequencies))
+
+
+def definition(head_dim: int, seq_len: int | None = None, positions: Any = None, theta: float = 10000.0, **sizes: Any) -> Any:
+    """Return headway.functions' frequencies, or the cosines and sines of the positions."""
+    frequencies = functions.rotary_frequencies(head_dim, theta=theta, like=numpy.zeros(1))
+    if seq_len is None and positions is None:
+        return frequencies
+    at = numpy.arange(seq_len) if positions is None else numpy.asarray(to_numpy(positions))
+    return tuple(cast(each, numpy.dtype("float32")) for each in functions.rotary_cos_sin(at, frequencies))
+
+
+STEPS: dict[str, Step] = {
+    "frequencies": powers(exponents),
+    "positions": numpy.arange,
+    "angles": numpy.multiply.outer,
+    "waves": lambda angles: (numpy.cos(angles), numpy.sin(angles)),
+}
+
+FIRST_PAIR = Message("the first pair is correct", "第一对是对的")
+EXPONENT = r"\*\*|pow|exp|arange"
+USE = Message("use 1 / theta ** (arange(0, head_dim, 2) / head_dim)", "使用 1 / theta ** (arange(0, head_dim, 2) / head_dim)")
+
+
+def _mistake(name: str, step: str, wrong: Any, says: Message, fix: Message, hides: Message | None, pattern: str) -> Mistake:
+    return Mistake(name, {step: wrong}, says, fix, hides, pattern)
+
+
+def _frequencies(name: str, share: Callable[[int], Any], says: Message, pattern: str = EXPONENT) -> Mistake:
+    """Return a mistake in the exponents."""
+    return _mistake(name, "frequencies", powers(share), says, USE, FIRST_PAIR, pattern)
+
+
+MISTAKES = (
+    _frequencies(
+        "exponent_not_doubled",
+        lambda width: numpy.arange(width // 2) / width,
+        Message(
+            "the frequency of pair i is theta^(-i/d); expected theta^(-2i/d): low-frequency pairs rotate too fast",
+            "第 i 对的频率是 theta^(-i/d)，应为 theta^(-2i/d)：低频的几对转得太快",
+        ),
+    ),
+    _frequencies(
+        "exponent_doubled_twice",
+        lambda width: 2 * exponents(width),
+        Message(
+            "the exponent is doubled once too often: arange(0, d, 2) is 2i already, or it is divided by d/2",
+            "指数多乘了一次 2：arange(0, d, 2) 已经是 2i，或者除以了 d/2",
+        ),
+    ),
+    _frequencies(
+        "exponent_counts_from_one",
+        lambda width: exponents(width) + 2 / width,
+        Message("pairs are counted from 1; the first frequency must be 1", "对的编号从 1 开始；第一个频率应为 1"),
+        r"\+ *[12]|arange\([12]",
+    ),
+    _frequencies(
+        "last_exponent_is_one",
+        lambda width: numpy.arange(width // 2) / max(width // 2 - 1, 1),
+        Message("the exponents run from 0 to 1 inclusive, i/(d/2 - 1); expected 2i/d", "指数从 0 到 1（含 1），即 i/(d/2 - 1)；应为 2i/d"),
+        r"linspace|- *1",
+    ),
+    _frequencies(
+        "exponent_is_zero",
+        lambda width: 0 * exponents(width),
+        Message(
+            "all frequencies are 1: the exponent is 0 (// instead of /), or missing", "所有频率都是 1：指数为 0（该用 / 却用了 //），或漏掉了"
+        ),
+        r"//|\*\*|pow",
+    ),
+    _frequencies(
+        "multiplied_by_power",
+        lambda width: -exponents(width),
+        Message(
+            "the frequencies grow, theta^(2i/d): the minus in the exponent, or the 1/, is missing",
+            "频率逐对增大，为 theta^(2i/d)：指数少了负号，或漏了 1/",
+        ),
+    ),
+    _mistake(
+        "theta_ignored",
+        "frequencies",
+        lambda width, theta: 10000.0 ** -exponents(width),
+        Message("the argument for the base is not used: the base is always 10000", "没有使用底数参数：始终是 10000"),
+        Message("use the argument instead of 10000", "用参数代替 10000"),
+        None,
+        r"10000|1e4|10_000",
+    ),
+    _mistake(
+        "positions_from_one",
+        "positions",
+        lambda seq_len: numpy.arange(seq_len) + 1,
+        Message("positions start at 1: the first row is rotated", "位置从 1 开始：第一行也被旋转"),
+        Message("use arange(seq_len)", "使用 arange(seq_len)"),
+        Message("attention scores depend only on distances, so they are correct", "注意力分数只取决于距离，所以是对的"),
+        r"arange|range",
+    ),
+    _mistake(
+        "sine_missing",
+        "waves",
+        lambda angles: (numpy.cos(angles), numpy.cos(angles)),
+        Message("both tables hold cosines", "两张表都是余弦"),
+        Message("the second table is sin(angles)", "第二张表应为 sin(angles)"),
+        None,
+        r"cos",
+    ),
+    _mistake(
+        "cosine_missing",
+        "waves",
+        lambda angles: (numpy.sin(angles), numpy.sin(angles)),
+        Message("both tables hold sines", "两张表都是正弦"),
+        Message("the first table is cos(angles)", "第一张表应为 cos(angles)"),
+        None,
+        r"sin",
+    ),
+    _mistake(
+        "sine_and_cosine_exchanged",
+        "waves",
+        lambda angles: (numpy.sin(angles), numpy.cos(angles)),
+        Message("sine and cosine are swapped: at position 0 the cosine is 1 and the sine 0", "正弦与余弦互换了：在位置 0，余弦为 1，正弦为 0"),
+        Message("return cos(angles), sin(angles)", "返回 cos(angles), sin(angles)"),
+        None,
+        r"cos|sin|polar",
+    ),
+    _mistake(
+        "sine_negative",
+        "waves",
+        lambda angles: (numpy.cos(angles), -numpy.sin(angles)),
+        Message("the sine is negative: pairs rotate in the opposite direction", "正弦取了负号：旋转方向反了"),
+        Message("return cos(angles), sin(angles)", "返回 cos(angles), sin(angles)"),
+        Message(
+            "a model trained this way learns; weights trained with the correct rotation do not work",
+            "这样训练的模型照样能学；但用正确旋转训练的权重不能用",
+        ),
+        r"- *\w*\.?sin|-1j|conj|- *\w*freq|- *\w*ang",
+    ),
+)
+
+
+def _theta(ask: Any) -> list[tuple[Inputs, float]]:
+    """Measure the base from the second frequency, read as the angle of position 1."""
+    measured = []
+    for head_dim in (8, 12):
+        found = _read_frequencies(ask, head_dim)
+        if found is None or abs(found[0] - 1) > 1e-3 or not (found > 0).all():
+            return []
+        bases = found[1:] ** (-head_dim / (2 * numpy.arange(1, head_dim // 2)))
+        if numpy.ptp(bases) > 1e-2 * bases.max() or any(abs(bases[0] / other - 1) < 1e-2 for other in (1.0, 100.0, 1e8, 1e-4)):
+            return []  # the named mistakes in the exponent give these
+        measured.append(({"head_dim": head_dim}, float(numpy.median(bases))))
+    return measured
+
+
+def _read_frequencies(ask: Any, head_dim: int) -> Any:
+    for inputs in ({"head_dim": head_dim}, {"head_dim": head_dim, "seq_len": 7}):
+        answer = ask(inputs)
+        if isinstance(answer, numpy.ndarray) and answer.shape == (head_dim // 2,):
+            return answer.astype(numpy.float64)
+        if isinstance(answer, tuple) and all(getattr(each, "shape", None) == (7, head_dim // 2) for each in answer):
+            return numpy.arctan2(answer[1][1], answer[0][1]).astype(numpy.float64)
+    return None
+
+
+def _number_or(number_of: Callable[[Inputs], float]) -> Step:
+    return lambda width, theta: (number_of({}) if theta == 10000.0 else float(theta)) ** -exponents(width)
+
+
+def probes() -> tuple[Probe, ...]:
+    """Tables of distinct sizes, another base, chosen positions; frequencies alone."""
+    return (
+        Probe("table", {"head_dim": 8, "seq_len": 7}),
+        Probe("narrow", {"head_dim": 4, "seq_len": 6}),
+        Probe("long", {"head_dim": 12, "seq_len": 23}),
+        Probe("another base", {"head_dim": 8, "seq_len": 5, "theta": 300.0}),
+        Probe("positions", {"head_dim": 8, "positions": numpy.array([4, 0, 7, 7, 2])}),
+        Probe("frequencies", {"head_dim": 8}),
+        Probe("frequencies, wider", {"head_dim": 20}),
+        Probe("frequencies, another base", {"head_dim": 12, "theta": 500.0}),
+    )
+
+
+def _x(inputs: Inputs) -> Any:
+    """Return an x of which only shape, dtype and device are used."""
+    rows = inputs.get("seq_len") or numpy.size(inputs.get("positions", ()))
+    return numpy.zeros((1, 3, rows, inputs["head_dim"])) if rows else None
+
+
+def _num_rows(inputs: Inputs) -> Any:
+    return inputs.get("seq_len") or (int(numpy.max(inputs["positions"])) + 1 if inputs.get("positions") is not None else None)
+
+
+def _from_x(shape: Callable[[int, int], tuple[int, ...]]) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding that passes the number of rows as the shape of x."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        if "seq_len" not in inputs:
+            return None
+        rest = {name: value for name, value in inputs.items() if name != "seq_len"}
+        return rest | {"x": numpy.zeros(shape(inputs["seq_len"], inputs["head_dim"]))}
+
+    return encode
+
+
+def _as_positions(*leading: int) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding that passes all positions instead of their number, with these leading axes."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        if "seq_len" not in inputs and "positions" not in inputs:
+            return None
+        at = inputs["positions"] if "positions" in inputs else numpy.arange(inputs["seq_len"])
+        rest = {name: value for name, value in inputs.items() if name != "seq_len"}
+        return rest | {"positions": at.reshape(*leading, -1)}
+
+    return encode
+
+
+LENGTHS = tuple(
+    "end length max_len max_length max_seq_len max_seq_length context_length context_size max_position_embeddings max_position "
+    "max_positions seq_length seqlen l n_positions num_positions num_pos max_pos block_size t n_ctx end_pos max_context_length "
+    "original_max_position_embeddings maxlen n max_sequence_length sequence_length num_tokens".split()
+)
+
+EXERCISE = Exercise(
+    name="rotary_tables",
+    title=Message("tables of rotary positions", "旋转位置编码的表"),
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role(
+            "head_dim",
+            tuple(
+                "dim d d_k dims d_head head_size head_width rotary_dim n_elem d_model hidden_size dh qkv_dim embedding_dim rope_dim embed_dim "
+                "rot_dim dim_head per_head_dim emb_dim size".split()
+            ),
+            is_size=True,
+            size_of=lambda inputs: inputs["head_dim"],
+        ),
+        Role("seq_len", LENGTHS, is_size=True, size_of=_num_rows),
+        Role("theta", ("base", "rope_theta", "rope_base", "theta_base", "freq_base", "max_period", "theta_value"), neutral=10000.0),
+        Role("max_seq_len", ("seq_len", *LENGTHS), is_size=True, size_of=_num_rows),
+        Role("x", ("q", "query", "hidden_states", "inputs", "input", "xq", "value_states", "v"), neutral=_x),
+        Role("positions", ("position_ids", "pos", "position", "token_positions", "pos_ids", "input_pos", "p", "seq"), neutral=None),
+    ),
+    called=(
+        r"^(?!.*(apply|scal|2d|3d|yarn|ntk|mrope|loss|update|interleave|block|attention|mha)).*(freqs?_?cis|inv_?freq|freq.*cos|cos_?sin"
+        r"|(rope|rotary).*(param|freq|cos|sin(?!u)|angle|table|cache|theta|init|matri)"
+        r"|(precompute|compute|build|get|create|init|make|generate).*(rope|rotary|freqs?$|frequenc|theta_?pos))"
+    ),
+    also_called=r"^(?!.*(apply|attention|mha|block)).*(rotary|rope)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (
+            Convention(),
+            Convention(encode=_as_positions(), role="positions", without="seq_len"),
+            Convention(encode=_as_positions(1), role="positions", without="seq_len"),
+            Convention(
+                Message("takes an array of positions instead of their number", "接收的是位置数组，而不是位置个数"),
+                encode=lambda inputs: inputs | {"seq_len": numpy.arange(inputs["seq_len"])} if "seq_len" in inputs else inputs,
+                role="seq_len",
+            ),
+            Convention(encode=_from_x(lambda rows, width: (2, 3, rows, width)), role="x"),
+            Convention(encode=_from_x(lambda rows, width: (2, rows, width)), role="x"),
+            Convention(encode=_from_x(lambda rows, width: (2, rows, 3, width)), role="x"),
+            Convention(encode=_from_x(lambda rows, width: (rows, width)), role="x"),
+        ),
+        (
+            Convention(),
+            Convention(
+                Message("checked with the base 10000, which is not its default", "检查时传入的底数是 10000，与它的默认值不同"),
+                encode=lambda inputs: {"theta": 10000.0} | inputs,
+                role="theta",
+            ),
+        ),
+        (COSINE_AND_SINE, ANGLES, SINE_FIRST, FREQUENCIES),
+    ),
+    recoveries=(
+        Recovery(
+            "theta",
+            "frequencies",
+            measure=_theta,
+            wrong=_number_or,
+            sizes=lambda inputs: {},
+            right=lambda inputs: 10000.0,
+            right_name="10000",
+            says=Message(
+                "the base is {value}; the paper uses {right_name} (a model sets its own as rope_theta in its config)",
+                "底数是 {value}；论文中为 {right_name}（各模型以其配置中的 rope_theta 为准）",
+            ),
+            fix=Message("take the base as an argument, 10000 by default", "把底数作为参数，默认 10000"),
+            hides=FIRST_PAIR,
+            pattern=r"\d{3,}|1e\d|\d_000|log",
+        ),
+    ),
+    equation="frequency_i = 10000^(-2i / head_dim),   cos[p, i], sin[p, i] = cos, sin of p · frequency_i",
+    hints=(
+        Message("There is one frequency per pair of coordinates; they fall from 1 to nearly 1/10000.", "每一对坐标有一个频率，从 1 降到接近 1/10000。"),
+        Message("The angle of pair i at position p is p · 10000^(-2i / head_dim).", "位置 p 处第 i 对的角度是 p · 10000^(-2i / head_dim)。"),
+        Message(
+            "angles = np.outer(np.arange(seq_len), 1 / theta ** (np.arange(0, head_dim, 2) / head_dim)); return np.cos(angles), np.sin(angles)",
+            "angles = np.outer(np.arange(seq_len), 1 / theta ** (np.arange(0, head_dim, 2) / head_dim))；返回 np.cos(angles), np.sin(angles)",
+        ),
+    ),
+    related=("rotary",),
+    is_trained_through=False,
+)
