@@ -50,6 +50,8 @@ NAMES = (
     "linear_regression",
     "adam_step",
     "adam",
+    "adam_optimizer",
+    "adamw",
 )
 """The names of the exercises, in the order in which they build on each other; each is a file or folder here with EXERCISE."""
 
