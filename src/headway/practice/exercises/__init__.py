@@ -45,6 +45,7 @@ NAMES = (
     "bpe_train",
     "bpe_encode",
     "bpe_decode",
+    "bpe_tokenizer",
     "cross_entropy",
     "gradient_descent",
     "linear_regression",
