@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -94,9 +95,19 @@ def with_exercises(module: ModuleType, text: str, named: str | None = None) -> I
         yield from ((subject, chosen) for subject in matching or [each for each in subjects if not each.is_private][:1] or subjects[:1])
         return
     for subject in subjects:
+        if _is_abstract(subject, subjects):
+            continue
         found = recognised(subject)
         if found is not None:
             yield subject, found
+
+
+def _is_abstract(subject: Subject, subjects: Sequence[Subject]) -> bool:
+    """Return True for a base class whose methods another class of the file implements."""
+    if not inspect.isclass(subject.value) or not re.search(r"NotImplementedError|@abstractmethod", "\n".join(subject.source)):
+        return False
+    others = [each.value for each in subjects if each is not subject and inspect.isclass(each.value)]
+    return inspect.isabstract(subject.value) or any(issubclass(other, subject.value) for other in others)
 
 
 def check_name(name: str) -> str:

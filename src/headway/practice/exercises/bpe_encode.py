@@ -213,6 +213,7 @@ MERGES = (
     Convention(encode=_as_id_list),
     Convention(encode=_as_ranks),
     Convention(encode=_as_text),
+    Convention(encode=lambda inputs: inputs | {"merges": ranks(inputs["merges"])}),
     Convention(encode=lambda inputs: {name: value for name, value in inputs.items() if name != "merges"}, role="vocab"),
 )
 VOCABS = (
@@ -231,7 +232,7 @@ GIVEN = (
         lambda inputs: inputs | {"text": inputs["text"].encode("utf-8")},
         decode=_numbered,
         role="text",
-        named=r"byte",
+        named=r"byte|^token$",
     ),
     Convention(
         Message("takes bytes as integers", "接收以整数表示的字节"),
