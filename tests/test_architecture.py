@@ -38,6 +38,17 @@ ARROWS = {
 """The parts that each part may import, in addition to the leaves."""
 
 
+PRACTICE = {
+    "message": set(),
+    "outputs": {"message"},
+    "exercise": {"message"},
+    "texts": {"message", "exercise"},
+    "recipes": {"message", "outputs", "exercise", "texts"},
+    "exercises": {"message", "outputs", "exercise", "texts", "recipes"},
+}
+"""The parts of practice that each part of the catalogue may import: none of them knows the diagnosis."""
+
+
 def imports() -> list[tuple[str, str, str]]:
     """(part, imported part, file) for every import of one part by another, those inside functions included."""
     found = []
@@ -72,6 +83,22 @@ def test_imports_follow_the_arrows():
         if imported not in ARROWS[part] | (LEAVES if part not in LEAVES else set())
     }
     assert not wrong, f"not on the map: {sorted(wrong)}"
+
+
+def test_the_catalogue_does_not_import_the_diagnosis():
+    wrong = set()
+    for path in sorted((SOURCE / "practice").rglob("*.py")):
+        relative = path.relative_to(SOURCE / "practice")
+        part = relative.parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(path.read_text())) if part in PRACTICE else ():
+            if isinstance(node, ast.ImportFrom):
+                whole = [f"{node.module}.{alias.name}".split(".") for alias in node.names]
+                wrong |= {
+                    (str(relative), ".".join(names))
+                    for names in whole
+                    if names[:2] == ["headway", "practice"] and names[2] not in {part, *PRACTICE[part]}
+                }
+    assert not wrong
 
 
 def test_no_arrow_is_drawn_for_nothing():

@@ -33,6 +33,7 @@ BANNED = re.compile(
     )\b | \bcame: | ;\ expected:""",
     re.VERBOSE | re.IGNORECASE,
 )
+CATALOGUE = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "src/headway/practice/catalogue").rglob("*.toml"))
 STORIES = ("tools/stories/", "src/headway/train/stories/")
 """Sources whose string literals are the text of children's stories."""
 
@@ -95,6 +96,12 @@ def test_source_is_written_in_plain_words(path):
 def test_documents_are_written_in_plain_words(path):
     text = prose((ROOT / path).read_text())
     found = [f"{path}: {match.group()!r} in: …{text[max(0, match.start() - 50) : match.end() + 50]!r}" for match in BANNED.finditer(text)]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("path", CATALOGUE)
+def test_the_catalogue_is_written_in_plain_words(path):
+    found = [f"{path}: {match.group()!r} in: {line}" for line in (ROOT / path).read_text().splitlines() for match in BANNED.finditer(line)]
     assert not found, "\n".join(found)
 
 

@@ -23,6 +23,7 @@ __version__ = "0.1.0"
 __all__ = ["Chunk", "Completion", "LanguageModel", "__version__", "check", "errors", "functions", "load"]
 
 _MODULES = dict.fromkeys(("Completion", "LanguageModel", "Chunk", "load"), "headway.language_model") | {"check": "headway.practice"}
+_MODULES["load_ipython_extension"] = "headway.practice.notebook"  # %load_ext headway
 
 
 def __getattr__(name: str) -> object:

@@ -90,6 +90,10 @@ def test_errors_are_in_the_language_of_the_output(tmp_path, wrong):
         (["none.py"], "which does not exist"),
         (["{file}", "--as", "sofmax"], "did you mean softmax"),
         (["{file}", "--lang", "fr"], "got --lang fr, expected en or zh"),
+        (["{file}", "--format", "sariff"], "did you mean sarif?"),
+        (["{file}", "--require", "softmax,sofmax"], "got 'sofmax'"),
+        (["{file}", "--write"], "got --write without --fix"),
+        (["{file}", "--fix", "--json"], "got --fix with --format json"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(wrong, arguments, said):
@@ -135,3 +139,69 @@ def _is_registered():
     from importlib.metadata import entry_points
 
     return any(point.value == "headway.practice.pytest_plugin" for point in entry_points(group="pytest11"))
+
+
+def called(monkeypatch, verdicts, **options):
+    """Run the command in this process on verdicts that are given; return its exit code."""
+    import typer
+
+    from headway.cli import check
+    from headway.practice import checking
+
+    def check_file(path, *_, **__):
+        if isinstance(verdicts, Exception):
+            raise verdicts
+        return list(verdicts)
+
+    monkeypatch.setattr(checking, "check_file", check_file)
+    with pytest.raises(typer.Exit) as raised:
+        check.command(lang="en", **options)
+    return raised.value.exit_code
+
+
+@pytest.fixture
+def repairable(tmp_path):
+    from tests.practice.verdicts import TEXT
+
+    path = tmp_path / "mine.py"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_fix_shows_the_repair_and_write_applies_it(monkeypatch, capsys, repairable):
+    from tests.practice.verdicts import TEXT, WRONG
+
+    assert called(monkeypatch, [WRONG], paths=[repairable], fix=True) == 1
+    assert "+    scores = query @ key.T / np.sqrt(key.shape[-1])  # é" in capsys.readouterr().out
+    assert repairable.read_text(encoding="utf-8") == TEXT
+    assert called(monkeypatch, [WRONG], paths=[repairable], fix=True, write=True) == 1
+    assert repairable.read_text(encoding="utf-8") == TEXT.replace("value.shape[-1]", "key.shape[-1]")
+    assert "check it again" in capsys.readouterr().err
+
+
+def test_a_failure_of_the_tool_is_exit_code_3_and_shows_its_traceback_only_with_debug(monkeypatch, capsys, repairable):
+    assert called(monkeypatch, KeyError("query"), paths=[repairable]) == 3
+    said = capsys.readouterr().err
+    assert "headway failed on this file (KeyError: 'query'); your code may be right" in said
+    assert "Traceback" not in said
+    assert called(monkeypatch, KeyError("query"), paths=[repairable], debug=True) == 3
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_several_files_are_judged_under_their_names_and_a_missing_part_is_a_failure(wrong, tmp_path):
+    (tmp_path / "right.py").write_text(RIGHT)
+    done = run(str(tmp_path / "right.py"), wrong, "--require", "softmax,relu", "--lang", "en")
+    assert done.returncode == 1
+    assert [line for line in done.stdout.splitlines() if not line.startswith(" ")] == [
+        str(tmp_path / "right.py"),
+        "✓ softmax (line 2) — softmax: correct",
+        wrong,
+        "✗ softmax (line 2) — softmax: wrong",
+        "✗ relu — ReLU: missing",
+    ]
+
+
+def test_a_report_in_another_format_has_the_same_exit_code(wrong):
+    done = run(wrong, "--format", "sarif")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["runs"][0]["results"][0]["ruleId"] == "softmax/no_shift"

@@ -9,11 +9,11 @@ import pytest
 
 from headway.arrays import ARRAY_LIBRARIES
 from headway.practice.diagnosis.calling import Call, bind
-from headway.practice.diagnosis.compare import Raised, is_same, precision
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import Message
+from headway.practice.outputs import Raised, is_same, precision
 
 every_exercise = pytest.mark.parametrize("name", NAMES)
 EVERY_MISTAKE = [(name, mistake.name) for name in NAMES for mistake in exercise(name).mistakes]

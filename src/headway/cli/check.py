@@ -5,20 +5,32 @@ from __future__ import annotations
 import functools
 import locale
 import os
-from collections.abc import Callable
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, ParamSpec, TypeVar
 
 import typer
 
-from headway.cli import options as o
+from headway.cli import print_error
 from headway.cli.colour import coloured
-from headway.errors import OptionError
-from headway.practice import Verdict
-from headway.practice.message import errors_in
+from headway.errors import HeadwayError, OptionError
+from headway.practice.message import Message, PracticeError, errors_in
+
+if TYPE_CHECKING:
+    from headway.practice.report.results import Report
+
+TOOL_FAILED = 3
+FAILED = Message("headway failed on this file ({error}); your code may be right", "headway 自身出错（{error}）；你的代码可能没有问题")
+PLEASE_REPORT = Message("run it again with --debug, and report the traceback", "请加上 --debug 再运行一次，并报告其中的错误信息")
 
 Language = Annotated[str | None, typer.Option("--lang", help="en or zh.  [default: the locale's]")]
-
+Format = Annotated[str, typer.Option("--format", help="text, json, github, gradescope, classroom50, sarif or junit.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to write the report to.  [default: that of the format]")]
+Named = Annotated[str | None, typer.Option("--as", help="The part that it is, if its name does not say so.")]
+Timeout = Annotated[float, typer.Option(help="Seconds for each file.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if headway itself fails.")]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,43 +50,86 @@ def with_language(command: Callable[P, R]) -> Callable[P, R]:
 
 @with_language
 def command(
-    file: Annotated[Path, typer.Argument(help="A .py file or a notebook with your own functions and classes.")],
-    named: Annotated[str | None, typer.Option("--as", help="The part that it is, if its name does not say so.")] = None,
+    paths: Annotated[
+        list[Path], typer.Argument(metavar="PATH...", help="Python files, notebooks, or folders of them.", show_default=False)
+    ],
+    named: Named = None,
+    require: Annotated[str, typer.Option(help="Parts that must be there, separated by commas.", show_default=False)] = "",
+    format: Format = "text",
+    output: Output = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Show the repair, if one was found, as a diff.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="With --fix: change the files.")] = False,
+    timeout: Timeout = 20.0,
     lang: Language = None,
-    timeout: Annotated[float, typer.Option(help="Seconds for the whole file.")] = 20.0,
-    as_json: o.Json = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as --format json.")] = False,
+    debug: Debug = False,
 ) -> None:
     """Judge softmax, attention and other parts that you wrote, and name the mistake.
 
     \b
       headway check attention.py
       headway check notebook.ipynb --lang zh
-      headway check mine.py --as softmax --json
+      headway check mine.py --fix --write
+      headway check src --require softmax,attention --format github
 
-    The file runs in a child process with limits on time and memory. Exit codes: 0 all correct, 1 something is wrong,
-    2 nothing is wrong but something could not run or was not found.
+    Each file runs in a child process with limits on time and memory. Exit codes: 0 all correct, 1 something is wrong or missing,
+    2 nothing is wrong but something could not run or was not understood, 3 headway itself failed.
     """
-    from headway.practice.diagnosis.files import check_name, nothing_found, read_source
-    from headway.practice.diagnosis.sandbox import check_file
+    from headway.practice.checking import Options, check_paths, nothing_found_in
+    from headway.practice.report.formats import Settings
+    from headway.practice.report.writing import written
 
-    language = language_of(lang)
-    if named is not None:
-        check_name(named)
-    read_source(file)
-    verdicts = check_file(file, named, timeout_seconds=timeout)
-    if not verdicts:
-        raise nothing_found(file)
-    if as_json:
-        o.print_json([verdict.to_dict() for verdict in verdicts])
-    else:
-        print(coloured("\n".join(verdict.text(language) for verdict in verdicts)))
-    raise typer.Exit(_exit_code(verdicts))
+    name = "json" if as_json else format
+    if write and not fix:
+        raise PracticeError(Message("got --write without --fix, expected both", "收到 --write 而没有 --fix，两者应一起使用"))
+    if fix and name != "text":
+        raise PracticeError(Message(f"got --fix with --format {name}, expected the format text", f"--fix 不能与 --format {name} 一起使用"))
+    settings = Settings(language_of(lang), output, os.environ)
+    options = Options(named, tuple(each.strip() for each in require.split(",") if each.strip()), timeout)
+
+    def check() -> Report:
+        report = check_paths(paths, options)
+        error = nothing_found_in(report)
+        if error:
+            raise error
+        return report
+
+    with tool_failures(settings.language, is_debug=debug):
+        report = written(check, name, settings, show=coloured)
+        if fix:
+            _fix(report, settings.language, is_written=write)
+    raise typer.Exit(report.exit_code)
 
 
-def _exit_code(verdicts: list[Verdict]) -> int:
-    if any(verdict.status in ("wrong", "unknown") for verdict in verdicts):
-        return 1
-    return 0 if all(verdict.is_correct for verdict in verdicts) else 2
+def _fix(report: Report, language: str, *, is_written: bool) -> None:
+    from headway.practice.fixing import diff_of, edits_of, write_fix
+
+    pairs = [(each.source, edits) for each in report.files if each.source and (edits := edits_of(each.verdicts))]
+    for source, edits in pairs:
+        print(diff_of(source, edits), end="")
+        if is_written:
+            write_fix(source, edits)
+            typer.echo(Message(f"changed {source.path}; check it again", f"已修改 {source.path}；请重新检查").text(language), err=True)
+    if not pairs:
+        typer.echo(Message("no repair was found", "没有找到可用的修改").text(language), err=True)
+
+
+@contextmanager
+def tool_failures(language: str, *, is_debug: bool) -> Iterator[None]:
+    """Report an exception of Headway itself in one sentence, and exit with TOOL_FAILED."""
+    try:
+        yield
+    except (HeadwayError, OSError, MemoryError, typer.Exit, typer.Abort):
+        raise
+    except Exception as error:
+        if is_debug:
+            traceback.print_exc()
+        print_error(FAILED.format(error=_first_line(error)).text(language), PLEASE_REPORT.text(language))
+        raise typer.Exit(TOOL_FAILED) from error
+
+
+def _first_line(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0][:200]
 
 
 def language_of(given: str | None) -> str:

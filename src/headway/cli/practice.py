@@ -188,6 +188,19 @@ def bug(
     raise typer.Exit(0 if is_solved else 1)
 
 
+@app.command()
+def translations() -> None:
+    """List the sentences of the catalogue without a Chinese text; exit code 1 if there are any.
+
+    In their place the English text is shown.
+    """
+    from headway.practice.texts import untranslated
+
+    missing = untranslated()
+    _print("\n".join(missing) if missing else "every sentence is in English and in Chinese")
+    raise typer.Exit(1 if missing else 0)
+
+
 def _folder_of(given: Path | None) -> Path:
     from headway.practice.workbook import progress
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, Message
 
 MISSING: Any = object()
 """Marker for "no neutral value": a probe without this role is skipped if the learner's function requires it."""
@@ -72,6 +72,10 @@ class Probe:
     caution: Message | None = None
 
 
+QUIET = EMPTY
+"""Value of `Probe.beyond` for inputs whose rejection needs no note."""
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A wrong step.
@@ -79,7 +83,7 @@ class Mistake:
     steps    the wrong steps by name
     says     what the learner's code does
     fix      what to change, as an imperative
-    hides    reason why a simple example does not show the mistake; None if any example does
+    hides    reason why a simple example does not show the mistake; None or empty if any example does
     pattern  regular expression that finds the line in the learner's source
     said_as  name in the verdict, if several variants share one; the mistake's own name by default
     """
@@ -174,8 +178,8 @@ class Exercise:
     drawing      handling of functions that sample randomly (diagnosis.drawing): "read" their probabilities, or return the
                  "likeliest" token from every draw; None for no handling
     is_trained_through  True if gradients must flow through the function
-    calls        (subject, exercise, array library) → ways to call it, for what is neither a function of the roles nor a class
-                 that holds their weights, such as a KV cache
+    calls        name of the ways to call it (diagnosis.adapters), for what is neither a function of the roles nor a class that
+                 holds their weights, such as a KV cache
     """
 
     name: str
@@ -195,7 +199,7 @@ class Exercise:
     related: tuple[str, ...] = ()
     drawing: str | None = None
     is_trained_through: bool = True
-    calls: Callable[..., list[Any]] | None = None
+    calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "tokenizer"] | None = None
     also_called: str | None = None
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:

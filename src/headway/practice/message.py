@@ -33,6 +33,27 @@ class Message:
         """Return the sentence in one language."""
         return self.zh if language == "zh" else self.en
 
+    def __eq__(self, other: object) -> bool:
+        return (self.en, self.zh) == (other.en, other.zh) if isinstance(other, Message) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.en, self.zh))
+
+
+EMPTY = Message("", "")
+"""A message without text."""
+
+
+def same(text: str) -> Message:
+    """Return text that is the same in both languages, such as code."""
+    return Message(text, text)
+
+
+def joined(parts: Sequence[str | Message], *, en: str = ", ", zh: str = "、") -> Message:
+    """Return a list of names or messages, separated by `en` and `zh`."""
+    texts = [(part, part) if isinstance(part, str) else (part.en, part.zh) for part in parts]
+    return Message(en.join(each for each, _ in texts), zh.join(each for _, each in texts))
+
 
 class PracticeError(OptionError):
     """An OptionError in both languages; str() is the English message."""
@@ -96,8 +117,7 @@ def describe_error(error: BaseException, *, max_chars: int | None = None) -> Mes
         return error.message
     text = str(error).strip()
     text = text if max_chars is None else "".join(text.splitlines()[:1])[:max_chars]
-    described = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return Message(described, described)
+    return same(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 def unknown_name(name: str, names: Sequence[str]) -> PracticeError:

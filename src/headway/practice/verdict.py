@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from typing import Any, Literal
 
 from headway.practice.exercise import Convention
 from headway.practice.message import Message
+from headway.practice.rules import rule_id, stable_name, url_of
 
-Status = Literal["correct", "wrong", "unknown", "could not run"]
+SCHEMA = "headway/verdict/v1"
+"""Name of the format of `Verdict.to_dict`; a field that is removed or changes its meaning needs a new version."""
+
+Status = Literal["correct", "wrong", "unknown", "could not run", "missing"]
 Confidence = Literal["certain", "likely", "one of several", "none"]
 
 STATUS_WORDS = {
@@ -16,6 +21,7 @@ STATUS_WORDS = {
     "wrong": Message("wrong", "有错"),
     "unknown": Message("wrong, cause unknown", "有错，原因未知"),
     "could not run": Message("could not run", "无法运行"),
+    "missing": Message("missing", "缺失"),
 }
 
 
@@ -25,11 +31,11 @@ UNSURE = {
 }
 """Text after the status if the cause is not certain."""
 
-HEADING = Message(
-    "{mark} {subject} (line {line}) — {title}: {status}{certainty}", "{mark} {subject}（第 {line} 行）— {title}：{status}{certainty}"
-)
+HEADING = Message("{mark} {subject}{place} — {title}: {status}{certainty}", "{mark} {subject}{place}— {title}：{status}{certainty}")
 REPAIR = Message("{says}; with this change all {num_probes} probes match", "{says}；这样修改之后，全部 {num_probes} 个探针都一致")
 LINE = Message(" (line {line})", "（第 {line} 行）")
+LINE_OF_CELL = Message(" (cell {cell}, line {line})", "（第 {cell} 个单元格第 {line} 行）")
+NO_LINE = Message("", " ")
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,8 @@ class Cause:
     fix       what to change
     proof     evidence that this is the cause
     hides     reason why a simple example does not show it
-    line      line number in the file, counted from 1
+    line      line number in the file, or in the cell of a notebook, counted from 1
+    column, end_line, end_column, cell   as in Edit; None unless the file was read
     """
 
     name: str
@@ -49,17 +56,27 @@ class Cause:
     proof: Message
     hides: Message | None = None
     line: int | None = None
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+    cell: int | None = None
 
 
 @dataclass(frozen=True)
 class Edit:
-    """Replacement of a range of a learner's file. Lines and columns (in characters) count from 1; the end column is exclusive."""
+    """Replacement of a range of a learner's file.
+
+    Lines and columns (in characters) count from 1; the end column is exclusive.
+
+    cell   number of the notebook's cell, counted from 1 over cells of every kind; lines then count within the cell
+    """
 
     line: int
     column: int
     end_line: int
     end_column: int
     replacement: str
+    cell: int | None = None
 
 
 @dataclass(frozen=True)
@@ -82,13 +99,17 @@ class Repair:
 class Verdict:
     """Result of judging one function or class.
 
+    line        line of the definition, counted from 1; 0 if there is none
     status      "correct", "wrong" (the causes say why), "unknown" (the output differs and no known mistake explains it),
-                "could not run"
+                "could not run", "missing" (a required part that no file defines)
     causes      most likely first; if there are several, each of them explains all outputs
     notes       accepted conventions, and inputs that were not judged
     difference  the first element that differs, and the pattern of all that do
     repair      a change of the learner's code after which every probe matches, if one was found
     conventions the conventions it was judged under; not serialized
+    trial       the calls and outputs that were judged; not serialized
+    file        path as it was given, with forward slashes; None for a function that was passed alone
+    column, end_line, end_column, cell   range of the definition, as in Edit; None unless the file was read
     """
 
     subject: str
@@ -101,6 +122,12 @@ class Verdict:
     title: Message | None = None
     repair: Repair | None = None
     conventions: tuple[Convention, ...] = field(default=(), compare=False, repr=False)
+    trial: Any = field(default=None, compare=False, repr=False)
+    file: str | None = None
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+    cell: int | None = None
 
     @property
     def is_correct(self) -> bool:
@@ -121,14 +148,15 @@ class Verdict:
         title = self.title or Message(self.exercise, self.exercise)
         certainty = UNSURE.get(self.confidence, Message("", ""))
         mark = "✓" if self.is_correct else "✗"
+        place = _place(self.cell, self.line)
         heading = HEADING.format(
-            mark=mark, subject=self.subject, line=self.line, title=title, status=STATUS_WORDS[self.status], certainty=certainty
+            mark=mark, subject=self.subject, place=place, title=title, status=STATUS_WORDS[self.status], certainty=certainty
         )
         lines = [heading.text(language)]
         for number, cause in enumerate(self.causes, 1):
             prefix = f"{number}. " if len(self.causes) > 1 else ""
-            place = LINE.format(line=cause.line).text(language) if cause.line else ""
-            lines.append(f"  {prefix}{cause.says.text(language)}{place}")
+            place = _place(cause.cell, cause.line)
+            lines.append(f"  {prefix}{cause.says.text(language)}{place.text(language).rstrip()}")
             lines.append(f"     → {cause.fix.text(language)}")
             lines += [f"     {each.text(language)}" for each in (cause.proof, cause.hides) if each and each.en]
         if self.difference:
@@ -141,47 +169,74 @@ class Verdict:
     def __str__(self) -> str:
         return self.text("en")
 
-    def _repr_html_(self) -> str:
-        """Return the verdict as HTML for a notebook."""
+    def html(self, language: str = "en") -> str:
+        """Return the verdict as HTML."""
         import html
 
         colour = "#1a7f37" if self.is_correct else "#cf222e"
-        return f'<pre style="border-left: 4px solid {colour}; padding-left: 1em">{html.escape(self.text("en"))}</pre>'
+        return f'<pre style="border-left: 4px solid {colour}; padding-left: 1em">{html.escape(self.text(language))}</pre>'
+
+    def _repr_html_(self) -> str:
+        """Return the verdict as HTML for a notebook."""
+        return self.html("en")
+
+    @property
+    def rule(self) -> str | None:
+        """Stable identifier `exercise/cause` of the likeliest cause; None if the verdict is correct."""
+        if self.is_correct:
+            return None
+        name = self.causes[0].name if self.causes else self.status.replace(" ", "_")
+        return rule_id(self.exercise, name)
+
+    def points(self, maximum: float, partial: Mapping[str, float] | None = None) -> float:
+        """Return `maximum` if the verdict is correct, else the points that `partial` gives for its cause, else 0.
+
+        partial   points by the name of a cause; of a pair of mistakes or several possible ones, the lowest counts
+        """
+        if self.is_correct:
+            return float(maximum)
+        names = [stable_name(name) for cause in self.causes for name in cause.name.split(" + ")] or [self.status.replace(" ", "_")]
+        return float(min((partial or {}).get(name, 0.0) for name in names))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as plain values, with both languages."""
-        values = asdict(replace(self, conventions=()))
-        return {name: value for name, value in values.items() if name != "conventions"} | {"confidence": self.confidence}
+        """Return the verdict as plain values, with both languages, in the format `SCHEMA`."""
+        values = {each.name: _plain(getattr(self, each.name)) for each in fields(self) if each.compare}
+        places = {name: values[name] for name in ("file", "cell", "line", "column", "end_line", "end_column")}
+        ids: dict[str, Any] = {"rule": self.rule, "url": url_of(self.rule)}
+        for cause in values["causes"]:
+            rule = rule_id(self.exercise, cause["name"])
+            cause |= {"rule": rule, "url": url_of(rule)}
+        own = {name: value for name, value in values.items() if name not in places}
+        return {"schema": SCHEMA, **places, **own, "confidence": self.confidence, **ids}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Verdict:
         """Rebuild a verdict from `to_dict` output."""
 
-        def words(value: dict[str, str] | None) -> Message | None:
-            return None if value is None else Message(**value)
+        def built(kind: type, given: dict[str, Any]) -> Any:
+            known = {each.name: given[each.name] for each in fields(kind) if each.name in given}
+            return kind(**{name: Message(**value) if isinstance(value, dict) and "en" in value else value for name, value in known.items()})
 
-        causes = tuple(
-            Cause(
-                **{name: words(each[name]) for name in ("says", "fix", "proof", "hides")},  # type: ignore[arg-type]
-                name=each["name"],
-                line=each["line"],
-            )
-            for each in values["causes"]
+        repair = values["repair"] and built(
+            Repair, values["repair"] | {"edits": tuple(built(Edit, each) for each in values["repair"]["edits"])}
         )
-        notes = tuple(Message(**note) for note in values["notes"])
-        plain = {name: values[name] for name in ("subject", "exercise", "line", "status")}
-        return cls(
-            **plain,
-            causes=causes,
-            notes=notes,
-            difference=words(values["difference"]),
-            title=words(values["title"]),
-            repair=_repair_from(values["repair"]),
-        )
+        parts = {
+            "causes": tuple(built(Cause, each) for each in values["causes"]),
+            "notes": tuple(Message(**note) for note in values["notes"]),
+            "repair": repair,
+        }
+        return built(cls, values | parts)
 
 
-def _repair_from(values: dict[str, Any] | None) -> Repair | None:
-    if values is None:
-        return None
-    edits = tuple(Edit(**each) for each in values["edits"])
-    return Repair(**values | {"edits": edits, "says": Message(**values["says"])})
+def _plain(value: Any) -> Any:
+    """Return dataclasses as dictionaries and tuples as lists."""
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+
+
+def _place(cell: int | None, line: int | None) -> Message:
+    """Return a line as text in parentheses; empty without a line."""
+    if not line:
+        return NO_LINE
+    return LINE.format(line=line) if cell is None else LINE_OF_CELL.format(cell=cell, line=line)

@@ -13,10 +13,22 @@ import numpy
 
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Exercise, Inputs, Role
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 LAYOUTS = ("khd", "hkd", "hdk", "dkh", "dhk")
 """Orders in which query, key and value (k), heads (h) and head_dim (d) may be nested in a fused array, outermost first."""
+
+NESTED = {
+    "khd": EMPTY,
+    "hkd": TEXTS["head_by_head"],
+    "hdk": TEXTS["by_element_in_a_head"],
+    "dkh": TEXTS["heads_innermost"],
+    "dhk": TEXTS["by_element"],
+}
+"""Notes about these orders; the first is the usual one."""
 
 MAX_ASSIGNMENTS = 24
 
@@ -290,20 +302,7 @@ def _usual(role: str) -> int:
 
 def _note(content: Contents) -> Message:
     order = ", ".join(role.partition("_")[0] for role in content.roles)
-    nested = {
-        "khd": "",
-        "hkd": ", head by head",
-        "hdk": ", element by element within a head",
-        "dkh": ", heads innermost",
-        "dhk": ", element by element",
-    }[content.layout]
-    nested_zh = {"khd": "", "hkd": "，逐头排列", "hdk": "，在每个头内逐元素交错", "dkh": "，头在最内层", "dhk": "，逐个交错"}[
-        content.layout
-    ]
-    return Message(
-        f"accepted: your fused projection stores {order}{nested} (GPT-2: query, key, value, one block each)",
-        f"可以接受：你的融合投影按 {order} 存放{nested_zh}（GPT-2 依次存放 query、key、value，各占一整块）",
-    )
+    return TEXTS["fused_order"].format(order=order, nested=NESTED[content.layout])
 
 
 def _is_transposed(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs, is_square_transposed: bool) -> bool:

@@ -15,8 +15,11 @@ from headway.arrays import from_numpy
 from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
-from headway.practice.exercise import Exercise, Inputs, Role
-from headway.practice.message import CallError, Message, OutputError
+from headway.practice.exercise import Exercise, Role
+from headway.practice.message import CallError, OutputError
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 APPENDING = (
     "update", "append", "add", "update_and_fetch", "push", "extend", "put", "insert", "write", "store", "update_and_get", "append_and_get",
@@ -100,9 +103,7 @@ class CacheCall(Call):
         parameters = parameters_of(getattr(self.subject.value, append), is_bound=True)
         bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER))
         if bound is None:
-            raise CallError(
-                Message(f"{append} has required parameters other than keys and values", f"{append} 除 keys 和 values 外还有必需参数")
-            )
+            raise CallError(TEXTS["appending_takes_more"].format(append=append))
         is_shared = bound.takes("layer")
         instances = [construct()] if is_shared else [construct(), construct()]
         axis = _positions_axis(chunks)
@@ -140,13 +141,13 @@ class CacheCall(Call):
         }
         bound = bind_parameters([each for each in self.subject.parameters if each.default is each.empty], SIZES)
         if bound is None:
-            raise CallError(Message("the constructor has required parameters that are not sizes", "构造函数有尺寸以外的必需参数"))
+            raise CallError(TEXTS["constructor_takes_more"])
         return lambda: self.subject.value(**{name: known[role.name] for name, role in bound.role_of.items()})
 
     def _drive_function(self) -> tuple[Callable[..., Any], Callable[[], Any]]:
         bound = bind_parameters(parameters_of(self.subject.value), (CACHE, CACHED_KEYS, CACHED_VALUES, KEY, VALUE, LAYER))
         if bound is None or not (bound.takes("key") and bound.takes("value")):
-            raise CallError(Message("the function takes no keys and values", "函数不接收 keys 和 values"))
+            raise CallError(TEXTS["takes_no_keys"])
         caches: list[Any] = [self.make_empty(), self.make_empty()]
 
         def feed(layer: int, key: Any, value: Any) -> Any:
@@ -203,12 +204,7 @@ def _state_restored(value: Any) -> Iterator[None]:
 def _copied_pair(pair: Any, key: Any) -> Any:
     """Copy the current keys and values: a preallocated buffer changes with the next chunk."""
     if pair is not None and any(each.ndim > key.ndim for each in pair):
-        raise OutputError(
-            Message(
-                f"got cached keys with more than {key.ndim} axes, expected as many as in the input",
-                f"缓存的 keys 多于 {key.ndim} 个轴，应与输入相同",
-            )
-        )
+        raise OutputError(TEXTS["cached_axes"].format(ndim=key.ndim))
     return pair if pair is None else tuple(numpy.array(as_numbers(each)) for each in pair)
 
 
@@ -257,8 +253,3 @@ def _attributes(instance: Any, layer: int | None) -> Iterator[tuple[Any, Any]]:
             held = [each[layer] for each in held]
         if all(hasattr(each, "shape") for each in held):
             yield held[0], held[1]
-
-
-def lists(inputs: Inputs, change: Callable[[Any], Any]) -> Inputs:
-    """Return the inputs with `change` applied to every chunk."""
-    return {name: [change(chunk) for chunk in chunks] for name, chunks in inputs.items()}

@@ -14,11 +14,12 @@ import numpy
 
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
-from headway.practice.diagnosis.compare import Raised, as_numbers
+from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
+from headway.practice.outputs import Raised
 
 DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "float32", "list": "float64"}
 """Dtype of floating inputs per library: the one that code for this library usually assumes."""
@@ -113,6 +114,7 @@ class Call:
     """A learner's function with its parameters bound, called with arrays of one library.
 
     has_full_timeout   True to apply CALL_SECONDS instead of FIRST_ATTEMPT_SECONDS
+    place              index among the calls that the subject allows
     """
 
     subject: Subject
@@ -121,6 +123,7 @@ class Call:
     has_changed_inputs: bool = False
     endless: set[bool] = field(default_factory=set)
     has_full_timeout: bool = False
+    place: int = 0
 
     def __call__(self, inputs: Inputs) -> Any:
         """Return the output as NumPy, or Raised."""

@@ -2,36 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
 from headway.arrays import as_dtype, dtype_name, is_floating, to_numpy
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, Message, same
+from headway.practice.outputs import Raised, is_same
+from headway.practice.texts import Texts
 
-PRECISION = {"float64": 1e-7, "float32": 3e-5, "float16": 4e-3, "bfloat16": 3e-2}
-"""Relative tolerance by dtype, as a share of the largest expected number.
-
-Wide enough for a different order of summation, narrow enough to tell the tanh form of GELU from the exact one in float32.
-"""
-
-SHAPE_ERRORS = (ValueError, RuntimeError, IndexError, TypeError, ArithmeticError)
-"""Exceptions that libraries raise for incompatible shapes. Only these can also be the outcome of a mistake."""
-
-
-@dataclass(frozen=True)
-class Raised:
-    """An exception that a function raised instead of returning an output."""
-
-    error: BaseException
-
-    @property
-    def error_name(self) -> str:
-        """Return the name of the exception's class."""
-        return type(self.error).__name__
+TEXTS = Texts("diagnosis")
 
 
 def as_numbers(answer: Any) -> Any:
@@ -66,54 +47,6 @@ def floating_arrays(answer: Any) -> list[Any]:
     return [part for part in parts if hasattr(part, "dtype") and is_floating(part)]
 
 
-def precision(answer: Any) -> float:
-    """Return the tolerance for an output by its dtype; integers use the one of float64."""
-    if isinstance(answer, tuple | dict):
-        return max(map(precision, answer.values() if isinstance(answer, dict) else answer), default=PRECISION["float64"])
-    name = dtype_name(answer.dtype) if hasattr(answer, "dtype") else "float64"
-    return PRECISION.get(name, PRECISION["float64"])
-
-
-def is_arithmetic(error: BaseException) -> bool:
-    """Return True if Python scalars raise this where arrays give inf or NaN: overflow, division by zero, log(0)."""
-    return isinstance(error, ArithmeticError) or (
-        isinstance(error, ValueError) and bool(re.search("math domain|expected a (non-negative|positive) input", str(error)))
-    )
-
-
-def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0) -> bool:
-    """Return True if shapes, NaNs and infinities agree and all numbers differ by at most tolerance × largest + rounding / 2."""
-    if isinstance(answer, Raised) and is_arithmetic(answer.error) and isinstance(expected, numpy.ndarray | numpy.generic):
-        return not numpy.isfinite(expected).all()  # math.exp raises where numpy.exp returns inf
-    if isinstance(answer, Raised) or isinstance(expected, Raised):
-        return isinstance(answer, Raised) and isinstance(expected, Raised) and isinstance(answer.error, SHAPE_ERRORS)
-    if isinstance(expected, tuple):
-        return (
-            isinstance(answer, tuple)
-            and len(answer) == len(expected)
-            and all(is_same(*pair, tolerance, rounding) for pair in zip(answer, expected, strict=True))
-        )
-    if isinstance(expected, dict):
-        return (
-            isinstance(answer, dict)
-            and answer.keys() == expected.keys()
-            and all(is_same(answer[key], expected[key], tolerance, rounding) for key in expected)
-        )
-    if isinstance(expected, str | bytes) or isinstance(answer, str | bytes):
-        return type(answer) is type(expected) and bool(answer == expected)
-    if answer is None or expected is None or isinstance(answer, tuple | dict):
-        return False
-    answer, expected = numpy.asarray(answer), numpy.asarray(expected)
-    if answer.shape != expected.shape or answer.dtype.kind == "c":
-        return False
-    answer, expected = answer.astype(numpy.float64), expected.astype(numpy.float64)
-    finite = numpy.isfinite(expected)
-    if not numpy.array_equal(finite, numpy.isfinite(answer)) or not numpy.array_equal(answer[~finite], expected[~finite], equal_nan=True):
-        return False
-    size = max(float(numpy.abs(expected[finite]).max(initial=0.0)), 1e-6)
-    return bool((numpy.abs(answer[finite] - expected[finite]) <= tolerance * size + rounding / 2).all())
-
-
 def decimals_of(answers: Sequence[Any]) -> int | None:
     """Return the number of decimals (2 to 5) to which all numbers are rounded; None if they are not, or there are fewer than 5."""
     numbers = numpy.concatenate([numpy.zeros(0), *(part.ravel() for answer in answers for part in _floating_parts(answer))])
@@ -140,24 +73,21 @@ def first_difference(answer: Any, expected: Any, tolerance: float) -> Message | 
         first = next((pair for pair in zip(answer, expected, strict=True) if not is_same(*pair, tolerance)), None)
         return first_difference(*first, tolerance) if first else None
     if not (_is_array(answer) and _is_array(expected)):
-        return Message(f"got {_short(answer)}, expected {_short(expected)}", f"得到 {_short(answer)}，应为 {_short(expected)}")
+        return TEXTS["got_and_expected"].format(got=_short(answer), expected=_short(expected))
     if numpy.asarray(answer).dtype.kind == "c":
-        return Message("got complex numbers, expected real ones", "得到的是复数，应为实数")
+        return TEXTS["got_complex_numbers_expected_real_ones"]
     answer, expected = numpy.asarray(answer, numpy.float64), numpy.asarray(expected, numpy.float64)
     if answer.shape != expected.shape:
         return None
     if answer.ndim == 0:
-        return Message(f"got {float(answer):.6g}, expected {float(expected):.6g}", f"得到 {float(answer):.6g}，应为 {float(expected):.6g}")
+        return TEXTS["got_and_expected_number"].format(got=float(answer), expected=float(expected))
     with numpy.errstate(invalid="ignore"):
         size = max(float(numpy.abs(expected[numpy.isfinite(expected)]).max(initial=0.0)), 1e-6)
         wrong = ~((numpy.abs(answer - expected) <= tolerance * size) | (numpy.isnan(answer) & numpy.isnan(expected)) | (answer == expected))
     if not wrong.any():
         return None
     index = tuple(int(i) for i in numpy.argwhere(wrong)[0])
-    words = Message(
-        "first difference at index {index}: got {got:.6g}, expected {want:.6g}; {share} elements differ{pattern}",
-        "第一处不同在下标 {index}：得到 {got:.6g}，应为 {want:.6g}；{share} 个元素不同{pattern}",
-    )
+    words = TEXTS["first_difference"]
     share = f"{int(wrong.sum())}/{wrong.size}"
     return words.format(index=index, got=float(answer[index]), want=float(expected[index]), share=share, pattern=_pattern(wrong))
 
@@ -182,19 +112,18 @@ def _pattern(wrong: numpy.ndarray) -> Message:
         if len(places) == len(hit) or len(hit) < 3:
             continue
         listed = _listed_places(places, len(hit))
-        return Message(f", all with index {listed.en} on axis {axis}", f"，都在第 {axis} 轴下标 {listed.zh}")
-    return Message("", "")
+        return TEXTS["on_axis"].format(listed=listed, axis=axis)
+    return EMPTY
 
 
 def _listed_places(places: numpy.ndarray, size: int) -> Message:
     first, last = int(places[0]), int(places[-1])
     if len(places) == 1:
-        return Message(f"{first}", f"{first}")
+        return same(str(first))
     steps = set(numpy.diff(places))
     if steps == {1}:
-        return Message(f"{first} and later", f"{first} 及以后") if last == size - 1 else Message(f"{first} to {last}", f"{first} 到 {last}")
+        return TEXTS["indices_from"].format(first=first) if last == size - 1 else TEXTS["indices_between"].format(first=first, last=last)
     if len(steps) == 1:
         step = int(steps.pop())
-        return Message(f"{first}, {first + step}, … (every {step})", f"{first}、{first + step}、……（步长 {step}）")
-    listed = ", ".join(map(str, places[:8]))
-    return Message(listed, listed)
+        return TEXTS["every_few_indices"].format(first=first, second=first + step, step=step)
+    return same(", ".join(map(str, places[:8])))

@@ -14,61 +14,32 @@ from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calling import libraries_for
-from headway.practice.diagnosis.compare import PRECISION, Raised, first_difference, is_same, precision
+from headway.practice.diagnosis.compare import first_difference
 from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.failure import described_inputs, explain
 from headway.practice.diagnosis.gradients import gradient_cause
 from headway.practice.diagnosis.half_precision import half_precision_note
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import PLAIN, Trial, calls_of, encoded_for, encoded_in, num_numbers, output_of, trials_of
+from headway.practice.diagnosis.trials import PLAIN, Trial, encoded_for, encoded_in, num_numbers, output_of, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, Message
+from headway.practice.outputs import PRECISION, Raised, is_same, precision
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 
-ROUNDS = Message(
-    "rounds its output to {decimals} decimals, as some exercises ask; do not round inside a model",
-    "输出四舍五入到 {decimals} 位小数：有些练习如此要求，但在模型中不要舍入",
-)
-NOT_JUDGED = Message("does not accept {beyond} (fine for this part)", "不支持{beyond}（这一部分不要求）")
-TELLS_APART = Message(
-    "each of these explains every output; they differ for {inputs}, an input that your function rejected or was not tested with",
-    "以上每一条都能解释全部输出；输入为 {inputs} 时它们的结果不同，但你的函数拒绝了这样的输入，或没有用它测试过",
-)
-NOTHING_TELLS_APART = Message(
-    "each of these explains every output; no probe distinguishes them",
-    "以上每一条都能解释全部输出；没有探针能区分它们",
-)
+TEXTS = Texts("diagnosis")
 
-CHANGES_INPUTS = Mistake(
-    "changes_inputs",
-    {},
-    Message("modifies its input arrays", "修改了传入的数组"),
-    Message("work on a copy, or write x = x - … instead of x -= …", "先复制一份，或用 x = x - … 代替 x -= …"),
-    pattern=r"[-+*/@]=|\[.*\]\s*=",
-)
-NOT_REPEATABLE = Mistake(
-    "not_repeatable",
-    {},
-    Message("two calls with the same arguments return different outputs", "用相同的参数调用两次，输出不同"),
-    Message(
-        "create no random weights inside the call, keep no state between calls, and disable dropout with module.eval()",
-        "不要在调用中随机初始化权重，不要在两次调用之间保留状态，并用 module.eval() 关闭 dropout",
-    ),
-    pattern=r"rand|dropout|Dropout",
-)
-DROPOUT_IN_EVAL = Mistake(
-    "dropout_in_eval",
-    {},
-    Message("dropout is active in eval mode: two calls return different outputs", "dropout 在 eval 模式下仍然生效：两次调用的输出不同"),
-    Message(
-        "use a torch.nn.Dropout layer, or F.dropout(x, p, training=self.training)",
-        "使用 torch.nn.Dropout 层，或 F.dropout(x, p, training=self.training)",
-    ),
-    Message("training does not show it", "训练时看不出来"),
-    pattern=r"dropout\(",
-)
+ROUNDS = TEXTS["rounds"]
+NOT_JUDGED = TEXTS["not_judged"]
+TELLS_APART = TEXTS["tells_apart"]
+NOTHING_TELLS_APART = TEXTS["nothing_tells_apart"]
+
+CHANGES_INPUTS = TEXTS.mistake("changes_inputs", {}, pattern=r"[-+*/@]=|\[.*\]\s*=")
+NOT_REPEATABLE = TEXTS.mistake("not_repeatable", {}, pattern=r"rand|dropout|Dropout")
+DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", {}, pattern=r"dropout\(")
 
 
 def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
@@ -255,7 +226,7 @@ def _is_half(probe: Probe) -> bool:
 
 def _behavior_cause(subject: Subject, mistake: Mistake) -> Cause:
     """Return a cause that concerns the function's behavior, such as modified inputs, and needs no proof."""
-    return Cause(mistake.name, mistake.says, mistake.fix, Message("", ""), line=subject.line_of(mistake.pattern))
+    return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, line=subject.line_of(mistake.pattern))
 
 
 def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
@@ -267,13 +238,12 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
         if trial.is_same(probe, answer):
             continue
         if answer is None:
-            says = Message("returns nothing", "没有返回值")
-            fix = Message("return the result", "用 return 返回结果")
-            return _verdict(subject, exercise, "wrong", trial, causes=(Cause("returns_nothing", says, fix, Message("", "")),))
+            says = TEXTS["returns_nothing"]
+            fix = TEXTS["return_result"]
+            return _verdict(subject, exercise, "wrong", trial, causes=(Cause("returns_nothing", says, fix, EMPTY),))
         if isinstance(answer, numpy.ndarray) and isinstance(expected, numpy.ndarray) and answer.shape != expected.shape:
-            shapes = Message(
-                f"got an output of shape {numpy.shape(answer)}, expected {numpy.shape(expected)}, for {described_inputs(probe.inputs)}",
-                f"输入为 {described_inputs(probe.inputs)} 时，输出形状为 {numpy.shape(answer)}，应为 {numpy.shape(expected)}",
+            shapes = TEXTS["shape_differs"].format(
+                shape=numpy.shape(answer), expected=numpy.shape(expected), inputs=described_inputs(probe.inputs)
             )
             return _verdict(subject, exercise, "unknown", trial, difference=shapes)
         return _verdict(subject, exercise, "unknown", trial, difference=first_difference(answer, expected, precision(answer)))
@@ -295,9 +265,9 @@ def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
 def _cannot_be_called(subject: Subject, exercise: Exercise) -> Verdict:
     taken = ", ".join(parameter.name for parameter in subject.parameters) or "nothing"
     known = ", ".join(role.name for role in exercise.roles)
-    says = Message(f"got the parameters ({taken}), expected ({known})", f"参数为（{taken}），应为（{known}）")
-    fix = Message("name the parameters like this, or select the part with --as", "按这些名字命名参数，或用 --as 指定它是哪一部分")
-    cause = Cause("parameters", says, fix, Message("", ""), line=subject.line)
+    says = TEXTS["parameters"].format(taken=taken, known=known)
+    fix = TEXTS["name_them"]
+    cause = Cause("parameters", says, fix, EMPTY, line=subject.line)
     return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
@@ -329,5 +299,13 @@ def _verdict(subject: Subject, exercise: Exercise, status: Any, trial: Trial, **
         )
     )
     return Verdict(
-        subject.name, exercise.name, subject.line, status, notes=notes, title=exercise.title, conventions=trial.conventions, **found
+        subject.name,
+        exercise.name,
+        subject.line,
+        status,
+        notes=notes,
+        title=exercise.title,
+        conventions=trial.conventions,
+        trial=trial,
+        **found,
     )

@@ -19,9 +19,12 @@ import numpy
 
 from headway.arrays import from_numpy, to_numpy
 from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs
 from headway.practice.message import Message, OutputError
+from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 GRID, HALVINGS = 24, 24
 """Number of intervals of [0, 1) that are tested, and number of bisection steps for each interval with a change."""
@@ -29,9 +32,9 @@ GRID, HALVINGS = 24, 24
 NOISE = numpy.random.default_rng(0)
 GENERATORS = (numpy.random.Generator, numpy.random.RandomState, random.Random)
 
-DRAWS = Message("samples a token; its probabilities were checked", "函数随机采样一个词元；检查的是各词元的概率")
+DRAWS = TEXTS["draws"]
 
-NOT_A_TOKEN = Message("does not return a token id", "返回的不是词元 id")
+NOT_A_TOKEN = TEXTS["not_a_token"]
 
 
 @dataclass
@@ -156,11 +159,7 @@ class DrawnCall(Call):
         rows = inputs["logits"].shape[:-1]
         weights = numpy.concatenate([numpy.atleast_2d(each) for each in self.spy.weights])
         if len(weights) != max(int(numpy.prod(rows)), 1):
-            return Raised(
-                OutputError(
-                    Message(f"draws {len(weights)} times for logits of shape {rows}", f"对形状为 {rows} 的 logits 抽取了 {len(weights)} 次")
-                )
-            )
+            return Raised(OutputError(TEXTS["several_draws"].format(num_draws=len(weights), shape=rows)))
         answer = numpy.zeros((len(weights), inputs["logits"].shape[-1]))
         for choice in range(weights.shape[1]):
             drawn = first if choice == 0 else self._run(inputs, Spy(choice))

@@ -15,20 +15,17 @@ from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, num_numbers, output_of
 from headway.practice.exercise import Inputs, Mistake, Probe, Recovery
 from headway.practice.message import Message
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
+
+TEXTS = Texts("diagnosis")
 
 PAIRS_SECONDS = 0.6
 """CPU seconds for the search for pairs of mistakes; after that the cause counts as unknown."""
 
 PROOFS = (
-    Message(
-        "with this one change, the definition gives your outputs on all {count} probes; without it, {differing} differ",
-        "只改定义的这一处，它在全部 {count} 个探针上的输出就与你的相同；不改则有 {differing} 个不同",
-    ),
-    Message(
-        "with these two changes, the definition gives your outputs on all {count} probes; without them, {differing} differ",
-        "只改定义的这两处，它在全部 {count} 个探针上的输出就与你的相同；不改则有 {differing} 个不同",
-    ),
+    TEXTS["proof_of_one"],
+    TEXTS["proof_of_two"],
 )
 """Proof of a cause with one mistake, and with two."""
 

@@ -13,19 +13,20 @@ import numpy
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.exercise import Inputs, Probe
-from headway.practice.message import BilingualError, Message, describe_error
+from headway.practice.message import EMPTY, BilingualError, Message, describe_error
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 
-FILE_TITLE = Message("the file", "文件")
-MUST_RETURN = Message(
-    "make every call return: functions are called many times on small arrays", "请确保每次调用都能返回：函数会在小数组上被多次调用"
-)
-ENDS_THE_PROCESS = Message("ends the process (exit, quit or a crash)", "终止了整个进程（exit、quit 或崩溃）")
+TEXTS = Texts("diagnosis")
+
+FILE_TITLE = TEXTS["file_title"]
+MUST_RETURN = TEXTS["must_return"]
+ENDS_THE_PROCESS = TEXTS["ends_the_process"]
 TOO_SLOW = Cause(
     "too_slow",
-    Message("does not return within the time limit: an endless loop?", "没有在时限内返回：是不是死循环？"),
+    TEXTS["does_not_return_within_time"],
     MUST_RETURN,
-    Message("", ""),
+    EMPTY,
 )
 
 
@@ -42,13 +43,12 @@ def explain(error: BaseException, subject: Subject, probe: Probe | None = None) 
     if isinstance(error, BilingualError):
         name = name if error.base is Exception else error.base.__name__
         if frame is None:  # raised before or after the learner's own code
-            return Cause(f"raises_{name}", raised, _advice(error, probe), Message("", ""))
-        raised = Message(f"{name}: {raised.en}", f"{name}：{raised.zh}")
-    says = Message(
-        f"raises {raised.en}" + (f", in `{text}`" if text else "") + (f", with {shapes}" if shapes else ""),
-        f"抛出 {raised.zh}" + (f"，位于 `{text}`" if text else "") + (f"，其中 {shapes}" if shapes else ""),
-    )
-    return Cause(f"raises_{name}", says, _advice(error, probe), Message("", ""), line=line)
+            return Cause(f"raises_{name}", raised, _advice(error, probe), EMPTY)
+        raised = TEXTS["name_and_error"].format(name=name, raised=raised)
+    place = TEXTS["at_line"].format(written=text) if text else EMPTY
+    arrays = TEXTS["with_shapes"].format(shapes=shapes) if shapes else EMPTY
+    says = TEXTS["call_raises"].format(error=raised, place=place, arrays=arrays)
+    return Cause(f"raises_{name}", says, _advice(error, probe), EMPTY, line=line)
 
 
 def _own_frame(error: BaseException, subject: Subject) -> TracebackType | None:
@@ -78,13 +78,13 @@ def _shapes_in(text: str, frame: TracebackType) -> str:
 
 def _advice(error: BaseException, probe: Probe | None) -> Message:
     if isinstance(error, NameError):
-        return Message("define or import that name", "定义或导入这个名字")
+        return TEXTS["define_or_import_that_name"]
     if isinstance(error, NotImplementedError):
-        return Message("write the function body", "写出函数体")
+        return TEXTS["write_function_body"]
     if probe is None:
-        return Message("make this call work", "让这次调用能够运行")
+        return TEXTS["make_this_call_work"]
     inputs = described_inputs(probe.inputs)
-    return Message(f"make every step work for the inputs {inputs}", f"让每一步都支持这样的输入：{inputs}")
+    return TEXTS["every_step"].format(inputs=inputs)
 
 
 def described_inputs(inputs: Inputs) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import json
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -18,8 +17,12 @@ from headway.practice.diagnosis.subject import Subject, definitions, subjects_of
 from headway.practice.diagnosis.timeout import time_limit
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise
-from headway.practice.message import Message, PracticeError, describe_error, unknown_name
+from headway.practice.message import EMPTY, Message, PracticeError, describe_error, joined, unknown_name
+from headway.practice.source import read
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
+
+TEXTS = Texts("diagnosis")
 
 ASSIGNMENT_SECONDS = 0.5
 """CPU seconds for one assignment when only a file's definitions are run."""
@@ -30,23 +33,7 @@ def read_source(path: Path) -> str:
 
     Errors   OptionError for a missing file, or one that is neither.
     """
-    if not path.is_file():
-        raise PracticeError(
-            Message(
-                f"got {path}, {'a folder' if path.is_dir() else 'which does not exist'}, expected a .py file or a notebook",
-                f"收到 {path}（{'这是文件夹' if path.is_dir() else '不存在'}），应为 .py 文件或 notebook",
-            )
-        )
-    try:
-        text = path.read_text(encoding="utf-8")
-        return _cells(json.loads(text)) if path.suffix == ".ipynb" else text
-    except (UnicodeDecodeError, ValueError, KeyError, TypeError) as error:
-        raise PracticeError(
-            Message(
-                f"got {path}, which cannot be read ({error}), expected UTF-8 Python or a notebook",
-                f"收到 {path}，无法读取，应为 UTF-8 编码的 Python 文件或 notebook",
-            )
-        ) from error
+    return read(path).text
 
 
 def load_module(path: Path, text: str) -> ModuleType | Verdict:
@@ -123,39 +110,27 @@ def check_name(name: str) -> str:
 def nothing_found(path: Path) -> PracticeError:
     """Return the error for a file without a function that belongs to an exercise."""
     names = ", ".join(definitions(ast.parse(read_source(path))))
-    found = Message(f"with {names}", f"其中定义了 {names}") if names else Message("without a function or class", "其中没有函数或类")
+    found = TEXTS["with_names"].format(names=names) if names else TEXTS["without_function_or_class"]
     return PracticeError(
-        Message(
-            "got {path} {found}, expected a function whose name says which part it is",
-            "收到 {path}，{found}，应有名字能说明是哪一部分的函数",
-        ).format(path=path, found=found),
-        hint=Message(f"select the part with --as: {', '.join(NAMES)}", f"用 --as 指定它是哪一部分：{'、'.join(NAMES)}"),
+        TEXTS["nothing_to_check"].format(path=path, found=found),
+        hint=TEXTS["select_a_part"].format(parts=joined(NAMES)),
     )
-
-
-def _cells(notebook: dict) -> str:
-    """Concatenate the code cells; notebook commands such as %matplotlib become comments."""
-    sources = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    return "\n\n".join(re.sub(r"^(\s*)([%!?])", r"\1# \2", source, flags=re.MULTILINE) for source in sources) + "\n"
 
 
 def _does_not_run(path: Path, text: str, error: BaseException) -> Verdict:
     line = error.lineno if isinstance(error, SyntaxError) else last_line(error, str(path))
     written = text.splitlines()[line - 1].strip() if line and line <= len(text.splitlines()) else ""
-    place = Message(f", in `{written}`", f"，位于 `{written}`") if written else Message("", "")
-    says = Message("raises {error}{place}", "抛出 {error}{place}").format(error=describe_error(error), place=place)
-    cause = Cause(f"raises_{type(error).__name__}", says, _advice(error), Message("", ""), line=line)
+    place = TEXTS["at_line"].format(written=written) if written else EMPTY
+    says = TEXTS["importing_raises"].format(error=describe_error(error), place=place)
+    cause = Cause(f"raises_{type(error).__name__}", says, _advice(error), EMPTY, line=line)
     return Verdict(path.name, "file", line or 1, "could not run", (cause,), title=FILE_TITLE)
 
 
 def _advice(error: BaseException) -> Message:
     if isinstance(error, ModuleNotFoundError):
-        return Message(f"install it: pip install {error.name}", f"先安装它：pip install {error.name}")
+        return TEXTS["install"].format(name=error.name)
     if isinstance(error, SyntaxError) and "default" in str(error.msg):
-        return Message("put parameters with a default after those without", "把有默认值的参数放在没有默认值的参数之后")
+        return TEXTS["put_parameters_default_after_those"]
     if isinstance(error, NameError):
-        return Message("define or import that name", "定义或导入这个名字")
-    return Message(
-        'move everything except definitions under `if __name__ == "__main__":`, so that importing the file skips it',
-        '把定义以外的语句移到 `if __name__ == "__main__":` 之下，这样导入文件时不会执行',
-    )
+        return TEXTS["define_or_import_that_name"]
+    return TEXTS["move_everything_except_definitions_under"]

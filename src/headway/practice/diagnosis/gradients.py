@@ -16,8 +16,11 @@ from headway.practice.diagnosis.compare import floating_arrays
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Inputs
-from headway.practice.message import Message, describe_error
+from headway.practice.message import EMPTY, Message, describe_error
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
+
+TEXTS = Texts("diagnosis")
 
 LIBRARIES = ("torch", "jax")
 STEP_SIZE = 2.0**-7
@@ -34,10 +37,8 @@ WEIGHT_SHARE = 0.02
 
 NO_GRAD = r"no_grad|inference_mode"
 DETACHING = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
-FOR_INFERENCE = Message(
-    "computes no gradients (no_grad): works for inference, not for training", "不计算梯度（no_grad）：可用于推理，不能用于训练"
-)
-NO_PROOF = Message("", "")
+FOR_INFERENCE = TEXTS["for_inference"]
+NO_PROOF = EMPTY
 
 
 @dataclass(frozen=True)
@@ -100,20 +101,13 @@ def _compared(
         return _cause(
             call,
             "gradient_stops",
-            Message(
-                "its outputs are correct, but no gradient reaches {name}: the slope of the loss along {first} is {slope}, "
-                "the gradient is 0",
-                "输出正确，但梯度传不到 {name}：损失沿 {first} 的斜率是 {slope}，而梯度为 0",
-            ).format(**numbers),
+            TEXTS["no_gradient"].format(**numbers),
             DETACHING,
         )
     return _cause(
         call,
         "gradient_is_wrong",
-        Message(
-            "its outputs are correct, but the gradient of {first} is not: got {along} along one direction, expected a slope of {slope}",
-            "输出正确，但 {first} 的梯度不对：沿某一方向得到 {along}，应为 {slope}",
-        ).format(**numbers),
+        TEXTS["wrong_gradient"].format(**numbers),
         DETACHING,
     )
 
@@ -123,22 +117,14 @@ def _raises(call: Call, error: Exception) -> Cause:
     return _cause(
         call,
         "gradient_raises",
-        Message("its outputs are correct, but the backward pass raises {error}", "输出正确，但反向传播抛出 {error}").format(
-            error=describe_error(error, max_chars=200)
-        ),
+        TEXTS["backward_raises"].format(error=describe_error(error, max_chars=200)),
         pattern,
     )
 
 
 def _cause(call: Call, name: str, says: Message, pattern: str) -> Cause:
-    fix = Message(
-        "use the library's differentiable functions from input to output: no .detach(), .data, .item(), .numpy(), np.…, "
-        "torch.tensor(x) of a tensor, or in-place changes",
-        "从输入到输出都使用该库的可求导函数：不要用 .detach()、.data、.item()、.numpy()、np.…，不要对张量使用 torch.tensor(x)，也不要原地修改",
-    )
-    return Cause(
-        name, says, fix, NO_PROOF, Message("a forward pass does not show it", "只做前向计算时看不出来"), call.subject.line_of(pattern)
-    )
+    fix = TEXTS["use_library_s_differentiable_functions"]
+    return Cause(name, says, fix, NO_PROOF, TEXTS["forward_pass_does_not_show"], call.subject.line_of(pattern))
 
 
 def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarray]]:

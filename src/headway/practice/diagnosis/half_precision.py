@@ -8,23 +8,18 @@ import numpy
 
 from headway.arrays import array_library, as_dtype, cast, is_floating, to_numpy
 from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.compare import PRECISION, floating_arrays
+from headway.practice.diagnosis.compare import floating_arrays
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.exercise import Inputs
 from headway.practice.message import Message, describe_error
+from headway.practice.outputs import PRECISION
+from headway.practice.texts import Texts
 
-RAISES = Message(
-    "raises {error} for {dtype} inputs: create constants in the input's dtype, and fill with a value it can represent, such as -inf",
-    "输入为 {dtype} 时抛出 {error}：请用输入的 dtype 创建常量，并用它能表示的数填充，例如 -inf",
-)
-NOT_FINITE = Message(
-    "returns inf or nan for {dtype} inputs where float32 is finite: numbers above {largest} overflow; compute in float32, return {dtype}",
-    "输入为 {dtype} 时输出含 inf 或 nan，而 float32 时为有限值：大于 {largest} 的数会溢出；请以 float32 计算，再转回 {dtype}",
-)
-INEXACT = Message(
-    "has a relative error of {error} for {dtype} inputs: compute in float32, return {dtype}",
-    "输入为 {dtype} 时相对误差达到 {error}：请以 float32 计算，再转回 {dtype}",
-)
+TEXTS = Texts("diagnosis")
+
+RAISES = TEXTS["raises"]
+NOT_FINITE = TEXTS["not_finite"]
+INEXACT = TEXTS["inexact"]
 LARGEST = {"float16": "65504", "bfloat16": "3.4e38"}
 
 

@@ -20,6 +20,9 @@ from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.diagnosis.submodules import Submodule
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 CONFIGS = ("config", "cfg", "args", "conf", "hparams", "model_args", "configs")
 DROPOUTS = tuple("dropout drop p p_drop dropout_p dropout_rate drop_rate drop_prob dropout_prob attn_drop attn_dropout attn_pdrop resid_pdrop "
@@ -28,10 +31,7 @@ METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compu
 DROPOUT = 0.5
 """Dropout rate that modules are constructed with; in eval mode it must have no effect."""
 
-NOT_PARAMETERS = Message(
-    "stores its weights as plain tensors, which no optimizer finds: wrap them in nn.Parameter",
-    "权重只是普通张量，优化器找不到：请用 nn.Parameter 包装",
-)
+NOT_PARAMETERS = TEXTS["not_parameters"]
 
 
 class NoSuchSizeError(AttributeError, KeyError):

@@ -21,14 +21,15 @@ from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.message import Message, describe_error
+from headway.practice.message import EMPTY, describe_error, joined
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 
+TEXTS = Texts("diagnosis")
 
-TOOL_ERROR = Message("headway check failed: {error} at {place}", "headway check 自身出错：{error}，位于 {place}")
-REPORT_IT = Message(
-    "this is a bug of headway, not of your code: please report it with the file", "这是 headway 的错误，与你的代码无关：请附上文件报告"
-)
+
+TOOL_ERROR = TEXTS["headway_check_failed_error_place"]
+REPORT_IT = TEXTS["bug_headway_your_code_please_report"]
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def _judged_safely(subject: Subject, exercise: Exercise, faults: Sequence[Judged
     except Exception as error:
         frame = traceback.extract_tb(error.__traceback__)[-1]
         says = TOOL_ERROR.format(error=describe_error(error), place=f"{frame.filename.rpartition('headway')[2]}:{frame.lineno}")
-        cause = Cause("tool_error", says, REPORT_IT, Message("", ""), line=subject.line)
+        cause = Cause("tool_error", says, REPORT_IT, EMPTY, line=subject.line)
         return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
@@ -133,21 +134,18 @@ def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Ju
 
 
 BECAUSE = "because_of_"
-ALSO_WRONG = Message("also wrong: {name}, which this function calls", "它调用的 {name} 也有错")
-WITH_REPLACEMENT = Message("found with {name} replaced by the definition", "在用定义替换 {name} 之后发现")
+ALSO_WRONG = TEXTS["also_wrong"]
+WITH_REPLACEMENT = TEXTS["with_replacement"]
 
 
 def _cause(others: Sequence[Subject]) -> Cause:
-    names, are = " and ".join(other.name for other in others), "is" if len(others) == 1 else "are"
-    names_zh = "、".join(other.name for other in others)
+    names = joined([other.name for other in others], en=" and ")
+    says = TEXTS["wrong_because_of_one"] if len(others) == 1 else TEXTS["wrong_because_of_several"]
     return Cause(
         BECAUSE + "_and_".join(other.name for other in others),
-        Message(f"wrong only because {names} {are}", f"出错只是因为 {names_zh} 有错"),
-        Message(f"correct {names}; change nothing here", f"改正 {names_zh} 即可；这里无需修改"),
-        Message(
-            f"with {names} replaced by the definition, every output matches",
-            f"用定义替换 {names_zh} 之后，所有输出都一致",
-        ),
+        says.format(names=names),
+        TEXTS["correct_callees"].format(names=names),
+        TEXTS["with_callees_replaced"].format(names=names),
         line=others[0].line,
     )
 

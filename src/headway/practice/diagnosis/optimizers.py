@@ -14,8 +14,11 @@ from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Inputs, Role
-from headway.practice.message import CallError, Message
+from headway.practice.message import CallError
 from headway.practice.recipes.adam import BETA1, BETA1_NAMES, BETA2, BETA2_NAMES, EPS, EPS_NAMES, RATE
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 METHODS = ("step", "update", "__call__", "apply", "update_params", "optimize", "apply_gradients", "step_params", "update_parameters")
 RATE_ROLE = Role("learning_rate", tuple("lr alpha eta rate step_size learn_rate lr_t a max_lr gamma".split()))
@@ -32,7 +35,9 @@ SETTINGS = (
 )
 PARAMS = Role(
     "points",
-    tuple("params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var".split()),
+    tuple(
+        "params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var".split()
+    ),
 )
 GRADS = Role("gradient", tuple("grads gradients grad g dw dparams param_grad grad_wrt_w gradients_list dtheta derivatives".split()))
 MEAN = Role("mean", tuple("m exp_avg first_moment moment1 m_t m_prev mu momentum mean1 avg".split()))
@@ -118,10 +123,10 @@ class OptimizerCall(Call):
         method = next(name for name in METHODS if defines(value, name))
         takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings.values()], (PARAMS,))
         if takes is None:
-            raise CallError(Message("the constructor has required parameters that are not settings", "构造函数有无法识别的必需参数"))
+            raise CallError(TEXTS["constructor_has_required_parameters_settings"])
         bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), (PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
         if bound is None:
-            raise CallError(Message(f"{method} has required parameters that are not recognised", f"{method} 有无法识别的必需参数"))
+            raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         held = self._held(points, is_own=bool(takes.role_of) and not bound.takes("gradient"))
         groups = [[each] for each in held] if self.holds == "single" else [held]
         instances = [value(**settings, **{name: self._form(group) for name in takes.role_of}) for group in groups]
@@ -176,7 +181,7 @@ class OptimizerCall(Call):
         rest = [each for each in self.subject.parameters if each.name not in settings.values()]
         bound = bind_parameters(rest, (PARAMS, GRADS, MEAN, SQUARE, COUNT))
         if bound is None or not (bound.takes("points") and bound.takes("gradient") and bound.takes("mean") and bound.takes("square")):
-            raise CallError(Message("the function takes no parameter, gradient and moments", "函数不接收参数、梯度与两个矩"))
+            raise CallError(TEXTS["function_takes_parameter_gradient_moments"])
         states = [(each, self._copy(0 * numpy.array(as_numbers(each))), self._copy(0 * numpy.array(as_numbers(each)))) for each in points]
         count = 0
 

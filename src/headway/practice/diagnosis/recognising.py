@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -10,7 +11,6 @@ from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import trials_of
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercises
-
 
 UNDERSTOOD = 0.2
 """Closeness from which the first exercise that a name fits is not doubted."""
@@ -22,13 +22,18 @@ def recognised(subject: Subject) -> Exercise | None:
     A name that fits several exercises is tried as each of them, likeliest first. A private function, which may serve any purpose,
     counts only if it can be called as its exercise.
     """
-    likely, possible = by_name(subject.name)
+    likely, possible = fitting(subject.name)
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (None if likely or subject.is_private else by_outputs(subject))
 
 
-def by_name(name: str) -> tuple[list[Exercise], list[Exercise]]:
+def by_name(name: str) -> Exercise | None:
+    """Return the likeliest exercise that a name fits, or None."""
+    return next(itertools.chain(*fitting(name)), None)
+
+
+def fitting(name: str) -> tuple[list[Exercise], list[Exercise]]:
     """Return the exercises that a name means, and those that it may also mean, likeliest first."""
     plain = name.lstrip("_")
     likely = [each for each in exercises() if re.search(each.called, plain, re.IGNORECASE)]

@@ -1,199 +1,364 @@
-"""Check of a learner's file in a subprocess with limits on time and memory.
+"""Check of a learner's file in confined processes.
 
-The parent starts `python -m headway.practice.diagnosis.sandbox`, which checks the file and writes its results as JSON lines to a
-separate pipe, so that output of the learner's code does not interfere.
+One process runs the diagnosis. Its report decides that a subject is wrong, but "correct" is only a claim: fresh random probes are then
+sent to another process, and the answers are compared here, where the learner's code never runs.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
-import threading
-import time
-import traceback
-from collections.abc import Callable, Iterator, Sequence
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from headway.errors import HeadwayError
 from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN, TOO_SLOW
-from headway.practice.diagnosis.subject import Subject
-from headway.practice.exercise import Exercise
+from headway.practice.diagnosis.files import by_name, read_source
+from headway.practice.exercises import NAMES
 from headway.practice.exercises import exercise as exercise_by_name
-from headway.practice.message import Message
-from headway.practice.verdict import Cause, Verdict
+from headway.practice.judge.claims import Claim, claim_from
+from headway.practice.judge.confinement import MEMORY_BYTES
+from headway.practice.judge.confirm import NoAnswerError, Outcome, outcome
+from headway.practice.judge.jobs import Examination, Questions
+from headway.practice.judge.process import Confined, Conversation, child_environment
+from headway.practice.judge.shown import all_printable, printable
+from headway.practice.judge.static import Facts, facts_of
+from headway.practice.message import EMPTY, Message
+from headway.practice.texts import Texts
+from headway.practice.verdict import STATUS_WORDS, Cause, Verdict
+
+__all__ = ["TIMEOUT_SECONDS", "CheckFailedError", "check_file", "child_environment"]
+
+TEXTS = Texts("diagnosis")
 
 TIMEOUT_SECONDS = 20.0
-MEMORY_BYTES = 3 * 2**30
-"""Limit on resident memory; libraries such as torch use several hundred MB on their own."""
+LEAST_CONFIRMING_SECONDS = 5.0
+"""Least time for the second process, which runs the file again."""
 
-ADDRESS_BYTES = 64 * 2**30
-"""Limit on address space; libraries map far more than they use."""
+MAX_EVENTS = 10_000
 
 AT_IMPORT = Cause(
     "too_slow",
+    TEXTS["does_not_finish_importing_within"],
+    TEXTS["move_everything_except_definitions_under_2"],
+    EMPTY,
+)
+NOT_CONFIRMED = Cause(
+    "not_confirmed",
     Message(
-        "does not finish importing within the time limit: does it train or loop? Only its definitions were checked",
-        "导入没有在时限内完成：是否在训练或循环？以下只检查其中的定义",
+        "the outputs for fresh random inputs, compared outside its process, differ from the definition",
+        "用新的随机输入、在它的进程之外比较时，输出与定义不同",
     ),
     Message(
-        'move everything except definitions under `if __name__ == "__main__":`',
-        '把定义以外的语句移到 `if __name__ == "__main__":` 之下',
+        "compute the output from the inputs alone; the file must not depend on the process that checks it",
+        "只根据输入来计算输出；代码不能依赖于检查它的进程",
     ),
-    Message("", ""),
+    EMPTY,
+)
+CHANGES = Cause(
+    "changes_inputs",
+    Message("modifies its input arrays", "修改了传入的数组"),
+    Message("work on a copy, or write x = x - … instead of x -= …", "先复制一份，或用 x = x - … 代替 x -= …"),
+    EMPTY,
+)
+VARIES = Cause(
+    "not_repeatable",
+    Message("two calls with the same arguments return different outputs", "用相同的参数调用两次，输出不同"),
+    Message(
+        "create no random weights inside the call, and keep no state between calls",
+        "不要在调用中随机初始化权重，不要在两次调用之间保留状态",
+    ),
+    EMPTY,
+)
+NOT_DEFINED = Cause(
+    "not_defined",
+    Message("is no longer a function or class once the file has run", "运行文件之后，它已不是函数或类"),
+    Message("do not delete or overwrite it", "不要删除或覆盖它"),
+    EMPTY,
+)
+SHADOWED = Message(
+    "line {lines} also defines {name}: Python uses the last definition, in line {line}, which is the one that was judged",
+    "第 {lines} 行也定义了 {name}：Python 使用最后一个定义（第 {line} 行），检查的是它",
+)
+USES_HEADWAY = Message(
+    "returns the right outputs only with Headway's own functions, which it calls", "只有借助 Headway 自己的函数，输出才正确"
 )
 
 
-def check_file(path: Path, named: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS) -> list[Verdict]:
-    """Return the verdicts on a file's functions and classes, judged in a subprocess.
+class CheckFailedError(HeadwayError, RuntimeError):
+    """The check itself failed: a fault of Headway, not of the learner's code.
+
+    details   the traceback
+    """
+
+    def __init__(self, path: Path, details: str) -> None:
+        super().__init__(f"headway check failed on {path}", hint="please report this, with the output of --debug")
+        self.details = details
+
+
+@dataclass
+class _Report:
+    """The examination's results.
+
+    claims     claims by subject
+    is_whole   False if only the file's definitions were run
+    """
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    claims: dict[str, Claim] = field(default_factory=dict)
+
+
+def check_file(
+    path: Path, named: str | None = None, *, timeout_seconds: float = TIMEOUT_SECONDS, seed: int | None = None, is_own: bool = False
+) -> list[Verdict]:
+    """Return the verdicts on a file's functions and classes, judged in confined processes.
 
     timeout_seconds   limit for the file; it starts again after a function that hangs
+    seed              seed of the fresh probes, to repeat a check; random by default
+    is_own            True to refuse functions that only call Headway's own
 
     A function that ends the process or never returns gets a verdict, and the functions after it are checked in another process.
+
+    Errors   OptionError for a file that cannot be read; CheckFailedError if the diagnosis itself fails.
     """
-    ended: list[Verdict] = []
-    while True:
-        has_hung = any(verdict.subject == path.name for verdict in ended)
-        child = _Child(path, named, [verdict.subject for verdict in ended], is_run=not has_hung)
-        events = list(child.events(timeout_seconds))
-        failed = next((event["failed"] for event in events if "failed" in event), None)
-        if failed is not None:
-            raise RuntimeError(f"headway check failed on {path}, please report this:\n{failed}")
-        finals = [Verdict.from_dict(event["final"]) for event in events if "final" in event]
-        if events and "end" in events[-1]:
-            return sorted([*finals, *ended], key=lambda verdict: verdict.line)
-        last = next((event["begins"] for event in reversed(events) if "begins" in event), {"subject": path.name, "line": 1})
-        ended.append(_verdict_of_ended(last, child))
-        if has_hung and last["subject"] == path.name:
-            return ended[:-1]
-
-
-def child_environment() -> dict[str, str]:
-    """Return environment variables for a learner's code: no windows, no bytecode files, one thread."""
-    return {**os.environ, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
-
-
-class _Child:
-    """The subprocess, and the limit that ended it."""
-
-    def __init__(self, path: Path, named: str | None, skipped: Sequence[str], *, is_run: bool) -> None:
-        self.read_end, write_end = os.pipe()
-        given = [str(path), named or "", ",".join(skipped), "whole" if is_run else "definitions", str(write_end)]
-        arguments = [sys.executable, "-m", "headway.practice.diagnosis.sandbox", *given]
-        self.process = subprocess.Popen(
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            pass_fds=[write_end],
-            env=child_environment(),
-        )
-        os.close(write_end)
-        self.ended_for: str | None = None
-
-    def events(self, timeout_seconds: float) -> Iterator[dict[str, Any]]:
-        """Yield the events that the process reports until it ends or is killed."""
-        is_over = threading.Event()
-        watch = threading.Thread(target=self._watch, args=(time.monotonic() + timeout_seconds, is_over), daemon=True)
-        watch.start()
-        try:
-            with os.fdopen(self.read_end, encoding="utf-8") as file:
-                for line in file:
-                    try:
-                        yield json.loads(line)
-                    except ValueError:  # the process was killed while writing
-                        return
-        finally:
-            is_over.set()
-            self.process.kill()
-            self.process.wait()
-
-    def _watch(self, until: float, is_over: threading.Event) -> None:
-        """Kill the process once it exceeds its time or memory limit."""
-        while not is_over.wait(0.05):
-            if time.monotonic() > until:
-                self.ended_for = "time"
-            elif _resident_bytes(self.process.pid) > MEMORY_BYTES:
-                self.ended_for = "memory"
-            if self.ended_for:
-                self.process.kill()
-                return
-
-
-def _resident_bytes(pid: int) -> int:
-    """Return the resident memory of a process, or 0 if the system does not report it."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0
-
-
-def _verdict_of_ended(last: dict[str, Any], child: _Child) -> Verdict:
-    """Return the verdict for a process that ended early: the function it was checking, and the reason."""
-    if child.ended_for == "time" and "exercise" not in last:
-        return Verdict(last["subject"], "file", last["line"], "could not run", (AT_IMPORT,), title=FILE_TITLE)
-    if child.ended_for == "time":
-        cause_name, says = TOO_SLOW.name, TOO_SLOW.says
-    elif child.ended_for == "memory":
-        gigabytes = MEMORY_BYTES / 2**30
-        cause_name, says = "too_large", Message(f"uses more than {gigabytes:.0f} GiB of memory", f"占用的内存超过 {gigabytes:.0f} GiB")
-    else:
-        cause_name, says = "exits", ENDS_THE_PROCESS
-    cause = Cause(cause_name, says, MUST_RETURN, Message("", ""))
-    name = last.get("exercise")
-    return Verdict(
-        last["subject"], name or "file", last["line"], "could not run", (cause,), title=exercise_by_name(name).title if name else FILE_TITLE
-    )
-
-
-def main(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, write_end: int) -> None:
-    """Check a file and report the results; runs in the subprocess."""
-    _limit()
-    report = os.fdopen(write_end, "w", encoding="utf-8")
-
-    def report_event(**event: Any) -> None:
-        report.write(json.dumps(event, ensure_ascii=False) + "\n")
-        report.flush()
-
-    try:
-        _check(path, named, skipped, is_run, report_event)
-    except Exception:  # exceptions of the learner's code are caught at the call
-        report_event(failed=traceback.format_exc())
-
-
-def _check(path: Path, named: str | None, skipped: Sequence[str], is_run: bool, report_event: Callable[..., None]) -> None:
-    from headway.practice.diagnosis.files import load_definitions, load_module, read_source, with_exercises
-    from headway.practice.diagnosis.nested import verdicts
-
+    path = path.absolute()
     text = read_source(path)
-    report_event(begins={"subject": path.name, "line": 1})
-    module = load_module(path, text) if is_run else load_definitions(path, text)
-    if isinstance(module, Verdict):
-        report_event(final=module.to_dict())
-        module = load_definitions(path, text)
-    if isinstance(module, Verdict):
-        report_event(end=True)
-        return
-    chosen = [(subject, exercise) for subject, exercise in with_exercises(module, text, named) if subject.name not in skipped]
-
-    def begin(subject: Subject, exercise: Exercise) -> None:
-        report_event(begins={"subject": subject.name, "line": subject.line, "exercise": exercise.name})
-
-    for verdict in verdicts(chosen, begin):
-        report_event(final=verdict.to_dict())
-    report_event(end=True)
+    facts = facts_of(text)
+    with _Checker(path, text, facts, named, timeout_seconds) as checker:
+        report = checker.examined()
+        confirmed = checker.confirmed(report, secrets.randbits(60) if seed is None else seed, is_own=is_own)
+    verdicts = [_finished(verdict, facts) for verdict in confirmed]
+    return sorted([*verdicts, *_missing(verdicts, facts, named)], key=lambda verdict: verdict.line)
 
 
-def _limit() -> None:
-    """Limit this process's address space and core dumps, if the system supports it."""
+class _Checker:
+    """The check of one file: the confined processes, and what they are to run."""
+
+    def __init__(self, path: Path, text: str, facts: Facts, named: str | None, seconds: float) -> None:
+        self.path, self.text, self.facts, self.named, self.seconds = path, text, facts, named, seconds
+        self.confined: Confined | None = None
+
+    def __enter__(self) -> _Checker:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.confined is not None:
+            self.confined.__exit__(None, None, None)
+
+    def server(self) -> Confined:
+        """Return a server that can start another process."""
+        if self.confined is None or not self.confined.is_alive:
+            self.__exit__()
+            self.confined = Confined(self.facts.preloaded).__enter__()
+        return self.confined
+
+    def examined(self) -> _Report:
+        """Return the diagnosis of all subjects."""
+        report, ended = _Report(), list[Verdict]()
+        while True:
+            has_hung = any(verdict.subject == self.path.name for verdict in ended)
+            skipped = tuple(verdict.subject for verdict in ended)
+            job = Examination(self.path, self.text, self.named, skipped, is_run=not has_hung)
+            with self.server().phase(job, self.seconds) as conversation:
+                last = self._read(conversation, report := _Report())
+            if last is None:
+                report.verdicts = [*report.verdicts, *ended]
+                return report
+            ended.append(_verdict_of_ended(last, conversation.ended_for))
+            if has_hung and last["subject"] == self.path.name:
+                report.verdicts = ended[:-1]
+                return report
+
+    def _read(self, conversation: Conversation, report: _Report) -> dict[str, Any] | None:
+        """Fill a report with the process's events; return the last function that it began, or None if it finished."""
+        last: dict[str, Any] = {"subject": self.path.name, "line": 1}
+        for _ in range(MAX_EVENTS):
+            data = conversation.receive()
+            if data is None:
+                return last
+            event = _event(data)
+            if "end" in event:
+                return None
+            if "failed" in event:
+                raise CheckFailedError(self.path, printable(str(event["failed"]).replace("\n", "\r"), 20_000))
+            if "begins" in event:
+                last = self._begun(event["begins"]) or last
+            elif "final" in event:
+                self._add(event, report)
+        return last
+
+    def _begun(self, values: Any) -> dict[str, Any] | None:
+        if not isinstance(values, dict) or values.get("subject") not in (*self.facts.lines, self.path.name):
+            return None
+        line, name = values.get("line"), values.get("exercise")
+        begun = {"subject": values["subject"], "line": line if type(line) is int else 1}
+        return begun | ({"exercise": name} if name in NAMES else {})
+
+    def _add(self, event: dict[str, Any], report: _Report) -> None:
+        verdict = _verdict(event["final"], (*self.facts.lines, self.path.name))
+        if verdict is None:
+            return
+        if verdict.is_correct:
+            claim = (
+                claim_from(event.get("claim"), exercise_by_name(verdict.exercise), verdict.subject) if verdict.exercise in NAMES else None
+            )
+            if claim is None or not self._may_be(verdict):
+                verdict = _refused(verdict, NOT_CONFIRMED)
+            else:
+                report.claims[verdict.subject] = claim
+        report.verdicts = [*(each for each in report.verdicts if each.subject != verdict.subject), verdict]
+
+    def _may_be(self, verdict: Verdict) -> bool:
+        """Return True if a subject may be judged as this exercise: by its name, or by its outputs if the name says nothing."""
+        chosen = exercise_by_name(self.named) if self.named else by_name(verdict.subject)
+        return chosen is None or verdict.exercise in (chosen.name, *chosen.related)
+
+    def confirmed(self, report: _Report, seed: int, *, is_own: bool) -> list[Verdict]:
+        """Return the verdicts; those that are correct have been confirmed with fresh probes."""
+        left = dict(report.claims)
+        outcomes: dict[str, Outcome | Cause] = {}
+        uses_headway: set[str] = set()
+        for attempt in range(2):  # an unlucky draw must not refuse a right function
+            outcomes |= self._outcomes(list(left.values()), seed + attempt, is_open=False)
+            left = {name: claim for name, claim in left.items() if not _is_right(outcomes[name])}
+            if not left:
+                break
+        if left and "headway" in self.facts.imports:
+            found = self._outcomes(list(left.values()), seed + 2, is_open=True)
+            uses_headway = {name for name, each in found.items() if _is_right(each)}
+            outcomes |= {} if is_own else {name: found[name] for name in uses_headway}
+        verdicts = []
+        for verdict in report.verdicts:
+            of_it = outcomes.get(verdict.subject) if verdict.is_correct else None
+            verdict = verdict if of_it is None else _judged(verdict, of_it)
+            notes = (*verdict.notes, *([USES_HEADWAY] if verdict.subject in uses_headway else []))
+            verdicts.append(replace(verdict, notes=notes))
+        return verdicts
+
+    def _outcomes(self, claims: Sequence[Claim], seed: int, *, is_open: bool) -> dict[str, Outcome | Cause]:
+        """Return the outcome of each claim, or the reason why there is none."""
+        found: dict[str, Outcome | Cause] = {}
+        for group in _groups(claims):
+            while left := [claim for claim in group if claim.subject not in found]:
+                found |= self._outcomes_of_group(left, seed, is_open=is_open)
+        return found
+
+    def _outcomes_of_group(self, claims: Sequence[Claim], seed: int, *, is_open: bool) -> dict[str, Outcome | Cause]:
+        """Return outcomes up to the first claim at which the process ends."""
+        found: dict[str, Outcome | Cause] = {}
+        names = tuple(dict.fromkeys(claim.exercise for claim in claims))
+        job = Questions(self.path, self.text, names, claims[0].is_whole, is_open, seed)
+        with self.server().phase(job, max(self.seconds, LEAST_CONFIRMING_SECONDS)) as conversation:
+            is_ready = conversation.receive() is not None
+
+            def ask(data: bytes) -> bytes | None:
+                conversation.send(data)
+                return conversation.receive()
+
+            for claim in claims:
+                try:
+                    if not is_ready:
+                        raise NoAnswerError
+                    found[claim.subject] = outcome(exercise_by_name(claim.exercise), claim, seed, ask)
+                except NoAnswerError:
+                    found[claim.subject] = _cause_of_end(conversation.ended_for)
+                    break
+        return found
+
+
+def _groups(claims: Sequence[Claim]) -> list[list[Claim]]:
+    """Group claims that one process can answer: an exercise with calls of its own needs functions that answer others."""
+    groups: dict[Any, list[Claim]] = {}
+    for claim in claims:
+        alone = claim.exercise if exercise_by_name(claim.exercise).calls is not None else ""
+        groups.setdefault((claim.is_whole, alone), []).append(claim)
+    return list(groups.values())
+
+
+def _is_right(found: Outcome | Cause) -> bool:
+    return isinstance(found, Outcome) and found.is_right
+
+
+def _judged(verdict: Verdict, found: Outcome | Cause) -> Verdict:
+    if isinstance(found, Cause):
+        return replace(_refused(verdict, found), status="could not run")
+    if not found.is_right:
+        return replace(_refused(verdict, NOT_CONFIRMED), difference=found.difference)
+    if found.changes:
+        return _refused(verdict, CHANGES)
+    return verdict if found.repeats else _refused(verdict, VARIES)
+
+
+def _refused(verdict: Verdict, cause: Cause) -> Verdict:
+    return Verdict(verdict.subject, verdict.exercise, verdict.line, "wrong", (cause,), title=verdict.title)
+
+
+def _event(data: bytes) -> dict[str, Any]:
+    """Return an event; an empty one for bytes that are none."""
     try:
-        import resource
-    except ImportError:  # Windows
-        return
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_BYTES, ADDRESS_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        event = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2] or None, sys.argv[3].split(","), sys.argv[4] == "whole", int(sys.argv[5]))
+def _verdict(values: Any, subjects: Sequence[str]) -> Verdict | None:
+    """Return the verdict in plain values from a confined process; None if they are not a verdict on one of these subjects."""
+    try:
+        verdict = Verdict.from_dict(values)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+    is_known = verdict.subject in subjects and (verdict.exercise in NAMES or verdict.exercise == "file")
+    if not is_known or verdict.status not in STATUS_WORDS or type(verdict.line) is not int:
+        return None
+    title = exercise_by_name(verdict.exercise).title if verdict.exercise in NAMES else FILE_TITLE
+    if verdict.is_correct and (verdict.causes or verdict.exercise == "file"):
+        return None
+    try:
+        return all_printable(replace(verdict, title=title))
+    except (TypeError, AttributeError):
+        return None
+
+
+def _finished(verdict: Verdict, facts: Facts) -> Verdict:
+    """Return a verdict with the line that the text gives, and a note on definitions that it shadows."""
+    line = facts.lines.get(verdict.subject, verdict.line)
+    earlier = facts.shadowed.get(verdict.subject, ())
+    if not earlier:
+        return replace(verdict, line=line)
+    note = SHADOWED.format(lines=", ".join(map(str, earlier)), name=verdict.subject, line=line)
+    return replace(verdict, line=line, notes=(*verdict.notes, note))
+
+
+def _missing(verdicts: Sequence[Verdict], facts: Facts, named: str | None) -> list[Verdict]:
+    """Return verdicts on the functions that the file's text defines and that no verdict is about, if all others are correct."""
+    if named is not None or not all(verdict.is_correct for verdict in verdicts):
+        return []
+    judged = {verdict.subject for verdict in verdicts}
+    found = {name: by_name(name) for name in facts.lines if name not in judged}
+    return [
+        Verdict(name, exercise.name, facts.lines[name], "could not run", (NOT_DEFINED,), title=exercise.title)
+        for name, exercise in found.items()
+        if exercise is not None
+    ]
+
+
+def _cause_of_end(ended_for: str | None) -> Cause:
+    if ended_for == "time":
+        return TOO_SLOW
+    if ended_for == "memory":
+        gigabytes = MEMORY_BYTES / 2**30
+        says = Message(f"uses more than {gigabytes:.0f} GiB of memory", f"占用的内存超过 {gigabytes:.0f} GiB")
+        return Cause("too_large", says, MUST_RETURN, EMPTY)
+    return Cause("exits", ENDS_THE_PROCESS, MUST_RETURN, EMPTY)
+
+
+def _verdict_of_ended(last: dict[str, Any], ended_for: str | None) -> Verdict:
+    """Return the verdict for a process that ended early: the function it was checking, and the reason."""
+    if ended_for == "time" and "exercise" not in last:
+        return Verdict(last["subject"], "file", last["line"], "could not run", (AT_IMPORT,), title=FILE_TITLE)
+    name = last.get("exercise")
+    title = exercise_by_name(name).title if name else FILE_TITLE
+    return Verdict(last["subject"], name or "file", last["line"], "could not run", (_cause_of_end(ended_for),), title=title)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +25,7 @@ class Subject:
     source     source lines of the definition, the first one at `line`
     module     the module that defines it; None for a function that was passed alone
     imports    array libraries that the file imports, in order
+    text       text of the whole file, or blank lines and the definition for a function that was passed alone; empty if unknown
     """
 
     value: Callable[..., Any]
@@ -32,6 +34,7 @@ class Subject:
     source: tuple[str, ...] = ()
     module: ModuleType | None = None
     imports: tuple[str, ...] = field(default=())
+    text: str = field(default="", repr=False)
 
     @cached_property
     def parameters(self) -> list[inspect.Parameter]:
@@ -78,7 +81,7 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
         value = getattr(module, name, None)
         if callable(value):
             first = min(each.lineno for each in (node, *getattr(node, "decorator_list", ())))
-            found.append(Subject(value, name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports))
+            found.append(Subject(value, name, first, tuple(lines[first - 1 : node.end_lineno]), module, imports, text))
     return found
 
 
@@ -127,9 +130,9 @@ def subject_of(value: Callable[..., Any]) -> Subject:
         imports = _imports(ast.parse(inspect.getsource(module))) if module else ()
     except (OSError, TypeError, SyntaxError):
         imports = ()
-    return Subject(
-        value, getattr(value, "__name__", type(value).__name__), first, tuple(line.rstrip("\n") for line in lines), None, imports
-    )
+    source = tuple(line.rstrip("\n") for line in lines)
+    text = "\n" * (first - 1) + textwrap.dedent("".join(lines))
+    return Subject(value, getattr(value, "__name__", type(value).__name__), first, source, None, imports, text)
 
 
 def _imports(tree: ast.Module) -> tuple[str, ...]:

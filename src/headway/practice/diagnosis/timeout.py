@@ -10,7 +10,10 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from headway.practice.message import BilingualError, Message
+from headway.practice.message import BilingualError
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 
 class TookTooLongError(BilingualError):
@@ -25,9 +28,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         return
 
     def stop(number: int, frame: FrameType | None) -> Any:
-        raise TookTooLongError(
-            Message(f"did not return within {seconds:g} seconds: an endless loop?", f"{seconds:g} 秒内没有返回：是不是死循环？")
-        )
+        raise TookTooLongError(TEXTS["no_return"].format(seconds=seconds))
 
     before, collects = signal.signal(signal.SIGVTALRM, stop), gc.isenabled()
     gc.disable()  # collecting earlier garbage would count against this call, and exceptions raised during a collection are lost

@@ -15,15 +15,19 @@ from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Role
-from headway.practice.message import CallError, Message
+from headway.practice.message import CallError
 from headway.practice.recipes.byte_pairs import in_ids, ranks, vocabulary
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 TRAINING = ("train", "fit", "train_from_text", "learn", "train_bpe", "learn_bpe", "build_vocab", "train_tokenizer", "build")
 ENCODING = ("encode", "tokenize", "transform", "encode_text", "encode_ordinary", "__call__")
 DECODING = ("decode", "detokenize", "inverse_transform", "decode_ids", "decode_text")
 
 CORPUS = Role(
-    "corpus", ("text", "texts", "data", "training_text", "docs", "documents", "lines", "input_text", "train_text", "string", "text_corpus", "s")
+    "corpus",
+    ("text", "texts", "data", "training_text", "docs", "documents", "lines", "input_text", "train_text", "string", "text_corpus", "s"),
 )
 PATH = Role("path", ("input_path", "filename", "file", "filepath", "file_path", "corpus_path", "path_to_data", "corpus_file"))
 VOCAB_SIZE = Role("vocab_size", ("size", "target_vocab_size", "n_vocab", "vocabulary_size", "max_vocab_size", "num_tokens"))
@@ -111,7 +115,7 @@ class TokenizerCall(Call):
         roles = (VOCAB, MERGES, SPECIAL) if self.given else (VOCAB_SIZE, NUM_MERGES, SPECIAL, CORPUS, PATH)
         constructor = bind_parameters(self.subject.parameters, roles)
         if constructor is None:
-            raise CallError(Message("the constructor has required parameters that are not recognised", "构造函数有无法识别的必需参数"))
+            raise CallError(TEXTS["constructor_has_required_parameters_recognised"])
         tokenizer = value(**{name: known[role.name] for name, role in constructor.role_of.items() if known.get(role.name) is not None})
         method = _method(value, TRAINING)
         if self.given or not method:
@@ -119,7 +123,7 @@ class TokenizerCall(Call):
         rest = [role for role in (CORPUS, PATH, VOCAB_SIZE, NUM_MERGES, SPECIAL) if not constructor.takes(role.name)]
         bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), rest)
         if bound is None:
-            raise CallError(Message(f"{method} has required parameters that are not recognised", f"{method} 有无法识别的必需参数"))
+            raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
         getattr(tokenizer, method)(**{name: known[role.name] for name, role in bound.role_of.items() if known.get(role.name) is not None})
         return tokenizer
 
@@ -161,7 +165,9 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     roles = {role.name: role for role in exercise.roles}
     if not inspect.isclass(subject.value):
         names = [each.name for each in subject.parameters]
-        return [Call(subject, Binding({name: roles[name] for name in names}), library)] if "text" in names and set(names) <= set(roles) else []
+        return (
+            [Call(subject, Binding({name: roles[name] for name in names}), library)] if "text" in names and set(names) <= set(roles) else []
+        )
     if not (_method(subject.value, ENCODING) and _method(subject.value, DECODING)):
         return []
     required = bind_parameters(subject.parameters, (VOCAB, MERGES, SPECIAL))

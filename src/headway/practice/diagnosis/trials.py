@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,16 +10,15 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.calling import Call, function_calls, libraries_for
-from headway.practice.diagnosis.compare import Raised, decimals_of, is_arithmetic, is_same, precision
-from headway.practice.diagnosis.drawing import DrawnCall, LikeliestCall
-from headway.practice.diagnosis.instances import instance_calls
+from headway.practice.diagnosis.adapters import calls_of
+from headway.practice.diagnosis.calling import Call, libraries_for
+from headway.practice.diagnosis.compare import decimals_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
 from headway.practice.message import Message
+from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
 
-CALLS: dict[str | None, type[Call]] = {None: Call, "read": DrawnCall, "likeliest": LikeliestCall}
 PLAIN = Convention()
 MISFITS = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 """Exceptions of a convention's encoding or decoding that mean that it does not apply."""
@@ -191,7 +189,8 @@ def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     trials: list[Trial] = []
     for library in libraries_for(subject):
         ways: list[list[Trial]] = []
-        for call in calls_of(subject, exercise, library):
+        for place, call in enumerate(calls_of(subject, exercise, library)):
+            call.place = place
             ways.append(_until_right(_trials_under(call, exercise, right)))
             if _needs_full_timeout(ways[-1]):
                 ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, right))
@@ -229,15 +228,6 @@ def _without_partial(trials: Sequence[Trial]) -> list[Trial]:
     weights = {role.name for trial in trials[:1] for role in trial.exercise.roles if role.is_weight}
     operands = [{role for probe in trial.probes for role in probe.inputs} - weights for trial in trials]
     return [trial for trial, roles in zip(trials, operands, strict=True) if roles == set().union(*operands)] or list(trials)
-
-
-def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
-    """Return the ways to call a subject: one for a function, one per assignment of weights for a class."""
-    if exercise.calls is not None:
-        return exercise.calls(subject, exercise, library)
-    if inspect.isclass(subject.value):
-        return instance_calls(subject, exercise, library)
-    return function_calls(subject, exercise, library, CALLS[exercise.drawing])
 
 
 def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.gradient_descent import coupled_gradient, gradient_of_squares, sum_of_squares
-from headway.practice.message import Message
 from headway.practice.recipes import adam as step
 from headway.practice.recipes.adam import BETA1, BETA1_NAMES, BETA2, BETA2_NAMES, EPS, EPS_HAT, EPS_HAT_WORDS, EPS_NAMES, RATE, STEP, update
 from headway.practice.recipes.descent import RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES
+from headway.practice.texts import Texts
+
+TEXTS = Texts("adam")
 
 
 def recipe(
@@ -63,54 +65,17 @@ STEPS = {
     "moments": lambda moments, zeros: moments,
 }
 
-INSIDE = Message("the mistake is not visible with a single step", "只走一步时看不出来")
 
 MISTAKES = (
     *step.MISTAKES,
-    Mistake(
-        "moments_begun_anew",
-        {"moments": lambda moments, zeros: zeros},
-        Message("sets the moments to zero in every step", "每一步都把两个矩清零了"),
-        Message("set them to zero once, before the loop", "只在循环之前清零一次"),
-        INSIDE,
-        r"zeros|= *0",
-    ),
-    Mistake(
-        "gradient_of_the_start",
-        {"look": lambda gradient, point, start: gradient(start)},
-        Message("always uses the gradient at the start", "始终使用起点处的梯度"),
-        Message("compute the gradient inside the loop, at the current point", "在循环内、对当前点重新计算梯度"),
-        INSIDE,
-        r"grad",
-    ),
-    Mistake(
-        "one_step_too_few",
-        {"num": lambda num_steps: num_steps - 1},
-        Message("takes one step less than num_steps", "比 num_steps 少走了一步"),
-        Message("use range(1, num_steps + 1)", "使用 range(1, num_steps + 1)"),
-        None,
-        r"range",
-    ),
-    Mistake(
-        "one_step_too_many",
-        {"num": lambda num_steps: num_steps + 1},
-        Message("takes one step more than num_steps", "比 num_steps 多走了一步"),
-        Message("use range(1, num_steps + 1)", "使用 range(1, num_steps + 1)"),
-        None,
-        r"range",
-    ),
-    Mistake(
-        "returned_inside_the_loop",
-        {"num": lambda num_steps: min(num_steps, 1)},
-        Message("takes only one step: the return is inside the loop", "只走了一步：return 写在了循环里面"),
-        Message("return after the loop", "把 return 移到循环之后"),
-        INSIDE,
-        r"return",
-    ),
+    TEXTS.mistake("moments_begun_anew", {"moments": lambda moments, zeros: zeros}, pattern=r"zeros|= *0"),
+    TEXTS.mistake("gradient_of_the_start", {"look": lambda gradient, point, start: gradient(start)}, pattern=r"grad"),
+    TEXTS.mistake("one_step_too_few", {"num": lambda num_steps: num_steps - 1}, pattern=r"range"),
+    TEXTS.mistake("one_step_too_many", {"num": lambda num_steps: num_steps + 1}, pattern=r"range"),
+    TEXTS.mistake("returned_inside_the_loop", {"num": lambda num_steps: min(num_steps, 1)}, pattern=r"return"),
 )
 
-POINTS = Message("points of more than one number", "多于一个数的点")
-QUIET = Message("", "")
+POINTS = TEXTS["points"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -145,7 +110,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="adam",
-    title=Message("Adam", "Adam"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -168,14 +133,7 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=((Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)), tuple(RETURNS)),
     equation="mean, square and point as in adam_step, for t = 1, 2, …",
-    hints=(
-        Message("Set both moments to zero before the loop.", "两个矩在循环之前置零。"),
-        Message("Count the steps from 1.", "步数从 1 开始计。"),
-        Message(
-            "for t in range(1, num_steps + 1): update the moments, correct copies of them, update the point",
-            "for t in range(1, num_steps + 1)：更新两个矩，修正它们的副本，更新点",
-        ),
-    ),
+    hints=TEXTS.hints,
     related=("adam_step",),
     is_trained_through=False,
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from headway.practice.diagnosis.optimizers import optimizer_calls
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.message import Message
 from headway.practice.recipes.optimizers import COUPLED, EPSILONS, ROLES, SHARED, STEPS, definition, probes, recipe
+from headway.practice.texts import Texts
+
+TEXTS = Texts("adam_optimizer")
 
 EXERCISE = Exercise(
     name="adam_optimizer",
-    title=Message("Adam as an optimizer", "Adam 优化器"),
+    title=TEXTS["adam_optimizer"],
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -21,10 +22,10 @@ EXERCISE = Exercise(
     conventions=(
         (
             Convention(
-                Message("weight_decay acts on the parameter itself, as in AdamW", "weight_decay 直接作用于参数，与 AdamW 相同"),
+                TEXTS["weight_decay_acts_parameter_itself_adamw"],
             ),
             Convention(
-                Message("weight_decay is added to the gradient (L2), as in torch.optim.Adam", "weight_decay 加进梯度（L2），与 torch.optim.Adam 相同"),
+                TEXTS["weight_decay_added_gradient_l2_torch"],
                 steps=COUPLED,
             ),
         ),
@@ -32,14 +33,11 @@ EXERCISE = Exercise(
     ),
     equation="parameter ← parameter - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
     hints=(
-        Message("Keep two moving averages for every parameter: of the gradient, and of its square.", "为每个参数维护两个滑动平均：梯度的，以及梯度平方的。"),
-        Message("They start at zero, so divide them by 1 - beta**t; t is 1 in the first step.", "它们从零开始，所以要除以 1 - beta**t；第一步 t 为 1。"),
-        Message(
-            "self.t += 1 once per step; then for every parameter: update the moments, correct copies of them, update the parameter",
-            "每步 self.t += 1 一次；再对每个参数：更新两个矩，修正它们的副本，更新参数",
-        ),
+        TEXTS["keep_two_moving_averages_every_parameter"],
+        TEXTS["they_start_zero_so_divide_them"],
+        TEXTS["self_t_1_once_per_step"],
     ),
     related=("adam_step",),
-    calls=optimizer_calls,
+    calls="optimizer",
     is_trained_through=False,
 )

@@ -7,9 +7,8 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.diagnosis.compare import Raised
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Recovery, Role
-from headway.practice.message import Message
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Recovery, Role
+from headway.practice.outputs import Raised
 from headway.practice.recipes.adam import (
     BETA1,
     BETA1_NAMES,
@@ -22,9 +21,11 @@ from headway.practice.recipes.adam import (
     MISTAKES,
     RATE,
     STEP,
-    USE,
     update,
 )
+from headway.practice.texts import Texts
+
+TEXTS = Texts("adam_step")
 
 
 def recipe(
@@ -137,7 +138,7 @@ def _beta(which: int) -> Any:
     return measure
 
 
-def _beta_recovery(which: int, says: Message) -> Recovery:
+def _beta_recovery(which: int) -> Recovery:
     name = f"beta{which}"
     step = "mean" if which == 1 else "square"
 
@@ -148,7 +149,7 @@ def _beta_recovery(which: int, says: Message) -> Recovery:
 
         return averaged
 
-    return Recovery(
+    return TEXTS.recovery(
         name,
         step,
         measure=_beta(which),
@@ -156,14 +157,12 @@ def _beta_recovery(which: int, says: Message) -> Recovery:
         sizes=lambda inputs: {each: inputs[each] for each in ("beta1", "beta2")},
         right=lambda inputs: inputs[name],
         right_name=name,
-        says=says,
-        fix=Message("use the given betas", "使用给定的 beta"),
         pattern=rf"{name}|b{which}|0\.9",
     )
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "step_length",
         "rate",
         measure=_rate,
@@ -171,14 +170,9 @@ RECOVERIES = (
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message(
-            "the first step is {value}{names} times the learning rate; expected {right}",
-            "第一步的长度是学习率的 {value}{names} 倍；应为 {right} 倍",
-        ),
-        fix=USE,
         pattern=r"lr|rate|alpha",
     ),
-    Recovery(
+    TEXTS.recovery(
         "eps",
         "eps",
         measure=_eps,
@@ -186,31 +180,13 @@ RECOVERIES = (
         sizes=lambda inputs: {"eps": float(inputs["eps"])},
         right=lambda inputs: float(inputs["eps"]),
         right_name="eps",
-        says=Message(
-            "the eps added to the square root is {value}{names}; expected {right} = {right_name}",
-            "加在平方根上的 eps 是 {value}{names}；应为 {right} = {right_name}",
-        ),
-        fix=USE,
         pattern=r"eps|1e-",
     ),
-    _beta_recovery(
-        1,
-        Message(
-            "the decay of the mean is {value}{names}; expected {right} = {right_name}",
-            "一阶矩的衰减系数是 {value}{names}；应为 {right} = {right_name}",
-        ),
-    ),
-    _beta_recovery(
-        2,
-        Message(
-            "the decay of the square is {value}{names}; expected {right} = {right_name}",
-            "二阶矩的衰减系数是 {value}{names}；应为 {right} = {right_name}",
-        ),
-    ),
+    _beta_recovery(1),
+    _beta_recovery(2),
 )
 
-ARRAYS = Message("arrays, only single numbers", "数组，只接受单个数")
-QUIET = Message("", "")
+ARRAYS = TEXTS["arrays"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -276,7 +252,7 @@ def _point_alone(answer: Any, inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="adam_step",
-    title=Message("a step of Adam", "Adam 的一步"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -299,30 +275,23 @@ EXERCISE = Exercise(
         (Convention(), Convention(encode=_pair, role="betas")),
         (
             Convention(),
-            Convention(Message("t starts at 0 and is incremented inside", "t 从 0 开始，在函数内部加 1"), _from_zero, role="step"),
+            Convention(TEXTS["t_starts_at_0_incremented"], _from_zero, role="step"),
         ),
         (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)),
         (
             Convention(),
             Convention(
-                Message("returns only the point; the moments were not checked", "只返回点；没有检查两个矩"),
+                TEXTS["returns_only_point_moments_were"],
                 decode=_point_alone,
                 steps={"answer": lambda point, mean, square: point},
             ),
-            Convention(Message("returns mean, square and point in this order", "依次返回一阶矩、二阶矩和点"), decode=_in_order(2, 0, 1)),
-            Convention(Message("returns point, mean, square, and more", "返回点、一阶矩、二阶矩以及其他值"), decode=_in_order(0, 1, 2)),
+            Convention(TEXTS["returns_mean_square_point_this"], decode=_in_order(2, 0, 1)),
+            Convention(TEXTS["returns_point_mean_square_more"], decode=_in_order(0, 1, 2)),
         ),
     ),
     recoveries=RECOVERIES,
     equation="point ← point - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
-    hints=(
-        Message("Keep two moving averages: of the gradient, and of its square.", "维护两个滑动平均：梯度的，以及梯度平方的。"),
-        Message("They start at zero, so divide them by 1 - beta**t.", "它们从零开始，所以要除以 1 - beta**t。"),
-        Message(
-            "point - learning_rate * mean_hat / (np.sqrt(square_hat) + eps)",
-            "point - learning_rate * mean_hat / (np.sqrt(square_hat) + eps)",
-        ),
-    ),
+    hints=TEXTS.hints,
     related=("adam",),
     is_trained_through=False,
 )

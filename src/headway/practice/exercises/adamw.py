@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from headway.practice.diagnosis.optimizers import optimizer_calls
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.message import Message
 from headway.practice.recipes.optimizers import AFTER, DECAY_MISTAKES, EPSILONS, ROLES, SHARED, STEPS, definition, probes, recipe
+from headway.practice.texts import Texts
+
+TEXTS = Texts("adamw")
 
 EXERCISE = Exercise(
     name="adamw",
-    title=Message("AdamW", "AdamW"),
+    title=TEXTS["adamw"],
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -20,13 +21,10 @@ EXERCISE = Exercise(
     conventions=((Convention(), AFTER), EPSILONS),
     equation="parameter ← parameter · (1 - learning_rate · weight_decay) - learning_rate · mean_hat / (√square_hat + eps)",
     hints=(
-        Message("Weight decay acts on the parameter itself and does not enter the moments.", "权重衰减直接作用于参数，不进入两个矩。"),
-        Message("Keep mean, square and t for every parameter; t starts at 1.", "为每个参数保存一阶矩、二阶矩和 t；t 从 1 开始。"),
-        Message(
-            "p.mul_(1 - lr * weight_decay); p.addcdiv_(mean_hat, square_hat.sqrt() + eps, value=-lr)",
-            "p.mul_(1 - lr * weight_decay); p.addcdiv_(mean_hat, square_hat.sqrt() + eps, value=-lr)",
-        ),
+        TEXTS["weight_decay_acts_parameter_itself_does"],
+        TEXTS["keep_mean_square_t_every_parameter"],
+        TEXTS["p_mul_1_lr_weight_decay"],
     ),
-    calls=optimizer_calls,
+    calls="optimizer",
     is_trained_through=False,
 )

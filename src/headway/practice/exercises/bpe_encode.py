@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
-from headway.practice.message import Message
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
 from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, merged, pair_of, ranks, vocabulary
+from headway.practice.texts import Texts
+
+TEXTS = Texts("bpe_encode")
 
 
 def recipe(steps: Any, text: str, merges: Any, vocab: Any = None, special_tokens: Any = None, **rest: Any) -> Any:
@@ -85,85 +87,27 @@ STEPS: dict[str, Step] = {
 LOOP = r"for|while|min\(|max\("
 
 MISTAKES = (
-    Mistake(
-        "first_match_merged",
-        {"join": _first_match},
-        Message(
-            "merges the leftmost pair that can be merged instead of the one learned first",
-            "合并的是最左边的可合并对，而不是最先学到的那个",
-        ),
-        Message(
-            "merge the pair with the lowest rank: min(pairs, key=lambda pair: merges.get(pair, inf))",
-            "合并排名最靠前的对：min(pairs, key=lambda pair: merges.get(pair, inf))",
-        ),
-        hides=Message("short words are often encoded the same", "短词的编码常常相同"),
-        pattern=LOOP,
-    ),
-    Mistake(
-        "last_learned_merged_first",
-        {"join": _highest_first},
-        Message("merges the pair learned last first", "先合并了最后学到的对"),
-        Message("merge the pair with the lowest rank (min, not max)", "合并排名最靠前的对（用 min，而不是 max）"),
-        pattern=LOOP,
-    ),
-    Mistake(
-        "longest_token_taken",
-        {"join": _longest_match},
-        Message(
-            "takes the longest matching token from the left, as WordPiece does, instead of applying the merges",
-            "从左边起取能匹配的最长词元（WordPiece 的做法），而没有按合并规则进行",
-        ),
-        Message("apply the merges in the order they were learned", "按学到的顺序进行合并"),
-        hides=Message("most words are encoded the same", "大多数词的编码相同"),
-        pattern=LOOP,
-    ),
-    Mistake(
-        "most_frequent_merged",
-        {"join": _most_frequent_first},
-        Message(
-            "merges the most frequent pair of this text; the order is fixed by training",
-            "合并的是这段文本中最频繁的对；顺序在训练时就已确定",
-        ),
-        Message("merge the pair with the lowest rank", "合并排名最靠前的对"),
-        pattern=LOOP,
-    ),
-    Mistake(
-        "one_merge_only",
-        {"join": _one_merge},
-        Message("makes a single merge and stops", "只做了一次合并就停止了"),
-        Message("repeat until no pair of the text is in merges", "重复合并，直到没有可合并的对"),
-        pattern=r"return|break|if ",
-    ),
-    Mistake(
-        "nothing_merged",
-        {"join": lambda word, rank: word},
-        Message("merges nothing: returns one token per byte", "没有合并：每个字节一个词元"),
-        Message("apply the merges", "进行合并"),
-        pattern=r"return|encode",
-    ),
-    Mistake(
+    TEXTS.mistake("first_match_merged", {"join": _first_match}, pattern=LOOP),
+    TEXTS.mistake("last_learned_merged_first", {"join": _highest_first}, pattern=LOOP),
+    TEXTS.mistake("longest_token_taken", {"join": _longest_match}, pattern=LOOP),
+    TEXTS.mistake("most_frequent_merged", {"join": _most_frequent_first}, pattern=LOOP),
+    TEXTS.mistake("one_merge_only", {"join": _one_merge}, pattern=r"return|break|if "),
+    TEXTS.mistake("nothing_merged", {"join": lambda word, rank: word}, pattern=r"return|encode"),
+    TEXTS.mistake(
         "code_points_for_bytes",
         {
             "symbols": lambda text: list(text),
             "join": lambda word, rank: _joined_text(word, rank),
             "number": lambda token, known: _code(token, known),
         },
-        Message(
-            "splits the text into characters (ord) instead of bytes: é is one number, and 🙂 is outside the vocabulary",
-            "文本被拆成了字符（ord）而不是字节：é 成了一个数，🙂 则超出词表",
-        ),
-        Message('start from list(text.encode("utf-8"))', '从 list(text.encode("utf-8")) 开始'),
-        hides=Message("ASCII letters are one byte each", "ASCII 字母都是一个字节"),
         pattern=r"ord\(|list\(",
     ),
-    Mistake(
+    TEXTS.mistake(
         "backwards",
         {
             "number": lambda token, known: known[token[::-1]] if token[::-1] in known else known[token],
             "cut": lambda text: [text[::-1]] if text else [],
         },
-        Message("returns the tokens in reverse order", "词元的顺序颠倒了"),
-        Message("keep the order of the text", "保持文本的顺序"),
         pattern=r"-1|revers|insert",
     ),
 )
@@ -228,14 +172,14 @@ VOCABS = (
 GIVEN = (
     Convention(decode=_numbered),
     Convention(
-        Message("takes bytes", "接收字节"),
+        TEXTS["takes_bytes"],
         lambda inputs: inputs | {"text": inputs["text"].encode("utf-8")},
         decode=_numbered,
         role="text",
         named=r"byte|^token$",
     ),
     Convention(
-        Message("takes bytes as integers", "接收以整数表示的字节"),
+        TEXTS["takes_bytes_integers"],
         lambda inputs: inputs | {"text": list(inputs["text"].encode("utf-8"))},
         decode=_numbered,
         role="text",
@@ -245,15 +189,13 @@ GIVEN = (
 CUTS = (
     Convention(),
     Convention(
-        Message(
-            "splits the text into words first, as GPT-2 does, and merges within them", "先像 GPT-2 那样把文本切成单词，只在单词内部合并"
-        ),
+        TEXTS["splits_text_into_words_first"],
         steps={"cut": cut},
         source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern",
     ),
 )
 
-NONE = Message("an empty text", "空文本")
+NONE = TEXTS["none"]
 
 
 def pairs(*texts: str) -> list[tuple[bytes, bytes]]:
@@ -284,7 +226,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="bpe_encode",
-    title=Message("encoding with byte pairs", "字节对编码（编码）"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -299,16 +241,6 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(VOCABS, MERGES, GIVEN, CUTS),
     equation="while a pair of the text is in merges: merge the one learned first",
-    hints=(
-        Message("Start from the bytes; in each step look at all adjacent pairs.", "从字节开始；每一步查看当前所有相邻的对。"),
-        Message(
-            "Of the pairs in merges take the one with the lowest rank, merge it everywhere, and repeat.",
-            "在可合并的对中取排名最靠前的，在各处合并，然后重复。",
-        ),
-        Message(
-            "pair = min(pairs, key=lambda p: merges.get(p, inf)); if pair not in merges: break; ids = merge(ids, pair, merges[pair])",
-            "pair = min(pairs, key=lambda p: merges.get(p, inf)); if pair not in merges: break; ids = merge(ids, pair, merges[pair])",
-        ),
-    ),
+    hints=TEXTS.hints,
     is_trained_through=False,
 )

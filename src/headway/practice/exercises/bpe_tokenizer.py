@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from headway.practice.diagnosis.tokenizer_calls import tokenizer_calls
 from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Role, Step
 from headway.practice.exercises import bpe_encode, bpe_train
 from headway.practice.exercises.bpe_encode import pairs
-from headway.practice.message import Message
+from headway.practice.message import EMPTY
 from headway.practice.recipes.byte_pairs import as_bytes, cut, in_ids, merged, vocabulary
+from headway.practice.texts import Texts
+
+TEXTS = Texts("bpe_tokenizer")
 
 
 def recipe(steps: Any, text: str, merges: Any = None, corpus: str = "", num_merges: int = 0, special_tokens: Any = None) -> Any:
@@ -70,43 +72,40 @@ MISTAKES = (
     Mistake(
         "special_tokens_split",
         {"kept": lambda specials: (), "split": lambda text, specials: [text]},
-        Message("special tokens are encoded like ordinary text", "特殊词元被当作普通文本编码"),
-        Message("split the text at special tokens first, and give each its own id", "先在特殊词元处切分文本，每个特殊词元对应自己的 id"),
-        None,
+        TEXTS["special_tokens_encoded_like_ordinary_text"],
+        TEXTS["split_text_special_tokens_first_give"],
+        EMPTY,
         r"special",
     ),
     Mistake(
         "special_tokens_lost",
         {"split": lambda text, specials: [part for part in _split(text, specials) if part not in specials]},
-        Message("special tokens are missing from the output", "输出中缺少特殊词元"),
-        Message("use a pattern with a group, so that re.split keeps them", "使用带分组的模式，这样 re.split 会保留它们"),
-        None,
+        TEXTS["special_tokens_missing_output"],
+        TEXTS["pattern_group_so_re_split_keeps"],
+        EMPTY,
         r"split",
     ),
     Mistake(
         "decoded_with_spaces",
         {"decoded": lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)},
-        Message("decoding puts a space between tokens", "解码时在词元之间加了空格"),
-        Message('use b"".join', '使用 b"".join'),
-        None,
+        TEXTS["decoding_puts_space_between_tokens"],
+        TEXTS["b_join"],
+        EMPTY,
         r"join",
     ),
     Mistake(
         "decoded_byte_by_byte",
         {"decoded": lambda tokens: "".join(token.decode("utf-8", "replace") for token in tokens)},
-        Message(
-            "decodes every token on its own: a character whose bytes are in two tokens is lost",
-            "逐个词元解码：字节分在两个词元中的字符会丢失",
-        ),
-        Message('join the bytes of all tokens first, then decode: b"".join(…).decode("utf-8")', '先拼接所有词元的字节再解码：b"".join(…).decode("utf-8")'),
-        Message("the mistake is not visible in ASCII text", "纯 ASCII 文本看不出来"),
+        TEXTS["decodes_every_token_own_character_whose"],
+        TEXTS["join_bytes_all_tokens_first_then"],
+        TEXTS["mistake_visible_ascii_text"],
         r"decode",
     ),
 )
 
-SPECIALS = Message("special tokens", "特殊词元")
-BEYOND_ASCII = Message("characters beyond ASCII that it was not trained with", "训练时没有出现过的非 ASCII 字符")
-SPACES = Message("characters that it was not trained with", "训练时没有出现过的字符")
+SPECIALS = TEXTS["special_tokens"]
+BEYOND_ASCII = TEXTS["characters_beyond_ascii_was_trained"]
+SPACES = TEXTS["characters_was_trained"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -137,24 +136,27 @@ CORPORA = ("ddbaaaadddcdddddddddddda", "cecaaaecaecaecaecaecabaaaaecadaaaa", "bd
 
 EXERCISE = Exercise(
     name="bpe_tokenizer",
-    title=Message("a tokenizer with byte pairs", "字节对编码的分词器"),
+    title=TEXTS["tokenizer_byte_pairs"],
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(Role("text"), Role("merges", neutral=None), Role("corpus", neutral=""), Role("num_merges", neutral=0), Role("special_tokens", neutral=None)),
+    roles=(
+        Role("text"),
+        Role("merges", neutral=None),
+        Role("corpus", neutral=""),
+        Role("num_merges", neutral=0),
+        Role("special_tokens", neutral=None),
+    ),
     called=r"(bpe|byte_?pair)_?tokeni|byte_?pair_?encoder|bpe_?encoder$",
     also_called=r"^(?!.*(char|word|simple|white|base|abstract|interface|train_|load|get|pre_?token)).*(tokeni[sz]er$|^bpe|byte_?pair)",
     probes=probes,
     mistakes=MISTAKES,
     equation="decode(encode(text)) = text;   encode merges the pair learned first, until none is left",
     hints=(
-        Message("Train on bytes: merge the most frequent adjacent pair, count again, and repeat.", "在字节上训练：合并最常见的相邻对，重新计数，再重复。"),
-        Message("Encoding applies the merges in the order in which they were learned.", "编码时按学到的顺序应用合并。"),
-        Message(
-            'decode: b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")',
-            '解码：b"".join(vocab[i] for i in ids).decode("utf-8", errors="replace")',
-        ),
+        TEXTS["train_bytes_merge_most_frequent_adjacent"],
+        TEXTS["encoding_applies_merges_order_which_they"],
+        TEXTS["decode_b_join_vocab_i_i"],
     ),
-    calls=tokenizer_calls,
+    calls="tokenizer",
     is_trained_through=False,
 )

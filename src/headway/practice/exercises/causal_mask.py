@@ -7,9 +7,11 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
-from headway.practice.message import Message
-from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, additive, fill_recovery, forms, mask_calls
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, additive, fill_recovery, forms
+from headway.practice.texts import Texts
+
+TEXTS = Texts("causal_mask")
 
 
 def recipe(steps: Any, query_len: int | None = None, past_len: int = 0, x: Any = None, pad_id: int = 0) -> Any:
@@ -46,92 +48,42 @@ STEPS = {
     "say": lambda allowed: allowed,
 }
 
-USE = Message(
-    "let query i attend to key j if j <= i: tril(ones((n, n))), or triu(ones((n, n)), 1) if True means hidden",
-    "让查询 i 只关注 j <= i 的键 j：tril(ones((n, n)))；若 True 表示隐藏，则为 triu(ones((n, n)), 1)",
-)
-SQUARE = Message("the mistake is not visible without a cache", "不用缓存时看不出来")
 
 MISTAKES = (
-    Mistake(
+    TEXTS.mistake(
         "diagonal_hidden",
         {"triangle": lambda query_len, past_len: triangle(query_len, past_len, -1)},
-        Message(
-            "the diagonal is hidden: a position cannot attend to itself, and the first row is fully hidden (NaN after softmax)",
-            "对角线被遮住了：位置不能关注自己，第一行全部被遮住（softmax 之后是 NaN）",
-        ),
-        USE,
         pattern=r"tri[ulq]?|diagonal|<|>|k *=",
     ),
-    Mistake(
+    TEXTS.mistake(
         "one_later_visible",
         {"triangle": lambda query_len, past_len: triangle(query_len, past_len, 1)},
-        Message(
-            "each position attends to the next one, which it must predict: off by one", "每个位置能关注到它要预测的下一个位置：偏了一格"
-        ),
-        USE,
-        hides=Message("the training loss is suspiciously low, because the target is visible", "训练损失低得反常，因为能看到要预测的词元"),
         pattern=r"tri[ulq]?|diagonal|<|>|k *=",
     ),
-    Mistake(
+    TEXTS.mistake(
         "nothing_hidden",
         {"triangle": lambda query_len, past_len: numpy.ones((query_len, query_len + past_len), bool)},
-        Message("later positions are not hidden: every position attends to all others", "没有隐藏后面的位置：每个位置都能关注全部位置"),
-        Message(
-            "let query i attend to key j only if j <= i; combine with a padding mask by `and`, not by `or`",
-            "让查询 i 只关注 j <= i 的键 j；与填充掩码要用 and 合并，而不是 or",
-        ),
         pattern=r"ones|zeros|tri|\|",
     ),
-    Mistake(
+    TEXTS.mistake(
         "upper_triangle_kept",
         {
             "triangle": lambda query_len, past_len: numpy.triu(numpy.ones((query_len, query_len + past_len), bool), past_len),
             "say": additive,
         },
-        Message(
-            "the direction is inverted: each position attends to itself and later positions instead of earlier ones",
-            "方向反了：每个位置关注的是自己与后面，而不是前面",
-        ),
-        USE,
         pattern=r"tri[ul]|<|>",
     ),
-    Mistake(
+    TEXTS.mistake(
         "aligned_top_left",
         {"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
-        Message(
-            "with a cache the mask is aligned to the top left: the first new query attends only to the oldest key",
-            "使用缓存时掩码从左上角对齐：第一个新查询只能关注最早的那个键",
-        ),
-        Message(
-            "use the position past_len + i for query i: tril(ones((q, k)), k - q)",
-            "查询 i 的位置应为 past_len + i：tril(ones((q, k)), k - q)",
-        ),
-        hides=SQUARE,
         pattern=r"tri[ul]|<|>",
     ),
-    Mistake(
+    TEXTS.mistake(
         "cache_hidden",
         {"keys": lambda allowed, past_len: allowed & (numpy.arange(allowed.shape[1]) >= past_len)},
-        Message("the cached keys are hidden from the new queries", "缓存中的键对新查询不可见"),
-        Message(
-            "let the new queries attend to all cached keys: fill their columns with 0 (or True)",
-            "让新查询关注缓存中的全部键：在对应的列填 0（或 True）",
-        ),
-        hides=SQUARE,
         pattern=r"cat|stack|concat|ones|zeros",
     ),
-    Mistake(
-        "cache_left_out",
-        {"keys": lambda allowed, past_len: allowed[:, past_len:]},
-        Message(
-            "there are no columns for the cached keys: the shape is (n, n); expected (n, past_len + n)",
-            "没有为缓存中的键留出列：形状是 (n, n)，应为 (n, past_len + n)",
-        ),
-        Message("add one column per key: (n, past_len + n)", "每个键一列：(n, past_len + n)"),
-        hides=SQUARE,
-        pattern=r"ones|full|tri",
-    ),
+    TEXTS.mistake("cache_left_out", {"keys": lambda allowed, past_len: allowed[:, past_len:]}, pattern=r"ones|full|tri"),
     *FORMS_MISTAKES,
 )
 
@@ -203,21 +155,15 @@ TAKES = (
 TOP_LEFT = (
     Convention(),
     Convention(
-        Message(
-            "with fewer queries than keys the mask is aligned to the top left, like torch's is_causal: correct for prefill, wrong with a cache, where the newest query is at the newest key",
-            "查询少于键时，掩码从左上角对齐（与 torch 的 is_causal 相同）：首次前向（prefill）没有问题，但使用缓存时，最新的查询应对齐最新的键",
-        ),
+        TEXTS["fewer_queries_than_keys_mask"],
         steps={"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
         role="key_len",
     ),
 )
 
-CACHED = Message("fewer queries than keys", "查询少于键的情况")
-PADDED = Message("padding in the sequences", "序列中的填充")
-LEFT = Message(
-    "padding on the left stays visible; with left padding its columns must be hidden",
-    "左侧的填充仍然可见；若在左侧填充，应遮住它所在的列",
-)
+CACHED = TEXTS["cached"]
+PADDED = TEXTS["padded"]
+LEFT = TEXTS["left"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -238,7 +184,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="causal_mask",
-    title=Message("causal mask", "因果掩码"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -275,13 +221,6 @@ EXERCISE = Exercise(
     conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, TOP_LEFT),
     recoveries=(fill_recovery({"query_len": 4}),),
     equation="mask[i, j] = (j <= i)",
-    hints=(
-        Message("Each position attends to itself and to the positions before it.", "每个位置关注自己和前面的位置。"),
-        Message("Compare the position of each key with the position of each query.", "把每个键的位置与每个查询的位置比较。"),
-        Message(
-            "tril(ones((n, n), bool)); with k keys, tril(ones((n, k), bool), k - n)",
-            "tril(ones((n, n), bool))；有 k 个键时为 tril(ones((n, k), bool), k - n)",
-        ),
-    ),
-    calls=mask_calls,
+    hints=TEXTS.hints,
+    calls="mask",
 )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Mistake, Probe
-from headway.practice.message import Message
+from headway.practice.exercise import Convention, Exercise, Probe
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, both, triangle
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -28,6 +27,9 @@ from headway.practice.recipes.projections import (
     recipe,
 )
 from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.texts import Texts
+
+TEXTS = Texts("causal_self_attention")
 
 
 def causal_definition(**inputs: Any) -> Any:
@@ -39,10 +41,7 @@ UNSEEN = ("keys_cut_to_the_queries", "given_scale_ignored", "whole_numbers_out",
 GIVEN = (
     Convention(),
     Convention(
-        Message(
-            "causal only through the given mask: pass one that hides later positions",
-            "只靠传入的掩码实现因果性：请传入遮住后面位置的掩码",
-        ),
+        TEXTS["causal_only_through_given_mask"],
         lambda inputs: inputs | {"mask": both(inputs.get("mask"), triangle(*[inputs["query"].shape[-2]] * 2))},
         role="mask",
         called="mask",
@@ -59,15 +58,8 @@ ONLY_CAUSAL = (
         steps={**OVER_HEADS.steps, "is_causal": lambda asked: False, "one_head": lambda attended, value: value},
         said_as=OVER_HEADS.name,
     ),
-    Mistake(
-        "mask_not_cropped",
-        {"crop": lambda length, context_length: _require(None, length == context_length)},
-        Message(
-            "accepts only sequences of the full context length: the causal mask is not cropped to the input length",
-            "只接受长度等于上下文长度的序列：因果掩码没有按输入长度裁剪",
-        ),
-        Message("crop the mask: mask[:length, :length]", "裁剪掩码：mask[:length, :length]"),
-        pattern=r"mask|bias|tril",
+    TEXTS.mistake(
+        "mask_not_cropped", {"crop": lambda length, context_length: _require(None, length == context_length)}, pattern=r"mask|bias|tril"
     ),
 )
 
@@ -122,7 +114,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="causal_self_attention",
-    title=Message("causal self-attention", "因果自注意力"),
+    title=TEXTS.title,
     definition=causal_definition,
     recipe=recipe,
     steps=STEPS | {"is_causal": lambda asked: True},
@@ -143,15 +135,5 @@ EXERCISE = Exercise(
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim, -inf above the diagonal) @ (x @ Wv)",
     fused=FUSED,
-    hints=(
-        Message(
-            "Each position attends to itself and to the positions before it, not to later ones.",
-            "每个位置关注自己和前面的位置，不关注后面的位置。",
-        ),
-        Message(
-            "Set the scores above the diagonal to -inf before softmax; keep the diagonal.",
-            "在 softmax 之前，把分数对角线以上设为 -inf；保留对角线。",
-        ),
-        Message("scores.masked_fill(triu(ones(L, L), 1) == 1, -inf)", "scores.masked_fill(triu(ones(L, L), 1) == 1, -inf)"),
-    ),
+    hints=TEXTS.hints,
 )

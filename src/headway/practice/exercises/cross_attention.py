@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from headway.practice.exercise import Convention, Exercise, Mistake, Probe, Role
-from headway.practice.message import Message
+from headway.practice.exercise import Convention, Exercise, Probe, Role
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -27,6 +26,9 @@ from headway.practice.recipes.projections import (
     recipe,
 )
 from headway.practice.recipes.sequences import BATCH, MATRICES, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.texts import Texts
+
+TEXTS = Texts("cross_attention")
 
 CONTEXT = Role(
     "context",
@@ -49,50 +51,11 @@ FIRST = Role(
 )
 
 SEQUENCES = (
-    Mistake(
-        "sequences_exchanged",
-        {"sequences": lambda query, key, value: (key, query, query)},
-        Message(
-            "takes queries from the context, and keys and values from x: the output has the length of the context",
-            "query 来自 context，而 key 与 value 来自 x：输出与 context 等长",
-        ),
-        Message(
-            "compute queries from x (the decoder), keys and values from the context (the encoder)",
-            "query 由 x（解码器）计算，key 与 value 由 context（编码器）计算",
-        ),
-        hides=Message("the shape is the same when both sequences have the same length", "两个序列等长时形状相同"),
-        pattern=r"[qQ]\w* *=",
-    ),
-    Mistake(
-        "context_not_used",
-        {"sequences": lambda query, key, value: (query, query, query)},
-        Message("the context is never used: this is self-attention", "没有用到 context：这是自注意力"),
-        Message("compute keys and values from the context", "key 与 value 由 context 计算"),
-        pattern=r"[kK]\w* *=",
-    ),
-    Mistake(
-        "query_not_used",
-        {"sequences": lambda query, key, value: (key, key, value)},
-        Message("x is never used: queries, keys and values all come from the context", "没有用到 x：query、key 与 value 全部来自 context"),
-        Message("compute the queries from x", "query 由 x 计算"),
-        pattern=r"[qQ]\w* *=",
-    ),
-    Mistake(
-        "values_from_the_query",
-        {"sequences": lambda query, key, value: (query, key, query)},
-        Message("computes the values from x instead of the context", "value 来自 x，而不是 context"),
-        Message("compute keys and values from the context", "key 与 value 由 context 计算"),
-        hides=Message("an error is raised only if the sequences have different lengths", "只有两个序列不等长时才会报错"),
-        pattern=r"[vV]\w* *=",
-    ),
-    Mistake(
-        "keys_from_the_query",
-        {"sequences": lambda query, key, value: (query, query, value)},
-        Message("computes the keys from x instead of the context", "key 来自 x，而不是 context"),
-        Message("compute keys and values from the context", "key 与 value 由 context 计算"),
-        hides=Message("an error is raised only if the sequences have different lengths", "只有两个序列不等长时才会报错"),
-        pattern=r"[kK]\w* *=",
-    ),
+    TEXTS.mistake("sequences_exchanged", {"sequences": lambda query, key, value: (key, query, query)}, pattern=r"[qQ]\w* *="),
+    TEXTS.mistake("context_not_used", {"sequences": lambda query, key, value: (query, query, query)}, pattern=r"[kK]\w* *="),
+    TEXTS.mistake("query_not_used", {"sequences": lambda query, key, value: (key, key, value)}, pattern=r"[qQ]\w* *="),
+    TEXTS.mistake("values_from_the_query", {"sequences": lambda query, key, value: (query, key, query)}, pattern=r"[vV]\w* *="),
+    TEXTS.mistake("keys_from_the_query", {"sequences": lambda query, key, value: (query, query, value)}, pattern=r"[kK]\w* *="),
 )
 
 
@@ -146,7 +109,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="cross_attention",
-    title=Message("cross-attention", "交叉注意力"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -174,18 +137,5 @@ EXERCISE = Exercise(
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
     equation="softmax((x @ Wq) @ (context @ Wk)ᵀ / √head_dim) @ (context @ Wv)",
     fused=FUSED,
-    hints=(
-        Message(
-            "The queries come from the decoder; the keys and values come from the encoder output.",
-            "query 来自解码器，key 与 value 来自编码器的输出。",
-        ),
-        Message(
-            "Compute queries from x, keys and values from the context; the output has the length of x.",
-            "query 由 x 计算，key 与 value 由 context 计算；输出与 x 等长。",
-        ),
-        Message(
-            "q, k, v = x @ Wq, context @ Wk, context @ Wv; then the usual attention",
-            "q, k, v = x @ Wq, context @ Wk, context @ Wv；之后与普通注意力相同",
-        ),
-    ),
+    hints=TEXTS.hints,
 )

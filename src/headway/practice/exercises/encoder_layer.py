@@ -9,9 +9,7 @@ import numpy
 
 from headway import functions
 from headway.functions import EncoderLayerWeights
-from headway.practice.diagnosis.layers import layer_calls
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
-from headway.practice.message import Message
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
 from headway.practice.recipes import projections
 from headway.practice.recipes.attention import MASK_SHAPES
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -34,6 +32,9 @@ from headway.practice.recipes.layers import (
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
+from headway.practice.texts import Texts
+
+TEXTS = Texts("encoder_layer")
 
 
 def recipe(steps: Any, x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
@@ -51,33 +52,21 @@ def definition(x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
     return functions.encoder_layer(x, weights, num_heads=num_heads, mask=mask)
 
 
-ATTENTION, FEED_FORWARD = Message("attention", "注意力"), Message("the feed-forward", "前馈网络")
+ATTENTION, FEED_FORWARD = TEXTS["attention"], TEXTS["feed_forward"]
 
 MISTAKES = (
     *wiring((ATTENTION, FEED_FORWARD)),
-    *moved(
-        "feed_forward_first",
-        (1, 0),
-        Message("the feed-forward comes before the attention", "前馈网络放在了注意力之前"),
-        Message("apply attention first, then the feed-forward", "先做注意力，再做前馈网络"),
-        r"ff|mlp|feed",
-    ),
-    Mistake(
-        "later_positions_hidden",
-        {"is_causal": lambda asked: True},
-        Message("attention is causal; an encoder attends to the whole sequence", "注意力是因果的；编码器应关注整个序列"),
-        Message("hide only padding", "只遮住填充"),
-        pattern=r"causal|tri[lu]|mask",
-    ),
+    *moved(TEXTS, "feed_forward_first", (1, 0), r"ff|mlp|feed"),
+    TEXTS.mistake("later_positions_hidden", {"is_causal": lambda asked: True}, pattern=r"causal|tri[lu]|mask"),
     *THINKING,
     *ATTENDING,
     *chosen(MASKS, "mask_ignored"),
     *MASKING,
 )
 
-BATCH = Message("a batch axis", "批轴")
-SQUARE = Message("a mask of shape (queries, keys)", "(queries, keys) 形状的掩码")
-PADDED = Message("a padding mask", "填充掩码")
+BATCH = TEXTS["batch"]
+SQUARE = TEXTS["square"]
+PADDED = TEXTS["padded"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -124,7 +113,7 @@ SETTLED = _settled()
 
 EXERCISE = Exercise(
     name="encoder_layer",
-    title=Message("encoder layer", "编码器层"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -157,19 +146,6 @@ EXERCISE = Exercise(
     fused=projections.FUSED,
     related=("transformer_block",),
     equation="x ← norm(x + attention(x)),   x ← norm(x + feed_forward(x))",
-    hints=(
-        Message(
-            "There are two parts: attention across positions, then a feed-forward on each position.",
-            "共两个部分：先在位置之间做注意力，再对每个位置做前馈。",
-        ),
-        Message(
-            "Each part has a residual connection that adds x; the layer norm comes after the sum.",
-            "每个部分都有加上 x 的残差连接，相加之后再做层归一化。",
-        ),
-        Message(
-            "x = norm1(x + attention(x, x, x, mask)); x = norm2(x + feed_forward(x))",
-            "x = norm1(x + attention(x, x, x, mask)); x = norm2(x + feed_forward(x))",
-        ),
-    ),
-    calls=layer_calls,
+    hints=TEXTS.hints,
+    calls="layer",
 )

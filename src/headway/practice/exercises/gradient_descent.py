@@ -7,10 +7,12 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.diagnosis.compare import Raised
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Recovery, Role
-from headway.practice.message import Message
-from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, USE, descend
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role
+from headway.practice.outputs import Raised
+from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
+from headway.practice.texts import Texts
+
+TEXTS = Texts("gradient_descent")
 
 
 def gradient_of_squares(x: Any) -> Any:
@@ -72,7 +74,7 @@ def _first_step(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "step_length",
         "rate",
         measure=_first_step,
@@ -80,11 +82,6 @@ RECOVERIES = (
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message(
-            "the step is {value}{names} times learning_rate · gradient; expected {right}",
-            "步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍",
-        ),
-        fix=USE,
         pattern=r"\*|-=",
     ),
 )
@@ -106,14 +103,11 @@ def _own_gradient(ask: Any) -> Convention | None:
     if steepness < 1e-3 or (abs(steepness - 2) < 1e-4 and abs(offset) < 1e-4):
         return None
     steepness, offset = float(f"{steepness:.5g}"), round(offset, 4)
-    says = Message("minimizes a function with the gradient {a:g} · x {b:+g}", "所下降的函数的梯度是 {a:g} · x {b:+g}").format(
-        a=steepness, b=offset
-    )
+    says = TEXTS["minimizes_function_gradient_g_x"].format(a=steepness, b=offset)
     return Convention(says, steps={"own": lambda x: steepness * x + offset})
 
 
-POINTS = Message("points of more than one number", "多于一个数的点")
-NUMBERS = Message("", "")
+POINTS = TEXTS["points"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -124,26 +118,26 @@ def probes() -> tuple[Probe, ...]:
         return {"start": start, "learning_rate": rate, "num_steps": num_steps} | more
 
     return (
-        Probe("one step", run(number, 0.1, 1), NUMBERS),
-        Probe("two steps", run(number, 0.15, 2), NUMBERS),
-        Probe("five steps", run(numpy.array(-4.3287719), 0.15, 5), NUMBERS),
-        Probe("four steps", run(numpy.array(1.7320508), 0.08, 4), NUMBERS),
-        Probe("three steps", run(numpy.array(0.9172335), 0.12, 3), NUMBERS),
-        Probe("six steps", run(numpy.array(2.2360679), 0.05, 6), NUMBERS),
+        Probe("one step", run(number, 0.1, 1), QUIET),
+        Probe("two steps", run(number, 0.15, 2), QUIET),
+        Probe("five steps", run(numpy.array(-4.3287719), 0.15, 5), QUIET),
+        Probe("four steps", run(numpy.array(1.7320508), 0.08, 4), QUIET),
+        Probe("three steps", run(numpy.array(0.9172335), 0.12, 3), QUIET),
+        Probe("six steps", run(numpy.array(2.2360679), 0.05, 6), QUIET),
         Probe("three steps of a vector", run(vector, 0.1, 3), POINTS),
         Probe("one step with a gradient", run(vector, 0.1, 1, gradient=coupled_gradient), POINTS),
         Probe("three steps with a gradient", run(vector, 0.2, 3, gradient=coupled_gradient), POINTS),
         Probe("six steps of two numbers", run(numpy.array([2.0113579, 0.7071067]), 0.07, 6, gradient=coupled_gradient), POINTS),
-        Probe("a number with a gradient", run(number, 0.3, 3, gradient=coupled_gradient), NUMBERS),
-        Probe("two steps with a gradient", run(number, 0.3, 2, gradient=coupled_gradient), NUMBERS),
+        Probe("a number with a gradient", run(number, 0.3, 3, gradient=coupled_gradient), QUIET),
+        Probe("two steps with a gradient", run(number, 0.3, 2, gradient=coupled_gradient), QUIET),
         Probe("a function", run(vector, 0.1, 3, function=linear_function), POINTS),
-        Probe("a function of a number", run(number, 0.2, 2, function=linear_function), NUMBERS),
+        Probe("a function of a number", run(number, 0.2, 2, function=linear_function), QUIET),
     )
 
 
 EXERCISE = Exercise(
     name="gradient_descent",
-    title=Message("gradient descent", "梯度下降"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -186,17 +180,7 @@ EXERCISE = Exercise(
     conventions=((Convention(), Convention(reads=_own_gradient)), tuple(RETURNS)),
     recoveries=RECOVERIES,
     equation="point ← point - learning_rate · gradient(point)",
-    hints=(
-        Message("The gradient points in the direction of steepest ascent.", "梯度指向上升最快的方向。"),
-        Message(
-            "Step in the opposite direction, and compute the gradient again at each new point.",
-            "沿相反方向走，并在每个新的点重新计算梯度。",
-        ),
-        Message(
-            "for _ in range(num_steps): x = x - learning_rate * gradient(x)",
-            "for _ in range(num_steps): x = x - learning_rate * gradient(x)",
-        ),
-    ),
+    hints=TEXTS.hints,
     related=("linear_regression",),
     is_trained_through=False,
 )

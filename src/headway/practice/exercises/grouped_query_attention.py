@@ -7,9 +7,8 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.scaled_dot_product_attention import RECOVERIES
-from headway.practice.message import Message
 from headway.practice.recipes import attention
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
@@ -24,6 +23,9 @@ from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.projections import definition as of_sequences
 from headway.practice.recipes.projections import recipe as for_sequences
 from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.texts import Texts
+
+TEXTS = Texts("grouped_query_attention")
 
 
 def definition(query: Any, key: Any, value: Any, mask: Any = None, scale: Any = None, is_causal: bool = False, **rest: Any) -> Any:
@@ -73,73 +75,18 @@ def _both(change: Any) -> dict[str, Any]:
 
 
 REPEATS = (
-    Mistake(
-        "tiled_not_repeated",
-        _both(_tiled),
-        Message(
-            "key and value heads are tiled (0, 1, 0, 1, …) instead of repeated (0, 0, 1, 1, …); query head h must use key-value head h // group_size",
-            "键值头是整体平铺的（0, 1, 0, 1, …），而不是逐个重复的（0, 0, 1, 1, …）；第 h 个查询头应使用第 h // group_size 个键值头",
-        ),
-        Message(
-            "use repeat_interleave(x, group_size, dim=1), in NumPy repeat(x, group_size, axis=1)",
-            "使用 repeat_interleave(x, group_size, dim=1)，NumPy 中为 repeat(x, group_size, axis=1)",
-        ),
-        hides=Message(
-            "the mistake is not visible with a single key-value head, or in a model trained from scratch",
-            "只有一个键值头、或从头训练时看不出来",
-        ),
-        pattern=r"repeat|tile|expand|cat",
-    ),
-    Mistake(
-        "keys_alone_tiled",
-        {"repeat_key": _tiled},
-        Message("key heads are tiled (0, 1, 0, 1, …), value heads are not", "键头是平铺的（0, 1, 0, 1, …），而值头不是"),
-        Message("repeat both in the same way: repeat_interleave(x, group_size, dim=1)", "两者都用 repeat_interleave(x, group_size, dim=1)"),
-        pattern=r"repeat|tile|expand|cat",
-    ),
-    Mistake(
-        "first_head_for_all",
-        _both(_first),
-        Message("all query heads use the first key-value head", "所有查询头都使用第一个键值头"),
-        Message("let query head h use key-value head h // group_size", "让第 h 个查询头使用第 h // group_size 个键值头"),
-        hides=Message("the mistake is not visible with a single key-value head", "只有一个键值头时看不出来"),
-        pattern=r"repeat|\[",
-    ),
-    Mistake(
+    TEXTS.mistake("tiled_not_repeated", _both(_tiled), pattern=r"repeat|tile|expand|cat"),
+    TEXTS.mistake("keys_alone_tiled", {"repeat_key": _tiled}, pattern=r"repeat|tile|expand|cat"),
+    TEXTS.mistake("first_head_for_all", _both(_first), pattern=r"repeat|\["),
+    TEXTS.mistake(
         "heads_averaged_into_one",
         _both(lambda x, num_heads: numpy.broadcast_to(x.mean(-3, keepdims=True), (*x.shape[:-3], num_heads, *x.shape[-2:]))),
-        Message("averages the key and value heads into one", "把键值头平均成了一个"),
-        Message("let query head h use key-value head h // group_size", "让第 h 个查询头使用第 h // group_size 个键值头"),
         pattern=r"mean",
     ),
-    Mistake(
-        "heads_not_repeated",
-        _both(lambda x, num_heads: x),
-        Message(
-            "key and value heads are not both expanded to the number of query heads along the head axis: works only with a single key-value head",
-            "没有沿头的轴把键头和值头都扩展到查询头的个数：只有一个键值头时才能运行",
-        ),
-        Message(
-            "repeat both along the head axis, dim=1 of (batch, heads, positions, head_dim)",
-            "两者都沿头的轴重复，即 (batch, heads, positions, head_dim) 的 dim=1",
-        ),
-        hides=Message(
-            "the mistake is not visible with a single key-value head, or with as many as query heads",
-            "只有一个键值头、或键值头与查询头一样多时看不出来",
-        ),
-        pattern=r"repeat|tile|expand|@|matmul",
-    ),
-    Mistake(
+    TEXTS.mistake("heads_not_repeated", _both(lambda x, num_heads: x), pattern=r"repeat|tile|expand|@|matmul"),
+    TEXTS.mistake(
         "positions_repeated",
         _both(lambda x, num_heads: numpy.repeat(x, num_heads // x.shape[-3], axis=-2).reshape(*x.shape[:-3], num_heads, *x.shape[-2:])),
-        Message(
-            "repeats the positions instead of the heads: the axis of repeat is wrong",
-            "重复的是位置而不是头：repeat 的轴错了",
-        ),
-        Message(
-            "repeat along the head axis, dim=1 of (batch, heads, positions, head_dim)",
-            "沿头的轴重复，即 (batch, heads, positions, head_dim) 的 dim=1",
-        ),
         pattern=r"repeat",
     ),
 )
@@ -151,7 +98,7 @@ UNSEEN = ("heads_summed", "heads_averaged", "heads_concatenated_along_positions"
 MULTI_QUERY = (
     Convention(),
     Convention(
-        Message("uses one key-value head for all query heads: multi-query attention", "所有查询头共用一个键值头：multi-query 注意力"),
+        TEXTS["uses_one_key_value_head"],
         lambda inputs: (
             {name: value for name, value in inputs.items() if name != "num_kv_heads"} if inputs.get("num_kv_heads") == 1 else None
         ),
@@ -221,7 +168,7 @@ def repeat(x: Any, num_heads: int) -> Any:
 
 EXERCISE = Exercise(
     name="grouped_query_attention",
-    title=Message("grouped-query attention", "分组查询注意力"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS | {"repeat_key": repeat, "repeat_value": repeat},
@@ -234,18 +181,5 @@ EXERCISE = Exercise(
     recoveries=(scale_recovery((2, 3), is_grouped=True), *RECOVERIES[:1]),
     equation="head h: attention(query_h, key_{h // group_size}, value_{h // group_size})",
     fused=FUSED,
-    hints=(
-        Message(
-            "There are fewer key-value heads than query heads: a group of query heads shares one.",
-            "键值头比查询头少：一组查询头共用一个键值头。",
-        ),
-        Message(
-            "Query head h uses key-value head h // (num_heads / num_kv_heads).",
-            "第 h 个查询头使用第 h // (num_heads / num_kv_heads) 个键值头。",
-        ),
-        Message(
-            "k = k.repeat_interleave(group_size, dim=1), same for v; then the usual attention",
-            "k = k.repeat_interleave(group_size, dim=1)，v 同样；之后与普通注意力相同",
-        ),
-    ),
+    hints=TEXTS.hints,
 )

@@ -7,9 +7,10 @@ from typing import Any
 import numpy
 
 from headway.functions import KVCache
-from headway.practice.diagnosis.caches import cache_calls, lists
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
-from headway.practice.message import Message
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.texts import Texts
+
+TEXTS = Texts("kv_cache")
 
 
 def recipe(
@@ -115,148 +116,32 @@ STEPS: dict[str, Step] = {
     "clear": lambda state: state.clear(),
 }
 
-FIRST = Message("the output is correct after the first chunk", "第一段之后结果正确")
 JOIN = r"cat|append|stack|="
 
 MISTAKES = (
-    Mistake(
-        "overwritten",
-        {"store": stored(lambda old, new: new)},
-        Message(
-            "the newest chunk replaces the content: the cache never holds more than one chunk",
-            "新的一段覆盖了原有内容：缓存中永远只有一段",
-        ),
-        Message("append it: cat([old, new], axis=-2)", "追加在后面：cat([old, new], axis=-2)"),
-        hides=FIRST,
-        pattern=JOIN,
-    ),
-    Mistake(
-        "position_not_advanced",
-        {"store": stored(_overwritten_in_front)},
-        Message(
-            "every chunk is written at position 0, over the earlier content: the position is not advanced",
-            "每一段都写在位置 0，覆盖了原有内容：写入位置没有前移",
-        ),
-        Message("write to length : length + new_len, then length += new_len", "写入 length : length + new_len，然后 length += new_len"),
-        hides=FIRST,
-        pattern=r"pos|len|\[.*\] *=",
-    ),
-    Mistake(
-        "first_chunk_lost",
-        {"store": _first_lost},
-        Message("returns the first chunk but does not store it", "返回了第一段，但没有存下来"),
-        Message("store it too: self.keys = key if the cache is empty", "也要存下来：缓存为空时 self.keys = key"),
-        hides=FIRST,
-        pattern=r"if |None",
-    ),
-    Mistake(
-        "newest_not_returned",
-        {"give": _give_old},
-        Message(
-            "returns the content before the newest chunk was appended: a token cannot attend to itself",
-            "返回的是追加新段之前的内容：新词元无法关注自己",
-        ),
-        Message("append first, then return", "先追加，再返回"),
-        pattern=r"return",
-    ),
-    Mistake(
-        "put_in_front",
-        {"store": stored(lambda old, new: new if old is None else concatenated(new, old))},
-        Message("puts new positions before the old ones", "新的位置放在了旧的前面"),
-        Message("use cat([old, new], axis=-2)", "使用 cat([old, new], axis=-2)"),
-        hides=FIRST,
-        pattern=JOIN,
-    ),
-    Mistake(
-        "joined_along_width",
-        {"store": stored(lambda old, new: concatenated(old, new, -1))},
-        Message(
-            "concatenates along the last axis: the vectors become wider, not the sequence longer",
-            "沿最后一轴拼接：向量变宽了，而不是序列变长",
-        ),
-        Message("concatenate along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
-        hides=FIRST,
-        pattern=JOIN,
-    ),
-    Mistake(
-        "joined_along_batch",
-        {"store": stored(lambda old, new: concatenated(old, new, 0))},
-        Message("concatenates along the first axis, the batch", "沿第一轴（批）拼接了"),
-        Message("concatenate along the positions: axis=-2", "沿位置轴拼接：axis=-2"),
-        hides=FIRST,
-        pattern=JOIN,
-    ),
-    Mistake(
+    TEXTS.mistake("overwritten", {"store": stored(lambda old, new: new)}, pattern=JOIN),
+    TEXTS.mistake("position_not_advanced", {"store": stored(_overwritten_in_front)}, pattern=r"pos|len|\[.*\] *="),
+    TEXTS.mistake("first_chunk_lost", {"store": _first_lost}, pattern=r"if |None"),
+    TEXTS.mistake("newest_not_returned", {"give": _give_old}, pattern=r"return"),
+    TEXTS.mistake("put_in_front", {"store": stored(lambda old, new: new if old is None else concatenated(new, old))}, pattern=JOIN),
+    TEXTS.mistake("joined_along_width", {"store": stored(lambda old, new: concatenated(old, new, -1))}, pattern=JOIN),
+    TEXTS.mistake("joined_along_batch", {"store": stored(lambda old, new: concatenated(old, new, 0))}, pattern=JOIN),
+    TEXTS.mistake(
         "last_position_dropped",
         {"store": stored(lambda old, new: new if old is None else concatenated(old[..., :-1, :], new))},
-        Message(
-            "each chunk is written one position too early, over the last stored position",
-            "每一段都提前一个位置写入，覆盖了原来的最后一个位置",
-        ),
-        Message("write to length : length + new_len", "写入 length : length + new_len"),
-        hides=FIRST,
         pattern=r"- *1|:-1",
     ),
-    Mistake(
-        "only_last_position_kept",
-        {"store": stored(lambda old, new: concatenated(old, new[..., -1:, :]))},
-        Message(
-            "stores only the last position of each chunk: correct for single tokens, not for a prompt",
-            "每一段只保存了最后一个位置：单个词元时没问题，提示则不行",
-        ),
-        Message("store all positions of the chunk", "保存这一段的所有位置"),
-        hides=Message("the mistake is not visible for chunks of one token", "每段只有一个词元时看不出来"),
-        pattern=r"-1",
+    TEXTS.mistake("only_last_position_kept", {"store": stored(lambda old, new: concatenated(old, new[..., -1:, :]))}, pattern=r"-1"),
+    TEXTS.mistake("values_not_kept", {"store": stored(concatenated, lambda old, new: new)}, pattern=r"v\w* *="),
+    TEXTS.mistake("keys_not_kept", {"store": stored(lambda old, new: new, concatenated)}, pattern=r"k\w* *="),
+    TEXTS.mistake(
+        "keys_and_values_exchanged", {"give": lambda state, old_key, old_value, key, value: (state["v"], state["k"])}, pattern=r"return"
     ),
-    Mistake(
-        "values_not_kept",
-        {"store": stored(concatenated, lambda old, new: new)},
-        Message("stores the keys but not the values: returns only the newest values", "保存了 key，没有保存 value：只返回了最新的 value"),
-        Message("concatenate both", "两者都要拼接"),
-        hides=FIRST,
-        pattern=r"v\w* *=",
+    TEXTS.mistake(
+        "values_are_keys", {"give": lambda state, old_key, old_value, key, value: (state["k"], state["k"])}, pattern=r"v\w* *=|return"
     ),
-    Mistake(
-        "keys_not_kept",
-        {"store": stored(lambda old, new: new, concatenated)},
-        Message("stores the values but not the keys: returns only the newest keys", "保存了 value，没有保存 key：只返回了最新的 key"),
-        Message("concatenate both", "两者都要拼接"),
-        hides=FIRST,
-        pattern=r"k\w* *=",
-    ),
-    Mistake(
-        "keys_and_values_exchanged",
-        {"give": lambda state, old_key, old_value, key, value: (state["v"], state["k"])},
-        Message("returns (values, keys) instead of (keys, values)", "返回的是 (values, keys)，应为 (keys, values)"),
-        Message("return keys, values", "返回 keys, values"),
-        pattern=r"return",
-    ),
-    Mistake(
-        "values_are_keys",
-        {"give": lambda state, old_key, old_value, key, value: (state["k"], state["k"])},
-        Message("returns the keys twice instead of keys and values", "返回了两次 key：没有返回 value"),
-        Message("return keys, values", "返回 keys, values"),
-        pattern=r"v\w* *=|return",
-    ),
-    Mistake(
-        "shared_by_layers",
-        {"layers": _shared},
-        Message(
-            "two layers share one cache: each gets what the other appends (a class attribute, or a list as default argument)",
-            "两层共用了一个缓存：一层追加的内容另一层也能看到（类属性，或用列表作默认参数）",
-        ),
-        Message("create the arrays in __init__, one cache per layer", "在 __init__ 中创建数组，每层一个缓存"),
-        hides=Message("the mistake is not visible with a single layer", "只有一层时看不出来"),
-        pattern=r"= *\[\]|= *None|layer",
-    ),
-    Mistake(
-        "not_cleared",
-        {"clear": lambda state: None},
-        Message("clearing has no effect: the next text is appended to the previous one", "清空不起作用：下一段文本接在了上一段之后"),
-        Message("set keys and values to None, and the length to 0", "把 keys 与 values 设为 None，长度设为 0"),
-        hides=Message("the first text is correct", "第一段文本是对的"),
-        pattern=r"reset|clear",
-    ),
+    TEXTS.mistake("shared_by_layers", {"layers": _shared}, pattern=r"= *\[\]|= *None|layer"),
+    TEXTS.mistake("not_cleared", {"clear": lambda state: None}, pattern=r"reset|clear"),
 )
 
 
@@ -292,27 +177,21 @@ def _filled(held: Any, length: int) -> Any:
 AXES = (
     Convention(),
     Convention(
-        Message(
-            "expects keys as (batch, positions, heads, head_dim); for (batch, heads, positions, head_dim) it concatenates along the heads",
-            "key 应为 (batch, positions, heads, head_dim)；若传入 (batch, heads, positions, head_dim)，就会沿头的轴拼接",
-        ),
-        encode=lambda inputs: lists(inputs, _swapped),
+        TEXTS["expects_keys_batch_positions_heads"],
+        encode=lambda inputs: {name: [_swapped(chunk) for chunk in chunks] for name, chunks in inputs.items()},
         decode=_swapped_back,
     ),
 )
 BUFFERS = (
     Convention(),
     Convention(
-        Message(
-            "returns the whole buffer, with zeros after the filled part: mask them",
-            "返回整个缓冲区，未填部分为 0：需要用掩码遮住",
-        ),
+        TEXTS["returns_whole_buffer_zeros_after"],
         decode=_cropped,
     ),
 )
 
-FOUR = Message("keys with batch and head axes", "带批轴与头轴的 key")
-TWO = Message("keys without a head axis", "没有头轴的 key")
+FOUR = TEXTS["four"]
+TWO = TEXTS["two"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -337,7 +216,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="kv_cache",
-    title=Message("key-value cache", "KV 缓存"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -350,20 +229,7 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(AXES, BUFFERS),
     equation="keys ← [keys, new keys],   values ← [values, new values],   along the positions",
-    hints=(
-        Message(
-            "Keys and values are computed once per token and stored, separately for each layer.",
-            "每个词元的 key 与 value 只计算一次，并在每一层各自保存。",
-        ),
-        Message(
-            "Append new positions along axis -2; attention uses all of them, old and new.",
-            "新的位置沿第 -2 轴追加在后面；注意力使用全部位置，包括新的。",
-        ),
-        Message(
-            "self.keys = key if self.keys is None else cat([self.keys, key], axis=-2); same for values; return both",
-            "self.keys = key if self.keys is None else cat([self.keys, key], axis=-2)；values 相同；返回两者",
-        ),
-    ),
-    calls=cache_calls,
+    hints=TEXTS.hints,
+    calls="cache",
     is_trained_through=False,
 )

@@ -8,8 +8,10 @@ import numpy
 
 from headway import functions
 from headway.arrays import asarray_like
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role, Step
-from headway.practice.message import Message
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.texts import Texts
+
+TEXTS = Texts("learned_positions")
 
 
 def recipe(
@@ -57,148 +59,45 @@ STEPS: dict[str, Step] = {
     "add": lambda x, rows, table: x + rows,
 }
 
-ZERO = Message("the output is correct at position 0", "位置 0 是对的")
 
 MISTAKES = (
-    Mistake(
-        "counted_from_one",
-        {"counted": lambda length, offset: numpy.arange(length) + offset + 1},
-        Message(
-            "positions start at 1: the first token gets row 1, and row 0 is never used",
-            "位置从 1 开始计数：第一个词元取了第 1 行，第 0 行从未用到",
-        ),
-        Message("start at 0: arange(seq_len)", "从 0 开始：arange(seq_len)"),
-        hides=Message(
-            "a model trained this way works; a table trained with positions from 0 does not",
-            "这样训练的模型照样能用；从 0 计位置训练的表则不行",
-        ),
-        pattern=r"\+ *1|arange\(1|range\(1",
+    TEXTS.mistake(
+        "counted_from_one", {"counted": lambda length, offset: numpy.arange(length) + offset + 1}, pattern=r"\+ *1|arange\(1|range\(1"
     ),
-    Mistake(
-        "counted_backwards",
-        {"counted": lambda length, offset: numpy.arange(length)[::-1] + offset},
-        Message("positions are counted from the end", "位置从末尾开始倒数"),
-        Message("count from the start: the first token has position 0", "从开头计数：第一个词元是位置 0"),
-        pattern=r"::-1|flip|reverse",
+    TEXTS.mistake(
+        "counted_backwards", {"counted": lambda length, offset: numpy.arange(length)[::-1] + offset}, pattern=r"::-1|flip|reverse"
     ),
-    Mistake(
+    TEXTS.mistake(
         "last_rows_taken",
         {"rows": lambda table, at, token_ids: table[len(table) - len(at) :] if numpy.ndim(at) else table[at]},
-        Message("takes the last rows of the table instead of the first", "取了表的最后几行，而应取前几行"),
-        Message("use table[:seq_len]", "使用 table[:seq_len]"),
-        hides=Message("the output is the same when the sequence is as long as the table", "序列与表同长时两者相同"),
         pattern=r"\[-",
     ),
-    Mistake(
-        "row_zero_for_all",
-        {"rows": lambda table, at, token_ids: table[numpy.zeros_like(at)]},
-        Message("every token gets row 0: the position is not used", "每个词元都取第 0 行：没有用到位置"),
-        Message("use row p for token p", "第 p 个词元取第 p 行"),
-        hides=ZERO,
-        pattern=r"\[0\]|zeros",
+    TEXTS.mistake("row_zero_for_all", {"rows": lambda table, at, token_ids: table[numpy.zeros_like(at)]}, pattern=r"\[0\]|zeros"),
+    TEXTS.mistake(
+        "last_row_for_all", {"rows": lambda table, at, token_ids: table[numpy.full_like(at, numpy.asarray(at).ravel()[-1])]}, pattern=r"\["
     ),
-    Mistake(
-        "last_row_for_all",
-        {"rows": lambda table, at, token_ids: table[numpy.full_like(at, numpy.asarray(at).ravel()[-1])]},
-        Message("every token gets the row of the last position", "每个词元都取最后一个位置的行"),
-        Message(
-            "use row p for token p: a slice, table[:seq_len], not a single row, table[seq_len - 1]",
-            "第 p 个词元取第 p 行：用切片 table[:seq_len]，而不是单独一行 table[seq_len - 1]",
-        ),
-        pattern=r"\[",
+    TEXTS.mistake("positions_from_zero_always", {"given": lambda positions: numpy.arange(positions.shape[-1])}, pattern=r"arange|\[:"),
+    TEXTS.mistake("offset_ignored", {"counted": lambda length, offset: numpy.arange(length)}, pattern=r"arange|\[:"),
+    TEXTS.mistake(
+        "token_ids_as_positions", {"rows": lambda table, at, token_ids: table[at if token_ids is None else token_ids]}, pattern=r"wpe|pos"
     ),
-    Mistake(
-        "positions_from_zero_always",
-        {"given": lambda positions: numpy.arange(positions.shape[-1])},
-        Message("the given positions are not used: rows are counted from 0", "没有使用给定的位置：总是从 0 开始计数"),
-        Message("use table[positions]", "使用 table[positions]"),
-        hides=Message("the mistake is not visible when the positions are 0, 1, 2, …", "位置恰为 0、1、2……时看不出来"),
-        pattern=r"arange|\[:",
-    ),
-    Mistake(
-        "offset_ignored",
-        {"counted": lambda length, offset: numpy.arange(length)},
-        Message("the offset is not used: with a cache each new token gets row 0", "没有用到 offset：使用缓存时，每个新词元都取第 0 行"),
-        Message("use table[offset : offset + seq_len]", "使用 table[offset : offset + seq_len]"),
-        hides=Message("the offset is 0 without a cache", "不用缓存时 offset 为 0"),
-        pattern=r"arange|\[:",
-    ),
-    Mistake(
-        "token_ids_as_positions",
-        {"rows": lambda table, at, token_ids: table[at if token_ids is None else token_ids]},
-        Message(
-            "looks up the position table by token ids: the order of the tokens has no effect", "用词元 id 去查位置表：词元的顺序不起作用"
-        ),
-        Message("look it up by 0, 1, 2, …: table[arange(seq_len)]", "按 0、1、2……查表：table[arange(seq_len)]"),
-        hides=Message("no error is raised as long as all ids are below max_seq_len", "id 小于 max_seq_len 时不会报错"),
-        pattern=r"wpe|pos",
-    ),
-    Mistake(
-        "position_along_batch",
-        {"add": along_batch},
-        Message(
-            "positions run along the batch axis: all tokens of a sequence get the same row, different for each sequence",
-            "位置沿批轴递增：同一序列的所有词元取同一行，不同序列却不同",
-        ),
-        Message("count positions along axis -2: table[: x.shape[-2]]", "沿第 -2 轴计位置：table[: x.shape[-2]]"),
-        hides=Message("no error is raised when the batch size equals the sequence length", "批大小等于序列长度时不会报错"),
-        pattern=r"shape\[0\]|size\(0\)|len\(",
-    ),
-    Mistake(
-        "table_not_cropped",
-        {"add": lambda x, rows, table: x + table},
-        Message("adds the whole table: sequences shorter than the table raise an error", "加上了整个表：比表短的序列会报错"),
-        Message("add table[:seq_len]", "加上 table[:seq_len]"),
-        hides=Message("no error is raised when the sequence is as long as the table", "序列与表同长时不会报错"),
-        pattern=r"\+",
-    ),
-    Mistake(
-        "positions_not_added",
-        {"add": lambda x, rows, table: x},
-        Message(
-            "positions are not added: permuting the tokens only permutes the output",
-            "没有加上位置：交换词元的顺序，输出只是跟着交换",
-        ),
-        Message("return x + table[:seq_len]", "返回 x + table[:seq_len]"),
-        pattern=r"return",
-    ),
-    Mistake(
-        "x_not_added",
-        {"add": lambda x, rows, table: numpy.broadcast_to(rows, x.shape)},
-        Message("returns only the rows of the table: the tokens are lost", "只返回了表中的行：丢掉了词向量"),
-        Message("return x + table[:seq_len]", "返回 x + table[:seq_len]"),
-        pattern=r"return",
-    ),
-    Mistake(
-        "multiplied",
-        {"add": lambda x, rows, table: x * rows},
-        Message("multiplies x by the rows instead of adding them", "x 乘以了表中的行，而应相加"),
-        Message("add them: x + table[:seq_len]", "把它们相加：x + table[:seq_len]"),
-        pattern=r"\*",
-    ),
-    Mistake(
+    TEXTS.mistake("position_along_batch", {"add": along_batch}, pattern=r"shape\[0\]|size\(0\)|len\("),
+    TEXTS.mistake("table_not_cropped", {"add": lambda x, rows, table: x + table}, pattern=r"\+"),
+    TEXTS.mistake("positions_not_added", {"add": lambda x, rows, table: x}, pattern=r"return"),
+    TEXTS.mistake("x_not_added", {"add": lambda x, rows, table: numpy.broadcast_to(rows, x.shape)}, pattern=r"return"),
+    TEXTS.mistake("multiplied", {"add": lambda x, rows, table: x * rows}, pattern=r"\*"),
+    TEXTS.mistake(
         "concatenated",
         {"add": lambda x, rows, table: numpy.concatenate([x, numpy.broadcast_to(rows, x.shape)], axis=-1)},
-        Message(
-            "concatenates the positions with x instead of adding them: the output is twice as wide",
-            "把位置向量与 x 拼接，而不是相加：输出宽了一倍",
-        ),
-        Message("add them: x + table[:seq_len]", "把它们相加：x + table[:seq_len]"),
         pattern=r"cat|stack",
     ),
-    Mistake(
+    TEXTS.mistake(
         "tables_exchanged",
         {
             "tokens": lambda token_table, token_ids, table: table[token_ids],
             "rows": lambda table, at, token_ids: table[at],
             "add": lambda x, rows, table: x,
         },
-        Message("looks up tokens in the position table", "用位置表去查词元"),
-        Message(
-            "look up tokens in the token table (vocab_size rows), positions in the position table (max_seq_len rows)",
-            "词元查词嵌入表（vocab_size 行），位置查位置表（max_seq_len 行）",
-        ),
-        hides=Message("no error is raised as long as all ids are below max_seq_len", "id 小于 max_seq_len 时不会报错"),
         pattern=r"wpe|pos",
     ),
 )
@@ -245,25 +144,21 @@ TAKES = (
     Convention(decode=_without_leading),
     Convention(encode=_ids_as_x, decode=_without_leading, role="token_table"),
     Convention(encode=_positions_as_ids, decode=_without_leading, role="token_ids"),
-    Convention(
-        Message("takes the number of positions", "接收的是位置的个数"), encode=_length_only, decode=_without_leading, role="seq_len"
-    ),
+    Convention(TEXTS["takes_number_positions"], encode=_length_only, decode=_without_leading, role="seq_len"),
 )
 LISTS = (Convention(), Convention(encode=_listed, role="token_ids"))
 ADDS = (
     Convention(),
-    Convention(Message("returns only the rows; the caller adds them", "只返回表中的行，由调用者相加"), decode=_sum_of, role="x"),
+    Convention(TEXTS["returns_only_rows_caller_adds"], decode=_sum_of, role="x"),
     Convention(
-        Message(
-            "multiplies the token vectors by √hidden_size before adding; GPT-2 does not", "相加之前词向量乘以 √hidden_size；GPT-2 不这样做"
-        ),
+        TEXTS["multiplies_token_vectors_by_hidden"],
         steps={"scale": lambda x: x * x.shape[-1] ** 0.5},
         called=r".",
     ),
 )
 
-BATCH = Message("a batch axis", "批轴")
-ONE = Message("a sequence without a batch axis", "没有批轴的序列")
+BATCH = TEXTS["batch"]
+ONE = TEXTS["one"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -298,7 +193,7 @@ def _length(inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="learned_positions",
-    title=Message("learned positions", "可学习的位置编码"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -375,12 +270,5 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(TAKES, LISTS, ADDS),
     equation="x[…, p, :] + table[p]",
-    hints=(
-        Message(
-            "There is one trained vector per position; token p gets the vector of position p.",
-            "每个位置有一个训练好的向量；第 p 个词元取位置 p 的向量。",
-        ),
-        Message("Take the first seq_len rows of the table.", "取表的前 seq_len 行。"),
-        Message("x + table[: x.shape[-2]]", "x + table[: x.shape[-2]]"),
-    ),
+    hints=TEXTS.hints,
 )

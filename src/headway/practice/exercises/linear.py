@@ -7,9 +7,11 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.diagnosis.compare import Raised
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role
-from headway.practice.message import Message
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+
+TEXTS = Texts("linear")
 
 
 def recipe(steps: Any, x: Any, weight: Any, bias: Any = None) -> Any:
@@ -27,140 +29,29 @@ STEPS = {
     "finish": lambda answer: answer,
 }
 
-ROWS = Message("no error is raised when the number of rows equals the number of outputs", "行数与输出个数相同时不会报错")
-SQUARE = Message("no error is raised when the weight is square", "权重是方阵时不会报错")
-ADD = Message("return x @ weight.T + bias, which adds the bias to every row", "返回 x @ weight.T + bias，即每一行都加上偏置")
+ROWS = TEXTS["rows"]
 
 MISTAKES = (
-    Mistake(
-        "bias_missing",
-        {"add": lambda product, bias: product},
-        Message("the bias is never added; for x = 0 the output must equal the bias", "没有加偏置；x = 0 时输出应等于偏置"),
-        ADD,
-        hides=Message("the mistake is not visible with a bias of zeros, the usual initial value", "偏置初始为零时看不出来"),
-        pattern=r"return|@|dot|matmul|einsum",
-    ),
-    Mistake(
-        "bias_per_row",
-        {"add": lambda product, bias: product + bias[:, None]},
-        Message(
-            "adds the bias along the wrong axis: one number per row instead of one per column",
-            "偏置加错了轴：每一行加一个数，而应每一列加一个数",
-        ),
-        ADD,
-        hides=ROWS,
-        pattern=r"None|newaxis|reshape|unsqueeze|\.T",
-    ),
-    Mistake(
-        "bias_subtracted",
-        {"add": lambda product, bias: product - bias},
-        Message("subtracts the bias instead of adding it", "减去了偏置，而应加上"),
-        ADD,
-        pattern=r"-",
-    ),
-    Mistake(
-        "bias_multiplied",
-        {"add": lambda product, bias: product * bias},
-        Message("multiplies by the bias instead of adding it", "乘了偏置，而应加上"),
-        ADD,
-        pattern=r"\*",
-    ),
-    Mistake(
-        "bias_summed",
-        {"add": lambda product, bias: product + bias.sum()},
-        Message("adds the sum of the bias to every element", "把偏置之和加到了每个元素上"),
-        ADD,
-        pattern=r"sum",
-    ),
-    Mistake(
-        "first_bias_for_all",
-        {"add": lambda product, bias: product + bias[0]},
-        Message("adds the first element of the bias to all columns", "所有列加的都是偏置的第一个元素"),
-        ADD,
-        pattern=r"\[0\]",
-    ),
-    Mistake(
+    TEXTS.mistake("bias_missing", {"add": lambda product, bias: product}, pattern=r"return|@|dot|matmul|einsum"),
+    TEXTS.mistake("bias_per_row", {"add": lambda product, bias: product + bias[:, None]}, pattern=r"None|newaxis|reshape|unsqueeze|\.T"),
+    TEXTS.mistake("bias_subtracted", {"add": lambda product, bias: product - bias}, pattern=r"-"),
+    TEXTS.mistake("bias_multiplied", {"add": lambda product, bias: product * bias}, pattern=r"\*"),
+    TEXTS.mistake("bias_summed", {"add": lambda product, bias: product + bias.sum()}, pattern=r"sum"),
+    TEXTS.mistake("first_bias_for_all", {"add": lambda product, bias: product + bias[0]}, pattern=r"\[0\]"),
+    TEXTS.mistake(
         "bias_before_product",
         {"input": lambda x, bias: x if bias is None else x + bias, "add": lambda product, bias: product},
-        Message("adds the bias to x before the matrix product", "在矩阵乘法之前就把偏置加到了 x 上"),
-        ADD,
-        hides=SQUARE,
         pattern=r"\(.*\+.*\) *@|\+",
     ),
-    Mistake(
-        "weight_reshaped",
-        {"product": lambda x, weight: x @ weight.reshape(weight.shape[::-1])},
-        Message(
-            "reshapes the weight instead of transposing it: the shape is right, but the elements are in the wrong places",
-            "对权重做了 reshape 而不是转置：形状对了，但元素的位置是错的",
-        ),
-        Message("use weight.T", "使用 weight.T"),
-        hides=Message("the mistake is not visible for a weight with a single row or column", "权重只有一行或一列时看不出来"),
-        pattern=r"reshape|view",
-    ),
-    Mistake(
-        "elementwise_product",
-        {"product": lambda x, weight: x * weight},
-        Message("multiplies x and weight element by element", "x 与 weight 逐元素相乘了"),
-        Message("use the matrix product: x @ weight.T", "使用矩阵乘法：x @ weight.T"),
-        hides=ROWS,
-        pattern=r"\*",
-    ),
-    Mistake(
-        "answer_transposed",
-        {"product": lambda x, weight: weight @ x.T},
-        Message("the output is transposed: weight @ xᵀ has one column per row of x", "输出被转置了：weight @ xᵀ 的每一列对应 x 的一行"),
-        Message("use x @ weight.T", "使用 x @ weight.T"),
-        hides=Message("the output is the same for a single vector", "对单个向量来说两者相同"),
-        pattern=r"@|dot|matmul|einsum",
-    ),
-    Mistake(
-        "input_transposed",
-        {"product": lambda x, weight: x.T @ weight.T},
-        Message("transposes x before the matrix product", "矩阵乘法之前把 x 转置了"),
-        Message("use x @ weight.T", "使用 x @ weight.T"),
-        hides=SQUARE,
-        pattern=r"\.T|transpose",
-    ),
-    Mistake(
-        "summed_over_rows",
-        {"product": lambda x, weight: (x @ weight.T).sum(tuple(range(x.ndim - 1)))},
-        Message("sums over the rows: returns one vector instead of one per row", "对各行求和：只返回一个向量，而应每行一个"),
-        Message("keep the rows: einsum('...i,oi->...o', x, weight)", "保留行的轴：einsum('...i,oi->...o', x, weight)"),
-        hides=Message("the output is the same for a single vector", "对单个向量来说两者相同"),
-        pattern=r"einsum|sum",
-    ),
-    Mistake(
-        "relu_applied",
-        {"finish": lambda answer: numpy.maximum(answer, 0)},
-        Message("applies a ReLU to the output: negative numbers become 0", "对输出做了 ReLU：负数都变成了 0"),
-        Message("return the output without an activation", "直接返回结果，不加激活函数"),
-        pattern=r"max|relu|clamp|clip",
-    ),
-    Mistake(
-        "sigmoid_applied",
-        {"finish": lambda answer: 0.5 + 0.5 * numpy.tanh(0.5 * answer)},
-        Message("applies a sigmoid to the output", "对输出做了 sigmoid"),
-        Message("return the output without an activation", "直接返回结果，不加激活函数"),
-        pattern=r"sigmoid|exp",
-    ),
-    Mistake(
-        "tanh_applied",
-        {"finish": numpy.tanh},
-        Message("applies tanh to the output", "对输出做了 tanh"),
-        Message("return the output without an activation", "直接返回结果，不加激活函数"),
-        pattern=r"tanh",
-    ),
-    Mistake(
-        "whole_numbers_returned",
-        {"finish": numpy.trunc},
-        Message("the fractional part is lost: the output is written into an integer array", "小数部分丢失了：结果写进了整数数组"),
-        Message(
-            "give the output array a floating-point dtype: np.zeros(shape), not dtype=int",
-            "用浮点数组存放结果：np.zeros(shape)，不要 dtype=int",
-        ),
-        pattern=r"int|zeros",
-    ),
+    TEXTS.mistake("weight_reshaped", {"product": lambda x, weight: x @ weight.reshape(weight.shape[::-1])}, pattern=r"reshape|view"),
+    TEXTS.mistake("elementwise_product", {"product": lambda x, weight: x * weight}, pattern=r"\*"),
+    TEXTS.mistake("answer_transposed", {"product": lambda x, weight: weight @ x.T}, pattern=r"@|dot|matmul|einsum"),
+    TEXTS.mistake("input_transposed", {"product": lambda x, weight: x.T @ weight.T}, pattern=r"\.T|transpose"),
+    TEXTS.mistake("summed_over_rows", {"product": lambda x, weight: (x @ weight.T).sum(tuple(range(x.ndim - 1)))}, pattern=r"einsum|sum"),
+    TEXTS.mistake("relu_applied", {"finish": lambda answer: numpy.maximum(answer, 0)}, pattern=r"max|relu|clamp|clip"),
+    TEXTS.mistake("sigmoid_applied", {"finish": lambda answer: 0.5 + 0.5 * numpy.tanh(0.5 * answer)}, pattern=r"sigmoid|exp"),
+    TEXTS.mistake("tanh_applied", {"finish": numpy.tanh}, pattern=r"tanh"),
+    TEXTS.mistake("whole_numbers_returned", {"finish": numpy.trunc}, pattern=r"int|zeros"),
 )
 
 
@@ -210,7 +101,7 @@ def _sizes(inputs: Inputs) -> dict[str, float]:
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "scale",
         "scale",
         measure=_scale,
@@ -218,14 +109,9 @@ RECOVERIES = (
         sizes=_sizes,
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message("the product is {value}{names} times the correct one", "乘积是正确值的 {value}{names} 倍"),
-        fix=Message(
-            "return x @ weight.T without scaling: scaling belongs in attention and in initialization",
-            "直接返回 x @ weight.T，不要缩放：缩放属于注意力和初始化",
-        ),
         pattern=r"sqrt|/|\*\*|mean",
     ),
-    Recovery(
+    TEXTS.recovery(
         "bias_scale",
         "bias_scale",
         measure=_bias_scale,
@@ -233,15 +119,12 @@ RECOVERIES = (
         sizes=_sizes,
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message("the bias is multiplied by {value}{names}", "偏置被乘以 {value}{names}"),
-        fix=ADD,
-        hides=Message("the mistake is not visible with a bias of zeros", "偏置为零时看不出来"),
         pattern=r"bias|\bb\b|\+",
     ),
 )
 
-BATCH = Message("more than one leading axis", "多于一个前导轴")
-VECTOR = Message("a single vector", "单个向量")
+BATCH = TEXTS["batch"]
+VECTOR = TEXTS["vector"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -285,7 +168,7 @@ def _columns_back(answer: Any, inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="linear",
-    title=Message("linear layer", "线性层"),
+    title=TEXTS.title,
     definition=functions.linear,
     recipe=recipe,
     steps=STEPS,
@@ -314,13 +197,13 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message("the weight has shape (in, out): x @ weight", "权重的形状是 (in, out)：x @ weight"),
+                TEXTS["weight_has_shape_out_x"],
                 _transposed_weight,
                 undo=_transposed_weight,
                 role="weight",
             ),
             Convention(
-                Message("x has one vector per column: weight @ x", "x 的每一列是一个向量：weight @ x"),
+                TEXTS["x_has_one_vector_per"],
                 _columns,
                 _columns_back,
                 role="weight",
@@ -329,12 +212,5 @@ EXERCISE = Exercise(
     ),
     recoveries=RECOVERIES,
     equation="linear(x) = x @ weightᵀ + bias",
-    hints=(
-        Message("Each output is the dot product of x with one row of the weight.", "每个输出是 x 与权重某一行的点积。"),
-        Message(
-            "The weight of shape (out, in) is transposed; the bias of shape (out,) is added to every row.",
-            "形状为 (out, in) 的权重要转置；形状为 (out,) 的偏置加到每一行。",
-        ),
-        Message("x @ weight.T + bias", "x @ weight.T + bias"),
-    ),
+    hints=TEXTS.hints,
 )

@@ -8,10 +8,12 @@ import numpy
 
 from headway import functions
 from headway.arrays import array_namespace
-from headway.practice.diagnosis.compare import Raised
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role
-from headway.practice.message import Message
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.outputs import Raised
 from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
+from headway.practice.texts import Texts
+
+TEXTS = Texts("linear_regression")
 
 
 def recipe(
@@ -57,8 +59,7 @@ STEPS = {
     "average": lambda features, width: 1 / len(features),
 }
 
-MEAN = Message("divide by the number of rows: features.T @ residual / m", "除以行数：features.T @ residual / m")
-BIAS = Message("use bias -= learning_rate * mean(residual)", "使用 bias -= learning_rate * mean(residual)")
+BIAS = TEXTS["bias"]
 
 
 def _without_bias(features: Any, residual: Any, width: int) -> Any:
@@ -77,80 +78,26 @@ def _weights_first(point: Any, gradient: Any, rate: float, slope: Any) -> Any:
 
 
 OWN = (
-    Mistake(
-        "not_averaged",
-        {"average": lambda features, width: 1.0},
-        Message(
-            "sums the gradient over the rows instead of averaging (1/m is missing): steps grow with the number of rows",
-            "梯度对各行求了和而没有取平均（缺少 1/m）：行数越多步长越大",
-        ),
-        MEAN,
-        hides=Message("the mistake is not visible with a small learning rate and few rows", "学习率小、数据少时看不出来"),
-        pattern=r"@|dot|sum",
-    ),
-    Mistake(
-        "averaged_over_features",
-        {"average": lambda features, width: 1 / width},
-        Message("divides the gradient by the number of features instead of rows", "梯度除以的是特征数，而不是行数"),
-        MEAN,
-        pattern=r"shape\[1\]|/|len",
-    ),
-    Mistake(
-        "bias_not_updated",
-        {"slope": _without_bias},
-        Message("never updates the intercept: it keeps its initial value", "截距没有更新：一直是初始值"),
-        BIAS,
-        hides=Message("the mistake is not visible for data through the origin", "数据经过原点时看不出来"),
-        pattern=r"\bb\b|bias|intercept",
-    ),
-    Mistake(
-        "bias_after_weights",
-        {"move": _weights_first},
-        Message("updates the intercept with the residuals of the new weights instead of the old", "更新截距时用了新权重的残差，而不是旧的"),
-        Message("compute both gradients first, then update both", "先算出两个梯度，再一起更新"),
-        hides=Message("the mistake is visible in the first step only if the weights change", "第一步中只有权重有变化时才看得出来"),
-        pattern=r"\bb\b|bias|intercept",
-    ),
-    Mistake(
+    TEXTS.mistake("not_averaged", {"average": lambda features, width: 1.0}, pattern=r"@|dot|sum"),
+    TEXTS.mistake("averaged_over_features", {"average": lambda features, width: 1 / width}, pattern=r"shape\[1\]|/|len"),
+    TEXTS.mistake("bias_not_updated", {"slope": _without_bias}, pattern=r"\bb\b|bias|intercept"),
+    TEXTS.mistake("bias_after_weights", {"move": _weights_first}, pattern=r"\bb\b|bias|intercept"),
+    TEXTS.mistake(
         "features_not_in_gradient",
         {"slope": lambda features, residual, width: numpy.full(features.shape[1], residual.sum())},
-        Message("updates every weight by the mean residual: the factor x is missing", "每个权重都按平均残差更新：缺少因子 x"),
-        Message("use the gradient features.T @ residual / m", "梯度用 features.T @ residual / m"),
-        hides=Message("this is the correct gradient of the intercept, not of the weights", "这只是截距的梯度，不是权重的梯度"),
         pattern=r"mean|sum",
     ),
-    Mistake(
-        "targets_not_used",
-        {"residual": lambda features, theta, targets: features @ theta},
-        Message("the targets are not subtracted: all weights converge to 0", "没有减去目标值：所有权重都趋于 0"),
-        Message("use residual = features @ weights - targets", "使用 residual = features @ weights - targets"),
-        pattern=r"@|dot",
+    TEXTS.mistake("targets_not_used", {"residual": lambda features, theta, targets: features @ theta}, pattern=r"@|dot"),
+    TEXTS.mistake("weights_not_used", {"residual": lambda features, theta, targets: -targets}, pattern=r"@|dot"),
+    TEXTS.mistake(
+        "absolute_error", {"residual": lambda features, theta, targets: numpy.sign(features @ theta - targets)}, pattern=r"sign|abs"
     ),
-    Mistake(
-        "weights_not_used",
-        {"residual": lambda features, theta, targets: -targets},
-        Message("the prediction is not used: every step has the same gradient", "没有用到预测值：每一步的梯度都一样"),
-        Message("use residual = features @ weights - targets", "使用 residual = features @ weights - targets"),
-        hides=Message("the first step from weights of zero is correct", "从零权重出发时，第一步是对的"),
-        pattern=r"@|dot",
-    ),
-    Mistake(
-        "absolute_error",
-        {"residual": lambda features, theta, targets: numpy.sign(features @ theta - targets)},
-        Message(
-            "computes the gradient of the absolute error: uses only the sign of the residual", "算的是绝对误差的梯度：只用了残差的符号"
-        ),
-        Message("use the residual, not its sign", "使用残差，而不是它的符号"),
-        pattern=r"sign|abs",
-    ),
-    Mistake(
+    TEXTS.mistake(
         "first_row_alone",
         {
             "residual": lambda features, theta, targets: (features @ theta - targets) * (numpy.arange(len(features)) == 0),
             "average": lambda features, width: 1.0,
         },
-        Message("uses only the first row", "只用了第一行"),
-        MEAN,
         pattern=r"\[0\]",
     ),
 )
@@ -182,7 +129,7 @@ def _scale(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "step_length",
         "rate",
         measure=_scale,
@@ -190,16 +137,11 @@ RECOVERIES = (
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message(
-            "the step is {value}{names} times learning_rate · gradient; expected {right} (or 2)",
-            "步长是 learning_rate · gradient 的 {value}{names} 倍；应为 {right} 倍（或 2 倍）",
-        ),
-        fix=MEAN,
         pattern=r"\*|-=|/",
     ),
 )
 
-MANY = Message("more than one feature", "多于一个特征")
+MANY = TEXTS["many"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -262,7 +204,7 @@ def _no_start(inputs: Inputs) -> Inputs | None:
 
 EXERCISE = Exercise(
     name="linear_regression",
-    title=Message("linear regression by gradient descent", "用梯度下降做线性回归"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -281,10 +223,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message(
-                    "the gradient has the factor 2 of the squared error, 2/m; the definition uses half the mean squared error (both are fine)",
-                    "梯度带平方误差的系数 2（2/m）；定义用的是均方误差的一半（两种都可以）",
-                ),
+                TEXTS["gradient_has_factor_2_squared"],
                 steps={"average": lambda features, width: 2 / len(features)},
             ),
         ),
@@ -296,13 +235,13 @@ EXERCISE = Exercise(
         (
             *(_flattened(each) for each in RETURNS),
             Convention(
-                Message("also fits an intercept", "还拟合了截距"),
+                TEXTS["also_fits_intercept"],
                 _no_start,
                 lambda answer, inputs: _flat(_with_intercept(answer, inputs)),
                 steps=INTERCEPT,
             ),
             Convention(
-                Message("also fits an intercept, and returns it first", "还拟合了截距，并放在最前面返回"),
+                TEXTS["also_fits_intercept_returns_it"],
                 _no_start,
                 lambda answer, inputs: _flat(_intercept_first(answer, inputs)),
                 steps=INTERCEPT,
@@ -311,16 +250,6 @@ EXERCISE = Exercise(
     ),
     recoveries=RECOVERIES,
     equation="weights ← weights - learning_rate · featuresᵀ @ (features @ weights - targets) / m",
-    hints=(
-        Message("The residual is prediction minus target, one number per row.", "残差是预测值减目标值，每行一个数。"),
-        Message(
-            "The gradient of a weight is the mean of residual times feature; that of the intercept is the mean residual.",
-            "权重的梯度是“残差乘对应特征”的平均；截距的梯度是残差的平均。",
-        ),
-        Message(
-            "weights -= learning_rate * features.T @ (features @ weights - targets) / m",
-            "weights -= learning_rate * features.T @ (features @ weights - targets) / m",
-        ),
-    ),
+    hints=TEXTS.hints,
     is_trained_through=False,
 )

@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from headway.practice.exercise import Exercise, Mistake, Probe, Role, Step
-from headway.practice.message import Message
+from headway.practice.exercise import Exercise, Probe, Role, Step
 from headway.practice.recipes.byte_pairs import merged
+from headway.practice.texts import Texts
+
+TEXTS = Texts("merge_pair")
 
 
 def recipe(steps: Any, ids: Any, pair: Any, new_id: int) -> Any:
@@ -76,70 +78,14 @@ def _last_pair_missed(ids: Any, pair: Any, new_id: int) -> Any:
 STEPS: dict[str, Step] = {"merge": merged}
 
 MISTAKES = (
-    Mistake(
-        "first_occurrence_only",
-        {"merge": _first_only},
-        Message("merges only the first occurrence", "只合并了第一处"),
-        Message("process the whole list", "处理整个列表"),
-        pattern=r"return|break|index",
-    ),
-    Mistake(
-        "overlapping_occurrences",
-        {"merge": _overlapping},
-        Message("in a run such as a a a, one token is part of two merges", "在 a a a 这样的连续重复中，同一个词元参与了两次合并"),
-        Message("skip both tokens of a merged pair: i += 2", "合并后跳过这一对的两个词元：i += 2"),
-        hides=Message("the mistake is visible only in runs of one token", "只有同一个词元连续出现时才看得出来"),
-        pattern=r"\+= *1|for ",
-    ),
-    Mistake(
-        "second_token_kept",
-        {"merge": _second_kept},
-        Message("replaces the first token of the pair and keeps the second", "只替换了第一个词元，第二个还在"),
-        Message("skip both tokens of a merged pair: i += 2", "合并后跳过这一对的两个词元：i += 2"),
-        pattern=r"\+= *1|for |\] *=",
-    ),
-    Mistake(
-        "from_the_right",
-        {"merge": _from_right},
-        Message(
-            "merges a run such as a a a from the right, a (a a); expected (a a) a",
-            "a a a 这样的连续重复从右边合并成 a (a a)，应为 (a a) a",
-        ),
-        Message("process the list from left to right", "从左到右处理"),
-        hides=Message("the mistake is visible only in runs of one token", "只有同一个词元连续出现时才看得出来"),
-        pattern=r"-1|reverse",
-    ),
-    Mistake(
-        "last_token_dropped",
-        {"merge": _last_dropped},
-        Message("drops the last token unless it is part of a pair", "最后一个词元若不属于任何一对就会丢失"),
-        Message("loop to the end, and access i + 1 only if it exists", "循环到末尾，只在 i + 1 存在时才访问它"),
-        hides=Message("the mistake is not visible when the list ends with the pair", "列表以这一对结尾时看不出来"),
-        pattern=r"len\(.*\) *- *1",
-    ),
-    Mistake(
-        "last_pair_missed",
-        {"merge": _last_pair_missed},
-        Message("does not merge a pair at the end of the list", "列表末尾的那一对没有合并"),
-        Message("check positions up to len(ids) - 2", "检查的位置要到 len(ids) - 2 为止（含）"),
-        pattern=r"- *2|- *1",
-    ),
-    Mistake(
-        "either_order",
-        {"merge": _either_order},
-        Message("merges (b, a) as well as (a, b)", "(b, a) 也被当成 (a, b) 合并了"),
-        Message(
-            "compare in this order: ids[i] == pair[0] and ids[i + 1] == pair[1]", "按顺序比较：ids[i] == pair[0] and ids[i + 1] == pair[1]"
-        ),
-        pattern=r"in |set|sorted",
-    ),
-    Mistake(
-        "nothing_merged",
-        {"merge": lambda ids, pair, new_id: ids},
-        Message("merges nothing", "什么也没有合并"),
-        Message("append the new token instead of the two", "用新词元代替这两个词元"),
-        pattern=r"return",
-    ),
+    TEXTS.mistake("first_occurrence_only", {"merge": _first_only}, pattern=r"return|break|index"),
+    TEXTS.mistake("overlapping_occurrences", {"merge": _overlapping}, pattern=r"\+= *1|for "),
+    TEXTS.mistake("second_token_kept", {"merge": _second_kept}, pattern=r"\+= *1|for |\] *="),
+    TEXTS.mistake("from_the_right", {"merge": _from_right}, pattern=r"-1|reverse"),
+    TEXTS.mistake("last_token_dropped", {"merge": _last_dropped}, pattern=r"len\(.*\) *- *1"),
+    TEXTS.mistake("last_pair_missed", {"merge": _last_pair_missed}, pattern=r"- *2|- *1"),
+    TEXTS.mistake("either_order", {"merge": _either_order}, pattern=r"in |set|sorted"),
+    TEXTS.mistake("nothing_merged", {"merge": lambda ids, pair, new_id: ids}, pattern=r"return"),
 )
 
 
@@ -158,7 +104,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="merge_pair",
-    title=Message("merging a pair", "合并一对词元"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -171,16 +117,6 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     equation="… a b … → … new …, from left to right",
-    hints=(
-        Message(
-            "Go from left to right; if the next two tokens are the pair, append the new token and skip both.",
-            "从左到右处理；若接下来两个词元就是这一对，写入新词元并跳过它们。",
-        ),
-        Message("Check the last token: there may be none after it.", "注意最后一个词元：它后面可能没有词元了。"),
-        Message(
-            "while i < len(ids): if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair: …; i += 2",
-            "while i < len(ids): if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair: …; i += 2",
-        ),
-    ),
+    hints=TEXTS.hints,
     is_trained_through=False,
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from headway.practice.exercise import Exercise, Probe
-from headway.practice.message import Message
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -15,6 +14,9 @@ from headway.practice.recipes.projection_scale import leak_recovery, scale_recov
 from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPTIONS, PARTS, SEQUENCE, SIZES, STEPS, definition, recipe
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, WHOLE, Draw, whole
+from headway.practice.texts import Texts
+
+TEXTS = Texts("multi_head_attention")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -58,7 +60,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="multi_head_attention",
-    title=Message("multi-head attention", "多头注意力"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -81,18 +83,5 @@ EXERCISE = Exercise(
     recoveries=(scale_recovery((2, 3)), leak_recovery((2, 3))),
     equation="concat(head_1, …, head_n) @ Woᵀ, head_i = attention(x @ Wq_iᵀ, x @ Wk_iᵀ, x @ Wv_iᵀ)",
     fused=FUSED,
-    hints=(
-        Message(
-            "Each head attends in its own slice of the width; the heads are concatenated and mixed by Wo.",
-            "每个头在自己那一段宽度里做注意力；各头拼接后再由 Wo 混合。",
-        ),
-        Message(
-            "Project, then reshape (batch, positions, width) to (batch, positions, heads, head_dim), then move the heads before the positions.",
-            "先投影，再把 (batch, positions, width) 变为 (batch, positions, heads, head_dim)，然后把头移到位置之前。",
-        ),
-        Message(
-            "q = (x @ Wq).reshape(B, L, H, d).swapaxes(1, 2), same for k and v; attention; swapaxes(1, 2).reshape(B, L, H * d) @ Wo",
-            "q = (x @ Wq).reshape(B, L, H, d).swapaxes(1, 2)，k、v 同样；做注意力；再 swapaxes(1, 2).reshape(B, L, H * d) @ Wo",
-        ),
-    ),
+    hints=TEXTS.hints,
 )

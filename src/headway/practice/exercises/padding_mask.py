@@ -8,9 +8,11 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
-from headway.practice.message import Message
-from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms, mask_calls
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms
+from headway.practice.texts import Texts
+
+TEXTS = Texts("padding_mask")
 
 
 def recipe(steps: Any, x: Any, pad_id: int | None = None) -> Any:
@@ -36,83 +38,19 @@ STEPS = {
     "say": lambda allowed: allowed,
 }
 
-USE = Message(
-    "hide the columns where tokens == pad_id: (tokens != pad_id)[:, None, None, :]",
-    "遮住 tokens == pad_id 的列：(tokens != pad_id)[:, None, None, :]",
-)
-LENGTH = Message("use position < length, counted from 0", "使用 position < length，从 0 开始计数")
 EDGE = r"<|>|arange|range|\+ *1|- *1"
 
 MISTAKES = (
-    Mistake(
-        "one_pad_visible",
-        {"real": _shifted(1)},
-        Message("the first padding token stays visible: off by one (<= instead of <)", "第一个填充词元仍可见：偏了一格（用了 <=，应为 <）"),
-        LENGTH,
-        pattern=EDGE,
+    TEXTS.mistake("one_pad_visible", {"real": _shifted(1)}, pattern=EDGE),
+    TEXTS.mistake("last_token_hidden", {"real": _shifted(-1)}, pattern=EDGE),
+    TEXTS.mistake("on_rows", {"place": lambda real: real[:, :, None]}, pattern=r"None|unsqueeze|newaxis|expand|repeat|transpose"),
+    TEXTS.mistake("pad_id_ignored", {"pad": lambda given: 0}, pattern=r"== *0|!= *0|> *0"),
+    TEXTS.mistake("smaller_ids_hidden", {"real": lambda x, pad_id: x > pad_id}, pattern=r">|<"),
+    TEXTS.mistake(
+        "left_for_right", {"real": lambda x, pad_id: numpy.arange(x.shape[-1]) >= (x == pad_id).sum(-1, keepdims=True)}, pattern=r">|<|-"
     ),
-    Mistake(
-        "last_token_hidden",
-        {"real": _shifted(-1)},
-        Message("the last real token is hidden too: off by one", "最后一个真实词元也被遮住了：偏了一格"),
-        LENGTH,
-        pattern=EDGE,
-    ),
-    Mistake(
-        "on_rows",
-        {"place": lambda real: real[:, :, None]},
-        Message(
-            "the mask is applied to the rows (queries) instead of the columns (keys): real tokens still attend to padding",
-            "掩码作用在行（查询）上，而不是列（键）上：真实词元仍能关注填充",
-        ),
-        Message("use mask[:, None, None, :], not mask[:, None, :, None]", "使用 mask[:, None, None, :]，而不是 mask[:, None, :, None]"),
-        hides=Message("the shape is correct after broadcasting", "广播之后形状没有问题"),
-        pattern=r"None|unsqueeze|newaxis|expand|repeat|transpose",
-    ),
-    Mistake(
-        "pad_id_ignored",
-        {"pad": lambda given: 0},
-        Message("ignores the given pad id: always hides id 0", "没有使用传入的填充 id：隐藏的总是 0"),
-        Message("compare with pad_id", "与 pad_id 比较"),
-        hides=Message("the mistake is not visible when the pad id is 0", "填充 id 为 0 时看不出来"),
-        pattern=r"== *0|!= *0|> *0",
-    ),
-    Mistake(
-        "smaller_ids_hidden",
-        {"real": lambda x, pad_id: x > pad_id},
-        Message(
-            "hides every id up to the pad id (>) instead of only the pad id (!=)",
-            "遮住了所有不大于填充 id 的词元（>），而应只遮住填充 id（!=）",
-        ),
-        Message("use tokens != pad_id", "使用 tokens != pad_id"),
-        hides=Message("the mistake is not visible when the pad id is 0", "填充 id 为 0 时看不出来"),
-        pattern=r">|<",
-    ),
-    Mistake(
-        "left_for_right",
-        {"real": lambda x, pad_id: numpy.arange(x.shape[-1]) >= (x == pad_id).sum(-1, keepdims=True)},
-        Message(
-            "hides as many tokens at the start of the row as there is padding at the end",
-            "末尾有多少填充，就在开头遮住了多少词元",
-        ),
-        LENGTH,
-        pattern=r">|<|-",
-    ),
-    Mistake(
-        "first_sequence_for_all",
-        {"real": lambda x, pad_id: numpy.broadcast_to((x != pad_id)[:1], x.shape)},
-        Message("uses the padding of the first sequence for all sequences", "每个序列用的都是第一个序列的填充"),
-        Message("use the length of each sequence", "每个序列用各自的长度"),
-        hides=Message("the mistake is not visible with a single sequence", "只有一个序列时看不出来"),
-        pattern=r"\[0\]",
-    ),
-    Mistake(
-        "nothing_hidden",
-        {"real": lambda x, pad_id: numpy.ones(x.shape, bool)},
-        Message("nothing is masked; expected padding keys to be hidden", "没有遮住任何位置；应遮住填充的键"),
-        USE,
-        pattern=r"ones|zeros|return",
-    ),
+    TEXTS.mistake("first_sequence_for_all", {"real": lambda x, pad_id: numpy.broadcast_to((x != pad_id)[:1], x.shape)}, pattern=r"\[0\]"),
+    TEXTS.mistake("nothing_hidden", {"real": lambda x, pad_id: numpy.ones(x.shape, bool)}, pattern=r"ones|zeros|return"),
     *FORMS_MISTAKES,
 )
 
@@ -190,13 +128,10 @@ TAKES = (
 )
 PAD_IDS = (
     Convention(),
-    *(
-        Convention(Message(f"the default pad id is {pad_id}", f"未指定时填充 id 默认为 {pad_id}"), _with_pad_id(pad_id), role="x")
-        for pad_id in (1, -1, -100, 50256)
-    ),
+    *(Convention(TEXTS["default_pad_id"].format(pad_id=pad_id), _with_pad_id(pad_id), role="x") for pad_id in (1, -1, -100, 50256)),
 )
-LONGER = Message("a row longer than every sequence", "比所有序列都长的行")
-LEFT = Message("padding on the left", "左侧填充")
+LONGER = TEXTS["longer"]
+LEFT = TEXTS["left"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -215,7 +150,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="padding_mask",
-    title=Message("padding mask", "填充掩码"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -248,13 +183,6 @@ EXERCISE = Exercise(
     conventions=(forms(_examples, (0, ..., 0), _decoded), TAKES, PAD_IDS),
     recoveries=(fill_recovery({"x": numpy.array([[5, 6, 0], [5, 0, 0], [5, 6, 7]])}),),
     equation="mask[b, 0, 0, j] = (tokens[b, j] != pad_id) = (j < lengths[b])",
-    hints=(
-        Message("Padding is hidden as a key: no query attends to it.", "填充作为键被隐藏：任何查询都不能关注它。"),
-        Message(
-            "One row per sequence, with an axis of size 1 for the heads and one for the queries.",
-            "每个序列一行，再为头与查询各留一个大小为 1 的轴。",
-        ),
-        Message("(tokens != pad_id)[:, None, None, :]", "(tokens != pad_id)[:, None, None, :]"),
-    ),
-    calls=mask_calls,
+    hints=TEXTS.hints,
+    calls="mask",
 )

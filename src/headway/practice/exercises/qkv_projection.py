@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
-from headway.practice.message import Message
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.recipes.projection_forms import WEIGHT_FORMS
 from headway.practice.recipes.projection_mistakes import WEIGHTS
 from headway.practice.recipes.projections import FUSED, PARTS, SEQUENCE, SIZES, project
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.sequences import BATCH, MATRICES, WHOLE, Draw, whole
+from headway.practice.texts import Texts
+
+TEXTS = Texts("qkv_projection")
 
 
 def definition(x: Any, **weights: Any) -> tuple[Any, ...]:
@@ -29,24 +31,8 @@ STEPS = {"weights": lambda held: held, "project": project, "give": lambda answer
 
 MISTAKES = (
     *(each for each in WEIGHTS if "output" not in each.name),
-    Mistake(
-        "element_by_element",
-        {"project": lambda x, weight, bias: x * weight.T},
-        Message(
-            "multiplies x and the weights element by element (*) instead of as matrices (@)",
-            "x 与权重是逐元素相乘（*），而不是矩阵乘法（@）",
-        ),
-        Message("use @, or numpy.matmul", "使用 @ 或 numpy.matmul"),
-        hides=Message("no error is raised when x and the weights have the same shape", "x 与权重形状相同时不会报错"),
-        pattern=r"\*",
-    ),
-    Mistake(
-        "query_alone",
-        {"give": lambda answers: answers[0]},
-        Message("returns only the query", "只返回了 query"),
-        Message("return query, key, value", "返回 query, key, value"),
-        pattern=r"return",
-    ),
+    TEXTS.mistake("element_by_element", {"project": lambda x, weight, bias: x * weight.T}, pattern=r"\*"),
+    TEXTS.mistake("query_alone", {"give": lambda answers: answers[0]}, pattern=r"return"),
 )
 
 
@@ -78,7 +64,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="qkv_projection",
-    title=Message("query, key and value projections", "query、key、value 投影"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -92,12 +78,5 @@ EXERCISE = Exercise(
     ),
     equation="query = x @ Wq, key = x @ Wk, value = x @ Wv",
     fused=FUSED,
-    hints=(
-        Message("The same sequence is projected three times, each time with a different matrix.", "同一个序列投影三次，每次用不同的矩阵。"),
-        Message(
-            "x (positions, d_in) times W (d_in, d_out) gives (positions, d_out).",
-            "x (positions, d_in) 乘以 W (d_in, d_out)，得到 (positions, d_out)。",
-        ),
-        Message("return x @ W_q, x @ W_k, x @ W_v", "return x @ W_q, x @ W_k, x @ W_v"),
-    ),
+    hints=TEXTS.hints,
 )

@@ -11,8 +11,11 @@ from headway import functions
 from headway.arrays import cast, to_numpy
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role, Step
 from headway.practice.exercises.rotary.steps import exponents, powers
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, Message
 from headway.practice.recipes.rotary_forms import ANGLES, COSINE_AND_SINE, FREQUENCIES, SINE_FIRST
+from headway.practice.texts import Texts
+
+TEXTS = Texts("rotary_tables")
 
 
 def recipe(steps: Any, head_dim: int, seq_len: int | None = None, positions: Any = None, theta: float = 10000.0, **sizes: Any) -> Any:
@@ -40,9 +43,9 @@ STEPS: dict[str, Step] = {
     "waves": lambda angles: (numpy.cos(angles), numpy.sin(angles)),
 }
 
-FIRST_PAIR = Message("the first pair is correct", "第一对是对的")
+FIRST_PAIR = TEXTS["first_pair_correct"]
 EXPONENT = r"\*\*|pow|exp|arange"
-USE = Message("use 1 / theta ** (arange(0, head_dim, 2) / head_dim)", "使用 1 / theta ** (arange(0, head_dim, 2) / head_dim)")
+USE = TEXTS["n1_theta_arange_0_head_dim"]
 
 
 def _mistake(name: str, step: str, wrong: Any, says: Message, fix: Message, hides: Message | None, pattern: str) -> Mistake:
@@ -58,102 +61,88 @@ MISTAKES = (
     _frequencies(
         "exponent_not_doubled",
         lambda width: numpy.arange(width // 2) / width,
-        Message(
-            "the frequency of pair i is theta^(-i/d); expected theta^(-2i/d): low-frequency pairs rotate too fast",
-            "第 i 对的频率是 theta^(-i/d)，应为 theta^(-2i/d)：低频的几对转得太快",
-        ),
+        TEXTS["frequency_pair_i_theta_i_d"],
     ),
     _frequencies(
         "exponent_doubled_twice",
         lambda width: 2 * exponents(width),
-        Message(
-            "the exponent is doubled once too often: arange(0, d, 2) is 2i already, or it is divided by d/2",
-            "指数多乘了一次 2：arange(0, d, 2) 已经是 2i，或者除以了 d/2",
-        ),
+        TEXTS["exponent_doubled_once_too_often_arange"],
     ),
     _frequencies(
         "exponent_counts_from_one",
         lambda width: exponents(width) + 2 / width,
-        Message("pairs are counted from 1; the first frequency must be 1", "对的编号从 1 开始；第一个频率应为 1"),
+        TEXTS["pairs_counted_1_first_frequency_must"],
         r"\+ *[12]|arange\([12]",
     ),
     _frequencies(
         "last_exponent_is_one",
         lambda width: numpy.arange(width // 2) / max(width // 2 - 1, 1),
-        Message("the exponents run from 0 to 1 inclusive, i/(d/2 - 1); expected 2i/d", "指数从 0 到 1（含 1），即 i/(d/2 - 1)；应为 2i/d"),
+        TEXTS["exponents_run_0_1_inclusive_i"],
         r"linspace|- *1",
     ),
     _frequencies(
         "exponent_is_zero",
         lambda width: 0 * exponents(width),
-        Message(
-            "all frequencies are 1: the exponent is 0 (// instead of /), or missing", "所有频率都是 1：指数为 0（该用 / 却用了 //），或漏掉了"
-        ),
+        TEXTS["all_frequencies_1_exponent_0_instead"],
         r"//|\*\*|pow",
     ),
     _frequencies(
         "multiplied_by_power",
         lambda width: -exponents(width),
-        Message(
-            "the frequencies grow, theta^(2i/d): the minus in the exponent, or the 1/, is missing",
-            "频率逐对增大，为 theta^(2i/d)：指数少了负号，或漏了 1/",
-        ),
+        TEXTS["frequencies_grow_theta_2i_d_minus"],
     ),
     _mistake(
         "theta_ignored",
         "frequencies",
         lambda width, theta: 10000.0 ** -exponents(width),
-        Message("the argument for the base is not used: the base is always 10000", "没有使用底数参数：始终是 10000"),
-        Message("use the argument instead of 10000", "用参数代替 10000"),
-        None,
+        TEXTS["argument_base_used_base_always_10000"],
+        TEXTS["argument_instead_10000"],
+        EMPTY,
         r"10000|1e4|10_000",
     ),
     _mistake(
         "positions_from_one",
         "positions",
         lambda seq_len: numpy.arange(seq_len) + 1,
-        Message("positions start at 1: the first row is rotated", "位置从 1 开始：第一行也被旋转"),
-        Message("use arange(seq_len)", "使用 arange(seq_len)"),
-        Message("attention scores depend only on distances, so they are correct", "注意力分数只取决于距离，所以是对的"),
+        TEXTS["positions_start_1_first_row_rotated"],
+        TEXTS["arange_seq_len"],
+        TEXTS["attention_scores_depend_only_distances_so"],
         r"arange|range",
     ),
     _mistake(
         "sine_missing",
         "waves",
         lambda angles: (numpy.cos(angles), numpy.cos(angles)),
-        Message("both tables hold cosines", "两张表都是余弦"),
-        Message("the second table is sin(angles)", "第二张表应为 sin(angles)"),
-        None,
+        TEXTS["both_tables_hold_cosines"],
+        TEXTS["second_table_sin_angles"],
+        EMPTY,
         r"cos",
     ),
     _mistake(
         "cosine_missing",
         "waves",
         lambda angles: (numpy.sin(angles), numpy.sin(angles)),
-        Message("both tables hold sines", "两张表都是正弦"),
-        Message("the first table is cos(angles)", "第一张表应为 cos(angles)"),
-        None,
+        TEXTS["both_tables_hold_sines"],
+        TEXTS["first_table_cos_angles"],
+        EMPTY,
         r"sin",
     ),
     _mistake(
         "sine_and_cosine_exchanged",
         "waves",
         lambda angles: (numpy.sin(angles), numpy.cos(angles)),
-        Message("sine and cosine are swapped: at position 0 the cosine is 1 and the sine 0", "正弦与余弦互换了：在位置 0，余弦为 1，正弦为 0"),
-        Message("return cos(angles), sin(angles)", "返回 cos(angles), sin(angles)"),
-        None,
+        TEXTS["sine_cosine_swapped_position_0_cosine"],
+        TEXTS["return_cos_angles_sin_angles"],
+        EMPTY,
         r"cos|sin|polar",
     ),
     _mistake(
         "sine_negative",
         "waves",
         lambda angles: (numpy.cos(angles), -numpy.sin(angles)),
-        Message("the sine is negative: pairs rotate in the opposite direction", "正弦取了负号：旋转方向反了"),
-        Message("return cos(angles), sin(angles)", "返回 cos(angles), sin(angles)"),
-        Message(
-            "a model trained this way learns; weights trained with the correct rotation do not work",
-            "这样训练的模型照样能学；但用正确旋转训练的权重不能用",
-        ),
+        TEXTS["sine_negative_pairs_rotate_opposite_direction"],
+        TEXTS["return_cos_angles_sin_angles"],
+        TEXTS["model_trained_way_learns_weights_trained"],
         r"- *\w*\.?sin|-1j|conj|- *\w*freq|- *\w*ang",
     ),
 )
@@ -244,7 +233,7 @@ LENGTHS = tuple(
 
 EXERCISE = Exercise(
     name="rotary_tables",
-    title=Message("tables of rotary positions", "旋转位置编码的表"),
+    title=TEXTS["tables_rotary_positions"],
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -278,7 +267,7 @@ EXERCISE = Exercise(
             Convention(encode=_as_positions(), role="positions", without="seq_len"),
             Convention(encode=_as_positions(1), role="positions", without="seq_len"),
             Convention(
-                Message("takes an array of positions instead of their number", "接收的是位置数组，而不是位置个数"),
+                TEXTS["takes_array_positions_instead_their_number"],
                 encode=lambda inputs: inputs | {"seq_len": numpy.arange(inputs["seq_len"])} if "seq_len" in inputs else inputs,
                 role="seq_len",
             ),
@@ -290,7 +279,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message("checked with the base 10000, which is not its default", "检查时传入的底数是 10000，与它的默认值不同"),
+                TEXTS["checked_base_10000_which_default"],
                 encode=lambda inputs: {"theta": 10000.0} | inputs,
                 role="theta",
             ),
@@ -306,23 +295,17 @@ EXERCISE = Exercise(
             sizes=lambda inputs: {},
             right=lambda inputs: 10000.0,
             right_name="10000",
-            says=Message(
-                "the base is {value}; the paper uses {right_name} (a model sets its own as rope_theta in its config)",
-                "底数是 {value}；论文中为 {right_name}（各模型以其配置中的 rope_theta 为准）",
-            ),
-            fix=Message("take the base as an argument, 10000 by default", "把底数作为参数，默认 10000"),
+            says=TEXTS["base_value_paper_uses_right_name"],
+            fix=TEXTS["take_base_argument_10000_default"],
             hides=FIRST_PAIR,
             pattern=r"\d{3,}|1e\d|\d_000|log",
         ),
     ),
     equation="frequency_i = 10000^(-2i / head_dim),   cos[p, i], sin[p, i] = cos, sin of p · frequency_i",
     hints=(
-        Message("There is one frequency per pair of coordinates; they fall from 1 to nearly 1/10000.", "每一对坐标有一个频率，从 1 降到接近 1/10000。"),
-        Message("The angle of pair i at position p is p · 10000^(-2i / head_dim).", "位置 p 处第 i 对的角度是 p · 10000^(-2i / head_dim)。"),
-        Message(
-            "angles = np.outer(np.arange(seq_len), 1 / theta ** (np.arange(0, head_dim, 2) / head_dim)); return np.cos(angles), np.sin(angles)",
-            "angles = np.outer(np.arange(seq_len), 1 / theta ** (np.arange(0, head_dim, 2) / head_dim))；返回 np.cos(angles), np.sin(angles)",
-        ),
+        TEXTS["there_one_frequency_per_pair_coordinates"],
+        TEXTS["angle_pair_i_position_p_p"],
+        TEXTS["angles_np_outer_np_arange_seq"],
     ),
     related=("rotary",),
     is_trained_through=False,

@@ -8,13 +8,15 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.diagnosis.compare import Raised
-from headway.practice.exercise import Exercise, Inputs, Probe, Recovery, Role
-from headway.practice.message import Message
+from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.outputs import Raised
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, STEPS, TOP_LEFT, attend, given_or, right_scale, transposed
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
+from headway.practice.texts import Texts
+
+TEXTS = Texts("scaled_dot_product_attention")
 
 
 def _slope(ask: Any) -> list[tuple[Inputs, float]]:
@@ -80,7 +82,7 @@ def _filled_with(number_of: Any) -> Any:
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "scale",
         "scale",
         measure=_slope,
@@ -88,15 +90,9 @@ RECOVERIES = (
         sizes=sizes,
         right=right_scale,
         right_name="1/√head_dim",
-        says=Message("the scale is {value}{names}; expected {right} = {right_name}", "缩放是 {value}{names}；应为 {right} = {right_name}"),
-        fix=Message(
-            "multiply query @ keyᵀ by 1/√head_dim, with head_dim the width of one query vector",
-            "把 query @ keyᵀ 乘以 1/√head_dim，head_dim 是单个查询向量的宽度",
-        ),
-        hides=Message("a nearly one-hot softmax hides a wrong scale", "softmax 接近 one-hot 时，错误的缩放看不出来"),
         pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     ),
-    Recovery(
+    TEXTS.recovery(
         "fill_too_small",
         "hide",
         measure=_leak,
@@ -104,33 +100,18 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: -1e9,
         right_name="-inf",
-        says=Message(
-            "masked keys get the score {value}{names}, which is not low enough: they keep some weight",
-            "被遮住的键得到的分数是 {value}{names}，不够低：它们仍保留一部分权重",
-        ),
-        fix=Message("use -inf or -1e9", "改用 -inf 或 -1e9"),
-        hides=Message("the mistake is visible only with a mask", "只有用到掩码时才看得出来"),
         pattern=r"masked_fill|where|mask",
     ),
 )
 
-MATRICES = Message("matrices without leading axes", "没有前导轴的矩阵")
-BATCH = Message("a batch axis without a head axis", "只有批轴而没有头轴的输入")
-HEADS = Message("batch and head axes", "带批轴与头轴的输入")
-WHOLE = Message("integers", "整数")
-CACHED = Message("fewer queries than keys under a causal mask", "因果掩码下查询少于键的情况")
-NOTHING_ALLOWED = Message(
-    "a fully masked query does not give zeros; check rows that are all padding",
-    "一个查询的所有键都被遮住时，结果不是零；请检查整行都是填充的情况",
-)
-TOO_LARGE = Message(
-    "scores in the thousands overflow: softmax must subtract the row's maximum first",
-    "分数达到上千时会溢出：softmax 应先减去每行的最大值",
-)
-TOO_LOW = Message(
-    "wrong when the allowed scores are as low as -20000: set masked scores to -inf or -1e9, and subtract the row's maximum in softmax",
-    "允许的分数低到 -20000 时结果不对：被遮住的分数应设为 -inf 或 -1e9，softmax 应先减去每行的最大值",
-)
+MATRICES = TEXTS["matrices"]
+BATCH = TEXTS["batch"]
+HEADS = TEXTS["heads"]
+WHOLE = TEXTS["whole"]
+CACHED = TEXTS["cached"]
+NOTHING_ALLOWED = TEXTS["nothing_allowed"]
+TOO_LARGE = TEXTS["too_large"]
+TOO_LOW = TEXTS["too_low"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -178,7 +159,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="scaled_dot_product_attention",
-    title=Message("scaled dot-product attention", "缩放点积注意力"),
+    title=TEXTS.title,
     definition=functions.scaled_dot_product_attention,
     recipe=attend,
     steps=STEPS,
@@ -204,18 +185,5 @@ EXERCISE = Exercise(
     conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, RETURNS),
     recoveries=RECOVERIES,
     equation="softmax(query @ keyᵀ / √head_dim) @ value",
-    hints=(
-        Message(
-            "Each query returns a weighted average of the values; the scores determine the weights.",
-            "每个查询得到各个值的加权平均，分数决定权重。",
-        ),
-        Message(
-            "The scores are dot products of queries and keys, times 1/√head_dim; softmax is taken over the keys.",
-            "分数是查询与键的点积，乘以 1/√head_dim；softmax 沿键的方向计算。",
-        ),
-        Message(
-            "softmax(query @ key.swapaxes(-1, -2) / √head_dim, axis=-1) @ value",
-            "softmax(query @ key.swapaxes(-1, -2) / √head_dim, axis=-1) @ value",
-        ),
-    ),
+    hints=TEXTS.hints,
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Role
-from headway.practice.message import Message
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -26,6 +25,9 @@ from headway.practice.recipes.projections import (
     recipe,
 )
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, WIDTHS, Draw, whole
+from headway.practice.texts import Texts
+
+TEXTS = Texts("self_attention")
 
 UNSEEN = ("given_scale_ignored", "all_axes_transposed")  # a single sequence is a matrix, for which .T is correct
 
@@ -41,10 +43,7 @@ def _as_numbers(inputs: Inputs) -> Inputs | None:
 NUMBERS = (
     Convention(),
     Convention(
-        Message(
-            "attends over plain numbers: each is its own query, key and value",
-            "对普通数字做注意力：每个数同时是自己的 query、key 和 value",
-        ),
+        TEXTS["attends_over_plain_numbers_each"],
         _as_numbers,
         lambda answer, inputs: answer[:, None] if getattr(answer, "ndim", 0) == 1 else answer,
         role="width",
@@ -55,30 +54,11 @@ NUMBERS = (
 WIDTH = Role("width", ("dimension", "n_dimensions", "crystal_dimension"))
 
 SCALES = tuple(
-    Mistake(
-        name,
-        {"scale": wrong},
-        says,
-        Message("divide the scores by √dimension", "分数除以 √dimension"),
-        pattern=r"sqrt|\*\*|/",
-        said_as="scale",
-    )
-    for name, wrong, says in (
-        (
-            "scale_missing",
-            lambda inputs: 1.0,
-            Message("the scores are not scaled; expected a division by √dimension", "分数没有缩放；应除以 √dimension"),
-        ),
-        (
-            "scale_not_rooted",
-            lambda inputs: right_scale(inputs) ** 2,
-            Message("divides the scores by the width instead of its square root", "分数除以了宽度，而不是宽度的平方根"),
-        ),
-        (
-            "scale_inverted",
-            lambda inputs: 1 / right_scale(inputs),
-            Message("multiplies the scores by √width instead of dividing by it", "分数乘以了 √宽度，而应除以它"),
-        ),
+    TEXTS.mistake(name, {"scale": wrong}, pattern=r"sqrt|\*\*|/", said_as="scale")
+    for name, wrong in (
+        ("scale_missing", lambda inputs: 1.0),
+        ("scale_not_rooted", lambda inputs: right_scale(inputs) ** 2),
+        ("scale_inverted", lambda inputs: 1 / right_scale(inputs)),
     )
 )
 
@@ -133,7 +113,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="self_attention",
-    title=Message("self-attention", "自注意力"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -157,18 +137,5 @@ EXERCISE = Exercise(
     recoveries=(scale_recovery((None, None)), leak_recovery((None, None))),
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim) @ (x @ Wv)",
     fused=FUSED,
-    hints=(
-        Message(
-            "Each position has a query, a key and a value, each a different projection of x.",
-            "每个位置有一个 query、一个 key 和一个 value，各是 x 的一个投影。",
-        ),
-        Message(
-            "Project x three times, then apply scaled dot-product attention, with the key width in the scale.",
-            "把 x 投影三次，再做缩放点积注意力，缩放用 key 的宽度。",
-        ),
-        Message(
-            "q, k, v = x @ Wq, x @ Wk, x @ Wv; softmax(q @ k.swapaxes(-1, -2) / √d, axis=-1) @ v",
-            "先 q, k, v = x @ Wq, x @ Wk, x @ Wv，再 softmax(q @ k.swapaxes(-1, -2) / √d, axis=-1) @ v",
-        ),
-    ),
+    hints=TEXTS.hints,
 )

@@ -7,12 +7,10 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Recovery, Role
-from headway.practice.message import Message
-from headway.practice.recipes.activation_mistakes import LARGE, instead, not_bent, relu_instead, softplus_instead
+from headway.practice.exercise import QUIET, Exercise, Inputs, Probe, Role
+from headway.practice.recipes.activation_mistakes import instead, not_bent, relu_instead, softplus_instead
 from headway.practice.recipes.activations import (
     ARRAYS,
-    QUIET,
     X_NAMES,
     answers_at,
     floating,
@@ -23,6 +21,9 @@ from headway.practice.recipes.activations import (
     probes_of,
     sigmoid,
 )
+from headway.practice.texts import Texts
+
+TEXTS = Texts("silu")
 
 
 def recipe(steps: Any, x: Any) -> Any:
@@ -37,7 +38,7 @@ STEPS = {
     "apply": lambda x, gate: x * gate,
 }
 
-USE = Message("return x * sigmoid(x), that is x / (1 + exp(-x))", "返回 x * sigmoid(x)，即 x / (1 + exp(-x))")
+USE = TEXTS["use"]
 
 
 def _derivative(x: Any) -> Any:
@@ -51,136 +52,25 @@ def _softmax(x: Any) -> Any:
 
 
 MISTAKES = (
-    Mistake(
-        "sigmoid_returned",
-        {"apply": lambda x, gate: gate},
-        Message("returns sigmoid(x): the factor x is missing", "返回的是 sigmoid(x)：缺少因子 x"),
-        USE,
-        pattern=r"return|exp|sigmoid",
-    ),
-    Mistake(
-        "exponent_sign",
-        {"gate": lambda x: sigmoid(-x)},
-        Message(
-            "the sign inside exp is wrong: computes x · sigmoid(-x), which is near 0 for large x",
-            "exp 里的符号反了：算的是 x · sigmoid(-x)，x 很大时接近 0",
-        ),
-        Message("use exp(-x)", "使用 exp(-x)"),
-        hides=Message("the output is correct for x = 0", "在 0 处结果正确"),
-        pattern=r"exp|sigmoid",
-    ),
-    Mistake(
-        "exponential_overflows",
-        {"gate": lambda x: numpy.exp(x) / (1 + numpy.exp(x))},
-        Message("for large x, exp(x) overflows to inf, and inf/inf is NaN", "x 很大时 exp(x) 溢出为 inf，而 inf/inf 是 NaN"),
-        Message("use 1 / (1 + exp(-x)), which becomes 1 for large x", "使用 1 / (1 + exp(-x))，x 很大时它等于 1"),
-        hides=Message("the output is correct for x up to 88 (float32)", "不超过 88（float32）时结果正确"),
-        pattern=r"exp",
-    ),
-    Mistake(
-        "parentheses_missing",
-        {"apply": lambda x, gate: x + numpy.exp(-x)},
-        Message("parentheses are missing: 1 / 1 + exp(-x) means (1 / 1) + exp(-x)", "缺少括号：1 / 1 + exp(-x) 的含义是 (1 / 1) + exp(-x)"),
-        Message("write x / (1 + exp(-x))", "写成 x / (1 + exp(-x))"),
-        pattern=r"exp",
-    ),
-    Mistake(
-        "one_missing",
-        {"gate": lambda x: numpy.exp(x)},
-        Message("the 1 in 1 + exp(-x) is missing", "1 + exp(-x) 中缺少 1"),
-        Message("write x / (1 + exp(-x))", "写成 x / (1 + exp(-x))"),
-        pattern=r"exp",
-    ),
-    Mistake(
-        "gate_added",
-        {"apply": lambda x, gate: x + gate},
-        Message("adds x and sigmoid(x)", "把 x 与 sigmoid(x) 相加了"),
-        Message("multiply x by sigmoid(x)", "把 x 与 sigmoid(x) 相乘"),
-        pattern=r"\+",
-    ),
-    Mistake(
-        "gate_applied_twice",
-        {"apply": lambda x, gate: x * gate * gate},
-        Message("multiplies by sigmoid(x) twice", "sigmoid(x) 乘了两次"),
-        Message("multiply x by sigmoid(x) once", "x 只乘一次 sigmoid(x)"),
-        hides=LARGE,
-        pattern=r"\*",
-    ),
-    Mistake(
-        "sigmoid_of_sigmoid",
-        {"gate": lambda x: sigmoid(sigmoid(x))},
-        Message("applies the sigmoid twice", "sigmoid 套了两次"),
-        Message("apply it only once", "只用一次"),
-        pattern=r"sigmoid|exp",
-    ),
-    Mistake(
-        "tanh_for_sigmoid",
-        {"gate": numpy.tanh},
-        Message("the gate is tanh, not sigmoid: its values are between -1 and 1", "门用的是 tanh 而不是 sigmoid：取值在 -1 到 1 之间"),
-        Message("use sigmoid, 1 / (1 + exp(-x))", "使用 sigmoid，即 1 / (1 + exp(-x))"),
-        pattern=r"tanh",
-    ),
-    Mistake(
-        "softmax_for_sigmoid",
-        {"gate": _softmax},
-        Message(
-            "the gate is a softmax over the array instead of a sigmoid of each element",
-            "门用的是整个数组上的 softmax，而不是逐元素的 sigmoid",
-        ),
-        Message("apply sigmoid element by element", "逐元素使用 sigmoid"),
-        pattern=r"softmax|sum",
-    ),
-    Mistake(
-        "hard_gate",
-        instead(hard_swish),
-        Message(
-            "computes hard swish: a piecewise linear function in place of the sigmoid", "算的是 hard swish：用分段线性函数代替了 sigmoid"
-        ),
-        USE,
-        hides=Message("the output is nearly the same for |x| above 3", "绝对值大于 3 时两者几乎相同"),
-        pattern=r"clip|clamp|relu6|6",
-    ),
+    TEXTS.mistake("sigmoid_returned", {"apply": lambda x, gate: gate}, pattern=r"return|exp|sigmoid"),
+    TEXTS.mistake("exponent_sign", {"gate": lambda x: sigmoid(-x)}, pattern=r"exp|sigmoid"),
+    TEXTS.mistake("exponential_overflows", {"gate": lambda x: numpy.exp(x) / (1 + numpy.exp(x))}, pattern=r"exp"),
+    TEXTS.mistake("parentheses_missing", {"apply": lambda x, gate: x + numpy.exp(-x)}, pattern=r"exp"),
+    TEXTS.mistake("one_missing", {"gate": lambda x: numpy.exp(x)}, pattern=r"exp"),
+    TEXTS.mistake("gate_added", {"apply": lambda x, gate: x + gate}, pattern=r"\+"),
+    TEXTS.mistake("gate_applied_twice", {"apply": lambda x, gate: x * gate * gate}, pattern=r"\*"),
+    TEXTS.mistake("sigmoid_of_sigmoid", {"gate": lambda x: sigmoid(sigmoid(x))}, pattern=r"sigmoid|exp"),
+    TEXTS.mistake("tanh_for_sigmoid", {"gate": numpy.tanh}, pattern=r"tanh"),
+    TEXTS.mistake("softmax_for_sigmoid", {"gate": _softmax}, pattern=r"softmax|sum"),
+    TEXTS.mistake("hard_gate", instead(hard_swish), pattern=r"clip|clamp|relu6|6"),
     relu_instead(USE),
-    Mistake(
-        "gelu",
-        instead(gelu),
-        Message("computes GELU, x · Φ(x)", "算的是 GELU，即 x · Φ(x)"),
-        USE,
-        hides=LARGE,
-        pattern=r"erf|gelu",
-    ),
-    Mistake(
-        "gelu_tanh",
-        instead(gelu_tanh),
-        Message("computes GELU in its tanh form", "算的是 tanh 形式的 GELU"),
-        USE,
-        hides=LARGE,
-        pattern=r"tanh|gelu",
-    ),
+    TEXTS.mistake("gelu", instead(gelu), pattern=r"erf|gelu"),
+    TEXTS.mistake("gelu_tanh", instead(gelu_tanh), pattern=r"tanh|gelu"),
     softplus_instead(USE),
-    Mistake(
-        "mish",
-        instead(mish),
-        Message("computes Mish, x · tanh(softplus x)", "算的是 Mish，即 x · tanh(softplus x)"),
-        USE,
-        hides=LARGE,
-        pattern=r"tanh|mish",
-    ),
-    Mistake(
-        "derivative_returned",
-        instead(_derivative),
-        Message("returns the derivative of SiLU", "返回的是 SiLU 的导数"),
-        USE,
-        pattern=r"1 *-",
-    ),
+    TEXTS.mistake("mish", instead(mish), pattern=r"tanh|mish"),
+    TEXTS.mistake("derivative_returned", instead(_derivative), pattern=r"1 *-"),
     not_bent(USE),
-    Mistake(
-        "sign_turned",
-        {"apply": lambda x, gate: -x * gate},
-        Message("the sign of the output is wrong", "输出的符号反了"),
-        USE,
-        pattern=r"-",
-    ),
+    TEXTS.mistake("sign_turned", {"apply": lambda x, gate: -x * gate}, pattern=r"-"),
 )
 
 
@@ -197,7 +87,7 @@ def _steepness(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "steepness",
         "steepness",
         measure=_steepness,
@@ -205,17 +95,11 @@ RECOVERIES = (
         sizes=lambda inputs: {"1.702, as in quick GELU": 1.702, "1.6": 1.6},
         right=lambda inputs: 1.0,
         right_name="x · sigmoid(x)",
-        says=Message(
-            "the factor inside sigmoid is {value}{names}; expected {right}, that is {right_name}",
-            "sigmoid 里的系数是 {value}{names}；应为 {right}，即 {right_name}",
-        ),
-        fix=USE,
-        hides=LARGE,
         pattern=r"\d\.\d|sigmoid|exp",
     ),
 )
 
-FAR = Message("numbers below -709, where math.exp overflows", "小于 -709 的数（math.exp 会溢出）")
+FAR = TEXTS["far"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -229,7 +113,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="silu",
-    title=Message("SiLU (swish)", "SiLU（swish）激活函数"),
+    title=TEXTS.title,
     definition=functions.silu,
     recipe=recipe,
     steps=STEPS,
@@ -239,12 +123,5 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     recoveries=RECOVERIES,
     equation="silu(x) = x · sigmoid(x) = x / (1 + exp(-x))",
-    hints=(
-        Message(
-            "The input is multiplied by a gate between 0 and 1 that is computed from the input itself.",
-            "输入乘以一个 0 到 1 之间的门，门的值由输入自己算出。",
-        ),
-        Message("The gate is sigmoid(x) = 1 / (1 + exp(-x)).", "门是 sigmoid(x) = 1 / (1 + exp(-x))。"),
-        Message("x / (1 + np.exp(-x)), element by element", "x / (1 + np.exp(-x))，逐元素计算"),
-    ),
+    hints=TEXTS.hints,
 )

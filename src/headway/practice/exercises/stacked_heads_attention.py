@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from headway.practice.exercise import Exercise, Role
 from headway.practice.exercises.multi_head_attention import EXERCISE as MULTI_HEAD
-from headway.practice.message import Message
 from headway.practice.recipes.projections import OUTPUT_ROLES
+from headway.practice.texts import Texts
+
+TEXTS = Texts("stacked_heads_attention")
 
 PER_HEAD = {"d_out", "head_dim"}
 
@@ -28,19 +30,9 @@ def _head_dim(inputs: dict) -> int:
 EXERCISE: Exercise = replace(
     MULTI_HEAD,
     name="stacked_heads_attention",
-    title=Message("multi-head attention as a list of heads", "由多个单头组成的多头注意力"),
+    title=TEXTS.title,
     roles=tuple(_role(role) for role in MULTI_HEAD.roles),
     called=r"(wrapper|stacked|parallel|list).*(head|att)|(head|att).*(wrapper|stack(ed)?|list)$|^multi_?heads?$",
     equation="concat(head_1(x), …, head_n(x)), head_i = attention(x @ Wq_i, x @ Wk_i, x @ Wv_i)",
-    hints=(
-        Message(
-            "Each head is a complete attention; their outputs are concatenated.",
-            "每个头都是一个完整的注意力，把它们的输出拼接起来。",
-        ),
-        Message(
-            "Keep the heads in a list; in torch use a ModuleList so that their parameters are registered.",
-            "把各头放进列表；torch 中用 ModuleList，这样其中的参数才会被注册。",
-        ),
-        Message("concat([head(x) for head in heads], axis=-1)", "concat([head(x) for head in heads], axis=-1)"),
-    ),
+    hints=TEXTS.hints,
 )

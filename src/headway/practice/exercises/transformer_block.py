@@ -9,11 +9,12 @@ import numpy
 from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
 from headway.practice.exercise import Convention, Exercise, Probe, Role
-from headway.practice.message import Message
 from headway.practice.recipes.activations import relu
-from headway.practice.recipes.block_calls import block_calls
 from headway.practice.recipes.block_mistakes import MISTAKES
 from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, block, weights
+from headway.practice.texts import Texts
+
+TEXTS = Texts("transformer_block")
 
 
 def recipe(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int, **rest: Any) -> Any:
@@ -39,8 +40,8 @@ def definition(x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int
     return functions.residual(x, feed_forward, norm_2, is_pre_norm=True)
 
 
-BATCH = Message("a batch axis", "批轴")
-ONE = Message("x without a batch axis", "没有批轴的 x")
+BATCH = TEXTS["batch"]
+ONE = TEXTS["one"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -67,9 +68,7 @@ def _unbiased(held: dict[str, Any], *names: str) -> dict[str, Any]:
     return held | layers
 
 
-RELU = Convention(
-    Message("the activation is ReLU; GPT-2 uses GELU", "激活函数是 ReLU；GPT-2 用的是 GELU"), steps={"activation": relu}, without="mlp"
-)
+RELU = Convention(TEXTS["activation_relu_gpt_2_uses"], steps={"activation": relu}, without="mlp")
 """A convention for classes, which need not use GPT-2's weights."""
 
 CAUSAL_NAMES = "causal|decoder|gpt|auto_?regressive"
@@ -77,10 +76,7 @@ CAUSAL_NAMES = "causal|decoder|gpt|auto_?regressive"
 SEES_ALL = (
     Convention(),
     Convention(
-        Message(
-            "attention is not causal: correct for an encoder block, such as a ViT's; a GPT must hide later positions",
-            "注意力不是因果的：对编码器模块（如 ViT）是对的；GPT 则必须遮住后面的位置",
-        ),
+        TEXTS["attention_not_causal_correct_for"],
         steps={"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)},
         without="mlp",
         called=rf"^(?!.*({CAUSAL_NAMES}))",
@@ -92,7 +88,7 @@ SEES_ALL = (
 
 EXERCISE = Exercise(
     name="transformer_block",
-    title=Message("GPT-2 block", "GPT-2 模块"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -109,17 +105,7 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=((*GELUS, RELU), POST_NORM, EPSILONS, SEES_ALL),
     equation="x ← x + attention(norm_1(x)),   x ← x + feed_forward(norm_2(x))",
-    hints=(
-        Message(
-            "There are two parts, each with a layer norm before it and a residual connection.",
-            "共两个部分，各自前面有层归一化，并带残差连接。",
-        ),
-        Message("The residual connection adds x, not the normalized x.", "残差连接加上的是 x 本身，而不是归一化之后的 x。"),
-        Message(
-            "x = x + mha(layer_norm(x, **ln_1), **attn); x = x + ffn(layer_norm(x, **ln_2), **mlp)",
-            "x = x + mha(layer_norm(x, **ln_1), **attn); x = x + ffn(layer_norm(x, **ln_2), **mlp)",
-        ),
-    ),
+    hints=TEXTS.hints,
     related=("encoder_layer",),
-    calls=block_calls,
+    calls="block",
 )

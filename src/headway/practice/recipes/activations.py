@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
-from headway.practice.exercise import Inputs, Probe
-from headway.practice.message import Message
+from headway.practice.exercise import QUIET, Inputs, Probe
+from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/activations")
 
 _erf = numpy.vectorize(math.erf, otypes=[numpy.float64])
 
@@ -81,13 +83,10 @@ def identity(x: Any) -> Any:
     return x
 
 
-QUIET = Message("", "")
-"""Marker for inputs whose rejection needs no note."""
-
-ARRAYS = Message("arrays, only single numbers", "数组，只接受单个数")
-MATRICES = Message("arrays with more than one axis", "多于一个轴的数组")
+ARRAYS = TEXTS["arrays"]
+MATRICES = TEXTS["matrices"]
 SINGLE = (-1.7, -1.0, -0.4, 0.0, 0.6, 1.0, 1.3, 2.0, 3.5, 7.3)
-WHOLE = Message("truncates its output to integers for integer inputs", "输入为整数时，输出被截断为整数")
+WHOLE = TEXTS["whole"]
 X_NAMES = (
     "z",
     "a",

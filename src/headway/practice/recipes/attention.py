@@ -8,7 +8,9 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/attention")
 
 
 def attend(
@@ -101,11 +103,7 @@ def few_bits(values: Any) -> Any:
 TOP_LEFT = (
     Convention(),
     Convention(
-        Message(
-            "with fewer queries than keys your causal mask is aligned to the top left, like torch's is_causal: fine for a first pass, "
-            "wrong with a KV cache, where the last query is aligned with the last key",
-            "查询少于键时，你的因果掩码从左上角对齐（与 torch 的 is_causal 相同）：首次前向没有问题，但使用 KV 缓存时，最后一个查询应对齐最后一个键",
-        ),
+        TEXTS["fewer_queries_than_keys_your"],
         steps={"triangle": lambda query_len, key_len: numpy.tril(numpy.ones((query_len, key_len), bool))},
         role="is_causal",
     ),
@@ -115,7 +113,7 @@ TOP_LEFT = (
 CAUSAL = (
     Convention(),
     Convention(
-        Message("always masks later positions (causal attention)", "总是隐藏后面的位置（因果注意力）"),
+        TEXTS["always_masks_later_positions_causal"],
         steps={"is_causal": lambda given: True},
     ),
 )
@@ -162,21 +160,19 @@ def _padding(inputs: Inputs, mask: Any) -> Any:
 
 MASK_SHAPES = (
     Convention(),
+    Convention(TEXTS["expects_mask_shape_batch_queries"], _as(_per_sample), role="mask"),
     Convention(
-        Message("expects a mask of shape (batch, queries, keys)", "掩码形状为 (batch, queries, keys)"), _as(_per_sample), role="mask"
-    ),
-    Convention(
-        Message("expects a mask of shape (batch, 1, queries, keys)", "掩码形状为 (batch, 1, queries, keys)"),
+        TEXTS["expects_mask_shape_batch_1"],
         _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))),
         role="mask",
     ),
     Convention(
-        Message("expects a mask of shape (batch, heads, queries, keys)", "掩码形状为 (batch, heads, queries, keys)"),
+        TEXTS["expects_mask_shape_batch_heads"],
         _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, _num_heads(inputs)))),
         role="mask",
     ),
     Convention(
-        Message("expects a padding mask of shape (batch, keys)", "掩码为填充掩码，形状为 (batch, keys)"),
+        TEXTS["expects_padding_mask_shape_batch"],
         _as(_padding),
         role="mask",
     ),
@@ -186,14 +182,11 @@ MASK_SHAPES = (
 RETURNS = (
     Convention(),
     Convention(
-        Message("returns (output, attention weights); the output was checked", "返回 (输出, 注意力权重)；检查的是输出"),
+        TEXTS["returns_output_attention_weights_output"],
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
     ),
     Convention(
-        Message(
-            "returns (attention weights, output); the output was checked (most libraries return it first)",
-            "返回 (注意力权重, 输出)；检查的是输出（多数库把输出放在前面）",
-        ),
+        TEXTS["returns_attention_weights_output_output"],
         decode=lambda answer, inputs: answer[1] if isinstance(answer, tuple) and len(answer) == 2 else answer,
     ),
 )

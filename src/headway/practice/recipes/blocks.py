@@ -8,7 +8,9 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Step
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/blocks")
 
 
 def block(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int) -> Any:
@@ -99,22 +101,19 @@ STEPS: dict[str, Step] = {
 GELUS = (
     Convention(),
     Convention(
-        Message(
-            "uses the exact gelu; GPT-2 was trained with the tanh form (difference below 0.001)",
-            "gelu 是精确形式；GPT-2 是用 tanh 形式训练的（相差不到 0.001）",
-        ),
+        TEXTS["uses_exact_gelu_gpt_2"],
         steps={"activation": exact_gelu},
     ),
 )
 POST_NORM = (
     Convention(),
-    Convention(Message("post-norm, as its name says", "按其名字，采用 post-norm"), steps={"wire": post_norm}, called=r"post_?(norm|ln)"),
+    Convention(TEXTS["post_norm_name_says"], steps={"wire": post_norm}, called=r"post_?(norm|ln)"),
 )
 EPSILONS = (
     Convention(),
     *(
         Convention(
-            Message(f"its norms use eps {eps:g}; GPT-2 uses 1e-05", f"归一化的 eps 是 {eps:g}；GPT-2 用的是 1e-05"),
+            TEXTS["eps_of_norms"].format(eps=eps),
             steps={"norm": lambda x, norm, eps=eps: layer_norm(x, norm, eps=eps)},
         )
         for eps in (1e-6, 1e-8, 1e-12)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/conventions")
 
 
 def _masked(change: Any) -> Any:
@@ -22,34 +24,31 @@ def _masked(change: Any) -> Any:
 MASKS = (
     Convention(),
     Convention(
-        Message("expects True for masked positions", "掩码用 True 表示不可见"),
+        TEXTS["expects_true_for_masked_positions"],
         _masked(numpy.logical_not),
         undo=_masked(lambda mask: ~mask),
         role="mask",
     ),
     Convention(
-        Message("expects an integer mask: 1 to attend, 0 to mask", "掩码是整数：1 表示可见，0 表示不可见"),
+        TEXTS["expects_integer_mask_1_attend"],
         _masked(lambda mask: mask.astype(numpy.int64)),
         undo=_masked(lambda mask: mask != 0),
         role="mask",
     ),
     Convention(
-        Message("expects an integer mask: 1 to mask, 0 to attend", "掩码是整数：1 表示不可见，0 表示可见"),
+        TEXTS["expects_integer_mask_1_mask"],
         _masked(lambda mask: (~mask).astype(numpy.int64)),
         undo=_masked(lambda mask: mask == 0),
         role="mask",
     ),
     Convention(
-        Message("expects a mask that is added to the scores: 0 to attend, -inf to mask", "掩码加到分数上：0 表示可见，-inf 表示不可见"),
+        TEXTS["expects_mask_that_added_scores"],
         _masked(lambda mask: numpy.where(mask, 0.0, -numpy.inf)),
         undo=_masked(lambda mask: mask > -1),
         role="mask",
     ),
     Convention(
-        Message(
-            "expects a mask that is added to the scores: 0 to attend, a large negative number to mask",
-            "掩码加到分数上：0 表示可见，很大的负数表示不可见",
-        ),
+        TEXTS["expects_mask_that_added_scores_2"],
         _masked(lambda mask: numpy.where(mask, 0.0, -1e9)),
         undo=_masked(lambda mask: mask > -1),
         role="mask",

@@ -7,7 +7,9 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs, Role
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/distributions")
 
 
 def softmax(logits: Any, axis: int = -1) -> Any:
@@ -96,7 +98,7 @@ def _first_row(answer: Any, inputs: Inputs) -> Any:
 GIVEN = (
     Convention(),
     Convention(
-        Message("takes probabilities instead of logits", "接收的是概率，而不是 logits"),
+        TEXTS["takes_probabilities_instead_logits"],
         _as_probabilities,
         role="logits",
         named=r"prob|^ps?$|dist|softmax|weights",
@@ -111,26 +113,23 @@ RETURNED = (
     Convention(decode=_of_logits),
     Convention(),
     Convention(
-        Message("returns values and token ids", "返回数值与词元 id"),
+        TEXTS["returns_values_token_ids"],
         decode=_scattered,
     ),
-    Convention(Message("returns the tokens that are kept", "返回被保留的词元"), decode=_of_ids),
+    Convention(TEXTS["returns_tokens_that_are_kept"], decode=_of_ids),
 )
 """Accepted outputs, decoded as probabilities."""
 
 UNNORMALISED = Convention(
-    Message(
-        "its probabilities do not sum to 1: torch.multinomial accepts that, numpy.random.choice does not",
-        "返回的概率之和不为 1：torch.multinomial 可以接受，numpy.random.choice 不行",
-    ),
+    TEXTS["probabilities_do_not_sum_1"],
     decode=_normalised,
 )
 
 TOKENS = Convention(decode=_token)
 """A deterministic token id."""
 
-BATCH = Message("several rows", "多行输入")
-ROWS_APART = Message("works for one row only: several rows are mixed up", "只适用于一行：多行输入会混在一起")
+BATCH = TEXTS["batch"]
+ROWS_APART = TEXTS["rows_apart"]
 
 LOGITS = Role(
     "logits",

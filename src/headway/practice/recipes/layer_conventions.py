@@ -9,35 +9,32 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import is_same, precision
 from headway.practice.exercise import Convention, Inputs, Mistake, Step
-from headway.practice.message import Message
+from headway.practice.outputs import is_same, precision
 from headway.practice.recipes import activations
 from headway.practice.recipes.layers import pre_norm
 from headway.practice.recipes.projection_forms import turned
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/layer_conventions")
 
 Ask = Callable[[Inputs], Any]
 Answer = Callable[[Mapping[str, Step], Inputs], Any]
 
 PRE_NORM = Convention(
-    Message(
-        "normalizes before each sublayer (pre-norm), like later models; Vaswani et al. 2017 normalize after it",
-        "在每个子层之前归一化（pre-norm），与后来的模型相同；Vaswani 等 2017 是在之后",
-    ),
+    TEXTS["normalizes_before_each_sublayer_pre"],
     steps={"sublayer": pre_norm},
 )
 ACTIVATIONS = (
     Convention(),
-    Convention(Message("its activation is GELU in the exact form", "激活函数是 GELU（精确形式）"), steps={"activation": activations.gelu}),
-    Convention(
-        Message("its activation is GELU in the tanh form", "激活函数是 GELU（tanh 形式）"), steps={"activation": activations.gelu_tanh}
-    ),
-    Convention(Message("its activation is SiLU", "激活函数是 SiLU"), steps={"activation": activations.silu}),
+    Convention(TEXTS["activation_gelu_exact_form"], steps={"activation": activations.gelu}),
+    Convention(TEXTS["activation_gelu_tanh_form"], steps={"activation": activations.gelu_tanh}),
+    Convention(TEXTS["activation_silu"], steps={"activation": activations.silu}),
 )
 RETURNS = (
     Convention(),
     Convention(
-        Message("returns several values; the first was checked", "返回多个值；检查的是第一个"),
+        TEXTS["returns_several_values_first_was"],
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
     ),
 )
@@ -51,8 +48,8 @@ WIRING = {"norm", "norms", "order", "sublayer", "add", "wire", "activation", "be
 def joined(first: Convention, second: Convention) -> Convention:
     """Combine two conventions to one."""
     names = [each.name for each in (first, second) if each.name is not None]
-    both_names = Message("; ".join(each.en for each in names), "；".join(each.zh for each in names))
-    return Convention(both_names if len(names) > 1 else names[0] if names else None, steps={**first.steps, **second.steps})
+    both_names = TEXTS["first_and_second"].format(first=names[0], second=names[1]) if len(names) > 1 else None
+    return Convention(both_names or (names[0] if names else None), steps={**first.steps, **second.steps})
 
 
 class Settled:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
-from headway.practice.exercise import Convention, Inputs, Mistake, Recovery, Role, Step
+from headway.practice.exercise import Convention, Inputs, Recovery, Role, Step
 from headway.practice.message import Message
+from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/norms")
 
 Ask = Callable[[Inputs], Any]
 
 USUAL = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3)
 """Default epsilons: GPT-2, Llama and T5, BERT, papers, Keras."""
 
-EPS_FIXED = Message("its eps is {eps} by default", "eps 默认为 {eps}")
+EPS_FIXED = TEXTS["eps_fixed"]
 
 
 def size_roles() -> tuple[Role, ...]:
@@ -131,7 +134,7 @@ def eps_recovery(default: float, fix: Message) -> Recovery:
             measured.append((dict(given), eps if is_taken else short(eps)))
         return measured
 
-    return Recovery(
+    return TEXTS.recovery(
         "eps",
         "eps",
         measure=measure,
@@ -139,43 +142,20 @@ def eps_recovery(default: float, fix: Message) -> Recovery:
         sizes=lambda inputs: {"eps": float(inputs["eps"])} if inputs.get("eps") is not None else {},
         right=lambda inputs: float(inputs.get("eps", default)),
         right_name="eps",
-        says=Message(
-            "the number added to the mean square inside the root is {value}{names}; expected {right} = {right_name}",
-            "根号里加在均方上的数是 {value}{names}；应为 {right} = {right_name}",
-        ),
         fix=fix,
-        hides=Message(
-            "for inputs of ordinary size a small eps does not change the printed digits",
-            "数值大小正常时，很小的 eps 在打印的位数里看不出来",
-        ),
         pattern=r"eps|1e-|0\.0",
     )
 
 
-def mistake(
-    name: str, steps: Mapping[str, Step], says: tuple[str, str], fix: Message, hides: Message | None = None, pattern: str | None = None
-) -> Mistake:
-    """Return a mistake from its sentences in both languages."""
-    return Mistake(name, steps, Message(*says), fix, hides, pattern)
-
-
-HALF = Message(
-    "in float16 squares of numbers above 255 overflow, and the output is 0: compute in float32 and cast back",
-    "在 float16 下，大于 255 的数平方会溢出，输出变成 0：请用 float32 计算，再转回去",
-)
-ROWS = Message("more than one row", "多于一行的输入")
-VECTOR = Message("a single vector", "单个向量")
-WHOLE = Message("truncates its output to integers for integer inputs", "输入为整数时，输出被截断为整数")
-SQUARE = Message("with as many rows as columns no error is raised", "行数与列数相同时不会报错")
-MATRIX = Message("for a matrix axis 1 is the last axis", "对矩阵来说，第 1 轴就是最后一轴")
-ONES = Message("initial weights of 1 do not show it", "权重初始全为 1 时看不出来")
-ZEROS = Message("an initial bias of 0 does not show it", "偏置初始全为 0 时看不出来")
-LARGE = Message("inputs of ordinary size do not show it in the printed digits", "数值大小正常时，打印的位数里看不出来")
+HALF = TEXTS["half"]
+ROWS = TEXTS["rows"]
+VECTOR = TEXTS["vector"]
+WHOLE = TEXTS["whole"]
 
 RETURNS = (
     Convention(),
     Convention(
-        Message("returns several values; the first was checked", "返回多个值；检查的是第一个"),
+        TEXTS["returns_several_values_first_was"],
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
     ),
 )

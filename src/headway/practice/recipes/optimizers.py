@@ -8,9 +8,12 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Inputs, Mistake, Probe, Role, Step
-from headway.practice.message import Message
+from headway.practice.message import EMPTY
 from headway.practice.recipes import adam as one_step
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, EPS_HAT, EPS_HAT_WORDS, RATE, STEP, update
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/optimizers")
 
 
 def recipe(
@@ -76,22 +79,17 @@ COUPLED: dict[str, Step] = {
 }
 """Steps of weight decay as a part of the gradient (L2)."""
 
-ONE = Message("the first step is the same", "第一步相同")
-SETTING = Message("more than one parameter", "多于一个参数")
-DECOUPLED = Message(
-    "multiply the parameter by 1 - lr * weight_decay, apart from the moments", "参数单独乘以 1 - lr * weight_decay，不经过两个矩"
-)
+ONE = TEXTS["first_step_same"]
+SETTING = TEXTS["more_than_one_parameter"]
+DECOUPLED = TEXTS["multiply_parameter_1_lr_weight_decay"]
 
 SHARED = (
     Mistake(
         "step_counted_per_parameter",
         {"turn": lambda count, place, num_points: (count - 1) * num_points + place + 1},
-        Message(
-            "t is incremented for every parameter instead of once per step: the bias correction fades too early",
-            "t 对每个参数都加 1，而应每步只加一次：偏差修正消失得太早",
-        ),
-        Message("increment t once per step, or keep it per parameter", "每步只加一次 t，或为每个参数单独计数"),
-        Message("the mistake is not visible with a single parameter", "只有一个参数时看不出来"),
+        TEXTS["t_incremented_every_parameter_instead_once"],
+        TEXTS["increment_t_once_per_step_keep"],
+        TEXTS["mistake_visible_single_parameter"],
         r"\+= *1|\+ *1",
     ),
     *one_step.MISTAKES,
@@ -100,36 +98,33 @@ DECAY_MISTAKES = (
     Mistake(
         "decay_in_gradient",
         COUPLED,
-        Message(
-            "adds weight_decay · parameter to the gradient (L2): the decay is divided by √square like the gradient; AdamW decays the parameter itself",
-            "把 weight_decay · 参数 加进了梯度（L2）：衰减也会被除以二阶矩的平方根；AdamW 直接衰减参数",
-        ),
+        TEXTS["adds_weight_decay_parameter_gradient_l2"],
         DECOUPLED,
-        None,
+        EMPTY,
         r"grad.*(decay|wd)|(decay|wd).*grad",
     ),
     Mistake(
         "decay_missing",
         {"before": lambda point, rate, weight_decay: point},
-        Message("weight_decay has no effect", "weight_decay 没有作用"),
+        TEXTS["weight_decay_has_effect"],
         DECOUPLED,
-        None,
+        EMPTY,
         r"decay|wd",
     ),
     Mistake(
         "decay_without_rate",
         {"before": lambda point, rate, weight_decay: point * (1 - weight_decay)},
-        Message("the decay is not multiplied by the learning rate", "衰减没有乘以学习率"),
+        TEXTS["decay_multiplied_learning_rate"],
         DECOUPLED,
-        None,
+        EMPTY,
         r"decay|wd",
     ),
     Mistake(
         "decay_added",
         {"before": lambda point, rate, weight_decay: point * (1 + rate * weight_decay)},
-        Message("the decay has the wrong sign: parameters grow", "衰减的符号反了：参数会变大"),
+        TEXTS["decay_has_wrong_sign_parameters_grow"],
         DECOUPLED,
-        None,
+        EMPTY,
         r"decay|wd",
     ),
     Mistake(
@@ -138,28 +133,22 @@ DECAY_MISTAKES = (
             "before": lambda point, rate, weight_decay: point,
             "after": lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * correction * weight_decay),
         },
-        Message(
-            "the decay is multiplied by the learning rate with the bias correction, instead of the learning rate itself",
-            "衰减乘的是经过偏差修正的学习率，而应为学习率本身",
-        ),
+        TEXTS["decay_multiplied_learning_rate_bias_correction"],
         DECOUPLED,
-        Message("the bias correction fades after many steps", "走很多步之后偏差修正会消失"),
+        TEXTS["bias_correction_fades_after_many_steps"],
         r"decay|wd",
     ),
     Mistake(
         "decay_of_ones",
         {"before": lambda point, rate, weight_decay: point - rate * weight_decay},
-        Message("subtracts lr * weight_decay without multiplying by the parameter", "减去的是 lr * weight_decay，没有乘以参数"),
+        TEXTS["subtracts_lr_weight_decay_without_multiplying"],
         DECOUPLED,
-        None,
+        EMPTY,
         r"decay|wd",
     ),
 )
 AFTER = Convention(
-    Message(
-        "decays the parameter after the step instead of before: differs by lr · weight_decay · update",
-        "在更新之后而不是之前衰减参数：相差 lr · weight_decay · 更新量",
-    ),
+    TEXTS["decays_parameter_after_step_instead_before"],
     steps={
         "before": lambda point, rate, weight_decay: point,
         "after": lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * weight_decay),

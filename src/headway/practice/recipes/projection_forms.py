@@ -7,8 +7,10 @@ from collections.abc import Callable
 import numpy
 
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.message import Message
 from headway.practice.recipes.projections import PARTS
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/projection_forms")
 
 
 def _is_self_attention(inputs: Inputs) -> bool:
@@ -72,13 +74,13 @@ def _layers(inputs: Inputs) -> Inputs:
     return _without(given, "fused_bias", "output_bias") | layers
 
 
-IN_OUT = Message("takes weights of shape (in, out): x @ W", "权重形状为 (in, out)：x @ W")
+IN_OUT = TEXTS["in_out"]
 WEIGHT_FORMS = (
     Convention(),
     Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)"),
     Convention(encode=_fused, role="fused_weight"),
     Convention(IN_OUT, _fused_in_out, role="fused_weight"),
-    Convention(Message("takes layers as dicts of w (in, out) and b", "每一层是字典：w (in, out) 与 b"), _layers, role="fused_weight"),
+    Convention(TEXTS["takes_layers_dicts_w_out"], _layers, role="fused_weight"),
 )
 """Forms of weights that are passed as arguments; a class's own weights are found in the instance."""
 
@@ -93,7 +95,7 @@ def _no_output(inputs: Inputs) -> Inputs | None:
 WITHOUT_OUTPUT = (
     Convention(),
     Convention(
-        Message("has no output projection, with which the paper's attention ends", "没有输出投影，而论文中的注意力以输出投影结尾"),
+        TEXTS["has_no_output_projection_which"],
         _no_output,
         steps={"output": lambda x, weight, bias: x},
         without="output_weight",

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Inputs, Recovery
-from headway.practice.message import Message
+from headway.practice.outputs import Raised
 from headway.practice.recipes import attention
 from headway.practice.recipes.projections import project, split
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/projection_scale")
 
 
 @lru_cache
@@ -120,7 +122,7 @@ def scale_sizes(inputs: Inputs) -> Mapping[str, float]:
 
 def scale_recovery(num_heads: tuple[int | None, ...], *, is_grouped: bool = False) -> Recovery:
     """Return the recovery of the scale for these numbers of heads; None for a function without that parameter."""
-    return Recovery(
+    return TEXTS.recovery(
         "scale",
         "scale",
         measure=slope(num_heads, is_grouped=is_grouped),
@@ -128,18 +130,13 @@ def scale_recovery(num_heads: tuple[int | None, ...], *, is_grouped: bool = Fals
         sizes=scale_sizes,
         right=lambda inputs: float((inputs["query"].shape[-1] // inputs.get("num_heads", 1)) ** -0.5),
         right_name="1/√head_dim",
-        says=Message("the scale is {value}{names}; expected {right} = {right_name}", "缩放是 {value}{names}；应为 {right} = {right_name}"),
-        fix=Message(
-            "multiply query @ keyᵀ by 1/√head_dim, the query width of one head", "把 query @ keyᵀ 乘以 1/√head_dim，即单个头的查询宽度"
-        ),
-        hides=Message("a nearly one-hot softmax hides a wrong scale", "softmax 接近 one-hot 时，错误的缩放看不出来"),
         pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     )
 
 
 def leak_recovery(num_heads: tuple[int | None, ...]) -> Recovery:
     """Return the recovery of the score of masked keys for these numbers of heads."""
-    return Recovery(
+    return TEXTS.recovery(
         "fill_too_small",
         "hide",
         measure=leak(num_heads),
@@ -147,12 +144,6 @@ def leak_recovery(num_heads: tuple[int | None, ...]) -> Recovery:
         sizes=lambda inputs: {},
         right=lambda inputs: -1e9,
         right_name="-inf",
-        says=Message(
-            "masked keys get the score {value}{names}, which is not low enough: they keep some weight",
-            "被遮住的键得到的分数是 {value}{names}，不够低：它仍保留一部分权重",
-        ),
-        fix=Message("use -inf or -1e9", "改用 -inf 或 -1e9"),
-        hides=Message("only calls with a mask show it", "只有用到掩码时才看得出来"),
         pattern=r"masked_fill|where|mask",
     )
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("rotary_tables")
 
 
 def _rows(inputs: Inputs) -> int:
@@ -83,15 +85,15 @@ def _without_rows(inputs: Inputs) -> Inputs | None:
 
 
 COSINE_AND_SINE = Convention(encode=_with_rows, decode=_cosine_and_sine)
-ANGLES = Convention(Message("returns angles in radians", "返回弧度制的角度"), encode=_with_rows, decode=_angles)
+ANGLES = Convention(TEXTS["returns_angles_radians"], encode=_with_rows, decode=_angles)
 SINE_FIRST = Convention(
-    Message("returns the sine before the cosine", "先返回正弦，再返回余弦"),
+    TEXTS["returns_sine_before_cosine"],
     encode=_with_rows,
     decode=_sine_first,
     source=r"return[^\n]*sin[^\n]*cos|(stack|cat|concatenate)\(\s*[\[(][^\n]*sin[^\n]*cos",
 )
 FREQUENCIES = Convention(
-    Message("returns the frequencies; the angles are computed elsewhere", "返回频率；角度在别处计算"),
+    TEXTS["returns_frequencies_angles_computed_elsewhere"],
     encode=_without_rows,
     decode=_frequencies,
     without="seq_len",

@@ -8,20 +8,19 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Inputs
-from headway.practice.message import Message
 from headway.practice.recipes.attention import few_bits
+from headway.practice.texts import Texts
 
-SINGLE = Message("a single sequence of shape (positions, width)", "形状为 (positions, width) 的单个序列")
-MATRICES = Message("a sequence without a batch axis", "没有批轴的序列")
-BATCH = Message("a batch axis", "批轴")
-LENGTHS = Message("keys of a different length than the queries", "键与查询长度不同的输入")
-WIDTHS = Message("values of a different width than the queries", "值与查询宽度不同的输入")
-NARROWER = Message("an input of a different width than its projections", "宽度与投影不同的输入")
-WHOLE = Message("integers", "整数")
-UNBATCHED = Message(
-    "returns wrong results without an error for a sequence without a batch axis: pass a batch of one",
-    "输入没有批轴的序列时不报错，但结果不对：请加上大小为 1 的批轴",
-)
+TEXTS = Texts("shared/sequences")
+
+SINGLE = TEXTS["single"]
+MATRICES = TEXTS["matrices"]
+BATCH = TEXTS["batch"]
+LENGTHS = TEXTS["lengths"]
+WIDTHS = TEXTS["widths"]
+NARROWER = TEXTS["narrower"]
+WHOLE = TEXTS["whole"]
+UNBATCHED = TEXTS["unbatched"]
 
 MASK = numpy.array([[1, 0, 1, 1, 0], [0, 1, 0, 0, 1], [1, 1, 0, 0, 1], [0, 0, 1, 1, 0], [1, 1, 1, 1, 1]], bool)
 """Mask of shape (queries, keys), not symmetric; every row allows a key on or below the diagonal, the last row all keys."""

@@ -9,7 +9,10 @@ from typing import Any
 import numpy
 
 from headway.arrays import to_numpy
-from headway.practice.message import Message, TokenIndexError
+from headway.practice.message import TokenIndexError
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/toy_cache")
 
 CACHE = re.compile(r"cache|past|kv|state|memory")
 START = re.compile(r"pos|start|offset")
@@ -43,12 +46,7 @@ class ToyCache:
         Errors   IndexError for a length beyond the cached tokens.
         """
         if length > self.length:
-            raise TokenIndexError(
-                Message(
-                    f"got position {length}, expected at most {self.length}, the number of cached tokens",
-                    f"位置为 {length}，应不超过缓存中的词元数 {self.length}",
-                )
-            )
+            raise TokenIndexError(TEXTS["position"].format(length=length, limit=self.length))
         self.token_ids = None if self.token_ids is None or length == 0 else self.token_ids[..., :length]
         return self
 

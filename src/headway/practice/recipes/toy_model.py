@@ -10,8 +10,11 @@ from typing import Any
 import numpy
 
 from headway.arrays import array_namespace, from_numpy, to_numpy
-from headway.practice.message import BilingualError, CallError, Message, TokenIndexError
+from headway.practice.message import BilingualError, CallError, TokenIndexError
 from headway.practice.recipes.toy_cache import Caches, ToyCache
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/toy_model")
 
 
 class NoCacheError(BilingualError):
@@ -44,13 +47,9 @@ class ToyModel:
         """
         length = token_ids.shape[-1]
         if length > self.context_size:
-            raise TokenIndexError(
-                Message(
-                    f"got {length} tokens, expected at most {self.context_size}", f"有 {length} 个词元，应不超过 {self.context_size} 个"
-                )
-            )
+            raise TokenIndexError(TEXTS["too_many_tokens"].format(length=length, limit=self.context_size))
         if length == 0:
-            raise TokenIndexError(Message("got no token, expected at least one", "没有词元，应至少有一个"))
+            raise TokenIndexError(TEXTS["got_no_token_expected_at"])
         embedding, positions, head = weights(self.seed, self.vocab_size, self.context_size)
         x = embedding[token_ids] + positions[:length]
         memory, states = numpy.zeros_like(x[..., 0, :]), []
@@ -75,14 +74,10 @@ class ToyModel:
         is_array = hasattr(token_ids, "shape")
         given = to_numpy(token_ids) if is_array else numpy.asarray(token_ids, dtype=numpy.int64)
         if given.dtype.kind not in "iu":
-            raise CallError(
-                Message(f"got token ids of dtype {given.dtype}, expected integers", f"词元 id 的 dtype 为 {given.dtype}，应为整数")
-            )
+            raise CallError(TEXTS["not_integers"].format(dtype=given.dtype))
         cache = self.caches.of_call(given.shape[-1], rest, named, is_returned=self.form in ("pair", "attribute"))
         if self.needs_cache and self.caches.num_calls and not cache.length:
-            raise NoCacheError(
-                Message("got no cache, expected the one that the previous call returned", "没有缓存，应传入上次调用返回的缓存")
-            )
+            raise NoCacheError(TEXTS["got_no_cache_expected_one"])
         self.caches.num_calls += 1
         logits = self.logits(cache.joined(given))[..., -given.shape[-1] :, :]
         logits = logits[..., -1, :] if self.form == "last" else logits

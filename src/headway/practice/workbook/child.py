@@ -17,9 +17,12 @@ from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, TOO_SLOW
 from headway.practice.diagnosis.sandbox import child_environment
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercises import exercise
-from headway.practice.message import Message
+from headway.practice.message import EMPTY
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 from headway.practice.workbook.parts import Part
+
+TEXTS = Texts("workbook")
 
 
 def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_seconds: float) -> dict[str, Any] | Cause:
@@ -45,18 +48,16 @@ def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_secon
 EXITS = Cause(
     "exits",
     ENDS_THE_PROCESS,
-    Message("return a result instead", "请改为返回结果"),
-    Message("", ""),
+    TEXTS["return_result_instead"],
+    EMPTY,
 )
 
 
 def unreadable(path: Path) -> Cause:
     """Return the cause for a file that is missing or not UTF-8."""
-    says = Message(f"cannot read {path.name}: missing or not UTF-8", f"无法读取 {path.name}：文件不存在，或不是 UTF-8 编码")
-    fix = Message(
-        "save it as UTF-8; headway practice start writes missing files", "请保存为 UTF-8；headway practice start 会补写缺失的文件"
-    )
-    return Cause("unreadable", says, fix, Message("", ""))
+    says = TEXTS["cannot_be_read"].format(name=path.name)
+    fix = TEXTS["save_it_utf_8_headway"]
+    return Cause("unreadable", says, fix, EMPTY)
 
 
 def serve(answer: Callable[[Path, Mapping[str, Any]], dict[str, Any]]) -> None:

@@ -17,10 +17,13 @@ from headway.arrays import array_library, to_numpy
 from headway.practice.diagnosis.files import load_module, read_source
 from headway.practice.diagnosis.subject import subjects_of
 from headway.practice.message import Message, describe_error
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.workbook.child import ask, function_of, in_library, serve
 from headway.practice.workbook.parts import Part, part
 from headway.practice.workbook.solutions import in_numpy
+
+TEXTS = Texts("workbook")
 
 TIMEOUT_SECONDS = 60.0
 
@@ -47,18 +50,16 @@ CALLS = {
 """The same arguments as they appear in later files."""
 
 REQUIREMENTS = {
-    "linear": Message("x @ weightᵀ + bias with a weight of shape (out, in)", "返回 x @ weightᵀ + bias，权重形状为 (out, in)"),
-    "scaled_dot_product_attention": Message(
-        "causal attention with the head axis before the position axis", "因果注意力，且头轴在位置轴之前"
-    ),
-    "multi_head_attention": Message("causal attention", "因果注意力"),
-    "feed_forward": Message("gelu and weights of shape (out, in)", "使用 gelu，且权重形状为 (out, in)"),
+    "linear": TEXTS["x_weight_bias_weight_shape"],
+    "scaled_dot_product_attention": TEXTS["causal_attention_head_axis_before"],
+    "multi_head_attention": TEXTS["causal_attention"],
+    "feed_forward": TEXTS["gelu_weights_shape_out"],
 }
 """Requirements that are most often not met."""
 
-INCOMPATIBLE = Message("later files call {call} and require {needs}: {found}", "后面的文件会调用 {call}，要求{needs}：{found}")
-RAISES = Message("this call raises {error}", "这样调用会抛出 {error}")
-DIFFERS = Message("this call returns a different result", "这样调用得到的结果不同")
+INCOMPATIBLE = TEXTS["incompatible"]
+RAISES = TEXTS["raises"]
+DIFFERS = TEXTS["differs"]
 
 
 def incompatibility(folder: Path, part: Part, array: str) -> Message | None:

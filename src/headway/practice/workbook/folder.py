@@ -9,10 +9,13 @@ from pathlib import Path
 from headway.arrays import ARRAY_LIBRARIES, array_library
 from headway.errors import OptionError
 from headway.files import write_text
-from headway.practice.message import LANGUAGES, Message, PracticeError, unknown_name
+from headway.practice.message import LANGUAGES, PracticeError, unknown_name
+from headway.practice.texts import Texts
 from headway.practice.workbook.parts import PARTS, Part
 from headway.practice.workbook.progress import FILE, Progress, read_progress, write_progress
 from headway.practice.workbook.stubs import stub
+
+TEXTS = Texts("workbook")
 
 
 @dataclass(frozen=True)
@@ -42,11 +45,8 @@ def begin(folder: Path, array: str | None, language: str) -> Begun:
     is_new = before is None or not before.is_begun
     if before is not None and not is_new and array not in (None, before.array):
         raise PracticeError(
-            Message(
-                f"got --array {array}, expected {before.array}, the array library of {folder}",
-                f"收到 --array {array}，应为 {folder} 所用的数组库 {before.array}",
-            ),
-            hint=Message("use another folder for another array library", "要用别的数组库，请换一个文件夹"),
+            TEXTS["other_library"].format(given=array, known=before.array, folder=folder),
+            hint=TEXTS["use_another_folder_for_another"],
         )
     progress = Progress(array or "numpy", hunt=before.hunt if before else None) if before is None or is_new else before
     _check_library(progress.array)
@@ -72,11 +72,8 @@ def _check_library(array: str) -> None:
         array_library(array)
     except OptionError as error:
         raise PracticeError(
-            Message(
-                f"got the array library {array}, expected one that is installed",
-                f"收到数组库 {array}，应为已安装的数组库",
-            ),
-            hint=Message(f"run: pip install 'headway[{array}]'", f"请运行：pip install 'headway[{array}]'"),
+            TEXTS["unknown_library"].format(array=array),
+            hint=TEXTS["install_library"].format(array=array),
         ) from error
 
 
@@ -88,8 +85,8 @@ def progress_of(folder: Path) -> Progress:
     progress = read_progress(folder)
     if progress is None or not progress.is_begun:
         raise PracticeError(
-            Message(f"got {folder}, expected a practice folder with {FILE}", f"收到 {folder}，应为包含 {FILE} 的练习文件夹"),
-            hint=Message(f"run headway practice start {folder}", f"请运行 headway practice start {folder}"),
+            TEXTS["folder_without_exercises"].format(folder=folder, file=FILE),
+            hint=TEXTS["start_here"].format(folder=folder),
         )
     return progress
 

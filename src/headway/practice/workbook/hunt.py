@@ -10,6 +10,7 @@ from pathlib import Path
 from headway.files import write_text
 from headway.practice.exercises import exercise
 from headway.practice.message import LANGUAGES, Message, PracticeError, unknown_name
+from headway.practice.texts import Texts
 from headway.practice.workbook.bugs import BUGS, Bug
 from headway.practice.workbook.folder import put_aside
 from headway.practice.workbook.judging import judge_file
@@ -18,34 +19,30 @@ from headway.practice.workbook.parts import part
 from headway.practice.workbook.progress import Hunt, Progress, read_progress, write_progress
 from headway.practice.workbook.solution import numpy_functions
 
+TEXTS = Texts("workbook")
+
 FILE = "find_the_bug.py"
 
 NAMES = tuple(dict.fromkeys(bug.exercise for bug in BUGS))
 """Exercises that have bugs."""
 
-HEADER = Message(
-    "# This file has one mistake, in {name}. Find it, correct it and run headway practice bug.",
-    "# 这个文件有一处错误，在 {name} 中。找到并改正它，然后运行 headway practice bug。",
-)
-WRITTEN = Message(
-    "wrote {path}, which has one mistake (seed {seed}): {title}. Correct it, then run headway practice bug --folder {folder} again",
-    "已写出 {path}，其中有一处错误（种子 {seed}）：{title}。改正后再次运行 headway practice bug --folder {folder}",
-)
-ASIDE = Message("renamed the existing {file} ({state}) to {aside}", "已将原有的 {file}（{state}）改名为 {aside}")
-REPLACED = Message("{file} was not corrected yet; it now has another bug", "{file} 尚未改正，现已换成另一处错误")
-UNSOLVED = Message("not corrected yet", "尚未改正")
-SOLVED = Message("corrected", "已改正")
-FOREIGN = Message("not written by headway", "不是 headway 写出的")
-UNTOUCHED = Message("the file is unchanged and still has the mistake; for a hint: headway practice hint find_the_bug --folder {folder}", "文件没有改动，错误仍在；要提示请运行 headway practice hint find_the_bug --folder {folder}")  # fmt: skip
-STILL_THERE = Message("the mistake is still there; for a hint: headway practice hint find_the_bug --folder {folder}", "错误仍在；要提示请运行 headway practice hint find_the_bug --folder {folder}")  # fmt: skip
-ANOTHER = Message("this mistake is corrected, but the file has another one:", "这处错误已改正，但文件还有另一处错误：")
-REPAIRED = Message("correct. The fix was: {fix}", "已改正。正确的做法：{fix}")
+HEADER = TEXTS["header"]
+WRITTEN = TEXTS["written"]
+ASIDE = TEXTS["aside"]
+REPLACED = TEXTS["replaced"]
+UNSOLVED = TEXTS["unsolved"]
+SOLVED = TEXTS["solved"]
+FOREIGN = TEXTS["foreign"]
+UNTOUCHED = TEXTS["untouched"]  # fmt: skip
+STILL_THERE = TEXTS["still_there"]  # fmt: skip
+ANOTHER = TEXTS["another"]
+REPAIRED = TEXTS["repaired"]
 HINTS = (
-    Message("hint 1 of 3: compare {name} with {equation}", "提示 1/3：把 {name} 与 {equation} 对照"),
-    Message("hint 2 of 3: the mistake is in `{line}`", "提示 2/3：错误在 `{line}`"),
-    Message("hint 3 of 3: {fix}", "提示 3/3：{fix}"),
+    TEXTS["hint_1_3_compare_name"],
+    TEXTS["hint_2_3_mistake_line"],
+    TEXTS["hint_3_3_fix"],
 )
-REPAIR = Message("replace\n{wrong}\nwith\n{right}", "把\n{wrong}\n改为\n{right}")
+REPAIR = TEXTS["repair"]
 
 
 def hunt(folder: Path, name: str | None, seed: int | None, language: str) -> tuple[bool, list[Message]]:
@@ -159,8 +156,8 @@ def _open(folder: Path) -> tuple[Progress, Hunt]:
     progress = read_progress(folder)
     if progress is None or progress.hunt is None:
         raise PracticeError(
-            Message(f"got {folder}, which has no bug, expected one written by headway practice bug", f"收到 {folder}，其中没有找错练习"),
-            hint=Message(f"run headway practice bug --folder {folder} first", f"请先运行 headway practice bug --folder {folder}"),
+            TEXTS["no_bug"].format(folder=folder),
+            hint=TEXTS["start_a_bug"].format(folder=folder),
         )
     return progress, progress.hunt
 

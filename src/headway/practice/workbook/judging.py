@@ -10,13 +10,16 @@ from headway.errors import OptionError
 from headway.practice.diagnosis.files import read_source
 from headway.practice.diagnosis.sandbox import TIMEOUT_SECONDS, check_file
 from headway.practice.exercises import exercise
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, Message
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.workbook.child import unreadable
 from headway.practice.workbook.compatibility import incompatibility
 from headway.practice.workbook.folder import path_of
 from headway.practice.workbook.parts import Part
 from headway.practice.workbook.story import EmbeddedModel, tell_story
+
+TEXTS = Texts("workbook")
 
 JAX_SECONDS = 120.0
 """Limit for JAX, which compiles every operation for every shape of every probe."""
@@ -70,8 +73,8 @@ def judge_file(path: Path, name: str, *, timeout_seconds: float = TIMEOUT_SECOND
 
 
 def _nothing_in(name: str) -> Cause:
-    says = Message(f"got a file without a function or class, expected {name}", f"文件中没有函数或类，应有 {name}")
-    return Cause("no_function", says, Message(f"define {name}", f"定义 {name}"), Message("", ""))
+    says = TEXTS["no_function"].format(name=name)
+    return Cause("no_function", says, TEXTS["define_name"].format(name=name), EMPTY)
 
 
 def _could_not_run(path: Path, name: str, cause: Cause) -> Verdict:

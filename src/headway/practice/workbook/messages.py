@@ -4,36 +4,33 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headway.practice.message import Message
+from headway.practice.message import Message, joined
+from headway.practice.texts import Texts
 from headway.practice.workbook.folder import Begun, is_untouched, next_part, path_of
 from headway.practice.workbook.parts import NAMES, PARTS, Part
 from headway.practice.workbook.progress import Progress
 
-NEW = Message("{total} files in {folder} for {array}: from softmax to a story by your own GPT-2", "已在 {folder} 写出 {total} 个文件（{array}）：从 softmax 到用你自己的 GPT-2 写故事")  # fmt: skip
-KEPT = Message("kept existing files: {files}", "保留原有文件：{files}")
-RESTORED = Message("wrote deleted files again: {files}", "已重新写出被删除的文件：{files}")
-STANDING = Message("{number} of {total} solved", "已完成 {number}/{total}")
-NEXT = Message("next: {path}, {title}: {equation}", "下一个：{path}，{title}：{equation}")
-HELP = Message(
-    "edit and save a file to check it; in another terminal: headway practice hint --folder {folder}. Ctrl-C stops",
-    "编辑并保存文件即会检查；需要提示时在另一个终端运行 headway practice hint --folder {folder}。按 Ctrl-C 停止",
-)
-FINISHED = Message(
-    "all parts are solved: every function from softmax to the story is yours. To find bugs next: headway practice bug --folder {folder}",
-    "全部完成：从 softmax 到故事，每个函数都是你写的。接下来可以找错：headway practice bug --folder {folder}",
-)
-RESUME = Message("{standing}. To resume: headway practice start {folder}", "{standing}。继续：headway practice start {folder}")
-UNSOLVED = Message("{name} was solved before and is wrong now", "{name} 之前是对的，现在不对了")
-WRITING = Message("generating text with your functions …", "正在用你的函数生成文本……")
-BUILDS_ON = Message("it imports files that are not solved yet: {files}", "它导入的这些文件尚未完成：{files}")
-NOT_BEGUN = Message("not begun", "尚未开始")
-SOLVED = Message("solved", "已完成")
-SHOWN = Message("solution seen", "看过答案")
-OPEN = Message("not solved yet", "尚未完成")
-HINTS = Message("{number} of 3 hints", "看过 {number}/3 个提示")
-HINT = Message("{title}, hint {number} of 3: {hint}", "{title}，提示 {number}/3：{hint}")
-RESET = Message("wrote {file} again", "已重新写出 {file}")
-ASIDE = Message("wrote {file} again; the previous version is in {aside}", "已重新写出 {file}；之前的版本在 {aside}")
+TEXTS = Texts("workbook")
+
+NEW = TEXTS["new"]  # fmt: skip
+KEPT = TEXTS["kept"]
+RESTORED = TEXTS["restored"]
+STANDING = TEXTS["standing"]
+NEXT = TEXTS["next"]
+HELP = TEXTS["help"]
+FINISHED = TEXTS["finished"]
+RESUME = TEXTS["resume"]
+UNSOLVED = TEXTS["unsolved_2"]
+WRITING = TEXTS["writing"]
+BUILDS_ON = TEXTS["builds_on"]
+NOT_BEGUN = TEXTS["not_begun"]
+SOLVED = TEXTS["solved_2"]
+SHOWN = TEXTS["shown"]
+OPEN = TEXTS["open"]
+HINTS = TEXTS["hints"]
+HINT = TEXTS["hint"]
+RESET = TEXTS["reset"]
+ASIDE = TEXTS["aside_2"]
 
 
 def beginning(folder: Path, begun: Begun) -> list[Message]:
@@ -71,11 +68,11 @@ def _line(folder: Path, part: Part, progress: Progress, *, is_next: bool) -> Mes
     more += [SHOWN] if at.saw_solution else []
 
     states = [state, *more]
-    return Message("{mark} {file}.py — {title}: {states}", "{mark} {file}.py — {title}：{states}").format(
+    return TEXTS["part_line"].format(
         mark=mark,
         file=part.name,
         title=part.title,
-        states=Message(", ".join(each.en for each in states), "，".join(each.zh for each in states)),
+        states=joined(states, zh="，"),
     )
 
 

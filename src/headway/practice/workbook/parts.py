@@ -10,7 +10,10 @@ from typing import Any
 
 from headway import functions
 from headway.practice.exercises import exercise
-from headway.practice.message import Message, unknown_name
+from headway.practice.message import Message, same, unknown_name
+from headway.practice.texts import Texts
+
+TEXTS = Texts("workbook")
 
 
 @dataclass(frozen=True)
@@ -65,13 +68,8 @@ class Part:
         return re.split(r"\n\n+", inspect.getdoc(self.definition) or "") if self.definition else []
 
 
-def _same(code: str) -> Message:
-    """Return code as a message; it is the same in both languages."""
-    return Message(code, code)
-
-
 STORY = "story"
-STORY_TITLE = Message("a story by your own GPT-2", "用你自己的 GPT-2 写故事")
+STORY_TITLE = TEXTS["story_title"]
 STORY_EQUATION = "generate(token_ids ↦ gpt2(token_ids, **weights, num_heads), prompt, max_new_tokens, context_size)"
 
 PARTS = (
@@ -109,7 +107,7 @@ PARTS = (
         'GPT-2\'s checkpoint stores weights as (in, out): pass c_attn["w"].T to linear.',
         uses=("linear", "scaled_dot_product_attention"),
         last_hints=(
-            _same(
+            same(
                 'q, k, v = split(linear(x, c_attn["w"].T, c_attn["b"])), each (seq_len, num_heads, head_dim) with its first two axes swapped; '
                 'linear(merge(attention(q, k, v, is_causal=True)), c_proj["w"].T, c_proj["b"])'
             ),
@@ -119,8 +117,8 @@ PARTS = (
         "learned_positions",
         functions.learned_positions,
         last_hints=(
-            Message("This is a table look-up, as in embed: positions are row indices.", "与 embed 一样是查表：位置就是行号。"),
-            _same("table[positions]"),
+            TEXTS["this_table_look_up_embed"],
+            same("table[positions]"),
         ),
     ),
     Part(
@@ -153,7 +151,7 @@ PARTS = (
         note='Weights are stored as (in, out), as in GPT-2\'s checkpoint: pass mlp["c_fc"]["w"].T to feed_forward.',
         uses=("layer_norm", "multi_head_attention", "feed_forward"),
         last_hints=(
-            _same(
+            same(
                 'x = x + multi_head_attention(layer_norm(x, ln_1["g"], ln_1["b"]), **attn, num_heads=num_heads); '
                 'return x + feed_forward(layer_norm(x, ln_2["g"], ln_2["b"]), mlp["c_fc"]["w"].T, mlp["c_fc"]["b"], …)'
             ),
@@ -173,7 +171,7 @@ PARTS = (
         ),
         uses=("linear", "embed", "layer_norm", "learned_positions", "transformer_block"),
         last_hints=(
-            _same(
+            same(
                 "x = embed(token_ids, wte) + learned_positions(0 … seq_len - 1, wpe); for block in blocks: "
                 "x = transformer_block(x, **block, num_heads=num_heads); "
                 'return linear(layer_norm(x, ln_f["g"], ln_f["b"]), wte)'
@@ -202,15 +200,9 @@ PARTS = (
         ),
         uses=("gpt2", "generate"),
         last_hints=(
-            Message(
-                "generate needs a model that returns logits: your gpt2 with its weights filled in.",
-                "generate 需要一个返回 logits 的模型：填好权重的、你自己的 gpt2。",
-            ),
-            Message(
-                "Inside story, define a function of token_ids that calls gpt2 with the weights and num_heads.",
-                "在 story 里定义一个只接收 token_ids 的函数，它用权重和 num_heads 调用 gpt2。",
-            ),
-            _same("generate(lambda ids: gpt2(ids, **weights, num_heads=num_heads), prompt, max_new_tokens, context_size)"),
+            TEXTS["generate_needs_model_that_returns"],
+            TEXTS["inside_story_define_function_token"],
+            same("generate(lambda ids: gpt2(ids, **weights, num_heads=num_heads), prompt, max_new_tokens, context_size)"),
         ),
     ),
 )

@@ -10,7 +10,10 @@ from typing import Any
 
 from headway.arrays import ARRAY_LIBRARIES
 from headway.files import write_text
-from headway.practice.message import Message, PracticeError
+from headway.practice.message import PracticeError
+from headway.practice.texts import Texts
+
+TEXTS = Texts("workbook")
 
 FILE = ".headway.json"
 
@@ -66,9 +69,7 @@ def read_progress(folder: Path) -> Progress | None:
     Errors   OptionError for a path that is a file, and for an unreadable progress file.
     """
     if folder.exists() and not folder.is_dir():
-        raise PracticeError(
-            Message(f"got {folder}, which is a file, expected a folder or a new name", f"收到 {folder}，这是文件，应为文件夹或新名字")
-        )
+        raise PracticeError(TEXTS["folder_is_a_file"].format(folder=folder))
     path = folder / FILE
     if not path.exists():
         return None
@@ -76,11 +77,8 @@ def read_progress(folder: Path) -> Progress | None:
         return _parsed(json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise PracticeError(
-            Message(f"got {path}, which cannot be read as progress ({error})", f"收到 {path}，其内容不是练习进度"),
-            hint=Message(
-                "move the file away to start again; nothing was changed and your exercises are kept",
-                "把该文件移走即可重新开始；没有改动任何内容，你的练习都会保留",
-            ),
+            TEXTS["progress_cannot_be_read"].format(path=path, error=error),
+            hint=TEXTS["move_file_away_start_again"],
         ) from error
 
 

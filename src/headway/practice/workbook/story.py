@@ -17,10 +17,13 @@ from headway.errors import OptionError
 from headway.practice.diagnosis.failure import explain
 from headway.practice.diagnosis.files import load_module, read_source
 from headway.practice.diagnosis.subject import subjects_of
-from headway.practice.message import Message
+from headway.practice.message import EMPTY, Message
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 from headway.practice.workbook.child import ask, function_of, in_library, serve, unreadable
 from headway.practice.workbook.parts import PARTS, STORY, STORY_TITLE
+
+TEXTS = Texts("workbook")
 
 TIMEOUT_SECONDS = {"jax": 400.0}
 """Time limit for the story by array library; 120 seconds for the others."""
@@ -68,11 +71,8 @@ def tell_story(folder: Path, array: str, model: EmbeddedModel) -> tuple[Verdict,
 def _judged(answer: Mapping[str, Any], model: EmbeddedModel) -> tuple[Verdict, str]:
     token_ids, line = answer["token_ids"], answer["line"]
     if not set(token_ids) <= set(range(len(model.weights["wte"]))) or not token_ids:
-        says = Message(
-            f"got {token_ids[:5]} …, expected token ids below {len(model.weights['wte'])}",
-            f"得到 {token_ids[:5]} ……，应为小于 {len(model.weights['wte'])} 的词元 id",
-        )
-        return _failed(Cause("no_token_ids", says, Message("return a list of token ids", "返回词元 id 的列表"), Message("", "")), line), ""
+        says = TEXTS["not_token_ids"].format(got=token_ids[:5], vocab_size=len(model.weights["wte"]))
+        return _failed(Cause("no_token_ids", says, TEXTS["return_list_token_ids"], EMPTY), line), ""
     if len(token_ids) == len(model.expected) - len(model.prompt):  # the output may omit the prompt
         token_ids = [*model.prompt, *token_ids]
     text, notes = model.decode(token_ids), (_tally(answer["calls"]),)
@@ -86,23 +86,17 @@ def _difference(token_ids: list[int], model: EmbeddedModel) -> Cause:
     number, pairs = len(model.expected), zip(token_ids, model.expected, strict=False)
     place = next((index for index, (mine, other) in enumerate(pairs) if mine != other), min(len(token_ids), number))
     theirs, ours = (repr(model.decode(ids[place : place + 1])) if place < len(ids) else "∅" for ids in (token_ids, model.expected))
-    says = Message(
-        f"token {place + 1} of {number} is {theirs}, expected {ours}; the tokens before it match",
-        f"第 {place + 1} 个词元（共 {number} 个）是 {theirs}，应为 {ours}；它之前的词元都相同",
-    )
-    fix = Message(
-        "check all parts again with headway practice start --no-watch; gelu must be the tanh form, with which the model was trained",
-        "用 headway practice start --no-watch 重新检查所有部分；gelu 必须是 tanh 形式，模型是用它训练的",
-    )
-    return Cause("another_text", says, fix, Message("", ""))
+    says = TEXTS["other_token"].format(place=place + 1, number=number, theirs=theirs, ours=ours)
+    fix = TEXTS["check_all_parts_again_headway"]
+    return Cause("another_text", says, fix, EMPTY)
 
 
 def _tally(calls: Mapping[str, int]) -> Message:
     """Return a note with the number of calls of each function."""
     ran = ", ".join(f"{name} × {number}" for name, number in calls.items() if number)
     idle = ", ".join(name for name, number in calls.items() if not number)
-    never = Message(f"; not called: {idle}", f"；未被调用：{idle}") if idle else Message("", "")
-    return Message("calls of your functions: {ran}{never}", "你的函数的调用次数：{ran}{never}").format(ran=ran, never=never)
+    never = TEXTS["not_called"].format(idle=idle) if idle else EMPTY
+    return TEXTS["calls"].format(ran=ran, never=never)
 
 
 def _failed(cause: Cause, line: int = 1) -> Verdict:
@@ -123,12 +117,8 @@ def _answered(folder: Path, question: Mapping[str, Any]) -> dict[str, Any]:
             return {"verdict": module.to_dict()}
         subject = function_of(part, subjects_of(module, text))
         if subject is None:
-            says = Message(f"{path.name} defines no function {part.name}", f"{path.name} 中没有函数 {part.name}")
-            return {
-                "verdict": _failed(
-                    Cause("no_function", says, Message(f"define {part.name}", f"定义 {part.name}"), Message("", ""))
-                ).to_dict()
-            }
+            says = TEXTS["file_defines_none"].format(file=path.name, name=part.name)
+            return {"verdict": _failed(Cause("no_function", says, TEXTS["define_name"].format(name=part.name), EMPTY)).to_dict()}
         if part.is_exercise:
             calls[part.name] = 0
             setattr(module, subject.name, _counted(subject.value, part.name, calls, is_padded=array == "jax" and part.name == "gpt2"))
@@ -148,9 +138,9 @@ def _where(error: BaseException, folder: Path) -> Message:
     """Point to the innermost line of the learner's files in an exception's traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent == folder]
     if not frames:
-        return Message("keep the signature of the stub", "请保持最初的函数签名")
+        return TEXTS["keep_signature_stub"]
     file, line, text = Path(frames[-1].filename).name, frames[-1].lineno, frames[-1].line
-    return Message(f"check {file}, line {line}: `{text}`", f"请检查 {file} 第 {line} 行：`{text}`")
+    return TEXTS["check_line"].format(file=file, line=line, text=text)
 
 
 def _counted(function: Callable[..., Any], name: str, calls: dict[str, int], *, is_padded: bool) -> Callable[..., Any]:

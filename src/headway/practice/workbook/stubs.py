@@ -8,18 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 from headway.practice.exercises import exercise
-from headway.practice.message import Message
+from headway.practice.texts import Texts
 from headway.practice.workbook.parts import NAMES, Part
+
+TEXTS = Texts("workbook")
 
 IMPORTS = {"numpy": "import numpy as np", "torch": "import torch", "mlx": "import mlx.core as mx", "jax": "import jax.numpy as jnp"}
 """Import line by array library."""
 
 BODY = "    raise NotImplementedError\n"
 
-HEADER = Message(
-    "# {number} of {total}: {title}. Replace the last line and save: `headway practice start` checks it. Hints: `headway practice hint {name}`.",
-    "# {number}/{total}：{title}。改写最后一行并保存：`headway practice start` 会检查。提示：`headway practice hint {name}`。",
-)
+HEADER = TEXTS["header_2"]
 
 LEFT_OUT = ("Errors", "Source", ">>>")
 """First words of docstring paragraphs that the stub omits; the example is added separately."""

@@ -11,7 +11,9 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.cross_entropy.mistakes import MISTAKES
 from headway.practice.exercises.cross_entropy.recoveries import RECOVERIES
 from headway.practice.exercises.cross_entropy.steps import STEPS, softmax
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("cross_entropy")
 
 
 def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None) -> Any:
@@ -22,12 +24,9 @@ def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None) ->
     return steps.finish(steps.reduce(surprise, counts, logits))
 
 
-BATCH = Message("a batch of sequences (batch, seq, vocab)", "一批序列 (batch, seq, vocab)")
-OTHERWISE = Message(
-    "for (batch, seq, vocab) logits the loss is not the mean over all tokens: flatten to (batch · seq, vocab) first",
-    "logits 为 (batch, seq, vocab) 时，损失不是全部词元的平均：请先展平成 (batch · seq, vocab)",
-)
-SINGLE = Message("a single row", "单独一行")
+BATCH = TEXTS["batch"]
+OTHERWISE = TEXTS["otherwise"]
+SINGLE = TEXTS["single"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -68,19 +67,19 @@ def _hot(inputs: Inputs) -> Inputs:
     return inputs if "ignored" in inputs else inputs | {"targets": numpy.eye(inputs["logits"].shape[-1])[inputs["targets"]]}
 
 
-PROBABILITIES = Message("takes probabilities, not logits: the caller applies softmax", "接收的是概率而不是 logits：softmax 由调用者完成")
+PROBABILITIES = TEXTS["probabilities"]
 CALLED_PROBABILITIES = r"prob|pred|hat|^p$|^q$|^y_?p|output|softmax"
 
 
 def _with_floor(floor: float) -> Convention:
-    says = Message(f"{PROBABILITIES.en}; adds {floor:g} before the logarithm", f"{PROBABILITIES.zh}；取对数之前加了 {floor:g}")
+    says = TEXTS["probabilities_and_floor"].format(probabilities=PROBABILITIES, floor=floor)
     steps = {"log_probs": lambda logits: numpy.log(softmax(logits) + floor)}
     return Convention(says, _probabilities, role="logits", named=CALLED_PROBABILITIES, steps=steps)
 
 
 EXERCISE = Exercise(
     name="cross_entropy",
-    title=Message("cross-entropy", "交叉熵"),
+    title=TEXTS.title,
     definition=functions.cross_entropy,
     recipe=recipe,
     steps=STEPS,
@@ -138,26 +137,16 @@ EXERCISE = Exercise(
             Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
         ),
-        (Convention(), Convention(Message("the targets are one-hot vectors", "目标是 one-hot 向量"), _hot, role="targets")),
+        (Convention(), Convention(TEXTS["targets_are_one_hot_vectors"], _hot, role="targets")),
         (
             Convention(),
             Convention(
-                Message("returns several values; the first was checked", "返回多个值；检查的是第一个"),
+                TEXTS["returns_several_values_first_was"],
                 decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
             ),
         ),
     ),
     recoveries=RECOVERIES,
     equation="cross_entropy(logits, targets) = mean of -log softmax(logits)[target]",
-    hints=(
-        Message(
-            "The loss of a row is small if the model gives its target a high probability. Average it over the rows.",
-            "模型给目标的概率越高，该行的损失越小。对各行的损失取平均。",
-        ),
-        Message(
-            "The loss of a row is -log of that probability; log_softmax gives it without computing the probability.",
-            "一行的损失是该概率的 -log；用 log_softmax 可直接得到，不必算出概率。",
-        ),
-        Message("-log_softmax(logits)[np.arange(n), targets].mean()", "-log_softmax(logits)[np.arange(n), targets].mean()"),
-    ),
+    hints=TEXTS.hints,
 )

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
-from headway.practice.exercise import Inputs, Recovery
-from headway.practice.exercises.cross_entropy.mistakes import LSE
+from headway.practice.exercise import Inputs
 from headway.practice.exercises.cross_entropy.steps import log_softmax, pick, softmax
-from headway.practice.exercises.log_softmax import SMALL
-from headway.practice.message import Message
+from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+
+TEXTS = Texts("cross_entropy")
 
 
 def _unit(ask: Any) -> list[tuple[Inputs, float]]:
@@ -40,7 +40,7 @@ def _floor(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "unit",
         "unit",
         measure=_unit,
@@ -48,14 +48,9 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 1.0,
         right_name="nats",
-        says=Message(
-            "the loss is {value}{names} times the correct one (1/ln 2 = 1.443 means bits instead of nats)",
-            "损失是正确值的 {value}{names} 倍（1/ln 2 = 1.443 表示以比特而非奈特为单位）",
-        ),
-        fix=Message("use the natural logarithm", "使用自然对数"),
         pattern=r"log2|log10|\*|/",
     ),
-    Recovery(
+    TEXTS.recovery(
         "floor",
         "log_probs",
         measure=_floor,
@@ -63,15 +58,9 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="nothing",
-        says=Message(
-            "adds {value} to the probabilities before the logarithm: the loss of a confident wrong prediction is far too small",
-            "取对数之前给概率加了 {value}：错得很肯定的预测，损失太小",
-        ),
-        fix=LSE,
-        hides=SMALL,
         pattern=r"1e-|eps",
     ),
-    Recovery(
+    TEXTS.recovery(
         "clipped_at",
         "log_probs",
         measure=_floor,
@@ -79,12 +68,6 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="nothing",
-        says=Message(
-            "clips the probabilities at {value} from below: the loss of a confident wrong prediction is far too small",
-            "概率被限制为不小于 {value}：错得很肯定的预测，损失太小",
-        ),
-        fix=LSE,
-        hides=SMALL,
         pattern=r"clip|clamp|max|1e-|eps",
     ),
 )

@@ -9,10 +9,8 @@ import numpy
 
 from headway import functions
 from headway.functions import DecoderLayerWeights
-from headway.practice.diagnosis.layers import layer_calls
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
 from headway.practice.exercises.decoder_layer.mistakes import MISTAKES
-from headway.practice.message import Message
 from headway.practice.recipes import projections
 from headway.practice.recipes.attention import MASK_SHAPES
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -33,6 +31,9 @@ from headway.practice.recipes.layers import (
 )
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
+from headway.practice.texts import Texts
+
+TEXTS = Texts("decoder_layer")
 
 PREFIXES = ("self_", "cross_")
 
@@ -72,11 +73,11 @@ DECODER_STEPS = STEPS | {
     "context": lambda x, encoder_output: (x, encoder_output, encoder_output),
 }
 
-BATCH = Message("a batch axis", "批轴")
-BOTH = Message("both masks", "两个掩码")
-EACH = Message("a separate target mask per sequence", "每个序列各自的目标掩码")
-SOURCE = Message("a source mask without a target mask", "只有源掩码")
-TARGET = Message("a target mask without a source mask", "只有目标掩码")
+BATCH = TEXTS["batch"]
+BOTH = TEXTS["both"]
+EACH = TEXTS["each"]
+SOURCE = TEXTS["source"]
+TARGET = TEXTS["target"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -177,7 +178,7 @@ SETTLED = _settled()
 
 EXERCISE = Exercise(
     name="decoder_layer",
-    title=Message("decoder layer", "解码器层"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=DECODER_STEPS,
@@ -230,19 +231,6 @@ EXERCISE = Exercise(
     fused=projections.FUSED,
     related=("transformer_block",),
     equation="x ← norm(x + self_attention(x)),   x ← norm(x + cross_attention(x, encoder_output)),   x ← norm(x + feed_forward(x))",
-    hints=(
-        Message(
-            "There are three parts: causal self-attention on the target, cross-attention to the encoder output, then a feed-forward.",
-            "共三个部分：对目标序列做因果自注意力，对编码器输出做交叉注意力，最后是前馈网络。",
-        ),
-        Message(
-            "In cross-attention the queries come from x, the keys and values from the encoder output.",
-            "交叉注意力中，query 来自 x，key 与 value 来自编码器的输出。",
-        ),
-        Message(
-            "x = norm1(x + self_attn(x, x, x, tgt_mask)); x = norm2(x + cross_attn(x, enc, enc, src_mask)); x = norm3(x + ff(x))",
-            "x = norm1(x + self_attn(x, x, x, tgt_mask)); x = norm2(x + cross_attn(x, enc, enc, src_mask)); x = norm3(x + ff(x))",
-        ),
-    ),
-    calls=layer_calls,
+    hints=TEXTS.hints,
+    calls="layer",
 )

@@ -8,12 +8,14 @@ import numpy
 
 from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.feed_forward.recoveries import RECOVERIES, drawn
 from headway.practice.exercises.feed_forward.steps import STEPS
-from headway.practice.message import Message
 from headway.practice.recipes.activations import gelu, gelu_tanh, relu, silu
+from headway.practice.texts import Texts
+
+TEXTS = Texts("feed_forward")
 
 
 def recipe(steps: Any, x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
@@ -30,9 +32,8 @@ def definition(x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, do
     return functions.feed_forward(x, FeedForwardWeights(LinearWeights(up_weight, up_bias), LinearWeights(down_weight, down_bias)))
 
 
-QUIET = Message("", "")
-VECTOR = Message("a single vector", "单个向量")
-BATCH = Message("more than one leading axis", "多于一个前导轴")
+VECTOR = TEXTS["vector"]
+BATCH = TEXTS["batch"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -76,15 +77,15 @@ def transposed(*names: str) -> Any:
 
 
 ACTIVATIONS = (
-    (Message("its activation is ReLU", "激活函数是 ReLU"), relu),
-    (Message("its activation is GELU in the exact form", "激活函数是 GELU（精确形式）"), gelu),
-    (Message("its activation is GELU in the tanh form", "激活函数是 GELU（tanh 形式）"), gelu_tanh),
-    (Message("its activation is SiLU", "激活函数是 SiLU"), silu),
+    (TEXTS["activation_relu"], relu),
+    (TEXTS["activation_gelu_exact_form"], gelu),
+    (TEXTS["activation_gelu_tanh_form"], gelu_tanh),
+    (TEXTS["activation_silu"], silu),
 )
 
 EXERCISE = Exercise(
     name="feed_forward",
-    title=Message("feed-forward layer (MLP)", "前馈网络（MLP）"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -183,13 +184,13 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message("the weights have shape (in, out): x @ weight", "权重的形状是 (in, out)：x @ weight"),
+                TEXTS["weights_have_shape_out_x"],
                 transposed("up_weight", "down_weight"),
                 undo=transposed("up_weight", "down_weight"),
                 role="up_weight",
             ),
             Convention(
-                Message("takes layers as dicts of w (in, out) and b", "每一层是字典：w (in, out) 与 b"),
+                TEXTS["takes_layers_dicts_w_out"],
                 _layers,
                 role="up_weight",
                 named=r"^(?!held_).*(fc|layer|params)",
@@ -201,11 +202,5 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     related=("gated_feed_forward",),
     equation="feed_forward(x) = activation(x @ upᵀ + up_bias) @ downᵀ + down_bias",
-    hints=(
-        Message(
-            "Up-projection, activation, down-projection, separately for each position.", "升维投影、激活、降维投影，每个位置单独处理。"
-        ),
-        Message("There are two linear layers with an activation between them.", "两个线性层，中间是激活函数。"),
-        Message("activation(x @ up.T + up_bias) @ down.T + down_bias", "activation(x @ up.T + up_bias) @ down.T + down_bias"),
-    ),
+    hints=TEXTS.hints,
 )

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
-from headway.practice.exercise import Inputs, Recovery
-from headway.practice.exercises.feed_forward.mistakes import USE
-from headway.practice.message import Message
+from headway.practice.exercise import Inputs
+from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+
+TEXTS = Texts("feed_forward")
 
 
 def drawn(random: Any, *shape: int, inner: int = 12) -> Inputs:
@@ -63,7 +64,7 @@ def _scale(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "slope_below_zero",
         "activation",
         measure=_slope,
@@ -71,11 +72,9 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="ReLU",
-        says=Message("the activation below 0 is {value}{names} · x (a leaky ReLU)", "小于 0 处激活函数是 {value}{names} · x（leaky ReLU）"),
-        fix=Message("use ReLU, GELU or SiLU", "使用 ReLU、GELU 或 SiLU"),
         pattern=r"leaky|0\.\d+",
     ),
-    Recovery(
+    TEXTS.recovery(
         "scale",
         "finish",
         measure=_scale,
@@ -86,8 +85,6 @@ RECOVERIES = (
         },
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message("the output is {value}{names} times the correct one", "输出是正确值的 {value}{names} 倍"),
-        fix=USE,
         pattern=r"\*|/|sqrt",
     ),
 )

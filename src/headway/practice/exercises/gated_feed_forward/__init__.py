@@ -8,14 +8,16 @@ import numpy
 
 from headway import functions
 from headway.functions import GatedFeedForwardWeights, LinearWeights
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Recovery, Role
-from headway.practice.exercises.feed_forward import BATCH, QUIET, VECTOR, transposed
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercises.feed_forward import BATCH, VECTOR, transposed
 from headway.practice.exercises.feed_forward.recoveries import factor_of
 from headway.practice.exercises.feed_forward.steps import add
-from headway.practice.exercises.gated_feed_forward.mistakes import MISTAKES, USE
+from headway.practice.exercises.gated_feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.gated_feed_forward.steps import STEPS
-from headway.practice.message import Message
 from headway.practice.recipes.activations import gelu, gelu_tanh, identity, relu, sigmoid
+from headway.practice.texts import Texts
+
+TEXTS = Texts("gated_feed_forward")
 
 
 def recipe(
@@ -71,7 +73,7 @@ def _scale(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "scale",
         "finish",
         measure=_scale,
@@ -79,8 +81,6 @@ RECOVERIES = (
         sizes=lambda inputs: {"hidden_size": float(inputs["x"].shape[-1])},
         right=lambda inputs: 1.0,
         right_name="1",
-        says=Message("the output is {value}{names} times the correct one", "输出是正确值的 {value}{names} 倍"),
-        fix=USE,
         pattern=r"\*|/|sqrt",
     ),
 )
@@ -120,29 +120,27 @@ SAYS_NO_SILU = r"^(?!.*swi)(?!gated_feed_forward$)"
 ACTIVATIONS = (
     Convention(),
     Convention(
-        Message("its activation is GELU in the exact form (GEGLU)", "激活函数是 GELU（精确形式，GEGLU）"),
+        TEXTS["activation_gelu_exact_form_geglu"],
         called=SAYS_NO_SILU,
         steps={"activation": gelu},
     ),
     Convention(
-        Message("its activation is GELU in the tanh form (GEGLU)", "激活函数是 GELU（tanh 形式，GEGLU）"),
+        TEXTS["activation_gelu_tanh_form_geglu"],
         called=SAYS_NO_SILU,
         steps={"activation": gelu_tanh},
     ),
     Convention(
-        Message("its activation is ReLU (ReGLU), as the function's name says", "激活函数是 ReLU（ReGLU），与函数名相符"),
+        TEXTS["activation_relu_reglu_function_s"],
         called=r"re_?glu",
         steps={"activation": relu},
     ),
     Convention(
-        Message("the gate is a sigmoid (GLU), as the function's name says", "门是 sigmoid（GLU），与函数名相符"),
+        TEXTS["gate_sigmoid_glu_function_s"],
         called=r"(^|_)glu",
         steps={"activation": sigmoid},
     ),
     Convention(
-        Message(
-            "the branches are multiplied without an activation, as the function's name says", "两个分支直接相乘，没有激活函数，与函数名相符"
-        ),
+        TEXTS["branches_are_multiplied_without_activati"],
         called=r"bilinear",
         steps={"activation": identity},
     ),
@@ -150,7 +148,7 @@ ACTIVATIONS = (
 
 EXERCISE = Exercise(
     name="gated_feed_forward",
-    title=Message("gated feed-forward layer (SwiGLU)", "门控前馈网络（SwiGLU）"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -213,7 +211,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message("the weights have shape (in, out): x @ weight", "权重的形状是 (in, out)：x @ weight"),
+                TEXTS["weights_have_shape_out_x"],
                 transposed("gate_weight", "up_weight", "down_weight"),
                 role="gate_weight",
             ),
@@ -221,10 +219,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                Message(
-                    "the three weights are gate, up, down in this order; Llama's w1, w2, w3 are gate, down, up",
-                    "三个权重依次是 gate、up、down；Llama 的 w1、w2、w3 是 gate、down、up",
-                ),
+                TEXTS["three_weights_are_gate_up"],
                 _second_and_third,
                 role="down_weight",
                 named=r"2",
@@ -234,9 +229,5 @@ EXERCISE = Exercise(
     ),
     recoveries=RECOVERIES,
     equation="gated_feed_forward(x) = (silu(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ",
-    hints=(
-        Message("Two up-projections of x: one of them is the gate of the other.", "对 x 做两次升维投影，其中一路作为另一路的门。"),
-        Message("Multiply silu(x @ gate.T) by x @ up.T element by element.", "把 silu(x @ gate.T) 与 x @ up.T 逐元素相乘。"),
-        Message("(silu(x @ gate.T) * (x @ up.T)) @ down.T", "(silu(x @ gate.T) * (x @ up.T)) @ down.T"),
-    ),
+    hints=TEXTS.hints,
 )

@@ -11,9 +11,11 @@ from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.gelu.mistakes import MISTAKES
 from headway.practice.exercises.gelu.recoveries import RECOVERIES
 from headway.practice.exercises.gelu.steps import STEPS
-from headway.practice.message import Message
 from headway.practice.recipes.activation_mistakes import instead
 from headway.practice.recipes.activations import ARRAYS, X_NAMES, floating, probes_of, quick_gelu
+from headway.practice.texts import Texts
+
+TEXTS = Texts("gelu")
 
 
 def recipe(steps: Any, x: Any, approximate: str | None = None) -> Any:
@@ -47,7 +49,7 @@ def _as_flag(inputs: Inputs) -> Inputs:
 
 EXERCISE = Exercise(
     name="gelu",
-    title=Message("GELU", "GELU"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -57,13 +59,10 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(
         (
-            Convention(Message("computes the exact form, with erf", "使用的是精确形式（erf）")),
-            Convention(Message("computes the tanh form, as in GPT-2", "使用的是 tanh 形式，与 GPT-2 相同"), steps={"form": lambda: "tanh"}),
+            Convention(TEXTS["computes_exact_form_erf"]),
+            Convention(TEXTS["computes_tanh_form_gpt_2"], steps={"form": lambda: "tanh"}),
             Convention(
-                Message(
-                    "computes the sigmoid form, x · sigmoid(1.702 x), as the function's name says",
-                    "使用的是 sigmoid 形式 x · sigmoid(1.702 x)，与函数名相符",
-                ),
+                TEXTS["computes_sigmoid_form_x_sigmoid"],
                 steps=instead(quick_gelu),
                 called="quick",
             ),
@@ -72,15 +71,5 @@ EXERCISE = Exercise(
     ),
     recoveries=RECOVERIES,
     equation="gelu(x) = x · Φ(x) = ½ x (1 + erf(x / √2)) ≈ ½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))",
-    hints=(
-        Message(
-            "The input is multiplied by the probability that a standard normal variable is smaller than it.",
-            "输入乘以“标准正态随机变量小于它”的概率。",
-        ),
-        Message("This probability is ½ (1 + erf(x / √2)).", "这个概率是 ½ (1 + erf(x / √2))。"),
-        Message(
-            "0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) is correct too",
-            "写成 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))) 也对",
-        ),
-    ),
+    hints=TEXTS.hints,
 )

@@ -9,10 +9,10 @@ from typing import Any
 import numpy
 
 from headway.practice.exercise import Inputs, Recovery
-from headway.practice.exercises.gelu.mistakes import TANH_FORM, USE
-from headway.practice.message import Message
-from headway.practice.recipes.activation_mistakes import LARGE
 from headway.practice.recipes.activations import answers_at, sigmoid
+from headway.practice.texts import Texts
+
+TEXTS = Texts("gelu")
 
 NUMBERS = numpy.array([-1.4, -0.9, -0.35, 0.45, 0.8, 1.3, 1.6])
 
@@ -66,8 +66,8 @@ def _sigmoid_factor(ask: Any) -> list[tuple[Inputs, float]]:
     return [] if numpy.ptp(factors) > 1e-5 * abs(factors[0]) or is_named else [({}, float(factors[0]))]
 
 
-def _recovery(name: str, measure: Any, right: float, right_name: str, says: Message, fix: Message, pattern: str) -> Recovery:
-    return Recovery(
+def _recovery(name: str, measure: Any, right: float, right_name: str, pattern: str) -> Recovery:
+    return TEXTS.recovery(
         name,
         name,
         measure=measure,
@@ -75,48 +75,15 @@ def _recovery(name: str, measure: Any, right: float, right_name: str, says: Mess
         sizes=lambda inputs: {"(2/π)": 2 / math.pi, "π": math.pi, "√2/π": math.sqrt(2) / math.pi, "0.44715": 0.44715, "1.702": 1.702},
         right=lambda inputs: right,
         right_name=right_name,
-        says=says,
-        fix=fix,
-        hides=LARGE,
         pattern=pattern,
     )
 
 
 RECOVERIES = (
-    _recovery(
-        "factor",
-        _factor,
-        math.sqrt(2 / math.pi),
-        "√(2/π)",
-        Message(
-            "the factor inside tanh is {value}{names}; expected {right} = {right_name}",
-            "tanh 里的系数是 {value}{names}；应为 {right} = {right_name}",
-        ),
-        TANH_FORM,
-        r"pi|0\.79|sqrt",
-    ),
-    _recovery(
-        "coefficient",
-        _coefficient,
-        0.044715,
-        "0.044715",
-        Message("the coefficient of x³ is {value}{names}; expected {right_name}", "x³ 的系数是 {value}{names}；应为 {right_name}"),
-        TANH_FORM,
-        r"\.0?0?4\d*|\*\* *3",
-    ),
-    _recovery(
-        "erf_factor",
-        _erf_factor,
-        1 / math.sqrt(2),
-        "1/√2",
-        Message(
-            "the factor inside erf is {value}{names}; expected {right} = {right_name}",
-            "erf 里的系数是 {value}{names}；应为 {right} = {right_name}",
-        ),
-        USE,
-        r"erf",
-    ),
-    Recovery(
+    _recovery("factor", _factor, math.sqrt(2 / math.pi), "√(2/π)", r"pi|0\.79|sqrt"),
+    _recovery("coefficient", _coefficient, 0.044715, "0.044715", r"\.0?0?4\d*|\*\* *3"),
+    _recovery("erf_factor", _erf_factor, 1 / math.sqrt(2), "1/√2", r"erf"),
+    TEXTS.recovery(
         "sigmoid_factor",
         "apply",
         measure=_sigmoid_factor,
@@ -124,12 +91,6 @@ RECOVERIES = (
         sizes=lambda inputs: {"√(8/π)": math.sqrt(8 / math.pi), "1.7": 1.7},
         right=lambda inputs: math.nan,
         right_name="no sigmoid",
-        says=Message(
-            "computes a sigmoid form, x · sigmoid({value} x){names}; GELU is x · Φ(x)",
-            "使用的是 sigmoid 形式 x · sigmoid({value} x){names}；GELU 是 x · Φ(x)",
-        ),
-        fix=USE,
-        hides=LARGE,
         pattern=r"sigmoid|exp",
     ),
 )

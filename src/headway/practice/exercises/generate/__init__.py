@@ -8,11 +8,12 @@ import numpy
 
 from headway.arrays import array_namespace, asarray_like, cast
 from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step
-from headway.practice.exercises.generate.calls import generate_calls
 from headway.practice.exercises.generate.conventions import CACHES, COUNTS, ENDS, MODELS, PROMPTS, RETURNED
 from headway.practice.exercises.generate.mistakes import MISTAKES
-from headway.practice.message import Message
 from headway.practice.recipes.toy_model import ToyModel
+from headway.practice.texts import Texts
+
+TEXTS = Texts("generate")
 
 
 def recipe(steps: Any, model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
@@ -64,8 +65,7 @@ STEPS: dict[str, Step] = {
     "batch": lambda rows: numpy.stack(rows) if len({len(row) for row in rows}) == 1 else rows,
 }
 
-BATCH = Message("a batch of prompts", "一批提示")
-END = Message("", "")
+BATCH = TEXTS["batch"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -95,7 +95,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="generate",
-    title=Message("greedy generation", "贪心生成"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -179,21 +179,8 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(COUNTS, CACHES, MODELS, PROMPTS, RETURNED, ENDS),
     equation="ids ← ids + [argmax model(ids[-context_size:])[-1]], max_new_tokens times",
-    hints=(
-        Message(
-            "The model predicts the next token at every position; only the prediction at the last position is needed.",
-            "模型在每个位置都预测下一个词元；只需要最后一个位置的预测。",
-        ),
-        Message(
-            "Crop the input to the context size, take the most likely token at the last position, and append it.",
-            "把输入裁剪到上下文长度，取最后位置最可能的词元，追加到末尾。",
-        ),
-        Message(
-            "for _ in range(max_new_tokens): ids.append(argmax(model(ids[-context_size:])[-1]))",
-            "for _ in range(max_new_tokens): ids.append(argmax(model(ids[-context_size:])[-1]))",
-        ),
-    ),
+    hints=TEXTS.hints,
     drawing="likeliest",
-    calls=generate_calls,
+    calls="generate",
     is_trained_through=False,
 )

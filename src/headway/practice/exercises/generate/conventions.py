@@ -9,7 +9,9 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs
 from headway.practice.exercises.generate.tiny_gpt import TINY_GPT
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("generate")
 
 
 def _listed(inputs: Inputs) -> Inputs:
@@ -69,15 +71,13 @@ MODELS = (
     Convention(),
     Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),
     Convention(
-        Message("the model returns logits and a second value: a loss or a cache", "模型返回 logits 和另一个值：损失或缓存"),
+        TEXTS["model_returns_logits_second_value"],
         _model_returning("pair"),
         role="model",
     ),
+    Convention(TEXTS["model_returns_object_logits"], _model_returning("attribute"), role="model"),
     Convention(
-        Message("the model returns an object with .logits", "模型返回带 .logits 的对象"), _model_returning("attribute"), role="model"
-    ),
-    Convention(
-        Message("the model returns only the logits of the last position", "模型只返回最后一个位置的 logits"),
+        TEXTS["model_returns_only_logits_last"],
         _model_returning("last"),
         role="model",
         named=r"next|last|scores",
@@ -87,10 +87,7 @@ MODELS = (
 CACHES = (
     Convention(),
     Convention(
-        Message(
-            "uses a key-value cache: not checked on texts longer than the context",
-            "使用键值缓存：没有用超出上下文长度的文本来检查",
-        ),
+        TEXTS["uses_key_value_cache_not"],
         _with_cache,
         steps={"returned": _newest},
         role="model",
@@ -99,16 +96,16 @@ CACHES = (
 )
 RETURNED = (
     Convention(),
-    Convention(Message("returns the new tokens without the prompt", "只返回新生成的词元，不含提示"), decode=_with_prompt),
+    Convention(TEXTS["returns_new_tokens_without_prompt"], decode=_with_prompt),
 )
 ENDS = (
     Convention(),
-    Convention(Message("the output includes the stop token", "输出包含停止词元"), steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
+    Convention(TEXTS["output_includes_stop_token"], steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
 )
 COUNTS = (
     Convention(),
     Convention(
-        Message("the length includes the prompt", "长度包含提示"),
+        TEXTS["length_includes_prompt"],
         _counting_prompt,
         role="max_new_tokens",
         named=r"max_?len|total|^length|max_tokens_total|seq_?len",

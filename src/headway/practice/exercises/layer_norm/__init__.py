@@ -10,8 +10,10 @@ from headway import functions
 from headway.practice.exercise import Exercise, Inputs, Probe, Role
 from headway.practice.exercises.layer_norm.mistakes import MISTAKES, ROOT
 from headway.practice.exercises.layer_norm.steps import EPS, STEPS
-from headway.practice.message import Message
 from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_recovery, size_roles
+from headway.practice.texts import Texts
+
+TEXTS = Texts("layer_norm")
 
 
 def recipe(steps: Any, x: Any, weight: Any = None, bias: Any = None, eps: float | None = None) -> Any:
@@ -24,7 +26,7 @@ def recipe(steps: Any, x: Any, weight: Any = None, bias: Any = None, eps: float 
     return steps.finish(answer if bias is None else steps.shift(answer, bias, weight))
 
 
-NO_BIAS = Message("a weight without a bias", "只有权重而没有偏置")
+NO_BIAS = TEXTS["no_bias"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -70,7 +72,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="layer_norm",
-    title=Message("LayerNorm", "LayerNorm"),
+    title=TEXTS.title,
     definition=functions.layer_norm,
     recipe=recipe,
     steps=STEPS,
@@ -100,15 +102,5 @@ EXERCISE = Exercise(
     conventions=(eps_conventions(EPS), RETURNS),
     recoveries=(eps_recovery(EPS, ROOT),),
     equation="layer_norm(x) = (x - mean x) / √(var x + eps) · weight + bias",
-    hints=(
-        Message("Each vector is normalized separately, with its own mean and variance.", "每个向量单独归一化：用它自己的均值和方差。"),
-        Message(
-            "Subtract the mean, divide by the square root of variance plus eps; both are taken over the last axis.",
-            "减去均值，再除以“方差加 eps”的平方根；均值与方差都沿最后一轴计算。",
-        ),
-        Message(
-            "(x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * weight + bias",
-            "(x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * weight + bias",
-        ),
-    ),
+    hints=TEXTS.hints,
 )

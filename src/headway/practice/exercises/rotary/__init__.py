@@ -13,7 +13,9 @@ from headway.practice.exercises.rotary.conventions import AXES, BASES, FORMS, LA
 from headway.practice.exercises.rotary.mistakes import MISTAKES
 from headway.practice.exercises.rotary.recoveries import RECOVERIES
 from headway.practice.exercises.rotary.steps import STEPS
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("rotary")
 
 
 def recipe(
@@ -62,11 +64,11 @@ def definition(
     return rotated if key is None else (rotated, cast(functions.rotary(key, cos, sin), single))
 
 
-VECTOR = Message("a single vector", "单个向量")
-ROWS = Message("several positions at once", "一次多个位置")
-MATRIX = Message("x without leading axes", "没有前导轴的 x")
-BATCH = Message("x with three axes", "三个轴的 x")
-HEADS = Message("x with batch and head axes", "带批轴与头轴的 x")
+VECTOR = TEXTS["vector"]
+ROWS = TEXTS["rows"]
+MATRIX = TEXTS["matrix"]
+BATCH = TEXTS["batch"]
+HEADS = TEXTS["heads"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -114,7 +116,7 @@ def _length(inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="rotary",
-    title=Message("rotary positions", "旋转位置编码"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -187,14 +189,5 @@ EXERCISE = Exercise(
     conventions=(PRECISION, TURNS, LAYOUT, POSITIONS, WIDTHS, SHAPES, FORMS, BASES, AXES),
     recoveries=RECOVERIES,
     equation="(a, b) → (a · cos φ - b · sin φ, b · cos φ + a · sin φ),   φ = position · 10000^(-2i / head_dim)",
-    hints=(
-        Message(
-            "Coordinates are rotated in pairs, each pair at its own frequency; position 0 is not rotated, and lengths do not change.",
-            "坐标两两旋转，每一对的频率不同；位置 0 不旋转，长度保持不变。",
-        ),
-        Message(
-            "The angle of pair i at position p is p · 10000^(-2i / head_dim).", "位置 p 处第 i 对的角度是 p · 10000^(-2i / head_dim)。"
-        ),
-        Message("with a, b = halves of x: cat([a·cos - b·sin, b·cos + a·sin])", "设 a, b 为 x 的两半：cat([a·cos - b·sin, b·cos + a·sin])"),
-    ),
+    hints=TEXTS.hints,
 )

@@ -9,7 +9,9 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs
 from headway.practice.exercises.rotary.steps import concatenate, even_and_odd, halves, interleave
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("rotary")
 
 
 def _each(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -96,17 +98,9 @@ def _per_sequence(inputs: Inputs) -> Inputs:
 
 PRECISION = (Convention(decode=_single_precision),)
 LAYOUT = (
+    Convention(TEXTS["pairs_coordinate_i_i_head"]),
     Convention(
-        Message(
-            "pairs coordinate i with i + head_dim/2 (halves, as in Hugging Face's Llama)",
-            "把坐标 i 与 i + head_dim/2 配对（两半，与 Hugging Face 的 Llama 相同）",
-        )
-    ),
-    Convention(
-        Message(
-            "pairs coordinate 2i with 2i + 1 (interleaved, as in Su et al. 2021)",
-            "把坐标 2i 与 2i + 1 配对（相邻，与 Su 等 2021 的论文相同）",
-        ),
+        TEXTS["pairs_coordinate_2i_2i_1"],
         encode=_operands(lambda x: interleave(*halves(x))),
         decode=_in_halves,
     ),
@@ -114,28 +108,19 @@ LAYOUT = (
 AXES = (
     Convention(),
     Convention(
-        Message(
-            "expects x as (batch, seq_len, heads, head_dim), with positions along axis 1; for (batch, heads, seq_len, head_dim) it rotates by head instead of by position",
-            "x 应为 (batch, seq_len, heads, head_dim)，位置沿第 1 轴；若传入 (batch, heads, seq_len, head_dim)，则会按头而不是按位置旋转",
-        ),
+        TEXTS["expects_x_batch_seq_len"],
         encode=_operands(_heads_last),
         decode=lambda answer, inputs: _each(_heads_last)(answer),
         role="x",
     ),
     Convention(
-        Message(
-            "expects x as (…, seq_len, heads, head_dim), with positions along axis -3",
-            "x 应为 (…, seq_len, heads, head_dim)，位置沿第 -3 轴",
-        ),
+        TEXTS["expects_x_seq_len_heads_head"],
         encode=_operands(_positions_third),
         decode=lambda answer, inputs: _each(_positions_third)(answer),
         role="x",
     ),
     Convention(
-        Message(
-            "expects x as (seq_len, batch, heads, head_dim), with positions along axis 0",
-            "x 应为 (seq_len, batch, heads, head_dim)，位置沿第 0 轴",
-        ),
+        TEXTS["expects_x_seq_len_batch_heads"],
         encode=_operands(lambda x: x.transpose(2, 0, 1, 3) if x.ndim == 4 else x),
         decode=lambda answer, inputs: _each(lambda x: x.transpose(1, 2, 0, 3) if _is_array(x) and x.ndim == 4 else x)(answer),
         role="x",
@@ -145,10 +130,7 @@ AXES = (
 TURNS = (
     Convention(),
     Convention(
-        Message(
-            "rotates pairs by -θ instead of θ: scores depend on the same distances, but weights trained with the other direction do not fit",
-            "成对坐标旋转 -θ 而不是 θ：分数仍只取决于距离，但与按另一方向训练的权重不兼容",
-        ),
+        TEXTS["rotates_pairs_instead_scores_depend_same"],
         steps={"turn": lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a + b * sin_a, b * cos_b - a * sin_b)},
         source=r"\(\s*-\s*(self\.)?\w*sin",
     ),
@@ -156,18 +138,18 @@ TURNS = (
 WIDTHS = (
     Convention(),
     Convention(
-        Message("cos and sin are as wide as x, in two equal halves", "cos 与 sin 与 x 同宽，由相同的两半组成"),
+        TEXTS["cos_sin_are_wide_x"],
         encode=_tables(lambda each, x: concatenate(each, each)),
     ),
     Convention(
-        Message("cos and sin are as wide as x, with each element repeated twice", "cos 与 sin 与 x 同宽，每个元素重复两次"),
+        TEXTS["cos_sin_are_wide_x_2"],
         encode=_tables(lambda each, x: numpy.repeat(each, 2, axis=-1)),
     ),
 )
 
 
 def _shaped(name: str, change: Callable[[Any, Any], Any]) -> Convention:
-    return Convention(Message(f"the tables have shape {name}", f"表的形状为 {name}"), encode=_tables(change))
+    return Convention(TEXTS["tables_have_shape"].format(shape=name), encode=_tables(change))
 
 
 SHAPES = (
@@ -181,41 +163,37 @@ SHAPES = (
 )
 FORMS = (
     Convention(),
-    Convention(Message("takes complex numbers cos + i·sin", "接收复数 cos + i·sin"), encode=_joined(_as_complex), role="tables"),
+    Convention(TEXTS["takes_complex_numbers_cos_i"], encode=_joined(_as_complex), role="tables"),
     Convention(
-        Message("takes cosine and sine stacked along the last axis", "cos 与 sin 沿最后一轴叠放"),
+        TEXTS["takes_cosine_sine_stacked_along_last"],
         encode=_joined(lambda cos, sin: numpy.stack([cos, sin], -1)),
         role="tables",
     ),
     Convention(
-        Message("takes cosine and sine joined along the last axis", "cos 与 sin 沿最后一轴拼接"),
+        TEXTS["takes_cosine_sine_joined_along_last"],
         encode=_joined(concatenate),
         role="tables",
     ),
     Convention(
-        Message("takes cosine and sine stacked along the first axis", "cos 与 sin 沿第一轴叠放"),
+        TEXTS["takes_cosine_sine_stacked_along_first"],
         encode=_joined(lambda cos, sin: numpy.stack([cos, sin])),
         role="tables",
     ),
+    Convention(TEXTS["takes_cosine_sine_tuple"], encode=_joined(lambda cos, sin: (cos, sin)), role="tables"),
     Convention(
-        Message("takes cosine and sine as a tuple", "cos 与 sin 以元组传入"), encode=_joined(lambda cos, sin: (cos, sin)), role="tables"
-    ),
-    Convention(
-        Message("takes angles in radians", "接收弧度制的角度"),
+        TEXTS["takes_angles_radians"],
         encode=_joined(lambda cos, sin: numpy.arctan2(sin, cos)),
         role="tables",
     ),
 )
 POSITIONS = (
     Convention(),
-    Convention(Message("offset is a slice of positions", "offset 是位置的切片"), encode=_as_slice, role="offset"),
-    Convention(
-        Message("positions have shape (batch, seq_len)", "positions 的形状为 (batch, seq_len)"), encode=_per_sequence, role="positions"
-    ),
+    Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
+    Convention(TEXTS["positions_have_shape_batch_seq"], encode=_per_sequence, role="positions"),
     Convention(encode=_with_positions(False), role="positions"),
     Convention(encode=_with_positions(True), role="positions"),
     Convention(
-        Message("offset has one value per sequence", "offset 为每个序列各有一个值"),
+        TEXTS["offset_has_one_value_per_sequence"],
         encode=lambda inputs: inputs | {"offset": numpy.full(len(inputs["x"]), inputs.get("offset") or 0)},
         role="offset",
     ),
@@ -223,7 +201,7 @@ POSITIONS = (
 BASES = (
     Convention(),
     Convention(
-        Message("checked with the base 10000, which is not its default", "检查时传入的底数是 10000，与它的默认值不同"),
+        TEXTS["checked_base_10000_which_not"],
         encode=lambda inputs: {"theta": 10000.0} | inputs,
         role="theta",
     ),

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Inputs, Recovery, Step
-from headway.practice.exercises.rotary.mistakes import FIRST_PAIR
+from headway.practice.exercise import Inputs, Step
 from headway.practice.exercises.rotary.steps import counted, exponents, halves
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("rotary")
 
 
 def _read(ask: Any, seq_len: int, width: int) -> tuple[Any, Any] | None:
@@ -67,7 +68,7 @@ def _given_or(number_of: Callable[[Inputs], float]) -> Step:
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "theta",
         "frequencies",
         measure=_theta,
@@ -75,15 +76,9 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 10000.0,
         right_name="10000",
-        says=Message(
-            "the base is {value}; the paper uses {right_name} (a model sets its own as rope_theta in its config)",
-            "底数是 {value}；论文中为 {right_name}（各模型以其配置中的 rope_theta 为准）",
-        ),
-        fix=Message("take the base as an argument, 10000 by default", "把底数作为参数，默认 10000"),
-        hides=FIRST_PAIR,
         pattern=r"\d{3,}|1e\d|\d_000|log",
     ),
-    Recovery(
+    TEXTS.recovery(
         "offset",
         "positions",
         measure=_offset,
@@ -91,15 +86,6 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="0",
-        says=Message(
-            "the first row is rotated as position {value}; expected {right_name}, where x does not change",
-            "第一行按位置 {value} 旋转；应为 {right_name}，即 x 保持不变",
-        ),
-        fix=Message("start positions at 0", "位置从 0 开始计数"),
-        hides=Message(
-            "attention scores depend only on distances, so they are correct; they are wrong with keys cached by other code",
-            "注意力分数只取决于距离，所以是对的；但与其他代码缓存的 key 一起用就不对",
-        ),
         pattern=r"arange|range",
     ),
 )

@@ -14,7 +14,9 @@ from headway.practice.exercises.sinusoidal_positions.conventions import ADDS, RE
 from headway.practice.exercises.sinusoidal_positions.mistakes import MISTAKES
 from headway.practice.exercises.sinusoidal_positions.recoveries import RECOVERIES
 from headway.practice.exercises.sinusoidal_positions.steps import STEPS
-from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("sinusoidal_positions")
 
 
 def recipe(
@@ -50,9 +52,9 @@ def _size(axis: int) -> Callable[[Inputs], Any]:
     return lambda inputs: None if inputs.get("x") is None else inputs["x"].shape[axis]
 
 
-ODD = Message("an odd hidden_size", "奇数的 hidden_size")
-BATCH = Message("x with a batch axis", "带批轴的 x")
-MATRIX = Message("x without a batch axis", "没有批轴的 x")
+ODD = TEXTS["odd"]
+BATCH = TEXTS["batch"]
+MATRIX = TEXTS["matrix"]
 
 
 def probes() -> tuple[Probe, ...]:
@@ -74,7 +76,7 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="sinusoidal_positions",
-    title=Message("sinusoidal positions", "正弦位置编码"),
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -116,18 +118,5 @@ EXERCISE = Exercise(
     conventions=(WIDTHS, TAKES, RETURNS, ADDS),
     recoveries=RECOVERIES,
     equation="out[p, 2i] = sin(p / 10000^(2i / hidden_size)),   out[p, 2i+1] = cos(p / 10000^(2i / hidden_size))",
-    hints=(
-        Message(
-            "Each pair of columns holds the sine and the cosine of one frequency; the frequencies decrease from pair to pair.",
-            "每两列是同一频率的正弦与余弦；各对的频率依次降低。",
-        ),
-        Message(
-            "The frequency of pair i is 1 / 10000^(2i / hidden_size); the angle is position times frequency.",
-            "第 i 对的频率是 1 / 10000^(2i / hidden_size)，角度等于位置乘以频率。",
-        ),
-        Message(
-            "table[:, 0::2] = sin(angles); table[:, 1::2] = cos(angles), with angles of shape (seq_len, hidden_size / 2)",
-            "table[:, 0::2] = sin(angles)；table[:, 1::2] = cos(angles)，其中 angles 的形状为 (seq_len, hidden_size / 2)",
-        ),
-    ),
+    hints=TEXTS.hints,
 )

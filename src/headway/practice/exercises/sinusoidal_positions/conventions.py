@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy
 
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.exercise import Convention, Inputs
-from headway.practice.message import Message
+from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+
+TEXTS = Texts("sinusoidal_positions")
 
 
 def _refused(answer: Any, inputs: Inputs) -> Any:
@@ -56,18 +58,18 @@ def _batch_first(answer: Any, inputs: Inputs) -> Any:
 WIDTHS = (Convention(decode=_refused),)
 RETURNS = (
     Convention(),
-    Convention(Message("returns (1, seq_len, hidden_size)", "返回 (1, seq_len, hidden_size)"), decode=_with_axis(0), role="seq_len"),
-    Convention(Message("returns (seq_len, 1, hidden_size)", "返回 (seq_len, 1, hidden_size)"), decode=_with_axis(1), role="seq_len"),
+    Convention(TEXTS["returns_1_seq_len_hidden"], decode=_with_axis(0), role="seq_len"),
+    Convention(TEXTS["returns_seq_len_1_hidden"], decode=_with_axis(1), role="seq_len"),
 )
 TAKES = (
     Convention(),
     Convention(
-        Message("takes an array of positions instead of their number", "接收的是位置数组，而不是位置个数"),
+        TEXTS["takes_array_positions_instead_their"],
         encode=_as_positions,
         role="seq_len",
     ),
     Convention(
-        Message("x has shape (seq_len, batch, hidden_size)", "x 的形状为 (seq_len, batch, hidden_size)"),
+        TEXTS["x_has_shape_seq_len"],
         encode=_rows_first,
         decode=_batch_first,
         role="x",
@@ -76,12 +78,9 @@ TAKES = (
 )
 ADDS = (
     Convention(),
-    Convention(Message("returns only the positions; the caller adds them", "只返回位置向量，由调用者相加"), decode=_sum_of, role="x"),
+    Convention(TEXTS["returns_only_positions_caller_adds"], decode=_sum_of, role="x"),
     Convention(
-        Message(
-            "multiplies x by √hidden_size before adding, as in Vaswani et al. 2017",
-            "相加之前 x 乘以 √hidden_size，与 Vaswani 等 2017 相同",
-        ),
+        TEXTS["multiplies_x_by_hidden_size"],
         steps={"scale": lambda x: x * x.shape[-1] ** 0.5},
         role="x",
     ),

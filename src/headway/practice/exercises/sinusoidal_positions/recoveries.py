@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Inputs, Recovery
-from headway.practice.exercises.sinusoidal_positions.mistakes import FIRST_PAIR
-from headway.practice.message import Message
+from headway.practice.exercise import Inputs
+from headway.practice.texts import Texts
+
+TEXTS = Texts("sinusoidal_positions")
 
 
 def _table(ask: Any, seq_len: int, width: int) -> Any:
@@ -64,7 +65,7 @@ def _offset(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 RECOVERIES = (
-    Recovery(
+    TEXTS.recovery(
         "base",
         "angles",
         measure=_base,
@@ -74,12 +75,9 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 10000.0,
         right_name="10000",
-        says=Message("the base is {value}; expected {right_name}", "底数是 {value}；应为 {right_name}"),
-        fix=Message("use 10000, or take the base as an argument", "使用 10000，或把底数作为参数"),
-        hides=FIRST_PAIR,
         pattern=r"\d{3,}|1e\d|log",
     ),
-    Recovery(
+    TEXTS.recovery(
         "offset",
         "positions",
         measure=_offset,
@@ -87,9 +85,6 @@ RECOVERIES = (
         sizes=lambda inputs: {},
         right=lambda inputs: 0.0,
         right_name="0",
-        says=Message("the first row has position {value}; expected {right_name}", "第一行对应位置 {value}；应为 {right_name}"),
-        fix=Message("start positions at 0", "位置从 0 开始计数"),
-        hides=Message("the distances between positions are correct", "位置之间的距离是对的"),
         pattern=r"arange|range",
     ),
 )

@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.assignment import Assignment
+from headway.practice.diagnosis.block_calls import flat
 from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.layers import SHIFT, layer_assignments
@@ -18,7 +19,6 @@ from headway.practice.diagnosis.slots import Slot, slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.recipes import projections
-from headway.practice.recipes.block_calls import flat
 from headway.practice.recipes.layers import size_role, weight_roles
 
 SIZES = (

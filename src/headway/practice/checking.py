@@ -1,0 +1,121 @@
+"""Check of files and folders."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headway.practice.diagnosis.failure import FILE_TITLE
+from headway.practice.diagnosis.files import check_name, nothing_found
+from headway.practice.diagnosis.sandbox import TIMEOUT_SECONDS, check_file
+from headway.practice.diagnosis.subject import definitions
+from headway.practice.message import Message, PracticeError
+from headway.practice.parts import missing_parts, part_named
+from headway.practice.report.results import FileResult, Report
+from headway.practice.source import Source, located, read
+from headway.practice.verdict import Cause, Verdict
+
+SUFFIXES = (".py", ".ipynb")
+SKIPPED_FOLDERS = ("__pycache__", "site-packages", "node_modules", "venv", "env")
+SKIPPED_FILES = ("test_*.py", "*_test.py", "conftest.py", "setup.py")
+"""Files that are skipped in a folder, because they define no parts and running them has effects."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of a check.
+
+    named            the part that every file is, if the names of functions do not say so
+    required         parts of which a missing one is a failure
+    timeout_seconds  limit for each file
+    """
+
+    named: str | None = None
+    required: tuple[str, ...] = ()
+    timeout_seconds: float = TIMEOUT_SECONDS
+
+
+def check_paths(paths: Sequence[Path], options: Options | None = None, begin: Callable[[Path], None] = lambda path: None) -> Report:
+    """Judge the functions and classes of files, and of the .py files and notebooks in folders.
+
+    begin   called with each file before it is checked
+
+    Errors   OptionError for a missing file, one that cannot be read, an unknown part, or paths without any part.
+    """
+    options = options or Options()
+    if options.named is not None:
+        check_name(options.named)
+    required = [part_named(name) for name in options.required]
+    files = []
+    for path, is_named in expanded(paths):
+        source = read(path)
+        if is_named or (source.tree is not None and definitions(source.tree)):
+            begin(path)
+            files.append(checked(source, options, is_named=is_named))
+    verdicts = [verdict for each in files for verdict in each.verdicts]
+    report = Report(tuple(files), missing_parts(required, verdicts))
+    if not report.verdicts:
+        raise _nothing_in(paths)
+    return report
+
+
+def checked(source: Source, options: Options, *, is_named: bool) -> FileResult:
+    """Judge one file.
+
+    is_named   True if a file without a part gets a verdict that says so
+    """
+    start = time.perf_counter()
+    verdicts = check_file(source.path, options.named, timeout_seconds=options.timeout_seconds)
+    if not verdicts and is_named:
+        verdicts = [_nothing_found(source)]
+    found = tuple(located(verdict, source) for verdict in verdicts)
+    return FileResult(source.path, found, source, time.perf_counter() - start)
+
+
+def _nothing_found(source: Source) -> Verdict:
+    message, hint = nothing_found(source.path).messages
+    cause = Cause("nothing_found", message, hint or Message("", ""), Message("", ""))
+    return Verdict(source.path.name, "file", 0, "could not run", (cause,), title=FILE_TITLE)
+
+
+def nothing_found_in(report: Report) -> PracticeError | None:
+    """Return the error for a report on files without any part, or None."""
+    causes = [cause for verdict in report.verdicts for cause in verdict.causes or (None,)]
+    if causes and all(cause is not None and cause.name == "nothing_found" for cause in causes) and causes[0] is not None:
+        return PracticeError(causes[0].says, hint=causes[0].fix)
+    return None
+
+
+def _nothing_in(paths: Sequence[Path]) -> PracticeError:
+    shown = ", ".join(map(str, paths))
+    return PracticeError(
+        Message(f"got {shown}, expected .py files or notebooks with a part", f"收到 {shown}，应为含有某一部分的 .py 文件或 notebook"),
+        hint=Message("name the files", "请直接给出文件名"),
+    )
+
+
+def expanded(paths: Sequence[Path]) -> Iterator[tuple[Path, bool]]:
+    """Yield each file once, with True if it was named and False if it is from a folder.
+
+    Virtual environments, hidden folders, links to folders, and test files are skipped in folders.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        for each in _files_in(path) if path.is_dir() else [path]:
+            if each.resolve() not in seen:
+                seen.add(each.resolve())
+                yield each, not path.is_dir()
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        if path.is_dir():
+            is_environment = path.name in SKIPPED_FOLDERS or (path / "pyvenv.cfg").exists()
+            if not is_environment and not path.is_symlink():
+                yield from _files_in(path)
+        elif path.suffix in SUFFIXES and path.is_file() and not any(path.match(pattern) for pattern in SKIPPED_FILES):
+            yield path

@@ -1,0 +1,263 @@
+"""All single changes of a program, cheapest first."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from headway.practice.diagnosis.repair.expressions import ALIASES, Context, around, number_of, variants
+from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
+from headway.practice.diagnosis.repair.program import Change, Program
+
+N = TypeVar("N", bound=ast.AST)
+_SKIPPED_FIELDS = frozenset({"annotation", "returns", "decorator_list", "type_comment", "type_params", "bases", "keywords_of_class"})
+MAX_OWN = 16
+"""Expressions of the program that are combined with others."""
+_SUSPECT_BONUS = 0.8
+"""Cost that a change saves on a line to which the diagnosis points."""
+
+
+@dataclass(frozen=True)
+class _Site:
+    """An expression and its place in the tree."""
+
+    statement: int
+    parent: ast.AST
+    field: str
+    index: int | None
+    node: ast.expr
+
+
+def changes(program: Program, seen: Observation, library: str, suspects: Sequence[int] = ()) -> list[Change]:
+    """Return the changes of a program in the order of their costs, without those of code that did not run.
+
+    seen      values while the probe ran that fails
+    suspects  lines to which the diagnosis points
+    """
+    held = {name: each for names in seen.names.values() for name, each in names.attributes.items()}
+    alias = _alias(program, library)
+    found: list[Change] = []
+    for index, statement in enumerate(program.statements):
+        for function, nodes in _functions_with_bodies(statement):
+            names = _names_in(function, seen)
+            unused, others = _unused(function, names, held), _globals(program, function)
+            own = _own_expressions(nodes, seen)
+            context = Context(names, held, others, library, alias, unused, own, seen.expressions)
+            for parent in nodes:
+                found += _statement_changes(index, parent, context)
+                found += [change for site in _sites(index, parent) for change in _expression_changes(site, context)]
+    found = [change for change in found if not _is_same(change)]
+    if suspects:
+        found.sort(key=lambda change: change.cost - _SUSPECT_BONUS * (change.line in suspects))
+    else:
+        found.sort(key=lambda change: change.cost)
+    return found
+
+
+def _functions_with_bodies(statement: ast.stmt) -> Iterator[tuple[ast.FunctionDef | ast.Lambda | None, list[ast.AST]]]:
+    """Yield each function of a statement with its own nodes that hold others, and the statement's nodes outside of functions."""
+    owned: dict[ast.FunctionDef | ast.Lambda | None, list[ast.AST]] = {}
+
+    def visit(node: ast.AST, function: ast.FunctionDef | ast.Lambda | None) -> None:
+        inner = node if isinstance(node, ast.FunctionDef | ast.Lambda) else function
+        owned.setdefault(inner, []).append(node)
+        if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
+            return
+        for field, value in ast.iter_fields(node):
+            if field in _SKIPPED_FIELDS:
+                continue
+            for each in value if isinstance(value, list) else [value]:
+                if isinstance(each, ast.AST) and not _is_docstring(each):
+                    visit(each, inner)
+
+    holder = ast.Module([statement], [])
+    visit(holder, None)
+    for function, nodes in owned.items():
+        yield function, [node for node in nodes if node is not holder]
+
+
+def _sites(index: int, parent: ast.AST) -> Iterator[_Site]:
+    """Yield the expressions that a node holds directly."""
+    if isinstance(parent, ast.Raise | ast.Assert | ast.JoinedStr):
+        return
+    if isinstance(parent, ast.UnaryOp) and number_of(parent) is not None:
+        return
+    for field, value in ast.iter_fields(parent):
+        if field in _SKIPPED_FIELDS:
+            continue
+        for place, each in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            is_stored = isinstance(getattr(each, "ctx", None), ast.Store | ast.Del)
+            if isinstance(each, ast.expr) and not is_stored and not _is_docstring(parent):
+                yield _Site(index, parent, field, place, each)
+
+
+def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
+    if not _has_run(site.node, context):
+        return
+    is_called = isinstance(site.parent, ast.Call) and site.field == "func"
+    is_base = isinstance(site.parent, ast.Attribute)
+    for cost, new in variants(site.node, context):
+        if (is_called or is_base) and isinstance(new, ast.Constant):
+            continue
+        yield _change(site, cost, new)
+    if (
+        is_called
+        or is_base
+        or isinstance(site.node, ast.Slice | ast.Starred | ast.keyword)
+        or site.field in ("slice", "test", "iter", "dims")
+    ):
+        return
+    if isinstance(site.node, ast.Constant) or isinstance(site.parent, ast.Tuple | ast.List | ast.Slice | ast.arguments):
+        return
+    for cost, new in around(site.node, context.expressions.get(id(site.node)), context):
+        is_whole = isinstance(site.parent, ast.Assign | ast.Return | ast.AugAssign)
+        yield _change(site, cost + 0.2 * (not is_whole), new)
+
+
+def _has_run(node: ast.AST, context: Context) -> bool:
+    """Return True if a node or one inside it was evaluated, or holds nothing that is recorded."""
+    inner = [each for each in ast.walk(node) if isinstance(each, ast.Name | ast.Attribute | ast.Call | ast.BinOp | ast.Subscript)]
+    return not inner or any(id(each) in context.expressions for each in inner)
+
+
+def _statement_changes(index: int, parent: ast.AST, context: Context) -> Iterator[Change]:
+    """Yield the changes of statements: removed, exchanged, unwrapped, returned."""
+    if isinstance(parent, ast.AugAssign):
+        for operator in (ast.Add(), ast.Sub(), ast.Mult(), ast.Div()):
+            if not isinstance(parent.op, type(operator)):
+                yield Change(1.3, index, parent, "op", None, parent.op, operator)
+    for field in ("body", "orelse"):
+        body = getattr(parent, field, None)
+        if not isinstance(body, list) or isinstance(parent, ast.ClassDef | ast.Module):
+            continue
+        for place, node in enumerate(body):
+            if not _has_run(node, context):
+                continue
+            for cost, old, new in _rewritten(body, place, node, context):
+                yield Change(cost, index, parent, field, place, old, [_located(each, node) for each in new])
+
+
+def _rewritten(
+    body: list[ast.stmt], place: int, node: ast.stmt, context: Context
+) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield costs with the statements before and after each change at one place of a body."""
+    if isinstance(node, ast.Expr) and _is_docstring(node):
+        return
+    if not isinstance(node, ast.Return | ast.Pass):
+        yield 1.7, [node], ([] if len(body) > 1 else [ast.Pass()])
+    if place + 1 < len(body) and not isinstance(body[place + 1], ast.Return | ast.FunctionDef):
+        yield 1.9, [node, body[place + 1]], [body[place + 1], node]
+    if isinstance(node, ast.If):
+        yield 1.6, [node], node.body
+        if node.orelse:
+            yield 1.6, [node], node.orelse
+            yield 1.5, [node], [ast.If(node.test, node.orelse, node.body)]
+        yield 1.4, [node], [ast.If(ast.UnaryOp(ast.Not(), node.test), node.body, node.orelse)]
+    if isinstance(node, ast.For | ast.With):
+        yield 2.0, [node], node.body
+    if isinstance(node, ast.For) and len(node.body) > 1:  # the last statement belongs after the loop
+        yield 1.8, [node], [ast.For(node.target, node.iter, node.body[:-1], node.orelse), node.body[-1]]
+    if isinstance(node, ast.For) and place + 1 < len(body):  # the next statement belongs into the loop
+        longer = ast.For(node.target, node.iter, [*node.body, body[place + 1]], node.orelse)
+        yield 1.9, [node, body[place + 1]], [longer]
+    if isinstance(node, ast.Return) and node.value is not None:
+        for name, seen in context.names.variables.items():
+            if seen.is_array and not (isinstance(node.value, ast.Name) and node.value.id == name):
+                yield 1.6, [node], [ast.Return(ast.Name(name, ast.Load()))]
+    elif place == len(body) - 1 and isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        yield 1.7, [node], [node, ast.Return(ast.Name(node.targets[0].id, ast.Load()))]
+    elif place == len(body) - 1 and isinstance(node, ast.Expr):
+        yield 1.5, [node], [ast.Return(node.value)]
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        yield 1.9, [node], [ast.AugAssign(ast.Name(node.targets[0].id, ast.Store()), ast.Add(), node.value)]
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield 1.6, [node], [ast.Assign([ast.Name(node.target.id, ast.Store())], node.value)]
+
+
+def _change(site: _Site, cost: float, new: ast.expr) -> Change:
+    return Change(cost, site.statement, site.parent, site.field, site.index, site.node, _located(new, site.node))
+
+
+def _located(new: N, old: ast.AST) -> N:
+    """Give the nodes of a new tree that have no position that of the old one."""
+    for node in ast.walk(new):
+        if "lineno" in node._attributes and not hasattr(node, "lineno"):
+            ast.copy_location(node, old)
+    return new
+
+
+def _is_same(change: Change) -> bool:
+    """Return True for a change that changes nothing."""
+    if isinstance(change.old, list) or isinstance(change.new, list):
+        return False
+    return ast.dump(change.old) == ast.dump(change.new)
+
+
+def _is_docstring(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+def _names_in(function: ast.FunctionDef | ast.Lambda | None, seen: Observation) -> Names:
+    """Return the names seen in a function and in its comprehensions, which run as functions of their own."""
+    if function is None:
+        return NOTHING
+    first, last = _first_line(function), function.end_lineno or function.lineno
+    inside = [names for line, names in seen.names.items() if first <= line <= last]
+    return Names(*({name: each for held in kinds for name, each in held.items()} for kinds in _columns(inside)))
+
+
+def _columns(names: Sequence[Names]) -> tuple[list[dict[str, Seen]], list[dict[str, Seen]]]:
+    return [each.variables for each in names], [each.attributes for each in names]
+
+
+def _own_expressions(nodes: Sequence[ast.AST], seen: Observation) -> list[ast.expr]:
+    """Return the different calls, subscripts and operations of a function whose values are arrays, short ones first."""
+    arrays: list[ast.expr] = [
+        node
+        for node in nodes
+        if isinstance(node, ast.Call | ast.Subscript | ast.BinOp) and (each := seen.expressions.get(id(node))) is not None and each.is_array
+    ]
+    different = {ast.dump(node): node for node in arrays}
+    return sorted(different.values(), key=lambda node: len(ast.dump(node)))[:MAX_OWN]
+
+
+def _first_line(function: ast.FunctionDef | ast.Lambda) -> int:
+    """Return the first line of a function as its code object counts it: that of the first decorator."""
+    return min([function.lineno, *(each.lineno for each in getattr(function, "decorator_list", []))])
+
+
+def _globals(program: Program, function: ast.FunctionDef | ast.Lambda | None) -> list[str]:
+    """Return the names of the program's statements, of the function's parameters, and those that it assigns."""
+    names = [name for statement in program.statements for name in _defined(statement) if name != program.subject.name]
+    if function is not None:
+        arguments = function.args
+        names += [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+        names += [node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return [name for name in dict.fromkeys(names) if name != "self"]
+
+
+def _defined(statement: ast.stmt) -> list[str]:
+    if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+        return [statement.name]
+    return [target.id for target in getattr(statement, "targets", []) if isinstance(target, ast.Name)]
+
+
+def _unused(function: ast.FunctionDef | ast.Lambda | None, names: Names, held: Mapping[str, Seen]) -> frozenset[str]:
+    """Return the parameters, variables and attributes of self that a function does not read."""
+    if function is None:
+        return frozenset()
+    read = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    used = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
+    parameters = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+    return frozenset((set(names.variables) | parameters) - read - {"self"}) | {f"self.{name}" for name in held if name not in used}
+
+
+def _alias(program: Program, library: str) -> str:
+    """Return the name under which the file imports an array library."""
+    module = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "mlx": "mlx.core"}.get(library, "numpy")
+    for name, value in vars(program.subject.module).items() if program.subject.module is not None else ():
+        if getattr(value, "__name__", None) == module:
+            return name
+    return ALIASES.get(library, "np")

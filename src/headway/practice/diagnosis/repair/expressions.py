@@ -1,0 +1,401 @@
+"""Changes of one expression: constants, operators, names, calls, slices, and what may be around it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import itertools
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from headway.practice.diagnosis.repair.observation import Names, Seen
+
+Variant = tuple[float, ast.expr]
+"""Cost and the new expression."""
+
+ALIASES = {"numpy": "np", "torch": "torch", "jax": "jnp", "mlx": "mx"}
+"""Names of the libraries in neighbours.toml."""
+
+ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult, ast.FloorDiv, ast.Pow, ast.Mod)
+COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
+MAX_OTHERS = 8
+"""Names, masks and sizes that are combined with one expression."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Surroundings of an expression.
+
+    names      names seen in its function
+    held       attributes of self seen anywhere in the program
+    globals    other names: of the module, and those assigned anywhere in the function
+    library    array library of the calls, and the name under which the file imports it
+    alias      that name
+    unused     parameters, variables and attributes that the function never reads
+    own        different expressions of the program itself whose values are arrays
+    expressions  values of the expressions that were evaluated, by the id of their nodes
+    """
+
+    names: Names
+    held: Mapping[str, Seen]
+    globals: Sequence[str]
+    library: str
+    alias: str
+    unused: frozenset[str] = frozenset()
+    own: Sequence[ast.expr] = ()
+    expressions: Mapping[int, Seen] = field(default_factory=dict)
+
+
+@functools.cache
+def table() -> dict[str, Any]:
+    """Return the content of neighbours.toml."""
+    return tomllib.loads((Path(__file__).parent / "neighbours.toml").read_text(encoding="utf-8"))
+
+
+def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
+    """Yield the changes of an expression itself, not of those inside it."""
+    number = number_of(node)
+    if number is not None:
+        yield from _numbers(number)
+        return
+    if isinstance(node, ast.Constant):
+        yield from _constants(node)
+    elif isinstance(node, ast.Name):
+        yield from _names(node, context)
+    elif isinstance(node, ast.Attribute):
+        yield from _attributes(node, context)
+    elif isinstance(node, ast.UnaryOp):
+        yield 1.2, node.operand
+    elif isinstance(node, ast.BinOp):
+        yield from _operations(node, context.expressions.get(id(node)))
+    elif isinstance(node, ast.Compare):
+        yield from _comparisons(node)
+    elif isinstance(node, ast.BoolOp):
+        other: ast.boolop = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        yield 1.2, ast.BoolOp(other, node.values)
+        for index in range(len(node.values)):
+            rest = node.values[:index] + node.values[index + 1 :]
+            yield 1.6, rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+    elif isinstance(node, ast.IfExp):
+        yield 1.3, ast.IfExp(node.test, node.orelse, node.body)
+        yield 1.6, node.body
+        yield 1.6, node.orelse
+    elif isinstance(node, ast.Subscript):
+        yield 1.8, node.value
+    elif isinstance(node, ast.Slice):
+        yield from _slices(node)
+    elif isinstance(node, ast.Tuple | ast.List):
+        yield from _sequences(node)
+    elif isinstance(node, ast.Call):
+        yield from _calls(node, context)
+
+
+def number_of(node: ast.AST) -> float | int | None:
+    """Return the value of a number, with its sign; None for anything else, and for True and False."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = number_of(node.operand)
+        return None if inner is None else -inner
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        return node.value  # type: ignore[return-value]
+    return None
+
+
+def literal(value: Any) -> ast.expr:
+    """Return the expression of a number or another constant."""
+    if type(value) in (int, float) and value < 0:
+        return ast.UnaryOp(ast.USub(), ast.Constant(-value))
+    return ast.Constant(value)
+
+
+def _numbers(number: float) -> Iterator[Variant]:
+    if type(number) is int:
+        usual = [-number, number + 1, number - 1, *sorted(range(-3, 4), key=lambda each: (each < 0) != (number < 0))]
+        values: list[float] = [each for each in usual if abs(number) < 5 or abs(each - number) <= 1 or each in (0, 1, 2)]
+        values += [0.5] if number in (0, 1, 2) else [number // 2, number * 2]
+    else:
+        values = [-number, number * 2, number / 2, 1 / number if number else 1.0, 10 * number, number / 10, 1 + number, 1 - number]
+        values += EPSILONS if 0 < abs(number) < 0.1 else []
+        values += [0.0, 1.0, 0.5, 2.0, 10000.0, 0.044715]
+    for place, value in enumerate(dict.fromkeys(values)):
+        if value != number:
+            yield 1.0 + 0.02 * place, literal(value)
+    if number == 1:
+        yield 1.6, ast.Constant(None)
+    if number in (-1, -2):
+        yield 1.5, ast.Tuple([literal(-2), literal(-1)], ast.Load())
+
+
+def _constants(node: ast.Constant) -> Iterator[Variant]:
+    if isinstance(node.value, bool):
+        yield 0.9, ast.Constant(not node.value)
+    elif node.value is None:
+        for value in (1, -1, 0, True):
+            yield 1.6, literal(value)
+    elif isinstance(node.value, str):
+        yield from ((1.2, ast.Constant(text)) for text in _texts(node.value))
+
+
+def _texts(text: str) -> Iterator[str]:
+    """Yield subscripts of einsum with two letters exchanged in one operand, and infinities with the other sign."""
+    if text.strip("+-") in ("inf", "Inf", "infinity"):
+        yield text.strip("-") if text.startswith("-") else f"-{text}"
+    if "->" in text and "," in text:
+        parts = text.replace("->", ",->,").split(",")
+        for index, part in enumerate(parts):
+            for one, other in itertools.combinations([place for place, letter in enumerate(part) if letter.isalpha()], 2):
+                letters = list(part)
+                letters[one], letters[other] = letters[other], letters[one]
+                yield ",".join([*parts[:index], "".join(letters), *parts[index + 1 :]]).replace(",->,", "->")
+    if text in ("sum", "mean", "none"):
+        yield from ({"sum", "mean", "none"} - {text})
+
+
+def _names(node: ast.Name, context: Context) -> Iterator[Variant]:
+    known = context.names.variables
+    own = context.expressions.get(id(node)) or known.get(node.id)
+    for name, seen in known.items():
+        if name != node.id:
+            is_kin = own is None or seen.kind == own.kind or {seen.kind, own.kind} <= {"int", "float"}
+            is_near = own is not None and seen.shape == own.shape
+            yield (1.3 if name in context.unused else 1.5) + 0.3 * (not is_near) + 0.4 * (not is_kin), ast.Name(name, ast.Load())
+    yield from ((2.0, ast.Name(name, ast.Load())) for name in context.globals if name != node.id and name not in known)
+
+
+def _attributes(node: ast.Attribute, context: Context) -> Iterator[Variant]:
+    if isinstance(node.value, ast.Name) and node.value.id == "self":
+        own = context.held.get(node.attr)
+        for name, seen in context.held.items():
+            if name != node.attr and (own is None or seen.kind == own.kind):
+                cost = 1.2 if f"self.{name}" in context.unused else 1.4
+                yield cost + 0.2 * (own is None or seen.shape != own.shape), ast.Attribute(node.value, name, node.ctx)
+        return
+    for name in neighbours(node.attr):
+        yield 1.4, ast.Attribute(node.value, name, node.ctx)
+    if node.attr in ("T", "mT", "H"):
+        yield 1.2, node.value
+    elif node.attr == "inf":
+        yield 1.1, ast.UnaryOp(ast.USub(), node)
+    elif node.attr in ("shape", "dtype", "device", "ndim"):
+        for name, seen in context.names.variables.items():
+            if seen.is_array and not (isinstance(node.value, ast.Name) and node.value.id == name):
+                yield 1.6, ast.Attribute(ast.Name(name, ast.Load()), node.attr, node.ctx)
+
+
+@functools.cache
+def neighbours(name: str) -> tuple[str, ...]:
+    """Return the functions that are confused with one."""
+    return tuple(dict.fromkeys(other for group in table()["groups"] if name in group for other in group if other != name))
+
+
+def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
+    usual: dict[type[ast.operator], list[type[ast.operator]]] = {
+        ast.Add: [ast.Sub, ast.Mult, ast.Div],
+        ast.Sub: [ast.Add, ast.Mult, ast.Div],
+        ast.Mult: [ast.Div, ast.Add, ast.FloorDiv, ast.MatMult, ast.Pow, ast.Sub],
+        ast.Div: [ast.Mult, ast.FloorDiv, ast.Add, ast.Sub],
+        ast.MatMult: [ast.Mult],
+        ast.FloorDiv: [ast.Div, ast.Mod, ast.Mult],
+        ast.Pow: [ast.Mult, ast.Div, ast.Add],
+        ast.Mod: [ast.FloorDiv],
+    }
+    for operator in usual.get(type(node.op), []):
+        yield 1.2, ast.BinOp(node.left, operator(), node.right)
+    if not isinstance(node.op, ast.Add | ast.Mult) or (own is not None and own.kind in ("tuple", "list", "str")):
+        yield 1.2, ast.BinOp(node.right, node.op, node.left)
+    elif isinstance(node.op, ast.Add):
+        yield 1.8, ast.BinOp(node.right, ast.Sub(), node.left)
+    yield 1.5, node.left
+    yield 1.6, node.right
+    if isinstance(node.op, ast.MatMult):
+        for left, right in ((".T", ""), ("", ".T"), (".swapaxes(-1, -2)", ""), ("", ".swapaxes(-1, -2)")):
+            yield 1.4, parsed(f"L{left} @ R{right}", {"L": node.left, "R": node.right})
+    # (a + b) / c written as a + b / c, and a / b * c written as a / (b * c)
+    if isinstance(node.right, ast.BinOp):
+        yield 1.5, ast.BinOp(ast.BinOp(node.left, node.op, node.right.left), node.right.op, node.right.right)
+    if isinstance(node.left, ast.BinOp):
+        yield 1.5, ast.BinOp(node.left.left, node.left.op, ast.BinOp(node.left.right, node.op, node.right))
+
+
+def _comparisons(node: ast.Compare) -> Iterator[Variant]:
+    if len(node.ops) != 1:
+        return
+    for operator in COMPARISONS:
+        if isinstance(node.ops[0], COMPARISONS) and not isinstance(node.ops[0], operator):
+            yield 1.1, ast.Compare(node.left, [operator()], node.comparators)
+    opposite: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In}
+    if type(node.ops[0]) in opposite:
+        yield 1.1, ast.Compare(node.left, [opposite[type(node.ops[0])]()], node.comparators)
+
+
+def _slices(node: ast.Slice) -> Iterator[Variant]:
+    lower, upper, step = node.lower, node.upper, node.step
+    if lower is not None or upper is not None:
+        yield 1.2, ast.Slice(upper, lower, step)
+        yield 1.4, ast.Slice(None, upper, step)
+        yield 1.4, ast.Slice(lower, None, step)
+    if lower is None:
+        yield 1.3, ast.Slice(ast.Constant(1), upper, step)
+    if upper is None:
+        yield 1.3, ast.Slice(lower, literal(-1), step)
+    for bound, is_lower in ((lower, True), (upper, False)):
+        if bound is None or number_of(bound) is not None:
+            continue
+        for operator in (ast.Add(), ast.Sub()):
+            moved = ast.BinOp(bound, operator, ast.Constant(1))
+            yield 1.4, ast.Slice(moved, upper, step) if is_lower else ast.Slice(lower, moved, step)
+        yield (
+            1.5,
+            ast.Slice(ast.UnaryOp(ast.USub(), bound), upper, step) if is_lower else ast.Slice(lower, ast.UnaryOp(ast.USub(), bound), step),
+        )
+    if step is None:
+        yield 1.6, ast.Slice(lower, upper, ast.Constant(2))
+        yield 1.6, ast.Slice(lower, upper, literal(-1))
+    else:
+        yield 1.4, ast.Slice(lower, upper, None)
+
+
+def _sequences(node: ast.Tuple | ast.List) -> Iterator[Variant]:
+    items = node.elts
+    orders = (
+        itertools.permutations(items)
+        if len(items) <= 4
+        else (_swapped(items, *pair) for pair in itertools.combinations(range(len(items)), 2))
+    )
+    for order in itertools.islice(orders, 24):
+        if list(order) != items:
+            yield 1.4, type(node)(list(order), node.ctx)
+
+
+def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
+    arguments, keywords = node.args, node.keywords
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    if isinstance(node.func, ast.Name):
+        for other in neighbours(node.func.id):
+            if other in context.globals:
+                yield 1.4, ast.Call(ast.Name(other, ast.Load()), arguments, keywords)
+    orders = itertools.permutations(arguments) if 2 <= len(arguments) <= 4 else ()
+    for order in orders:
+        if list(order) != arguments:
+            is_swap = sum(one is not other for one, other in zip(order, arguments, strict=True)) == 2
+            yield 1.3 if is_swap else 1.7, ast.Call(node.func, list(order), keywords)
+    if name in ("transpose", "swapaxes") and len(arguments) == 2:
+        for pair in ((-2, -1), (1, 2), (0, 1), (2, 3), (0, 2), (1, 3)):
+            yield 1.3, ast.Call(node.func, [literal(pair[0]), literal(pair[1])], keywords)
+    for index in range(len(keywords)):
+        yield 1.4, ast.Call(node.func, arguments, keywords[:index] + keywords[index + 1 :])
+    for index in range(1, len(arguments)):
+        yield 1.6, ast.Call(node.func, arguments[:index] + arguments[index + 1 :], keywords)
+    present = {keyword.arg for keyword in keywords}
+    for text in table()["keywords"].get(name, ()):
+        added = _keywords(text)
+        if not present & {keyword.arg for keyword in added}:
+            yield 1.4, ast.Call(node.func, arguments, [*keywords, *added])
+    if arguments and not isinstance(arguments[0], ast.Starred):
+        yield 1.5, arguments[0]  # f(x) → x
+    if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value, context):
+        yield 1.4, node.func.value  # x.f() → x
+
+
+@functools.cache
+def _keywords(text: str) -> list[ast.keyword]:
+    call = ast.parse(f"f({text})", mode="eval").body
+    assert isinstance(call, ast.Call)
+    return call.keywords
+
+
+def _is_module(node: ast.expr, context: Context) -> bool:
+    """Return True for `np`, `torch.nn.functional` or `self`: what a call without its function would leave nothing of."""
+    root = node
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    return isinstance(root, ast.Name) and root.id not in context.names.variables and root.id != "x"
+
+
+def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Variant]:
+    """Yield expressions that contain an expression: what the learner may have left out around it.
+
+    own   what is known of its value
+    """
+    alias = ALIASES.get(context.library, "np")
+
+    def made(text: str, **parts: str) -> ast.expr:
+        for hole, name in parts.items():
+            text = text.replace(hole, name)
+        return parsed(text.replace(f"{alias}.", f"{context.alias}."), {"E": node})
+
+    if own is not None and own.kind not in ("int", "float") and not own.is_array:
+        return
+    for text in table()["wraps"]["any"]:
+        yield 2.2, made(text)
+    if own is not None and not own.is_array:
+        for text in table()["wraps"]["number"]:
+            yield 2.3, made(text)
+        return
+    for text in table()["wraps"].get(context.library, table()["wraps"]["numpy"]):
+        yield 2.3, made(text)
+    for name in sorted(
+        each for each in context.unused if each.startswith("self.") and context.held.get(each[5:], Seen("")).kind == "callable"
+    ):
+        yield 1.7, parsed(f"{name}(E)", {"E": node})
+    for other in context.own:
+        if other is not node and not _contains(node, other):
+            for operator in (ast.Mult(), ast.Add(), ast.Sub(), ast.Div()):
+                yield 2.6, ast.BinOp(node, operator, other)
+    combinations = table()["combinations"]
+    for name, seen in [*_others(context, "array")][:MAX_OTHERS]:
+        is_near = own is None or seen.shape == own.shape or seen.shape == own.shape[-len(seen.shape) :]
+        for text in combinations["array"]:
+            yield (1.8 if name in context.unused else 2.4) + 0.5 * (not is_near), made(text, A=name)
+    for name, seen in _others(context, "array"):
+        if "mask" in name.lower() or seen.kind == "bool array":
+            for text in combinations.get(f"mask_{context.library}", combinations["mask_numpy"]):
+                yield 1.8 if name in context.unused else 2.4, made(text, M=name)
+    for name, _ in [*_others(context, "size")][:MAX_OTHERS]:
+        for text in combinations["size"]:
+            yield 1.9 if name in context.unused else 2.5, made(text, S=name)
+
+
+def _contains(node: ast.expr, other: ast.expr) -> bool:
+    return any(each is other for each in ast.walk(node)) or any(each is node for each in ast.walk(other))
+
+
+def _others(context: Context, kind: str) -> Iterator[tuple[str, Seen]]:
+    """Yield names in scope, with attributes of self: arrays, or sizes with the last axis of each array."""
+    known = {**context.names.variables, **{f"self.{name}": seen for name, seen in context.held.items()}}
+    ordered = sorted(known.items(), key=lambda each: each[0] not in context.unused)
+    if kind == "array":
+        yield from ((name, seen) for name, seen in ordered if seen.is_array)
+        return
+    yield from ((name, seen) for name, seen in ordered if seen.kind in ("int", "float"))
+    yield from ((f"{name}.shape[-1]", Seen("int")) for name, seen in ordered if seen.is_array and seen.shape)
+
+
+@functools.cache
+def _template(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def parsed(text: str, holes: Mapping[str, ast.expr]) -> ast.expr:
+    """Return an expression with the names in `holes` replaced."""
+    return _filled(_template(text), holes)
+
+
+def _filled(node: Any, holes: Mapping[str, ast.expr]) -> Any:
+    """Return a copy of a tree with the holes filled."""
+    if isinstance(node, ast.Name) and node.id in holes:
+        return holes[node.id]
+    if isinstance(node, list):
+        return [_filled(each, holes) for each in node]
+    if not isinstance(node, ast.AST):
+        return node
+    return type(node)(**{name: _filled(value, holes) for name, value in ast.iter_fields(node)})
+
+
+def _swapped(items: Sequence[ast.expr], one: int, other: int) -> tuple[ast.expr, ...]:
+    order = list(items)
+    order[one], order[other] = order[other], order[one]
+    return tuple(order)

@@ -1,0 +1,168 @@
+"""The definitions of a file that a subject uses, and their execution after a change."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import CodeType
+from typing import Any
+
+from headway.practice.diagnosis.repair.observation import RECORDER, Recorder
+from headway.practice.diagnosis.subject import Subject
+
+_LIGHT = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Tuple, ast.List, ast.operator, ast.unaryop, ast.expr_context)
+"""Nodes of a module-level assignment that is cheap enough to run again for every candidate."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """Replacement of one node of the syntax tree.
+
+    cost       order in which changes are tried: learners' usual slips first
+    statement  index of the top-level statement that contains the node
+    parent     node that holds it, in `field`, or at `index` of the list in `field`
+    old, new   the node before and after; for statements, lists
+    """
+
+    cost: float
+    statement: int
+    parent: ast.AST
+    field: str
+    index: int | None
+    old: ast.AST | list[ast.stmt]
+    new: ast.AST | list[ast.stmt]
+
+    @property
+    def line(self) -> int:
+        """Return the first line of the replaced code."""
+        first = self.old[0] if isinstance(self.old, list) else self.old
+        return int(getattr(first, "lineno", 1))
+
+    def apply(self) -> None:
+        """Replace the old node by the new one."""
+        self._put(self.old, self.new)
+
+    def undo(self) -> None:
+        """Replace the new node by the old one."""
+        self._put(self.new, self.old)
+
+    def _put(self, before: ast.AST | list[ast.stmt], after: ast.AST | list[ast.stmt]) -> None:
+        if self.index is None:
+            setattr(self.parent, self.field, after)
+            return
+        nodes = getattr(self.parent, self.field)
+        length = len(before) if isinstance(before, list) else 1
+        nodes[self.index : self.index + length] = after if isinstance(after, list) else [after]
+
+
+@dataclass
+class Program:
+    """Top-level statements of a learner's file that a subject consists of: its definition, and all that it uses.
+
+    statements   in the order of the file
+    future       the file's `from __future__` imports
+    """
+
+    subject: Subject
+    statements: list[ast.stmt]
+    future: list[ast.stmt] = field(default_factory=list)
+
+    def with_changes(self, changes: Sequence[Change]) -> Subject | None:
+        """Return the subject as it is after the changes, or None if the changed code cannot be defined."""
+        for change in changes:
+            change.apply()
+        changed = {change.statement for change in changes}
+        try:
+            codes = [self._compiled(index) if index in changed else code for index, code in enumerate(self._codes)]
+        except (SyntaxError, ValueError, TypeError, RecursionError):
+            return None
+        finally:
+            for change in reversed(changes):
+                change.undo()
+        return self._defined(codes, {})
+
+    def recording(self, changes: Sequence[Change] = ()) -> tuple[Subject | None, Recorder]:
+        """Return the changed subject with every expression reporting its value, and the recorder."""
+        for change in changes:
+            change.apply()
+        recorder = Recorder(self.statements)
+        try:
+            codes = [self._compiled(index) for index in range(len(self.statements))]
+        except (SyntaxError, ValueError, TypeError, RecursionError):
+            return None, recorder
+        finally:
+            recorder.undo()
+            for change in reversed(changes):
+                change.undo()
+        return self._defined(codes, {RECORDER: recorder.record}), recorder
+
+    def _defined(self, codes: Sequence[CodeType], more: dict[str, Any]) -> Subject | None:
+        namespace = self._namespace | more
+        try:
+            for code in codes:
+                exec(code, namespace)
+        except Exception:
+            return None
+        value = namespace.get(self.subject.name)
+        return replace(self.subject, value=value) if callable(value) else None
+
+    def functions(self) -> Iterator[tuple[int, ast.FunctionDef | ast.Lambda]]:
+        """Yield the functions of the program with the index of their top-level statement."""
+        for index, statement in enumerate(self.statements):
+            for node in ast.walk(statement):
+                if isinstance(node, ast.FunctionDef | ast.Lambda):
+                    yield index, node
+
+    @cached_property
+    def path(self) -> str:
+        """Return the file name of the learner's code objects."""
+        return str(getattr(self.subject.module, "__file__", None) or "<learner>")
+
+    @cached_property
+    def _codes(self) -> list[CodeType]:
+        return [self._compiled(index) for index in range(len(self.statements))]
+
+    def _compiled(self, index: int) -> CodeType:
+        body = [*self.future, self.statements[index]]
+        return compile(ast.Module(body, []), self.path, "exec", dont_inherit=True)
+
+    @cached_property
+    def _namespace(self) -> dict[str, Any]:
+        if self.subject.module is not None:
+            return vars(self.subject.module)
+        return dict(getattr(self.subject.value, "__globals__", {}))
+
+
+def program_of(subject: Subject) -> Program | None:
+    """Return the program of a subject, or None if its source is not available or it refers to an enclosing function."""
+    if not subject.text or getattr(subject.value, "__closure__", None):
+        return None
+    try:
+        tree = ast.parse(subject.text)
+    except (SyntaxError, ValueError, RecursionError):
+        return None
+    named = {name: node for node in tree.body for name in _names_of(node)}
+    if subject.name not in named:
+        return None
+    used, waiting = {subject.name}, [subject.name]
+    while waiting:
+        inner = {node.id for node in ast.walk(named[waiting.pop()]) if isinstance(node, ast.Name)}
+        found = (inner & set(named)) - used
+        used |= found
+        waiting += sorted(found)
+    chosen = [node for node in tree.body if set(_names_of(node)) & used]
+    future: list[ast.stmt] = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"]
+    return Program(subject, chosen, future)
+
+
+def _names_of(node: ast.stmt) -> list[str]:
+    """Return the name that a function, a class, or a cheap assignment defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        is_light = isinstance(node.value, ast.Lambda) or all(isinstance(each, _LIGHT) for each in ast.walk(node.value))
+        is_partial = isinstance(node.value, ast.Call) and "partial" in ast.unparse(node.value.func)
+        return [node.targets[0].id] if is_light or is_partial else []
+    return []

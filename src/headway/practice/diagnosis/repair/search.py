@@ -1,0 +1,251 @@
+"""Best-first search for one change, then for two, after which every probe matches."""
+
+from __future__ import annotations
+
+import ast
+import heapq
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.repair.changes import changes
+from headway.practice.diagnosis.repair.observation import Observation, observe
+from headway.practice.diagnosis.repair.program import Change, Program, program_of
+from headway.practice.diagnosis.repair.text import edits_of, says
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.trials import Trial, num_numbers, output_of, trials_of
+from headway.practice.exercise import Probe
+from headway.practice.outputs import Raised, is_same, precision
+from headway.practice.verdict import Repair
+
+MAX_TRIALS = 3
+"""Conventions under which a repair is sought."""
+WORK = {"numpy": 9000, "list": 9000, "torch": 3500, "jax": 300, "mlx": 1200}
+"""Work allowed, by array library. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
+LINES_PER_UNIT = 100
+SHARE_OF_FIRST = 0.6
+"""Share of the work that goes to the likeliest convention."""
+SHARE_OF_PAIRS = 0.35
+"""Share of the work that is left for two changes."""
+MAX_FIRST = 8
+"""Number of first changes that the search for a second one starts from."""
+MAX_SEARCHES = 25
+"""Number of changed programs whose conventions are searched, because they no longer raise."""
+
+
+@dataclass
+class _Search:
+    """A program under one convention, and the work that is left.
+
+    order     probes, those that fail and are small first
+    unit      work of one call
+    running   changed programs that run where the learner's raises
+    steps     changes that come nearer, with the share of matching elements
+    """
+
+    program: Program
+    trial: Trial
+    order: list[Probe]
+    work: float
+    unit: float = 1.0
+    baseline: float = 0.0
+    raises: bool = False
+    num_done: int = 0
+    running: list[tuple[Change, Subject]] = field(default_factory=list)
+    steps: list[tuple[float, int, Change]] = field(default_factory=list)
+
+    def try_changes(self, candidates: Iterable[Change], before: tuple[Change, ...] = ()) -> tuple[Change, ...] | None:
+        """Return the first changes after which every probe matches."""
+        for change in candidates:
+            if self.work <= 0:
+                return None
+            if any(_overlap(change, other) for other in before):
+                continue
+            chosen = (*before, change)
+            subject = self.program.with_changes(chosen)
+            if subject is None:
+                continue
+            closeness, has_raised = self.closeness(subject)
+            if closeness == 1.0:
+                return chosen
+            if not before and self.raises and not has_raised:
+                self.running.append((change, subject))
+            if not before and closeness > self.baseline + 1e-9:
+                heapq.heappush(self.steps, (-closeness, len(self.steps), change))
+        return None
+
+    def closeness(self, subject: Subject) -> tuple[float, bool]:
+        """Return the share of probes that match before the first that does not, with the share of its matching elements; 1 if all match.
+
+        The second value is True if the first call raised.
+        """
+        call = _call_of(self.trial, subject)
+        answers: dict[str, Any] = {}
+        has_raised = False
+        for index, probe in enumerate(self.order):
+            self.work -= self.unit
+            self.num_done += 1
+            answer, share = self._answer(call, probe)
+            answers[probe.name] = answer
+            has_raised |= index == 0 and isinstance(answer, Raised)
+            if share < 1.0 and not (probe.beyond is not None and isinstance(answer, Raised)):
+                return (index + share) / len(self.order), has_raised
+        whole = replace(self.trial, call=call, answers=tuple(answers[probe.name] for probe in self.trial.probes), cache={})
+        return (1.0 if not call.has_changed_inputs and whole.without_refused().is_right() else 0.0), has_raised
+
+    def _answer(self, call: Call, probe: Probe) -> tuple[Any, float]:
+        try:
+            answer = output_of(call, self.trial.conventions, probe.inputs)
+            return answer, share_of_matching(answer, self.trial.expected(probe), self.trial.decimals)
+        except Exception as error:  # a changed program may return anything, which a convention cannot read
+            return Raised(error), 0.0
+
+    def try_conventions(self) -> tuple[Change, ...] | None:
+        """Return the first change after which a program that raised is right under a convention of its own."""
+        for change, subject in self.running[:MAX_SEARCHES]:
+            if any(trial.without_refused().is_right() for trial in trials_of(subject, self.trial.exercise)):
+                return (change,)
+        return None
+
+
+def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[int] = ()) -> Repair | None:
+    """Return the smallest change of a subject after which all probes of a trial match, or None within the limit of work.
+
+    trials    outputs under the conventions to consider, likeliest first
+    suspects  lines to which the diagnosis points
+    """
+    program = program_of(subject)
+    if program is None:
+        return None
+    chosen = _likeliest([trial for trial in trials if not trial.matches()])
+    num_done, searches = 0, []
+    for place, trial in enumerate(chosen):
+        share = 1.0 if len(chosen) == 1 else SHARE_OF_FIRST if place == 0 else (1 - SHARE_OF_FIRST) / (len(chosen) - 1)
+        search = _search(program, trial, WORK.get(trial.call.library, 1000) * share)
+        reserved = search.work * SHARE_OF_PAIRS
+        search.work -= reserved
+        found = search.try_changes(_candidates(search, (), suspects))
+        num_done += search.num_done
+        if found is not None:
+            return _repair(program, search, found, num_done)
+        search.work, search.num_done = reserved, 0
+        searches.append(search)
+    for search in searches[:1]:
+        if (found := search.try_conventions()) is not None:
+            return _repair(program, search, found, num_done)
+    for search in searches:
+        found = _second(search, suspects)
+        num_done += search.num_done
+        if found is not None:
+            return _repair(program, search, found, num_done)
+    return None
+
+
+def _second(search: _Search, suspects: Sequence[int]) -> tuple[Change, ...] | None:
+    """Return two changes after which every probe matches, starting from the first changes that come nearest."""
+    firsts = [heapq.heappop(search.steps)[2] for _ in range(min(MAX_FIRST, len(search.steps)))]
+    for place, first in enumerate(firsts):
+        rest = search.work * (1 - 1 / (len(firsts) - place))
+        search.work -= rest
+        found = search.try_changes(_candidates(search, (first,), suspects), (first,))
+        if found is not None:
+            return found
+        search.work = max(search.work, 0.0) + rest
+    return None
+
+
+def _likeliest(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials whose outputs come nearest to the definition's, those with the fewest conventions first among equals."""
+    ranked = sorted(
+        (trial for trial in trials if trial.probes),
+        key=lambda trial: (
+            -round(_mean_share(trial), 3),
+            trial.num_raised(),
+            sum(convention.name is not None for convention in trial.conventions),
+        ),
+    )
+    return ranked[:MAX_TRIALS]
+
+
+def _mean_share(trial: Trial) -> float:
+    pairs = zip(trial.probes, trial.answers, strict=True)
+    shares = [share_of_matching(answer, trial.expected(probe), trial.decimals) for probe, answer in pairs]
+    return sum(shares) / len(shares)
+
+
+def _search(program: Program, trial: Trial, work: float) -> _Search:
+    failing = [not trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)]
+    ranked = sorted(
+        zip(trial.probes, failing, strict=True),
+        key=lambda pair: (not pair[1], pair[0].beyond is not None, num_numbers(pair[0].inputs)),
+    )
+    search = _Search(program, trial, [probe for probe, _ in ranked], work)
+    search.baseline, search.raises = search.closeness(program.subject)
+    return search
+
+
+def _candidates(search: _Search, before: tuple[Change, ...], suspects: Sequence[int]) -> Sequence[Change]:
+    """Return the changes of a program, or of one with changes made, that concern code which the first failing probe runs."""
+    recorded, recorder = search.program.recording(before)
+    subject = search.program.with_changes(before)
+    if subject is None or recorded is None:
+        return []
+    probe = search.order[0]
+    search._answer(_call_of(search.trial, recorded), probe)
+    names, num_lines = observe(lambda: search._answer(_call_of(search.trial, subject), probe), search.program.path)
+    search.unit = 1.0 + num_lines / LINES_PER_UNIT
+    for change in before:
+        change.apply()
+    try:
+        return changes(search.program, Observation(names, recorder.values, num_lines), search.trial.call.library, suspects)
+    finally:
+        for change in reversed(before):
+            change.undo()
+
+
+def _call_of(trial: Trial, subject: Subject) -> Call:
+    """Return the trial's call for a changed subject, without what is known of the old one."""
+    fresh: dict[str, Any] = {"made": {}} if hasattr(trial.call, "made") else {}
+    return replace(trial.call, subject=subject, has_changed_inputs=False, endless={True}, **fresh)
+
+
+def _overlap(one: Change, other: Change) -> bool:
+    """Return True if two changes concern the same place, or one is inside what the other replaces."""
+    if one.parent is other.parent and one.field == other.field:
+        return True
+    return id(one.parent) in _nodes(other.old) or id(other.parent) in _nodes(one.old)
+
+
+def _nodes(tree: Any) -> set[int]:
+    roots = tree if isinstance(tree, list) else [tree]
+    return {id(node) for root in roots for node in ast.walk(root)}
+
+
+def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -> float:
+    """Return the share of elements that equal the expected ones: 1 if all do, 0 for another shape or an exception."""
+    if getattr(getattr(answer, "dtype", None), "kind", "") == "c" and getattr(getattr(expected, "dtype", None), "kind", "") != "c":
+        return 0.0
+    tolerance, rounding = max(precision(answer), precision(expected)), 0.0 if decimals is None else 10.0**-decimals
+    if is_same(answer, expected, tolerance, rounding):
+        return 1.0
+    if isinstance(answer, tuple) and isinstance(expected, tuple) and len(answer) == len(expected) and expected:
+        shares = [share_of_matching(*pair, decimals) for pair in zip(answer, expected, strict=True)]
+        return min(0.99, sum(shares) / len(shares))
+    if isinstance(answer, Raised) or not isinstance(expected, numpy.ndarray) or not isinstance(answer, numpy.ndarray):
+        return 0.0
+    if answer.shape != expected.shape or not expected.size or answer.dtype.kind not in "biuf":
+        return 0.0
+    with numpy.errstate(all="ignore"):
+        size = max(float(numpy.abs(expected[numpy.isfinite(expected)]).max(initial=0.0)), 1e-6) if expected.dtype.kind == "f" else 1.0
+        error = numpy.abs(answer.astype(numpy.float64) - expected)
+        close = (error <= tolerance * size + rounding / 2) | (answer == expected)
+        near = float(1 / (1 + numpy.nanmean(numpy.where(numpy.isfinite(error), error, 1e6)) / size))
+    return min(0.99, 0.02 + 0.9 * float(close.mean()) + 0.05 * near)
+
+
+def _repair(program: Program, search: _Search, found: tuple[Change, ...], num_evaluations: int) -> Repair | None:
+    edits = edits_of(program, found)
+    return None if edits is None else Repair(edits, says(found), len(search.order), num_evaluations)

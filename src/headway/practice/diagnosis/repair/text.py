@@ -1,0 +1,123 @@
+"""Changes of the syntax tree as edits of the source text."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from headway.practice.diagnosis.repair.program import Change, Program
+from headway.practice.message import Message
+from headway.practice.texts import Texts
+from headway.practice.verdict import Edit
+
+MAX_SHOWN = 90
+TEXTS = Texts("diagnosis")
+
+
+def says(found: Sequence[Change]) -> Message:
+    """Return the changes as one line: `line 12: value.shape[-1] → key.shape[-1]`."""
+    parts = [_said(change) for change in sorted(found, key=lambda change: change.line)]
+    return Message("; ".join(part.en for part in parts), "；".join(part.zh for part in parts))
+
+
+def _said(change: Change) -> Message:
+    before, after = _source(change.old), _source(change.new)
+    arrow = f"{_short(before)} → {_short(after)}"
+    text = TEXTS["remove_code"].format(code=_short(before)) if after in ("", "pass") else Message(arrow, arrow)
+    return TEXTS["changed_line"].format(line=change.line, change=text)
+
+
+def _short(code: str) -> str:
+    line = " ⏎ ".join(each.strip() for each in code.splitlines())
+    return line if len(line) <= MAX_SHOWN else f"{line[: MAX_SHOWN - 1]}…"
+
+
+def _source(node: ast.AST | list[ast.stmt]) -> str:
+    if isinstance(node, list):
+        return "\n".join(ast.unparse(each) for each in node)
+    if isinstance(node, ast.operator):
+        return ast.unparse(ast.BinOp(ast.Name("x"), node, ast.Name("x")))[2:-2]
+    return ast.unparse(node)
+
+
+def edits_of(program: Program, found: Sequence[Change]) -> tuple[Edit, ...] | None:
+    """Return the edits of the file that make the changes, or None if the edited text is not the changed program."""
+    lines = program.subject.text.splitlines()
+    edits = sorted((_edit(change, lines) for change in found), key=lambda edit: (edit.line, edit.column))
+    for change in found:
+        change.apply()
+    try:
+        wanted = [ast.dump(_reparsed(statement)) for statement in program.statements]
+    except (SyntaxError, ValueError):
+        return None
+    finally:
+        for change in reversed(found):
+            change.undo()
+    try:
+        tree = ast.parse(applied(program.subject.text, edits))
+    except SyntaxError:
+        return None
+    held = {ast.dump(_reparsed(node)) for node in tree.body}
+    return tuple(edits) if all(each in held for each in wanted) else None
+
+
+def _reparsed(statement: ast.stmt) -> ast.stmt:
+    """Return a statement as it is after being written and read: `-1` as a constant becomes an operation."""
+    return ast.parse(ast.unparse(statement)).body[0]
+
+
+def _edit(change: Change, lines: Sequence[str]) -> Edit:
+    if isinstance(change.old, ast.operator):  # an operator has no position: replace the statement that contains it
+        assert isinstance(change.parent, ast.AugAssign)
+        new = ast.AugAssign(change.parent.target, change.new, change.parent.value)  # type: ignore[arg-type]
+        return _range(change.parent, change.parent, ast.unparse(new), lines)
+    if isinstance(change.old, list):
+        first, last = change.old[0], change.old[-1]
+        indent = " " * first.col_offset
+        text = f"\n{indent}".join(line for each in change.new for line in ast.unparse(each).splitlines())  # type: ignore[union-attr]
+        return _range(first, last, text, lines) if text else _whole_lines(first, last, lines)
+    text = ast.unparse(change.new)  # type: ignore[arg-type]
+    return _range(change.old, change.old, f"({text})" if _needs_parentheses(change) else text, lines)
+
+
+_ATOMS = (ast.Name, ast.Constant, ast.Call, ast.Attribute, ast.Subscript, ast.List, ast.ListComp, ast.Dict)
+
+
+def _needs_parentheses(change: Change) -> bool:
+    """Return True for an operation within another one, whose precedence could otherwise change the meaning."""
+    is_inner = isinstance(change.parent, ast.BinOp | ast.UnaryOp | ast.Compare | ast.BoolOp | ast.Attribute | ast.IfExp) or (
+        isinstance(change.parent, ast.Subscript | ast.Call) and change.field in ("value", "func")
+    )
+    return is_inner and not isinstance(change.new, _ATOMS)
+
+
+def _range(first: ast.AST, last: ast.AST, text: str, lines: Sequence[str]) -> Edit:
+    line, end_line = first.lineno, last.end_lineno  # type: ignore[attr-defined]
+    return Edit(line, _column(lines[line - 1], first.col_offset), end_line, _column(lines[end_line - 1], last.end_col_offset), text)  # type: ignore[attr-defined]
+
+
+def _whole_lines(first: ast.stmt, last: ast.stmt, lines: Sequence[str]) -> Edit:
+    """Return the removal of statements with their lines, or of the statements alone where a line holds more."""
+    assert last.end_lineno is not None
+    start, end = lines[first.lineno - 1], lines[last.end_lineno - 1]
+    is_alone = not start.encode()[: first.col_offset].strip() and end.encode()[last.end_col_offset :].strip()[:1] in (b"", b"#")
+    if is_alone and last.end_lineno < len(lines):
+        return Edit(first.lineno, 1, last.end_lineno + 1, 1, "")
+    return _range(first, last, "pass", lines)
+
+
+def _column(line: str, offset: int) -> int:
+    """Return the column in characters, from 1, of an offset in UTF-8 bytes."""
+    return len(line.encode()[:offset].decode()) + 1
+
+
+def applied(text: str, edits: Sequence[Edit]) -> str:
+    """Return a text with edits made."""
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    for edit in sorted(edits, key=lambda each: (each.line, each.column), reverse=True):
+        start, end = starts[edit.line - 1] + edit.column - 1, starts[edit.end_line - 1] + edit.end_column - 1
+        text = text[:start] + edit.replacement + text[end:]
+    return text

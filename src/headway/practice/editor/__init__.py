@@ -1,0 +1,1 @@
+"""The language server: verdicts as diagnostics, repairs as quick fixes (extra: lsp)."""

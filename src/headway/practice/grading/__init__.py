@@ -1,0 +1,1 @@
+"""Points: the grade sheet, the grade of a hand-in, and the files that graders need."""

@@ -1,0 +1,95 @@
+"""Answers to the judge's questions, in a confined process that has no right answers of its own."""
+
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+import numpy
+
+from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.compare import Raised
+from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.diagnosis.trials import calls_of, encoded_in, output_of
+from headway.practice.exercise import Convention, Exercise, Inputs
+from headway.practice.exercises import exercise as exercise_by_name
+from headway.practice.judge import plain
+from headway.practice.judge.blind import blinded
+from headway.practice.judge.claims import Claim
+from headway.practice.judge.examining import loaded
+from headway.practice.judge.frames import read_frame, write_frame
+from headway.practice.judge.fresh import fresh_probes
+from headway.practice.judge.jobs import Question, Questions, unpacked
+
+MAX_QUESTION = 2**31
+
+
+def prepared(job: Questions) -> Callable[[BinaryIO, BinaryIO], None]:
+    """Remove the answers of the exercises, and return the function that loads the file and answers questions from a pipe."""
+    chosen = [exercise_by_name(name) for name in job.exercises]
+    probes_of = {each.name: fresh_probes(each, job.seed) for each in chosen}
+    if job.is_open:
+        own = {each.name: each for each in chosen}
+    else:
+        own = {each.name: each for each in blinded(chosen, [probe.inputs for probes in probes_of.values() for probe in probes])}
+
+    def run(requests: BinaryIO, replies: BinaryIO) -> None:
+        module, _, _ = loaded(job)
+        subjects = {} if module is None else {each.name: each for each in subjects_of(module, job.text)}
+        calls: dict[Claim, tuple[Call | None, tuple[tuple[Convention, ...], ...]]] = {}
+        write_frame(replies, b"ready")
+        while data := read_frame(requests, MAX_QUESTION):
+            question: Question = pickle.loads(data)
+            claim, exercise = question.claim, own[question.claim.exercise]
+            try:
+                if claim not in calls:
+                    calls[claim] = _call(subjects[claim.subject], exercise, claim)
+                reply = _answer(*calls[claim], question, unpacked(question.inputs, probes_of))
+                data = plain.encode(reply)
+            except Exception as error:
+                data = plain.encode({"failed": traceback.format_exc()[-500:], "answer": Raised(error)})
+            write_frame(replies, data)
+
+    return run
+
+
+def _call(subject: Any, exercise: Exercise, claim: Claim) -> tuple[Call | None, tuple[tuple[Convention, ...], ...]]:
+    """Return the claimed call, and the possible conventions: one choice, or several if one is measured from the function."""
+    calls = calls_of(subject, exercise, claim.library)
+    if claim.place >= len(calls):
+        return None, ()
+    call = replace(calls[claim.place], has_full_timeout=True, endless=set())
+    choices: list[tuple[Convention, ...]] = [()]
+    for group, index in zip(exercise.conventions, claim.conventions, strict=True):
+        choices = [(*chosen, each) for chosen in choices for each in _measured(group[index], call)]
+    return call, tuple(choices)
+
+
+def _measured(convention: Convention, call: Call) -> list[Convention]:
+    if convention.reads is None:
+        return [convention]
+    read = convention.reads(lambda inputs: output_of(call, (), inputs))
+    return [] if read is None else [read] if isinstance(read, Convention) else list(read)
+
+
+def _answer(call: Call | None, choices: tuple[tuple[Convention, ...], ...], question: Question, inputs: Inputs) -> dict[str, Any]:
+    """Return the raw output under each choice of conventions, and the operands that the subject takes."""
+    if call is None:
+        return {"takes": [], "answers": []}
+    takes = sorted({role.name for role in call.binding.role_of.values()})
+    answers = []
+    for choice in choices if question.has_conventions else ((),):
+        encoded: Inputs | None = inputs | call.sizes(inputs)
+        for convention in choice:
+            encoded = None if encoded is None else encoded_in(convention, encoded)
+        if encoded is None or not call.fits(encoded):
+            answers.append({"skipped": True})
+            continue
+        once = replace(call, has_changed_inputs=False)
+        with numpy.errstate(all="ignore"):
+            output = once(encoded)
+        answers.append({"output": output, "has_changed_inputs": once.has_changed_inputs})
+    return {"takes": takes, "answers": answers}

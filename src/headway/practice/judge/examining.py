@@ -1,0 +1,67 @@
+"""Examination of a file in the confined process: the diagnosis, and a claim for every subject that it calls correct."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, BinaryIO
+
+from headway.practice.diagnosis.files import load_definitions, load_module, with_exercises
+from headway.practice.diagnosis.nested import verdicts
+from headway.practice.diagnosis.repair import with_repair
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercise import Exercise
+from headway.practice.exercises import exercise as exercise_by_name
+from headway.practice.exercises import exercises
+from headway.practice.judge.claims import claim_of
+from headway.practice.judge.frames import write_frame
+from headway.practice.judge.jobs import Examination
+from headway.practice.verdict import Verdict
+
+
+def prepared(job: Examination) -> Callable[[BinaryIO, BinaryIO], None]:
+    """Return the function that examines a file and reports to a pipe."""
+    exercises()
+
+    def run(requests: BinaryIO, replies: BinaryIO) -> None:
+        def report(**event: Any) -> None:
+            write_frame(replies, json.dumps(event, ensure_ascii=False).encode("utf-8", "replace"))
+
+        try:
+            _examine(job, report)
+        except Exception:  # exceptions of the learner's code are caught at the call
+            report(failed=traceback.format_exc())
+
+    return run
+
+
+def loaded(job: Any) -> tuple[ModuleType | None, Verdict | None, bool]:
+    """Return the module, the verdict on the file if it does not run, and True if it was run as a whole."""
+    found = load_module(job.path, job.text) if job.is_run else load_definitions(job.path, job.text)
+    if isinstance(found, ModuleType):
+        return found, None, job.is_run
+    again = load_definitions(job.path, job.text)
+    return (again if isinstance(again, ModuleType) else None), found, False
+
+
+def _examine(job: Examination, report: Callable[..., None]) -> None:
+    report(begins={"subject": job.path.name, "line": 1})
+    module, failure, is_whole = loaded(job)
+    if failure is not None:
+        report(final=failure.to_dict())
+    if module is None:
+        report(end=True)
+        return
+    chosen = [pair for pair in with_exercises(module, job.text, job.named) if pair[0].name not in job.skipped]
+
+    def begin(subject: Subject, exercise: Exercise) -> None:
+        report(begins={"subject": subject.name, "line": subject.line, "exercise": exercise.name})
+
+    for (subject, exercise), verdict in zip(chosen, verdicts(chosen, begin), strict=True):
+        if not verdict.is_correct:
+            verdict = with_repair(verdict, subject, exercise if exercise.name == verdict.exercise else exercise_by_name(verdict.exercise))
+        claim = claim_of(verdict.subject, verdict.trial, is_whole=is_whole).to_dict() if verdict.is_correct and verdict.trial else None
+        report(final=verdict.to_dict(), claim=claim)
+    report(end=True)

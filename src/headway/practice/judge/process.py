@@ -1,0 +1,266 @@
+"""The judge's side of the confined processes: starting, asking, limits on time and memory, and ending all of them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Literal
+
+from headway.practice.judge import confinement
+from headway.practice.judge.frames import read_frame, write_frame
+from headway.practice.judge.jobs import Phase, new_folder
+from headway.practice.judge.plain import MAX_BYTES
+
+MAX_FRAME = MAX_BYTES + 2**20
+SECONDS_TO_END = 1.0
+"""Time that a process gets to end by itself once its pipe is closed."""
+
+MEMORY_INTERVAL = 0.1
+HAS_FORKS = sys.platform == "linux"
+
+KEPT_VARIABLES = (
+    "PATH", "PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "LANG", "LANGUAGE", "TZ", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH",
+    "DYLD_FALLBACK_LIBRARY_PATH", "SYSTEMROOT", "WINDIR", "PATHEXT", "COMSPEC", "NUMBER_OF_PROCESSORS",
+)  # fmt: skip
+KEPT_PREFIXES = ("LC_", "CUDA_", "NVIDIA_", "JAX_", "XLA_", "MLX_", "COVERAGE_")
+
+Ending = Literal["time", "memory", "end"]
+
+
+def child_environment() -> dict[str, str]:
+    """Return environment variables for a learner's code: no secrets of the caller, no windows, no bytecode files, one thread."""
+    kept = {name: value for name, value in os.environ.items() if name in KEPT_VARIABLES or name.startswith(KEPT_PREFIXES)}
+    if "PYTHONPATH" in kept:
+        kept["PYTHONPATH"] = os.pathsep.join(os.path.abspath(each) for each in kept["PYTHONPATH"].split(os.pathsep) if each)
+    one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
+    caches = {}
+    with suppress(RuntimeError):
+        home = Path.home()
+        # the home folder changes, the packages and models that are installed in it do not
+        caches["PYTHONUSERBASE"] = os.environ.get("PYTHONUSERBASE", str(home / ".local"))
+        caches["HF_HOME"] = os.environ.get("HF_HOME", str(home / ".cache" / "huggingface"))
+        caches["TORCH_HOME"] = os.environ.get("TORCH_HOME", str(home / ".cache" / "torch"))
+    if sys.platform != "linux":
+        caches.pop("PYTHONUSERBASE", None)
+    return {**kept, **caches, **one_thread, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8"}
+
+
+class Confined:
+    """A server of confined processes, which all end with it."""
+
+    def __init__(self, libraries: Sequence[str] = ()) -> None:
+        self.libraries = list(libraries)
+        self.folder = new_folder()
+        self.process: subprocess.Popen[bytes] | None = None
+        self.control: Any = None
+        self.num_phases = 0
+
+    def __enter__(self) -> Confined:
+        if HAS_FORKS:
+            ours, theirs = socket.socketpair()
+            self.process = self._popen(stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
+            theirs.close()
+            self.control = ours
+            self.replies = ours.makefile("rb")
+            with suppress(OSError):
+                write_frame(_SocketFile(ours), " ".join(self.libraries).encode())
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.end()
+        self.folder.cleanup()
+
+    @contextmanager
+    def phase(self, job: Any, seconds: float) -> Iterator[Conversation]:
+        """Start a confined process for a job, and end it and all that it started."""
+        self.num_phases += 1
+        folder = Path(self.folder.name) / str(self.num_phases)
+        folder.mkdir()
+        phase = Phase(folder, Path.cwd(), seconds, job, None)
+        conversation = self._started(phase) if HAS_FORKS else self._alone(phase)
+        try:
+            yield conversation
+        finally:
+            conversation.close()
+            if not conversation.is_over or not self._is_clean():
+                self.end()
+
+    @property
+    def is_alive(self) -> bool:
+        """True if another phase can be started."""
+        return not HAS_FORKS or (self.process is not None and self.process.poll() is None)
+
+    def resident_bytes(self) -> int:
+        """Return the memory of all confined processes; 0 where the system does not report it."""
+        return 0 if self.process is None else confinement.resident_bytes(confinement.descendants(self.process.pid))
+
+    def end(self) -> None:
+        """End every confined process at once."""
+        if self.process is None:
+            return
+        process, self.process = self.process, None
+        _end_descendants(process.pid)
+        with suppress(OSError):
+            if os.name == "posix":
+                os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.wait()
+        if self.control is not None:
+            self.replies.close()
+            self.control.close()
+            self.control = None
+
+    def _popen(self, **pipes: Any) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-P", "-m", "headway.practice.judge.server"]
+        return subprocess.Popen(command, stderr=subprocess.DEVNULL, env=child_environment(), start_new_session=True, **pipes)
+
+    def _started(self, phase: Phase) -> Conversation:
+        (request_end, requests), (replies, reply_end) = os.pipe(), os.pipe()
+        conversation = Conversation(self, os.fdopen(requests, "wb"), os.fdopen(replies, "rb"), phase.seconds)
+        with suppress(OSError):  # the server has been ended: the conversation ends at once
+            write_frame(_SocketFile(self.control), pickle.dumps(phase))
+            socket.send_fds(self.control, [b"f"], [request_end, reply_end])
+        os.close(request_end)
+        os.close(reply_end)
+        return conversation
+
+    def _alone(self, phase: Phase) -> Conversation:
+        self.end()
+        self.process = self._popen(stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        conversation = Conversation(self, self.process.stdin, self.process.stdout, phase.seconds)
+        conversation.send(" ".join(self.libraries).encode())
+        conversation.send(pickle.dumps(phase))
+        return conversation
+
+    def _is_clean(self) -> bool:
+        """Return True once the server has ended everything that the phase started."""
+        if not HAS_FORKS or self.control is None:
+            return False
+        self.control.settimeout(SECONDS_TO_END)
+        try:
+            return [read_frame(self.replies, 100) for _ in range(2)] == [b"ended", b"clean"]
+        except OSError:
+            return False
+        finally:
+            self.control.settimeout(None)
+
+
+class Conversation:
+    """Requests to one confined process and its replies, up to a time limit.
+
+    ended_for   reason why it ended: "time", "memory" or "end"; None while it goes on
+    """
+
+    def __init__(self, owner: Confined, requests: IO[bytes], replies: IO[bytes], seconds: float) -> None:
+        self.owner, self.requests, self.replies = owner, requests, replies
+        self.deadline = time.monotonic() + seconds
+        self.ended_for: Ending | None = None
+        self.is_over = False
+        self._received: queue.Queue[bytes | None] = queue.Queue(maxsize=16)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        self._last_look = 0.0
+
+    def send(self, data: bytes) -> None:
+        """Send a request; a process that has ended ignores it."""
+        with suppress(OSError, ValueError):
+            write_frame(self.requests, data)
+
+    def receive(self) -> bytes | None:
+        """Return the next reply; None if the process has ended or reached a limit, for which `ended_for` is the reason."""
+        while self.ended_for is None:
+            try:
+                reply = self._received.get(timeout=0.02)
+            except queue.Empty:
+                self._look()
+                continue
+            if reply is not None:
+                if time.monotonic() > self.deadline:
+                    self.ended_for = "time"
+                    break
+                return reply
+            self.ended_for, self.is_over = "end", True
+        return None
+
+    def close(self) -> None:
+        """Close the requests, which lets the process end, and wait for its end for a moment."""
+        with suppress(OSError):
+            self.requests.close()
+        until = time.monotonic() + SECONDS_TO_END
+        while not self.is_over and time.monotonic() < until and self.ended_for in (None, "end"):
+            with suppress(queue.Empty):
+                self.is_over = self._received.get(timeout=0.02) is None
+        if not self.is_over:
+            self.owner.end()
+        if self._is_drained():
+            self.replies.close()
+
+    def _look(self) -> None:
+        """End the conversation at a limit."""
+        now = time.monotonic()
+        if now > self.deadline:
+            self.ended_for = "time"
+        elif now - self._last_look > MEMORY_INTERVAL:
+            self._last_look = now
+            if self.owner.resident_bytes() > confinement.MEMORY_BYTES:
+                self.ended_for = "memory"
+
+    def _read(self) -> None:
+        while True:
+            try:
+                data = read_frame(self.replies, MAX_FRAME)
+            except (OSError, ValueError):
+                data = None
+            self._received.put(data)
+            if data is None:
+                return
+
+    def _is_drained(self) -> bool:
+        """Let the reader reach the end, and return True if it did."""
+        until = time.monotonic() + SECONDS_TO_END
+        while self._reader.is_alive() and time.monotonic() < until:
+            with suppress(queue.Empty):
+                self._received.get(timeout=0.01)
+        return not self._reader.is_alive()
+
+
+class _SocketFile:
+    """Writing to a socket as to a file."""
+
+    def __init__(self, own: socket.socket) -> None:
+        self.own = own
+
+    def write(self, data: bytes) -> None:
+        self.own.sendall(data)
+
+    def flush(self) -> None:
+        """Do nothing: a socket has no buffer."""
+
+
+def _end_descendants(process: int) -> None:
+    """Stop, then kill, all descendants of a process, so that none starts another one meanwhile."""
+    stopped: set[int] = set()
+    for _ in range(100):
+        found = set(confinement.descendants(process)) - stopped
+        if not found:
+            break
+        for each in found:
+            with suppress(OSError):
+                os.kill(each, signal.SIGSTOP)
+        stopped |= found
+    for each in stopped:
+        with suppress(OSError):
+            os.kill(each, signal.SIGKILL)

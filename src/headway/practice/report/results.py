@@ -1,0 +1,75 @@
+"""The result of checking files: what every format and the grade sheet read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headway.practice.grading.grade import Grade, grade_of
+from headway.practice.message import Message
+from headway.practice.source import Source
+from headway.practice.verdict import Verdict
+
+FAILING = ("wrong", "unknown", "missing")
+"""Statuses that make the exit code 1."""
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """The verdicts on one file.
+
+    source    the file as it was read; None for required parts that no file defines
+    seconds   wall-clock time of the check
+    """
+
+    path: Path
+    verdicts: tuple[Verdict, ...]
+    source: Source | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """The results of a check.
+
+    missing   verdicts on required parts that no file defines
+    failure   reason why the check itself failed; the results are then incomplete
+    given     points by part, if there is a grade sheet
+    """
+
+    files: tuple[FileResult, ...]
+    missing: tuple[Verdict, ...] = ()
+    failure: Message | None = None
+    given: Grade | None = field(default=None)
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Return all verdicts, those on missing parts last."""
+        return [*(verdict for each in self.files for verdict in each.verdicts), *self.missing]
+
+    @property
+    def grade(self) -> Grade:
+        """Return the points: those of the grade sheet, else one point for each verdict."""
+        return self.given or grade_of(self.verdicts, None)
+
+    @property
+    def seconds(self) -> float:
+        """Return the wall-clock time of all checks."""
+        return sum(each.seconds for each in self.files)
+
+    @property
+    def exit_code(self) -> int:
+        """Return 1 if something is wrong, else 0 if everything is correct, else 2."""
+        statuses = [verdict.status for verdict in self.verdicts]
+        if any(status in FAILING for status in statuses):
+            return 1
+        return 0 if statuses and all(status == "correct" for status in statuses) else 2
+
+    def with_sources(self) -> Iterator[tuple[Verdict, Source | None]]:
+        """Yield each verdict with the file that it is on."""
+        for each in self.files:
+            for verdict in each.verdicts:
+                yield verdict, each.source
+        for verdict in self.missing:
+            yield verdict, None
