@@ -82,15 +82,15 @@ def with_exercises(module: ModuleType, text: str, named: str | None = None) -> I
         yield from ((subject, chosen) for subject in matching or [each for each in subjects if not each.is_private][:1] or subjects[:1])
         return
     for subject in subjects:
-        if _is_abstract(subject, subjects):
+        if _is_base(subject, subjects):
             continue
         found = recognised(subject)
         if found is not None:
             yield subject, found
 
 
-def _is_abstract(subject: Subject, subjects: Sequence[Subject]) -> bool:
-    """Return True for a base class whose methods another class of the file implements."""
+def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:
+    """Return True for an abstract class that another class of the file implements."""
     if not inspect.isclass(subject.value) or not re.search(r"NotImplementedError|@abstractmethod", "\n".join(subject.source)):
         return False
     others = [each.value for each in subjects if each is not subject and inspect.isclass(each.value)]

@@ -16,7 +16,6 @@ from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Role
 from headway.practice.message import CallError
-from headway.practice.recipes.byte_pairs import in_ids, ranks, vocabulary
 from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
@@ -35,6 +34,22 @@ NUM_MERGES = Role("num_merges", ("n_merges", "merges", "k", "num_iters", "max_me
 VOCAB = Role("vocab", ("vocabulary", "encoder", "token_to_id", "id_to_token", "itos", "stoi", "vocab_dict", "id2token", "token2id"))
 MERGES = Role("merges", ("bpe_merges", "merge_rules", "bpe_ranks", "mergeable_ranks", "rules", "merge_ranks", "merge_list"))
 SPECIAL = Role("special_tokens", ("specials", "special_toks", "allowed_special"), neutral=None)
+
+
+def ranks(merges: Sequence[tuple[bytes, bytes]]) -> dict[bytes, int]:
+    """Return token ids by token: 0 to 255 for the bytes, then one per merge."""
+    return {bytes([byte]): byte for byte in range(256)} | {first + second: 256 + place for place, (first, second) in enumerate(merges)}
+
+
+def vocabulary(merges: Sequence[tuple[bytes, bytes]]) -> dict[int, bytes]:
+    """Return tokens by id."""
+    return {token_id: token for token, token_id in ranks(merges).items()}
+
+
+def in_ids(merges: Sequence[tuple[bytes, bytes]]) -> dict[tuple[int, int], int]:
+    """Return merges as {(id, id): new id}."""
+    known = ranks(merges)
+    return {(known[first], known[second]): 256 + place for place, (first, second) in enumerate(merges)}
 
 
 def _texts(token: bytes) -> str:

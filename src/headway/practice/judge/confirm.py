@@ -149,7 +149,8 @@ def _trial(
 ) -> tuple[Trial | None, bool]:
     """Return the answered probes as a trial, and True if the inputs were modified; None if too few were answered."""
     kept = [(probe, output) for probe, output in pairs if output is not None]
-    possible = sum(_is_expressible(exercise, conventions, takes, probe) for probe, _ in pairs)
+    shared = set.intersection(*(set(probe.inputs) for probe, _ in kept)) if kept else set()  # operands that it may require
+    possible = sum(shared <= set(probe.inputs) and _is_expressible(exercise, conventions, takes, probe) for probe, _ in pairs)
     if len(kept) < max(min(2, len(pairs)), SHARE_ANSWERED * possible):
         return None, False
     decoding = [each for each in conventions if each.decode is not PLAIN.decode]

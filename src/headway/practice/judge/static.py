@@ -20,11 +20,13 @@ class Facts:
     lines      first line of each public function and class at top level; for a name that is bound again later, that line
     shadowed   lines of earlier definitions of a name
     imports    top-level packages that the file imports
+    optional   definitions that need no verdict: private ones, and abstract classes
     """
 
     lines: dict[str, int] = field(default_factory=dict)
     shadowed: dict[str, tuple[int, ...]] = field(default_factory=dict)
     imports: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
 
     @property
     def preloaded(self) -> list[str]:
@@ -47,7 +49,18 @@ def facts_of(text: str) -> Facts:
         return Facts()
     lines = {name: max([line, *(bound.get(name, []))]) for name, line in defined.items()}
     shadowed = {name: tuple(line for line in sorted(set(bound.get(name, []))) if line < lines[name]) for name in defined}
-    return Facts(lines, {name: found for name, found in shadowed.items() if found}, frozenset(imports))
+    optional = frozenset(name for name, node in definitions(tree).items() if name.startswith("_") or is_abstract(node))
+    return Facts(lines, {name: found for name, found in shadowed.items() if found}, frozenset(imports), optional)
+
+
+def is_abstract(node: ast.stmt) -> bool:
+    """Return True for a class that leaves methods to its subclasses: abstract, or raising NotImplementedError."""
+    if not isinstance(node, ast.ClassDef):
+        return False
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | {
+        each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)
+    }
+    return bool(names & {"NotImplementedError", "abstractmethod"})
 
 
 def _first_line(node: ast.stmt) -> int:
