@@ -33,6 +33,9 @@ GENERAL = {
     "gradient_stops": Message("The outputs are correct, but a gradient does not reach an input.", "输出正确，但梯度传不到某个输入。"),
     "gradient_is_wrong": Message("The outputs are correct, but a gradient is not.", "输出正确，但梯度不对。"),
     "gradient_raises": Message("The outputs are correct, but the backward pass raises.", "输出正确，但反向传播抛出异常。"),
+    "forbidden": Message(
+        "Calls a library's own function for the part, which the course forbids.", "调用了库自带的函数，而课程禁止这样做。"
+    ),
     "not_confirmed": Message(
         "The outputs for fresh random inputs, compared outside its process, are not the definition's.",
         "用新的随机输入、在它的进程之外比较时，输出与定义不同。",
