@@ -22,6 +22,10 @@ GENERAL = {
     "raises": Message("A call, or the file itself, raises an exception.", "调用或文件本身抛出异常。"),
     "because_of_callee": Message("Wrong only because a function that it calls is wrong.", "出错只是因为它调用的函数有错。"),
     "parameters": Message("The parameters do not match the inputs of the part.", "参数与这一部分的输入不符。"),
+    "not_understood": Message(
+        "The code runs, but its outputs fit no convention that is known.", "代码可以运行，但输出不符合任何已知的约定。"
+    ),
+    "tool_error": Message("Headway itself failed; the code may be right.", "Headway 自身出错；代码可能没有问题。"),
     "could_not_run": Message("The code could not be run.", "代码无法运行。"),
     "too_slow": Message("Does not return within the limit.", "没有在限度内返回。"),
     "too_large": Message("Uses more memory than the limit.", "占用的内存超过限度。"),
