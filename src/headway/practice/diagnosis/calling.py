@@ -15,8 +15,10 @@ import numpy
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.compare import as_numbers
+from headway.practice.diagnosis.rotation import table_for
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
+from headway.practice.diagnosis.wording import NOTHING, neutral_value
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
@@ -30,11 +32,22 @@ CALL_SECONDS = {"jax": 10.0, "torch": 3.0}
 FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
 """CPU seconds for the first attempt. A wrong convention can cause an endless loop, and a small probe takes milliseconds."""
 
+TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|softmax)\("
+"""Tensor methods that identify PyTorch code in a file that imports no array library."""
+
 MOST_YIELDED = 1000
 """Number of values taken from a generator function."""
 
 
-@dataclass(frozen=True)
+BYSTANDERS = (
+    Role("device", ("dev",), neutral="cpu"),
+    Role("dtype", ("data_type",), neutral=None),
+    Role("verbose", ("debug", "show_progress"), neutral=False),
+)
+"""Required parameters that affect no output."""
+
+
+@dataclass(frozen=True, eq=False)
 class Binding:
     """Mapping from the parameters of a learner's function to roles; other parameters keep their defaults."""
 
@@ -64,17 +77,68 @@ def bind_parameters(
     for parameter in parameters:
         if parameter.name in bound or parameter.default is not inspect.Parameter.empty:
             continue
-        role = next((role for role in free if unnamed is None or role in unnamed), None)
+        bystander = next((role for role in BYSTANDERS if _fits(parameter.name, role)), None)
+        role = bystander or next((role for role in free if unnamed is None or role in unnamed), None)
         if role is None:
             return None
         bound[parameter.name] = role
-        free.remove(role)
+        if role in free:
+            free.remove(role)
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
+
+
+TABLE = "table"
+"""Start of the names of roles for tables of rotary positions."""
+
+
+def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], style: int = 0) -> Binding | None:
+    """Match the parameters of a method; those whose names say that they have no effect here get a neutral value.
+
+    Such parameters are a cache, a first position or a flag, if they need a value at all.
+
+    style   shape of tables of rotary positions
+    """
+    listed = {each.name for each in parameters if any(_fits(each.name, role) for role in roles)}
+    neutral: dict[str, Role] = {}
+    for each in parameters:
+        table = table_for(each.name, style)
+        if each.name in listed or each.default is not each.empty:
+            continue
+        if table is not None:
+            neutral[each.name] = Role(f"{TABLE} {each.name}", size_of=table)
+        elif neutral_value(each.name) is not NOTHING:
+            neutral[each.name] = Role(f"neutral {each.name}", neutral=neutral_value(each.name))
+    binding = bind_parameters([each for each in parameters if each.name not in neutral], roles)
+    if binding is None:
+        return None
+    return Binding(
+        {
+            each.name: neutral.get(each.name) or binding.role_of[each.name]
+            for each in parameters
+            if each.name in neutral or each.name in binding.role_of
+        }
+    )
+
+
+def computed(size_of: Callable[[Inputs], Any], inputs: Inputs) -> Any:
+    """Return a size; None if the inputs lack what it is computed from."""
+    try:
+        return size_of(inputs)
+    except (KeyError, StopIteration):
+        return None
 
 
 def derivation(role: Role) -> Any:
     """Return a function that computes a role's value from the other inputs, or None if it does not follow from them."""
     return role.neutral if callable(role.neutral) else role.size_of
+
+
+def derived(derive: Callable[[Inputs], Any] | None, inputs: Inputs) -> Any:
+    """Return the value that follows from the inputs; None without a rule, or if they lack what it needs."""
+    try:
+        return None if derive is None else derive(inputs)
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
 
 
 def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
@@ -143,7 +207,7 @@ class Call:
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return required inputs that follow from the others: sizes and neutral operands."""
         required = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
-        known = {role.name: derivation(role)(inputs) for role in required if derivation(role) is not None}
+        known = {role.name: computed(derivation(role), inputs) for role in required if derivation(role) is not None}
         return {name: value for name, value in known.items() if value is not None}
 
     def fits(self, inputs: Inputs) -> bool:
@@ -206,7 +270,9 @@ def libraries_for(subject: Subject) -> list[str]:
     found = ["list"] if any(re.search("list", str(each.annotation), re.IGNORECASE) for each in subject.parameters) else []
     found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
     found += [name for name in subject.imports if name == "numpy"]
-    return list(dict.fromkeys([*found, "numpy", "list"]))
+    if not subject.imports and re.search(TORCH_METHODS, "\n".join(subject.source)):
+        found.append("torch")
+    return [name for name in dict.fromkeys([*found, "numpy", "list"]) if name != "torch" or _is_here(name)]
 
 
 def _is_here(library: str) -> bool:

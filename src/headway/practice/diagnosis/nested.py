@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -20,11 +21,15 @@ from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.message import joined
+from headway.practice.message import EMPTY, describe_error, joined
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 
 TEXTS = Texts("diagnosis")
+
+
+TOOL_ERROR = TEXTS["headway_check_failed_error_place"]
+REPORT_IT = TEXTS["bug_headway_your_code_please_report"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject
     for subject, exercise in _callees_first(given):
         begin(subject, exercise)
         faults = [each for each in judged if each.is_at_fault and _reaches(subject, each.subject, [other.subject for other in judged])]
-        verdict = _judge(subject, exercise, faults)
+        verdict = _judged_safely(subject, exercise, faults)
         is_because = any(cause.name.startswith(BECAUSE) for cause in verdict.causes)
         judged.append(Judged(subject, exercise, verdict, is_at_fault=not verdict.is_correct and not is_because))
     return [next(each.verdict for each in judged if each.subject is subject) for subject, _ in given]
@@ -86,6 +91,17 @@ def _reaches(subject: Subject, other: Subject, between: Sequence[Subject]) -> bo
 def _calls(subject: Subject, name: str) -> bool:
     is_other = name != subject.name
     return is_other and any(re.search(rf"\b{re.escape(name)}\s*\(", line.partition("#")[0]) for line in subject.source)
+
+
+def _judged_safely(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
+    """Judge a function; an exception inside this package becomes a verdict that says so and accuses nobody."""
+    try:
+        return _judge(subject, exercise, faults)
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        says = TOOL_ERROR.format(error=describe_error(error), place=f"{frame.filename.rpartition('headway')[2]}:{frame.lineno}")
+        cause = Cause("tool_error", says, REPORT_IT, EMPTY, line=subject.line)
+        return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
 def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import re
 import textwrap
 from collections.abc import Callable
@@ -44,6 +45,33 @@ class Subject:
         except (TypeError, ValueError):
             return []
 
+    @cached_property
+    def file_source(self) -> str:
+        """Return the source of the file, or of the definition alone for a function that was passed alone."""
+        path = getattr(self.module, "__file__", None)
+        return "".join(linecache.getlines(path)) if path else "\n".join(self.source)
+
+    @cached_property
+    def used_source(self) -> str:
+        """Return the source of the definition and of those definitions of its file that it names, directly or through others."""
+        try:
+            defined = definitions(ast.parse(self.file_source))
+        except SyntaxError:
+            return "\n".join(self.source)
+        lines = self.file_source.splitlines()
+        found = {self.name: "\n".join(self.source)}
+        waiting = [self.name]
+        while waiting:
+            for word in set(re.findall(r"[A-Za-z_]\w*", found[waiting.pop()])) & set(defined) - set(found):
+                found[word] = "\n".join(lines[defined[word].lineno - 1 : defined[word].end_lineno])
+                waiting.append(word)
+        return "\n".join(found.values())
+
+    @property
+    def is_private(self) -> bool:
+        """Return True if the name starts with an underscore."""
+        return self.name.startswith("_")
+
     def line_of(self, pattern: str | None) -> int | None:
         """Return the number of the first source line that matches, ignoring comments."""
         if pattern is None:
@@ -81,14 +109,14 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
 
 
 def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
-    """Return the public functions and classes at a file's top level by name, including names assigned a lambda or a partial.
+    """Return the functions and classes at a file's top level by name, including names assigned a lambda or a partial.
 
     For a name that is defined several times, return the last definition.
     """
     found: dict[str, ast.stmt] = {}
     for node in tree.body:
         name = _defined_name(node)
-        if name is not None and not name.startswith("_"):
+        if name is not None and not name.startswith("__"):
             found.pop(name, None)
             found[name] = node
     return found

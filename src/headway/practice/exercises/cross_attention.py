@@ -26,6 +26,7 @@ from headway.practice.recipes.projections import (
     recipe,
 )
 from headway.practice.recipes.sequences import BATCH, MATRICES, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.texts import Texts
 
 TEXTS = Texts("cross_attention")
@@ -114,6 +115,7 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(FIRST, CONTEXT, *OPERANDS[1:], *WITH_OPTIONAL_OUTPUT, NUM_HEADS, CONTEXT_WIDTH, *OPTIONS, *SIZES),
+    also_called=r"^(?!.*(causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
     called=r"cross_?(multi_?head_?)?att|enc(oder)?_?dec(oder)?_?att",
     probes=probes,
     mistakes=(
@@ -129,8 +131,10 @@ EXERCISE = Exercise(
         (Convention(), Convention(encode=two_sequences("query", "context"), role="context")),
         WEIGHT_FORMS,
         WITHOUT_OUTPUT,
+        WRAPPED,
         MASK_FORMS,
         MASK_SHAPES,
+        POSITIONS_FIRST,
         RETURNS,
     ),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),

@@ -110,12 +110,7 @@ class Confined:
         if self.process is None:
             return
         process, self.process = self.process, None
-        _end_descendants(process.pid)
-        with suppress(OSError):
-            if os.name == "posix":
-                os.killpg(process.pid, signal.SIGKILL)
-        process.kill()
-        process.wait()
+        end_tree(process)
         if self.control is not None:
             self.replies.close()
             self.control.close()
@@ -248,6 +243,16 @@ class _SocketFile:
 
     def flush(self) -> None:
         """Do nothing: a socket has no buffer."""
+
+
+def end_tree(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads its own session, and all that it started."""
+    _end_descendants(process.pid)
+    with suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 def _end_descendants(process: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.layer_norm.mistakes import MISTAKES, ROOT
 from headway.practice.exercises.layer_norm.steps import EPS, STEPS
 from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_recovery, size_roles
@@ -70,6 +70,16 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+STANDARD_DEVIATION = (
+    Convention(),
+    Convention(
+        TEXTS["divides_by_sample_deviation"],
+        steps={"variance": lambda x, mean: x.var(-1, keepdims=True, ddof=1), "root": lambda variance, eps: numpy.sqrt(variance) + eps},
+        source=r"std",
+    ),
+)
+"""LayerNorm as in the paper's best-known implementation; both deviations together are its own contract."""
+
 EXERCISE = Exercise(
     name="layer_norm",
     title=TEXTS.title,
@@ -95,10 +105,11 @@ EXERCISE = Exercise(
         Role("ln_param", (), neutral={}),
         *size_roles(),
     ),
-    called=r"^(?!.*(back|grad|rms|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
+    called=r"^(?!.*(back|grad|rms|t5|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
+    also_called=r"norm(ali[sz](e|ation|er))?$|^ln",
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), RETURNS),
+    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, RETURNS),
     recoveries=(eps_recovery(EPS, ROOT),),
     equation="layer_norm(x) = (x - mean x) / √(var x + eps) · weight + bias",
     hints=TEXTS.hints,
