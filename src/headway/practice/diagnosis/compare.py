@@ -27,7 +27,7 @@ def as_numbers(answer: Any) -> Any:
         return answer if isinstance(answer, numpy.ndarray) and answer.dtype.kind in "biuf" else _as_numpy(answer)
     try:
         numbers = numpy.asarray(answer)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RuntimeError):  # torch refuses arrays of a graph
         numbers = None
     if numbers is not None and numbers.dtype.kind in "biuf":
         return numbers
