@@ -28,11 +28,12 @@ def check(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:
     """
     from headway.practice import exercises
     from headway.practice.diagnosis.diagnose import diagnose
-    from headway.practice.diagnosis.files import by_name, check_name
+    from headway.practice.diagnosis.files import check_name
+    from headway.practice.diagnosis.recognising import recognised
     from headway.practice.diagnosis.subject import subject_of
 
     found = subject_of(subject)
-    chosen = exercises.exercise(check_name(exercise)) if exercise is not None else by_name(found.name)
+    chosen = exercises.exercise(check_name(exercise)) if exercise is not None else recognised(found)
     if chosen is None:
         raise PracticeError(
             Message(
@@ -44,4 +45,18 @@ def check(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:
                 f"请同时指定练习：{'、'.join(exercises.NAMES)} 之一",
             ),
         )
-    return diagnose(found, chosen)
+    return _located(diagnose(found, chosen), subject)
+
+
+def _located(verdict: Verdict, subject: Callable[..., Any]) -> Verdict:
+    """Return a verdict with the places in the function's file, if that exists."""
+    import inspect
+    from pathlib import Path
+
+    from headway.practice.source import located, read
+
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(subject))
+        return verdict if file is None else located(verdict, read(Path(file)))
+    except (TypeError, ValueError, OSError, PracticeError):  # built-in, or defined in a notebook or with exec
+        return verdict

@@ -22,6 +22,11 @@ Inputs = dict[str, Any]
 Step = Callable[..., Any]
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, such as the names that learners use for an operand."""
+    return tuple(text.split())
+
+
 @dataclass(frozen=True)
 class Role:
     """One operand of the definition, under any of the names that learners use for it.
@@ -76,7 +81,7 @@ QUIET = EMPTY
 """Value of `Probe.beyond` for inputs whose rejection needs no note."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mistake:
     """A wrong step.
 
@@ -97,7 +102,7 @@ class Mistake:
     said_as: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recovery:
     """A number measured from a learner's function, such as its scale or its epsilon.
 
@@ -124,7 +129,7 @@ class Recovery:
     pattern: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Convention:
     """One of several accepted ways to call the function or to compute its result.
 
@@ -170,6 +175,7 @@ class Exercise:
     steps        the correct steps
     roles        the operands in their usual order
     called       regular expression for the function names that learners use
+    also_called  regular expression for names that may mean this exercise or another one
     probes       the inputs to test with, the simplest first
     mistakes     known mistakes
     conventions  groups of alternatives, one of each group at a time: the first unless the outputs match another
@@ -200,7 +206,8 @@ class Exercise:
     related: tuple[str, ...] = ()
     drawing: str | None = None
     is_trained_through: bool = True
-    calls: Literal["block", "cache", "generate", "layer", "mask", "model"] | None = None
+    calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "tokenizer"] | None = None
+    also_called: str | None = None
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:
         """Return the recipe's output with these mistakes; without any, the correct output under these conventions."""

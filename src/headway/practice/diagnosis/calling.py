@@ -32,11 +32,22 @@ CALL_SECONDS = {"jax": 10.0, "torch": 3.0}
 FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
 """CPU seconds for the first attempt. A wrong convention can cause an endless loop, and a small probe takes milliseconds."""
 
+TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|softmax)\("
+"""Tensor methods that identify PyTorch code in a file that imports no array library."""
+
 MOST_YIELDED = 1000
 """Number of values taken from a generator function."""
 
 
-@dataclass(frozen=True)
+BYSTANDERS = (
+    Role("device", ("dev",), neutral="cpu"),
+    Role("dtype", ("data_type",), neutral=None),
+    Role("verbose", ("debug", "show_progress"), neutral=False),
+)
+"""Required parameters that affect no output."""
+
+
+@dataclass(frozen=True, eq=False)
 class Binding:
     """Mapping from the parameters of a learner's function to roles; other parameters keep their defaults."""
 
@@ -66,11 +77,13 @@ def bind_parameters(
     for parameter in parameters:
         if parameter.name in bound or parameter.default is not inspect.Parameter.empty:
             continue
-        role = next((role for role in free if unnamed is None or role in unnamed), None)
+        bystander = next((role for role in BYSTANDERS if _fits(parameter.name, role)), None)
+        role = bystander or next((role for role in free if unnamed is None or role in unnamed), None)
         if role is None:
             return None
         bound[parameter.name] = role
-        free.remove(role)
+        if role in free:
+            free.remove(role)
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
 
 
@@ -138,6 +151,14 @@ def derivation(role: Role) -> Any:
     return role.neutral if callable(role.neutral) else role.size_of
 
 
+def derived(derive: Callable[[Inputs], Any] | None, inputs: Inputs) -> Any:
+    """Return the value that follows from the inputs; None without a rule, or if they lack what it needs."""
+    try:
+        return None if derive is None else derive(inputs)
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
+
+
 def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
     """Return the call that binds the function's parameters to the roles, or an empty list if they do not match."""
     binding = bind(subject, exercise.roles)
@@ -177,7 +198,10 @@ class Call:
             return Raised(error)
         kept = [name for name in arguments if not self.binding.role_of[name].may_change]
         self.has_changed_inputs |= any(not _equal(before[name], arguments[name]) for name in kept)
-        return as_numbers(answer)
+        try:
+            return as_numbers(answer)
+        except Exception as error:  # an output that contains itself, or whose methods raise
+            return Raised(error)
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
         """Return the function's own output, or raise TookTooLongError; after one timeout the next calls get less time."""
@@ -264,7 +288,9 @@ def libraries_for(subject: Subject) -> list[str]:
     found = ["list"] if any(re.search("list", str(each.annotation), re.IGNORECASE) for each in subject.parameters) else []
     found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
     found += [name for name in subject.imports if name == "numpy"]
-    return list(dict.fromkeys([*found, "numpy", "list"]))
+    if not subject.imports and re.search(TORCH_METHODS, "\n".join(subject.source)):
+        found.append("torch")
+    return [name for name in dict.fromkeys([*found, "numpy", "list"]) if name != "torch" or _is_here(name)]
 
 
 def _is_here(library: str) -> bool:

@@ -277,7 +277,7 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
                 shape=numpy.shape(answer), expected=numpy.shape(expected), inputs=described_inputs(probe.inputs)
             )
             if isinstance(trial.call, InstanceCall) and not trial.num_matching():
-                cause = Cause("not_understood", NOT_UNDERSTOOD, TRY_AS, Message("", ""), line=subject.line)
+                cause = Cause("not_understood", NOT_UNDERSTOOD, TRY_AS, EMPTY, line=subject.line)
                 return _verdict(subject, exercise, "could not run", trial, causes=(cause,), difference=shapes)
             return _verdict(subject, exercise, "unknown", trial, difference=shapes)
         return _verdict(subject, exercise, "unknown", trial, difference=first_difference(answer, expected, precision(answer)))

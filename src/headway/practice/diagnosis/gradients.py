@@ -136,8 +136,8 @@ def _raises(call: Call, error: Exception) -> Cause:
 
 
 def _cause(call: Call, name: str, says: Message, pattern: str) -> Cause:
-    fix = TEXTS["use_library_s_differentiable_functions"]
-    return Cause(name, says, fix, NO_PROOF, TEXTS["forward_pass_does_not_show"], call.subject.line_of(pattern))
+    fix = TEXTS["use_differentiable_functions"]
+    return Cause(name, says, fix, NO_PROOF, TEXTS["forward_pass_hides"], call.subject.line_of(pattern))
 
 
 def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarray]]:

@@ -157,6 +157,7 @@ MERGES = (
     Convention(encode=_as_id_list),
     Convention(encode=_as_ranks),
     Convention(encode=_as_text),
+    Convention(encode=lambda inputs: inputs | {"merges": ranks(inputs["merges"])}),
     Convention(encode=lambda inputs: {name: value for name, value in inputs.items() if name != "merges"}, role="vocab"),
 )
 VOCABS = (
@@ -175,7 +176,7 @@ GIVEN = (
         lambda inputs: inputs | {"text": inputs["text"].encode("utf-8")},
         decode=_numbered,
         role="text",
-        named=r"byte",
+        named=r"byte|^token$",
     ),
     Convention(
         TEXTS["takes_bytes_integers"],
@@ -188,7 +189,7 @@ GIVEN = (
 CUTS = (
     Convention(),
     Convention(
-        TEXTS["splits_text_into_words_first"],
+        TEXTS["splits_words_first"],
         steps={"cut": cut},
         source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern",
     ),

@@ -155,7 +155,7 @@ TAKES = (
 TOP_LEFT = (
     Convention(),
     Convention(
-        TEXTS["fewer_queries_than_keys_mask"],
+        TEXTS["aligned_top_left"],
         steps={"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
         role="key_len",
     ),
@@ -213,6 +213,7 @@ EXERCISE = Exercise(
         ),
         *OPTIONS,
     ),
+    also_called=r"^(?!.*(apply|attention_|sliding|window|loss|softmax|lm)).*mask$|^mask_?future",
     called=r"^(?!.*(apply|attention|sliding|window)).*(causal_?mask|look_?ahead|subsequent|no_?peek|future_?mask|triangular_?mask|tril_?mask"
     r"|autoregressive_?mask|make_std_mask|(trg|tgt|target|decoder)_?mask)",
     probes=probes,

@@ -43,7 +43,7 @@ UNSEEN = ("keys_cut_to_the_queries", "given_scale_ignored", "whole_numbers_out",
 GIVEN = (
     Convention(),
     Convention(
-        TEXTS["causal_only_through_given_mask"],
+        TEXTS["causal_by_mask"],
         lambda inputs: inputs | {"mask": both(inputs.get("mask"), triangle(*[inputs["query"].shape[-2]] * 2))},
         role="mask",
         called="mask",
@@ -122,6 +122,7 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS | {"is_causal": lambda asked: True},
     roles=(*OPERANDS, SEQUENCE, *WITH_OPTIONAL_OUTPUT, NUM_HEADS, *OPTIONS, *SIZES),
+    also_called=r"^(?!.*(rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
     called=r"(causal|masked|decoder)_?(multi_?head_?)?(self_?)?att|^head$|att(entio)?n_?head$|^causal",
     probes=probes,
     mistakes=(

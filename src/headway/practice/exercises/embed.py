@@ -107,7 +107,7 @@ RECOVERIES = (
 )
 
 TIMES_ROOT = Convention(
-    TEXTS["multiplies_by_hidden_size_vaswani"],
+    TEXTS["scaled_by_root"],
     steps={"scale": lambda inputs: inputs["table"].shape[1] ** 0.5},
 )
 

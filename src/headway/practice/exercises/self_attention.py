@@ -45,7 +45,7 @@ def _as_numbers(inputs: Inputs) -> Inputs | None:
 NUMBERS = (
     Convention(),
     Convention(
-        TEXTS["attends_over_plain_numbers_each"],
+        TEXTS["plain_numbers"],
         _as_numbers,
         lambda answer, inputs: answer[:, None] if getattr(answer, "ndim", 0) == 1 else answer,
         role="width",
@@ -120,6 +120,7 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(*OPERANDS, SEQUENCE, *WITH_OPTIONAL_OUTPUT, NUM_HEADS, *OPTIONS, WIDTH, *SIZES),
+    also_called=r"^(?!.*(causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
     called=r"pattern_?weav|^(?!.*(causal|masked|multi|cross|group|decoder|gqa)).*(self_?att(entio)?n|single_?head)",
     probes=probes,
     mistakes=(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from headway.practice.grading.grade import Grade, grade_of
-from headway.practice.message import Message
+from headway.practice.message import Message, PracticeError, describe_error
 from headway.practice.source import Source
 from headway.practice.verdict import Verdict
 
@@ -35,13 +35,15 @@ class Report:
 
     missing   verdicts on required parts that no file defines
     failure   reason why the check itself failed; the results are then incomplete
+    error     the exception of a failure on one of the files
     given     points by part, if there is a grade sheet
     """
 
     files: tuple[FileResult, ...]
     missing: tuple[Verdict, ...] = ()
     failure: Message | None = None
-    given: Grade | None = field(default=None)
+    given: Grade | None = None
+    error: Exception | None = None
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -59,8 +61,15 @@ class Report:
         return sum(each.seconds for each in self.files)
 
     @property
+    def has_tool_error(self) -> bool:
+        """True if Headway itself failed on a part or on a file."""
+        return self.failure is not None or any(cause.name == "tool_error" for verdict in self.verdicts for cause in verdict.causes)
+
+    @property
     def exit_code(self) -> int:
-        """Return 1 if something is wrong, else 0 if everything is correct, else 2."""
+        """Return 3 if Headway itself failed, else 1 if something is wrong, else 0 if everything is correct, else 2."""
+        if self.has_tool_error:
+            return 3
         statuses = [verdict.status for verdict in self.verdicts]
         if any(status in FAILING for status in statuses):
             return 1
@@ -73,3 +82,9 @@ class Report:
                 yield verdict, each.source
         for verdict in self.missing:
             yield verdict, None
+
+
+def failure_of(error: Exception) -> Message:
+    """Return the reason for a failure, from the exception that was raised."""
+    described = error.messages[0] if isinstance(error, PracticeError) else describe_error(error, max_chars=500)
+    return Message("the check failed: {error}", "检查失败：{error}").format(error=described)

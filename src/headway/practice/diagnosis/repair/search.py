@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.memory import Memory
 from headway.practice.diagnosis.repair.changes import changes
 from headway.practice.diagnosis.repair.observation import Observation, observe
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
@@ -23,17 +25,21 @@ from headway.practice.verdict import Repair
 
 MAX_TRIALS = 3
 """Conventions under which a repair is sought."""
-WORK = {"numpy": 9000, "list": 9000, "torch": 3500, "jax": 300, "mlx": 1200}
+WORK = {"numpy": 9000, "list": 9000, "torch": 5000, "jax": 300, "mlx": 1500}
 """Work allowed, by array library. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
 LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
 """Share of the work that goes to the likeliest convention."""
 SHARE_OF_PAIRS = 0.35
 """Share of the work that is left for two changes."""
-MAX_FIRST = 8
+MAX_FIRST = 12
 """Number of first changes that the search for a second one starts from."""
+MAX_COST_OF_SECOND = 1.65
+"""Costlier changes are not tried in pairs."""
 MAX_SEARCHES = 25
 """Number of changed programs whose conventions are searched, because they no longer raise."""
+WORK_PER_SEARCH = 60
+"""Work of one search for conventions."""
 
 
 @dataclass
@@ -73,7 +79,7 @@ class _Search:
                 return chosen
             if not before and self.raises and not has_raised:
                 self.running.append((change, subject))
-            if not before and closeness > self.baseline + 1e-9:
+            if not before and change.cost <= MAX_COST_OF_SECOND and closeness > self.baseline + 1e-9:
                 heapq.heappush(self.steps, (-closeness, len(self.steps), change))
         return None
 
@@ -93,7 +99,7 @@ class _Search:
             has_raised |= index == 0 and isinstance(answer, Raised)
             if share < 1.0 and not (probe.beyond is not None and isinstance(answer, Raised)):
                 return (index + share) / len(self.order), has_raised
-        whole = replace(self.trial, call=call, answers=tuple(answers[probe.name] for probe in self.trial.probes), cache={})
+        whole = replace(self.trial, call=call, answers=tuple(answers[probe.name] for probe in self.trial.probes), memory=Memory())
         return (1.0 if not call.has_changed_inputs and whole.without_refused().is_right() else 0.0), has_raised
 
     def _answer(self, call: Call, probe: Probe) -> tuple[Any, float]:
@@ -106,6 +112,9 @@ class _Search:
     def try_conventions(self) -> tuple[Change, ...] | None:
         """Return the first change after which a program that raised is right under a convention of its own."""
         for change, subject in self.running[:MAX_SEARCHES]:
+            self.work -= WORK_PER_SEARCH * self.unit
+            if self.work <= 0:
+                return None
             if any(trial.without_refused().is_right() for trial in trials_of(subject, self.trial.exercise)):
                 return (change,)
         return None
@@ -150,7 +159,8 @@ def _second(search: _Search, suspects: Sequence[int]) -> tuple[Change, ...] | No
     for place, first in enumerate(firsts):
         rest = search.work * (1 - 1 / (len(firsts) - place))
         search.work -= rest
-        found = search.try_changes(_candidates(search, (first,), suspects), (first,))
+        candidates = [change for change in _candidates(search, (first,), suspects) if change.cost <= MAX_COST_OF_SECOND]
+        found = search.try_changes(candidates, (first,))
         if found is not None:
             return found
         search.work = max(search.work, 0.0) + rest
@@ -163,7 +173,8 @@ def _likeliest(trials: Sequence[Trial]) -> list[Trial]:
         (trial for trial in trials if trial.probes),
         key=lambda trial: (
             -round(_mean_share(trial), 3),
-            trial.num_raised(),
+            trial.num_raised() / len(trial.probes),
+            -sum(probe.beyond is None for probe in trial.probes),
             sum(convention.name is not None for convention in trial.conventions),
         ),
     )
@@ -177,12 +188,16 @@ def _mean_share(trial: Trial) -> float:
 
 
 def _search(program: Program, trial: Trial, work: float) -> _Search:
-    failing = [not trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)]
-    ranked = sorted(
-        zip(trial.probes, failing, strict=True),
-        key=lambda pair: (not pair[1], pair[0].beyond is not None, num_numbers(pair[0].inputs)),
+    failing = {probe.name: not trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)}
+    search = _Search(program, trial, list(trial.probes), work)
+    num_lines = dict.fromkeys(failing, 0)
+    if not trial.has_answers:  # the probe with which the program gets farthest tells most
+        for probe in trial.probes:
+            call = _call_of(trial, program.subject)
+            _, num_lines[probe.name] = observe(functools.partial(search._answer, call, probe), program.path)
+    search.order.sort(
+        key=lambda probe: (not failing[probe.name], probe.beyond is not None, -num_lines[probe.name], num_numbers(probe.inputs))
     )
-    search = _Search(program, trial, [probe for probe, _ in ranked], work)
     search.baseline, search.raises = search.closeness(program.subject)
     return search
 

@@ -80,8 +80,8 @@ def transposed(*names: str) -> Any:
 
 ACTIVATIONS = (
     (TEXTS["activation_relu"], relu),
-    (TEXTS["activation_gelu_exact_form"], gelu),
-    (TEXTS["activation_gelu_tanh_form"], gelu_tanh),
+    (TEXTS["activation_gelu"], gelu),
+    (TEXTS["activation_gelu_tanh"], gelu_tanh),
     (TEXTS["activation_silu"], silu),
 )
 
@@ -186,13 +186,13 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                TEXTS["weights_have_shape_out_x"],
+                TEXTS["weights_in_out"],
                 transposed("up_weight", "down_weight"),
                 undo=transposed("up_weight", "down_weight"),
                 role="up_weight",
             ),
             Convention(
-                TEXTS["takes_layers_dicts_w_out"],
+                TEXTS["layers_as_dicts"],
                 _layers,
                 role="up_weight",
                 named=r"^(?!held_).*(fc|layer|params)",

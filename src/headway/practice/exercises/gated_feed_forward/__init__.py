@@ -122,27 +122,27 @@ SAYS_NO_SILU = r"^(?!.*swi)(?!gated_feed_forward$)"
 ACTIVATIONS = (
     Convention(),
     Convention(
-        TEXTS["activation_gelu_exact_form_geglu"],
+        TEXTS["activation_gelu"],
         called=SAYS_NO_SILU,
         steps={"activation": gelu},
     ),
     Convention(
-        TEXTS["activation_gelu_tanh_form_geglu"],
+        TEXTS["activation_gelu_tanh"],
         called=SAYS_NO_SILU,
         steps={"activation": gelu_tanh},
     ),
     Convention(
-        TEXTS["activation_relu_reglu_function_s"],
+        TEXTS["activation_relu"],
         called=r"re_?glu",
         steps={"activation": relu},
     ),
     Convention(
-        TEXTS["gate_sigmoid_glu_function_s"],
+        TEXTS["activation_sigmoid"],
         called=r"(^|_)glu",
         steps={"activation": sigmoid},
     ),
     Convention(
-        TEXTS["branches_are_multiplied_without_activati"],
+        TEXTS["no_activation"],
         called=r"bilinear",
         steps={"activation": identity},
     ),
@@ -213,7 +213,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                TEXTS["weights_have_shape_out_x"],
+                TEXTS["weights_in_out"],
                 transposed("gate_weight", "up_weight", "down_weight"),
                 role="gate_weight",
             ),
@@ -221,7 +221,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                TEXTS["three_weights_are_gate_up"],
+                TEXTS["order_gate_up_down"],
                 _second_and_third,
                 role="down_weight",
                 named=r"2",
