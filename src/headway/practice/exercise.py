@@ -168,6 +168,7 @@ class Exercise:
     steps        the correct steps
     roles        the operands in their usual order
     called       regular expression for the function names that learners use
+    may_write    True if a correct function may write into its inputs, which is then noted
     also_called  regular expression for names that may mean this exercise or another one
     probes       the inputs to test with, the simplest first
     mistakes     known mistakes
@@ -201,6 +202,7 @@ class Exercise:
     is_trained_through: bool = True
     calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "tokenizer"] | None = None
     also_called: str | None = None
+    may_write: bool = False
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:
         """Return the recipe's output with these mistakes; without any, the correct output under these conventions."""

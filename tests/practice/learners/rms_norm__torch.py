@@ -51,7 +51,7 @@ class Right_gemma_style(nn.Module):  # noqa: N801
         return (normed * (1.0 + self.weight.float())).type_as(x)
 
 
-class Wrong_one_plus_weight(nn.Module):  # noqa: N801
+class Right_one_plus_weight_of_zeros(nn.Module):  # noqa: N801
     def __init__(self, dim, eps=1e-6):
         super().__init__()
         self.eps = eps

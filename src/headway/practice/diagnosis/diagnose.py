@@ -38,6 +38,7 @@ TELLS_APART = TEXTS["tells_apart"]
 NOTHING_TELLS_APART = TEXTS["nothing_tells_apart"]
 
 CHANGES_INPUTS = TEXTS.mistake("changes_inputs", {}, pattern=r"[-+*/@]=|\[.*\]\s*=")
+WRITES = TEXTS["writes_into_inputs"]
 NOT_REPEATABLE = TEXTS.mistake("not_repeatable", {}, pattern=r"rand|dropout|Dropout")
 DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", {}, pattern=r"dropout\(")
 
@@ -195,7 +196,7 @@ def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
 
 def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Return the verdict for correct outputs, after checks for modified inputs, gradients and half precision."""
-    if trial.call.has_changed_inputs:
+    if trial.call.has_changed_inputs and not exercise.may_write:
         return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
     richest = max(trial.probes, key=lambda probe: (len(probe.inputs), num_numbers(probe.inputs)))
     encoded = encoded_for(trial.call, trial.conventions, richest.inputs) if exercise.is_trained_through else None
@@ -204,7 +205,8 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
         return _verdict(subject, exercise, "wrong", trial, causes=(gradient_note,))
     verdict = _verdict(subject, exercise, "correct", trial)
     half_note = None if encoded is None else half_precision_note(trial.call, encoded)
-    remarks = [*_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
+    writes = [WRITES] if trial.call.has_changed_inputs else []
+    remarks = [*writes, *_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
 
 

@@ -183,6 +183,11 @@ EXERCISE = Exercise(
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
                 called=r"gemma|zero_?cent|unit_?offset",
             ),
+            Convention(
+                TEXTS["multiplies_by_1_weight_zeros"],
+                steps={"scale": lambda normed, weight: normed * (1 + weight)},
+                source=r"zeros(.|\n)*\b1(\.0?)? *\+ *self|unit_?offset|zero_?cent",
+            ),
         ),
         RETURNS,
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.layer_norm.mistakes import MISTAKES, ROOT
 from headway.practice.exercises.layer_norm.steps import EPS, STEPS
 from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_recovery, size_roles
@@ -70,6 +70,19 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+DEVIATIONS = (
+    Convention(),
+    Convention(
+        TEXTS["divides_by_standard_deviation"],
+        steps={
+            "variance": lambda x, mean: x.var(-1, ddof=1, keepdims=True),
+            "root": lambda variance, eps: numpy.sqrt(variance) + eps,
+        },
+        source=r"\.std\(",
+    ),
+)
+"""The Annotated Transformer's form, which divides by the standard deviation of torch.std, plus eps."""
+
 EXERCISE = Exercise(
     name="layer_norm",
     title=TEXTS.title,
@@ -99,7 +112,7 @@ EXERCISE = Exercise(
     called=r"^(?!.*(back|grad|rms|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), RETURNS),
+    conventions=(eps_conventions(EPS), DEVIATIONS, RETURNS),
     recoveries=(eps_recovery(EPS, ROOT),),
     equation="layer_norm(x) = (x - mean x) / √(var x + eps) · weight + bias",
     hints=TEXTS.hints,
