@@ -134,6 +134,7 @@ class Convention:
     called    required pattern of the function's name
     source    required pattern in the function's source, comments included
     file_names  required pattern in the names defined in the file, one per line
+    is_required  True if the function must require the operand `role`
     without   an operand for which the function must not have a parameter
     encode    probe inputs → inputs in this convention; None skips the probe
     decode    the function's output → the output in the convention of headway.functions
@@ -155,6 +156,7 @@ class Convention:
     source: str | None = None
     file_names: str | None = None
     without: str | None = None
+    is_required: bool = False
     steps: Mapping[str, Step] = field(default_factory=dict)
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None
 
