@@ -250,7 +250,7 @@ EXERCISE = Exercise(
         Role("seq_len", LENGTHS, is_size=True, size_of=_num_rows),
         Role("theta", ("base", "rope_theta", "rope_base", "theta_base", "freq_base", "max_period", "theta_value"), neutral=10000.0),
         Role("max_seq_len", ("seq_len", *LENGTHS), is_size=True, size_of=_num_rows),
-        Role("x", ("q", "query", "hidden_states", "inputs", "input", "xq", "value_states", "v"), neutral=_x),
+        Role("x", ("q", "query", "hidden_states", "inputs", "input", "xq", "value_states", "v"), size_of=_x),
         Role("positions", ("position_ids", "pos", "position", "token_positions", "pos_ids", "input_pos", "p", "seq"), neutral=None),
     ),
     called=(
