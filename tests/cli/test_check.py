@@ -179,6 +179,18 @@ def test_fix_shows_the_repair_and_write_applies_it(monkeypatch, capsys, repairab
     assert "check it again" in capsys.readouterr().err
 
 
+def test_a_file_that_was_repaired_is_correct(tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "import numpy as np\ndef attention(query, key, value):\n"
+        "    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(value.shape[-1])\n"
+        "    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))\n"
+        "    return weights / weights.sum(axis=-1, keepdims=True) @ value\n"
+    )
+    assert run(str(path), "--fix", "--write").returncode == 1
+    assert run(str(path), "--seed", "3", "--forbid").returncode == 0
+
+
 def test_a_failure_of_the_tool_is_exit_code_3_and_shows_its_traceback_only_with_debug(monkeypatch, capsys, repairable):
     assert called(monkeypatch, KeyError("query"), paths=[repairable]) == 3
     said = capsys.readouterr().err
@@ -205,3 +217,15 @@ def test_a_report_in_another_format_has_the_same_exit_code(wrong):
     done = run(wrong, "--format", "sarif")
     assert done.returncode == 1
     assert json.loads(done.stdout)["runs"][0]["results"][0]["ruleId"] == "softmax/no_shift"
+
+
+def test_a_terminal_shows_the_file_that_is_being_checked_if_there_are_several(monkeypatch, capsys, repairable, tmp_path):
+    from tests.practice.verdicts import WRONG
+
+    (tmp_path / "\x1b[31mred.py").write_text("def relu(x):\n    return x\n")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    called(monkeypatch, [WRONG], paths=[repairable])
+    assert capsys.readouterr().err == ""
+    called(monkeypatch, [WRONG], paths=[tmp_path])
+    shown = capsys.readouterr().err
+    assert [each.removeprefix("\x1b[K") for each in shown.split("\r")[1:]] == [f"{tmp_path}/\\x1b[31mred.py", str(repairable), ""]

@@ -211,3 +211,14 @@ class Screen:
             ready, _, _ = select.select([self.file], [], [], max(until - time.monotonic(), 0))
             assert ready, f"never said: {said!r}; but: {self.text}"
             self.text += os.read(self.file, 4096).decode(errors="ignore").replace("\r\n", "\n")
+
+
+def test_translations_lists_no_gap(practice, tmp_path):
+    run = practice("translations", cwd=tmp_path)
+    assert (run.returncode, run.out) == (0, "every sentence is in English and in Chinese\n")
+
+
+def test_a_new_exercise_needs_a_checkout(practice, tmp_path):
+    run = practice("new-exercise", "new_part", cwd=tmp_path)
+    assert run.returncode == 2
+    assert "expected a checkout of Headway" in run.err

@@ -6,18 +6,27 @@ import importlib
 import pkgutil
 import re
 import textwrap
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
+from datetime import UTC, datetime
 
 import pytest
 
 import headway.practice
 from headway.errors import OptionError
+from headway.practice.checking import check_paths
 from headway.practice.diagnosis.files import check_name, nothing_found, read_source
 from headway.practice.diagnosis.sandbox import check_file
+from headway.practice.grading.sheet import read_sheet
 from headway.practice.message import Message, errors_in
+from headway.practice.report.formats import format_named
+from headway.practice.report.formats.classroom50 import result_of
+from headway.practice.report.results import Report
+from headway.practice.source import read, with_edits, write
+from headway.practice.verdict import Edit
 from headway.practice.workbook.folder import begin, progress_of
 from headway.practice.workbook.hunt import hint, hunt
 from headway.practice.workbook.parts import part
+from tests.practice.verdicts import repaired
 
 ENGLISH = re.compile(r"(?:\b[a-z]{2,}\b +){3,}")
 """Four English words in a row; names and code rarely contain that many."""
@@ -86,6 +95,11 @@ def test_a_verdict_is_in_chinese(tmp_path, name):
 def failures(tmp_path):
     (tmp_path / "file").write_text("")
     (tmp_path / "broken.ipynb").write_text("{")
+    (tmp_path / "unknown.toml").write_text("[grade]\nsofmax = 2\n")
+    (tmp_path / "points.toml").write_text("[grade]\nsoftmax = {points = 2, partial = {no_shift = 3}}\n")
+    (tmp_path / "empty.toml").write_text("")
+    (tmp_path / "empty").mkdir()
+    repaired(tmp_path / "repaired.py")
     (tmp_path / "nothing.py").write_text("def solve(x):\n    return x\n")
     begin(tmp_path / "begun", None, "en")
 
@@ -105,6 +119,15 @@ def failures(tmp_path):
         "not begun": lambda: progress_of(tmp_path),
         "no bug": lambda: hint(tmp_path),
         "no such bug": lambda: hunt(tmp_path, "sofmax", None, "zh"),
+        "no sheet": lambda: read_sheet(tmp_path / "none.toml"),
+        "no points": lambda: read_sheet(tmp_path / "empty.toml"),
+        "unknown part": lambda: read_sheet(tmp_path / "unknown.toml"),
+        "too many points": lambda: read_sheet(tmp_path / "points.toml"),
+        "format": lambda: format_named("sariff"),
+        "runner": lambda: result_of(Report(()), {}, datetime.now(UTC)),
+        "no files": lambda: check_paths([tmp_path / "empty"]),
+        "changed file": lambda: write(replace(read(tmp_path / "repaired.py"), original=b""), b""),
+        "edits": lambda: with_edits(read(tmp_path / "repaired.py"), [Edit(99, 1, 99, 1, "")]),
         "name": lambda: headway.practice.check(lambda x: x),
     }
 

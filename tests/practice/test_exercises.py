@@ -111,7 +111,7 @@ def test_every_message_exists_in_both_languages(name):
     chosen = exercise(name)
     words = [chosen.title, *chosen.hints]
     for each in (*chosen.mistakes, *chosen.recoveries):
-        words += [each.says, each.fix, *([each.hides] if each.hides else [])]
+        words += [each.says, each.fix, *([each.hides] if each.hides and each.hides.en else [])]
     for each in words:
         assert isinstance(each, Message)
         assert each.en.strip(), name

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+import headway
 from headway.errors import OptionError
 from headway.practice.fixing import diff_of, edits_of, write_fix
+from headway.practice.message import Message
 from headway.practice.source import located, read
 from headway.practice.verdict import Edit, Verdict
 from tests.practice.verdicts import TEXT, WRONG, repaired
@@ -105,6 +110,18 @@ def test_a_fix_of_a_notebook_changes_only_its_cell(tmp_path, options):
     assert diff_of(read(path), [Edit(1, 1, 1, 4, "DEF", cell=3)]).startswith(f"--- {path.as_posix()}#3\n")
 
 
+def test_a_repair_of_a_notebook_names_cells_and_can_be_applied(tmp_path):
+    source = read(notebook(tmp_path / "mine.ipynb", CELLS, indent=1))
+    line = source.text.split("\n").index("def attention(query, key, value):") + 2
+    (edit,) = WRONG.repair.edits
+    says = Message(f"line {line}: value → key", f"第 {line} 行：value → key")
+    repair = replace(WRONG.repair, edits=(replace(edit, line=line, end_line=line),), says=says)
+    verdict = located(replace(WRONG, line=line - 1, causes=(), repair=repair), source)
+    assert (verdict.repair.says.en, verdict.repair.says.zh) == ("cell 3, line 2: value → key", "第 3 个单元格第 2 行：value → key")
+    write_fix(source, edits_of([verdict]))
+    assert EDIT in json.loads(source.path.read_text(encoding="utf-8"))["cells"][2]["source"][1]
+
+
 def test_a_fix_in_a_notebook_command_is_refused(tmp_path):
     path = notebook(tmp_path / "mine.ipynb", CELLS)
     with pytest.raises(OptionError, match="outside its code"):
@@ -116,6 +133,27 @@ def test_edits_that_do_not_fit_are_refused(tmp_path, edits):
     report = repaired(tmp_path / "mine.py")
     with pytest.raises(OptionError, match="overlap or are outside"):
         write_fix(report.files[0].source, edits)
+
+
+@pytest.mark.parametrize(
+    "edit", [Edit(99, 1, 99, 2, "x"), Edit("4", 1, 4, 2, "x"), Edit(4, 1, 4, 2, None), Edit(4, -3, 4, 2, "x"), Edit(4, True, 4, 2, "x")]
+)
+def test_a_repair_and_a_line_that_are_not_in_the_file_are_dropped(tmp_path, edit):
+    path = tmp_path / "mine.py"
+    path.write_text(TEXT, encoding="utf-8")
+    forged = replace(
+        WRONG, file="/etc/passwd", repair=replace(WRONG.repair, edits=(edit,)), causes=(replace(WRONG.causes[0], line=edit.line * 99),)
+    )
+    verdict = located(forged, read(path))
+    assert (verdict.file, verdict.repair) == (path.as_posix(), None)
+    assert verdict.causes[0].line is None
+
+
+def test_a_diff_shows_control_characters_as_escapes(tmp_path):
+    report = repaired(tmp_path / "mine.py", TEXT.replace("# é", "# \x1b[2J"))
+    shown = diff_of(report.files[0].source, edits_of(report.verdicts))
+    assert "\x1b" not in shown
+    assert "# \\x1b[2J" in shown
 
 
 def test_of_two_repairs_that_overlap_the_first_is_applied(tmp_path):
@@ -133,3 +171,24 @@ def test_a_schema_1_verdict_has_rule_page_and_replacement_and_can_be_read_again(
         {"line": 4, "column": 38, "end_line": 4, "end_column": 53, "replacement": "key.shape[-1]", "cell": None}
     ]
     assert Verdict.from_dict(values) == verdict
+
+
+def test_the_documentation_lists_every_field_of_a_verdict(tmp_path):
+    (verdict,) = repaired(tmp_path / "mine.py").verdicts
+    values = verdict.to_dict()
+    rows = (Path(__file__).parents[2] / "docs" / "grading.md").read_text(encoding="utf-8").partition("## The schema of a verdict")[2]
+    documented = set(re.findall(r"`(\w+)`", rows))
+    written = {*values, *values["causes"][0], *values["repair"], *values["repair"]["edits"][0]}
+    assert written - documented == set()
+
+
+def test_a_function_that_is_passed_alone_has_a_place_in_its_file():
+    def relu(x):
+        return x * (x > 0)
+
+    verdict = headway.check(relu)
+    first = relu.__code__.co_firstlineno
+    assert (verdict.file, verdict.line, verdict.column, verdict.end_line) == (Path(__file__).as_posix(), first, 5, first + 1)
+    made = {}
+    exec("def relu(x):\n    return x * (x > 0)\n", made)
+    assert headway.check(made["relu"]).file is None

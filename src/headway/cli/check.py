@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import locale
 import os
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from headway.errors import HeadwayError, OptionError
 from headway.practice.message import Message, PracticeError, errors_in
 
 if TYPE_CHECKING:
+    from headway.practice.checking import Options
     from headway.practice.report.results import Report
 
 TOOL_FAILED = 3
@@ -30,6 +32,8 @@ Format = Annotated[str, typer.Option("--format", help="text, json, github, grade
 Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to write the report to.  [default: that of the format]")]
 Named = Annotated[str | None, typer.Option("--as", help="The part that it is, if its name does not say so.")]
 Timeout = Annotated[float, typer.Option(help="Seconds for each file.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the hidden probes, to repeat a check.  [default: random]")]
+Forbid = Annotated[bool, typer.Option("--forbid", help="Refuse functions that only call the library's own.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if headway itself fails.")]
 
 P = ParamSpec("P")
@@ -50,13 +54,13 @@ def with_language(command: Callable[P, R]) -> Callable[P, R]:
 
 @with_language
 def command(
-    paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Python files, notebooks, or folders of them.", show_default=False)
-    ],
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH", help="Python files, notebooks, or folders of them.", show_default=False)],
     named: Named = None,
     require: Annotated[str, typer.Option(help="Parts that must be there, separated by commas.", show_default=False)] = "",
     format: Format = "text",
     output: Output = None,
+    seed: Seed = None,
+    forbid: Forbid = False,
     fix: Annotated[bool, typer.Option("--fix", help="Show the repair, if one was found, as a diff.")] = False,
     write: Annotated[bool, typer.Option("--write", help="With --fix: change the files.")] = False,
     timeout: Timeout = 20.0,
@@ -75,7 +79,7 @@ def command(
     Each file runs in a child process with limits on time and memory. Exit codes: 0 all correct, 1 something is wrong or missing,
     2 nothing is wrong but something could not run or was not understood, 3 headway itself failed.
     """
-    from headway.practice.checking import Options, check_paths, nothing_found_in
+    from headway.practice.checking import Options, nothing_found_in
     from headway.practice.report.formats import Settings
     from headway.practice.report.writing import written
 
@@ -85,10 +89,10 @@ def command(
     if fix and name != "text":
         raise PracticeError(Message(f"got --fix with --format {name}, expected the format text", f"--fix 不能与 --format {name} 一起使用"))
     settings = Settings(language_of(lang), output, os.environ)
-    options = Options(named, tuple(each.strip() for each in require.split(",") if each.strip()), timeout)
+    options = Options(named, tuple(each.strip() for each in require.split(",") if each.strip()), timeout, seed, forbid)
 
     def check() -> Report:
-        report = check_paths(paths, options)
+        report = check_with_progress(paths, options)
         error = nothing_found_in(report)
         if error:
             raise error
@@ -99,6 +103,20 @@ def command(
         if fix:
             _fix(report, settings.language, is_written=write)
     raise typer.Exit(report.exit_code)
+
+
+def check_with_progress(paths: list[Path], options: Options) -> Report:
+    """Check files, with the name of the current one on stderr if that is a terminal and there are several."""
+    from headway.practice.checking import check_paths
+    from headway.practice.judge.shown import printable
+
+    if not sys.stderr.isatty() or not (len(paths) > 1 or paths[0].is_dir()):
+        return check_paths(paths, options)
+    clear = "\r\x1b[K"
+    try:
+        return check_paths(paths, options, lambda path: print(clear + printable(str(path)), end="", file=sys.stderr, flush=True))
+    finally:
+        print(clear, end="", file=sys.stderr, flush=True)
 
 
 def _fix(report: Report, language: str, *, is_written: bool) -> None:
@@ -117,13 +135,16 @@ def _fix(report: Report, language: str, *, is_written: bool) -> None:
 @contextmanager
 def tool_failures(language: str, *, is_debug: bool) -> Iterator[None]:
     """Report an exception of Headway itself in one sentence, and exit with TOOL_FAILED."""
+    from headway.practice.diagnosis.sandbox import CheckFailedError
+
     try:
         yield
-    except (HeadwayError, OSError, MemoryError, typer.Exit, typer.Abort):
-        raise
     except Exception as error:
+        if isinstance(error, HeadwayError | OSError | MemoryError | typer.Exit | typer.Abort) and not isinstance(error, CheckFailedError):
+            raise
         if is_debug:
             traceback.print_exc()
+            print(getattr(error, "details", ""), file=sys.stderr)  # the traceback of the confined process
         print_error(FAILED.format(error=_first_line(error)).text(language), PLEASE_REPORT.text(language))
         raise typer.Exit(TOOL_FAILED) from error
 

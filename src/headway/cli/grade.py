@@ -17,9 +17,7 @@ from headway.practice.message import Message, PracticeError
 
 @c.with_language
 def command(
-    paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[PATH...]", help="The hand-in: files or folders.", show_default=False)
-    ] = None,
+    paths: Annotated[list[Path] | None, typer.Argument(metavar="PATH", help="The hand-in: files or folders.", show_default=False)] = None,
     sheet: Annotated[Path, typer.Option(help="The grade sheet.")] = Path("headway.toml"),
     format: c.Format = "text",
     output: c.Output = None,
@@ -29,6 +27,8 @@ def command(
     package: Annotated[
         str, typer.Option(help="With --zip: what it installs, such as headway[torch], or a wheel file.")
     ] = f"headway=={headway.__version__}",
+    seed: c.Seed = None,
+    forbid: c.Forbid = False,
     timeout: c.Timeout = 20.0,
     lang: c.Language = None,
     debug: c.Debug = False,
@@ -40,27 +40,27 @@ def command(
       headway grade handin/ --sheet headway.toml --format gradescope
       headway grade --zip autograder.zip
 
-    The sheet is a TOML file: [grade], then lines such as `softmax = 2` and `linear = {points = 5, partial = {no_bias = 3}}`.
+    The sheet is a TOML file: [grade], then lines such as `softmax = 2` and `linear = {points = 5, partial = {bias_missing = 3}}`.
     Exit codes: 0 graded, whatever the points, 2 invalid input, 3 headway itself failed.
     """
-    from headway.practice.checking import Options, check_paths
+    from headway.practice.checking import Options
     from headway.practice.grading.bundle import write_bundle
     from headway.practice.grading.grade import grade_of
-    from headway.practice.grading.settings import read_sheet
+    from headway.practice.grading.sheet import read_sheet
     from headway.practice.report.formats import Settings
     from headway.practice.report.results import Report
     from headway.practice.report.writing import written
 
     points = read_sheet(sheet)
     if zip is not None:
-        write_bundle(zip, sheet, package)
+        write_bundle(zip, sheet, package, seed=seed, forbid=forbid)
         return
     if not paths:
         raise PracticeError(Message("got no files, expected the hand-in", "没有给出文件，应给出提交的作业"))
     settings = Settings(c.language_of(lang), output, os.environ)
 
     def grade() -> Report:
-        report = check_paths(paths, Options(required=tuple(points), timeout_seconds=timeout))
+        report = c.check_with_progress(paths, Options(required=tuple(points), timeout_seconds=timeout, seed=seed, is_own=forbid))
         return replace(report, given=grade_of(report.verdicts, points))
 
     with c.tool_failures(settings.language, is_debug=debug):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from headway.errors import OptionError
+from headway.cli.check import with_language
+from headway.practice.message import Message, PracticeError
 
 
+@with_language
 def command() -> None:
     """Serve verdicts to an editor over standard input and output (Language Server Protocol).
 
@@ -16,5 +18,8 @@ def command() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("pygls", "lsprotocol"):
             raise
-        raise OptionError("got no pygls, expected the extra lsp", hint="run: pip install 'headway[lsp]'") from error
+        raise PracticeError(
+            Message("got no pygls, expected the extra lsp", "没有安装 pygls，应安装附加组件 lsp"),
+            hint=Message("run: pip install 'headway[lsp]'", "请运行：pip install 'headway[lsp]'"),
+        ) from error
     make_server().start_io()

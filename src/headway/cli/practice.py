@@ -188,6 +188,21 @@ def bug(
     raise typer.Exit(0 if is_solved else 1)
 
 
+@app.command("new-exercise")
+@with_language
+def new_exercise(
+    name: Annotated[str, typer.Argument(help="The name of the new part, such as min_p.")],
+    checkout: Annotated[Path, typer.Option(help="The clone of the repository to write into.")] = Path(),
+    lang: Language = None,
+) -> None:
+    """Write the skeleton of a new part into a clone of the repository: for contributors."""
+    from headway.practice import skeleton
+
+    language = language_of(lang)
+    for line in skeleton.written(skeleton.new_exercise(name, checkout), name):
+        _print(line.text(language))
+
+
 @app.command()
 def translations() -> None:
     """List the sentences of the catalogue without a Chinese text; exit code 1 if there are any.

@@ -45,4 +45,18 @@ def check(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:
                 f"请同时指定练习：{'、'.join(exercises.NAMES)} 之一",
             ),
         )
-    return diagnose(found, chosen)
+    return _located(diagnose(found, chosen), subject)
+
+
+def _located(verdict: Verdict, subject: Callable[..., Any]) -> Verdict:
+    """Return a verdict with the places in the function's file, if that exists."""
+    import inspect
+    from pathlib import Path
+
+    from headway.practice.source import located, read
+
+    try:
+        file = inspect.getsourcefile(inspect.unwrap(subject))
+        return verdict if file is None else located(verdict, read(Path(file)))
+    except (TypeError, ValueError, OSError, PracticeError):  # built-in, or defined in a notebook or with exec
+        return verdict

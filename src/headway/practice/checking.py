@@ -11,9 +11,10 @@ from headway.practice.diagnosis.failure import FILE_TITLE
 from headway.practice.diagnosis.files import check_name, nothing_found
 from headway.practice.diagnosis.sandbox import TIMEOUT_SECONDS, check_file
 from headway.practice.diagnosis.subject import definitions
-from headway.practice.message import Message, PracticeError
+from headway.practice.judge.shown import printable
+from headway.practice.message import EMPTY, Message, PracticeError, describe_error
 from headway.practice.parts import missing_parts, part_named
-from headway.practice.report.results import FileResult, Report
+from headway.practice.report.results import FileResult, Report, failure_of
 from headway.practice.source import Source, located, read
 from headway.practice.verdict import Cause, Verdict
 
@@ -30,11 +31,15 @@ class Options:
     named            the part that every file is, if the names of functions do not say so
     required         parts of which a missing one is a failure
     timeout_seconds  limit for each file
+    seed             seed of the hidden probes that confirm a correct answer; random by default
+    is_own           True to refuse functions that only call the library's own
     """
 
     named: str | None = None
     required: tuple[str, ...] = ()
     timeout_seconds: float = TIMEOUT_SECONDS
+    seed: int | None = None
+    is_own: bool = False
 
 
 def check_paths(paths: Sequence[Path], options: Options | None = None, begin: Callable[[Path], None] = lambda path: None) -> Report:
@@ -42,21 +47,33 @@ def check_paths(paths: Sequence[Path], options: Options | None = None, begin: Ca
 
     begin   called with each file before it is checked
 
-    Errors   OptionError for a missing file, one that cannot be read, an unknown part, or paths without any part.
+    A failure of Headway on one file is the report's `failure` and `error`; the others are judged.
+
+    Errors   OptionError for a named file that is missing or cannot be read, an unknown part, or paths without any part.
     """
     options = options or Options()
     if options.named is not None:
         check_name(options.named)
     required = [part_named(name) for name in options.required]
-    files = []
+    files, error = [], None
     for path, is_named in expanded(paths):
-        source = read(path)
+        try:
+            source = read(path)
+        except (PracticeError, OSError) as unreadable:
+            if is_named:
+                raise
+            files.append(FileResult(path, (_unreadable(path, unreadable),)))
+            continue
         if is_named or (source.tree is not None and definitions(source.tree)):
             begin(path)
-            files.append(checked(source, options, is_named=is_named))
+            try:
+                files.append(checked(source, options, is_named=is_named))
+            except Exception as raised:  # the other files get their verdicts
+                error = error or raised
     verdicts = [verdict for each in files for verdict in each.verdicts]
-    report = Report(tuple(files), missing_parts(required, verdicts))
-    if not report.verdicts:
+    failure = None if error is None else failure_of(error)
+    report = Report(tuple(files), missing_parts(required, verdicts), failure, error=error)
+    if not report.verdicts and error is None:
         raise _nothing_in(paths)
     return report
 
@@ -67,16 +84,22 @@ def checked(source: Source, options: Options, *, is_named: bool) -> FileResult:
     is_named   True if a file without a part gets a verdict that says so
     """
     start = time.perf_counter()
-    verdicts = check_file(source.path, options.named, timeout_seconds=options.timeout_seconds)
+    verdicts = check_file(source.path, options.named, timeout_seconds=options.timeout_seconds, seed=options.seed, is_own=options.is_own)
     if not verdicts and is_named:
         verdicts = [_nothing_found(source)]
     found = tuple(located(verdict, source) for verdict in verdicts)
     return FileResult(source.path, found, source, time.perf_counter() - start)
 
 
+def _unreadable(path: Path, error: PracticeError | OSError) -> Verdict:
+    says = error.messages[0] if isinstance(error, PracticeError) else describe_error(error)
+    cause = Cause("unreadable", says, Message("save it as UTF-8", "请保存为 UTF-8"), EMPTY)
+    return Verdict(printable(path.name), "file", 0, "could not run", (cause,), title=FILE_TITLE, file=path.as_posix())
+
+
 def _nothing_found(source: Source) -> Verdict:
     message, hint = nothing_found(source.path).messages
-    cause = Cause("nothing_found", message, hint or Message("", ""), Message("", ""))
+    cause = Cause("nothing_found", message, hint or EMPTY, EMPTY)
     return Verdict(source.path.name, "file", 0, "could not run", (cause,), title=FILE_TITLE)
 
 

@@ -22,6 +22,11 @@ Inputs = dict[str, Any]
 Step = Callable[..., Any]
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, such as the names that learners use for an operand."""
+    return tuple(text.split())
+
+
 @dataclass(frozen=True)
 class Role:
     """One operand of the definition, under any of the names that learners use for it.
@@ -76,7 +81,7 @@ QUIET = EMPTY
 """Value of `Probe.beyond` for inputs whose rejection needs no note."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Mistake:
     """A wrong step.
 
@@ -97,7 +102,7 @@ class Mistake:
     said_as: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Recovery:
     """A number measured from a learner's function, such as its scale or its epsilon.
 
@@ -124,7 +129,7 @@ class Recovery:
     pattern: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Convention:
     """One of several accepted ways to call the function or to compute its result.
 
@@ -135,6 +140,7 @@ class Convention:
     source    required pattern in the function's source, comments included
     file_names  required pattern in the names defined in the file, one per line
     is_required  True if the function must require the operand `role`
+    used_source  required pattern in the source of the definitions of the file that the function uses, itself included
     without   an operand for which the function must not have a parameter
     encode    probe inputs → inputs in this convention; None skips the probe
     decode    the function's output → the output in the convention of headway.functions
@@ -155,6 +161,7 @@ class Convention:
     called: str | None = None
     source: str | None = None
     file_names: str | None = None
+    used_source: str | None = None
     without: str | None = None
     is_required: bool = False
     steps: Mapping[str, Step] = field(default_factory=dict)

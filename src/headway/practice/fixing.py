@@ -26,7 +26,10 @@ def _overlap(first: Edit, second: Edit) -> bool:
 
 
 def diff_of(source: Source, edits: Sequence[Edit]) -> str:
-    """Return the unified diff that some edits make; for a notebook one diff for each cell. Empty without edits."""
+    """Return the unified diff that some edits make; for a notebook one diff for each cell. Empty without edits.
+
+    Control characters of the file are shown as escapes.
+    """
     if not edits:
         return ""
     name = source.path.as_posix()
@@ -43,7 +46,12 @@ def diff_of(source: Source, edits: Sequence[Edit]) -> str:
 
 def _diff(before: str, after: str, name: str) -> str:
     lines = difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name, name)
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    return visible("".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines))
+
+
+def visible(text: str) -> str:
+    """Return text with characters that a terminal would interpret as escapes, except for tabs and line ends."""
+    return "".join(each if each.isprintable() or each in "\t\n" else each.encode("unicode_escape").decode() for each in text)
 
 
 def write_fix(source: Source, edits: Sequence[Edit]) -> None:

@@ -14,6 +14,10 @@ from headway.practice.message import Message
 
 GENERAL = {
     "unknown": Message("The outputs differ, and no known mistake explains them.", "输出不同，而已知的错误都无法解释。"),
+    "repaired": Message(
+        "No known mistake explains the outputs, but a small change of the code makes all of them right.",
+        "已知的错误都无法解释输出，但对代码作一处小改动后，所有输出都正确。",
+    ),
     "missing": Message("No file defines a required part.", "没有文件定义要求的部分。"),
     "raises": Message("A call, or the file itself, raises an exception.", "调用或文件本身抛出异常。"),
     "because_of_callee": Message("Wrong only because a function that it calls is wrong.", "出错只是因为它调用的函数有错。"),
@@ -29,7 +33,11 @@ GENERAL = {
     "gradient_stops": Message("The outputs are correct, but a gradient does not reach an input.", "输出正确，但梯度传不到某个输入。"),
     "gradient_is_wrong": Message("The outputs are correct, but a gradient is not.", "输出正确，但梯度不对。"),
     "gradient_raises": Message("The outputs are correct, but the backward pass raises.", "输出正确，但反向传播抛出异常。"),
-    "forbidden": Message("Calls a function that the course forbids.", "调用了课程禁止使用的函数。"),
+    "not_confirmed": Message(
+        "The outputs for fresh random inputs, compared outside its process, are not the definition's.",
+        "用新的随机输入、在它的进程之外比较时，输出与定义不同。",
+    ),
+    "not_defined": Message("Is no longer a function or class once the file has run.", "运行文件之后，它已不是函数或类。"),
     "nothing_found": Message("No function of the file belongs to a part.", "文件中没有属于任何一部分的函数。"),
     "unreadable": Message("The file cannot be read.", "无法读取文件。"),
     "no_function": Message("The file defines no function.", "文件中没有函数。"),

@@ -16,8 +16,10 @@ from typing import Any
 
 from headway.files import replacing
 from headway.practice.message import Message, PracticeError
+from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Edit, Verdict
 
+TEXTS = Texts("diagnosis")
 BOM = "\ufeff"
 
 
@@ -80,23 +82,13 @@ def read(path: Path) -> Source:
     Errors   OptionError for a missing file, or one that is neither.
     """
     if not path.is_file():
-        raise PracticeError(
-            Message(
-                f"got {path}, {'a folder' if path.is_dir() else 'which does not exist'}, expected a .py file or a notebook",
-                f"收到 {path}（{'这是文件夹' if path.is_dir() else '不存在'}），应为 .py 文件或 notebook",
-            )
-        )
+        raise PracticeError(TEXTS["not_a_source"].format(path=path, found=TEXTS["a_folder"] if path.is_dir() else TEXTS["missing"]))
     original = path.read_bytes()
     try:
         text = original.decode("utf-8").removeprefix(BOM)
         cells = _cells(json.loads(text)) if path.suffix == ".ipynb" else ()
     except (UnicodeDecodeError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise PracticeError(
-            Message(
-                f"got {path}, which cannot be read ({error}), expected UTF-8 Python or a notebook",
-                f"收到 {path}，无法读取，应为 UTF-8 编码的 Python 文件或 notebook",
-            )
-        ) from error
+        raise PracticeError(TEXTS["cannot_be_read"].format(path=path, error=error)) from error
     if path.suffix == ".ipynb":
         text = "\n\n".join(_without_commands(cell.text) for cell in cells) + "\n"
     return Source(path, re.sub(r"\r\n?", "\n", text), original, cells)
@@ -118,20 +110,33 @@ def _without_commands(text: str) -> str:
 
 
 def located(verdict: Verdict, source: Source) -> Verdict:
-    """Return a verdict on a file with the file's path, columns and end lines; for a notebook with cells and the lines within them."""
-    if verdict.file is not None:
-        return verdict
+    """Return a verdict on a file with the file's path, columns and end lines; for a notebook with cells and the lines within them.
+
+    A verdict is made in the process that runs the learner's code: places outside the file are dropped, and so are repairs that do not fit.
+    """
     region = _definition(verdict, source) or whole_line(verdict.line, source)
-    repair = verdict.repair
+    repair = verdict.repair if verdict.repair and _fits(verdict.repair.edits, source) else None
     causes = tuple(_located_cause(cause, repair.edits if repair else (), source) for cause in verdict.causes)
     if repair and source.cells:
-        repair = replace(repair, edits=tuple(_in_cell(edit, source) for edit in repair.edits))
+        repair = replace(repair, edits=tuple(_in_cell(edit, source) for edit in repair.edits), says=_in_cells(repair.says, source))
     return replace(verdict, file=source.path.as_posix(), causes=causes, repair=repair, **_named(region, source))
 
 
+def _fits(edits: Sequence[Edit], source: Source) -> bool:
+    """Return True if edits can be applied to the text."""
+    numbers = [number for each in edits for number in (each.line, each.column, each.end_line, each.end_column)]
+    if not edits or any(type(number) is not int for number in numbers) or any(type(each.replacement) is not str for each in edits):
+        return False
+    try:
+        edited(source.text, edits, source.path)
+    except PracticeError:
+        return False
+    return not source.cells or all(source.place(each.line)[0] == source.place(each.end_line)[0] for each in edits)
+
+
 def _located_cause(cause: Cause, edits: Sequence[Edit], source: Source) -> Cause:
-    if cause.line is None:
-        return cause
+    if type(cause.line) is not int or not 1 <= cause.line <= len(source.lines):
+        return replace(cause, line=None, column=None, end_line=None, end_column=None, cell=None)
     if len(edits) == 1 and edits[0].line == cause.line:
         return replace(cause, **_named((edits[0].line, edits[0].column, edits[0].end_line, edits[0].end_column), source))
     return replace(cause, **_named(whole_line(cause.line, source), source))
@@ -145,6 +150,13 @@ def _named(region: Region, source: Source) -> dict[str, Any]:
     line, column, end_line, end_column = region
     cell, first = source.place(line)
     return {"cell": cell, "line": first, "column": column, "end_line": first + end_line - line, "end_column": end_column}
+
+
+def _in_cells(says: Message, source: Source) -> Message:
+    """Return the text of a repair, which names lines of the text, with cells and the lines within them."""
+    en = re.sub(r"\bline (\d+):", lambda found: "cell {}, line {}:".format(*source.place(int(found[1]))), says.en)
+    zh = re.sub(r"第 (\d+) 行：", lambda found: "第 {} 个单元格第 {} 行：".format(*source.place(int(found[1]))), says.zh)
+    return Message(en, zh)
 
 
 def _in_cell(edit: Edit, source: Source) -> Edit:

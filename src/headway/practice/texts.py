@@ -184,18 +184,22 @@ class Texts:
         *,
         measure: Callable[[Callable[[Inputs], Any]], list[tuple[Inputs, float]]],
         wrong: Callable[[Callable[[Inputs], float]], Step],
-        sizes: Callable[[Inputs], Mapping[str, float]],
-        right: Callable[[Inputs], float],
-        right_name: str,
+        sizes: Callable[[Inputs], Mapping[str, float]] = lambda inputs: {},
+        right: Callable[[Inputs], float] | float = 1.0,
+        right_name: str = "1",
         pattern: str | None = None,
         fix: Message | None = None,
         hides: Message | None = None,
     ) -> Recovery:
-        """Return the recovery with the texts of its name; `fix` and `hides` as in `mistake`."""
+        """Return the recovery with the texts of its name.
+
+        right       the correct number, or a function of the inputs that computes it
+        fix, hides  as in `mistake`
+        """
         find = self._finder("recoveries", [name], {})
-        return Recovery(
-            name, step, measure, wrong, sizes, right, right_name, find("says"), fix or find("fix"), hides or find("hides"), pattern
-        )
+        fix, hides = fix or find("fix"), hides or find("hides")
+        number: Callable[[Inputs], float] = right if callable(right) else lambda inputs: right
+        return Recovery(name, step, measure, wrong, sizes, number, right_name, find("says"), fix, hides, pattern)
 
     def _finder(self, section: str, names: list[str], values: Mapping[str, Any]) -> Callable[[str], Message]:
         def find(part: str) -> Message:

@@ -185,8 +185,7 @@ class Verdict:
         """Stable identifier `exercise/cause` of the likeliest cause; None if the verdict is correct."""
         if self.is_correct:
             return None
-        name = self.causes[0].name if self.causes else self.status.replace(" ", "_")
-        return rule_id(self.exercise, name)
+        return rule_id(self.exercise, self._names[0])
 
     def points(self, maximum: float, partial: Mapping[str, float] | None = None) -> float:
         """Return `maximum` if the verdict is correct, else the points that `partial` gives for its cause, else 0.
@@ -195,8 +194,13 @@ class Verdict:
         """
         if self.is_correct:
             return float(maximum)
-        names = [stable_name(name) for cause in self.causes for name in cause.name.split(" + ")] or [self.status.replace(" ", "_")]
+        names = [stable_name(name) for names in self._names for name in names.split(" + ")]
         return float(min((partial or {}).get(name, 0.0) for name in names))
+
+    @property
+    def _names(self) -> list[str]:
+        """Return the names of the causes; without a cause "repaired" if there is a repair, else the status."""
+        return [cause.name for cause in self.causes] or ["repaired" if self.repair else self.status.replace(" ", "_")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values, with both languages, in the format `SCHEMA`."""

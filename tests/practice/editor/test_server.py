@@ -16,8 +16,13 @@ GIVEN = (
 )
 """A server whose checks return a verdict with a repair."""
 
-NO_SHIFT = "import numpy as np\n\ndef softmax(x):\n    return np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)\n"
-RIGHT = NO_SHIFT.replace("np.exp(x)", "np.exp(x - x.max(axis=-1, keepdims=True))")
+SCALED = """import numpy as np
+
+def attention(query, key, value):
+    scores = query @ np.swapaxes(key, -1, -2) / np.sqrt(value.shape[-1])
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True) @ value
+"""
 ENABLED = "[lsp]\nenable = true\n"
 WIDE = TEXT.replace("value.shape", "value.shape").replace("    scores", "    '😀'; scores")
 
@@ -40,19 +45,25 @@ def place(diagnostic):
     return start["line"], start["character"], end["line"], end["character"]
 
 
-def test_a_document_is_judged_when_it_is_opened_and_when_it_is_saved(start, tmp_path):
+def test_a_document_is_judged_repaired_and_judged_again(start, tmp_path):
     (tmp_path / "headway.toml").write_text(ENABLED)
     path = tmp_path / "mine.py"
-    path.write_text(NO_SHIFT)
+    path.write_text(SCALED, encoding="utf-8")
     client = start(REAL)
     client.start(tmp_path)
     uri = client.open(path)
     (diagnostic,) = client.diagnostics(uri)
-    assert (diagnostic["code"], diagnostic["source"], diagnostic["severity"]) == ("softmax/no_shift", "headway", 1)
-    assert place(diagnostic) == (3, 4, 3, 60)
-    assert "the maximum is not subtracted" in diagnostic["message"]
-    path.write_text(RIGHT)
-    client.change(uri, 2, RIGHT)
+    assert diagnostic["code"].startswith("scaled_dot_product_attention/")
+    assert (diagnostic["source"], diagnostic["severity"], diagnostic["range"]["start"]["line"]) == ("headway", 1, 3)
+    (action,) = client.actions(uri, 3, 60)
+    lines = path.read_text(encoding="utf-8").split("\n")
+    for edit in action["edit"]["documentChanges"][0]["edits"]:
+        start_, end = edit["range"]["start"], edit["range"]["end"]
+        assert start_["line"] == end["line"] == 3
+        lines[3] = lines[3][: start_["character"]] + edit["newText"] + lines[3][end["character"] :]
+    repaired = "\n".join(lines)
+    path.write_text(repaired, encoding="utf-8")
+    client.change(uri, 2, repaired)
     client.save(uri)
     assert client.diagnostics(uri) == []
 
@@ -106,7 +117,7 @@ def test_columns_are_in_the_units_of_the_client_and_edits_in_the_form_that_it_ta
 def test_nothing_is_run_without_permission(start, tmp_path):
     (tmp_path / "headway.toml").write_text("[lsp]\nenable = false\n")
     path = tmp_path / "mine.py"
-    path.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n{NO_SHIFT}")
+    path.write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n{TEXT}")
     client = start(REAL)
     client.start(tmp_path)
     client.open(path)
@@ -159,6 +170,7 @@ def test_without_the_extra_the_command_says_what_to_install(monkeypatch):
 
     for name in [each for each in sys.modules if each.startswith("headway.practice.editor")]:
         monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setenv("LC_ALL", "C")
     monkeypatch.setitem(sys.modules, "pygls", None)
     monkeypatch.setitem(sys.modules, "lsprotocol", None)
     with pytest.raises(OptionError, match="expected the extra lsp") as raised:

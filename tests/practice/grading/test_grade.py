@@ -101,8 +101,12 @@ def graded(root):
     return done, results
 
 
-def test_the_autograder_writes_results(autograder):
-    (autograder / "submission" / "mine.py").write_text(HANDIN)
+def test_the_autograder_writes_its_own_results_over_those_of_the_hand_in(autograder):
+    forged = (
+        f"try:\n    open({str(autograder / 'results' / 'results.json')!r}, 'w').write('{{\"score\": 100}}')\nexcept OSError:\n    pass\n"
+    )
+    (autograder / "submission" / "mine.py").write_text(forged + HANDIN)
+    (autograder / "submission" / "headway.toml").write_text("[grade]\nsoftmax = 100\n")
     done, results = graded(autograder)
     assert done.returncode == 0
     assert (results["score"], [each["max_score"] for each in results["tests"]]) == (1.5, [2, 3])

@@ -135,14 +135,31 @@ class wrong_norm_shared(right_annotated):
 class Unbiased(LayerNorm):
     def forward(self, x):
         mean = x.mean(-1, keepdim=True)
-        std = x.std(-1, keepdim=True)
-        return self.a_2 * (x - mean) / (std + self.eps) + self.b_2
+        var = x.var(-1, keepdim=True)
+        return self.a_2 * (x - mean) / torch.sqrt(var + self.eps) + self.b_2
 
 
 class UnbiasedConnection(SublayerConnection):
     def __init__(self, size, dropout):
         super().__init__(size, dropout)
         self.norm = Unbiased(size)
+
+
+class Deviation(LayerNorm):
+    def forward(self, x):
+        return self.a_2 * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + self.eps) + self.b_2
+
+
+class DeviationConnection(SublayerConnection):
+    def __init__(self, size, dropout):
+        super().__init__(size, dropout)
+        self.norm = Deviation(size)
+
+
+class right_norm_by_sample_deviation(right_annotated):
+    def __init__(self, size, self_attn, feed_forward, dropout):
+        super().__init__(size, self_attn, feed_forward, dropout)
+        self.sublayer = clones(DeviationConnection(size, dropout), 2)
 
 
 class wrong_variance_of_n_minus_one(right_annotated):

@@ -462,7 +462,7 @@ class wrong_variance_of_n_minus_one(nn.Module):  # noqa: N801
             self.eps = eps
 
         def forward(self, x):
-            return self.a_2 * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + self.eps) + self.b_2
+            return self.a_2 * (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True) + self.eps) + self.b_2
 
     def __init__(self, d_model, num_heads, d_ff):
         super().__init__()

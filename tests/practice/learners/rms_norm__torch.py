@@ -51,11 +51,21 @@ class Right_gemma_style(nn.Module):  # noqa: N801
         return (normed * (1.0 + self.weight.float())).type_as(x)
 
 
-class Right_one_plus_weight_of_zeros(nn.Module):  # noqa: N801
+class Right_weight_around_zero(nn.Module):  # noqa: N801
     def __init__(self, dim, eps=1e-6):
         super().__init__()
         self.eps = eps
         self.weight = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * (1.0 + self.weight)
+
+
+class Wrong_one_plus_weight(nn.Module):  # noqa: N801
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
 
     def forward(self, x):
         return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * (1.0 + self.weight)

@@ -20,6 +20,7 @@ from headway.practice.report.formats.gradescope import check_results, results_of
 from headway.practice.report.formats.sarif import log_of
 from headway.practice.report.results import Report
 from headway.practice.report.writing import written
+from headway.practice.verdict import Verdict
 from tests.practice.verdicts import CAUSE, TEXT, WRONG, repaired
 
 RUNNER = dict.fromkeys(VARIABLES.values(), "https://example.org/1")
@@ -201,6 +202,17 @@ def test_sarif_has_rules_regions_and_fixes(report):
     assert change["replacements"] == [{"deletedRegion": region, "insertedContent": {"text": "key.shape[-1]"}}]
 
 
+def test_a_repair_without_a_cause_has_a_rule_and_its_place(report):
+    (file,) = report.files
+    (verdict,) = file.verdicts
+    alone = replace(report, files=(replace(file, verdicts=(replace(verdict, causes=(), difference=Message("differs", "不同")),)),))
+    (result,) = log_of(alone, Settings())["runs"][0]["results"]
+    assert result["ruleId"] == "scaled_dot_product_attention/repaired"
+    assert result["locations"][0]["physicalLocation"]["region"]["startColumn"] == 38
+    assert result["message"]["text"] == "attention: differs\n→ value.shape[-1] → key.shape[-1]"
+    assert "line=4,endLine=4,col=38" in annotation_lines(alone, Settings())[0]
+
+
 def test_a_sarif_fingerprint_stays_when_the_line_moves(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     moved = TEXT.replace("import numpy as np\n", "import numpy as np\n# moved\n")
@@ -251,6 +263,34 @@ def test_a_named_file_without_a_part_could_not_be_judged(tmp_path):
     (tmp_path / "mine.py").write_text("def solve(x):\n    return x\n")
     report = check_paths([tmp_path / "mine.py"])
     assert (report.exit_code, report.verdicts[0].causes[0].name) == (2, "nothing_found")
+
+
+def test_a_file_of_a_folder_that_cannot_be_read_or_judged_leaves_the_others_judged(tmp_path, monkeypatch):
+    from headway.practice import checking
+
+    for name in ("a.py", "b.py", "c.py"):
+        (tmp_path / name).write_text("def relu(x):\n    return x * (x > 0)\n")
+    (tmp_path / "b.py").write_bytes(b"\xff")
+
+    def check_file(path, *_, **__):
+        if path.name == "a.py":
+            raise KeyError("query")
+        return [Verdict("relu", "relu", 1, "correct")]
+
+    monkeypatch.setattr(checking, "check_file", check_file)
+    report = check_paths([tmp_path])
+    assert [(each.subject, each.rule) for each in report.verdicts] == [("b.py", "file/unreadable"), ("relu", None)]
+    assert report.failure.en == "the check failed: KeyError: 'query'"
+    with pytest.raises(KeyError):
+        written(lambda: report, "gradescope", Settings(path=tmp_path / "results.json"))
+    assert "KeyError" in json.loads((tmp_path / "results.json").read_text())["output"]
+
+
+def test_the_help_of_the_command_names_every_format():
+    from headway.cli.check import Format
+
+    (option,) = Format.__metadata__
+    assert all(name in option.help for name in names())
 
 
 def test_an_empty_folder_is_an_error(tmp_path):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import EMPTY, Message
@@ -63,6 +64,7 @@ class Assignment:
 
     def has_capacity(self, slots: Sequence[Slot], inputs: Inputs) -> bool:
         """Return True if every array that had exactly the size of its weights still has it for these inputs."""
+        inputs = widened(slots, inputs)
         for name, content in self.contents.items():
             given = [inputs[role] for role in content.roles if inputs.get(role) is not None]
             if content.has_exact_size and len(given) == len(content.roles):
@@ -73,6 +75,7 @@ class Assignment:
 
     def write(self, slots: Sequence[Slot], inputs: Inputs) -> None:
         """Write the weights into the arrays; biases that the inputs do not have become zero."""
+        inputs = widened(slots, inputs)
         for name, content in self.contents.items():
             arrays = [inputs.get(role) for role in content.roles]
             members = _slots_named(name, slots)
@@ -83,7 +86,7 @@ class Assignment:
                 continue
             values = _concatenated(given, content.layout, int(inputs.get("num_heads", 1))) if len(given) > 1 else given[0]
             for slot, part in zip(members, numpy.split(values, len(members)) if len(members) > 1 else [values], strict=True):
-                slot.write(_reshaped(part, slot.shape, content.is_transposed))
+                slot.write(_reshaped(part, slot.shape, content))
 
 
 def _slots_named(name: str, slots: Sequence[Slot]) -> list[Slot]:
@@ -98,6 +101,7 @@ def wildcard_name(name: str) -> str:
 def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
     """Return every assignment that names and shapes allow, most likely first."""
     roles = [role for role in exercise.roles if role.is_weight]
+    slots, inputs = without_norms(slots, inputs, roles), widened(slots, inputs)
     groups = _grouped(slots, inputs, roles)
     named = dict(_named_groups(groups, inputs, roles))
     found = list(_assignments(groups, named, inputs, exercise))
@@ -105,6 +109,54 @@ def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> li
     if named and not any(assignment.roles & needed for assignment in found):  # a single `proj` need not be the output projection
         found += _assignments(groups, {}, inputs, exercise)
     return list({repr(assignment.contents): assignment for assignment in reversed(found)}.values())[::-1][:MAX_ASSIGNMENTS]
+
+
+INNER = {"gate_weight": 0, "up_weight": 0, "down_weight": 1, "gate_bias": 0, "up_bias": 0}
+"""The axis of the inner width of each weight of a feed-forward."""
+
+
+def widened(slots: Sequence[Slot], inputs: Inputs) -> Inputs:
+    """Return the inputs with the inner width of a feed-forward that the arrays have room for, filled with zeros.
+
+    A hidden unit whose weights are zero changes no output. Arrays may be wider than a probe because a class computes its inner width.
+    """
+    up = inputs.get("up_weight")
+    if up is None or numpy.ndim(up) != 2:
+        return inputs
+    inner, width = up.shape
+    shapes = [tuple(size for size in slot.shape if size > 1) for slot in slots]
+    pairs = [shape for shape in shapes if len(shape) == 2 and width in shape]
+    if any(sorted(shape) == sorted((inner, width)) for shape in pairs):
+        return inputs
+    wider = [max(shape) for shape in pairs if max(shape) > inner]
+    if not wider:
+        return inputs
+    room = max(wider, key=wider.count)
+    return inputs | {name: _with_zeros(inputs[name], room - inner, axis) for name, axis in INNER.items() if inputs.get(name) is not None}
+
+
+def _with_zeros(array: Any, count: int, axis: int) -> Any:
+    shape = list(numpy.shape(array))
+    shape[axis] = count
+    return numpy.concatenate([array, numpy.zeros(shape)], axis)
+
+
+def without_norms(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> list[Slot]:
+    """Return the slots without those of norms inside a module of matrices; their gain is a vector of ones, which no bias is."""
+    if all(numpy.ndim(inputs.get(role.name, 0)) < 2 for role in roles):
+        return list(slots)
+    owners: dict[Any, list[Slot]] = {}
+    for slot in slots:
+        owners.setdefault(slot.path[:-1], []).append(slot)
+    norms = [
+        members for members in owners.values() if all(len(slot.shape) == 1 for slot in members) and any(_is_gain(slot) for slot in members)
+    ]
+    left_out = {id(slot) for members in norms for slot in members}
+    return [slot for slot in slots if id(slot) not in left_out and not _is_gain(slot)]
+
+
+def _is_gain(slot: Slot) -> bool:
+    return len(slot.shape) == 1 and slot.shape[0] > 1 and bool((as_numbers(slot.array) == 1).all())
 
 
 def _assignments(
@@ -150,7 +202,8 @@ def _grouped(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> di
 def _are_heads(members: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> bool:
     shape = members[0].shape
     if len(shape) == 1:
-        return len(members) == inputs.get("num_heads", 1)
+        lengths = {len(inputs[role.name]) for role in roles if numpy.ndim(inputs.get(role.name, 0)) == 2}
+        return len(members) == inputs.get("num_heads", 1) and shape[0] * len(members) in lengths
     wholes = {numpy.shape(inputs[role.name]) for role in roles if numpy.ndim(inputs.get(role.name, 0)) == 2}
     return any((each[0] * len(members), each[1]) in wholes for each in (shape, shape[::-1]))
 
@@ -161,9 +214,17 @@ def _named_groups(groups: Mapping[str, list[Slot]], inputs: Inputs, roles: Seque
     for name, members in groups.items():
         fitting = [role for role in roles if _is_alike(role, members[0], inputs)]
         roles_found = tuple(role.name for role in _roles_in_name(name, fitting) if role.name not in taken)
+        if len(roles_found) > 1 and not _has_shape(members, roles_found, inputs):
+            roles_found = _of_place(name, [role.name for role in _roles_in_name(name, fitting)], groups)
         if roles_found and not _fits_another_better(name, roles_found, groups, inputs, roles):
             taken |= set(roles_found)
             yield name, roles_found
+
+
+def _of_place(name: str, roles_found: Sequence[str], groups: Mapping[str, list[Slot]]) -> tuple[str, ...]:
+    """Return the role of one of several arrays whose list is named after all of them: the second of `qkv` is the key."""
+    alike = [other for other in groups if wildcard_name(other) == wildcard_name(name)]
+    return (roles_found[alike.index(name)],) if "*" in wildcard_name(name) and len(alike) == len(roles_found) else ()
 
 
 def _fits_another_better(
@@ -199,7 +260,7 @@ def _roles_in_name(name: str, roles: Sequence[Role]) -> list[Role]:
     """Return the roles that a name mentions, in order."""
     last = name.lower().removesuffix(".weight").removesuffix(".bias").rpartition(".")[2].strip("_")
     exact = [role for role in roles if last == role.name or last in role.called]
-    if exact:
+    if exact and not (last in FILLERS and words_of(name)):
         return exact[:1]
     roles_found: list[Role] = []
     for word in words_of(name):
@@ -219,6 +280,8 @@ def _is_alike(role: Role, slot: Slot, inputs: Inputs) -> bool:
     if inputs.get(role.name) is None:
         return role.name.endswith("bias") and rank == 1
     expected = numpy.ndim(inputs[role.name])
+    if expected == 1 and rank == 2:  # one bias per head
+        return math.prod(slot.shape) == len(inputs[role.name])
     return rank == expected or (rank == 3 and expected == 2)
 
 
@@ -257,10 +320,19 @@ def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) 
     whole = (sum(len(array) for array in arrays), *arrays[0].shape[1:])
     shape = members[0].shape
     parts = len(members)
+    if len(whole) == 1 and len(shape) == 2:
+        return math.prod(shape) * parts == whole[0]
+    if _is_output_by_head(roles, shape):
+        return (shape[2], shape[0] * shape[1]) == whole or (shape[1], shape[0] * shape[2]) == whole
     shapes = [(shape[0] * parts, *shape[1:])] + ([] if members[0].is_out_first else [(shape[-1] * parts, *shape[:-1])])
     if len(shape) == 3:
         shapes += [(shape[0] * shape[1], shape[2]), (shape[0] * shape[2], shape[1])]
     return whole in shapes
+
+
+def _is_output_by_head(roles: Sequence[str], shape: Sequence[int]) -> bool:
+    """Return True for an output projection with an axis for the heads, which are on its input side."""
+    return len(shape) == 3 and 1 not in shape and len(roles) == 1 and roles[0].endswith("output_weight")
 
 
 def _biases(groups: Mapping[str, list[Slot]], holders: Mapping[str, tuple[str, ...]], roles: Sequence[Role]) -> dict[str, tuple[str, ...]]:
@@ -328,8 +400,12 @@ def _concatenated(arrays: Sequence[Any], layout: str, num_heads: int) -> Any:
     return stacked.transpose(*axes, *range(3, stacked.ndim)).reshape(-1, *arrays[0].shape[1:])
 
 
-def _reshaped(values: Any, shape: tuple[int, ...], is_transposed: bool) -> Any:
+def _reshaped(values: Any, shape: tuple[int, ...], content: Contents) -> Any:
     """Reshape a weight (out, in) to the shape of a slot; if the slot is too small, keep only the first rows and columns."""
+    is_transposed = content.is_transposed
+    if _is_output_by_head(content.roles, shape) and values.ndim == 2:
+        by_head = values.reshape(len(values), shape[0], -1)
+        return by_head.transpose(1, 2, 0) if shape[2] == len(values) else by_head.swapaxes(0, 1)
     if len(shape) == 3 and values.ndim == 2 and 1 not in shape:
         rows = shape[2] if is_transposed else shape[1]
         heads = values.reshape(shape[0], rows, -1)

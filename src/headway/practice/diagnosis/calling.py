@@ -15,8 +15,10 @@ import numpy
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.compare import as_numbers
+from headway.practice.diagnosis.rotation import table_for
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
+from headway.practice.diagnosis.wording import NOTHING, neutral_value
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
@@ -45,7 +47,7 @@ BYSTANDERS = (
 """Required parameters that affect no output."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Binding:
     """Mapping from the parameters of a learner's function to roles; other parameters keep their defaults."""
 
@@ -83,6 +85,47 @@ def bind_parameters(
         if role in free:
             free.remove(role)
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
+
+
+TABLE = "table"
+"""Start of the names of roles for tables of rotary positions."""
+
+
+def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], style: int = 0) -> Binding | None:
+    """Match the parameters of a method; those whose names say that they have no effect here get a neutral value.
+
+    Such parameters are a cache, a first position or a flag, if they need a value at all.
+
+    style   shape of tables of rotary positions
+    """
+    listed = {each.name for each in parameters if any(_fits(each.name, role) for role in roles)}
+    neutral: dict[str, Role] = {}
+    for each in parameters:
+        table = table_for(each.name, style)
+        if each.name in listed or each.default is not each.empty:
+            continue
+        if table is not None:
+            neutral[each.name] = Role(f"{TABLE} {each.name}", size_of=table)
+        elif neutral_value(each.name) is not NOTHING:
+            neutral[each.name] = Role(f"neutral {each.name}", neutral=neutral_value(each.name))
+    binding = bind_parameters([each for each in parameters if each.name not in neutral], roles)
+    if binding is None:
+        return None
+    return Binding(
+        {
+            each.name: neutral.get(each.name) or binding.role_of[each.name]
+            for each in parameters
+            if each.name in neutral or each.name in binding.role_of
+        }
+    )
+
+
+def computed(size_of: Callable[[Inputs], Any], inputs: Inputs) -> Any:
+    """Return a size; None if the inputs lack what it is computed from."""
+    try:
+        return size_of(inputs)
+    except (KeyError, StopIteration):
+        return None
 
 
 def derivation(role: Role) -> Any:
@@ -137,7 +180,10 @@ class Call:
             return Raised(error)
         kept = [name for name in arguments if not self.binding.role_of[name].may_change]
         self.has_changed_inputs |= any(not _equal(before[name], arguments[name]) for name in kept)
-        return as_numbers(answer)
+        try:
+            return as_numbers(answer)
+        except Exception as error:  # an output that contains itself, or whose methods raise
+            return Raised(error)
 
     def run(self, arguments: Mapping[str, Any]) -> Any:
         """Return the function's own output, or raise TookTooLongError; after one timeout the next calls get less time."""
@@ -161,7 +207,7 @@ class Call:
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return required inputs that follow from the others: sizes and neutral operands."""
         required = [role for name, role in self.binding.role_of.items() if self._is_required(name) and role.name not in inputs]
-        known = {role.name: derived(derivation(role), inputs) for role in required}
+        known = {role.name: computed(derivation(role), inputs) for role in required if derivation(role) is not None}
         return {name: value for name, value in known.items() if value is not None}
 
     def fits(self, inputs: Inputs) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,9 @@ from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
 
+MAX_BYTES = 2**30
+"""Size of the largest output that is compared."""
+
 
 def as_numbers(answer: Any) -> Any:
     """Convert an output of any library to NumPy; keep text, bytes, tuples and dicts; turn ragged lists into tuples; None otherwise."""
@@ -24,7 +28,7 @@ def as_numbers(answer: Any) -> Any:
     if isinstance(answer, dict):
         return {key: as_numbers(each) for key, each in answer.items()}
     if hasattr(answer, "dtype") and hasattr(answer, "shape"):
-        return answer if isinstance(answer, numpy.ndarray) and answer.dtype.kind in "biuf" else _as_numpy(answer)
+        return _as_numpy(answer)
     try:
         numbers = numpy.asarray(answer)
     except (ValueError, TypeError):
@@ -36,7 +40,14 @@ def as_numbers(answer: Any) -> Any:
 
 
 def _as_numpy(answer: Any) -> Any:
-    """Convert an array to NumPy, keeping half precision, which sets the tolerance."""
+    """Convert an array to NumPy, keeping half precision, which sets the tolerance; None for an array of objects.
+
+    Errors   MemoryError for an array of more than MAX_BYTES, which may be a small one that is broadcast.
+    """
+    if math.prod(answer.shape) > MAX_BYTES:
+        raise MemoryError(f"Unable to compare an array of shape {tuple(answer.shape)}")
+    if isinstance(answer, numpy.ndarray) and answer.dtype.kind in "biufO":
+        return None if answer.dtype.kind == "O" else answer.view(numpy.ndarray)
     name, numbers = dtype_name(answer.dtype), numpy.asarray(to_numpy(answer))
     return numbers.astype(as_dtype(name, numpy)) if name in ("float16", "bfloat16") else numbers
 

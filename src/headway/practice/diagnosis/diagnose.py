@@ -22,6 +22,7 @@ from headway.practice.diagnosis.failure import described_inputs, explain
 from headway.practice.diagnosis.gradients import gradient_cause
 from headway.practice.diagnosis.half_precision import half_precision_note
 from headway.practice.diagnosis.instances import InstanceCall
+from headway.practice.diagnosis.parts import likely_parts
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, encoded_for, encoded_in, num_numbers, output_of, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
@@ -43,15 +44,39 @@ NOT_REPEATABLE = TEXTS.mistake("not_repeatable", {}, pattern=r"rand|dropout|Drop
 DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", {}, pattern=r"dropout\(")
 
 
+NOT_UNDERSTOOD = TEXTS["other_shapes"]
+TRY_AS = TEXTS["select_part_or_state_shapes"]
+
+MOST_RELATED = 1
+"""Number of related exercises whose mistakes are tried."""
+
+
 def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
-    """Return the verdict for an exercise, or for a related one if only that explains the outputs."""
+    """Return the verdict for an exercise, or for a related one if only that explains the outputs.
+
+    A class that may be several parts is first compared with each of them, likeliest first.
+    """
     from headway.practice.exercises import exercise as by_name
 
-    verdict = _judged_as(subject, exercise)
+    candidates = [by_name(name) for name in likely_parts(subject, exercise)]
+    if len(candidates) > 1:
+        right = next(filter(None, (correct_as_is(subject, each) for each in candidates)), None)
+        if right is not None:
+            return right
+    verdict = _judged_as(subject, candidates[0])
     if verdict.status in ("correct", "wrong"):
         return verdict
-    others = (_judged_as(subject, by_name(name)) for name in exercise.related)
-    return next((other for other in others if other.status in ("correct", "wrong")), verdict)
+    others = [by_name(name) for name in _others(candidates[0], candidates[1:])]
+    right = next(filter(None, (correct_as_is(subject, each) for each in others)), None)
+    if right is not None:
+        return right
+    judged = (_judged_as(subject, each) for each in others[:MOST_RELATED])
+    return next((other for other in judged if other.status in ("correct", "wrong")), verdict)
+
+
+def _others(exercise: Exercise, candidates: Sequence[Exercise]) -> list[str]:
+    """Return the names of the exercises to try after the first, each once."""
+    return [name for name in dict.fromkeys([each.name for each in candidates] + list(exercise.related)) if name != exercise.name]
 
 
 def correct_as_is(subject: Subject, exercise: Exercise) -> Verdict | None:
@@ -116,13 +141,19 @@ def _first_right(trials: Iterable[Trial]) -> Trial | None:
 def _explained(subject: Subject, trials: Sequence[Trial], way: Explain) -> list[Explanation]:
     """Return explanations of one kind, for the conventions under which the function returned the most outputs."""
     candidates = [] if any(trial.matches() for trial in _fullest(trials)) else trials
-    candidates = [trial for trial in candidates if trial.has_answers and not trial.matches()]
+    candidates = [trial for trial in candidates if trial.has_answers and not trial.matches() and not _is_misread(trial)]
     if way is pairs:  # a pair explains nearly anything, so only the closest convention counts
         candidates = [trial for trial in candidates if trial.num_matching() == max(each.num_matching() for each in candidates)]
     found = [explanation for trial in _least_raised(candidates) for explanation in way(subject, trial)]
     if found or way is pairs:  # a pair whose steps raise would explain every misinterpreted call
         return found
     return [explanation for trial in candidates for explanation in way(subject, trial)]
+
+
+def _is_misread(trial: Trial) -> bool:
+    """Return True if most calls of a class raised that needs operands of unknown meaning: nothing is known of its mistakes."""
+    is_guessed = isinstance(trial.call, InstanceCall) and trial.call.has_guessed_operands
+    return is_guessed and 2 * trial.num_raised() > len(trial.probes)
 
 
 def _fullest(trials: Sequence[Trial]) -> list[Trial]:
@@ -247,6 +278,9 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
             shapes = TEXTS["shape_differs"].format(
                 shape=numpy.shape(answer), expected=numpy.shape(expected), inputs=described_inputs(probe.inputs)
             )
+            if isinstance(trial.call, InstanceCall) and not trial.num_matching():
+                cause = Cause("not_understood", NOT_UNDERSTOOD, TRY_AS, EMPTY, line=subject.line)
+                return _verdict(subject, exercise, "could not run", trial, causes=(cause,), difference=shapes)
             return _verdict(subject, exercise, "unknown", trial, difference=shapes)
         return _verdict(subject, exercise, "unknown", trial, difference=first_difference(answer, expected, precision(answer)))
     raise AssertionError("no probe differs in a trial that does not match")

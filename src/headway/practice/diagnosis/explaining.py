@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +18,6 @@ from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 
 TEXTS = Texts("diagnosis")
-
-PAIRS_SECONDS = 0.6
-"""CPU seconds for the search for pairs of mistakes; after that the cause counts as unknown."""
 
 PROOFS = (
     TEXTS["proof_of_one"],
@@ -51,28 +47,22 @@ def named(subject: Subject, trial: Trial) -> Iterator[Explanation]:
 def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
     """Yield wrong numbers measured from the outputs."""
     for recovery in trial.exercise.recoveries:
-        found = _measured_mistake(recovery, trial)
-        if found is None:
-            continue
-        mistake, says = found
-        if trial.matches((mistake,)):
-            yield _explanation(subject, trial, (mistake,), says)
+        mistake = _measured_mistake(recovery, trial)
+        if mistake is not None and trial.matches((mistake,)):
+            yield _explanation(subject, trial, (mistake,))
 
 
-def _measured_mistake(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
-    """Return the measured number as a mistake with its message; None if it is correct or cannot be measured."""
-    encodings = tuple(id(each) for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
-    key = (id(recovery), id(trial.call.binding), encodings)
-    if key not in trial.cache:
-        trial.cache[key] = (
-            trial.call.binding,
-            trial.conventions,
-            _measure(recovery, trial),
-        )  # the objects are stored so that their ids stay unique
-    return trial.cache[key][2]
+def _measured_mistake(recovery: Recovery, trial: Trial) -> Mistake | None:
+    """Return the measured number as a mistake; None if it is correct or cannot be measured."""
+    encodings = tuple(each for each in trial.conventions if each.encode is not PLAIN.encode or each.decode is not PLAIN.decode)
+    measured = trial.memory.measured
+    key = (recovery, trial.call.binding, encodings)
+    if key not in measured:
+        measured[key] = _measure(recovery, trial)
+    return measured[key]
 
 
-def _measure(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None:
+def _measure(recovery: Recovery, trial: Trial) -> Mistake | None:
     try:
         measured = recovery.measure(lambda inputs: output_of(trial.call, trial.conventions, inputs))
     except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):  # the learner's function may return anything
@@ -100,7 +90,7 @@ def _measure(recovery: Recovery, trial: Trial) -> tuple[Mistake, Message] | None
         right_name=recovery.right_name,
     )
     steps = {recovery.step: recovery.wrong(number_of)}
-    return Mistake(recovery.name, steps, says, recovery.fix, recovery.hides, recovery.pattern), says
+    return Mistake(recovery.name, steps, says, recovery.fix, recovery.hides, recovery.pattern)
 
 
 def measurable(subject: Subject, trial: Trial) -> Iterator[Explanation]:
@@ -119,15 +109,15 @@ def _matching(subject: Subject, trial: Trial, mistakes: Sequence[Mistake]) -> It
 
 
 def pairs(subject: Subject, trial: Trial) -> Iterator[Explanation]:
-    """Yield pairs of mistakes; the search stops after PAIRS_SECONDS for all conventions together."""
-    until = trial.cache.setdefault("pairs until", time.process_time() + PAIRS_SECONDS)
+    """Yield pairs of mistakes; the search stops after NUM_PAIRS for all conventions together."""
     outputs = sorted(
         zip(trial.probes, trial.answers, strict=True), key=lambda pair: num_numbers(pair[0].inputs)
     )  # small probes exclude most pairs at the lowest cost
-    recovered = [found[0] for recovery in trial.exercise.recoveries if (found := _measured_mistake(recovery, trial))]
+    recovered = [found for recovery in trial.exercise.recoveries if (found := _measured_mistake(recovery, trial))]
     for pair in itertools.combinations([*recovered, *trial.exercise.mistakes], 2):
-        if time.process_time() > until:
+        if not trial.memory.num_pairs:
             return
+        trial.memory.num_pairs -= 1
         if not set(pair[0].steps) & set(pair[1].steps) and _may_explain(trial, outputs, pair) and trial.matches(pair):
             yield _explanation(subject, trial, pair)
 
@@ -142,11 +132,11 @@ def _may_explain(trial: Trial, outputs: Sequence[tuple[Probe, Any]], pair: tuple
     return True
 
 
-def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...], says: Message | None = None) -> Explanation:
+def _explanation(subject: Subject, trial: Trial, mistakes: tuple[Mistake, ...]) -> Explanation:
     first = mistakes[0]
     cause = Cause(
         name=" + ".join(mistake.said_as or mistake.name for mistake in mistakes),
-        says=says or _join([mistake.says for mistake in mistakes]),
+        says=_join([mistake.says for mistake in mistakes]),
         fix=_join([mistake.fix for mistake in mistakes]),
         proof=PROOFS[len(mistakes) - 1].format(
             count=len(trial.probes),

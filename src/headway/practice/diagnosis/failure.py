@@ -24,7 +24,7 @@ MUST_RETURN = TEXTS["must_return"]
 ENDS_THE_PROCESS = TEXTS["ends_the_process"]
 TOO_SLOW = Cause(
     "too_slow",
-    TEXTS["does_not_return_within_time"],
+    TEXTS["too_slow"],
     MUST_RETURN,
     EMPTY,
 )
@@ -78,11 +78,11 @@ def _shapes_in(text: str, frame: TracebackType) -> str:
 
 def _advice(error: BaseException, probe: Probe | None) -> Message:
     if isinstance(error, NameError):
-        return TEXTS["define_or_import_that_name"]
+        return TEXTS["define_name"]
     if isinstance(error, NotImplementedError):
         return TEXTS["write_function_body"]
     if probe is None:
-        return TEXTS["make_this_call_work"]
+        return TEXTS["make_call_work"]
     inputs = described_inputs(probe.inputs)
     return TEXTS["every_step"].format(inputs=inputs)
 

@@ -110,7 +110,7 @@ def check_name(name: str) -> str:
 def nothing_found(path: Path) -> PracticeError:
     """Return the error for a file without a function that belongs to an exercise."""
     names = ", ".join(definitions(ast.parse(read_source(path))))
-    found = TEXTS["with_names"].format(names=names) if names else TEXTS["without_function_or_class"]
+    found = TEXTS["with_names"].format(names=names) if names else TEXTS["without_names"]
     return PracticeError(
         TEXTS["nothing_to_check"].format(path=path, found=found),
         hint=TEXTS["select_a_part"].format(parts=joined(NAMES)),
@@ -130,7 +130,7 @@ def _advice(error: BaseException) -> Message:
     if isinstance(error, ModuleNotFoundError):
         return TEXTS["install"].format(name=error.name)
     if isinstance(error, SyntaxError) and "default" in str(error.msg):
-        return TEXTS["put_parameters_default_after_those"]
+        return TEXTS["defaults_last"]
     if isinstance(error, NameError):
-        return TEXTS["define_or_import_that_name"]
-    return TEXTS["move_everything_except_definitions_under"]
+        return TEXTS["define_name"]
+    return TEXTS["guard_imports"]

@@ -38,6 +38,7 @@ WEIGHT_SHARE = 0.02
 NO_GRAD = r"no_grad|inference_mode"
 DETACHING = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
 FOR_INFERENCE = TEXTS["for_inference"]
+KEEPS_STATE = TEXTS["keeps_state"]
 NO_PROOF = EMPTY
 
 
@@ -64,7 +65,19 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
     if call.library not in LIBRARIES:
         return None
     arguments = call.arguments(encoded)
-    return _of_inputs(call, arguments) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) else None)
+    if isinstance(call, InstanceCall) and any(
+        role.name == "neutral cache" or "start_pos" in role.name for role in call.binding.role_of.values()
+    ):
+        return KEEPS_STATE
+    is_instance = isinstance(call, InstanceCall) and not _has_padding_row(call)
+    return _of_inputs(call, arguments) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) and is_instance else None)
+
+
+def _has_padding_row(call: InstanceCall) -> bool:
+    """Return True for an embedding whose row for padding gets no gradient on purpose."""
+    instance = next(iter(call.made.values()), None)
+    modules = instance.modules() if hasattr(instance, "modules") and call.library == "torch" else ()
+    return any(getattr(module, "padding_idx", None) is not None for module in modules)
 
 
 def _of_inputs(call: Call, arguments: Inputs) -> Cause | Message | None:
@@ -123,8 +136,8 @@ def _raises(call: Call, error: Exception) -> Cause:
 
 
 def _cause(call: Call, name: str, says: Message, pattern: str) -> Cause:
-    fix = TEXTS["use_library_s_differentiable_functions"]
-    return Cause(name, says, fix, NO_PROOF, TEXTS["forward_pass_does_not_show"], call.subject.line_of(pattern))
+    fix = TEXTS["use_differentiable_functions"]
+    return Cause(name, says, fix, NO_PROOF, TEXTS["forward_pass_hides"], call.subject.line_of(pattern))
 
 
 def _floating(call: Call, arguments: Inputs) -> Iterator[tuple[str, numpy.ndarray]]:

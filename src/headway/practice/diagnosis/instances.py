@@ -6,57 +6,49 @@ The result depends neither on the initial weights nor on the order in which the 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy
 
 from headway.practice.diagnosis.assignment import Assignment, assignments, wildcard_name
-from headway.practice.diagnosis.calling import Binding, Call, bind_parameters, derived
+from headway.practice.diagnosis.calling import TABLE, Binding, Call, bind_call, computed
 from headway.practice.diagnosis.compare import as_numbers
-from headway.practice.diagnosis.slots import Slot, is_module, module_library, slots_of
+from headway.practice.diagnosis.configs import (
+    Config,
+    NoSuchSizeError,
+    config_bases,
+    config_parameter,
+    configured,
+    fallback_config,
+    fields_read,
+    global_values,
+    globals_read,
+    globals_set,
+    is_size_role,
+)
+from headway.practice.diagnosis.rotation import NUM_STYLES, head_dim
+from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.diagnosis.submodules import Submodule
+from headway.practice.diagnosis.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
+from headway.practice.outputs import Raised
+from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
 from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
 
-CONFIGS = ("config", "cfg", "args", "conf", "hparams", "model_args", "configs")
-DROPOUTS = tuple("dropout drop p p_drop dropout_p dropout_rate drop_rate drop_prob dropout_prob attn_drop attn_dropout attn_pdrop resid_pdrop "
-                 "attention_dropout attention_dropout_rate attention_probs_dropout_prob resid_dropout proj_drop".split())  # fmt: skip
 METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate")
+INHERITED = ("forward", "__call__")
 DROPOUT = 0.5
 """Dropout rate that modules are constructed with; in eval mode it must have no effect."""
 
 NOT_PARAMETERS = TEXTS["not_parameters"]
-
-
-class NoSuchSizeError(AttributeError, KeyError):
-    """A size that a probe does not define, such as a single width for a projection between two widths."""
-
-
-class Config:
-    """A config object that returns sizes as attributes or items, under any name that learners use."""
-
-    def __init__(self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float) -> None:
-        names = {name: sizes[role.name] for role in reversed(roles) if role.name in sizes for name in (role.name, *role.called)}
-        self.__dict__.update(dict.fromkeys(DROPOUTS, dropout) | names)
-
-    def __getattr__(self, name: str) -> Any:
-        raise NoSuchSizeError(name)
-
-    def __getitem__(self, key: str) -> Any:
-        return getattr(self, key)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.__dict__
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """Return a value like dict.get."""
-        return self.__dict__.get(key, default)
 
 
 @dataclass(frozen=True)
@@ -69,6 +61,10 @@ class Construction:
     flags                  constructor parameters that enable biases
     method                 method to call
     roles                  the exercise's roles
+    fixed                  constructor parameters with values that have no effect
+    base                   the file's own config; None for one that answers to any name
+    variables              variables of the module that hold sizes
+    is_plain               True if all of them are numbers, not configs
     """
 
     constructor: Binding
@@ -78,6 +74,24 @@ class Construction:
     flags: tuple[str, ...]
     method: str
     roles: tuple[Role, ...]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    base: Any = None
+    variables: tuple[str, ...] = ()
+    is_plain: bool = True
+
+    @property
+    def takes_all_sizes(self) -> bool:
+        """Return True if sizes are passed under names of the file's own."""
+        return self.config is not None or bool(self.variables)
+
+    @property
+    def sizes_taken(self) -> list[Role]:
+        """Return the roles of sizes that a config or the module's variables may hold."""
+        sizes = [role for role in self.roles if is_size_role(role)]
+        if self.config is not None or not self.is_plain:
+            return sizes
+        meant = {role.name for role in roles_of_names(self.variables, sizes, is_shared=True).values()}
+        return [role for role in sizes if role.name in meant]
 
 
 AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
@@ -85,17 +99,46 @@ AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
 
 
 def instance_calls(subject: Subject, exercise: Exercise, library: str, find: AssignWeights = assignments) -> list[Call]:
-    """Return the ways to call a class in one array library: one for every possible assignment of weights to its arrays."""
-    construction = _construction(subject, exercise)
-    if construction is None or module_library(subject.value) not in (None, library):
+    """Return the ways to call a class in one array library: one for every possible assignment of weights to its arrays.
+
+    Of several readings of the constructor's parameters the first is taken whose arrays have room for all weights.
+    """
+    if module_library(subject.value) not in (None, library):
         return []
+    found: list[tuple[list[Call], float]] = []
+    for construction in constructions(subject, exercise):
+        calls, share = _calls_of(construction, subject, exercise, library, find)
+        if share == 1:
+            return calls
+        found.append((calls, share))
+    return max(found, key=lambda each: each[1])[0] if found else []
+
+
+def _calls_of(
+    construction: Construction, subject: Subject, exercise: Exercise, library: str, find: AssignWeights
+) -> tuple[list[Call], float]:
+    """Return the calls of one reading of the constructor, and the share of the needed weights that have a place."""
     first = InstanceCall(subject, Binding({}), library, construction=construction)
     sample, instance = first.sample(exercise)
     own = replace(
         exercise, roles=tuple(role for role in exercise.roles if not (role.is_weight and construction.constructor.takes(role.name)))
     )
-    held = find(slots_of(instance, subject.value.__module__), sample, own) if instance is not None else []
-    return [replace(first, assignment=assignment, binding=_binding(construction, assignment)) for assignment in held or [Assignment({})]]
+    slots = slots_of(instance, subject.value.__module__) if instance is not None else []
+    held = find(slots, sample, own) if instance is not None else []
+    needed = {role.name for role in own.roles if role.is_weight and not role.is_optional and sample.get(role.name) is not None}
+    needed -= {role.name for role in construction.forward.role_of.values()}
+    placed = max((len(needed & assignment.roles) for assignment in held), default=0)
+    share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
+    calls: list[Call] = [replace(first, assignment=each, binding=_binding(construction, each)) for each in held or [Assignment({})]]
+    takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
+    if share and takes_tables and isinstance(calls[0](_with_x(sample) | calls[0].sizes(sample)), Raised):
+        share /= 2
+    return calls, share
+
+
+def _with_x(inputs: Inputs) -> Inputs:
+    """Return the inputs with the sequence under both of its names."""
+    return inputs | {"x": inputs.get("x", inputs.get("query"))}
 
 
 @dataclass
@@ -115,7 +158,7 @@ class InstanceCall(Call):
             for role in self.binding.role_of.values()
             if role.name not in inputs
         }
-        known = {name: derived(size_of, inputs) for name, size_of in ways.items()}
+        known = {name: computed(size_of, inputs) for name, size_of in ways.items() if size_of is not None}
         return {name: size for name, size in known.items() if size is not None}
 
     @property
@@ -136,10 +179,10 @@ class InstanceCall(Call):
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if an instance can be constructed for these inputs and its arrays have room for the weights."""
-        if not super().fits(inputs):
+        if not super().fits(inputs) or (self._rotates and (head_dim(inputs) or 0) % 2):
             return False
         try:
-            instance = self._instance(*self._constructor_arguments(self.arguments(inputs)))
+            instance = self._instance(self.arguments(inputs))
         except NoSuchSizeError:
             return False
         except Exception:  # the call itself will report it
@@ -149,6 +192,17 @@ class InstanceCall(Call):
         lost = {role for name, content in self.assignment.contents.items() if name not in names for role in content.roles}
         return not lost & set(inputs) and self.assignment.has_capacity(slots, inputs)
 
+    @property
+    def has_guessed_operands(self) -> bool:
+        """Return True if the method takes operands that no role lists, such as tables or a cache."""
+        return any(role.name.startswith((TABLE, "neutral ")) for role in self.construction.forward.role_of.values())
+
+    @property
+    def _rotates(self) -> bool:
+        """Return True for a class with rotary positions, which need heads of even width."""
+        takes_tables = any(role.name.startswith(TABLE) for role in self.binding.role_of.values())
+        return takes_tables or bool(re.search(ROTARY_SOURCE, "\n".join(self.subject.source), re.IGNORECASE))
+
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its weights set."""
         return self.forward(self.instance_for(arguments), arguments)
@@ -156,18 +210,35 @@ class InstanceCall(Call):
     def instance_for(self, arguments: Mapping[str, Any]) -> Any:
         """Return a cached or new instance, with its weights set."""
         role_of = self.binding.role_of
-        constructor, config_values = self._constructor_arguments(arguments)
+        _, config_values = self._constructor_arguments(arguments)
         held = {role_of[name].name: as_numbers(value) for name, value in arguments.items() if name.startswith(WEIGHT_PREFIX)}
-        instance = self._instance(constructor, config_values)
+        instance = self._instance(arguments)
         self.assignment.write(slots_of(instance, self.subject.value.__module__), held | {"num_heads": config_values.get("num_heads", 1)})
         return instance
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its current weights."""
         call = instance if self.construction.method == "__call__" or is_module(instance) else getattr(instance, self.construction.method)
-        return call(
-            **{name: value for name, value in arguments.items() if not name.startswith((CONSTRUCTOR_PREFIX, CONFIG_PREFIX, WEIGHT_PREFIX))}
-        )
+        given = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
+        positional = [given.pop(each.name) for each in self._positional_only if each.name in given]
+        with globals_set(self.subject.module, self._variables(arguments)):
+            return call(*positional, **given)
+
+    @property
+    def _positional_only(self) -> list[inspect.Parameter]:
+        return [each for each in _forward(self.subject, self.construction.method) if each.kind is each.POSITIONAL_ONLY]
+
+    def _variables(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the module's variables for the sizes in the arguments."""
+        construction = self.construction
+        if not construction.variables:
+            return {}
+        _, sizes = self._constructor_arguments(arguments)
+        return global_values(self.subject, construction.variables, sizes, construction.roles, self._dropout_rate)
+
+    @property
+    def _dropout_rate(self) -> float:
+        return self.dropout if callable(getattr(self.subject.value, "eval", None)) else 0.0
 
     def without_dropout(self) -> InstanceCall:
         """Return the same call with a dropout rate of 0."""
@@ -187,7 +258,7 @@ class InstanceCall(Call):
             }
             if not {name for name in _required(maker) if name not in arguments}:
                 try:
-                    return given, maker._instance(*maker._constructor_arguments(arguments))
+                    return given, self._filled(maker._instance(arguments), given, arguments)
                 except Exception:  # other sizes may work; the call itself will report the error
                     continue
         return {}, None
@@ -201,21 +272,57 @@ class InstanceCall(Call):
             if name.startswith((CONSTRUCTOR_PREFIX, CONFIG_PREFIX))
         }
 
-    def _instance(self, constructor: Mapping[str, Any], config_values: Inputs) -> Any:
+    def _instance(self, arguments: Mapping[str, Any]) -> Any:
+        """Return a cached or new instance for the sizes in the arguments."""
+        constructor, config_values = self._constructor_arguments(arguments)
         key = tuple(_key(value) for value in (*constructor.items(), *config_values.items()))
         if key not in self.made:
-            can_be_switched = callable(getattr(self.subject.value, "eval", None))
-            rate = self.dropout if can_be_switched else 0.0
-            config = (
-                {} if self.construction.config is None else {self.construction.config: Config(config_values, self.construction.roles, rate)}
-            )
-            switches = dict.fromkeys(self.construction.dropouts, rate) | dict.fromkeys(self.construction.flags, True)
+            construction, rate = self.construction, self._dropout_rate
+            switches = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True) | dict(construction.fixed)
+            if construction.config is not None:
+                roles = construction.roles
+                is_own = construction.base is not None
+                switches[construction.config] = (
+                    configured(construction.base, config_values, roles, rate)
+                    if is_own
+                    else Config(
+                        config_values,
+                        roles,
+                        rate,
+                        fallback_config(self.subject, construction.config),
+                        fields_read(self.subject, construction.config),
+                    )
+                )
             parts = {name: value.made(self.library) for name, value in constructor.items() if isinstance(value, Submodule)}
-            instance = self.subject.value(**{**constructor, **parts}, **config, **switches)
-            if can_be_switched:
+            given = {**constructor, **parts, **switches}
+            positional = [
+                given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given
+            ]
+            with globals_set(self.subject.module, self._variables(arguments)):
+                instance = self.subject.value(*positional, **given)
+            if callable(getattr(self.subject.value, "eval", None)):
                 instance.eval()
-            self.made[key] = instance
+            self.made[key] = self._filled(instance, {}, arguments)
         return self.made[key]
+
+    def _filled(self, instance: Any, given: Inputs, arguments: Mapping[str, Any]) -> Any:
+        """Return the instance after one call if its arrays get their shapes from the first input."""
+        if not has_unset_arrays(instance):
+            return instance
+        known = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
+        if not known and given:
+            first = next((value for value in given.values() if isinstance(value, numpy.ndarray)), None)
+            known = {name: self._converted(self._operand(role, given, first)) for name, role in self.construction.forward.role_of.items()}
+        if known:
+            self.forward(instance, arguments | known)
+        return instance
+
+    def _operand(self, role: Role, given: Inputs, first: Any) -> Any:
+        """Return an operand for a first call, without masks."""
+        if role.name.startswith(TABLE) and role.size_of is not None:
+            return computed(role.size_of, given)
+        neutral = None if role.neutral is MISSING or callable(role.neutral) else role.neutral
+        return given.get(role.name, first) if role.name in SEQUENCES else neutral
 
     def weight_slots(self, instance: Any) -> list[Slot]:
         """Return the slots of an instance that hold weights."""
@@ -223,7 +330,7 @@ class InstanceCall(Call):
         return [slot for slot in slots if {slot.name, wildcard_name(slot.name)} & set(self.assignment.contents)]
 
 
-CONSTRUCTOR_PREFIX, CONFIG_PREFIX, WEIGHT_PREFIX = "constructor__", "config__", "weight__"
+CONSTRUCTOR_PREFIX, CONFIG_PREFIX, WEIGHT_PREFIX = PREFIXES = ("constructor__", "config__", "weight__")
 """Prefixes of parameter names: constructor parameters, config values, and weights. Parameters of forward have no prefix."""
 
 
@@ -231,8 +338,8 @@ def _binding(construction: Construction, assignment: Assignment, *, is_construct
     """Return all roles of a class as the parameters of one function."""
     role_of = {CONSTRUCTOR_PREFIX + name: role for name, role in construction.constructor.role_of.items()}
     bound = {role.name for role in role_of.values()}
-    if construction.config is not None:
-        role_of |= {CONFIG_PREFIX + role.name: role for role in construction.roles if _is_config_value(role) and role.name not in bound}
+    if construction.takes_all_sizes:
+        role_of |= {CONFIG_PREFIX + role.name: role for role in construction.sizes_taken if role.name not in bound}
     elif any(
         role.is_submodule for role in role_of.values()
     ):  # ready-made submodules need the number of heads even if the class does not take it
@@ -246,10 +353,6 @@ def _binding(construction: Construction, assignment: Assignment, *, is_construct
     return Binding(role_of)
 
 
-def _is_config_value(role: Role) -> bool:
-    return bool(role.is_size or role.size_of) and not role.is_submodule
-
-
 def _required(call: InstanceCall) -> set[str]:
     """Return the parameters that require a value."""
     construction = call.construction
@@ -260,24 +363,96 @@ def _required(call: InstanceCall) -> set[str]:
     return needed & set(call.binding.role_of)
 
 
-def _construction(subject: Subject, exercise: Exercise) -> Construction | None:
-    """Return how to construct and call a class, or None if its parameters do not fit."""
+def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction]:
+    """Yield the ways to read a class's constructor and call method, likeliest first; none if its parameters do not fit."""
     own = [name for name, value in vars(subject.value).items() if not name.startswith("_") and callable(value)]
     method = next((name for name in METHODS if defines(subject.value, name)), own[0] if len(own) == 1 else None)
-    constructor = subject.parameters
     if method is None:
-        return None
-    config = next((each.name for each in constructor if each.name.lower() in CONFIGS and each.default is each.empty), None)
-    dropouts = tuple(each.name for each in constructor if each.name.lower() in DROPOUTS)
-    flags = _flags(constructor, exercise)
+        inherited = [
+            name for name in INHERITED if callable(getattr(subject.value, name, None)) and module_library(subject.value) is not None
+        ]
+        method = next(iter(inherited), None)
+    if method is None:
+        return
+    constructor = subject.parameters
+    config = config_parameter(subject)
+    dropouts = tuple(
+        each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
+    )
+    flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
     rest = [each for each in constructor if each.name not in (config, *dropouts, *flags) and not _is_flag(each, exercise)]
-    made = bind_parameters(rest, _constructor_roles(exercise), unnamed=[role for role in exercise.roles if role.is_size])
-    if made is None:
-        return None
-    free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
-    free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
-    called = bind_parameters(_forward(subject, method), free)
-    return None if called is None else Construction(made, called, config, dropouts, flags, method, exercise.roles)
+    variables = tuple(globals_read(subject))
+    is_plain = all(isinstance(getattr(subject.module, name), int | float) for name in variables)
+    bases = [*itertools.islice(config_bases(subject, config), 4)] if config is not None else []
+    for made, fixed in itertools.islice(_constructor_bindings(rest, exercise), MAX_READINGS):
+        free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
+        free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
+        called = bind_call(_forward(subject, method), free)
+        if called is None:
+            return
+        takes_tables = any(role.name.startswith(TABLE) for role in called.role_of.values())
+        for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
+            called = bind_call(_forward(subject, method), free, style) or called
+            yield Construction(made, called, config, dropouts, flags, method, exercise.roles, fixed, base, variables, is_plain)
+
+
+MOST_EXCHANGED = 3
+"""Number of sizes up to which every order of them is tried."""
+
+MAX_READINGS = 40
+"""Number of readings of a constructor that are tried."""
+
+
+def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> Iterator[tuple[Binding, dict[str, Any]]]:
+    """Yield the roles of a constructor's parameters, and the values of parameters that have no role."""
+    roles = _constructor_roles(exercise)
+    sizes = [role for role in roles if is_size_role(role)]
+    listed = {}
+    for parameter in parameters:
+        role = next((each for each in roles if each not in listed.values() and is_named(parameter.name, each)), None)
+        if role is not None:
+            listed[parameter.name] = role
+    open_ones = [
+        each for each in parameters if each.name not in listed and (each.default is each.empty or isinstance(each.default, int | float))
+    ]
+    names = [each.name for each in parameters if each.name not in listed or is_size_role(listed[each.name])]
+    bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, parameters)}
+    fixed: dict[str, Any] = {}
+    unknown: list[str] = []
+    for parameter in open_ones:
+        if parameter.name in bound or parameter.default is not parameter.empty:
+            continue
+        value = False if parameter.annotation in (bool, "bool") else neutral_value(parameter.name)
+        if value is NOTHING:
+            unknown.append(parameter.name)
+        else:
+            fixed[parameter.name] = value
+    left = [role for role in exercise.roles if role.is_size and role not in bound.values()]
+    choices = [[*left, NOTHING] for _ in unknown]
+    order = [each.name for each in parameters]
+    for choice in itertools.product(*choices):
+        taken = [role for role in choice if isinstance(role, Role)]
+        if len({role.name for role in taken}) < len(taken):
+            continue
+        of_choice = bound | {name: role for name, role in zip(unknown, choice, strict=True) if isinstance(role, Role)}
+        none = {name: None for name, role in zip(unknown, choice, strict=True) if not isinstance(role, Role)}
+        yield Binding({name: of_choice[name] for name in order if name in of_choice}), fixed | none
+    sized = [name for name in order if name in bound and bound[name] in sizes]
+    if 2 <= len(sized) <= MOST_EXCHANGED:
+        for exchanged in itertools.islice(itertools.permutations([bound[name] for name in sized]), 1, None):
+            of_order = bound | dict(zip(sized, exchanged, strict=True))
+            yield Binding({name: of_order[name] for name in order if name in of_order}), fixed | dict.fromkeys(unknown)
+    for name in sized[:MOST_EXCHANGED]:
+        for role in [each for each in sizes if each not in bound.values()]:
+            yield Binding({each: role if each == name else bound[each] for each in order if each in bound}), fixed | dict.fromkeys(unknown)
+    if bound != listed:
+        yield Binding({name: listed[name] for name in order if name in listed}), fixed | dict.fromkeys(unknown)
+
+
+def _can_be_size(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
+    """Return True unless the parameter's default is a flag or a text."""
+    default = next(each.default for each in parameters if each.name == name)
+    return default is inspect.Parameter.empty or default is None or (isinstance(default, int | float) and not isinstance(default, bool))
 
 
 def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tuple[str, ...]:
@@ -303,6 +478,9 @@ def _constructor_roles(exercise: Exercise) -> list[Role]:
         for role in exercise.roles
         if role.is_weight or role.is_size or role.size_of or role.name in scalars or role.neutral is not MISSING
     ]
+
+
+SEQUENCES = ("x", "query", "key", "value", "encoder_output", "context")
 
 
 def _forward(subject: Subject, method: str) -> list[inspect.Parameter]:

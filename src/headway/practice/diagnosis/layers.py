@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headway.practice.diagnosis.assignment import MAX_ASSIGNMENTS, Assignment, Contents, assignments
+from headway.practice.diagnosis.assignment import MAX_ASSIGNMENTS, Assignment, Contents, assignments, widened
 from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.params import as_class
@@ -47,6 +47,7 @@ def _prefixes(exercise: Exercise) -> list[str]:
 
 def layer_assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> list[Assignment]:
     """Return every assignment for a layer that names, shapes and positions allow."""
+    inputs = widened(slots, inputs)
     norms = list(_norms(slots, inputs))
     contents = _norm_contents(norms, inputs)
     left = [slot for slot in slots if not any(slot in unit for unit in norms)]

@@ -58,7 +58,7 @@ class ModelCall(InstanceCall):
         if not super().fits(_model_inputs(inputs)):
             return False
         try:
-            instance = self._instance(*self._constructor_arguments(self.arguments(_model_inputs(inputs))))
+            instance = self._instance(self.arguments(_model_inputs(inputs)))
         except Exception:  # the call itself will report it
             return True
         try:

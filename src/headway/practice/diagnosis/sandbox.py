@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from headway.errors import HeadwayError
 from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN, TOO_SLOW
 from headway.practice.diagnosis.files import read_source
 from headway.practice.diagnosis.recognising import fitting
@@ -27,7 +26,7 @@ from headway.practice.judge.jobs import Examination, Questions
 from headway.practice.judge.process import Confined, Conversation, child_environment
 from headway.practice.judge.shown import all_printable, printable
 from headway.practice.judge.static import Facts, facts_of
-from headway.practice.message import EMPTY, Message
+from headway.practice.message import EMPTY
 from headway.practice.texts import Texts
 from headway.practice.verdict import STATUS_WORDS, Cause, Verdict
 
@@ -43,61 +42,44 @@ MAX_EVENTS = 10_000
 
 AT_IMPORT = Cause(
     "too_slow",
-    TEXTS["does_not_finish_importing_within"],
-    TEXTS["move_everything_except_definitions_under_2"],
+    TEXTS["import_too_slow"],
+    TEXTS["guard_main"],
     EMPTY,
 )
 NOT_CONFIRMED = Cause(
     "not_confirmed",
-    Message(
-        "the outputs for fresh random inputs, compared outside its process, differ from the definition",
-        "用新的随机输入、在它的进程之外比较时，输出与定义不同",
-    ),
-    Message(
-        "compute the output from the inputs alone; the file must not depend on the process that checks it",
-        "只根据输入来计算输出；代码不能依赖于检查它的进程",
-    ),
+    TEXTS["differs_on_fresh_inputs"],
+    TEXTS["use_inputs_alone"],
     EMPTY,
 )
 CHANGES = Cause(
     "changes_inputs",
-    Message("modifies its input arrays", "修改了传入的数组"),
-    Message("work on a copy, or write x = x - … instead of x -= …", "先复制一份，或用 x = x - … 代替 x -= …"),
+    TEXTS["modifies_input_arrays"],
+    TEXTS["copy_inputs"],
     EMPTY,
 )
 VARIES = Cause(
     "not_repeatable",
-    Message("two calls with the same arguments return different outputs", "用相同的参数调用两次，输出不同"),
-    Message(
-        "create no random weights inside the call, and keep no state between calls",
-        "不要在调用中随机初始化权重，不要在两次调用之间保留状态",
-    ),
+    TEXTS["not_repeatable"],
+    TEXTS["keep_no_state"],
     EMPTY,
 )
 NOT_DEFINED = Cause(
     "not_defined",
-    Message("is no longer a function or class once the file has run", "运行文件之后，它已不是函数或类"),
-    Message("do not delete or overwrite it", "不要删除或覆盖它"),
+    TEXTS["no_longer_defined"],
+    TEXTS["do_not_overwrite"],
     EMPTY,
 )
-SHADOWED = Message(
-    "line {lines} also defines {name}: Python uses the last definition, in line {line}, which is the one that was judged",
-    "第 {lines} 行也定义了 {name}：Python 使用最后一个定义（第 {line} 行），检查的是它",
-)
-USES_HEADWAY = Message(
-    "returns the right outputs only with Headway's own functions, which it calls", "只有借助 Headway 自己的函数，输出才正确"
-)
+SHADOWED = TEXTS["shadowed"]
+USES_HEADWAY = TEXTS["uses_headway"]
 
 
-class CheckFailedError(HeadwayError, RuntimeError):
-    """The check itself failed: a fault of Headway, not of the learner's code.
-
-    details   the traceback
-    """
+class CheckFailedError(RuntimeError):
+    """The check itself failed: a fault of Headway, not of the learner's code. The traceback is a note."""
 
     def __init__(self, path: Path, details: str) -> None:
-        super().__init__(f"headway check failed on {path}", hint="please report this, with the output of --debug")
-        self.details = details
+        super().__init__(f"the diagnosis of {path.name} failed: {printable(details.strip().rpartition(chr(10))[2], 200)}")
+        self.add_note("\n".join(printable(line) for line in details.splitlines()[-100:]))
 
 
 @dataclass
@@ -184,7 +166,7 @@ class _Checker:
             if "end" in event:
                 return None
             if "failed" in event:
-                raise CheckFailedError(self.path, printable(str(event["failed"]).replace("\n", "\r"), 20_000))
+                raise CheckFailedError(self.path, str(event["failed"]))
             if "begins" in event:
                 last = self._begun(event["begins"]) or last
             elif "final" in event:
@@ -227,8 +209,9 @@ class _Checker:
             left = {name: claim for name, claim in left.items() if not _is_right(outcomes[name])}
             if not left:
                 break
-        if left and "headway" in self.facts.imports:
-            found = self._outcomes(list(left.values()), seed + 2, is_open=True)
+        borrowing = [claim for name, claim in left.items() if name in self.facts.borrowing]
+        if borrowing:
+            found = self._outcomes(borrowing, seed + 2, is_open=True)
             uses_headway = {name for name, each in found.items() if _is_right(each)}
             outcomes |= {} if is_own else {name: found[name] for name in uses_headway}
         verdicts = []
@@ -263,7 +246,8 @@ class _Checker:
                 try:
                     if not is_ready:
                         raise NoAnswerError
-                    found[claim.subject] = outcome(exercise_by_name(claim.exercise), claim, seed, ask)
+                    is_function = claim.subject in self.facts.functions
+                    found[claim.subject] = outcome(exercise_by_name(claim.exercise), claim, seed, ask, is_function=is_function)
                 except NoAnswerError:
                     found[claim.subject] = _cause_of_end(conversation.ended_for)
                     break
@@ -313,7 +297,7 @@ def _verdict(values: Any, subjects: Sequence[str]) -> Verdict | None:
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
     is_known = verdict.subject in subjects and (verdict.exercise in NAMES or verdict.exercise == "file")
-    if not is_known or verdict.status not in STATUS_WORDS or type(verdict.line) is not int:
+    if not is_known or verdict.status not in STATUS_WORDS or not _is_well_typed(verdict):
         return None
     title = exercise_by_name(verdict.exercise).title if verdict.exercise in NAMES else FILE_TITLE
     if verdict.is_correct and (verdict.causes or verdict.exercise == "file"):
@@ -322,6 +306,15 @@ def _verdict(values: Any, subjects: Sequence[str]) -> Verdict | None:
         return all_printable(replace(verdict, title=title))
     except (TypeError, AttributeError):
         return None
+
+
+def _is_well_typed(verdict: Verdict) -> bool:
+    """Return True if names are text and lines are numbers; the texts are checked where they are made printable."""
+    numbers = [verdict.line, *(cause.line for cause in verdict.causes if cause.line is not None)]
+    edits = verdict.repair.edits if verdict.repair else ()
+    numbers += [number for edit in edits for number in (edit.line, edit.column, edit.end_line, edit.end_column)]
+    texts = [*(cause.name for cause in verdict.causes), *(edit.replacement for edit in edits)]
+    return all(type(number) is int for number in numbers) and all(type(text) is str for text in texts)
 
 
 def _finished(verdict: Verdict, facts: Facts) -> Verdict:
@@ -352,7 +345,7 @@ def _cause_of_end(ended_for: str | None) -> Cause:
         return TOO_SLOW
     if ended_for == "memory":
         gigabytes = MEMORY_BYTES / 2**30
-        says = Message(f"uses more than {gigabytes:.0f} GiB of memory", f"占用的内存超过 {gigabytes:.0f} GiB")
+        says = TEXTS["too_large"].format(gigabytes=gigabytes)
         return Cause("too_large", says, MUST_RETURN, EMPTY)
     return Cause("exits", ENDS_THE_PROCESS, MUST_RETURN, EMPTY)
 

@@ -77,7 +77,7 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
     for key, value in _items(holder):
         here = (*path, key)
         if _is_array(value):
-            if is_floating(value) and value.ndim and not _is_mask(str(key), value):
+            if not _is_lazy(value) and is_floating(value) and value.ndim and not _is_mask(str(key), value):
                 yield Slot(here, holder, key, value, _is_linear(holder), _is_parameter(holder, key, value))
         elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, SUBMODULES):
             yield from _walk(value, here, home, seen)
@@ -124,6 +124,14 @@ def _is_of(library: str, value: Any, module: str = "") -> bool:
     return isinstance(value, torch.nn.Module if module else torch.Tensor)
 
 
+def has_unset_arrays(instance: Any) -> bool:
+    """Return True if a module of torch holds parameters that get their shapes from the first input (LazyLinear)."""
+    if not _is_of("torch", instance, "nn.Module"):
+        return False
+    is_lazy = sys.modules["torch"].nn.parameter.is_lazy
+    return any(is_lazy(each) for each in instance.parameters())
+
+
 def is_module(value: Any) -> bool:
     """Return True for a module of torch or MLX."""
     return _is_of("torch", value, "nn.Module") or _is_of("mlx", value, "nn.Module")
@@ -145,6 +153,10 @@ def _is_linear(holder: Any) -> bool:
 
 def _is_parameter(holder: Any, key: Any, value: Any) -> bool:
     return key in holder._parameters if _is_of("torch", holder, "nn.Module") else True
+
+
+def _is_lazy(value: Any) -> bool:
+    return _is_of("torch", value) and bool(sys.modules["torch"].nn.parameter.is_lazy(value))
 
 
 def _is_mask(name: str, value: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import re
 import textwrap
 from collections.abc import Callable
@@ -43,6 +44,28 @@ class Subject:
             return parameters_of(self.value)
         except (TypeError, ValueError):
             return []
+
+    @cached_property
+    def file_source(self) -> str:
+        """Return the source of the file, or of the definition alone for a function that was passed alone."""
+        path = getattr(self.module, "__file__", None)
+        return "".join(linecache.getlines(path)) if path else "\n".join(self.source)
+
+    @cached_property
+    def used_source(self) -> str:
+        """Return the source of the definition and of those definitions of its file that it names, directly or through others."""
+        try:
+            defined = definitions(ast.parse(self.file_source))
+        except SyntaxError:
+            return "\n".join(self.source)
+        lines = self.file_source.splitlines()
+        found = {self.name: "\n".join(self.source)}
+        waiting = [self.name]
+        while waiting:
+            for word in set(re.findall(r"[A-Za-z_]\w*", found[waiting.pop()])) & set(defined) - set(found):
+                found[word] = "\n".join(lines[defined[word].lineno - 1 : defined[word].end_lineno])
+                waiting.append(word)
+        return "\n".join(found.values())
 
     @property
     def is_private(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy
@@ -13,6 +13,7 @@ import numpy
 from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calling import Call, libraries_for
 from headway.practice.diagnosis.compare import decimals_of
+from headway.practice.diagnosis.memory import Memory, listed_outputs
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe
@@ -32,7 +33,7 @@ class Trial:
     """Outputs for all probes under one combination of conventions.
 
     refused    probes excluded because the function raised on inputs that it need not support
-    cache      computed definitions and comparisons, shared between trials
+    memory     results that all trials of the subject share
     decimals   number of decimals to which the outputs are rounded; None if they are not, or the definition's are too
     """
 
@@ -42,7 +43,7 @@ class Trial:
     probes: tuple[Probe, ...]
     answers: tuple[Any, ...]
     refused: tuple[Probe, ...] = ()
-    cache: dict[Any, Any] = field(default_factory=dict)
+    memory: Memory = field(default_factory=Memory)
     decimals: int | None = None
 
     def as_rounded(self) -> Trial:
@@ -114,66 +115,48 @@ class Trial:
 
     def expected(self, probe: Probe, mistakes: tuple[Mistake, ...] = ()) -> Any:
         """Return the output of the definition with these mistakes, for the inputs as rounded for the learner's function."""
-        key = (self._cache_key, probe.name, tuple(map(id, mistakes)))
-        known = _shared_cache(self.exercise.name) if self._is_listed(mistakes) else self.cache
-        if key not in known:
-            try:
-                with numpy.errstate(all="ignore"):
-                    answer = self.exercise.answer(self._precise(probe), mistakes, self.conventions)
-            except Exception as error:  # a mistake may cause incompatible shapes, as in the learner's code
-                answer = Raised(error)
-            known[key] = (mistakes, _interned(answer, known))  # the objects are stored so that their ids stay unique
-        return known[key][1]
+        outputs = listed_outputs(self.exercise.name) if self._is_listed(mistakes) else self.memory.outputs
+        return outputs.get((self._with_steps, probe.name, mistakes), lambda: self._answer(probe, mistakes))
+
+    def _answer(self, probe: Probe, mistakes: tuple[Mistake, ...]) -> Any:
+        try:
+            with numpy.errstate(all="ignore"):
+                return self.exercise.answer(self._precise(probe), mistakes, self.conventions)
+        except Exception as error:  # a mistake may cause incompatible shapes, as in the learner's code
+            return Raised(error)
 
     def _is_listed(self, mistakes: tuple[Mistake, ...]) -> bool:
-        """Return True if all mistakes and conventions are listed in the exercise, so that their ids never change; measured ones are not."""
-        return self._has_listed_conventions and all(id(mistake) in self._listed for mistake in mistakes)
+        """Return True if all mistakes and conventions are listed in the exercise; measured ones are not."""
+        return self._has_listed_conventions and self._listed.issuperset(mistakes)
 
     @cached_property
-    def _listed(self) -> set[int]:
-        return set(map(id, self.exercise.mistakes))
+    def _listed(self) -> set[Mistake]:
+        return set(self.exercise.mistakes)
 
     @cached_property
     def _has_listed_conventions(self) -> bool:
-        listed = {id(convention) for group in self.exercise.conventions for convention in group}
-        return all(id(convention) in listed for convention in self.conventions if convention.steps)
+        listed = {convention for group in self.exercise.conventions for convention in group}
+        return all(convention in listed for convention in self.conventions if convention.steps)
 
     @cached_property
-    def _cache_key(self) -> tuple[Any, ...]:
+    def _with_steps(self) -> tuple[Any, ...]:
         """Return what the definition's outputs depend on, apart from probe and mistakes."""
-        return (self.call.library, *(id(convention) for convention in self.conventions if convention.steps))
+        return (self.call.library, *(convention for convention in self.conventions if convention.steps))
 
     def _precise(self, probe: Probe) -> Inputs:
         """Return a probe's inputs as the function received them; cached."""
         key = (self.call.library, probe.name)
-        if key not in self.cache:
-            self.cache[key] = self.call.precise(probe.inputs)
-        return self.cache[key]
+        if key not in self.memory.inputs:
+            self.memory.inputs[key] = self.call.precise(probe.inputs)
+        return self.memory.inputs[key]
 
     def is_same(self, probe: Probe, answer: Any, mistakes: tuple[Mistake, ...] = ()) -> bool:
         """Return True if one output equals that of the definition with these mistakes."""
         expected = self.expected(probe, mistakes)
-        compared = (id(answer), id(expected), self.decimals)
-        if compared not in self.cache:
-            rounding = 0.0 if self.decimals is None else 10.0**-self.decimals
-            self.cache[compared] = (answer, is_same(answer, expected, max(precision(answer), precision(expected)), rounding))
-        return self.cache[compared][1]
-
-
-@lru_cache(maxsize=2)
-def _shared_cache(exercise_name: str) -> dict[Any, Any]:
-    """Return the cache of an exercise's outputs for its listed mistakes, shared by all subjects."""
-    return {}
-
-
-def _interned(answer: Any, known: dict[Any, Any]) -> Any:
-    """Return the first object with the same numbers from the cache, so that equal outputs are compared only once."""
-    if isinstance(answer, tuple):
-        parts = tuple(_interned(part, known) for part in answer)
-        return known.setdefault(("tuple", *map(id, parts)), parts)
-    if not isinstance(answer, numpy.ndarray):
-        return answer
-    return known.setdefault((answer.dtype, answer.shape, answer.tobytes()), answer)
+        rounding = 0.0 if self.decimals is None else 10.0**-self.decimals
+        return self.memory.compared.get(
+            answer, expected, self.decimals, lambda: is_same(answer, expected, max(precision(answer), precision(expected)), rounding)
+        )
 
 
 def _is_refusal(probe: Probe, answer: Any) -> bool:
@@ -185,15 +168,15 @@ def _is_refusal(probe: Probe, answer: Any) -> bool:
 
 def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     """Return the trials for all combinations of conventions, in the first array library in which any probe ran."""
-    right: dict[Any, Any] = {}
+    memory = Memory()
     trials: list[Trial] = []
     for library in libraries_for(subject):
         ways: list[list[Trial]] = []
         for place, call in enumerate(calls_of(subject, exercise, library)):
             call.place = place
-            ways.append(_until_right(_trials_under(call, exercise, right)))
+            ways.append(_until_right(_trials_under(call, exercise, memory)))
             if _needs_full_timeout(ways[-1]):
-                ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, right))
+                ways[-1] = _until_right(_trials_under(replace(call, has_full_timeout=True, endless=set()), exercise, memory))
             if any(trial.without_refused().matches() for trial in ways[-1]):
                 break
         found = _likeliest(ways)
@@ -240,25 +223,26 @@ def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
     return [trial for trials in [*ways[:1], *near] for trial in trials]
 
 
-def _trials_under(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iterator[Trial]:
+def _trials_under(call: Call, exercise: Exercise, memory: Memory) -> Iterator[Trial]:
     """Yield one trial per combination of conventions that can express at least one probe."""
     probes = [probe for probe in exercise.probes() if probe.caution is None or probe.beyond is not None]
     unencoded = [(probe, probe.inputs | call.sizes(probe.inputs), ()) for probe in probes]
     groups = [_alternatives(group, call) for group in exercise.conventions]
     answered_probes: dict[Any, tuple[Any, bool] | None] = {}
-    answered_choices: dict[int, tuple[Sequence[Encoded], tuple[Probe, ...], list[Any], bool]] = {}
+    answered_choices: dict[tuple[Any, ...], tuple[tuple[Probe, ...], list[Any], bool]] = {}
     seen = set()
     for conventions, encoded_probes in _combinations(groups, unencoded):
-        if id(encoded_probes) not in answered_choices:  # several conventions may encode all probes identically
-            answered_choices[id(encoded_probes)] = (encoded_probes, *_answers(call, encoded_probes, answered_probes, right))
-        _, kept, raw, has_changed_inputs = answered_choices[id(encoded_probes)]
+        choice = tuple((probe.name, ways) for probe, _, ways in encoded_probes)
+        if choice not in answered_choices:  # several conventions may encode all probes identically
+            answered_choices[choice] = _answers(call, encoded_probes, answered_probes, memory)
+        kept, raw, has_changed_inputs = answered_choices[choice]
         decoding = [convention for convention in conventions if convention.decode is not PLAIN.decode]
         answers = (
-            [_interned(_decoded(answer, decoding, probe.inputs), right) for probe, answer in zip(kept, raw, strict=True)]
+            [memory.outputs.interned(_decoded(answer, decoding, probe.inputs)) for probe, answer in zip(kept, raw, strict=True)]
             if decoding
             else raw
         )
-        steps = tuple(id(convention) for convention in conventions if convention.steps)
+        steps = tuple(convention for convention in conventions if convention.steps)
         outcome = (
             steps,
             *(
@@ -269,11 +253,11 @@ def _trials_under(call: Call, exercise: Exercise, right: dict[Any, Any]) -> Iter
         if kept and outcome not in seen:  # skip a convention that changes no output
             seen.add(outcome)
             changed = replace(call, has_changed_inputs=has_changed_inputs)
-            yield Trial(exercise, changed, conventions, kept, tuple(answers), cache=right).as_rounded()
+            yield Trial(exercise, changed, conventions, kept, tuple(answers), memory=memory).as_rounded()
 
 
 def _answers(
-    call: Call, encoded_probes: Sequence[Encoded], answered_probes: dict[Any, tuple[Any, bool] | None], right: dict[Any, Any]
+    call: Call, encoded_probes: Sequence[Encoded], answered_probes: dict[Any, tuple[Any, bool] | None], memory: Memory
 ) -> tuple[tuple[Probe, ...], list[Any], bool]:
     """Return the probes that the function accepts, its outputs, and whether it modified its inputs."""
     kept: list[Probe] = []
@@ -283,7 +267,7 @@ def _answers(
         if (probe.name, ways) not in answered_probes:  # several conventions may encode this probe identically
             answered_probes[probe.name, ways] = None
             if call.fits(encoded):
-                answered_probes[probe.name, ways] = _run_probe(call, encoded, answers, right)
+                answered_probes[probe.name, ways] = _run_probe(call, encoded, answers, memory)
         found = answered_probes[probe.name, ways]
         if found is not None:
             kept.append(probe)
@@ -292,13 +276,13 @@ def _answers(
     return tuple(kept), answers, has_changed_inputs
 
 
-def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], right: dict[Any, Any]) -> tuple[Any, bool]:
+def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], memory: Memory) -> tuple[Any, bool]:
     """Return one output, and whether the inputs were modified; after a timeout the remaining probes are skipped."""
     if is_endless(before):
         return before[-1], False
     once = replace(call, has_changed_inputs=False)
     with numpy.errstate(all="ignore"):
-        return _interned(once(encoded), right), once.has_changed_inputs
+        return memory.outputs.interned(once(encoded)), once.has_changed_inputs
 
 
 def is_endless(answers: Sequence[Any]) -> bool:
@@ -372,6 +356,7 @@ def _may_apply(convention: Convention, call: Call) -> bool:
     is_in_source = re.search(convention.source or "", "\n".join(call.subject.source), re.IGNORECASE)
     names = "\n".join(vars(call.subject.module)) if call.subject.module is not None else ""
     is_in_file = re.search(convention.file_names or "", names, re.IGNORECASE)
+    is_in_file = is_in_file and (convention.used_source is None or re.search(convention.used_source, call.subject.used_source))
     return bool(is_in_source and is_in_file and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from lsprotocol import types
 from pygls.workspace import PositionCodec
 
-from headway.practice.report.frames import message_of, place_of
+from headway.practice.report.frames import Place, message_of, place_of
 from headway.practice.report.results import FileResult
 from headway.practice.rules import url_of
 from headway.practice.source import Source, whole_line
@@ -29,7 +29,7 @@ def diagnostics_of(result: FileResult, codec: PositionCodec, language: str) -> l
 
 
 def _diagnostic(verdict: Verdict, cause: Cause | None, source: Source, codec: PositionCodec, language: str) -> types.Diagnostic:
-    place: Cause | Verdict | Edit = place_of(verdict, cause)
+    place: Place = place_of(verdict, cause)
     if place is verdict:  # the first line of the definition, not all of it
         line, column, end_line, end_column = whole_line(max(verdict.line, 1), source)
         place = Edit(line, column, end_line, end_column, "")
@@ -46,7 +46,7 @@ def _diagnostic(verdict: Verdict, cause: Cause | None, source: Source, codec: Po
     )
 
 
-def range_of(place: Cause | Verdict | Edit, source: Source, codec: PositionCodec) -> types.Range:
+def range_of(place: Place, source: Source, codec: PositionCodec) -> types.Range:
     """Return a place in the units of the client."""
     line, column = place.line or 1, place.column or 1
     end_line, end_column = place.end_line or line, place.end_column or column

@@ -17,9 +17,9 @@ from headway.practice.checking import Options, checked
 from headway.practice.diagnosis.recognising import by_name
 from headway.practice.diagnosis.subject import definitions
 from headway.practice.editor.diagnostics import actions_of, diagnostics_of
-from headway.practice.grading.settings import FILE, read_settings
 from headway.practice.message import LANGUAGES, Message
 from headway.practice.report.results import FileResult
+from headway.practice.settings import FILE, read_settings
 from headway.practice.source import Source, read
 
 OFF = Message(
@@ -31,7 +31,7 @@ FAILED = Message("headway could not check {path}: {error}", "headway 无法检�
 
 @dataclass
 class State:
-    """What the server knows about its documents.
+    """The server's knowledge about its client and the documents.
 
     is_enabled   True if the client permits every document
     results      the last result and its diagnostics by document

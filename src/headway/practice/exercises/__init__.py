@@ -37,6 +37,7 @@ NAMES = (
     "temperature",
     "top_k",
     "top_p",
+    "min_p",
     "sample",
     "generate",
     "kv_cache",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.gradient_descent import coupled_gradient, gradient_of_squares, sum_of_squares
 from headway.practice.recipes import adam as step
 from headway.practice.recipes.adam import BETA1, BETA1_NAMES, BETA2, BETA2_NAMES, EPS, EPS_HAT, EPS_HAT_WORDS, EPS_NAMES, RATE, STEP, update
@@ -115,10 +115,10 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("function", ("f", "func", "fn", "objective", "loss_fn", "loss"), neutral=lambda inputs: sum_of_squares),
+        Role("function", words("f func fn objective loss_fn loss"), neutral=lambda inputs: sum_of_squares),
         Role(
             "gradient",
-            ("grad", "grad_f", "df", "gradient_fn", "grad_fn", "f_prime", "gradient_function", "grad_func", "g"),
+            words("grad grad_f df gradient_fn grad_fn f_prime gradient_function grad_func g"),
             neutral=lambda inputs: gradient_of_squares,
         ),
         Role("start", START_NAMES),

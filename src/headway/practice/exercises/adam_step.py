@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Recovery, Role
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Recovery, Role, words
 from headway.practice.outputs import Raised
 from headway.practice.recipes.adam import (
     BETA1,
@@ -168,8 +168,6 @@ RECOVERIES = (
         measure=_rate,
         wrong=lambda number_of: lambda rate: number_of({"learning_rate": rate}) * rate,
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
-        right=lambda inputs: 1.0,
-        right_name="1",
         pattern=r"lr|rate|alpha",
     ),
     TEXTS.recovery(
@@ -200,14 +198,7 @@ def probes() -> tuple[Probe, ...]:
         zeros = numpy.zeros(shape)
         later = {"mean": numbers(shape, size), "square": numpy.asarray((random.random(shape) + 0.1) * size * size)}
         moments = {"mean": zeros, "square": zeros} if step == 1 else later
-        return {
-            "point": numbers(shape),
-            "gradient": numbers(shape, size),
-            **moments,
-            "step": step,
-            "learning_rate": 0.1,
-            **more,
-        }
+        return {"point": numbers(shape), "gradient": numbers(shape, size), **moments, "step": step, "learning_rate": 0.1, **more}
 
     given = {"beta1": 0.8, "beta2": 0.95, "eps": 1e-3}
     return (
@@ -257,12 +248,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("point", ("param", "params", "parameter", "parameters", "theta", "w", "x", "weights", "weight", "p", "value")),
-        Role("gradient", ("grad", "grads", "g", "dw", "g_t", "gradients", "dx", "gt")),
-        Role("mean", ("m", "first_moment", "m_t", "exp_avg", "mt", "m_prev", "mu", "m0", "moment1", "momentum")),
-        Role("square", ("v", "second_moment", "v_t", "exp_avg_sq", "vt", "v_prev", "s", "nu", "v0", "moment2", "velocity")),
-        Role("step", ("t", "timestep", "step_num", "iteration", "steps", "time_step", "num_steps", "i", "k", "step_count")),
-        Role("learning_rate", ("lr", "alpha", "eta", "rate", "step_size", "a"), neutral=RATE),
+        Role("point", words("param params parameter parameters theta w x weights weight p value")),
+        Role("gradient", words("grad grads g dw g_t gradients dx gt")),
+        Role("mean", words("m first_moment m_t exp_avg mt m_prev mu m0 moment1 momentum")),
+        Role("square", words("v second_moment v_t exp_avg_sq vt v_prev s nu v0 moment2 velocity")),
+        Role("step", words("t timestep step_num iteration steps time_step num_steps i k step_count")),
+        Role("learning_rate", words("lr alpha eta rate step_size a"), neutral=RATE),
         Role("beta1", BETA1_NAMES, neutral=BETA1),
         Role("beta2", BETA2_NAMES, neutral=BETA2),
         Role("eps", EPS_NAMES, neutral=EPS),
@@ -273,20 +264,13 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(
         (Convention(), Convention(encode=_pair, role="betas")),
-        (
-            Convention(),
-            Convention(TEXTS["t_starts_at_0_incremented"], _from_zero, role="step"),
-        ),
+        (Convention(), Convention(TEXTS["step_from_zero"], _from_zero, role="step")),
         (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)),
         (
             Convention(),
-            Convention(
-                TEXTS["returns_only_point_moments_were"],
-                decode=_point_alone,
-                steps={"answer": lambda point, mean, square: point},
-            ),
-            Convention(TEXTS["returns_mean_square_point_this"], decode=_in_order(2, 0, 1)),
-            Convention(TEXTS["returns_point_mean_square_more"], decode=_in_order(0, 1, 2)),
+            Convention(TEXTS["point_alone"], decode=_point_alone, steps={"answer": lambda point, mean, square: point}),
+            Convention(TEXTS["moments_first"], decode=_in_order(2, 0, 1)),
+            Convention(TEXTS["more_than_moments"], decode=_in_order(0, 1, 2)),
         ),
     ),
     recoveries=RECOVERIES,

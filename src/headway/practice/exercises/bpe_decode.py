@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
 from headway.practice.recipes.byte_pairs import in_ids, vocabulary
 from headway.practice.texts import Texts
 
@@ -91,9 +91,9 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("ids", ("tokens", "token_ids", "indices", "encoded", "x", "sequence", "input_ids")),
-        Role("vocab", ("vocabulary", "id_to_token", "id_to_bytes", "decoder", "itos", "int_to_bytes", "token_bytes")),
-        Role("merges", ("merge_rules", "merge_table", "bpe_merges")),
+        Role("ids", words("tokens token_ids indices encoded x sequence input_ids")),
+        Role("vocab", words("vocabulary id_to_token id_to_bytes decoder itos int_to_bytes token_bytes")),
+        Role("merges", words("merge_rules merge_table bpe_merges")),
         Role("errors", (), neutral="replace"),
     ),
     called=r"bpe_?dec|decode_?bpe|^(bpe_)?(decode|detokenize)(_ids|_tokens|_text|_bytes)?$",

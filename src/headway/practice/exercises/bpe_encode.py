@@ -189,7 +189,7 @@ GIVEN = (
 CUTS = (
     Convention(),
     Convention(
-        TEXTS["splits_text_into_words_first"],
+        TEXTS["splits_words_first"],
         steps={"cut": cut},
         source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern",
     ),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from headway import files
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, Step, words
 from headway.practice.recipes.byte_pairs import GPT2_CUT, as_bytes, as_characters, counted, cut, pair_of, ranks, read_merges
 from headway.practice.texts import Texts
 
@@ -176,24 +176,11 @@ SOURCES = (
 )
 TIES = (
     Convention(),
-    Convention(
-        TEXTS["equally_frequent_pairs_merges_first"],
-        steps={"best": first_seen},
-    ),
-    Convention(
-        TEXTS["equally_frequent_pairs_merges_one"],
-        steps={"best": smallest},
-    ),
+    Convention(TEXTS["ties_by_position"], steps={"best": first_seen}),
+    Convention(TEXTS["ties_by_ids"], steps={"best": smallest}),
 )
 UNCUT = r"\A(?!(.|\n)*(special_tok|import regex|\bregex\.|\bre\.|findall|finditer|\.split\(|pattern))"
-CUTS = (
-    Convention(),
-    Convention(
-        TEXTS["does_not_split_text_into"],
-        steps={"cut": lambda text, specials: [text]},
-        source=UNCUT,
-    ),
-)
+CUTS = (Convention(), Convention(TEXTS["no_word_split"], steps={"cut": lambda text, specials: [text]}, source=UNCUT))
 
 BROKEN_OTHERWISE = TEXTS["broken_otherwise"]
 PLAIN = "low low low low low lower lower newest newest newest newest newest newest widest widest widest low"
@@ -220,11 +207,11 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("text", ("corpus", "data", "s", "string", "texts", "train_text", "training_text", "ids", "tokens", "docs", "raw_text")),
-        Role("input_path", ("path", "file", "filename", "file_path", "corpus_path")),
-        Role("num_merges", ("n_merges", "merges", "n", "k", "num_iterations", "iterations", "num_merge")),
-        Role("vocab_size", ("size", "v", "vocabulary_size", "target_vocab_size", "n_vocab")),
-        Role("special_tokens", ("specials", "special", "special_toks"), neutral=None),
+        Role("text", words("corpus data s string texts train_text training_text ids tokens docs raw_text")),
+        Role("input_path", words("path file filename file_path corpus_path")),
+        Role("num_merges", words("n_merges merges n k num_iterations iterations num_merge")),
+        Role("vocab_size", words("size v vocabulary_size target_vocab_size n_vocab")),
+        Role("special_tokens", words("specials special special_toks"), neutral=None),
         Role("verbose", ("debug",), neutral=False),
     ),
     called=r"train_?(bpe|tokenizer|byte)|bpe_?train|learn_?bpe|(byte_?)?pair_?encoding(?!.*(decode|encode))|^(run_)?train_?bpe$|get_merges",

@@ -155,7 +155,7 @@ TAKES = (
 TOP_LEFT = (
     Convention(),
     Convention(
-        TEXTS["fewer_queries_than_keys_mask"],
+        TEXTS["aligned_top_left"],
         steps={"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
         role="key_len",
     ),

@@ -26,7 +26,9 @@ from headway.practice.recipes.projections import (
     definition,
     recipe,
 )
+from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.texts import Texts
 
 TEXTS = Texts("causal_self_attention")
@@ -41,7 +43,7 @@ UNSEEN = ("keys_cut_to_the_queries", "given_scale_ignored", "whole_numbers_out",
 GIVEN = (
     Convention(),
     Convention(
-        TEXTS["causal_only_through_given_mask"],
+        TEXTS["causal_by_mask"],
         lambda inputs: inputs | {"mask": both(inputs.get("mask"), triangle(*[inputs["query"].shape[-2]] * 2))},
         role="mask",
         called="mask",
@@ -108,6 +110,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("full context", draw.itself(2, 5, 7) | held | {"context_length": 5}, BATCH),
         Probe("full context, heads", draw.itself(2, 5, 12) | fused | heads | {"context_length": 5}, BATCH),
         Probe("heads, one position", draw.itself(2, 1, 12) | fused | heads, BATCH),
+        Probe("single, masked", draw.itself(5, 7) | held | {"mask": causal_mask}, SINGLE, UNBATCHED),
         Probe("projected, one position", draw.three(1, 1, 4, ()), MATRICES),
     )
 
@@ -131,9 +134,10 @@ EXERCISE = Exercise(
         *OUTPUT,
         *without((*SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN),
     ),
-    conventions=(GIVEN, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, RETURNS),
+    conventions=(GIVEN, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, RETURNS),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim, -inf above the diagonal) @ (x @ Wv)",
     fused=FUSED,
+    related=("multi_head_attention", "grouped_query_attention"),
     hints=TEXTS.hints,
 )

@@ -26,6 +26,7 @@ from headway.practice.recipes.projections import (
     recipe,
 )
 from headway.practice.recipes.sequences import BATCH, MATRICES, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.texts import Texts
 
 TEXTS = Texts("cross_attention")
@@ -130,8 +131,10 @@ EXERCISE = Exercise(
         (Convention(), Convention(encode=two_sequences("query", "context"), role="context")),
         WEIGHT_FORMS,
         WITHOUT_OUTPUT,
+        WRAPPED,
         MASK_FORMS,
         MASK_SHAPES,
+        POSITIONS_FIRST,
         RETURNS,
     ),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),

@@ -81,6 +81,9 @@ def _scale(ask: Any) -> list[tuple[Inputs, float]]:
     for vocab_size, hidden_size in ((7, 5), (11, 6)):
         inputs = {"token_ids": numpy.array([vocab_size - 1, 0, 2]), "table": random.standard_normal((vocab_size, hidden_size))}
         answer, right = ask(inputs), inputs["table"][inputs["token_ids"]]
+        if isinstance(answer, Raised):  # it may need a batch axis
+            again = ask(inputs | {"token_ids": inputs["token_ids"][None]})
+            answer = again if isinstance(again, Raised) or numpy.ndim(again) != 3 else again[0]
         if isinstance(answer, Raised) or numpy.shape(answer) != right.shape:
             return []
         factor = float((answer * right).sum() / (right * right).sum())
@@ -104,7 +107,7 @@ RECOVERIES = (
 )
 
 TIMES_ROOT = Convention(
-    TEXTS["multiplies_by_hidden_size_vaswani"],
+    TEXTS["scaled_by_root"],
     steps={"scale": lambda inputs: inputs["table"].shape[1] ** 0.5},
 )
 
@@ -118,6 +121,22 @@ def _as_in_the_paper(ask: Any) -> Convention | None:
 
 BATCH = TEXTS["batch"]
 MORE = TEXTS["more"]
+
+
+def _first_row(answer: Any, inputs: Inputs) -> Any:
+    return answer[0] if numpy.ndim(inputs["token_ids"]) == 1 and numpy.ndim(answer) == 3 and len(answer) == 1 else answer
+
+
+BATCHED = (
+    Convention(),
+    Convention(
+        TEXTS["one"],
+        lambda inputs: inputs | {"token_ids": inputs["token_ids"][None]} if numpy.ndim(inputs["token_ids"]) == 1 else inputs,
+        _first_row,
+        source=r"shape|size|dim|assert",
+    ),
+)
+"""A function that takes any shape, or only a batch of sequences."""
 
 
 def probes() -> tuple[Probe, ...]:
@@ -203,7 +222,7 @@ EXERCISE = Exercise(
     called=r"^(?!.*(pos|rotary|rope|sinus|patch|unembed|de_?embed|time_|output|layer_?norm|attn|attention)).*(embed|look_?up|^wte$)",
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((Convention(), Convention(reads=_as_in_the_paper)),),
+    conventions=((Convention(), Convention(reads=_as_in_the_paper)), BATCHED),
     recoveries=RECOVERIES,
     equation="embed(token_ids) = table[token_ids]",
     hints=TEXTS.hints,

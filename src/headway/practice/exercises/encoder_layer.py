@@ -18,6 +18,7 @@ from headway.practice.recipes.layer_mistakes import ATTENDING, MASKING, THINKING
 from headway.practice.recipes.layers import (
     BIASED,
     PROJECTED,
+    SAMPLE_NORM,
     SIZES,
     STEPS,
     Draw,
@@ -141,6 +142,7 @@ EXERCISE = Exercise(
         (Convention(), Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)")),
         RETURNS,
         SETTLED.wirings(),
+        SAMPLE_NORM,
         SETTLED.masks(both(MASK_FORMS, MASK_SHAPES)),
     ),
     fused=projections.FUSED,

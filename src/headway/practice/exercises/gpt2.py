@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.arrays import asarray_like
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
 from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
 from headway.practice.recipes import blocks as of_blocks
 from headway.practice.recipes.block_mistakes import MISTAKES as BLOCK_MISTAKES
@@ -98,16 +98,8 @@ def _first_of_two(answer: Any, inputs: Inputs) -> Any:
 
 RETURNS = (
     Convention(),
-    Convention(
-        TEXTS["returns_logits_loss"],
-        decode=_first_of_two,
-    ),
-    Convention(
-        TEXTS["without_targets_returns_only_logits"],
-        decode=_first_of_two,
-        steps={"finish": lambda logits: logits[..., -1:, :]},
-        source=r"targets",
-    ),
+    Convention(TEXTS["returns_logits_loss"], decode=_first_of_two),
+    Convention(TEXTS["last_position_only"], decode=_first_of_two, steps={"finish": lambda logits: logits[..., -1:, :]}, source=r"targets"),
 )
 BATCH = TEXTS["batch"]
 ONE = TEXTS["one"]
@@ -144,12 +136,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("token_ids", ("inputs", "idx", "ids", "tokens", "input_ids", "x", "in_idx")),
-        Role("wte", ("token_embedding", "tok_emb", "token_table", "embedding")),
-        Role("wpe", ("position_embedding", "pos_emb", "position_table")),
-        Role("blocks", ("layers", "h", "transformer_blocks", "block_weights")),
-        Role("ln_f", ("final_norm", "norm", "lnf", "ln_final", "norm_f")),
-        Role("num_heads", ("n_head", "n_heads", "heads")),
+        Role("token_ids", words("inputs idx ids tokens input_ids x in_idx")),
+        Role("wte", words("token_embedding tok_emb token_table embedding")),
+        Role("wpe", words("position_embedding pos_emb position_table")),
+        Role("blocks", words("layers h transformer_blocks block_weights")),
+        Role("ln_f", words("final_norm norm lnf ln_final norm_f")),
+        Role("num_heads", words("n_head n_heads heads")),
     ),
     called=r"^gpt_?2?(_?(model|forward|lm|logits))?$|^(transformer|decoder)_?forward$",
     probes=probes,

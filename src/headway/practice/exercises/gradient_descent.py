@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.outputs import Raised
 from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
 from headway.practice.texts import Texts
@@ -80,8 +80,6 @@ RECOVERIES = (
         measure=_first_step,
         wrong=lambda number_of: lambda learning_rate, step: number_of({"learning_rate": learning_rate}) * learning_rate,
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
-        right=lambda inputs: 1.0,
-        right_name="1",
         pattern=r"\*|-=",
     ),
 )
@@ -103,7 +101,7 @@ def _own_gradient(ask: Any) -> Convention | None:
     if steepness < 1e-3 or (abs(steepness - 2) < 1e-4 and abs(offset) < 1e-4):
         return None
     steepness, offset = float(f"{steepness:.5g}"), round(offset, 4)
-    says = TEXTS["minimizes_function_gradient_g_x"].format(a=steepness, b=offset)
+    says = TEXTS["own_gradient"].format(a=steepness, b=offset)
     return Convention(says, steps={"own": lambda x: steepness * x + offset})
 
 
@@ -144,35 +142,20 @@ EXERCISE = Exercise(
     roles=(
         Role(
             "gradient",
-            (
-                "grad",
-                "grad_f",
-                "df",
-                "gradient_fn",
-                "grad_fn",
-                "f_prime",
-                "fprime",
-                "dfdx",
-                "df_dx",
-                "derivative",
-                "gradient_function",
-                "gradf",
-                "grad_func",
-                "g",
-                "d_f",
-                "nabla_f",
+            words(
+                "grad grad_f df gradient_fn grad_fn f_prime fprime dfdx df_dx derivative gradient_function gradf grad_func g d_f nabla_f"
             ),
             neutral=lambda inputs: gradient_of_squares,
         ),
         Role(
             "function",
-            ("f", "func", "fn", "objective", "loss_fn", "loss", "cost", "cost_function", "objective_function"),
+            words("f func fn objective loss_fn loss cost cost_function objective_function"),
             neutral=lambda inputs: sum_of_squares,
         ),
         Role("start", START_NAMES),
         Role("learning_rate", RATE_NAMES),
         Role("num_steps", STEPS_NAMES),
-        Role("tolerance", ("tol", "epsilon", "eps", "threshold", "precision"), neutral=0.0),
+        Role("tolerance", words("tol epsilon eps threshold precision"), neutral=0.0),
     ),
     called=r"^(?!.*(stochastic|mini_?batch|sgd|momentum|regression|linear|logistic|adam|back)).*(grad(ient)?_?desc(ent)?|minimi[sz]er?|steepest)|^gd$",
     probes=probes,

@@ -23,6 +23,7 @@ from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.projections import definition as of_sequences
 from headway.practice.recipes.projections import recipe as for_sequences
 from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
+from headway.practice.recipes.wrapping import GROUPED_WRAPPED, POSITIONS_FIRST
 from headway.practice.texts import Texts
 
 TEXTS = Texts("grouped_query_attention")
@@ -98,7 +99,7 @@ UNSEEN = ("heads_summed", "heads_averaged", "heads_concatenated_along_positions"
 MULTI_QUERY = (
     Convention(),
     Convention(
-        TEXTS["uses_one_key_value_head"],
+        TEXTS["multi_query"],
         lambda inputs: (
             {name: value for name, value in inputs.items() if name != "num_kv_heads"} if inputs.get("num_kv_heads") == 1 else None
         ),
@@ -177,7 +178,18 @@ EXERCISE = Exercise(
     called=r"group(ed)?_?(multi_?)?query|gqa|mqa|multi_?query|att(entio)?n_?grouped|grouped",
     probes=probes,
     mistakes=(*REPEATS, *without((*HEADS, *OUTPUT, *WEIGHTS, *SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN), *CAUSAL_MISTAKES),
-    conventions=(MULTI_QUERY, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
+    conventions=(
+        MULTI_QUERY,
+        FORMS,
+        WEIGHT_FORMS,
+        WITHOUT_OUTPUT,
+        MASK_FORMS,
+        MASK_SHAPES,
+        GROUPED_WRAPPED,
+        POSITIONS_FIRST,
+        CAUSAL,
+        RETURNS,
+    ),
     recoveries=(scale_recovery((2, 3), is_grouped=True), *RECOVERIES[:1]),
     equation="head h: attention(query_h, key_{h // group_size}, value_{h // group_size})",
     fused=FUSED,

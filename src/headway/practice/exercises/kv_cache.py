@@ -109,12 +109,7 @@ def _shared() -> Any:
     return state, state
 
 
-STEPS: dict[str, Step] = {
-    "layers": lambda: ({}, {}),
-    "store": stored(concatenated),
-    "give": _give,
-    "clear": lambda state: state.clear(),
-}
+STEPS: dict[str, Step] = {"layers": lambda: ({}, {}), "store": stored(concatenated), "give": _give, "clear": lambda state: state.clear()}
 
 JOIN = r"cat|append|stack|="
 
@@ -177,18 +172,12 @@ def _filled(held: Any, length: int) -> Any:
 AXES = (
     Convention(),
     Convention(
-        TEXTS["expects_keys_batch_positions_heads"],
+        TEXTS["positions_before_heads"],
         encode=lambda inputs: {name: [_swapped(chunk) for chunk in chunks] for name, chunks in inputs.items()},
         decode=_swapped_back,
     ),
 )
-BUFFERS = (
-    Convention(),
-    Convention(
-        TEXTS["returns_whole_buffer_zeros_after"],
-        decode=_cropped,
-    ),
-)
+BUFFERS = (Convention(), Convention(TEXTS["whole_buffer"], decode=_cropped))
 
 FOUR = TEXTS["four"]
 TWO = TEXTS["two"]

@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.arrays import asarray_like
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
 from headway.practice.texts import Texts
 
 TEXTS = Texts("learned_positions")
@@ -149,12 +149,8 @@ TAKES = (
 LISTS = (Convention(), Convention(encode=_listed, role="token_ids"))
 ADDS = (
     Convention(),
-    Convention(TEXTS["returns_only_rows_caller_adds"], decode=_sum_of, role="x"),
-    Convention(
-        TEXTS["multiplies_token_vectors_by_hidden"],
-        steps={"scale": lambda x: x * x.shape[-1] ** 0.5},
-        called=r".",
-    ),
+    Convention(TEXTS["rows_only"], decode=_sum_of, role="x"),
+    Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, called=r"."),
 )
 
 BATCH = TEXTS["batch"]
@@ -198,72 +194,39 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", ("embeddings", "embedding", "tok_emb", "token_embeddings", "inputs_embeds", "h", "hidden_states", "input")),
-        Role("positions", ("pos", "position", "position_ids", "p", "pos_ids", "indices")),
-        Role("token_ids", ("idx", "ids", "tokens", "input_ids", "inputs", "in_idx", "token_indices")),
+        Role("x", words("embeddings embedding tok_emb token_embeddings inputs_embeds h hidden_states input")),
+        Role("positions", words("pos position position_ids p pos_ids indices")),
+        Role("token_ids", words("idx ids tokens input_ids inputs in_idx token_indices")),
         Role(
             "token_table",
-            (
-                "wte",
-                "token_embedding",
-                "tok_embedding",
-                "token_embeddings_table",
-                "embedding_table",
-                "token_embedding_table",
-                "embed",
-                "tok_table",
-            ),
+            words("wte token_embedding tok_embedding token_embeddings_table embedding_table token_embedding_table embed tok_table"),
             is_weight=True,
             is_optional=True,
-            held_as=("tok", "token", "tokens", "wte", "embed", "word"),
+            held_as=words("tok token tokens wte embed word"),
         ),
         Role(
             "table",
-            (
-                "wpe",
-                "pos_embedding",
-                "position_embedding",
-                "pos_table",
-                "position_table",
-                "pos_embed",
-                "weight",
-                "weights",
-                "pe",
-                "position_embedding_table",
-            ),
+            words("wpe pos_embedding position_embedding pos_table position_table pos_embed weight weights pe position_embedding_table"),
             is_weight=True,
-            held_as=("pos", "position", "positions", "positional", "wpe", "pe"),
+            held_as=words("pos position positions positional wpe pe"),
         ),
-        Role("offset", ("start_pos", "start", "past_len", "cache_len"), neutral=0),
+        Role("offset", words("start_pos start past_len cache_len"), neutral=0),
         Role(
-            "vocab_size",
-            ("vocab", "n_vocab", "num_embeddings", "v"),
-            is_size=True,
-            size_of=lambda inputs: _rows_of(inputs, "token_table", 0),
+            "vocab_size", words("vocab n_vocab num_embeddings v"), is_size=True, size_of=lambda inputs: _rows_of(inputs, "token_table", 0)
         ),
         Role(
             "max_seq_len",
-            (
-                "max_len",
-                "max_length",
-                "block_size",
-                "context_length",
-                "context_size",
-                "n_positions",
-                "n_ctx",
-                "max_position_embeddings",
-                "maxlen",
-            ),
+            words("max_len max_length block_size context_length context_size n_positions n_ctx max_position_embeddings maxlen"),
             is_size=True,
             size_of=lambda inputs: _rows_of(inputs, "table", 0),
         ),
         Role(
             "hidden_size",
-            ("d_model", "n_embd", "emb_dim", "embed_dim", "embedding_dim", "dim", "d", "n_embed"),
+            words("d_model n_embd emb_dim embed_dim embedding_dim dim d n_embed"),
             is_size=True,
             size_of=lambda inputs: _rows_of(inputs, "table", 1),
         ),
-        Role("seq_len", ("length", "t", "n", "l", "num_positions"), is_size=True, size_of=_length),
+        Role("seq_len", words("length t n l num_positions"), is_size=True, size_of=_length),
     ),
     called=r"learn(ed|able|t)_?pos|pos(ition)?(al)?_?(lookup|table|add)|add_?(learned_?)?pos|(tok|token)s?_?(and|plus)_?pos|embed_?(tokens|input|ids|and)|input_?embed|gpt2?_?embed|^wpe$",
     probes=probes,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 
@@ -101,25 +101,9 @@ def _sizes(inputs: Inputs) -> dict[str, float]:
 
 
 RECOVERIES = (
+    TEXTS.recovery("scale", "scale", measure=_scale, wrong=lambda number_of: number_of, sizes=_sizes, pattern=r"sqrt|/|\*\*|mean"),
     TEXTS.recovery(
-        "scale",
-        "scale",
-        measure=_scale,
-        wrong=lambda number_of: number_of,
-        sizes=_sizes,
-        right=lambda inputs: 1.0,
-        right_name="1",
-        pattern=r"sqrt|/|\*\*|mean",
-    ),
-    TEXTS.recovery(
-        "bias_scale",
-        "bias_scale",
-        measure=_bias_scale,
-        wrong=lambda number_of: number_of,
-        sizes=_sizes,
-        right=lambda inputs: 1.0,
-        right_name="1",
-        pattern=r"bias|\bb\b|\+",
+        "bias_scale", "bias_scale", measure=_bias_scale, wrong=lambda number_of: number_of, sizes=_sizes, pattern=r"bias|\bb\b|\+"
     ),
 )
 
@@ -173,18 +157,18 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", ("input", "inputs", "a", "a_prev", "h", "hidden", "hidden_states", "features")),
-        Role("weight", ("w", "weights", "kernel", "w_t", "wt", "matrix", "theta"), is_weight=True),
-        Role("bias", ("b", "biases", "beta"), is_weight=True, is_optional=True),
+        Role("x", words("input inputs a a_prev h hidden hidden_states features")),
+        Role("weight", words("w weights kernel w_t wt matrix theta"), is_weight=True),
+        Role("bias", words("b biases beta"), is_weight=True, is_optional=True),
         Role(
             "in_features",
-            ("d_in", "in_dim", "input_dim", "in_size", "input_size", "dim_in", "fan_in", "n_in", "nin", "input_dims"),
+            words("d_in in_dim input_dim in_size input_size dim_in fan_in n_in nin input_dims"),
             is_size=True,
             size_of=lambda inputs: inputs["x"].shape[-1] if "x" in inputs else None,
         ),
         Role(
             "out_features",
-            ("d_out", "out_dim", "output_dim", "out_size", "output_size", "dim_out", "fan_out", "n_out", "nout", "output_dims", "units"),
+            words("d_out out_dim output_dim out_size output_size dim_out fan_out n_out nout output_dims units"),
             is_size=True,
             size_of=lambda inputs: inputs["weight"].shape[0] if "weight" in inputs else None,
         ),
@@ -196,18 +180,8 @@ EXERCISE = Exercise(
     conventions=(
         (
             Convention(),
-            Convention(
-                TEXTS["weight_has_shape_out_x"],
-                _transposed_weight,
-                undo=_transposed_weight,
-                role="weight",
-            ),
-            Convention(
-                TEXTS["x_has_one_vector_per"],
-                _columns,
-                _columns_back,
-                role="weight",
-            ),
+            Convention(TEXTS["weight_in_out"], _transposed_weight, undo=_transposed_weight, role="weight"),
+            Convention(TEXTS["columns"], _columns, _columns_back, role="weight"),
         ),
     ),
     recoveries=RECOVERIES,

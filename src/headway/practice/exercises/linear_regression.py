@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.arrays import array_namespace
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.outputs import Raised
 from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
 from headway.practice.texts import Texts
@@ -135,8 +135,6 @@ RECOVERIES = (
         measure=_scale,
         wrong=lambda number_of: lambda learning_rate, step: number_of({"learning_rate": learning_rate}) * learning_rate,
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
-        right=lambda inputs: 1.0,
-        right_name="1",
         pattern=r"\*|-=|/",
     ),
 )
@@ -209,10 +207,10 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("features", ("x", "x_train", "a", "data", "inputs", "design", "x_data", "xs", "feature_matrix")),
-        Role("targets", ("y", "y_train", "target", "labels", "y_true", "b_train", "outputs", "y_data", "ys")),
+        Role("features", words("x x_train a data inputs design x_data xs feature_matrix")),
+        Role("targets", words("y y_train target labels y_true b_train outputs y_data ys")),
         Role("start", tuple(name for name in START_NAMES if name != "x")),
-        Role("start_bias", ("b", "b_in", "bias", "intercept", "b_init", "b0", "initial_bias", "initial_b")),
+        Role("start_bias", words("b b_in bias intercept b_init b0 initial_bias initial_b")),
         Role("learning_rate", tuple(name for name in RATE_NAMES if name != "a")),
         Role("num_steps", STEPS_NAMES),
     ),
@@ -220,32 +218,14 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=(*MISTAKES, *OWN),
     conventions=(
-        (
-            Convention(),
-            Convention(
-                TEXTS["gradient_has_factor_2_squared"],
-                steps={"average": lambda features, width: 2 / len(features)},
-            ),
-        ),
-        (
-            Convention(),
-            Convention(encode=_column, role="targets"),
-            Convention(encode=_numbers, role="features"),
-        ),
+        (Convention(), Convention(TEXTS["factor_two"], steps={"average": lambda features, width: 2 / len(features)})),
+        (Convention(), Convention(encode=_column, role="targets"), Convention(encode=_numbers, role="features")),
         (
             *(_flattened(each) for each in RETURNS),
             Convention(
-                TEXTS["also_fits_intercept"],
-                _no_start,
-                lambda answer, inputs: _flat(_with_intercept(answer, inputs)),
-                steps=INTERCEPT,
+                TEXTS["also_fits_intercept"], _no_start, lambda answer, inputs: _flat(_with_intercept(answer, inputs)), steps=INTERCEPT
             ),
-            Convention(
-                TEXTS["also_fits_intercept_returns_it"],
-                _no_start,
-                lambda answer, inputs: _flat(_intercept_first(answer, inputs)),
-                steps=INTERCEPT,
-            ),
+            Convention(TEXTS["fits_intercept"], _no_start, lambda answer, inputs: _flat(_intercept_first(answer, inputs)), steps=INTERCEPT),
         ),
     ),
     recoveries=RECOVERIES,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Recovery, Role
+from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.softmax import ROWS
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
@@ -135,39 +135,33 @@ def _floor(ask: Any) -> list[tuple[Inputs, float]]:
     return [({"x": x}, float(numpy.exp(numpy.float64(answer[1]))))]
 
 
-def _recovery(name: str, step: str, measure: Any, wrong: Any, right: float, right_name: str, pattern: str) -> Recovery:
-    return TEXTS.recovery(
-        name,
-        step,
-        measure=measure,
-        wrong=wrong,
-        sizes=lambda inputs: {},
-        right=lambda inputs: right,
-        right_name=right_name,
-        pattern=pattern,
-    )
-
-
 RECOVERIES = (
-    _recovery("scale", "scale", _scale, lambda number_of: lambda x: number_of({}) * x, 1.0, "1 (the base e)", r"\*\*|exp|log"),
-    _recovery("unit", "finish", _unit, lambda number_of: lambda answer: number_of({}) * answer, 1.0, "1", r"log2|log10|/|\*"),
-    _recovery(
-        "logarithm",
-        "logarithm",
-        _logarithm,
-        lambda number_of: lambda total: number_of({}) * numpy.log(total),
-        1.0,
-        "1",
-        r"log2|log10|log\(",
+    TEXTS.recovery(
+        "scale",
+        "scale",
+        measure=_scale,
+        wrong=lambda number_of: lambda x: number_of({}) * x,
+        right_name="1 (the base e)",
+        pattern=r"\*\*|exp|log",
     ),
-    _recovery(
+    TEXTS.recovery(
+        "unit", "finish", measure=_unit, wrong=lambda number_of: lambda answer: number_of({}) * answer, pattern=r"log2|log10|/|\*"
+    ),
+    TEXTS.recovery(
+        "logarithm",
+        "logarithm",
+        measure=_logarithm,
+        wrong=lambda number_of: lambda total: number_of({}) * numpy.log(total),
+        pattern=r"log2|log10|log\(",
+    ),
+    TEXTS.recovery(
         "floor",
         "join",
-        _floor,
-        lambda number_of: lambda x, shift, powers, total, logarithm: logarithm(powers / total + number_of({})),
-        0.0,
-        "nothing",
-        r"log\(|1e-|eps",
+        measure=_floor,
+        wrong=lambda number_of: lambda x, shift, powers, total, logarithm: logarithm(powers / total + number_of({})),
+        right=0.0,
+        right_name="nothing",
+        pattern=r"log\(|1e-|eps",
     ),
 )
 
@@ -186,11 +180,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("four axes", {"x": random.standard_normal((2, 3, 4, 5))}, ROWS),
         Probe("large rows", {"x": numpy.array([[1000.0, 1001.0, 1002.0], [-1000.0, -1001.0, -1003.0]])}, ROWS),
         Probe("a row far below", {"x": numpy.array([[0.0, 1.0], [-2000.0, -2001.0]])}, ROWS),
-        Probe(
-            "whole numbers",
-            {"x": numpy.array([1, 2, 4])},
-            caution=TEXTS["integer_inputs_give_truncated_integer"],
-        ),
+        Probe("whole numbers", {"x": numpy.array([1, 2, 4])}, caution=TEXTS["truncates_integers"]),
         Probe("given axis", {"x": random.standard_normal((3, 4, 5)), "axis": 1}),
     )
 
@@ -201,10 +191,7 @@ EXERCISE = Exercise(
     definition=functions.log_softmax,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("x", ("z", "logits", "scores", "a", "input", "inputs", "vector", "values", "arr", "v")),
-        Role("axis", ("dim",), neutral=-1),
-    ),
+    roles=(Role("x", words("z logits scores a input inputs vector values arr v")), Role("axis", ("dim",), neutral=-1)),
     called=r"log_?soft_?max(?!.*(cross|loss|nll|back|grad))|^log_?probs?$",
     probes=probes,
     mistakes=MISTAKES,

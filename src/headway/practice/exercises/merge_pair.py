@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from headway.practice.exercise import Exercise, Probe, Role, Step
+from headway.practice.exercise import Exercise, Probe, Role, Step, words
 from headway.practice.recipes.byte_pairs import merged
 from headway.practice.texts import Texts
 
@@ -109,9 +109,9 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("ids", ("tokens", "token_ids", "indices", "sequence", "seq", "symbols", "x", "text")),
-        Role("pair", ("bigram", "p", "best_pair", "pair_to_merge", "pair_id")),
-        Role("new_id", ("idx", "new_token", "new_index", "token", "new_idx", "index", "new_token_id", "merged")),
+        Role("ids", words("tokens token_ids indices sequence seq symbols x text")),
+        Role("pair", words("bigram p best_pair pair_to_merge pair_id")),
+        Role("new_id", words("idx new_token new_index token new_idx index new_token_id merged")),
     ),
     called=r"^merge(_(pairs?|ids|tokens?|sequence|bigram))?$|replace_pair|apply_merge$",
     probes=probes,

@@ -13,7 +13,9 @@ from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, SCALED_B
 from headway.practice.recipes.projection_scale import leak_recovery, scale_recovery
 from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPTIONS, PARTS, SEQUENCE, SIZES, STEPS, definition, recipe
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
+from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, WHOLE, Draw, whole
+from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.texts import Texts
 
 TEXTS = Texts("multi_head_attention")
@@ -79,9 +81,10 @@ EXERCISE = Exercise(
         *MASKS,
         *CAUSAL_MISTAKES,
     ),
-    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
+    conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, CAUSAL, RETURNS),
     recoveries=(scale_recovery((2, 3)), leak_recovery((2, 3))),
     equation="concat(head_1, …, head_n) @ Woᵀ, head_i = attention(x @ Wq_iᵀ, x @ Wk_iᵀ, x @ Wv_iᵀ)",
     fused=FUSED,
+    related=("grouped_query_attention", "stacked_heads_attention"),
     hints=TEXTS.hints,
 )

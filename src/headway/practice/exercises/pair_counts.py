@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
 from headway.practice.texts import Texts
 
 TEXTS = Texts("pair_counts")
@@ -88,8 +88,8 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("ids", ("tokens", "token_ids", "indices", "sequence", "seq", "symbols", "byte_ids", "text", "word", "x", "corpus")),
-        Role("counts", ("stats", "count", "pairs"), neutral=None, may_change=True),
+        Role("ids", words("tokens token_ids indices sequence seq symbols byte_ids text word x corpus")),
+        Role("counts", words("stats count pairs"), neutral=None, may_change=True),
     ),
     called=r"get_stats|get_pairs?_?(stats|count|freq)|count_?(pair|bigram)|pair_?(count|freq|stat)|compute_pair",
     probes=probes,

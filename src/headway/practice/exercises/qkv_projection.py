@@ -72,10 +72,7 @@ EXERCISE = Exercise(
     called=r"qkv|(compute|project|get|make|create).*(query|q)_?(and_?)?(key|k)|q_?k_?v_?proj",
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(
-        WEIGHT_FORMS,
-        (Convention(), Convention(decode=_as_tuple)),
-    ),
+    conventions=(WEIGHT_FORMS, (Convention(), Convention(decode=_as_tuple))),
     equation="query = x @ Wq, key = x @ Wk, value = x @ Wv",
     fused=FUSED,
     hints=TEXTS.hints,

@@ -20,11 +20,7 @@ def recipe(steps: Any, x: Any) -> Any:
     return steps.finish(numpy.where(x > 0, steps.above(x), steps.below(x)))
 
 
-STEPS = {
-    "above": lambda x: x,
-    "below": lambda x: numpy.zeros_like(x),
-    "finish": lambda answer: answer,
-}
+STEPS = {"above": lambda x: x, "below": lambda x: numpy.zeros_like(x), "finish": lambda answer: answer}
 
 
 def both_sides(function: Any) -> dict[str, Any]:
@@ -77,8 +73,7 @@ RECOVERIES = (
         "below",
         measure=_slope(-1.0),
         wrong=lambda number_of: lambda x: number_of({}) * x,
-        sizes=lambda inputs: {},
-        right=lambda inputs: 0.0,
+        right=0.0,
         right_name="0",
         pattern=r"0?\.\d+|\*",
     ),
@@ -87,8 +82,6 @@ RECOVERIES = (
         "above",
         measure=_slope(1.0),
         wrong=lambda number_of: lambda x: number_of({}) * x,
-        sizes=lambda inputs: {},
-        right=lambda inputs: 1.0,
         right_name="x itself",
         pattern=r"\*|/",
     ),

@@ -143,11 +143,11 @@ def probes() -> tuple[Probe, ...]:
 PLACES = (
     Convention(),
     Convention(
-        TEXTS["adds_eps_outside_square_root"],
+        TEXTS["eps_outside"],
         steps={"root": lambda mean_square, eps: numpy.sqrt(mean_square) + eps},
     ),
     Convention(
-        TEXTS["uses_eps_lower_bound_root"],
+        TEXTS["eps_as_bound"],
         steps={"root": lambda mean_square, eps: numpy.maximum(numpy.sqrt(mean_square), eps)},
     ),
 )
@@ -169,8 +169,8 @@ EXERCISE = Exercise(
         Role("eps", ("epsilon", "e", "ep", "norm_eps", "rms_norm_eps", "layer_norm_epsilon", "variance_epsilon"), neutral=EPS),
         *size_roles(),
     ),
+    called=r"^(?!.*(back|grad|block|linear|attn|attention|add_?norm|residual|init|optim|prop|error|loss)).*(rms_?(layer)?_?norm|t5_?(layer_?)?norm|^rms$|root_mean_square)",
     also_called=r"norm(ali[sz](e|ation|er))?$",
-    called=r"^(?!.*(back|grad|block|linear|attn|attention|add_?norm|residual|init|optim|prop|error|loss)).*(rms_?(layer)?_?norm|^rms$|root_mean_square)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
@@ -179,14 +179,14 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                TEXTS["multiplies_by_1_weight_function"],
+                TEXTS["one_plus_weight"],
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
                 called=r"gemma|zero_?cent|unit_?offset",
             ),
             Convention(
-                TEXTS["multiplies_by_1_weight_zeros"],
+                TEXTS["weights_stored_around_0"],
                 steps={"scale": lambda normed, weight: normed * (1 + weight)},
-                source=r"zeros(.|\n)*\b1(\.0?)? *\+ *self|unit_?offset|zero_?cent",
+                source=r"(weight|scale|gamma|gain|self\.g)\b.*zeros",
             ),
         ),
         RETURNS,

@@ -155,17 +155,17 @@ RECOVERIES = (
 ORDERS = (
     Convention(),
     Convention(
-        TEXTS["applies_temperature_last_after_top"],
+        TEXTS["temperature_last"],
         steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_p(keep_k(logits)))},
         role="temperature",
     ),
     Convention(
-        TEXTS["computes_top_p_over_all"],
+        TEXTS["top_p_over_all"],
         steps={"order": lambda logits, scale, keep_k, keep_p: keep_k(keep_p(scale(logits)))},
         role="top_k",
     ),
     Convention(
-        TEXTS["computes_top_p_over_all_2"],
+        TEXTS["top_p_over_all_temperature_last"],
         steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_k(keep_p(logits)))},
         role="top_k",
     ),

@@ -24,7 +24,9 @@ from headway.practice.recipes.projections import (
     definition,
     recipe,
 )
+from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, WIDTHS, Draw, whole
+from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
 from headway.practice.texts import Texts
 
 TEXTS = Texts("self_attention")
@@ -43,7 +45,7 @@ def _as_numbers(inputs: Inputs) -> Inputs | None:
 NUMBERS = (
     Convention(),
     Convention(
-        TEXTS["attends_over_plain_numbers_each"],
+        TEXTS["plain_numbers"],
         _as_numbers,
         lambda answer, inputs: answer[:, None] if getattr(answer, "ndim", 0) == 1 else answer,
         role="width",
@@ -133,9 +135,10 @@ EXERCISE = Exercise(
         *OUTPUT,
         *HEADS,
     ),
-    conventions=(NUMBERS, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, CAUSAL, RETURNS),
+    conventions=(NUMBERS, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, CAUSAL, RETURNS),
     recoveries=(scale_recovery((None, None)), leak_recovery((None, None))),
     equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim) @ (x @ Wv)",
     fused=FUSED,
+    related=("multi_head_attention", "grouped_query_attention"),
     hints=TEXTS.hints,
 )

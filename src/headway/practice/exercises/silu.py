@@ -32,11 +32,7 @@ def recipe(steps: Any, x: Any) -> Any:
     return steps.apply(x, steps.gate(steps.steepness() * x))
 
 
-STEPS = {
-    "steepness": lambda: 1.0,
-    "gate": sigmoid,
-    "apply": lambda x, gate: x * gate,
-}
+STEPS = {"steepness": lambda: 1.0, "gate": sigmoid, "apply": lambda x, gate: x * gate}
 
 USE = TEXTS["use"]
 
@@ -93,7 +89,6 @@ RECOVERIES = (
         measure=_steepness,
         wrong=lambda number_of: lambda: number_of({}),
         sizes=lambda inputs: {"1.702, as in quick GELU": 1.702, "1.6": 1.6},
-        right=lambda inputs: 1.0,
         right_name="x · sigmoid(x)",
         pattern=r"\d\.\d|sigmoid|exp",
     ),

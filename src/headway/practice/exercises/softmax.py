@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 
@@ -87,8 +87,6 @@ RECOVERIES = (
         "power",
         measure=_base,
         wrong=lambda number_of: lambda x: numpy.exp(number_of({}) * x),
-        sizes=lambda inputs: {},
-        right=lambda inputs: 1.0,
         right_name="1 (the base e)",
         pattern=r"\*\*|exp|pow",
     ),
@@ -120,10 +118,7 @@ EXERCISE = Exercise(
     definition=functions.softmax,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("x", ("z", "logits", "scores", "a", "input", "inputs", "vector", "values", "arr", "v")),
-        Role("axis", ("dim",), neutral=-1),
-    ),
+    roles=(Role("x", words("z logits scores a input inputs vector values arr v")), Role("axis", ("dim",), neutral=-1)),
     called=r"^(?!.*mask).*(?<!log_)(?<!log)soft_?max(?!.*(attention|cross|loss|temp))",
     probes=probes,
     mistakes=MISTAKES,

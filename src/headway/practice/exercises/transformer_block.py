@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
-from headway.practice.exercise import Convention, Exercise, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Probe, Role, words
 from headway.practice.recipes.activations import relu
 from headway.practice.recipes.block_mistakes import MISTAKES
 from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, block, weights
@@ -68,7 +68,7 @@ def _unbiased(held: dict[str, Any], *names: str) -> dict[str, Any]:
     return held | layers
 
 
-RELU = Convention(TEXTS["activation_relu_gpt_2_uses"], steps={"activation": relu}, without="mlp")
+RELU = Convention(TEXTS["relu"], steps={"activation": relu}, without="mlp")
 """A convention for classes, which need not use GPT-2's weights."""
 
 CAUSAL_NAMES = "causal|decoder|gpt|auto_?regressive"
@@ -76,7 +76,7 @@ CAUSAL_NAMES = "causal|decoder|gpt|auto_?regressive"
 SEES_ALL = (
     Convention(),
     Convention(
-        TEXTS["attention_not_causal_correct_for"],
+        TEXTS["not_causal"],
         steps={"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)},
         without="mlp",
         called=rf"^(?!.*({CAUSAL_NAMES}))",
@@ -93,12 +93,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", ("h", "hidden", "hidden_states", "inputs", "input", "x_in")),
-        Role("mlp", ("ffn", "feed_forward", "ff", "ffn_weights", "mlp_weights")),
-        Role("attn", ("attention", "mha", "attn_weights", "self_attn", "self_attention")),
-        Role("ln_1", ("ln1", "norm1", "norm_1", "attention_norm", "ln_attn")),
-        Role("ln_2", ("ln2", "norm2", "norm_2", "feed_forward_norm", "ln_mlp")),
-        Role("num_heads", ("n_head", "n_heads", "heads", "h_num", "nhead")),
+        Role("x", words("h hidden hidden_states inputs input x_in")),
+        Role("mlp", words("ffn feed_forward ff ffn_weights mlp_weights")),
+        Role("attn", words("attention mha attn_weights self_attn self_attention")),
+        Role("ln_1", words("ln1 norm1 norm_1 attention_norm ln_attn")),
+        Role("ln_2", words("ln2 norm2 norm_2 feed_forward_norm ln_mlp")),
+        Role("num_heads", words("n_head n_heads heads h_num nhead")),
     ),
     called=r"(?<!encoder)(transformer|gpt2?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
     probes=probes,

@@ -10,7 +10,8 @@ import zipfile
 from pathlib import Path
 
 from headway.files import replacing
-from headway.practice.grading.settings import FILE, read_sheet
+from headway.practice.grading.sheet import read_sheet
+from headway.practice.settings import FILE
 
 SETUP = """\
 #!/usr/bin/env bash

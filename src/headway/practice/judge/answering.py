@@ -10,11 +10,11 @@ from typing import Any, BinaryIO
 
 import numpy
 
+from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calling import Call
-from headway.practice.diagnosis.compare import Raised
 from headway.practice.diagnosis.subject import subjects_of
-from headway.practice.diagnosis.trials import calls_of, encoded_in, output_of
-from headway.practice.exercise import Convention, Exercise, Inputs
+from headway.practice.diagnosis.trials import encoded_in, output_of
+from headway.practice.exercise import MISSING, Convention, Exercise, Inputs
 from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge import plain
 from headway.practice.judge.blind import blinded
@@ -23,6 +23,7 @@ from headway.practice.judge.examining import loaded
 from headway.practice.judge.frames import read_frame, write_frame
 from headway.practice.judge.fresh import fresh_probes
 from headway.practice.judge.jobs import Question, Questions, unpacked
+from headway.practice.outputs import Raised
 
 MAX_QUESTION = 2**31
 
@@ -31,10 +32,8 @@ def prepared(job: Questions) -> Callable[[BinaryIO, BinaryIO], None]:
     """Remove the answers of the exercises, and return the function that loads the file and answers questions from a pipe."""
     chosen = [exercise_by_name(name) for name in job.exercises]
     probes_of = {each.name: fresh_probes(each, job.seed) for each in chosen}
-    if job.is_open:
-        own = {each.name: each for each in chosen}
-    else:
-        own = {each.name: each for each in blinded(chosen, [probe.inputs for probes in probes_of.values() for probe in probes])}
+    inputs = [probe.inputs for probes in probes_of.values() for probe in probes]
+    own = {each.name: each for each in blinded(chosen, inputs, is_open=job.is_open)}
 
     def run(requests: BinaryIO, replies: BinaryIO) -> None:
         module, _, _ = loaded(job)
@@ -76,12 +75,16 @@ def _measured(convention: Convention, call: Call) -> list[Convention]:
 
 
 def _answer(call: Call | None, choices: tuple[tuple[Convention, ...], ...], question: Question, inputs: Inputs) -> dict[str, Any]:
-    """Return the raw output under each choice of conventions, and the operands that the subject takes."""
+    """Return the raw output under each choice of conventions, and the operands that the subject takes and requires."""
     if call is None:
-        return {"takes": [], "answers": []}
+        return {"takes": [], "requires": [], "answers": []}
     takes = sorted({role.name for role in call.binding.role_of.values()})
+    needed = {parameter.name for parameter in call.parameters if parameter.default is parameter.empty}
+    requires = sorted({role.name for name, role in call.binding.role_of.items() if name in needed and role.neutral is MISSING})
+    if not question.has_conventions:
+        return {"takes": takes, "requires": requires, "answers": [{"output": output_of(call, (), inputs)}]}
     answers = []
-    for choice in choices if question.has_conventions else ((),):
+    for choice in choices:
         encoded: Inputs | None = inputs | call.sizes(inputs)
         for convention in choice:
             encoded = None if encoded is None else encoded_in(convention, encoded)
@@ -92,4 +95,4 @@ def _answer(call: Call | None, choices: tuple[tuple[Convention, ...], ...], ques
         with numpy.errstate(all="ignore"):
             output = once(encoded)
         answers.append({"output": output, "has_changed_inputs": once.has_changed_inputs})
-    return {"takes": takes, "answers": answers}
+    return {"takes": takes, "requires": requires, "answers": answers}

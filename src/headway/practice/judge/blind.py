@@ -14,21 +14,26 @@ from dataclasses import replace
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from headway.practice.diagnosis.adapters import ADAPTERS
 from headway.practice.exercise import Convention, Exercise
 
 ANSWERS = ("headway.functions", "headway.practice.exercises", "headway.practice.recipes", "headway.practice.workbook")
 """Modules in which functions compute answers."""
 
 
-def blinded(exercises: Sequence[Exercise], others: Sequence[Any] = ()) -> list[Exercise]:
-    """Return the exercises without their answers, and make the functions that compute them raise, except those that `others` use."""
+def blinded(exercises: Sequence[Exercise], others: Sequence[Any] = (), *, is_open: bool = False) -> list[Exercise]:
+    """Return the exercises without their answers, and make the functions that compute them raise, except those that `others` use.
+
+    is_open   True to leave headway.functions as it is
+    """
     own = [_without_answers(each) for each in exercises]
     kept = _reachable([*(each for exercise in own for each in _needed(exercise)), *others])
     for function in [each for each in gc.get_objects() if type(each) is FunctionType]:
-        if str(function.__module__).startswith(ANSWERS) and id(function) not in kept:
+        if str(function.__module__).startswith(ANSWERS[is_open:]) and id(function) not in kept:
             _disable(function)
     for wrapper in gc.get_objects():
-        if isinstance(wrapper, functools._lru_cache_wrapper) and str(wrapper.__module__).startswith("headway."):
+        is_cache = isinstance(wrapper, functools._lru_cache_wrapper) and str(wrapper.__module__).startswith("headway.")
+        if is_cache and id(wrapper) not in kept:
             wrapper.cache_clear()
     return own
 
@@ -49,7 +54,7 @@ def _without_answers(exercise: Exercise) -> Exercise:
 
 
 def _needed(exercise: Exercise) -> Iterable[Any]:
-    yield exercise.calls
+    yield ADAPTERS.get(exercise.calls or "")
     yield from ((role.neutral, role.size_of, role.size_override) for role in exercise.roles)
     yield from ((each.encode, each.reads) for group in exercise.conventions for each in group)
     yield from (probe.inputs for probe in exercise.probes())
@@ -126,10 +131,12 @@ def _neighbours(value: Any) -> list[Any]:
 
 def _named_by(function: FunctionType) -> list[Any]:
     names = _names(function.__code__)
-    found: list[Any] = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
-    found += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    modules = [sys.modules[name] for name in names if name in sys.modules]
-    for value in (*(function.__globals__[name] for name in names if name in function.__globals__), *modules):
+    values: list[Any] = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
+    values += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    values += [function.__globals__[name] for name in names if name in function.__globals__]
+    values += [sys.modules[name] for name in names if name in sys.modules]
+    found = []
+    for value in values:
         if not isinstance(value, ModuleType):
             found.append(value)
         elif value.__name__.startswith("headway"):

@@ -17,6 +17,8 @@ _LOCK = threading.Lock()
 
 def fresh_probes(exercise: Exercise, seed: int) -> tuple[Probe, ...]:
     """Return the exercise's probes with their numbers drawn from another seed; shapes and special values stay."""
+    with _LOCK:
+        exercise.probes()  # fills the caches of toy models, whose weights do not depend on the seed
     with _LOCK, _seeded(seed):
         probes = exercise.probes()
     return tuple(replace(probe, name=f"{probe.name} #{seed}") for probe in probes)

@@ -88,7 +88,7 @@ def _encode(value: Any, parts: list[bytes], depth: int) -> None:
     elif isinstance(value, bytes):
         parts.append(b"y" + _sized(value))
     elif isinstance(value, numpy.ndarray | numpy.generic):
-        parts.append(_encoded_array(numpy.asarray(value)))
+        parts.append((b"a" if isinstance(value, numpy.ndarray) else b"g") + _encoded_array(numpy.asarray(value)))
     elif isinstance(value, tuple | list):
         parts.append((b"t" if isinstance(value, tuple) else b"l") + struct.pack("<Q", len(value)))
         for each in value:
@@ -110,7 +110,7 @@ def _encoded_array(array: numpy.ndarray) -> bytes:
     if array.nbytes > MAX_BYTES:
         raise MalformedError("got an array of more than 64 MiB")
     header = _sized(array.dtype.name.encode()) + struct.pack(f"<B{array.ndim}Q", array.ndim, *array.shape)
-    return b"a" + header + array.astype(DTYPES[array.dtype.name], copy=False).tobytes()
+    return header + array.astype(DTYPES[array.dtype.name], copy=False).tobytes()
 
 
 def _sized(data: bytes) -> bytes:
@@ -163,14 +163,15 @@ def _decode(reader: _Reader, depth: int) -> Any:
         return reader.sized().decode("utf-8", "replace")
     if tag == b"y":
         return reader.sized()
-    if tag == b"a":
-        return _decoded_array(reader)
+    if tag in (b"a", b"g"):
+        array = _decoded_array(reader)
+        return array if tag == b"a" else array.reshape(-1)[:1].reshape(())[()] if array.size == 1 else None
     if tag in (b"t", b"l"):
         parts = [_decode(reader, depth + 1) for _ in range(_count(reader))]
         return tuple(parts) if tag == b"t" else parts
     if tag == b"d":
         return dict(_decoded_item(reader, depth) for _ in range(_count(reader)))
-    raise MalformedError(f"got the tag {tag!r}, expected one of n 0 1 r i f s y a t l d")
+    raise MalformedError(f"got the tag {tag!r}, expected one of n 0 1 r i f s y a g t l d")
 
 
 def _count(reader: _Reader) -> int:

@@ -264,3 +264,6 @@ def _end_descendants(process: int) -> None:
     for each in stopped:
         with suppress(OSError):
             os.kill(each, signal.SIGKILL)
+    until = time.monotonic() + SECONDS_TO_END
+    while stopped and confinement.descendants(process) and time.monotonic() < until:  # their parent reaps them
+        time.sleep(0.002)

@@ -19,13 +19,17 @@ class Facts:
 
     lines      first line of each public function and class at top level; for a name that is bound again later, that line
     shadowed   lines of earlier definitions of a name
+    functions  those of the names that are functions
     imports    top-level packages that the file imports
+    borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
     optional   definitions that need no verdict: private ones, and abstract classes
     """
 
     lines: dict[str, int] = field(default_factory=dict)
     shadowed: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    functions: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
+    borrowing: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
 
     @property
@@ -40,7 +44,8 @@ def facts_of(text: str) -> Facts:
         return Facts()
     try:
         tree = ast.parse(text)
-        defined = {name: _first_line(node) for name, node in definitions(tree).items()}
+        nodes: dict[str, ast.stmt] = dict(definitions(tree))
+        defined = {name: _first_line(node) for name, node in nodes.items()}
         bound: dict[str, list[int]] = {}
         for name, line in _bindings(tree.body):
             bound.setdefault(name, []).append(line)
@@ -49,8 +54,33 @@ def facts_of(text: str) -> Facts:
         return Facts()
     lines = {name: max([line, *(bound.get(name, []))]) for name, line in defined.items()}
     shadowed = {name: tuple(line for line in sorted(set(bound.get(name, []))) if line < lines[name]) for name in defined}
-    optional = frozenset(name for name, node in definitions(tree).items() if name.startswith("_") or is_abstract(node))
-    return Facts(lines, {name: found for name, found in shadowed.items() if found}, frozenset(imports), optional)
+    functions = frozenset(name for name, node in nodes.items() if not isinstance(node, ast.ClassDef))
+    shadowed = {name: found for name, found in shadowed.items() if found}
+    optional = frozenset(name for name, node in nodes.items() if name.startswith("_") or is_abstract(node))
+    return Facts(lines, shadowed, functions, frozenset(imports), _borrowing(tree, nodes), optional)
+
+
+def _borrowing(tree: ast.Module, nodes: dict[str, ast.stmt]) -> frozenset[str]:
+    """Return the definitions whose code mentions a name that is imported from Headway, or another such definition."""
+    imported = _imports_of_headway(tree)
+    inner = {node: _imports_of_headway(node) for node in nodes.values()}
+    mentioned = {name: {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} for name, node in nodes.items()}
+    found = {name for name, node in nodes.items() if mentioned[name] & (imported | inner[node])}
+    while more := {name for name in nodes if name not in found and mentioned[name] & found}:
+        found |= more
+    return frozenset(found)
+
+
+def _imports_of_headway(node: ast.AST) -> set[str]:
+    """Return the names that import statements bind to Headway's own functions."""
+    names = set()
+    for each in ast.walk(node):
+        if isinstance(each, ast.Import | ast.ImportFrom):
+            for alias in each.names:
+                whole = f"{each.module}.{alias.name}" if isinstance(each, ast.ImportFrom) else alias.name
+                if whole.startswith("headway") and not whole.startswith("headway.practice"):
+                    names.add(alias.asname or alias.name.partition(".")[0])
+    return names
 
 
 def is_abstract(node: ast.stmt) -> bool:

@@ -86,10 +86,7 @@ MISTAKES = (
     TEXTS.mistake("square_not_corrected", {"correct_square": _plain}, pattern=r"sqrt|\*\*"),
     TEXTS.mistake(
         "correction_without_power",
-        {
-            "correct_mean": lambda mean, betas, t: mean / (1 - betas[0]),
-            "correct_square": lambda square, betas, t: square / (1 - betas[1]),
-        },
+        {"correct_mean": lambda mean, betas, t: mean / (1 - betas[0]), "correct_square": lambda square, betas, t: square / (1 - betas[1])},
         pattern=r"1 *-",
     ),
     TEXTS.mistake(

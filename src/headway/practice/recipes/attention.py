@@ -103,7 +103,7 @@ def few_bits(values: Any) -> Any:
 TOP_LEFT = (
     Convention(),
     Convention(
-        TEXTS["fewer_queries_than_keys_your"],
+        TEXTS["aligned_top_left"],
         steps={"triangle": lambda query_len, key_len: numpy.tril(numpy.ones((query_len, key_len), bool))},
         role="is_causal",
     ),
@@ -113,7 +113,7 @@ TOP_LEFT = (
 CAUSAL = (
     Convention(),
     Convention(
-        TEXTS["always_masks_later_positions_causal"],
+        TEXTS["always_causal"],
         steps={"is_causal": lambda given: True},
     ),
 )
@@ -158,23 +158,42 @@ def _padding(inputs: Inputs, mask: Any) -> Any:
     return mask[:, 0, 0] if mask.shape[2] == 1 else None
 
 
+def _lengths(inputs: Inputs) -> Inputs | None:
+    """Return a padding mask as the number of keys of each sequence; None for other masks."""
+    mask = inputs.get("mask")
+    if mask is None:
+        return inputs
+    query = _operand(inputs)
+    if mask.dtype != bool or query.ndim < 3 or mask.shape[0] != query.shape[0] or any(size > 1 for size in mask.shape[1:-1]):
+        return None
+    rows = mask.reshape(len(mask), -1)
+    lengths = rows.sum(-1)
+    return inputs | {"mask": lengths} if (rows == (numpy.arange(rows.shape[-1]) < lengths[:, None])).all() else None
+
+
 MASK_SHAPES = (
     Convention(),
-    Convention(TEXTS["expects_mask_shape_batch_queries"], _as(_per_sample), role="mask"),
+    Convention(TEXTS["mask_without_heads"], _as(_per_sample), role="mask"),
     Convention(
-        TEXTS["expects_mask_shape_batch_1"],
+        TEXTS["mask_for_all_heads"],
         _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))),
         role="mask",
     ),
     Convention(
-        TEXTS["expects_mask_shape_batch_heads"],
+        TEXTS["mask_of_heads"],
         _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, _num_heads(inputs)))),
         role="mask",
     ),
     Convention(
-        TEXTS["expects_padding_mask_shape_batch"],
+        TEXTS["mask_of_keys"],
         _as(_padding),
         role="mask",
+    ),
+    Convention(
+        TEXTS["expects_lengths"],
+        _lengths,
+        role="mask",
+        named=r"len",
     ),
 )
 """Shapes of a mask; probes contain (queries, keys), or (batch, 1, 1, keys) for padding."""
@@ -182,11 +201,11 @@ MASK_SHAPES = (
 RETURNS = (
     Convention(),
     Convention(
-        TEXTS["returns_output_attention_weights_output"],
+        TEXTS["output_and_weights"],
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
     ),
     Convention(
-        TEXTS["returns_attention_weights_output_output"],
+        TEXTS["weights_and_output"],
         decode=lambda answer, inputs: answer[1] if isinstance(answer, tuple) and len(answer) == 2 else answer,
     ),
 )

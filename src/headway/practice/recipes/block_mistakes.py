@@ -71,12 +71,7 @@ MISTAKES = (
     TEXTS.mistake("residual_from_normalised", {"wire": _residual_from_normed}, pattern=r"norm|ln"),
     *(
         TEXTS.mistake(
-            name,
-            {"wire": wire},
-            pattern=r"norm|ln",
-            said_as="residual_from_normalised",
-            key="residual_of_one_from_normalised",
-            part=part,
+            name, {"wire": wire}, pattern=r"norm|ln", said_as="residual_from_normalised", key="residual_of_one_from_normalised", part=part
         )
         for name, wire, part in (
             ("first_residual_from_normalised", _first_residual_from_normed, TEXTS["attention"]),

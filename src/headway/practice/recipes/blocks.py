@@ -98,24 +98,12 @@ STEPS: dict[str, Step] = {
     "mask": lambda query_len, key_len: numpy.tril(numpy.ones((query_len, key_len), bool)),
 }
 
-GELUS = (
-    Convention(),
-    Convention(
-        TEXTS["uses_exact_gelu_gpt_2"],
-        steps={"activation": exact_gelu},
-    ),
-)
-POST_NORM = (
-    Convention(),
-    Convention(TEXTS["post_norm_name_says"], steps={"wire": post_norm}, called=r"post_?(norm|ln)"),
-)
+GELUS = (Convention(), Convention(TEXTS["exact_gelu"], steps={"activation": exact_gelu}))
+POST_NORM = (Convention(), Convention(TEXTS["post_norm"], steps={"wire": post_norm}, called=r"post_?(norm|ln)"))
 EPSILONS = (
     Convention(),
     *(
-        Convention(
-            TEXTS["eps_of_norms"].format(eps=eps),
-            steps={"norm": lambda x, norm, eps=eps: layer_norm(x, norm, eps=eps)},
-        )
+        Convention(TEXTS["eps_of_norms"].format(eps=eps), steps={"norm": lambda x, norm, eps=eps: layer_norm(x, norm, eps=eps)})
         for eps in (1e-6, 1e-8, 1e-12)
     ),
 )

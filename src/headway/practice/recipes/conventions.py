@@ -23,35 +23,16 @@ def _masked(change: Any) -> Any:
 
 MASKS = (
     Convention(),
+    Convention(TEXTS["true_is_masked"], _masked(numpy.logical_not), undo=_masked(lambda mask: ~mask), role="mask"),
+    Convention(TEXTS["one_is_visible"], _masked(lambda mask: mask.astype(numpy.int64)), undo=_masked(lambda mask: mask != 0), role="mask"),
     Convention(
-        TEXTS["expects_true_for_masked_positions"],
-        _masked(numpy.logical_not),
-        undo=_masked(lambda mask: ~mask),
-        role="mask",
+        TEXTS["one_is_masked"], _masked(lambda mask: (~mask).astype(numpy.int64)), undo=_masked(lambda mask: mask == 0), role="mask"
     ),
     Convention(
-        TEXTS["expects_integer_mask_1_attend"],
-        _masked(lambda mask: mask.astype(numpy.int64)),
-        undo=_masked(lambda mask: mask != 0),
-        role="mask",
+        TEXTS["added_infinity"], _masked(lambda mask: numpy.where(mask, 0.0, -numpy.inf)), undo=_masked(lambda mask: mask > -1), role="mask"
     ),
     Convention(
-        TEXTS["expects_integer_mask_1_mask"],
-        _masked(lambda mask: (~mask).astype(numpy.int64)),
-        undo=_masked(lambda mask: mask == 0),
-        role="mask",
-    ),
-    Convention(
-        TEXTS["expects_mask_that_added_scores"],
-        _masked(lambda mask: numpy.where(mask, 0.0, -numpy.inf)),
-        undo=_masked(lambda mask: mask > -1),
-        role="mask",
-    ),
-    Convention(
-        TEXTS["expects_mask_that_added_scores_2"],
-        _masked(lambda mask: numpy.where(mask, 0.0, -1e9)),
-        undo=_masked(lambda mask: mask > -1),
-        role="mask",
+        TEXTS["added_large_number"], _masked(lambda mask: numpy.where(mask, 0.0, -1e9)), undo=_masked(lambda mask: mask > -1), role="mask"
     ),
 )
 """Meaning of mask values; probes contain boolean masks with True = may attend."""

@@ -91,8 +91,8 @@ def last_of_path(answer: Any, inputs: Inputs) -> Any:
 
 RETURNS: Sequence[Convention] = (
     Convention(),
-    Convention(TEXTS["returns_more_than_point_first"], decode=first_of_tuple),
-    Convention(TEXTS["returns_whole_path_last_point"], decode=last_of_path),
+    Convention(TEXTS["more_than_point"], decode=first_of_tuple),
+    Convention(TEXTS["whole_path"], decode=last_of_path),
 )
 
 RATE_NAMES = ("lr", "alpha", "eta", "rate", "step_size", "learn_rate", "gamma", "a", "step", "lr_rate", "learningrate")

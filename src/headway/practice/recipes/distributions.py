@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs, Role
+from headway.practice.exercise import Convention, Inputs, Role, words
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/distributions")
@@ -95,15 +95,7 @@ def _first_row(answer: Any, inputs: Inputs) -> Any:
     return answer[0] if is_row else answer
 
 
-GIVEN = (
-    Convention(),
-    Convention(
-        TEXTS["takes_probabilities_instead_logits"],
-        _as_probabilities,
-        role="logits",
-        named=r"prob|^ps?$|dist|softmax|weights",
-    ),
-)
+GIVEN = (Convention(), Convention(TEXTS["takes_probabilities"], _as_probabilities, role="logits", named=r"prob|^ps?$|dist|softmax|weights"))
 """Accepted inputs."""
 
 ROWS = (Convention(), Convention(encode=_as_rows, decode=_first_row))
@@ -112,18 +104,12 @@ ROWS = (Convention(), Convention(encode=_as_rows, decode=_first_row))
 RETURNED = (
     Convention(decode=_of_logits),
     Convention(),
-    Convention(
-        TEXTS["returns_values_token_ids"],
-        decode=_scattered,
-    ),
-    Convention(TEXTS["returns_tokens_that_are_kept"], decode=_of_ids),
+    Convention(TEXTS["values_and_ids"], decode=_scattered),
+    Convention(TEXTS["kept_tokens"], decode=_of_ids),
 )
 """Accepted outputs, decoded as probabilities."""
 
-UNNORMALISED = Convention(
-    TEXTS["probabilities_do_not_sum_1"],
-    decode=_normalised,
-)
+UNNORMALISED = Convention(TEXTS["not_normalized"], decode=_normalised)
 
 TOKENS = Convention(decode=_token)
 """A deterministic token id."""
@@ -133,15 +119,13 @@ ROWS_APART = TEXTS["rows_apart"]
 
 LOGITS = Role(
     "logits",
-    (
-        "x", "scores", "logit", "probs", "probabilities", "prob", "distribution", "dist", "next_token_logits", "log_probs", "logprobs", "z",
-        "token_logits", "last_logits", "input", "inputs", "in_logits", "ps", "output", "pred",
+    words(
+        "x scores logit probs probabilities prob distribution dist next_token_logits log_probs logprobs z token_logits "
+        "last_logits input inputs in_logits ps output pred"
     ),
-)  # fmt: skip
-TEMPERATURE = Role("temperature", ("t", "temp", "tau"), neutral=1.0)
-TOP_K = Role("top_k", ("k", "topk", "n", "num_keep"), neutral=None)
-TOP_P = Role(
-    "top_p", ("p", "topp", "threshold", "nucleus_p", "prob_threshold", "cumulative_threshold", "prob_mass", "nucleus"), neutral=None
 )
-RNG = Role("rng", ("generator", "key", "seed", "random_state", "prng_key", "prng"), neutral=None)
+TEMPERATURE = Role("temperature", words("t temp tau"), neutral=1.0)
+TOP_K = Role("top_k", words("k topk n num_keep"), neutral=None)
+TOP_P = Role("top_p", words("p topp threshold nucleus_p prob_threshold cumulative_threshold prob_mass nucleus"), neutral=None)
+RNG = Role("rng", words("generator key seed random_state prng_key prng"), neutral=None)
 AXIS = Role("axis", ("dim",), neutral=-1)

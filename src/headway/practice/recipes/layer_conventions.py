@@ -21,21 +21,17 @@ TEXTS = Texts("shared/layer_conventions")
 Ask = Callable[[Inputs], Any]
 Answer = Callable[[Mapping[str, Step], Inputs], Any]
 
-PRE_NORM = Convention(
-    TEXTS["normalizes_before_each_sublayer_pre"],
-    steps={"sublayer": pre_norm},
-)
+PRE_NORM = Convention(TEXTS["pre_norm"], steps={"sublayer": pre_norm})
 ACTIVATIONS = (
     Convention(),
-    Convention(TEXTS["activation_gelu_exact_form"], steps={"activation": activations.gelu}),
-    Convention(TEXTS["activation_gelu_tanh_form"], steps={"activation": activations.gelu_tanh}),
+    Convention(TEXTS["activation_gelu"], steps={"activation": activations.gelu}),
+    Convention(TEXTS["activation_gelu_tanh"], steps={"activation": activations.gelu_tanh}),
     Convention(TEXTS["activation_silu"], steps={"activation": activations.silu}),
 )
 RETURNS = (
     Convention(),
     Convention(
-        TEXTS["returns_several_values_first_was"],
-        decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
+        TEXTS["several_values"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer
     ),
 )
 

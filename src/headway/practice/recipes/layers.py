@@ -8,9 +8,12 @@ from typing import Any
 import numpy
 
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
-from headway.practice.exercise import Inputs, Role
+from headway.practice.exercise import Convention, Inputs, Role
 from headway.practice.recipes import activations, projections
 from headway.practice.recipes.attention import few_bits
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/layer_conventions")
 
 Sublayer = Callable[[Any], Any]
 Pair = tuple[Sublayer, Sublayer]
@@ -64,6 +67,17 @@ def layer_norm(x: Any, weight: Any, bias: Any, ddof: int = 0) -> Any:
     normed = (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True, ddof=ddof) + 1e-5)
     normed = normed if weight is None else normed * weight
     return normed if bias is None else normed + bias
+
+
+SAMPLE_NORM = (
+    Convention(),
+    Convention(
+        TEXTS["norm_divides_by_sample_deviation"],
+        steps={"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)},
+        used_source=r"\.std\(",
+    ),
+)
+"""The norm inside a layer; the one of the file is judged by itself."""
 
 
 def post_norm(x: Any, part: Sublayer, norm: Sublayer, add: Add) -> Any:

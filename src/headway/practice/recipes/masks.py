@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs, Recovery, Role
+from headway.practice.exercise import Convention, Inputs, Recovery, Role, words
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
@@ -65,11 +65,11 @@ class Form:
         if self.is_additive and self.fill > SAFE:
             return TEXTS["low_enough"].format(fill=self.fill)
         if self.is_additive:
-            return TEXTS["mask_added_scores_0_attend"]
+            return TEXTS["added_to_scores"]
         if self.is_hidden:
             what = "True" if self.is_boolean else "1"
             return TEXTS["marks_hidden"].format(what=what)
-        return None if self.is_boolean else TEXTS["mask_has_1_for_visible"]
+        return None if self.is_boolean else TEXTS["one_is_visible"]
 
 
 def form_of(answer: Any, sure: Place) -> Form:
@@ -108,8 +108,8 @@ def forms(examples: Callable[[], list[Inputs]], sure: Place, decode: Callable[[A
 
 
 OPTIONS = (
-    Role("batch_size", ("batch", "bsz", "bs", "b", "n_batch"), neutral=1),
-    Role("num_heads", ("n_heads", "n_head", "heads", "nhead", "h"), neutral=1),
+    Role("batch_size", words("batch bsz bs b n_batch"), neutral=1),
+    Role("num_heads", words("n_heads n_head heads nhead h"), neutral=1),
     Role("device", ("dev",), neutral="cpu"),
     Role("dtype", ("d_type", "data_type"), neutral="float32"),
 )
@@ -141,8 +141,7 @@ def fill_recovery(inputs: Inputs) -> Recovery:
         "say",
         measure=measure,
         wrong=lambda number_of: lambda allowed: additive(allowed, number_of({})),
-        sizes=lambda inputs: {},
-        right=lambda inputs: -1e9,
+        right=-1e9,
         right_name="-inf",
         pattern=r"inf|1e|where|masked_fill|-\d",
     )

@@ -160,7 +160,7 @@ WHOLE = TEXTS["whole"]
 RETURNS = (
     Convention(),
     Convention(
-        TEXTS["returns_several_values_first_was"],
+        TEXTS["several_values"],
         decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
     ),
 )

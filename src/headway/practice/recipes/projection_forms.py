@@ -38,11 +38,7 @@ def two_sequences(query: str, other: str) -> Callable[[Inputs], Inputs | None]:
     return encode
 
 
-FORMS = (
-    Convention(),
-    Convention(encode=_one_sequence("x"), role="x"),
-    Convention(encode=_one_sequence("query"), role="query"),
-)
+FORMS = (Convention(), Convention(encode=_one_sequence("x"), role="x"), Convention(encode=_one_sequence("query"), role="query"))
 """Separate query, key and value arguments, or one sequence for all three."""
 
 
@@ -80,7 +76,7 @@ WEIGHT_FORMS = (
     Convention(IN_OUT, turned, role="query_weight", named=r"^(?!held_)"),
     Convention(encode=_fused, role="fused_weight"),
     Convention(IN_OUT, _fused_in_out, role="fused_weight"),
-    Convention(TEXTS["takes_layers_dicts_w_out"], _layers, role="fused_weight"),
+    Convention(TEXTS["layers_as_dicts"], _layers, role="fused_weight"),
 )
 """Forms of weights that are passed as arguments; a class's own weights are found in the instance."""
 
@@ -94,11 +90,6 @@ def _no_output(inputs: Inputs) -> Inputs | None:
 
 WITHOUT_OUTPUT = (
     Convention(),
-    Convention(
-        TEXTS["has_no_output_projection_which"],
-        _no_output,
-        steps={"output": lambda x, weight, bias: x},
-        without="output_weight",
-    ),
+    Convention(TEXTS["no_output_projection"], _no_output, steps={"output": lambda x, weight, bias: x}, without="output_weight"),
 )
 """Presence of an output projection in functions that take weights."""

@@ -77,11 +77,7 @@ WEIGHTS = (
     ),
     *(
         TEXTS.mistake(
-            f"{part}_weight_transposed",
-            {"weights": _turned(part)},
-            pattern=r"\.T\b|transpose|@",
-            key="one_weight_transposed",
-            part=part,
+            f"{part}_weight_transposed", {"weights": _turned(part)}, pattern=r"\.T\b|transpose|@", key="one_weight_transposed", part=part
         )
         for part in PARTS
     ),

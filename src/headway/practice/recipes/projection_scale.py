@@ -141,8 +141,7 @@ def leak_recovery(num_heads: tuple[int | None, ...]) -> Recovery:
         "hide",
         measure=leak(num_heads),
         wrong=lambda number_of: lambda scores, allowed: attention.hidden(scores, allowed, number_of({})),
-        sizes=lambda inputs: {},
-        right=lambda inputs: -1e9,
+        right=-1e9,
         right_name="-inf",
         pattern=r"masked_fill|where|mask",
     )

@@ -29,9 +29,11 @@ def recipe(
     scale: float | None = None,
     **weights: Any,
 ) -> Any:
-    """Compute attention in the steps weights, crop, sequences, project, split, repeat, attend, merge, output, finish."""
+    """Compute attention in the steps weights, crop, enter, sequences, project, split, repeat, attend, merge, output, finish, wrap."""
     steps.crop(query.shape[-2], weights.get("context_length"))
     held = steps.weights({f"{part}_{kind}": weights.get(f"{part}_{kind}") for part in PARTS for kind in ("weight", "bias")})
+    outside = query
+    query, key, value = _entered(steps, query, key, value)
     query, key, value = x, _, _ = steps.sequences(query, key, value)
     widths = {"input_width": query.shape[-1], "context_width": key.shape[-1], "lengths": (query.shape[-2], key.shape[-2])}
     heads = {"query": num_heads, "key": num_kv_heads or num_heads, "value": num_kv_heads or num_heads}
@@ -42,12 +44,20 @@ def recipe(
     if num_heads is None:  # a single head without a head axis
         q, k, v = projected
         attended = steps.one_head(attention.attend(steps, q, k, v, mask, scale, is_causal, **widths), v)
-        return steps.finish(steps.output(attended, held["output_weight"], held["output_bias"]), x)
+        return steps.wrap(steps.finish(steps.output(attended, held["output_weight"], held["output_bias"]), x), outside)
     q, k, v = (steps.split(x, heads[part]) for part, x in zip(heads, projected, strict=True))
     if num_kv_heads is not None:
         k, v = steps.repeat_key(k, num_heads), steps.repeat_value(v, num_heads)
     attended = attention.attend(steps, q, k, v, mask, scale, is_causal, num_heads=num_heads, **widths)
-    return steps.finish(steps.output(steps.merge(attended), held["output_weight"], held["output_bias"]), x)
+    return steps.wrap(steps.finish(steps.output(steps.merge(attended), held["output_weight"], held["output_bias"]), x), outside)
+
+
+def _entered(steps: Any, query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
+    """Return the sequences after the step enter; one array for several stays one."""
+    known: dict[int, Any] = {}
+    for each in (query, key, value):
+        known.setdefault(id(each), steps.enter(each))
+    return known[id(query)], known[id(key)], known[id(value)]
 
 
 def definition(
@@ -110,6 +120,8 @@ def repeat(x: Any, num_heads: int) -> Any:
 
 STEPS = attention.STEPS | {
     "weights": lambda held: held,
+    "enter": lambda x: x,
+    "wrap": lambda answer, x: answer,
     "crop": lambda length, context_length: None,
     "sequences": lambda query, key, value: (query, key, value),
     "project": project,
@@ -203,7 +215,12 @@ WEIGHTS = (
 OUTPUT_ROLES = tuple(role for role in WEIGHTS if role.name == "output_weight")
 WITH_OPTIONAL_OUTPUT = tuple(replace(role, is_optional=True) if role in OUTPUT_ROLES else role for role in WEIGHTS)
 OPTIONS = (
-    Role("mask", names("attn_mask attention_mask m src_mask tgt_mask key_padding_mask padding_mask pad_mask attn_bias token_mask")),
+    Role(
+        "mask",
+        names(
+            "attn_mask attention_mask m src_mask tgt_mask key_padding_mask padding_mask pad_mask attn_bias token_mask valid_lens valid_lengths lengths seq_lens"
+        ),
+    ),
     Role("is_causal", names("causal use_causal masked use_mask is_masked"), False),
     Role("scale", names("scaling softmax_scale"), None),
     Role("dropout", names("dropout_p p dropout_rate attn_dropout dropout_prob"), 0.0),

@@ -49,7 +49,7 @@ class ToyModel:
         if length > self.context_size:
             raise TokenIndexError(TEXTS["too_many_tokens"].format(length=length, limit=self.context_size))
         if length == 0:
-            raise TokenIndexError(TEXTS["got_no_token_expected_at"])
+            raise TokenIndexError(TEXTS["no_token"])
         embedding, positions, head = weights(self.seed, self.vocab_size, self.context_size)
         x = embedding[token_ids] + positions[:length]
         memory, states = numpy.zeros_like(x[..., 0, :]), []
@@ -77,7 +77,7 @@ class ToyModel:
             raise CallError(TEXTS["not_integers"].format(dtype=given.dtype))
         cache = self.caches.of_call(given.shape[-1], rest, named, is_returned=self.form in ("pair", "attribute"))
         if self.needs_cache and self.caches.num_calls and not cache.length:
-            raise NoCacheError(TEXTS["got_no_cache_expected_one"])
+            raise NoCacheError(TEXTS["no_cache"])
         self.caches.num_calls += 1
         logits = self.logits(cache.joined(given))[..., -given.shape[-1] :, :]
         logits = logits[..., -1, :] if self.form == "last" else logits

@@ -8,17 +8,23 @@ from pathlib import Path
 
 from headway.practice.message import Message
 from headway.practice.source import Source
-from headway.practice.verdict import Cause, Verdict
+from headway.practice.verdict import STATUS_WORDS, Cause, Edit, Verdict
 
 PLACE = Message("cell {cell}, line {line}: ", "第 {cell} 个单元格第 {line} 行：")
 
 
-def place_of(verdict: Verdict, cause: Cause | None = None) -> Cause | Verdict:
-    """Return what has the place to show: the cause if its line is known, else the verdict."""
-    return cause if cause is not None and cause.line is not None else verdict
+Place = Cause | Verdict | Edit
+"""A value with a cell, a line, a column, an end line and an end column."""
 
 
-def frame(source: Source, place: Cause | Verdict, *, num_around: int = 2) -> str:
+def place_of(verdict: Verdict, cause: Cause | None = None) -> Place:
+    """Return what has the place to show: the cause if its line is known, else the repair, else the verdict."""
+    if cause is not None and cause.line is not None:
+        return cause
+    return verdict.repair.edits[0] if verdict.repair else verdict
+
+
+def frame(source: Source, place: Place, *, num_around: int = 2) -> str:
     """Return the lines around a place, numbered, with a mark at its first line."""
     if not place.line:
         return ""
@@ -34,10 +40,11 @@ def message_of(verdict: Verdict, cause: Cause | None, language: str) -> str:
     """Return what is wrong and what to change, in one paragraph, with the cell if the file is a notebook."""
     place = place_of(verdict, cause)
     start = PLACE.format(cell=place.cell, line=place.line).text(language) if place.cell is not None and place.line else ""
+    repair = f"→ {verdict.repair.says.text(language)}" if verdict.repair and len(verdict.causes) <= 1 else ""
     if cause is None:
-        return start + (verdict.difference.text(language) if verdict.difference else verdict.text(language))
-    repair = verdict.repair.says.text(language) if verdict.repair and len(verdict.causes) == 1 else ""
-    parts = [cause.says.text(language), f"→ {cause.fix.text(language)}" if cause.fix.en else "", f"→ {repair}" if repair else ""]
+        parts = [verdict.difference.text(language) if verdict.difference else STATUS_WORDS[verdict.status].text(language), repair]
+    else:
+        parts = [cause.says.text(language), f"→ {cause.fix.text(language)}" if cause.fix.en else "", repair]
     return start + "\n".join(part for part in parts if part)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from headway.practice.grading.grade import Grade, grade_of
-from headway.practice.message import Message
+from headway.practice.message import Message, PracticeError, describe_error
 from headway.practice.source import Source
 from headway.practice.verdict import Verdict
 
@@ -35,13 +35,15 @@ class Report:
 
     missing   verdicts on required parts that no file defines
     failure   reason why the check itself failed; the results are then incomplete
+    error     the exception of a failure on one of the files
     given     points by part, if there is a grade sheet
     """
 
     files: tuple[FileResult, ...]
     missing: tuple[Verdict, ...] = ()
     failure: Message | None = None
-    given: Grade | None = field(default=None)
+    given: Grade | None = None
+    error: Exception | None = None
 
     @property
     def verdicts(self) -> list[Verdict]:
@@ -73,3 +75,9 @@ class Report:
                 yield verdict, each.source
         for verdict in self.missing:
             yield verdict, None
+
+
+def failure_of(error: Exception) -> Message:
+    """Return the reason for a failure, from the exception that was raised."""
+    described = error.messages[0] if isinstance(error, PracticeError) else describe_error(error, max_chars=500)
+    return Message("the check failed: {error}", "检查失败：{error}").format(error=described)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headway.practice.grading.grade import Sheet, grade_of
-from headway.practice.message import Message, PracticeError, describe_error
 from headway.practice.report.formats import Settings, format_named, write
-from headway.practice.report.results import Report
+from headway.practice.report.results import Report, failure_of
 
 FOR_PEOPLE = ("text", "json")
 """Formats in which a failure is an error message and an exit code, not a report."""
@@ -18,7 +17,8 @@ def written(
 ) -> Report:
     """Run a check, write its report in a format and return it.
 
-    If the check raises, a format for programs gets a report with the failure and no points; the exception is then raised again.
+    If the check raises, a format for programs gets a report with the failure and no points; the exception is then raised again. If it
+    failed on one of several files, the report holds the others, and its `error` is raised after it is written.
 
     show   conversion of what is printed, such as adding colours
 
@@ -30,12 +30,9 @@ def written(
     except Exception as error:
         if name not in FOR_PEOPLE:
             given = grade_of((), sheet) if sheet is not None else None
-            write(chosen.outputs(Report((), failure=_failure(error), given=given), settings), show=str)
+            write(chosen.outputs(Report((), failure=failure_of(error), given=given), settings), show=str)
         raise
     write(chosen.outputs(report, settings), show=show if name == "text" else str)
+    if report.error is not None:
+        raise report.error
     return report
-
-
-def _failure(error: Exception) -> Message:
-    described = error.messages[0] if isinstance(error, PracticeError) else describe_error(error, max_chars=500)
-    return Message("the check failed: {error}", "检查失败：{error}").format(error=described)

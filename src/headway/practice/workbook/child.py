@@ -56,7 +56,7 @@ EXITS = Cause(
 def unreadable(path: Path) -> Cause:
     """Return the cause for a file that is missing or not UTF-8."""
     says = TEXTS["cannot_be_read"].format(name=path.name)
-    fix = TEXTS["save_it_utf_8_headway"]
+    fix = TEXTS["save_as_utf8"]
     return Cause("unreadable", says, fix, EMPTY)
 
 

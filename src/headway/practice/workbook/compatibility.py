@@ -50,10 +50,10 @@ CALLS = {
 """The same arguments as they appear in later files."""
 
 REQUIREMENTS = {
-    "linear": TEXTS["x_weight_bias_weight_shape"],
-    "scaled_dot_product_attention": TEXTS["causal_attention_head_axis_before"],
+    "linear": TEXTS["needs_linear"],
+    "scaled_dot_product_attention": TEXTS["needs_attention"],
     "multi_head_attention": TEXTS["causal_attention"],
-    "feed_forward": TEXTS["gelu_weights_shape_out"],
+    "feed_forward": TEXTS["needs_feed_forward"],
 }
 """Requirements that are most often not met."""
 

@@ -46,7 +46,7 @@ def begin(folder: Path, array: str | None, language: str) -> Begun:
     if before is not None and not is_new and array not in (None, before.array):
         raise PracticeError(
             TEXTS["other_library"].format(given=array, known=before.array, folder=folder),
-            hint=TEXTS["use_another_folder_for_another"],
+            hint=TEXTS["another_folder"],
         )
     progress = Progress(array or "numpy", hunt=before.hunt if before else None) if before is None or is_new else before
     _check_library(progress.array)

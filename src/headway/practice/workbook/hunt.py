@@ -38,9 +38,9 @@ STILL_THERE = TEXTS["still_there"]  # fmt: skip
 ANOTHER = TEXTS["another"]
 REPAIRED = TEXTS["repaired"]
 HINTS = (
-    TEXTS["hint_1_3_compare_name"],
-    TEXTS["hint_2_3_mistake_line"],
-    TEXTS["hint_3_3_fix"],
+    TEXTS["first_hint"],
+    TEXTS["second_hint"],
+    TEXTS["third_hint"],
 )
 REPAIR = TEXTS["repair"]
 

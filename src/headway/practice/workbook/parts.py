@@ -117,7 +117,7 @@ PARTS = (
         "learned_positions",
         functions.learned_positions,
         last_hints=(
-            TEXTS["this_table_look_up_embed"],
+            TEXTS["hint_table_look_up"],
             same("table[positions]"),
         ),
     ),
@@ -200,8 +200,8 @@ PARTS = (
         ),
         uses=("gpt2", "generate"),
         last_hints=(
-            TEXTS["generate_needs_model_that_returns"],
-            TEXTS["inside_story_define_function_token"],
+            TEXTS["hint_model"],
+            TEXTS["hint_story"],
             same("generate(lambda ids: gpt2(ids, **weights, num_heads=num_heads), prompt, max_new_tokens, context_size)"),
         ),
     ),

@@ -78,7 +78,7 @@ def read_progress(folder: Path) -> Progress | None:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise PracticeError(
             TEXTS["progress_cannot_be_read"].format(path=path, error=error),
-            hint=TEXTS["move_file_away_start_again"],
+            hint=TEXTS["move_away"],
         ) from error
 
 

@@ -72,7 +72,7 @@ def _judged(answer: Mapping[str, Any], model: EmbeddedModel) -> tuple[Verdict, s
     token_ids, line = answer["token_ids"], answer["line"]
     if not set(token_ids) <= set(range(len(model.weights["wte"]))) or not token_ids:
         says = TEXTS["not_token_ids"].format(got=token_ids[:5], vocab_size=len(model.weights["wte"]))
-        return _failed(Cause("no_token_ids", says, TEXTS["return_list_token_ids"], EMPTY), line), ""
+        return _failed(Cause("no_token_ids", says, TEXTS["return_ids"], EMPTY), line), ""
     if len(token_ids) == len(model.expected) - len(model.prompt):  # the output may omit the prompt
         token_ids = [*model.prompt, *token_ids]
     text, notes = model.decode(token_ids), (_tally(answer["calls"]),)
@@ -87,7 +87,7 @@ def _difference(token_ids: list[int], model: EmbeddedModel) -> Cause:
     place = next((index for index, (mine, other) in enumerate(pairs) if mine != other), min(len(token_ids), number))
     theirs, ours = (repr(model.decode(ids[place : place + 1])) if place < len(ids) else "∅" for ids in (token_ids, model.expected))
     says = TEXTS["other_token"].format(place=place + 1, number=number, theirs=theirs, ours=ours)
-    fix = TEXTS["check_all_parts_again_headway"]
+    fix = TEXTS["check_again"]
     return Cause("another_text", says, fix, EMPTY)
 
 

@@ -109,7 +109,11 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
         or site.field in ("slice", "test", "iter", "dims")
     ):
         return
-    if isinstance(site.node, ast.Constant) or isinstance(site.parent, ast.Tuple | ast.List | ast.Slice | ast.arguments):
+    if (
+        isinstance(site.node, ast.Constant)
+        or number_of(site.node) is not None
+        or isinstance(site.parent, ast.Tuple | ast.List | ast.Slice | ast.arguments)
+    ):
         return
     for cost, new in around(site.node, context.expressions.get(id(site.node)), context):
         is_whole = isinstance(site.parent, ast.Assign | ast.Return | ast.AugAssign)

@@ -208,7 +208,9 @@ def _operations(node: ast.BinOp, own: Seen | None) -> Iterator[Variant]:
         yield 1.2, ast.BinOp(node.right, node.op, node.left)
     elif isinstance(node.op, ast.Add):
         yield 1.8, ast.BinOp(node.right, ast.Sub(), node.left)
-    yield 1.5, node.left
+    added = number_of(node.right)
+    is_tiny = isinstance(node.op, ast.Add | ast.Sub) and added is not None and abs(added) < 0.1
+    yield 0.95 if is_tiny else 1.5, node.left
     yield 1.6, node.right
     if isinstance(node.op, ast.MatMult):
         for left, right in ((".T", ""), ("", ".T"), (".swapaxes(-1, -2)", ""), ("", ".swapaxes(-1, -2)")):

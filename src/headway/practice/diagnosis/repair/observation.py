@@ -81,7 +81,7 @@ def observe(run: Callable[[], Any], path: str) -> tuple[dict[int, Names], int]:
     return {first: Names(names, attributes[first]) for first, names in variables.items()}, num_lines
 
 
-RECORDER = "__record_value"
+RECORDER = "__headway_record__"
 """Name of the function that instrumented code calls with each value."""
 _NOT_RECORDED = (
     ast.Slice,

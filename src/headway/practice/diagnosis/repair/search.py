@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import heapq
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.memory import Memory
 from headway.practice.diagnosis.repair.changes import changes
 from headway.practice.diagnosis.repair.observation import Observation, observe
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
@@ -34,6 +36,8 @@ MAX_FIRST = 8
 """Number of first changes that the search for a second one starts from."""
 MAX_SEARCHES = 25
 """Number of changed programs whose conventions are searched, because they no longer raise."""
+WORK_PER_SEARCH = 60
+"""Work of one search for conventions."""
 
 
 @dataclass
@@ -93,7 +97,7 @@ class _Search:
             has_raised |= index == 0 and isinstance(answer, Raised)
             if share < 1.0 and not (probe.beyond is not None and isinstance(answer, Raised)):
                 return (index + share) / len(self.order), has_raised
-        whole = replace(self.trial, call=call, answers=tuple(answers[probe.name] for probe in self.trial.probes), cache={})
+        whole = replace(self.trial, call=call, answers=tuple(answers[probe.name] for probe in self.trial.probes), memory=Memory())
         return (1.0 if not call.has_changed_inputs and whole.without_refused().is_right() else 0.0), has_raised
 
     def _answer(self, call: Call, probe: Probe) -> tuple[Any, float]:
@@ -106,6 +110,9 @@ class _Search:
     def try_conventions(self) -> tuple[Change, ...] | None:
         """Return the first change after which a program that raised is right under a convention of its own."""
         for change, subject in self.running[:MAX_SEARCHES]:
+            self.work -= WORK_PER_SEARCH * self.unit
+            if self.work <= 0:
+                return None
             if any(trial.without_refused().is_right() for trial in trials_of(subject, self.trial.exercise)):
                 return (change,)
         return None
@@ -163,7 +170,8 @@ def _likeliest(trials: Sequence[Trial]) -> list[Trial]:
         (trial for trial in trials if trial.probes),
         key=lambda trial: (
             -round(_mean_share(trial), 3),
-            trial.num_raised(),
+            trial.num_raised() / len(trial.probes),
+            -sum(probe.beyond is None for probe in trial.probes),
             sum(convention.name is not None for convention in trial.conventions),
         ),
     )
@@ -177,12 +185,16 @@ def _mean_share(trial: Trial) -> float:
 
 
 def _search(program: Program, trial: Trial, work: float) -> _Search:
-    failing = [not trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)]
-    ranked = sorted(
-        zip(trial.probes, failing, strict=True),
-        key=lambda pair: (not pair[1], pair[0].beyond is not None, num_numbers(pair[0].inputs)),
+    failing = {probe.name: not trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)}
+    search = _Search(program, trial, list(trial.probes), work)
+    num_lines = dict.fromkeys(failing, 0)
+    if not trial.has_answers:  # the probe with which the program gets farthest tells most
+        for probe in trial.probes:
+            call = _call_of(trial, program.subject)
+            _, num_lines[probe.name] = observe(functools.partial(search._answer, call, probe), program.path)
+    search.order.sort(
+        key=lambda probe: (not failing[probe.name], probe.beyond is not None, -num_lines[probe.name], num_numbers(probe.inputs))
     )
-    search = _Search(program, trial, [probe for probe, _ in ranked], work)
     search.baseline, search.raises = search.closeness(program.subject)
     return search
 

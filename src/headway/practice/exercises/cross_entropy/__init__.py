@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.cross_entropy.mistakes import MISTAKES
 from headway.practice.exercises.cross_entropy.recoveries import RECOVERIES
 from headway.practice.exercises.cross_entropy.steps import STEPS, softmax
@@ -86,47 +86,13 @@ EXERCISE = Exercise(
     roles=(
         Role(
             "logits",
-            (
-                "inputs",
-                "input",
-                "x",
-                "scores",
-                "outputs",
-                "output",
-                "y_pred",
-                "preds",
-                "pred",
-                "predictions",
-                "z",
-                "y_hat",
-                "probs",
-                "probabilities",
-                "predicted_probs",
-                "p",
-                "q",
-                "yhat",
-                "softmax_output",
+            words(
+                "inputs input x scores outputs output y_pred preds pred predictions z y_hat probs probabilities predicted_probs p q "
+                "yhat softmax_output"
             ),
         ),
-        Role(
-            "targets",
-            (
-                "target",
-                "labels",
-                "y",
-                "y_true",
-                "label",
-                "true_labels",
-                "ids",
-                "t",
-                "ground_truth",
-                "targets_ids",
-                "token_ids",
-                "one_hot",
-                "y_onehot",
-            ),
-        ),
-        Role("ignored", ("ignore_index", "pad_id", "padding_idx", "pad_token_id", "ignored_index", "pad_idx", "pad", "ignore")),
+        Role("targets", words("target labels y y_true label true_labels ids t ground_truth targets_ids token_ids one_hot y_onehot")),
+        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad ignore")),
     ),
     called=r"^(?!.*(binary|bce|back|grad|deriv|regression)).*(cross_?entropy|nll|softmax_loss|(^|_)ce(_loss)?$|neg(ative)?_?log|lm_loss)",
     probes=probes,
@@ -137,12 +103,11 @@ EXERCISE = Exercise(
             Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
         ),
-        (Convention(), Convention(TEXTS["targets_are_one_hot_vectors"], _hot, role="targets")),
+        (Convention(), Convention(TEXTS["one_hot_targets"], _hot, role="targets")),
         (
             Convention(),
             Convention(
-                TEXTS["returns_several_values_first_was"],
-                decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
+                TEXTS["several_values"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer
             ),
         ),
     ),

@@ -41,22 +41,14 @@ def _floor(ask: Any) -> list[tuple[Inputs, float]]:
 
 RECOVERIES = (
     TEXTS.recovery(
-        "unit",
-        "unit",
-        measure=_unit,
-        wrong=lambda number_of: lambda: number_of({}),
-        sizes=lambda inputs: {},
-        right=lambda inputs: 1.0,
-        right_name="nats",
-        pattern=r"log2|log10|\*|/",
+        "unit", "unit", measure=_unit, wrong=lambda number_of: lambda: number_of({}), right_name="nats", pattern=r"log2|log10|\*|/"
     ),
     TEXTS.recovery(
         "floor",
         "log_probs",
         measure=_floor,
         wrong=lambda number_of: lambda logits: numpy.log(softmax(logits) + number_of({})),
-        sizes=lambda inputs: {},
-        right=lambda inputs: 0.0,
+        right=0.0,
         right_name="nothing",
         pattern=r"1e-|eps",
     ),
@@ -65,8 +57,7 @@ RECOVERIES = (
         "log_probs",
         measure=_floor,
         wrong=lambda number_of: lambda logits: numpy.log(numpy.maximum(softmax(logits), number_of({}))),
-        sizes=lambda inputs: {},
-        right=lambda inputs: 0.0,
+        right=0.0,
         right_name="nothing",
         pattern=r"clip|clamp|max|1e-|eps",
     ),

@@ -18,6 +18,7 @@ from headway.practice.recipes.layer_conventions import RETURNS, Settled, both
 from headway.practice.recipes.layers import (
     BIASED,
     PROJECTED,
+    SAMPLE_NORM,
     SIZES,
     STEPS,
     Draw,
@@ -224,6 +225,7 @@ EXERCISE = Exercise(
         (Convention(), Convention(IN_OUT, turned, role="self_query_weight", named=r"^(?!held_)")),
         RETURNS,
         SETTLED.wirings(),
+        SAMPLE_NORM,
         BY_MASK,
         SETTLED.masks(both([_both(convention) for convention in MASK_FORMS], SHAPES)),
         (Convention(), Convention(encode=_key_and_value, role="value", without="encoder_output")),

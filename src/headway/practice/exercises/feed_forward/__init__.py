@@ -13,18 +13,20 @@ from headway.practice.exercises.feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.feed_forward.recoveries import RECOVERIES, drawn
 from headway.practice.exercises.feed_forward.steps import STEPS
 from headway.practice.recipes.activations import gelu, gelu_tanh, relu, silu
+from headway.practice.recipes.wrapping import feed_forward_example, wrapped
 from headway.practice.texts import Texts
 
 TEXTS = Texts("feed_forward")
 
 
 def recipe(steps: Any, x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
-    """The definition as named steps: before, weights, up, up_bias, bend (apply the activation), middle, down, down_bias, finish."""
+    """The definition as named steps: enter, before, weights, up, up_bias, bend (apply the activation), middle, down, down_bias, finish, wrap."""
     up, down = steps.weights(up_weight, down_weight)
+    outside, x = x, steps.enter(x)
     given = steps.before(x, steps.activation)
     hidden = steps.bend(steps.up_bias(steps.up(given, up), up_bias), steps.activation)
     answer = steps.down_bias(steps.down(steps.middle(hidden, up_bias), down), down_bias)
-    return steps.finish(answer, x, steps.activation)
+    return steps.wrap(steps.finish(answer, x, steps.activation), outside)
 
 
 def definition(x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
@@ -78,8 +80,8 @@ def transposed(*names: str) -> Any:
 
 ACTIVATIONS = (
     (TEXTS["activation_relu"], relu),
-    (TEXTS["activation_gelu_exact_form"], gelu),
-    (TEXTS["activation_gelu_tanh_form"], gelu_tanh),
+    (TEXTS["activation_gelu"], gelu),
+    (TEXTS["activation_gelu_tanh"], gelu_tanh),
     (TEXTS["activation_silu"], silu),
 )
 
@@ -184,19 +186,20 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                TEXTS["weights_have_shape_out_x"],
+                TEXTS["weights_in_out"],
                 transposed("up_weight", "down_weight"),
                 undo=transposed("up_weight", "down_weight"),
                 role="up_weight",
             ),
             Convention(
-                TEXTS["takes_layers_dicts_w_out"],
+                TEXTS["layers_as_dicts"],
                 _layers,
                 role="up_weight",
                 named=r"^(?!held_).*(fc|layer|params)",
                 without="up_bias",
             ),
         ),
+        wrapped(feed_forward_example("up")),
         tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),
     ),
     recoveries=RECOVERIES,

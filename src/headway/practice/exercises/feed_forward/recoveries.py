@@ -69,8 +69,7 @@ RECOVERIES = (
         "activation",
         measure=_slope,
         wrong=lambda number_of: lambda x: numpy.where(x > 0, x, number_of({}) * x),
-        sizes=lambda inputs: {},
-        right=lambda inputs: 0.0,
+        right=0.0,
         right_name="ReLU",
         pattern=r"leaky|0\.\d+",
     ),
@@ -83,8 +82,6 @@ RECOVERIES = (
             "hidden_size": float(inputs["x"].shape[-1]),
             "seq_len": float(inputs["x"].shape[-2]) if inputs["x"].ndim > 1 else 1.0,
         },
-        right=lambda inputs: 1.0,
-        right_name="1",
         pattern=r"\*|/|sqrt",
     ),
 )

@@ -13,6 +13,7 @@ def add(product: Any, bias: Any) -> Any:
 
 
 STEPS = {
+    "enter": lambda x: x,
     "before": lambda x, activation: x,
     "weights": lambda up, down: (up, down),
     "up": lambda x, up: x @ up.T,
@@ -23,4 +24,5 @@ STEPS = {
     "down": lambda hidden, down: hidden @ down.T,
     "down_bias": add,
     "finish": lambda answer, x, activation: answer,
+    "wrap": lambda answer, x: answer,
 }

@@ -15,6 +15,7 @@ from headway.practice.exercises.feed_forward.steps import add
 from headway.practice.exercises.gated_feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.gated_feed_forward.steps import STEPS
 from headway.practice.recipes.activations import gelu, gelu_tanh, identity, relu, sigmoid
+from headway.practice.recipes.wrapping import feed_forward_example, wrapped
 from headway.practice.texts import Texts
 
 TEXTS = Texts("gated_feed_forward")
@@ -31,10 +32,11 @@ def recipe(
     down_bias: Any = None,
 ) -> Any:
     """The definition as named steps: weights, gate, up, bend_gate and bend_up (activations), join (product), down, finish."""
+    outside, x = x, steps.enter(x)
     gate_weight, up_weight, down_weight = steps.weights(gate_weight, up_weight, down_weight)
     gate, up = add(steps.gate(x, gate_weight), gate_bias), add(steps.up(x, up_weight), up_bias)
     hidden = steps.join(steps.bend_gate(gate, steps.activation), steps.bend_up(up, steps.activation))
-    return steps.finish(steps.down(hidden, down_weight, down_bias), x, steps.activation)
+    return steps.wrap(steps.finish(steps.down(hidden, down_weight, down_bias), x, steps.activation), outside)
 
 
 def definition(
@@ -120,27 +122,27 @@ SAYS_NO_SILU = r"^(?!.*swi)(?!gated_feed_forward$)"
 ACTIVATIONS = (
     Convention(),
     Convention(
-        TEXTS["activation_gelu_exact_form_geglu"],
+        TEXTS["activation_gelu"],
         called=SAYS_NO_SILU,
         steps={"activation": gelu},
     ),
     Convention(
-        TEXTS["activation_gelu_tanh_form_geglu"],
+        TEXTS["activation_gelu_tanh"],
         called=SAYS_NO_SILU,
         steps={"activation": gelu_tanh},
     ),
     Convention(
-        TEXTS["activation_relu_reglu_function_s"],
+        TEXTS["activation_relu"],
         called=r"re_?glu",
         steps={"activation": relu},
     ),
     Convention(
-        TEXTS["gate_sigmoid_glu_function_s"],
+        TEXTS["activation_sigmoid"],
         called=r"(^|_)glu",
         steps={"activation": sigmoid},
     ),
     Convention(
-        TEXTS["branches_are_multiplied_without_activati"],
+        TEXTS["no_activation"],
         called=r"bilinear",
         steps={"activation": identity},
     ),
@@ -211,7 +213,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                TEXTS["weights_have_shape_out_x"],
+                TEXTS["weights_in_out"],
                 transposed("gate_weight", "up_weight", "down_weight"),
                 role="gate_weight",
             ),
@@ -219,15 +221,17 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(
-                TEXTS["three_weights_are_gate_up"],
+                TEXTS["order_gate_up_down"],
                 _second_and_third,
                 role="down_weight",
                 named=r"2",
             ),
         ),
+        wrapped(feed_forward_example("gate", "up")),
         ACTIVATIONS,
     ),
     recoveries=RECOVERIES,
+    related=("feed_forward",),
     equation="gated_feed_forward(x) = (silu(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ",
     hints=TEXTS.hints,
 )

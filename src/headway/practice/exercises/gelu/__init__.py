@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.gelu.mistakes import MISTAKES
 from headway.practice.exercises.gelu.recoveries import RECOVERIES
 from headway.practice.exercises.gelu.steps import STEPS
@@ -53,19 +53,15 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(Role("x", X_NAMES), Role("approximate", ("approx", "approximation", "is_approximate", "use_tanh", "tanh"), neutral="none")),
+    roles=(Role("x", X_NAMES), Role("approximate", words("approx approximation is_approximate use_tanh tanh"), neutral="none")),
     called=r"(?<!r)gelu(?!_?back|_?grad|_?deriv|_?prime)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
         (
-            Convention(TEXTS["computes_exact_form_erf"]),
-            Convention(TEXTS["computes_tanh_form_gpt_2"], steps={"form": lambda: "tanh"}),
-            Convention(
-                TEXTS["computes_sigmoid_form_x_sigmoid"],
-                steps=instead(quick_gelu),
-                called="quick",
-            ),
+            Convention(TEXTS["exact_form"]),
+            Convention(TEXTS["form_of_gpt2"], steps={"form": lambda: "tanh"}),
+            Convention(TEXTS["sigmoid_form"], steps=instead(quick_gelu), called="quick"),
         ),
         (Convention(), Convention(encode=_as_flag, role="approximate")),
     ),

@@ -73,7 +73,7 @@ def _recovery(name: str, measure: Any, right: float, right_name: str, pattern: s
         measure=measure,
         wrong=lambda number_of: lambda: number_of({}),
         sizes=lambda inputs: {"(2/π)": 2 / math.pi, "π": math.pi, "√2/π": math.sqrt(2) / math.pi, "0.44715": 0.44715, "1.702": 1.702},
-        right=lambda inputs: right,
+        right=right,
         right_name=right_name,
         pattern=pattern,
     )
@@ -89,7 +89,7 @@ RECOVERIES = (
         measure=_sigmoid_factor,
         wrong=lambda number_of: lambda x, gate: x * sigmoid(number_of({}) * x),
         sizes=lambda inputs: {"√(8/π)": math.sqrt(8 / math.pi), "1.7": 1.7},
-        right=lambda inputs: math.nan,
+        right=math.nan,
         right_name="no sigmoid",
         pattern=r"sigmoid|exp",
     ),

@@ -62,52 +62,27 @@ def _as_params(inputs: Inputs) -> Inputs | None:
     return rest | {"params": TINY_GPT.params, "num_heads": TINY_GPT.num_heads}
 
 
-PROMPTS = (
-    Convention(decode=_of_row),
-    Convention(encode=_listed),
-    Convention(encode=_as_row, decode=_of_row),
-)
+PROMPTS = (Convention(decode=_of_row), Convention(encode=_listed), Convention(encode=_as_row, decode=_of_row))
 MODELS = (
     Convention(),
     Convention(encode=_as_params, steps={"model": lambda model: TINY_GPT}, role="params"),
-    Convention(
-        TEXTS["model_returns_logits_second_value"],
-        _model_returning("pair"),
-        role="model",
-    ),
-    Convention(TEXTS["model_returns_object_logits"], _model_returning("attribute"), role="model"),
-    Convention(
-        TEXTS["model_returns_only_logits_last"],
-        _model_returning("last"),
-        role="model",
-        named=r"next|last|scores",
-    ),
+    Convention(TEXTS["model_returns_pair"], _model_returning("pair"), role="model"),
+    Convention(TEXTS["model_returns_object"], _model_returning("attribute"), role="model"),
+    Convention(TEXTS["model_returns_last"], _model_returning("last"), role="model", named=r"next|last|scores"),
     Convention(encode=_model_returning("lists"), role="model"),
 )
 CACHES = (
     Convention(),
-    Convention(
-        TEXTS["uses_key_value_cache_not"],
-        _with_cache,
-        steps={"returned": _newest},
-        role="model",
-        source=r"cache|past|kv|pos",
-    ),
+    Convention(TEXTS["uses_cache"], _with_cache, steps={"returned": _newest}, role="model", source=r"cache|past|kv|pos"),
 )
-RETURNED = (
-    Convention(),
-    Convention(TEXTS["returns_new_tokens_without_prompt"], decode=_with_prompt),
-)
+RETURNED = (Convention(), Convention(TEXTS["new_tokens_only"], decode=_with_prompt))
 ENDS = (
     Convention(),
-    Convention(TEXTS["output_includes_stop_token"], steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
+    Convention(TEXTS["includes_stop_token"], steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
 )
 COUNTS = (
     Convention(),
     Convention(
-        TEXTS["length_includes_prompt"],
-        _counting_prompt,
-        role="max_new_tokens",
-        named=r"max_?len|total|^length|max_tokens_total|seq_?len",
+        TEXTS["length_includes_prompt"], _counting_prompt, role="max_new_tokens", named=r"max_?len|total|^length|max_tokens_total|seq_?len"
     ),
 )

@@ -70,18 +70,15 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-DEVIATIONS = (
+STANDARD_DEVIATION = (
     Convention(),
     Convention(
-        TEXTS["divides_by_standard_deviation"],
-        steps={
-            "variance": lambda x, mean: x.var(-1, ddof=1, keepdims=True),
-            "root": lambda variance, eps: numpy.sqrt(variance) + eps,
-        },
-        source=r"\.std\(",
+        TEXTS["divides_by_sample_deviation"],
+        steps={"variance": lambda x, mean: x.var(-1, keepdims=True, ddof=1), "root": lambda variance, eps: numpy.sqrt(variance) + eps},
+        source=r"std",
     ),
 )
-"""The Annotated Transformer's form, which divides by the standard deviation of torch.std, plus eps."""
+"""LayerNorm as in the paper's best-known implementation; both deviations together are its own contract."""
 
 EXERCISE = Exercise(
     name="layer_norm",
@@ -108,11 +105,11 @@ EXERCISE = Exercise(
         Role("ln_param", (), neutral={}),
         *size_roles(),
     ),
+    called=r"^(?!.*(back|grad|rms|t5|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
     also_called=r"norm(ali[sz](e|ation|er))?$|^ln",
-    called=r"^(?!.*(back|grad|rms|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), DEVIATIONS, RETURNS),
+    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, RETURNS),
     recoveries=(eps_recovery(EPS, ROOT),),
     equation="layer_norm(x) = (x - mean x) / √(var x + eps) · weight + bias",
     hints=TEXTS.hints,

@@ -98,9 +98,9 @@ def _per_sequence(inputs: Inputs) -> Inputs:
 
 PRECISION = (Convention(decode=_single_precision),)
 LAYOUT = (
-    Convention(TEXTS["pairs_coordinate_i_i_head"]),
+    Convention(TEXTS["halves"]),
     Convention(
-        TEXTS["pairs_coordinate_2i_2i_1"],
+        TEXTS["interleaved"],
         encode=_operands(lambda x: interleave(*halves(x))),
         decode=_in_halves,
     ),
@@ -108,7 +108,7 @@ LAYOUT = (
 AXES = (
     Convention(),
     Convention(
-        TEXTS["expects_x_batch_seq_len"],
+        TEXTS["positions_before_heads"],
         encode=_operands(_heads_last),
         decode=lambda answer, inputs: _each(_heads_last)(answer),
         role="x",
@@ -201,7 +201,7 @@ POSITIONS = (
 BASES = (
     Convention(),
     Convention(
-        TEXTS["checked_base_10000_which_not"],
+        TEXTS["usual_base"],
         encode=lambda inputs: {"theta": 10000.0} | inputs,
         role="theta",
     ),

@@ -62,12 +62,7 @@ MISTAKES = (
     ),
     TEXTS.mistake(
         "first_is_overwritten",
-        {
-            "turn": lambda a, b, cos_a, cos_b, sin_a, sin_b: (
-                a * cos_a - b * sin_a,
-                b * cos_b + (a * cos_a - b * sin_a) * sin_b,
-            )
-        },
+        {"turn": lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a - b * sin_a, b * cos_b + (a * cos_a - b * sin_a) * sin_b)},
         pattern=r"\] *=|-=|\*=",
     ),
     TEXTS.mistake("only_cosine", {"turn": lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a, b * cos_b)}, pattern=r"cos"),

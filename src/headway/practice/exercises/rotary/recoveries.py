@@ -69,22 +69,14 @@ def _given_or(number_of: Callable[[Inputs], float]) -> Step:
 
 RECOVERIES = (
     TEXTS.recovery(
-        "theta",
-        "frequencies",
-        measure=_theta,
-        wrong=_given_or,
-        sizes=lambda inputs: {},
-        right=lambda inputs: 10000.0,
-        right_name="10000",
-        pattern=r"\d{3,}|1e\d|\d_000|log",
+        "theta", "frequencies", measure=_theta, wrong=_given_or, right=10000.0, right_name="10000", pattern=r"\d{3,}|1e\d|\d_000|log"
     ),
     TEXTS.recovery(
         "offset",
         "positions",
         measure=_offset,
         wrong=lambda number_of: lambda x, positions, offset: counted(x, positions, offset) + number_of({}),
-        sizes=lambda inputs: {},
-        right=lambda inputs: 0.0,
+        right=0.0,
         right_name="0",
         pattern=r"arange|range",
     ),

@@ -58,18 +58,14 @@ def _batch_first(answer: Any, inputs: Inputs) -> Any:
 WIDTHS = (Convention(decode=_refused),)
 RETURNS = (
     Convention(),
-    Convention(TEXTS["returns_1_seq_len_hidden"], decode=_with_axis(0), role="seq_len"),
-    Convention(TEXTS["returns_seq_len_1_hidden"], decode=_with_axis(1), role="seq_len"),
+    Convention(TEXTS["leading_axis"], decode=_with_axis(0), role="seq_len"),
+    Convention(TEXTS["batch_axis_second"], decode=_with_axis(1), role="seq_len"),
 )
 TAKES = (
     Convention(),
+    Convention(TEXTS["takes_positions"], encode=_as_positions, role="seq_len"),
     Convention(
-        TEXTS["takes_array_positions_instead_their"],
-        encode=_as_positions,
-        role="seq_len",
-    ),
-    Convention(
-        TEXTS["x_has_shape_seq_len"],
+        TEXTS["sequence_first"],
         encode=_rows_first,
         decode=_batch_first,
         role="x",
@@ -78,10 +74,6 @@ TAKES = (
 )
 ADDS = (
     Convention(),
-    Convention(TEXTS["returns_only_positions_caller_adds"], decode=_sum_of, role="x"),
-    Convention(
-        TEXTS["multiplies_x_by_hidden_size"],
-        steps={"scale": lambda x: x * x.shape[-1] ** 0.5},
-        role="x",
-    ),
+    Convention(TEXTS["positions_only"], decode=_sum_of, role="x"),
+    Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5}, role="x"),
 )

@@ -72,8 +72,7 @@ RECOVERIES = (
         wrong=lambda number_of: (
             lambda positions, exponents, base: positions[:, None] / (number_of({}) if base == 10000.0 else base) ** exponents
         ),
-        sizes=lambda inputs: {},
-        right=lambda inputs: 10000.0,
+        right=10000.0,
         right_name="10000",
         pattern=r"\d{3,}|1e\d|log",
     ),
@@ -82,8 +81,7 @@ RECOVERIES = (
         "positions",
         measure=_offset,
         wrong=lambda number_of: lambda length, offset: numpy.arange(length) + offset + number_of({}),
-        sizes=lambda inputs: {},
-        right=lambda inputs: 0.0,
+        right=0.0,
         right_name="0",
         pattern=r"arange|range",
     ),

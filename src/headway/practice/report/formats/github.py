@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from headway.practice.fixing import diff_of
+from headway.practice.judge.shown import printable
 from headway.practice.message import Message
 from headway.practice.report.formats import Output, Settings
 from headway.practice.report.formats.text import points_of, text_of
@@ -99,7 +100,7 @@ def summary(report: Report, language: str) -> str:
 
 
 def _block(verdict: Verdict, source: Source | None, language: str) -> str:
-    parts = [_fenced(f"{verdict.file}\n{verdict.text(language)}" if verdict.file else verdict.text(language))]
+    parts = [_fenced(f"{printable(verdict.file)}\n{verdict.text(language)}" if verdict.file else verdict.text(language))]
     if source is not None and not verdict.is_correct:
         parts.append(_fenced(frame(source, place_of(verdict, verdict.causes[0] if verdict.causes else None)), "python"))
         if verdict.repair:

@@ -15,11 +15,11 @@ from urllib.parse import quote
 import headway
 from headway.practice.message import Message
 from headway.practice.report.formats import Output, Settings
-from headway.practice.report.frames import message_of, place_of, relative_path
+from headway.practice.report.frames import Place, message_of, place_of, relative_path
 from headway.practice.report.results import Report
 from headway.practice.rules import GENERAL, rule_id, rules_of, url_of
 from headway.practice.source import Source
-from headway.practice.verdict import Cause, Edit, Verdict
+from headway.practice.verdict import Cause, Verdict
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -116,12 +116,12 @@ def _artifact(file: str, settings: Settings) -> dict[str, str]:
     return {"uri": Path(path).as_uri()} if Path(path).is_absolute() else {"uri": quote(path), "uriBaseId": "%SRCROOT%"}
 
 
-def _region(place: Cause | Verdict | Edit) -> dict[str, int]:
+def _region(place: Place) -> dict[str, int]:
     region = {"startLine": place.line, "startColumn": place.column, "endLine": place.end_line, "endColumn": place.end_column}
     return {name: value for name, value in region.items() if value is not None}
 
 
-def _fingerprint(rule: str, source: Source, place: Cause | Verdict) -> str:
+def _fingerprint(rule: str, source: Source, place: Place) -> str:
     """Return a hash that stays the same when the line moves."""
     line = source.lines[place.line - 1].strip() if place.line and place.line <= len(source.lines) else ""
     return hashlib.sha256(f"{rule}\n{line}".encode()).hexdigest()[:16] + ":1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from headway.practice.judge.shown import printable
 from headway.practice.message import Message
 from headway.practice.report.formats import Output, Settings
 from headway.practice.report.results import Report
@@ -21,13 +22,11 @@ def text_of(report: Report, language: str) -> str:
     shown = [each for each in report.files if each.verdicts]
     lines = []
     for each in shown:
-        lines += [str(each.path)] if len(shown) > 1 else []
+        lines += [printable(str(each.path))] if len(shown) > 1 else []
         lines += [verdict.text(language) for verdict in each.verdicts]
     lines += [verdict.text(language) for verdict in report.missing]
     if report.given:
         lines += ["", *points_of(report, language)]
-    if report.failure:
-        lines.append(f"✗ {report.failure.text(language)}")
     return "\n".join(lines)
 
 

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from headway.cli import grade
 from headway.errors import OptionError
 from headway.practice.grading.grade import PartPoints
-from headway.practice.grading.settings import read_sheet
+from headway.practice.grading.sheet import read_sheet
 
 
 def sheet(tmp_path, text):
@@ -53,3 +57,11 @@ def test_a_sheet_with_an_error_is_refused(tmp_path, text, says, hint):
 def test_a_sheet_that_does_not_exist_is_refused(tmp_path):
     with pytest.raises(OptionError, match="does not exist, expected a grade sheet"):
         read_sheet(tmp_path / "headway.toml")
+
+
+def test_the_sheets_of_the_documentation_and_of_the_help_are_valid(tmp_path):
+    text = (Path(__file__).parents[3] / "docs" / "grading.md").read_text(encoding="utf-8")
+    (documented,) = re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    assert len(sheet(tmp_path, documented)) == 2
+    lines = re.findall(r"`(\w+ = .*?)`", grade.command.__doc__)
+    assert len(sheet(tmp_path, "\n".join(["[grade]", *lines]))) == 2

@@ -1,0 +1,78 @@
+"""Results that all trials of a subject share, so that each is computed once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy
+
+from headway.practice.exercise import Convention, Inputs, Mistake, Recovery
+
+NUM_PAIRS = 20_000
+"""Pairs of mistakes that are tried for one subject, under all conventions together."""
+
+Found = TypeVar("Found")
+
+
+class Outputs:
+    """Outputs of the definition by what they depend on; equal arrays are one object, so that they are compared once."""
+
+    def __init__(self) -> None:
+        self._found: dict[Hashable, Any] = {}
+        self._arrays: dict[Hashable, Any] = {}
+
+    def get(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+        """Return the output with this key, computed if it is new."""
+        if key not in self._found:
+            self._found[key] = self.interned(compute())
+        return self._found[key]
+
+    def interned(self, value: Any) -> Any:
+        """Return the first array, or tuple of arrays, with the same numbers."""
+        if isinstance(value, tuple):
+            parts = tuple(self.interned(part) for part in value)
+            return self._arrays.setdefault(("tuple", *map(id, parts)), parts)
+        if not isinstance(value, numpy.ndarray):
+            return value
+        return self._arrays.setdefault((value.dtype, value.shape, value.tobytes()), value)
+
+
+@lru_cache(maxsize=2)
+def listed_outputs(exercise_name: str) -> Outputs:
+    """Return the outputs of an exercise's own mistakes and conventions, shared by all subjects."""
+    return Outputs()
+
+
+class Comparisons:
+    """Comparisons by the two objects and the rounding; the objects are kept, so that no other object gets their identity."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[int, int, int | None], tuple[Any, Any, bool]] = {}
+
+    def get(self, answer: Any, expected: Any, decimals: int | None, compare: Callable[[], bool]) -> bool:
+        """Return the comparison of these objects, computed if it is new."""
+        key = (id(answer), id(expected), decimals)
+        if key not in self._found:
+            self._found[key] = (answer, expected, compare())
+        return self._found[key][2]
+
+
+@dataclass(eq=False)
+class Memory:
+    """Results that all trials of a subject share.
+
+    outputs     the learner's outputs, and those of the definition with measured mistakes
+    inputs      a probe's inputs as the function received them, by array library and probe
+    compared    comparisons of outputs
+    measured    measured numbers as mistakes, by recovery, binding and conventions
+    num_pairs   pairs of mistakes that may still be tried
+    """
+
+    outputs: Outputs = field(default_factory=Outputs)
+    inputs: dict[tuple[str, str], Inputs] = field(default_factory=dict)
+    compared: Comparisons = field(default_factory=Comparisons)
+    measured: dict[tuple[Recovery, Any, tuple[Convention, ...]], Mistake | None] = field(default_factory=dict)
+    num_pairs: int = NUM_PAIRS

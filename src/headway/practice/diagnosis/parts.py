@@ -1,0 +1,63 @@
+"""Parts that a class may be, from what it holds and takes; its name alone does not tell an attention with projections from one without."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+from headway.practice.diagnosis.calling import libraries_for
+from headway.practice.diagnosis.instances import InstanceCall, instance_calls
+from headway.practice.diagnosis.slots import slots_of
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.exercise import Exercise
+
+BARE = "scaled_dot_product_attention"
+PROJECTED = "multi_head_attention"
+CAUSAL = r"tri[ul]|causal|subsequent|look_?ahead|-?inf"
+"""Pattern of the source of an attention that masks later positions by itself."""
+
+
+def likely_parts(subject: Subject, exercise: Exercise) -> list[str]:
+    """Return the names of the exercises that a subject may be, likeliest first; one for most subjects."""
+    if not inspect.isclass(subject.value) or exercise.name not in FAMILIES:
+        return [exercise.name]
+    return FAMILIES[exercise.name](subject)
+
+
+def _attentions(subject: Subject) -> list[str]:
+    """Return the attentions with projections for a class that holds matrices, and the bare one otherwise."""
+    if not _holds_matrices(subject):
+        return [BARE]
+    words = " ".join(each.name.lower() for each in subject.parameters)
+    text = "\n".join(line.partition("#")[0] for line in subject.source)
+    if re.search(r"kv|group", words) or re.search(r"kv_?heads?|kv_?groups?", text):
+        return ["grouped_query_attention", "self_attention", "causal_self_attention", PROJECTED]
+    if _num_sequences(subject) >= 2:
+        return [PROJECTED, "cross_attention", "self_attention"]
+    if re.search(CAUSAL, text, re.IGNORECASE):
+        return ["causal_self_attention", "self_attention", PROJECTED, "grouped_query_attention"]
+    return ["self_attention", "causal_self_attention", PROJECTED, "grouped_query_attention"]
+
+
+def _num_sequences(subject: Subject) -> int:
+    """Return the number of sequences that the call method needs."""
+    forward = getattr(subject.value, "forward", None) or subject.value.__call__
+    needed = [each for each in list(inspect.signature(forward).parameters.values())[1:] if each.default is each.empty]
+    return sum(not re.search(r"mask|cache|pos|freq|cos|sin|len|flag|return|is_", each.name.lower()) for each in needed)
+
+
+def _holds_matrices(subject: Subject) -> bool:
+    from headway.practice.exercises import exercise
+
+    part = exercise(PROJECTED)
+    for library in libraries_for(subject):
+        for call in instance_calls(subject, part, library)[:1]:
+            if not isinstance(call, InstanceCall):
+                continue
+            _, instance = call.sample(part)
+            return instance is not None and any(len(slot.shape) > 1 for slot in slots_of(instance, subject.value.__module__))
+    return bool(re.search(r"Linear\(|Parameter\(|Dense\(|DenseGeneral\(", "\n".join(subject.source)))
+
+
+FAMILIES = {BARE: _attentions}
+"""Exercises whose name a class of several parts may have."""

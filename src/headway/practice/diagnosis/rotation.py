@@ -1,0 +1,61 @@
+"""Tables of rotary positions that do not rotate, for attentions that take such tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Inputs
+
+
+def head_dim(inputs: Inputs) -> int | None:
+    """Return the width of one head, if the inputs have it."""
+    weight, heads = inputs.get("query_weight"), int(inputs.get("num_heads") or 1)
+    sequence = next((inputs[name] for name in ("query", "x") if inputs.get(name) is not None), None)
+    if weight is None and sequence is None:
+        return None
+    return int((weight.shape[0] if weight is not None else sequence.shape[-1]) // heads)
+
+
+def _length(inputs: Inputs) -> int:
+    sequence = next(inputs[name] for name in ("query", "x") if inputs.get(name) is not None)
+    return int(sequence.shape[-2])
+
+
+def _complex(inputs: Inputs, style: int) -> Any:
+    """Return unit rotations: complex numbers, or pairs of cosine and sine."""
+    length, half = _length(inputs), (head_dim(inputs) or 0) // 2
+    if style % 2 == 0:
+        return numpy.ones((length, half), numpy.complex128)
+    return numpy.stack([numpy.ones((length, half)), numpy.zeros((length, half))], -1)
+
+
+def _wave(value: float) -> Callable[[Inputs, int], Any]:
+    def table(inputs: Inputs, style: int) -> Any:
+        length, width = _length(inputs), head_dim(inputs) or 0
+        shapes = ((length, width), (1, length, width), (length, width // 2), (1, 1, length, width))
+        return numpy.full(shapes[style], value)
+
+    return table
+
+
+NUM_STYLES = 4
+"""Number of shapes of such tables that are tried."""
+
+TABLES: tuple[tuple[str, Callable[[Inputs, int], Any]], ...] = (
+    (r"^(freqs?|freqs?_?cis|freqs?_?complex|rope|rope_cache|freqs?_complex_form)$", _complex),
+    (r"^cos(ine)?s?(_cached?)?$", _wave(1.0)),
+    (r"^sin(e)?s?(_cached?)?$", _wave(0.0)),
+    (r"position_?embeddings?|rotary_?emb|cos_sin", lambda inputs, style: (_wave(1.0)(inputs, style), _wave(0.0)(inputs, style))),
+    (r"position_?ids|token_?positions", lambda inputs, style: numpy.arange(_length(inputs))[None] if style % 2 else numpy.arange(_length(inputs))),
+)  # fmt: skip
+"""Tables of angles 0, by the names of parameters for them: they leave queries and keys as they are."""
+
+
+def table_for(name: str, style: int = 0) -> Callable[[Inputs], Any] | None:
+    """Return the function that computes a parameter's table of angles 0 in one of NUM_STYLES shapes, or None."""
+    table = next((table for pattern, table in TABLES if re.search(pattern, name.lower().strip("_"))), None)
+    return None if table is None else lambda inputs: table(inputs, style)

@@ -1,0 +1,103 @@
+"""Min-p: keep the tokens that are at least min_p times as likely as the most likely one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Exercise, Probe, Role, Step, words
+from headway.practice.recipes.distributions import (
+    AXIS,
+    BATCH,
+    GIVEN,
+    LOGITS,
+    RETURNED,
+    RNG,
+    ROWS,
+    ROWS_APART,
+    TEMPERATURE,
+    UNNORMALISED,
+    kept,
+    softmax,
+)
+from headway.practice.texts import Texts
+
+TEXTS = Texts("min_p")
+
+
+def recipe(steps: Any, logits: Any, min_p: float, temperature: float = 1.0, **rest: Any) -> Any:
+    """The definition as named steps: scale, probabilities, threshold, keep, finish."""
+    scaled = steps.scale(logits, temperature)
+    probabilities = steps.probabilities(scaled)
+    return steps.finish(steps.keep(probabilities, steps.threshold(probabilities, min_p)), scaled)
+
+
+def definition(logits: Any, min_p: float, temperature: float = 1.0, **rest: Any) -> Any:
+    """Return the probabilities of headway.functions' kept logits."""
+    return functions.softmax(functions.keep_min_p(functions.scale_by_temperature(logits, temperature), min_p))
+
+
+STEPS: dict[str, Step] = {
+    "scale": lambda logits, temperature: logits / temperature,
+    "probabilities": softmax,
+    "threshold": lambda probabilities, min_p: min_p * probabilities.max(-1, keepdims=True),
+    "keep": lambda probabilities, threshold: probabilities >= threshold,
+    "finish": lambda is_kept, logits: kept(logits, is_kept),
+}
+
+MISTAKES = (
+    TEXTS.mistake("not_relative", {"threshold": lambda probabilities, min_p: min_p}, pattern=r"max|>|<"),
+    TEXTS.mistake("share_of_the_batch", {"threshold": lambda probabilities, min_p: min_p * probabilities.max()}, pattern=r"max"),
+    TEXTS.mistake("likely_dropped", {"keep": lambda probabilities, threshold: probabilities < threshold}, pattern=r"inf|where|<|>"),
+    TEXTS.mistake("share_of_logits", {"probabilities": lambda logits: logits}, pattern=r"max"),
+    TEXTS.mistake(
+        "one_minus_p", {"threshold": lambda probabilities, min_p: (1 - min_p) * probabilities.max(-1, keepdims=True)}, pattern=r"1 *-"
+    ),
+    TEXTS.mistake("nothing_dropped", {"keep": lambda probabilities, threshold: probabilities >= 0}, pattern=r"return"),
+    TEXTS.mistake(
+        "hidden_logit_is_zero", {"finish": lambda is_kept, logits: softmax(numpy.where(is_kept, logits, 0))}, pattern=r"zeros|, *0|= *0|\*"
+    ),
+)
+
+
+def probes() -> tuple[Probe, ...]:
+    """Probabilities that are not at the threshold: flat, steep; several rows; a temperature."""
+    random = numpy.random.default_rng(31)
+    flat = numpy.log(numpy.array([0.11, 0.05, 0.27, 0.2, 0.02, 0.19, 0.16])) + 1.3
+    rows = numpy.log(numpy.array([[0.11, 0.5, 0.08, 0.01, 0.3], [0.41, 0.12, 0.26, 0.04, 0.17], [0.02, 0.03, 0.05, 0.88, 0.02]]))
+    return (
+        Probe("flat", {"logits": flat, "min_p": 0.5}),
+        Probe("little", {"logits": flat, "min_p": 0.1}),
+        Probe("steep", {"logits": numpy.log(numpy.array([0.03, 0.95, 0.02])) - 0.4, "min_p": 0.3}),
+        Probe("rows", {"logits": rows, "min_p": 0.25}, BATCH, caution=ROWS_APART),
+        Probe("square", {"logits": random.standard_normal((4, 4)) * 1.5, "min_p": 0.3}, BATCH, caution=ROWS_APART),
+        Probe("with temperature", {"logits": flat, "min_p": 0.5, "temperature": 0.5}),
+    )
+
+
+EXERCISE = Exercise(
+    name="min_p",
+    title=TEXTS.title,
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        LOGITS,
+        Role("min_p", words("p p_base base threshold min_prob minp cutoff ratio factor alpha")),
+        TEMPERATURE,
+        RNG,
+        AXIS,
+        Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
+        Role("min_tokens_to_keep", ("min_keep",), neutral=1),
+    ),
+    called=r"min_?p(_|$)(?!.*(top_?k|top_?p))",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),
+    equation="logits where probability ≥ min_p · largest probability, else -inf",
+    hints=TEXTS.hints,
+    drawing="read",
+    is_trained_through=False,
+)

@@ -1,0 +1,166 @@
+"""Accepted forms of a module around its part: a norm and a residual connection inside it, and positions as the first axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Convention, Inputs
+from headway.practice.outputs import is_same, precision
+from headway.practice.recipes.sequences import Draw
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/wrapping")
+
+Ask = Callable[[Inputs], Any]
+
+SEQUENCES = ("x", "query", "key", "value", "context", "encoder_output")
+
+
+def normed(x: Any, eps: float = 1e-5) -> Any:
+    """Layer norm without weights, in float64."""
+    x = numpy.asarray(x, numpy.float64)
+    return (x - x.mean(-1, keepdims=True)) / numpy.sqrt(x.var(-1, keepdims=True) + eps)
+
+
+EPSILONS = (1e-5, 1e-6, 1e-12)
+"""Usual epsilons of a norm inside a module."""
+
+AFTER_NAME = TEXTS["adds_and_normalizes"]
+BEFORE_NAME = TEXTS["normalizes_before"]
+AROUND_NAME = TEXTS["normalizes_and_adds"]
+
+
+def _norm(eps: float) -> Callable[[Any], Any]:
+    return lambda x: normed(x, eps)
+
+
+def _after(eps: float) -> Convention:
+    return Convention(AFTER_NAME, steps={"wrap": lambda answer, x: normed(answer + x, eps)})
+
+
+AFTER = tuple(map(_after, EPSILONS))
+BEFORE = tuple(Convention(BEFORE_NAME, steps={"enter": _norm(eps)}) for eps in EPSILONS)
+AROUND = tuple(Convention(AROUND_NAME, steps={"enter": _norm(eps), "wrap": lambda answer, x: answer + x}) for eps in EPSILONS)
+
+
+def wrapped(silent: Inputs) -> tuple[Convention, ...]:
+    """Return the group of these forms, told apart by the output for weights that make the part's own output zero.
+
+    silent   inputs for which the part returns zeros, under every name that a sequence may have
+    """
+
+    def read(ask: Ask) -> Sequence[Convention] | None:
+        x = numpy.asarray(silent["x"], numpy.float64)
+        for inputs in _with_masks(silent):
+            answer = _first(ask(inputs))
+            if answer is None or answer.shape != x.shape:
+                continue
+            if is_same(answer, normed(x), 1e-3):
+                return AFTER
+            if is_same(answer, x, precision(answer)):
+                return AROUND
+            return BEFORE if not numpy.any(answer) else None
+        return None
+
+    return (Convention(), Convention(reads=read, source=r"norm|ln"))
+
+
+def _with_masks(inputs: Inputs) -> Iterator[Inputs]:
+    """Yield inputs without masks, and with masks of one value, of which at least one hides nothing."""
+    batch, positions = inputs["x"].shape[:2] if inputs["x"].ndim == 3 else (1, inputs["x"].shape[0])
+    yield inputs
+    yield inputs | {"mask": None}
+    for shape in ((batch, positions, positions), (positions, positions), (batch, 1, positions, positions)):
+        for value in (True, False):
+            yield inputs | {"mask": numpy.full(shape, value)}
+
+
+def _first(answer: Any) -> Any:
+    answer = answer[0] if isinstance(answer, tuple) and answer else answer
+    return answer if isinstance(answer, numpy.ndarray) and answer.dtype.kind == "f" and numpy.isfinite(answer).all() else None
+
+
+def attention_example(seed: int = 5, *, num_kv_heads: int | None = None) -> Inputs:
+    """Return inputs of an attention whose values are zero, under every name that its sequence may have."""
+    draw = Draw(seed)
+    x = draw.numbers(5, 5, 12)
+    held = draw.weights(12, 12, output=12)
+    if num_kv_heads is not None:
+        held |= {f"{part}_weight": draw.numbers(2 * num_kv_heads, 12) for part in ("key", "value")}
+        held |= {"num_kv_heads": num_kv_heads}
+    sequences = dict.fromkeys(SEQUENCES[:-1], x)
+    return sequences | held | {"value_weight": held["value_weight"] * 0, "num_heads": 3 if num_kv_heads is None else 6}
+
+
+def feed_forward_example(*parts: str) -> Inputs:
+    """Return inputs of a feed-forward whose last weight is zero, with these weights before it."""
+    random = numpy.random.default_rng(5)
+    before = {f"{part}_weight": random.standard_normal((12, 3)) for part in parts}
+    return {"x": random.standard_normal((2, 5, 3)) * 2, "down_weight": numpy.zeros((3, 12))} | before
+
+
+WRAPPED = wrapped(attention_example())
+GROUPED_WRAPPED = wrapped(attention_example(num_kv_heads=2))
+
+
+def _turned(mask: Any) -> Any:
+    """Return a mask as (queries, keys, batch or 1)."""
+    if mask.ndim == 4:
+        mask = mask[:, 0]
+    return mask[..., None] if mask.ndim == 2 else mask.transpose(1, 2, 0)
+
+
+def _positions_first(inputs: Inputs, *, turns_mask: bool = False) -> Inputs | None:
+    found = {name: inputs[name] for name in SEQUENCES if name in inputs}
+    if any(value.ndim != 3 for value in found.values()):
+        return None
+    known: dict[int, Any] = {}  # one array for query, key and value stays one
+    swapped = {name: known.setdefault(id(value), numpy.ascontiguousarray(value.swapaxes(0, 1))) for name, value in found.items()}
+    mask = inputs.get("mask")
+    return inputs | swapped | ({"mask": _turned(mask).copy()} if turns_mask and mask is not None else {})
+
+
+def _batch_first(answer: Any, inputs: Inputs) -> Any:
+    if isinstance(answer, tuple) and answer:
+        return (_batch_first(answer[0], inputs), *answer[1:])
+    return answer.swapaxes(0, 1) if numpy.ndim(answer) == 3 else answer
+
+
+POSITIONS_FIRST_NAME = TEXTS["positions_first"]
+_FIRST_FORMS = (
+    Convention(POSITIONS_FIRST_NAME, _positions_first, _batch_first),
+    Convention(POSITIONS_FIRST_NAME, lambda inputs: _positions_first(inputs, turns_mask=True), _batch_first),
+)
+
+
+def _mixes_first_axis(ask: Ask, example: Inputs) -> bool:
+    """Return True if a change of one vector reaches other outputs along the first axis, and none along the second."""
+    changed = {name: value.copy() for name, value in example.items() if name in SEQUENCES}
+    shared = next(iter(changed.values()))
+    shared[0, 0] += 1.0
+    for before in _with_masks(example):
+        answers = [_first(ask(before)), _first(ask(before | dict.fromkeys(changed, shared)))]
+        if any(answer is None or answer.shape != shared.shape for answer in answers):
+            continue
+        moved = numpy.abs(answers[0] - answers[1]).max(-1) > 1e-5
+        return bool(moved[1:, 0].any() and not moved[:, 1:].any())
+    return False
+
+
+def positions_first(example: Inputs) -> tuple[Convention, ...]:
+    """Return the group of batch first and positions first, told apart by the axis along which vectors influence each other."""
+
+    def read(ask: Ask) -> Sequence[Convention] | None:
+        return _FIRST_FORMS if _mixes_first_axis(ask, example) else None
+
+    return (Convention(), Convention(reads=read))
+
+
+def _loud(example: Inputs) -> Inputs:
+    return example | {"value_weight": Draw(6).numbers(*example["value_weight"].shape)}
+
+
+POSITIONS_FIRST = positions_first(_loud(attention_example()))

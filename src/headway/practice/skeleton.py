@@ -1,0 +1,129 @@
+"""The files of a new exercise, for contributors: `headway practice new-exercise NAME`."""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from headway.files import write_text
+from headway.practice.exercises import NAMES
+from headway.practice.message import Message, PracticeError
+from headway.practice.texts import Texts
+
+TEXTS = Texts("skeleton")
+
+EXERCISE = '''"""{name}: TODO the equation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Exercise, Probe, Role
+from headway.practice.texts import Texts
+
+TEXTS = Texts("{name}")
+
+
+def definition(x: Any) -> Any:
+    """Return x. TODO: import the definition from headway.functions."""
+    return x
+
+
+def recipe(steps: Any, x: Any) -> Any:
+    """The definition as named steps: answer. TODO: one step for each part that people get wrong."""
+    return steps.answer(x)
+
+
+STEPS = {{"answer": lambda x: x}}
+
+MISTAKES = (TEXTS.mistake("sign", {{"answer": lambda x: -x}}, pattern=r"-"),)
+
+
+def probes() -> tuple[Probe, ...]:
+    """A row, and several. TODO: inputs on which each mistake differs from the definition and from the other mistakes."""
+    random = numpy.random.default_rng(1)
+    return (
+        Probe("row", {{"x": random.standard_normal(5)}}),
+        Probe("rows", {{"x": random.standard_normal((3, 5))}}, TEXTS["rows"]),
+    )
+
+
+EXERCISE = Exercise(
+    name="{name}",
+    title=TEXTS.title,
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(Role("x", ("inputs", "values")),),
+    called=r"^{name}$",
+    probes=probes,
+    mistakes=MISTAKES,
+    equation="{name}(x) = x",
+    hints=TEXTS.hints,
+)
+'''
+
+SENTENCES = """title.en = "{title}"
+title.zh = "{title}"
+
+[[hints]]
+en = "TODO A first hint."
+zh = ""
+
+[[hints]]
+en = "TODO A more explicit one."
+zh = ""
+
+[[hints]]
+en = "TODO The formula as code."
+zh = ""
+
+[sentences.rows]
+en = "more than one row"
+zh = "多于一行的输入"
+
+[mistakes.sign]
+says.en = "the sign is wrong"
+says.zh = "符号反了"
+fix.en = "return x"
+fix.zh = "返回 x"
+"""
+
+LEARNERS = """def right_plain(x):
+    return x
+
+
+def wrong_sign(x):
+    return -x
+"""
+
+PLACES = ("src/headway/practice/exercises/{name}.py", "src/headway/practice/catalogue/{name}.toml", "tests/practice/learners/{name}.py")
+LIST = "src/headway/practice/exercises/__init__.py"
+
+
+def new_exercise(name: str, checkout: Path) -> list[Path]:
+    """Write the files of a new exercise into a checkout of Headway and add it to the list; return the written files.
+
+    Errors   PracticeError for a name that is no identifier or is taken, and for a folder that is no checkout.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise PracticeError(TEXTS["not_a_name"].format(name=repr(name)), hint=TEXTS["use_a_name"])
+    if not (checkout / LIST).is_file():
+        raise PracticeError(TEXTS["no_checkout"].format(folder=checkout), hint=TEXTS["clone"])
+    files = [checkout / place.format(name=name) for place in PLACES]
+    if name in NAMES or any(file.exists() for file in files):
+        raise PracticeError(TEXTS["taken"].format(name=name), hint=TEXTS["edit_it"].format(file=files[0]))
+    for file, content in zip(files, (EXERCISE, SENTENCES, LEARNERS), strict=True):
+        write_text(file, content.format(name=name, title=name.replace("_", " ")))
+    listed = (checkout / LIST).read_text(encoding="utf-8")
+    write_text(checkout / LIST, listed.replace('\n)\n"""The names', f'\n    "{name}",\n)\n"""The names', 1))
+    return [*files, checkout / LIST]
+
+
+def written(files: Sequence[Path], name: str) -> list[Message]:
+    """Return the files that were written, and the commands to run after they are filled in."""
+    return [*(TEXTS["written"].format(file=file) for file in files), TEXTS["next_steps"].format(name=name)]
