@@ -112,15 +112,21 @@ def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
     right = _first_right([each.without_misshapen() for each in narrower]) or _first_right([each.without_caution() for each in narrower])
     if right is not None:
         return _correct(subject, exercise, right)
-    for considered in itertools.chain(
-        _without_optional(trials), _without_optional(narrower)
-    ):  # outputs for inputs that the function need not support are unrelated to any mistake
-        for way in alone:
-            found = [explanation for trial in considered for explanation in way(subject, trial)]
-            if found:
-                return _wrong(subject, exercise, found)
+    found = _without_some_probes(subject, itertools.chain(_without_optional(trials), _without_optional(narrower)), alone)
+    if found:
+        return _wrong(subject, exercise, found)
     open_ones = [trial for trial in narrower if trial.probes and not trial.matches()] or [trials[0]]
     return _unexplained(subject, exercise, _least_raised(open_ones)[0])
+
+
+def _without_some_probes(subject: Subject, choices: Iterable[Sequence[Trial]], ways: Sequence[Explain]) -> list[Explanation]:
+    """Return the explanations of the most outputs, leaving out inputs that the function need not support.
+
+    With fewer outputs more mistakes fit by coincidence, so all choices are compared.
+    """
+    found = [explanation for trials in choices for trial in trials for way in ways for explanation in way(subject, trial)]
+    most = max((len(each.trial.probes) for each in found), default=0)
+    return [each for each in found if len(each.trial.probes) == most]
 
 
 def _closest(trials: Sequence[Trial]) -> list[Trial]:
