@@ -61,13 +61,12 @@ def is_degenerate(trial: Trial) -> bool:
 
 
 def _is_supported(name: str, measured: Sequence[tuple[Mapping[str, float], float]]) -> bool:
-    """Return True if enough sizes were measured for a formula: two for a size, its root or their inverses, three for others."""
+    """Return True if at least two values of a formula's size were measured: a single one fits many formulas."""
     sizes = [size for size in measured[0][0] if size in name]
     if not sizes:
         return True
     size = max(sizes, key=len)
-    num_distinct = len({each[size] for each, _ in measured})
-    return num_distinct >= (2 if name in (size, f"1/{size}", f"√{size}", f"1/√{size}") else 3)
+    return len({each[size] for each, _ in measured}) > 1
 
 
 def _measured_mistake(recovery: Recovery, trial: Trial) -> Mistake | None:
