@@ -28,11 +28,12 @@ def check(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:
     """
     from headway.practice import exercises
     from headway.practice.diagnosis.diagnose import diagnose
-    from headway.practice.diagnosis.files import by_name, check_name
+    from headway.practice.diagnosis.files import check_name
+    from headway.practice.diagnosis.recognising import recognised
     from headway.practice.diagnosis.subject import subject_of
 
     found = subject_of(subject)
-    chosen = exercises.exercise(check_name(exercise)) if exercise is not None else by_name(found.name)
+    chosen = exercises.exercise(check_name(exercise)) if exercise is not None else recognised(found)
     if chosen is None:
         raise PracticeError(
             Message(

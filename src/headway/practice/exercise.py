@@ -175,6 +175,7 @@ class Exercise:
     steps        the correct steps
     roles        the operands in their usual order
     called       regular expression for the function names that learners use
+    also_called  regular expression for names that may mean this exercise or another one
     probes       the inputs to test with, the simplest first
     mistakes     known mistakes
     conventions  groups of alternatives, one of each group at a time: the first unless the outputs match another
@@ -205,7 +206,8 @@ class Exercise:
     related: tuple[str, ...] = ()
     drawing: str | None = None
     is_trained_through: bool = True
-    calls: Literal["block", "cache", "generate", "layer", "mask", "model"] | None = None
+    calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "tokenizer"] | None = None
+    also_called: str | None = None
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:
         """Return the recipe's output with these mistakes; without any, the correct output under these conventions."""

@@ -70,7 +70,7 @@ def is_same(answer: Any, expected: Any, tolerance: float, rounding: float = 0.0)
     if answer is None or expected is None or isinstance(answer, tuple | dict):
         return False
     answer, expected = numpy.asarray(answer), numpy.asarray(expected)
-    if answer.shape != expected.shape:
+    if answer.shape != expected.shape or answer.dtype.kind == "c":
         return False
     answer, expected = answer.astype(numpy.float64), expected.astype(numpy.float64)
     finite = numpy.isfinite(expected)

@@ -14,7 +14,7 @@ def part_named(name: str) -> str:
 
     Errors   OptionError with the closest names for a name that is no part.
     """
-    from headway.practice.diagnosis.files import by_name
+    from headway.practice.diagnosis.recognising import by_name
 
     if name in NAMES:
         return name
@@ -26,7 +26,7 @@ def part_named(name: str) -> str:
 
 def belongs_to(verdict: Verdict, part: str) -> bool:
     """Return True if a verdict is on this part, by its exercise or by the name of its function."""
-    from headway.practice.diagnosis.files import by_name
+    from headway.practice.diagnosis.recognising import by_name
 
     if verdict.exercise == part or verdict.exercise == "file":
         return verdict.exercise == part

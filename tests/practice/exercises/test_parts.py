@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.files import by_name
+from headway.practice.diagnosis.recognising import by_name
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercises import exercise
 

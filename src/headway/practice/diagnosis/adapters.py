@@ -14,7 +14,9 @@ from headway.practice.diagnosis.instances import instance_calls
 from headway.practice.diagnosis.layers import layer_calls
 from headway.practice.diagnosis.mask_calls import mask_calls
 from headway.practice.diagnosis.model_calls import model_calls
+from headway.practice.diagnosis.optimizers import optimizer_calls
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.tokenizer_calls import tokenizer_calls
 from headway.practice.exercise import Exercise
 
 ADAPTERS: dict[str, Callable[[Subject, Exercise, str], list[Call]]] = {
@@ -24,6 +26,8 @@ ADAPTERS: dict[str, Callable[[Subject, Exercise, str], list[Call]]] = {
     "layer": layer_calls,
     "mask": mask_calls,
     "model": model_calls,
+    "optimizer": optimizer_calls,
+    "tokenizer": tokenizer_calls,
 }
 """Ways to call what is neither a function of the roles nor a class that holds their weights, by `Exercise.calls`."""
 

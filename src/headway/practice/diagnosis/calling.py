@@ -32,8 +32,19 @@ CALL_SECONDS = {"jax": 10.0, "torch": 3.0}
 FIRST_ATTEMPT_SECONDS = {"numpy": 0.25, "list": 0.25}
 """CPU seconds for the first attempt. A wrong convention can cause an endless loop, and a small probe takes milliseconds."""
 
+TORCH_METHODS = r"\.(unsqueeze|masked_fill_?|size|contiguous|expand|permute|type_as|chunk|scatter|softmax)\("
+"""Tensor methods that identify PyTorch code in a file that imports no array library."""
+
 MOST_YIELDED = 1000
 """Number of values taken from a generator function."""
+
+
+BYSTANDERS = (
+    Role("device", ("dev",), neutral="cpu"),
+    Role("dtype", ("data_type",), neutral=None),
+    Role("verbose", ("debug", "show_progress"), neutral=False),
+)
+"""Required parameters that affect no output."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +77,13 @@ def bind_parameters(
     for parameter in parameters:
         if parameter.name in bound or parameter.default is not inspect.Parameter.empty:
             continue
-        role = next((role for role in free if unnamed is None or role in unnamed), None)
+        bystander = next((role for role in BYSTANDERS if _fits(parameter.name, role)), None)
+        role = bystander or next((role for role in free if unnamed is None or role in unnamed), None)
         if role is None:
             return None
         bound[parameter.name] = role
-        free.remove(role)
+        if role in free:
+            free.remove(role)
     return Binding({each.name: bound[each.name] for each in parameters if each.name in bound})
 
 
@@ -118,6 +131,14 @@ def computed(size_of: Callable[[Inputs], Any], inputs: Inputs) -> Any:
 def derivation(role: Role) -> Any:
     """Return a function that computes a role's value from the other inputs, or None if it does not follow from them."""
     return role.neutral if callable(role.neutral) else role.size_of
+
+
+def derived(derive: Callable[[Inputs], Any] | None, inputs: Inputs) -> Any:
+    """Return the value that follows from the inputs; None without a rule, or if they lack what it needs."""
+    try:
+        return None if derive is None else derive(inputs)
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return None
 
 
 def function_calls(subject: Subject, exercise: Exercise, library: str, call_class: type[Call] | None = None) -> list[Call]:
@@ -249,7 +270,9 @@ def libraries_for(subject: Subject) -> list[str]:
     found = ["list"] if any(re.search("list", str(each.annotation), re.IGNORECASE) for each in subject.parameters) else []
     found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
     found += [name for name in subject.imports if name == "numpy"]
-    return list(dict.fromkeys([*found, "numpy", "list"]))
+    if not subject.imports and re.search(TORCH_METHODS, "\n".join(subject.source)):
+        found.append("torch")
+    return [name for name in dict.fromkeys([*found, "numpy", "list"]) if name != "torch" or _is_here(name)]
 
 
 def _is_here(library: str) -> bool:

@@ -85,6 +85,8 @@ def first_difference(answer: Any, expected: Any, tolerance: float) -> Message | 
         return first_difference(*first, tolerance) if first else None
     if not (_is_array(answer) and _is_array(expected)):
         return TEXTS["got_and_expected"].format(got=_short(answer), expected=_short(expected))
+    if numpy.asarray(answer).dtype.kind == "c":
+        return TEXTS["got_complex_numbers_expected_real_ones"]
     answer, expected = numpy.asarray(answer, numpy.float64), numpy.asarray(expected, numpy.float64)
     if answer.shape != expected.shape:
         return None

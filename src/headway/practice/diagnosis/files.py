@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from headway.practice.diagnosis.diagnose import correct_as_is
 from headway.practice.diagnosis.failure import FILE_TITLE, last_line
+from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.subject import Subject, definitions, subjects_of
 from headway.practice.diagnosis.timeout import time_limit
 from headway.practice.exercise import Exercise
-from headway.practice.exercises import NAMES, exercise, exercises
+from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import EMPTY, Message, PracticeError, describe_error, joined, unknown_name
 from headway.practice.source import read
 from headway.practice.texts import Texts
@@ -78,34 +79,22 @@ def with_exercises(module: ModuleType, text: str, named: str | None = None) -> I
     if named is not None:
         chosen = exercise(check_name(named))
         matching = [subject for subject in subjects if re.search(chosen.called, subject.name, re.IGNORECASE)]
-        yield from ((subject, chosen) for subject in matching or subjects[:1])
+        yield from ((subject, chosen) for subject in matching or [each for each in subjects if not each.is_private][:1] or subjects[:1])
         return
     for subject in subjects:
-        found = by_name(subject.name) or by_outputs(subject)
+        if _is_base(subject, subjects):
+            continue
+        found = recognised(subject)
         if found is not None:
             yield subject, found
 
 
-def by_name(name: str) -> Exercise | None:
-    """Return the exercise that matches a function's name, or None."""
-    return next((each for each in exercises() if re.search(each.called, name, re.IGNORECASE)), None)
-
-
-def by_outputs(subject: Subject) -> Exercise | None:
-    """Return the exercise whose operand names match the parameters and whose outputs are correct, or None."""
-    for each in exercises():
-        called = {*(role.name for role in each.roles), *(name for role in each.roles for name in role.called)}
-        names = [parameter.name.lower().strip("_") for parameter in subject.parameters]
-        if len(names) > 1 and called.issuperset(names) and _is_right(subject, each):
-            return each
-    return None
-
-
-def _is_right(subject: Subject, exercise: Exercise) -> bool:
-    try:
-        return correct_as_is(subject, exercise) is not None
-    except Exception:  # an unforeseen kind of program; as this exercise it is not recognized
+def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:
+    """Return True for an abstract class that another class of the file implements."""
+    if not inspect.isclass(subject.value) or not re.search(r"NotImplementedError|@abstractmethod", "\n".join(subject.source)):
         return False
+    others = [each.value for each in subjects if each is not subject and inspect.isclass(each.value)]
+    return inspect.isabstract(subject.value) or any(issubclass(other, subject.value) for other in others)
 
 
 def check_name(name: str) -> str:

@@ -12,7 +12,6 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from headway.arrays import array_namespace, cast, from_numpy, is_floating
@@ -22,11 +21,15 @@ from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.message import EMPTY, joined
+from headway.practice.message import EMPTY, describe_error, joined
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 
 TEXTS = Texts("diagnosis")
+
+
+TOOL_ERROR = TEXTS["headway_check_failed_error_place"]
+REPORT_IT = TEXTS["bug_headway_your_code_please_report"]
 
 
 @dataclass(frozen=True)
@@ -51,21 +54,10 @@ def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject
     for subject, exercise in _callees_first(given):
         begin(subject, exercise)
         faults = [each for each in judged if each.is_at_fault and _reaches(subject, each.subject, [other.subject for other in judged])]
-        verdict = _guarded(subject, exercise, faults)
+        verdict = _judged_safely(subject, exercise, faults)
         is_because = any(cause.name.startswith(BECAUSE) for cause in verdict.causes)
         judged.append(Judged(subject, exercise, verdict, is_at_fault=not verdict.is_correct and not is_because))
     return [next(each.verdict for each in judged if each.subject is subject) for subject, _ in given]
-
-
-def _guarded(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
-    """Return the verdict on one function; "could not run" if the diagnosis itself fails, so that the others are still judged."""
-    try:
-        return _judge(subject, exercise, faults)
-    except Exception as error:  # an unforeseen kind of program; it is not known to be wrong
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        says = NOT_UNDERSTOOD.format(error=f"{type(error).__name__}: {error}", place=f"{Path(place.filename).name}:{place.lineno}")
-        cause = Cause("not_understood", says, REPORT_IT, EMPTY, line=subject.line)
-        return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
 
 
 def _callees_first(given: Sequence[tuple[Subject, Exercise]]) -> list[tuple[Subject, Exercise]]:
@@ -101,6 +93,17 @@ def _calls(subject: Subject, name: str) -> bool:
     return is_other and any(re.search(rf"\b{re.escape(name)}\s*\(", line.partition("#")[0]) for line in subject.source)
 
 
+def _judged_safely(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
+    """Judge a function; an exception inside this package becomes a verdict that says so and accuses nobody."""
+    try:
+        return _judge(subject, exercise, faults)
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        says = TOOL_ERROR.format(error=describe_error(error), place=f"{frame.filename.rpartition('headway')[2]}:{frame.lineno}")
+        cause = Cause("tool_error", says, REPORT_IT, EMPTY, line=subject.line)
+        return Verdict(subject.name, exercise.name, subject.line, "could not run", (cause,), title=exercise.title)
+
+
 def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
     """Judge a function that calls wrong ones."""
     replaceable = [fault for fault in faults if _can_be_replaced(fault)]
@@ -129,9 +132,6 @@ def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Ju
             stack.enter_context(_replaced(fault))
         return diagnose(subject, exercise)
 
-
-NOT_UNDERSTOOD = TEXTS["diagnosis_raised"]
-REPORT_IT = TEXTS["report_with_file"]
 
 BECAUSE = "because_of_"
 ALSO_WRONG = TEXTS["also_wrong"]

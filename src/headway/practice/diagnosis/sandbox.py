@@ -6,6 +6,7 @@ sent to another process, and the answers are compared here, where the learner's 
 
 from __future__ import annotations
 
+import itertools
 import json
 import secrets
 from collections.abc import Sequence
@@ -14,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN, TOO_SLOW
-from headway.practice.diagnosis.files import by_name, read_source
+from headway.practice.diagnosis.files import read_source
+from headway.practice.diagnosis.recognising import fitting
 from headway.practice.exercises import NAMES
 from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge.claims import Claim, claim_from
@@ -194,8 +196,8 @@ class _Checker:
 
     def _may_be(self, verdict: Verdict) -> bool:
         """Return True if a subject may be judged as this exercise: by its name, or by its outputs if the name says nothing."""
-        chosen = exercise_by_name(self.named) if self.named else by_name(verdict.subject)
-        return chosen is None or verdict.exercise in (chosen.name, *chosen.related)
+        fits = [exercise_by_name(self.named)] if self.named else [*itertools.chain(*fitting(verdict.subject))]
+        return not fits or any(verdict.exercise in (each.name, *each.related) for each in fits)
 
     def confirmed(self, report: _Report, seed: int, *, is_own: bool) -> list[Verdict]:
         """Return the verdicts; those that are correct have been confirmed with fresh probes."""
@@ -330,11 +332,11 @@ def _missing(verdicts: Sequence[Verdict], facts: Facts, named: str | None) -> li
     if named is not None or not all(verdict.is_correct for verdict in verdicts):
         return []
     judged = {verdict.subject for verdict in verdicts}
-    found = {name: by_name(name) for name in facts.lines if name not in judged}
+    found = {name: fitting(name)[0] for name in facts.lines if name not in judged and name not in facts.optional}
     return [
-        Verdict(name, exercise.name, facts.lines[name], "could not run", (NOT_DEFINED,), title=exercise.title)
-        for name, exercise in found.items()
-        if exercise is not None
+        Verdict(name, likely[0].name, facts.lines[name], "could not run", (NOT_DEFINED,), title=likely[0].title)
+        for name, likely in found.items()
+        if likely
     ]
 
 

@@ -55,7 +55,7 @@ class Subject:
     def used_source(self) -> str:
         """Return the source of the definition and of those definitions of its file that it names, directly or through others."""
         try:
-            defined = definitions(ast.parse(self.file_source), is_public=False)
+            defined = definitions(ast.parse(self.file_source))
         except SyntaxError:
             return "\n".join(self.source)
         lines = self.file_source.splitlines()
@@ -66,6 +66,11 @@ class Subject:
                 found[word] = "\n".join(lines[defined[word].lineno - 1 : defined[word].end_lineno])
                 waiting.append(word)
         return "\n".join(found.values())
+
+    @property
+    def is_private(self) -> bool:
+        """Return True if the name starts with an underscore."""
+        return self.name.startswith("_")
 
     def line_of(self, pattern: str | None) -> int | None:
         """Return the number of the first source line that matches, ignoring comments."""
@@ -103,17 +108,15 @@ def subjects_of(module: ModuleType, text: str) -> list[Subject]:
     return found
 
 
-def definitions(tree: ast.Module, *, is_public: bool = True) -> dict[str, ast.stmt]:
+def definitions(tree: ast.Module) -> dict[str, ast.stmt]:
     """Return the functions and classes at a file's top level by name, including names assigned a lambda or a partial.
-
-    is_public   True for only the public ones
 
     For a name that is defined several times, return the last definition.
     """
     found: dict[str, ast.stmt] = {}
     for node in tree.body:
         name = _defined_name(node)
-        if name is not None and not (is_public and name.startswith("_")):
+        if name is not None and not name.startswith("__"):
             found.pop(name, None)
             found[name] = node
     return found

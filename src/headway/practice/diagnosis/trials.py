@@ -21,6 +21,8 @@ from headway.practice.message import Message
 from headway.practice.outputs import Raised, is_arithmetic, is_same, precision
 
 PLAIN = Convention()
+MISFITS = (KeyError, ValueError, TypeError, IndexError, AttributeError)
+"""Exceptions of a convention's encoding or decoding that mean that it does not apply."""
 
 UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
 """Exceptions that end the search for a convention if every probe raises one of them."""
@@ -321,7 +323,7 @@ def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
     """Encode the inputs in a convention; None if it does not apply."""
     try:
         return convention.encode(inputs)
-    except KeyError:  # the probe lacks the role that the convention concerns
+    except MISFITS:  # the probe lacks the role that the convention concerns, or has other axes
         return None
 
 
@@ -337,7 +339,7 @@ def _measured_conventions(convention: Convention, call: Call) -> Sequence[Conven
         return [convention]
     try:
         read = convention.reads(lambda inputs: output_of(call, (), inputs))
-    except (ValueError, TypeError, ArithmeticError, AttributeError, IndexError):
+    except (*MISFITS, ArithmeticError):
         return []
     return [] if read is None else [read] if isinstance(read, Convention) else read
 
@@ -375,5 +377,10 @@ def encoded_for(call: Call, conventions: Sequence[Convention], inputs: Inputs) -
 
 def _decoded(answer: Any, conventions: Sequence[Convention], inputs: Inputs) -> Any:
     for convention in reversed(conventions):
-        answer = answer if isinstance(answer, Raised) or answer is None else convention.decode(answer, inputs)
+        if isinstance(answer, Raised) or answer is None:
+            return answer
+        try:
+            answer = convention.decode(answer, inputs)
+        except MISFITS:  # the output is not of the kind that the convention concerns
+            return answer
     return answer

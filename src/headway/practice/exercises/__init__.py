@@ -26,6 +26,7 @@ NAMES = (
     "grouped_query_attention",
     "sinusoidal_positions",
     "learned_positions",
+    "rotary_tables",
     "rotary",
     "feed_forward",
     "gated_feed_forward",
@@ -36,6 +37,7 @@ NAMES = (
     "temperature",
     "top_k",
     "top_p",
+    "min_p",
     "sample",
     "generate",
     "kv_cache",
@@ -44,12 +46,14 @@ NAMES = (
     "bpe_train",
     "bpe_encode",
     "bpe_decode",
+    "bpe_tokenizer",
     "cross_entropy",
     "gradient_descent",
     "linear_regression",
     "adam_step",
     "adam",
-    "min_p",
+    "adam_optimizer",
+    "adamw",
 )
 """The names of the exercises, in the order in which they build on each other; each is a file or folder here with EXERCISE."""
 

@@ -157,6 +157,7 @@ MERGES = (
     Convention(encode=_as_id_list),
     Convention(encode=_as_ranks),
     Convention(encode=_as_text),
+    Convention(encode=lambda inputs: inputs | {"merges": ranks(inputs["merges"])}),
     Convention(encode=lambda inputs: {name: value for name, value in inputs.items() if name != "merges"}, role="vocab"),
 )
 VOCABS = (
@@ -175,7 +176,7 @@ GIVEN = (
         lambda inputs: inputs | {"text": inputs["text"].encode("utf-8")},
         decode=_numbered,
         role="text",
-        named=r"byte",
+        named=r"byte|^token$",
     ),
     Convention(
         TEXTS["takes_bytes_integers"],

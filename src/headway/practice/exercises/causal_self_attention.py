@@ -122,6 +122,7 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS | {"is_causal": lambda asked: True},
     roles=(*OPERANDS, SEQUENCE, *WITH_OPTIONAL_OUTPUT, NUM_HEADS, *OPTIONS, *SIZES),
+    also_called=r"^(?!.*(rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
     called=r"(causal|masked|decoder)_?(multi_?head_?)?(self_?)?att|^head$|att(entio)?n_?head$|^causal",
     probes=probes,
     mistakes=(

@@ -174,6 +174,7 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS | {"repeat_key": repeat, "repeat_value": repeat},
     roles=(*OPERANDS, SEQUENCE, *WEIGHT_ROLES, NUM_HEADS, NUM_KV_HEADS, GROUP_SIZE, *OPTIONS, *SIZES),
+    also_called=r"^(?!.*(causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
     called=r"group(ed)?_?(multi_?)?query|gqa|mqa|multi_?query|att(entio)?n_?grouped|grouped",
     probes=probes,
     mistakes=(*REPEATS, *without((*HEADS, *OUTPUT, *WEIGHTS, *SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN), *CAUSAL_MISTAKES),

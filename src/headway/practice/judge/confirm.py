@@ -167,7 +167,8 @@ def _trial(remote: _Remote, conventions: tuple[Convention, ...], pairs: Sequence
     """Return the answered probes as a trial, and True if the inputs were modified; None if too few were answered."""
     exercise, claim = remote.exercise, remote.claim
     kept = [(probe, output) for probe, output in pairs if output is not None]
-    possible = sum(_is_expressible(remote, conventions, probe) for probe, _ in pairs)
+    shared = set.intersection(*(set(probe.inputs) for probe, _ in kept)) if kept else set()  # operands that it may require
+    possible = sum(shared <= set(probe.inputs) and _is_expressible(remote, conventions, probe) for probe, _ in pairs)
     if len(kept) < max(1, remote.share * possible):
         return None, False
     decoding = _decoding(conventions)

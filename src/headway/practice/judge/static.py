@@ -22,6 +22,7 @@ class Facts:
     functions  those of the names that are functions
     imports    top-level packages that the file imports
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
+    optional   definitions that need no verdict: private ones, and abstract classes
     """
 
     lines: dict[str, int] = field(default_factory=dict)
@@ -29,6 +30,7 @@ class Facts:
     functions: frozenset[str] = frozenset()
     imports: frozenset[str] = frozenset()
     borrowing: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
 
     @property
     def preloaded(self) -> list[str]:
@@ -54,7 +56,8 @@ def facts_of(text: str) -> Facts:
     shadowed = {name: tuple(line for line in sorted(set(bound.get(name, []))) if line < lines[name]) for name in defined}
     functions = frozenset(name for name, node in nodes.items() if not isinstance(node, ast.ClassDef))
     shadowed = {name: found for name, found in shadowed.items() if found}
-    return Facts(lines, shadowed, functions, frozenset(imports), _borrowing(tree, nodes))
+    optional = frozenset(name for name, node in nodes.items() if name.startswith("_") or is_abstract(node))
+    return Facts(lines, shadowed, functions, frozenset(imports), _borrowing(tree, nodes), optional)
 
 
 def _borrowing(tree: ast.Module, nodes: dict[str, ast.stmt]) -> frozenset[str]:
@@ -78,6 +81,16 @@ def _imports_of_headway(node: ast.AST) -> set[str]:
                 if whole.startswith("headway") and not whole.startswith("headway.practice"):
                     names.add(alias.asname or alias.name.partition(".")[0])
     return names
+
+
+def is_abstract(node: ast.stmt) -> bool:
+    """Return True for a class that leaves methods to its subclasses: abstract, or raising NotImplementedError."""
+    if not isinstance(node, ast.ClassDef):
+        return False
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)} | {
+        each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)
+    }
+    return bool(names & {"NotImplementedError", "abstractmethod"})
 
 
 def _first_line(node: ast.stmt) -> int:

@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.arrays import array_namespace, asarray_like, cast
 from headway.practice.exercise import Exercise, Inputs, Probe, Role
-from headway.practice.exercises.rotary.conventions import ANGLES, AXES, BASES, LAYOUT, POSITIONS, PRECISION
+from headway.practice.exercises.rotary.conventions import AXES, BASES, FORMS, LAYOUT, POSITIONS, PRECISION, SHAPES, TURNS, WIDTHS
 from headway.practice.exercises.rotary.mistakes import MISTAKES
 from headway.practice.exercises.rotary.recoveries import RECOVERIES
 from headway.practice.exercises.rotary.steps import STEPS
@@ -101,6 +101,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("query and key", {"x": heads, "key": keys}, HEADS),
         Probe("query and key, positions", {"x": heads, "key": keys, "positions": shuffled}, HEADS),
         Probe("query and key, angles given", {"x": heads, "key": keys, **given(5, 8)}, HEADS),
+        Probe("query and key, angles given, square", {"x": square, "key": square[::-1].copy(), **given(6, 6)}, HEADS),
     )
 
 
@@ -148,10 +149,17 @@ EXERCISE = Exercise(
             ("start_pos", "start", "cache_len", "past_len", "position_offset", "seq_offset", "start_index", "pos_offset"),
             neutral=0,
         ),
-        Role("cos", ("cos_cached", "cosine", "cosines", "c", "cos_table")),
-        Role("sin", ("sin_cached", "sine", "sines", "s", "sin_table")),
-        Role("freqs_cis", ("freqs_complex", "cis", "freqs_ci", "rotations", "freq_cis")),
-        Role("angles", ("freqs", "angle", "thetas", "pos_emb", "rotary_emb")),
+        Role("cos", tuple("cos_cached cosine cosines c cos_table freqs_cos freq_cos cos_freqs cos_emb rope_cos cos_pos cos_cache".split())),
+        Role("sin", tuple("sin_cached sine sines s sin_table freqs_sin freq_sin sin_freqs sin_emb rope_sin sin_pos sin_cache".split())),
+        Role(
+            "tables",
+            tuple(
+                (
+                    "freqs_cis freqs_complex cis freqs_ci rotations freq_cis freqs angle angles thetas pos_emb rotary_emb rope_cache cos_sin "
+                    "position_embeddings rope rotary_pos_emb sinusoidal_pos freqs_cos_sin rope_emb freq pos_cis m_thetas"
+                ).split()
+            ),
+        ),
         Role(
             "head_dim",
             ("d_k", "dim", "dims", "d", "d_head", "head_size", "d_model", "hidden_size", "rotary_dim", "dh"),
@@ -176,10 +184,10 @@ EXERCISE = Exercise(
             size_of=lambda inputs: 16,
         ),
     ),
-    called=r"(?<![a-z])rope(?!_?(param|freq|cache|cos|angle|table|theta|init))|apply_?rope|rotary(?!.*(param|freq|cos|angle|table|cache))|apply_?rot",
+    called=r"^(?!.*(precompute|backward)).*((?<![a-z])rope(?!_?(param|freq|cache|cos|angle|table|theta|init))|apply_?rope|rotary(?!.*(param|freq|cos|angle|table|cache))|apply_?rot)",
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(PRECISION, LAYOUT, POSITIONS, ANGLES, BASES, AXES),
+    conventions=(PRECISION, TURNS, LAYOUT, POSITIONS, WIDTHS, SHAPES, FORMS, BASES, AXES),
     recoveries=RECOVERIES,
     equation="(a, b) → (a · cos φ - b · sin φ, b · cos φ + a · sin φ),   φ = position · 10000^(-2i / head_dim)",
     hints=TEXTS.hints,

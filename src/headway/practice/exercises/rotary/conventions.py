@@ -40,22 +40,49 @@ def _heads_last(x: Any) -> Any:
     return x.swapaxes(1, 2) if _is_array(x) and x.ndim == 4 else x
 
 
-def _with_angles(change: Callable[[Any], Any]) -> Callable[[Inputs], Inputs]:
-    return lambda inputs: inputs | {name: change(inputs[name]) for name in ("cos", "sin") if inputs.get(name) is not None}
+def _positions_third(x: Any) -> Any:
+    return x.swapaxes(-3, -2) if _is_array(x) and x.ndim > 2 else x
 
 
-def _as_complex(inputs: Inputs) -> Inputs | None:
-    if inputs.get("cos") is None:
-        return None
-    rest = {name: value for name, value in inputs.items() if name not in ("cos", "sin")}
-    return rest | {"freqs_cis": inputs["cos"] + 1j * inputs["sin"]}
+def _tables(change: Callable[[Any, Any], Any]) -> Callable[[Inputs], Inputs]:
+    """Return an encoding that applies `change` to the tables of cosines and sines, and to x for its shape."""
+
+    def encode(inputs: Inputs) -> Inputs:
+        if inputs.get("cos") is None:
+            return inputs
+        return inputs | {name: change(inputs[name], inputs["x"]) for name in ("cos", "sin")}
+
+    return encode
 
 
-def _as_angles(inputs: Inputs) -> Inputs | None:
-    if inputs.get("cos") is None:
-        return None
-    rest = {name: value for name, value in inputs.items() if name not in ("cos", "sin")}
-    return rest | {"angles": numpy.arctan2(inputs["sin"], inputs["cos"])}
+def _joined(join: Callable[[Any, Any], Any]) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding that passes cosines and sines as one argument."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        if inputs.get("cos") is None:
+            return None
+        rest = {name: value for name, value in inputs.items() if name not in ("cos", "sin")}
+        return rest | {"tables": join(inputs["cos"], inputs["sin"])}
+
+    return encode
+
+
+def _as_complex(cos: Any, sin: Any) -> Any:
+    return cos + 1j * sin
+
+
+def _with_positions(is_batched: bool) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding that also passes the positions of the rows of the given tables."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        if inputs.get("cos") is None or inputs.get("positions") is not None:
+            return inputs
+        positions = numpy.arange(inputs["x"].shape[-2])
+        if not is_batched:
+            return inputs | {"positions": positions}
+        return inputs | {"positions": numpy.broadcast_to(positions, (len(inputs["x"]), len(positions)))} if inputs["x"].ndim > 2 else None
+
+    return encode
 
 
 def _as_slice(inputs: Inputs) -> Inputs:
@@ -86,31 +113,90 @@ AXES = (
         decode=lambda answer, inputs: _each(_heads_last)(answer),
         role="x",
     ),
+    Convention(
+        TEXTS["expects_x_seq_len_heads_head"],
+        encode=_operands(_positions_third),
+        decode=lambda answer, inputs: _each(_positions_third)(answer),
+        role="x",
+    ),
+    Convention(
+        TEXTS["expects_x_seq_len_batch_heads"],
+        encode=_operands(lambda x: x.transpose(2, 0, 1, 3) if x.ndim == 4 else x),
+        decode=lambda answer, inputs: _each(lambda x: x.transpose(1, 2, 0, 3) if _is_array(x) and x.ndim == 4 else x)(answer),
+        role="x",
+        source=r"[\[(`] *seq\w* *[,x×] *(batch|bs|b|n)\w*|^\s*seq\w*, *(batch|bs?)\w*,[^\n]*= *\w+\.(shape|size)",
+    ),
 )
-ANGLES = (
+TURNS = (
     Convention(),
     Convention(
-        TEXTS["wide_halves"],
-        encode=_with_angles(lambda each: concatenate(each, each)),
-        role="cos",
+        TEXTS["rotates_pairs_instead_scores_depend_same"],
+        steps={"turn": lambda a, b, cos_a, cos_b, sin_a, sin_b: (a * cos_a + b * sin_a, b * cos_b - a * sin_b)},
+        source=r"\(\s*-\s*(self\.)?\w*sin",
+    ),
+)
+WIDTHS = (
+    Convention(),
+    Convention(
+        TEXTS["cos_sin_are_wide_x"],
+        encode=_tables(lambda each, x: concatenate(each, each)),
     ),
     Convention(
-        TEXTS["wide_repeated"],
-        encode=_with_angles(lambda each: numpy.repeat(each, 2, axis=-1)),
-        role="cos",
+        TEXTS["cos_sin_are_wide_x_2"],
+        encode=_tables(lambda each, x: numpy.repeat(each, 2, axis=-1)),
+    ),
+)
+
+
+def _shaped(name: str, change: Callable[[Any, Any], Any]) -> Convention:
+    return Convention(TEXTS["tables_have_shape"].format(shape=name), encode=_tables(change))
+
+
+SHAPES = (
+    Convention(),
+    _shaped("(1, seq_len, …)", lambda each, x: each[None]),
+    _shaped("(batch, seq_len, …)", lambda each, x: numpy.repeat(each[None], len(x), 0) if x.ndim > 2 else each),
+    _shaped("(1, 1, seq_len, …)", lambda each, x: each[None, None]),
+    _shaped("(1, seq_len, 1, …)", lambda each, x: each[None, :, None]),
+    _shaped("(seq_len, 1, …)", lambda each, x: each[:, None]),
+    _shaped("(seq_len, 1, 1, …)", lambda each, x: each[:, None, None]),
+)
+FORMS = (
+    Convention(),
+    Convention(TEXTS["takes_complex_numbers_cos_i"], encode=_joined(_as_complex), role="tables"),
+    Convention(
+        TEXTS["takes_cosine_sine_stacked_along_last"],
+        encode=_joined(lambda cos, sin: numpy.stack([cos, sin], -1)),
+        role="tables",
     ),
     Convention(
-        TEXTS["batch_of_tables"],
-        encode=_with_angles(lambda each: concatenate(each, each)[None]),
-        role="cos",
+        TEXTS["takes_cosine_sine_joined_along_last"],
+        encode=_joined(concatenate),
+        role="tables",
     ),
-    Convention(TEXTS["complex_table"], encode=_as_complex, role="freqs_cis"),
-    Convention(TEXTS["takes_angles_radians"], encode=_as_angles, role="angles"),
+    Convention(
+        TEXTS["takes_cosine_sine_stacked_along_first"],
+        encode=_joined(lambda cos, sin: numpy.stack([cos, sin])),
+        role="tables",
+    ),
+    Convention(TEXTS["takes_cosine_sine_tuple"], encode=_joined(lambda cos, sin: (cos, sin)), role="tables"),
+    Convention(
+        TEXTS["takes_angles_radians"],
+        encode=_joined(lambda cos, sin: numpy.arctan2(sin, cos)),
+        role="tables",
+    ),
 )
 POSITIONS = (
     Convention(),
     Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
-    Convention(TEXTS["positions_in_batch"], encode=_per_sequence, role="positions"),
+    Convention(TEXTS["positions_have_shape_batch_seq"], encode=_per_sequence, role="positions"),
+    Convention(encode=_with_positions(False), role="positions"),
+    Convention(encode=_with_positions(True), role="positions"),
+    Convention(
+        TEXTS["offset_has_one_value_per_sequence"],
+        encode=lambda inputs: inputs | {"offset": numpy.full(len(inputs["x"]), inputs.get("offset") or 0)},
+        role="offset",
+    ),
 )
 BASES = (
     Convention(),

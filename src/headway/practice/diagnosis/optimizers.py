@@ -1,0 +1,250 @@
+"""Calls of a learner's optimizer: a torch.optim.Optimizer, a class with an update method, or a function of one step."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from headway.arrays import from_numpy
+from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
+from headway.practice.diagnosis.compare import as_numbers
+from headway.practice.diagnosis.subject import Subject, defines, parameters_of
+from headway.practice.exercise import Exercise, Inputs, Role
+from headway.practice.message import CallError
+from headway.practice.recipes.adam import BETA1, BETA1_NAMES, BETA2, BETA2_NAMES, EPS, EPS_NAMES, RATE
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
+
+METHODS = ("step", "update", "__call__", "apply", "update_params", "optimize", "apply_gradients", "step_params", "update_parameters")
+RATE_ROLE = Role("learning_rate", tuple("lr alpha eta rate step_size learn_rate lr_t a max_lr gamma".split()))
+DECAY_ROLE = Role(
+    "weight_decay", tuple("wd decay lambda_ lam lmbda l2 weight_decay_rate wd_t weight_decay_coef lambda_wd w_decay lambd reg".split())
+)
+SETTINGS = (
+    RATE_ROLE,
+    Role("beta1", (*BETA1_NAMES, "decay1", "beta1_t", "b_1", "beta_m")),
+    Role("beta2", (*BETA2_NAMES, "decay2", "beta2_t", "b_2", "beta_v")),
+    Role("betas", ("beta",)),
+    Role("eps", (*EPS_NAMES, "eps_t")),
+    DECAY_ROLE,
+)
+PARAMS = Role(
+    "points",
+    tuple(
+        "params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var".split()
+    ),
+)
+GRADS = Role("gradient", tuple("grads gradients grad g dw dparams param_grad grad_wrt_w gradients_list dtheta derivatives".split()))
+MEAN = Role("mean", tuple("m exp_avg first_moment moment1 m_t m_prev mu momentum mean1 avg".split()))
+SQUARE = Role("square", tuple("v exp_avg_sq second_moment moment2 v_t v_prev nu velocity avg_sq s".split()))
+COUNT = Role("step", tuple("t step_t timestep step_num iteration steps i k step_count num_steps time_step n_step".split()))
+NAME = Role("name", tuple("param_name key layer_name idx index param_id var_name id_".split()))
+CLOSURE = Role("closure", ("loss", "cur_loss", "closure_fn"))
+HOLDS = ("list", "dict", "single")
+"""Forms in which parameters are passed: all in a list or a dict, or one array at a time with an optimizer for each."""
+
+
+class Parameter:
+    """An array with its gradient, as small autograd libraries pass it."""
+
+    def __init__(self, data: Any) -> None:
+        self.data = data
+        self.grad: Any = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the array's shape."""
+        return tuple(self.data.shape)
+
+    def zero_grad(self) -> None:
+        """Clear the gradient."""
+        self.grad = None
+
+
+@dataclass
+class OptimizerCall(Call):
+    """A learner's optimizer run for several steps; the output is every parameter after each step.
+
+    settings   role → constructor's or function's parameter
+    holds      form in which parameters are passed, one of HOLDS
+    is_array   True if the step count and the settings are passed as arrays without axes
+    """
+
+    settings: Mapping[str, str] = None  # type: ignore[assignment]
+    holds: str = "list"
+    is_array: bool = False
+
+    @property
+    def parameters(self) -> Sequence[inspect.Parameter]:
+        """Return one parameter per role, independent of the learner's own."""
+        required = ("points", "gradients")
+        return [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in required else None)
+            for name in self.binding.role_of
+        ]
+
+    def invoke(self, arguments: Mapping[str, Any]) -> Any:
+        """Run the optimizer on copies of the parameters."""
+        points, settings = [self._copy(each) for each in arguments["points"]], self._settings(arguments)
+        drive = self._class_step if inspect.isclass(self.subject.value) else self._function_step
+        take = drive(points, settings)
+        found: list[Any] = []
+        for gradients in arguments["gradients"]:
+            found += [numpy.array(as_numbers(each)) for each in take([self._copy(each) for each in gradients])]
+        return tuple(found)
+
+    def _copy(self, value: Any) -> Any:
+        return from_numpy(numpy.array(as_numbers(value)), self.library) if self.library != "list" else value
+
+    def _settings(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the settings by the learner's parameter names; without decay if the probe has none."""
+        beta1, beta2 = (arguments.get(name) or usual for name, usual in (("beta1", BETA1), ("beta2", BETA2)))
+        known = {
+            "learning_rate": arguments.get("learning_rate") or RATE,
+            "beta1": beta1,
+            "beta2": beta2,
+            "betas": (beta1, beta2),
+            "eps": arguments.get("eps") or EPS,
+            "weight_decay": arguments.get("weight_decay") or 0.0,
+        }
+        return {name: self._scalar(known[role]) for role, name in self.settings.items()}
+
+    def _scalar(self, value: Any) -> Any:
+        return from_numpy(numpy.array(value, numpy.float32), self.library) if self.is_array and not isinstance(value, tuple) else value
+
+    def _class_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
+        """Return a function that takes one step of a class's instances and returns the parameters."""
+        value = self.subject.value
+        method = next(name for name in METHODS if defines(value, name))
+        takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings.values()], (PARAMS,))
+        if takes is None:
+            raise CallError(TEXTS["constructor_has_required_parameters_settings"])
+        bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), (PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
+        if bound is None:
+            raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
+        held = self._held(points, is_own=bool(takes.role_of) and not bound.takes("gradient"))
+        groups = [[each] for each in held] if self.holds == "single" else [held]
+        instances = [value(**settings, **{name: self._form(group) for name in takes.role_of}) for group in groups]
+        count = 0
+
+        def take(gradients: list[Any]) -> list[Any]:
+            nonlocal count
+            count += 1
+            given = [[each] for each in gradients] if self.holds == "single" else [gradients]
+            for place, (instance, group, slopes) in enumerate(zip(instances, groups, given, strict=True)):
+                self._set_gradients(group, slopes)
+                forms = {
+                    "points": self._form(group),
+                    "gradient": self._form(slopes),
+                    "step": count,
+                    "name": f"p{place}",
+                    "learning_rate": next((each for name, each in settings.items() if name == self.settings.get("learning_rate")), RATE),
+                }
+                called = {name: forms[role.name] for name, role in bound.role_of.items() if role.name in forms}
+                answer = getattr(instance, method)(**called)
+                group[:] = self._after(group, forms["points"], answer)
+            return [_data(each) for group in groups for each in group]
+
+        return take
+
+    def _held(self, points: list[Any], *, is_own: bool) -> list[Any]:
+        if self.library == "torch":
+            import torch
+
+            return [torch.nn.Parameter(each) for each in points] if is_own else points
+        return [Parameter(each) for each in points] if is_own else points
+
+    def _set_gradients(self, group: Sequence[Any], gradients: Sequence[Any]) -> None:
+        for each, gradient in zip(group, gradients, strict=True):
+            if isinstance(each, Parameter) or getattr(each, "requires_grad", False):
+                each.grad = gradient
+
+    def _form(self, values: Sequence[Any]) -> Any:
+        if self.holds == "dict":
+            return {f"p{place}": each for place, each in enumerate(values)}
+        return values[0] if self.holds == "single" else list(values)
+
+    def _after(self, group: Sequence[Any], passed: Any, answer: Any) -> list[Any]:
+        """Return the parameters after a step: what it returned, or what it modified."""
+        answer = answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer
+        found = answer if _is_like(answer, passed) else passed
+        values = list(found.values()) if isinstance(found, Mapping) else [found] if self.holds == "single" else list(found)
+        return values if len(values) == len(group) else list(group)
+
+    def _function_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
+        """Return a function that takes one step of a function for each parameter."""
+        rest = [each for each in self.subject.parameters if each.name not in settings.values()]
+        bound = bind_parameters(rest, (PARAMS, GRADS, MEAN, SQUARE, COUNT))
+        if bound is None or not (bound.takes("points") and bound.takes("gradient") and bound.takes("mean") and bound.takes("square")):
+            raise CallError(TEXTS["function_takes_parameter_gradient_moments"])
+        states = [(each, self._copy(0 * numpy.array(as_numbers(each))), self._copy(0 * numpy.array(as_numbers(each)))) for each in points]
+        count = 0
+
+        def take(gradients: list[Any]) -> list[Any]:
+            nonlocal count
+            count += 1
+            for place, gradient in enumerate(gradients):
+                point, mean, square = states[place]
+                known = {"points": point, "gradient": gradient, "mean": mean, "square": square, "step": self._scalar(count)}
+                answer = self.subject.value(**settings, **{name: known[role.name] for name, role in bound.role_of.items()})
+                parts = [each for each in answer if hasattr(each, "shape")] if isinstance(answer, tuple | list) else []
+                states[place] = (parts[0], parts[1], parts[2]) if len(parts) >= 3 else (point, mean, square)
+            return [point for point, _, _ in states]
+
+        return take
+
+
+def _data(value: Any) -> Any:
+    if isinstance(value, Parameter):
+        return value.data
+    return value.detach() if hasattr(value, "detach") else value
+
+
+def _is_like(answer: Any, passed: Any) -> bool:
+    """Return True if a step returned parameters, not a loss or nothing."""
+    if isinstance(passed, Mapping):
+        return isinstance(answer, Mapping) and answer.keys() == passed.keys()
+    if isinstance(passed, list):
+        return isinstance(answer, list | tuple) and len(answer) == len(passed) and all(hasattr(each, "shape") for each in answer)
+    return hasattr(answer, "shape") and tuple(answer.shape) == tuple(passed.shape)
+
+
+def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the ways to call an optimizer: one per form in which parameters may be passed.
+
+    A function that takes all points and gradients at once, such as the definition, is called directly.
+    """
+    roles = {role.name: role for role in exercise.roles}
+    if {"points", "gradients"} <= {parameter.name for parameter in subject.parameters}:
+        binding = Binding({each.name: roles[each.name] for each in subject.parameters if each.name in roles})
+        return [Call(subject, binding, library)]
+    named = bind_parameters([each.replace(default=None) for each in subject.parameters], SETTINGS)
+    assert named is not None  # every parameter has a default
+    settings = {role.name: name for name, role in named.role_of.items()}
+    reached = set(settings) | ({"beta1", "beta2"} if "betas" in settings else set())
+    taken = {name: role for name, role in roles.items() if name in ("points", "gradients") or name in reached}
+    if inspect.isclass(subject.value):
+        if not any(defines(subject.value, name) for name in METHODS):
+            return []
+        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in HOLDS]
+    if not {"points", "mean"} <= _roles_of(subject):
+        return []
+    return [OptimizerCall(subject, Binding(taken), library, settings=settings, is_array=is_array) for is_array in (False, True)]
+
+
+def _roles_of(subject: Subject) -> set[str]:
+    found = bind_parameters([each.replace(default=None) for each in subject.parameters], (PARAMS, GRADS, MEAN, SQUARE, COUNT))
+    return {role.name for role in found.role_of.values()} if found else set()
+
+
+def lists(inputs: Inputs, change: Callable[[Any], Any]) -> Inputs:
+    """Return the inputs with `change` applied to every parameter and gradient."""
+    return inputs | {
+        "points": [change(each) for each in inputs["points"]],
+        "gradients": [[change(each) for each in step] for step in inputs["gradients"]],
+    }

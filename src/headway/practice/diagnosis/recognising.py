@@ -1,0 +1,83 @@
+"""The exercise that a learner's function or class belongs to, found by its name and by its outputs."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.trials import trials_of
+from headway.practice.exercise import Exercise
+from headway.practice.exercises import exercises
+
+UNDERSTOOD = 0.2
+"""Closeness from which the first exercise that a name fits is not doubted."""
+
+
+def recognised(subject: Subject) -> Exercise | None:
+    """Return the exercise of a subject, or None.
+
+    A name that fits several exercises is tried as each of them, likeliest first. A private function, which may serve any purpose,
+    counts only if it can be called as its exercise.
+    """
+    likely, possible = fitting(subject.name)
+    if len(likely) == 1 and not (possible or subject.is_private):
+        return likely[0]
+    return most_plausible(subject, likely, possible) or (None if likely or subject.is_private else by_outputs(subject))
+
+
+def by_name(name: str) -> Exercise | None:
+    """Return the likeliest exercise that a name fits, or None."""
+    return next(itertools.chain(*fitting(name)), None)
+
+
+def fitting(name: str) -> tuple[list[Exercise], list[Exercise]]:
+    """Return the exercises that a name means, and those that it may also mean, likeliest first."""
+    plain = name.lstrip("_")
+    likely = [each for each in exercises() if re.search(each.called, plain, re.IGNORECASE)]
+    possible = [each for each in exercises() if each.also_called and re.search(each.also_called, plain, re.IGNORECASE)]
+    return likely, [each for each in possible if each not in likely]
+
+
+def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Sequence[Exercise] = ()) -> Exercise | None:
+    """Return the first exercise that the name means and whose outputs are close; else the one that is correct; else the closest.
+
+    A mistake in one exercise may be correct as another: a causal attention without its mask is a plain one. Hence the others count
+    only if the subject cannot be understood as the first.
+    """
+    best, most = None if subject.is_private or not likely else likely[0], 0.0
+    for each in (*likely, *possible):
+        try:
+            close = closeness(subject, each)
+        except Exception:  # reported when the subject is judged
+            close = 0.0
+        if (each in likely and close >= UNDERSTOOD) or (close > 0 and correct_as_is(subject, each) is not None):
+            return each
+        if close > most and (close >= UNDERSTOOD or not subject.is_private):
+            best, most = each, close
+    return best
+
+
+def closeness(subject: Subject, exercise: Exercise) -> float:
+    """Return the similarity of a subject's outputs to an exercise's: 1 for equal outputs, near 0 for other shapes, 0 for none."""
+    trials = [trial.without_refused() for trial in trials_of(subject, exercise)]
+    most = max((len(trial.probes) for trial in trials), default=0) or 1
+    shares = [0.0]
+    for trial in trials:
+        pairs = list(zip(trial.probes, trial.answers, strict=True))
+        shaped = sum(getattr(answer, "shape", None) == getattr(trial.expected(probe), "shape", None) for probe, answer in pairs)
+        returned = len(pairs) - trial.num_raised()
+        shares.append((trial.num_matching() + 0.3 * shaped + 0.1 * returned) / (1.4 * most))
+    return max(shares)
+
+
+def by_outputs(subject: Subject) -> Exercise | None:
+    """Return the exercise whose operand names match the parameters and whose outputs are correct, or None."""
+    for each in exercises():
+        called = {*(role.name for role in each.roles), *(name for role in each.roles for name in role.called)}
+        names = [parameter.name.lower().strip("_") for parameter in subject.parameters]
+        if len(names) > 1 and called.issuperset(names) and diagnose(subject, each).is_correct:
+            return each
+    return None

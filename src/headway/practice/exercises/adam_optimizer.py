@@ -1,0 +1,43 @@
+"""Adam as an optimizer that holds its state: a class with a step or update method."""
+
+from __future__ import annotations
+
+from headway.practice.exercise import Convention, Exercise
+from headway.practice.recipes.optimizers import COUPLED, EPSILONS, ROLES, SHARED, STEPS, definition, probes, recipe
+from headway.practice.texts import Texts
+
+TEXTS = Texts("adam_optimizer")
+
+EXERCISE = Exercise(
+    name="adam_optimizer",
+    title=TEXTS["adam_optimizer"],
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=ROLES,
+    called=r"adam_?optim|optimi[sz]er_?adam",
+    also_called=r"^(?!.*(adamw|adamax|nadam|radam|amsgrad|adagrad)).*adam",
+    probes=lambda: probes(has_decay=True),
+    mistakes=SHARED,
+    conventions=(
+        (
+            Convention(
+                TEXTS["weight_decay_acts_parameter_itself_adamw"],
+            ),
+            Convention(
+                TEXTS["weight_decay_added_gradient_l2_torch"],
+                steps=COUPLED,
+            ),
+        ),
+        EPSILONS,
+    ),
+    equation="parameter ← parameter - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
+    hints=(
+        TEXTS["keep_two_moving_averages_every_parameter"],
+        TEXTS["they_start_zero_so_divide_them"],
+        TEXTS["self_t_1_once_per_step"],
+    ),
+    related=("adam_step",),
+    calls="optimizer",
+    is_trained_through=False,
+)

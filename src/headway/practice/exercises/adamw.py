@@ -1,0 +1,30 @@
+"""AdamW: Adam with decoupled weight decay, as an optimizer that holds its state."""
+
+from __future__ import annotations
+
+from headway.practice.exercise import Convention, Exercise
+from headway.practice.recipes.optimizers import AFTER, DECAY_MISTAKES, EPSILONS, ROLES, SHARED, STEPS, definition, probes, recipe
+from headway.practice.texts import Texts
+
+TEXTS = Texts("adamw")
+
+EXERCISE = Exercise(
+    name="adamw",
+    title=TEXTS["adamw"],
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=ROLES,
+    called=r"adam_?w(?!arm)",
+    probes=lambda: probes(has_decay=True),
+    mistakes=(*DECAY_MISTAKES, *SHARED),
+    conventions=((Convention(), AFTER), EPSILONS),
+    equation="parameter ← parameter · (1 - learning_rate · weight_decay) - learning_rate · mean_hat / (√square_hat + eps)",
+    hints=(
+        TEXTS["weight_decay_acts_parameter_itself_does"],
+        TEXTS["keep_mean_square_t_every_parameter"],
+        TEXTS["p_mul_1_lr_weight_decay"],
+    ),
+    calls="optimizer",
+    is_trained_through=False,
+)

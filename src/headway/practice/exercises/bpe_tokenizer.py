@@ -1,0 +1,162 @@
+"""A tokenizer with byte pairs as a class: trained or given its merges, it encodes text and decodes tokens."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.exercises import bpe_encode, bpe_train
+from headway.practice.exercises.bpe_encode import pairs
+from headway.practice.message import EMPTY
+from headway.practice.recipes.byte_pairs import as_bytes, cut, in_ids, merged, vocabulary
+from headway.practice.texts import Texts
+
+TEXTS = Texts("bpe_tokenizer")
+
+
+def recipe(steps: Any, text: str, merges: Any = None, corpus: str = "", num_merges: int = 0, special_tokens: Any = None) -> Any:
+    """The definition in the steps of bpe_train and bpe_encode, and: specials, decoded; the output is every token's text and their join."""
+    learned = bpe_train.recipe(steps, corpus, num_merges) if merges is None else [tuple(pair) for pair in merges]
+    rank = {pair: place for place, pair in enumerate(learned)}
+    tokens: list[bytes] = []
+    for part in steps.split(text, special_tokens or ()):
+        is_special = part in steps.kept(special_tokens or ())
+        tokens += [part.encode()] if is_special else [token for piece in cut(part) for token in steps.join(as_bytes(piece), rank)]
+    joined = steps.decoded(tokens)
+    return (*(token.decode("utf-8", "replace") for token in tokens), joined) if text.isascii() else (joined,)
+
+
+def definition(text: str, merges: Any = None, corpus: str = "", num_merges: int = 0, special_tokens: Any = None) -> Any:
+    """Apply each merge in the order in which it was learned."""
+    if merges is None:
+        merges = bpe_train.definition(corpus, num_merges)
+    table, known = in_ids(merges), vocabulary(merges)
+    tokens: list[bytes] = []
+    for part in _split(text, special_tokens or ()):
+        if part in (special_tokens or ()):
+            tokens.append(part.encode())
+            continue
+        for piece in cut(part):
+            ids = list(piece.encode())
+            for pair, new_id in table.items():
+                ids = merged(ids, pair, new_id)
+            tokens += [known[each] for each in ids]
+    joined = b"".join(tokens).decode("utf-8", "replace")
+    return (*(token.decode("utf-8", "replace") for token in tokens), joined) if text.isascii() else (joined,)
+
+
+def _split(text: str, special_tokens: Any) -> list[str]:
+    """Split a text at its special tokens, longest first, and keep them."""
+    if not special_tokens:
+        return [text]
+    ordered = sorted(special_tokens, key=len, reverse=True)
+    return [part for part in re.split("(" + "|".join(map(re.escape, ordered)) + ")", text) if part]
+
+
+STEPS: dict[str, Step] = {
+    **bpe_train.STEPS,
+    "join": bpe_encode.STEPS["join"],
+    "split": _split,
+    "kept": lambda specials: specials,
+    "decoded": lambda tokens: b"".join(tokens).decode("utf-8", "replace"),
+}
+SHARED = {
+    "first_match_merged", "last_learned_merged_first", "longest_token_taken", "one_merge_only", "nothing_merged", "one_round_too_many",
+    "one_round_too_few", "least_frequent_merged", "counts_not_taken_anew", "first_place_only",
+}  # fmt: skip
+"""Mistakes of bpe_train and bpe_encode that a tokenizer can make as well."""
+
+MISTAKES = (
+    *(each for each in (*bpe_encode.MISTAKES, *bpe_train.MISTAKES) if each.name in SHARED),
+    Mistake(
+        "special_tokens_split",
+        {"kept": lambda specials: (), "split": lambda text, specials: [text]},
+        TEXTS["special_tokens_encoded_like_ordinary_text"],
+        TEXTS["split_text_special_tokens_first_give"],
+        EMPTY,
+        r"special",
+    ),
+    Mistake(
+        "special_tokens_lost",
+        {"split": lambda text, specials: [part for part in _split(text, specials) if part not in specials]},
+        TEXTS["special_tokens_missing_output"],
+        TEXTS["pattern_group_so_re_split_keeps"],
+        EMPTY,
+        r"split",
+    ),
+    Mistake(
+        "decoded_with_spaces",
+        {"decoded": lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)},
+        TEXTS["decoding_puts_space_between_tokens"],
+        TEXTS["b_join"],
+        EMPTY,
+        r"join",
+    ),
+    Mistake(
+        "decoded_byte_by_byte",
+        {"decoded": lambda tokens: "".join(token.decode("utf-8", "replace") for token in tokens)},
+        TEXTS["decodes_every_token_own_character_whose"],
+        TEXTS["join_bytes_all_tokens_first_then"],
+        TEXTS["mistake_visible_ascii_text"],
+        r"decode",
+    ),
+)
+
+SPECIALS = TEXTS["special_tokens"]
+BEYOND_ASCII = TEXTS["characters_beyond_ascii_was_trained"]
+SPACES = TEXTS["characters_was_trained"]
+
+
+def probes() -> tuple[Probe, ...]:
+    """Tokenizers trained on texts without ties, and tokenizers with given merges; runs, unseen text, characters of several bytes."""
+    chain = pairs("b c", "a b", "ab c", "c d", "bc d")
+    runs = pairs("a a", "aa a", "b a", "ba aa", "n a", "ba na")
+    hello = pairs("l l", "h e", "e ll", "ell o", "he l", "he ll")
+
+    def trained(corpus: str, num_merges: int, text: str) -> Inputs:
+        return {"corpus": corpus, "num_merges": num_merges, "text": text}
+
+    return (
+        Probe("trained", trained(CORPORA[0], 3, CORPORA[0])),
+        Probe("trained, other text", trained(CORPORA[1], 4, CORPORA[2])),
+        Probe("trained, one merge", trained(CORPORA[2], 1, CORPORA[2])),
+        Probe("trained, unseen characters", trained(CORPORA[1], 2, "xyz"), SPACES),
+        Probe("trained, several bytes", trained(CORPORA[0], 2, "né 🙂"), BEYOND_ASCII),
+        Probe("order matters", {"text": "hello hell he", "merges": hello}),
+        Probe("chain", {"text": "abcd abc bcd ab", "merges": chain}),
+        Probe("runs", {"text": "aaaaa banana baaa", "merges": runs}),
+        Probe("several bytes", {"text": "né é🙂", "merges": [(b"\xc3", b"\xa9"), (b"\xf0", b"\x9f")]}, BEYOND_ASCII),
+        Probe("special tokens", {"text": "abc<|end|>bcd", "merges": chain, "special_tokens": ["<|end|>"]}, SPECIALS),
+    )
+
+
+CORPORA = ("ddbaaaadddcdddddddddddda", "cecaaaecaecaecaecaecabaaaaecadaaaa", "bdcbdbaaabbdbaaaabdb")
+"""Texts in whose first merges one pair is always more frequent than all others."""
+
+EXERCISE = Exercise(
+    name="bpe_tokenizer",
+    title=TEXTS["tokenizer_byte_pairs"],
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("text"),
+        Role("merges", neutral=None),
+        Role("corpus", neutral=""),
+        Role("num_merges", neutral=0),
+        Role("special_tokens", neutral=None),
+    ),
+    called=r"(bpe|byte_?pair)_?tokeni|byte_?pair_?encoder|bpe_?encoder$",
+    also_called=r"^(?!.*(char|word|simple|white|base|abstract|interface|train_|load|get|pre_?token)).*(tokeni[sz]er$|^bpe|byte_?pair)",
+    probes=probes,
+    mistakes=MISTAKES,
+    equation="decode(encode(text)) = text;   encode merges the pair learned first, until none is left",
+    hints=(
+        TEXTS["train_bytes_merge_most_frequent_adjacent"],
+        TEXTS["encoding_applies_merges_order_which_they"],
+        TEXTS["decode_b_join_vocab_i_i"],
+    ),
+    calls="tokenizer",
+    is_trained_through=False,
+)

@@ -1,0 +1,312 @@
+"""Tables of rotary positions: the frequencies of the pairs, and the cosines and sines of every position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.arrays import cast, to_numpy
+from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role, Step
+from headway.practice.exercises.rotary.steps import exponents, powers
+from headway.practice.message import EMPTY, Message
+from headway.practice.recipes.rotary_forms import ANGLES, COSINE_AND_SINE, FREQUENCIES, SINE_FIRST
+from headway.practice.texts import Texts
+
+TEXTS = Texts("rotary_tables")
+
+
+def recipe(steps: Any, head_dim: int, seq_len: int | None = None, positions: Any = None, theta: float = 10000.0, **sizes: Any) -> Any:
+    """The definition as named steps: frequencies, positions, angles, waves; without positions, the frequencies alone."""
+    frequencies = steps.frequencies(head_dim, theta)
+    if seq_len is None and positions is None:
+        return frequencies
+    at = steps.positions(seq_len) if positions is None else numpy.asarray(positions)
+    return steps.waves(steps.angles(at, frequencies))
+
+
+def definition(head_dim: int, seq_len: int | None = None, positions: Any = None, theta: float = 10000.0, **sizes: Any) -> Any:
+    """Return headway.functions' frequencies, or the cosines and sines of the positions."""
+    frequencies = functions.rotary_frequencies(head_dim, theta=theta, like=numpy.zeros(1))
+    if seq_len is None and positions is None:
+        return frequencies
+    at = numpy.arange(seq_len) if positions is None else numpy.asarray(to_numpy(positions))
+    return tuple(cast(each, numpy.dtype("float32")) for each in functions.rotary_cos_sin(at, frequencies))
+
+
+STEPS: dict[str, Step] = {
+    "frequencies": powers(exponents),
+    "positions": numpy.arange,
+    "angles": numpy.multiply.outer,
+    "waves": lambda angles: (numpy.cos(angles), numpy.sin(angles)),
+}
+
+FIRST_PAIR = TEXTS["first_pair_correct"]
+EXPONENT = r"\*\*|pow|exp|arange"
+USE = TEXTS["n1_theta_arange_0_head_dim"]
+
+
+def _mistake(name: str, step: str, wrong: Any, says: Message, fix: Message, hides: Message | None, pattern: str) -> Mistake:
+    return Mistake(name, {step: wrong}, says, fix, hides, pattern)
+
+
+def _frequencies(name: str, share: Callable[[int], Any], says: Message, pattern: str = EXPONENT) -> Mistake:
+    """Return a mistake in the exponents."""
+    return _mistake(name, "frequencies", powers(share), says, USE, FIRST_PAIR, pattern)
+
+
+MISTAKES = (
+    _frequencies(
+        "exponent_not_doubled",
+        lambda width: numpy.arange(width // 2) / width,
+        TEXTS["frequency_pair_i_theta_i_d"],
+    ),
+    _frequencies(
+        "exponent_doubled_twice",
+        lambda width: 2 * exponents(width),
+        TEXTS["exponent_doubled_once_too_often_arange"],
+    ),
+    _frequencies(
+        "exponent_counts_from_one",
+        lambda width: exponents(width) + 2 / width,
+        TEXTS["pairs_counted_1_first_frequency_must"],
+        r"\+ *[12]|arange\([12]",
+    ),
+    _frequencies(
+        "last_exponent_is_one",
+        lambda width: numpy.arange(width // 2) / max(width // 2 - 1, 1),
+        TEXTS["exponents_run_0_1_inclusive_i"],
+        r"linspace|- *1",
+    ),
+    _frequencies(
+        "exponent_is_zero",
+        lambda width: 0 * exponents(width),
+        TEXTS["all_frequencies_1_exponent_0_instead"],
+        r"//|\*\*|pow",
+    ),
+    _frequencies(
+        "multiplied_by_power",
+        lambda width: -exponents(width),
+        TEXTS["frequencies_grow_theta_2i_d_minus"],
+    ),
+    _mistake(
+        "theta_ignored",
+        "frequencies",
+        lambda width, theta: 10000.0 ** -exponents(width),
+        TEXTS["argument_base_used_base_always_10000"],
+        TEXTS["argument_instead_10000"],
+        EMPTY,
+        r"10000|1e4|10_000",
+    ),
+    _mistake(
+        "positions_from_one",
+        "positions",
+        lambda seq_len: numpy.arange(seq_len) + 1,
+        TEXTS["positions_start_1_first_row_rotated"],
+        TEXTS["arange_seq_len"],
+        TEXTS["attention_scores_depend_only_distances_so"],
+        r"arange|range",
+    ),
+    _mistake(
+        "sine_missing",
+        "waves",
+        lambda angles: (numpy.cos(angles), numpy.cos(angles)),
+        TEXTS["both_tables_hold_cosines"],
+        TEXTS["second_table_sin_angles"],
+        EMPTY,
+        r"cos",
+    ),
+    _mistake(
+        "cosine_missing",
+        "waves",
+        lambda angles: (numpy.sin(angles), numpy.sin(angles)),
+        TEXTS["both_tables_hold_sines"],
+        TEXTS["first_table_cos_angles"],
+        EMPTY,
+        r"sin",
+    ),
+    _mistake(
+        "sine_and_cosine_exchanged",
+        "waves",
+        lambda angles: (numpy.sin(angles), numpy.cos(angles)),
+        TEXTS["sine_cosine_swapped_position_0_cosine"],
+        TEXTS["return_cos_angles_sin_angles"],
+        EMPTY,
+        r"cos|sin|polar",
+    ),
+    _mistake(
+        "sine_negative",
+        "waves",
+        lambda angles: (numpy.cos(angles), -numpy.sin(angles)),
+        TEXTS["sine_negative_pairs_rotate_opposite_direction"],
+        TEXTS["return_cos_angles_sin_angles"],
+        TEXTS["model_trained_way_learns_weights_trained"],
+        r"- *\w*\.?sin|-1j|conj|- *\w*freq|- *\w*ang",
+    ),
+)
+
+
+def _theta(ask: Any) -> list[tuple[Inputs, float]]:
+    """Measure the base from the second frequency, read as the angle of position 1."""
+    measured = []
+    for head_dim in (8, 12):
+        found = _read_frequencies(ask, head_dim)
+        if found is None or abs(found[0] - 1) > 1e-3 or not (found > 0).all():
+            return []
+        bases = found[1:] ** (-head_dim / (2 * numpy.arange(1, head_dim // 2)))
+        if numpy.ptp(bases) > 1e-2 * bases.max() or any(abs(bases[0] / other - 1) < 1e-2 for other in (1.0, 100.0, 1e8, 1e-4)):
+            return []  # the named mistakes in the exponent give these
+        measured.append(({"head_dim": head_dim}, float(numpy.median(bases))))
+    return measured
+
+
+def _read_frequencies(ask: Any, head_dim: int) -> Any:
+    for inputs in ({"head_dim": head_dim}, {"head_dim": head_dim, "seq_len": 7}):
+        answer = ask(inputs)
+        if isinstance(answer, numpy.ndarray) and answer.shape == (head_dim // 2,):
+            return answer.astype(numpy.float64)
+        if isinstance(answer, tuple) and all(getattr(each, "shape", None) == (7, head_dim // 2) for each in answer):
+            return numpy.arctan2(answer[1][1], answer[0][1]).astype(numpy.float64)
+    return None
+
+
+def _number_or(number_of: Callable[[Inputs], float]) -> Step:
+    return lambda width, theta: (number_of({}) if theta == 10000.0 else float(theta)) ** -exponents(width)
+
+
+def probes() -> tuple[Probe, ...]:
+    """Tables of distinct sizes, another base, chosen positions; frequencies alone."""
+    return (
+        Probe("table", {"head_dim": 8, "seq_len": 7}),
+        Probe("narrow", {"head_dim": 4, "seq_len": 6}),
+        Probe("long", {"head_dim": 12, "seq_len": 23}),
+        Probe("another base", {"head_dim": 8, "seq_len": 5, "theta": 300.0}),
+        Probe("positions", {"head_dim": 8, "positions": numpy.array([4, 0, 7, 7, 2])}),
+        Probe("frequencies", {"head_dim": 8}),
+        Probe("frequencies, wider", {"head_dim": 20}),
+        Probe("frequencies, another base", {"head_dim": 12, "theta": 500.0}),
+    )
+
+
+def _x(inputs: Inputs) -> Any:
+    """Return an x of which only shape, dtype and device are used."""
+    rows = inputs.get("seq_len") or numpy.size(inputs.get("positions", ()))
+    return numpy.zeros((1, 3, rows, inputs["head_dim"])) if rows else None
+
+
+def _num_rows(inputs: Inputs) -> Any:
+    return inputs.get("seq_len") or (int(numpy.max(inputs["positions"])) + 1 if inputs.get("positions") is not None else None)
+
+
+def _from_x(shape: Callable[[int, int], tuple[int, ...]]) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding that passes the number of rows as the shape of x."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        if "seq_len" not in inputs:
+            return None
+        rest = {name: value for name, value in inputs.items() if name != "seq_len"}
+        return rest | {"x": numpy.zeros(shape(inputs["seq_len"], inputs["head_dim"]))}
+
+    return encode
+
+
+def _as_positions(*leading: int) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding that passes all positions instead of their number, with these leading axes."""
+
+    def encode(inputs: Inputs) -> Inputs | None:
+        if "seq_len" not in inputs and "positions" not in inputs:
+            return None
+        at = inputs["positions"] if "positions" in inputs else numpy.arange(inputs["seq_len"])
+        rest = {name: value for name, value in inputs.items() if name != "seq_len"}
+        return rest | {"positions": at.reshape(*leading, -1)}
+
+    return encode
+
+
+LENGTHS = tuple(
+    "end length max_len max_length max_seq_len max_seq_length context_length context_size max_position_embeddings max_position "
+    "max_positions seq_length seqlen l n_positions num_positions num_pos max_pos block_size t n_ctx end_pos max_context_length "
+    "original_max_position_embeddings maxlen n max_sequence_length sequence_length num_tokens".split()
+)
+
+EXERCISE = Exercise(
+    name="rotary_tables",
+    title=TEXTS["tables_rotary_positions"],
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role(
+            "head_dim",
+            tuple(
+                "dim d d_k dims d_head head_size head_width rotary_dim n_elem d_model hidden_size dh qkv_dim embedding_dim rope_dim embed_dim "
+                "rot_dim dim_head per_head_dim emb_dim size".split()
+            ),
+            is_size=True,
+            size_of=lambda inputs: inputs["head_dim"],
+        ),
+        Role("seq_len", LENGTHS, is_size=True, size_of=_num_rows),
+        Role("theta", ("base", "rope_theta", "rope_base", "theta_base", "freq_base", "max_period", "theta_value"), neutral=10000.0),
+        Role("max_seq_len", ("seq_len", *LENGTHS), is_size=True, size_of=_num_rows),
+        Role("x", ("q", "query", "hidden_states", "inputs", "input", "xq", "value_states", "v"), neutral=_x),
+        Role("positions", ("position_ids", "pos", "position", "token_positions", "pos_ids", "input_pos", "p", "seq"), neutral=None),
+    ),
+    called=(
+        r"^(?!.*(apply|scal|2d|3d|yarn|ntk|mrope|loss|update|interleave|block|attention|mha)).*(freqs?_?cis|inv_?freq|freq.*cos|cos_?sin"
+        r"|(rope|rotary).*(param|freq|cos|sin(?!u)|angle|table|cache|theta|init|matri)"
+        r"|(precompute|compute|build|get|create|init|make|generate).*(rope|rotary|freqs?$|frequenc|theta_?pos))"
+    ),
+    also_called=r"^(?!.*(apply|attention|mha|block)).*(rotary|rope)",
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (
+            Convention(),
+            Convention(encode=_as_positions(), role="positions", without="seq_len"),
+            Convention(encode=_as_positions(1), role="positions", without="seq_len"),
+            Convention(
+                TEXTS["takes_array_positions_instead_their_number"],
+                encode=lambda inputs: inputs | {"seq_len": numpy.arange(inputs["seq_len"])} if "seq_len" in inputs else inputs,
+                role="seq_len",
+            ),
+            Convention(encode=_from_x(lambda rows, width: (2, 3, rows, width)), role="x"),
+            Convention(encode=_from_x(lambda rows, width: (2, rows, width)), role="x"),
+            Convention(encode=_from_x(lambda rows, width: (2, rows, 3, width)), role="x"),
+            Convention(encode=_from_x(lambda rows, width: (rows, width)), role="x"),
+        ),
+        (
+            Convention(),
+            Convention(
+                TEXTS["checked_base_10000_which_default"],
+                encode=lambda inputs: {"theta": 10000.0} | inputs,
+                role="theta",
+            ),
+        ),
+        (COSINE_AND_SINE, ANGLES, SINE_FIRST, FREQUENCIES),
+    ),
+    recoveries=(
+        Recovery(
+            "theta",
+            "frequencies",
+            measure=_theta,
+            wrong=_number_or,
+            sizes=lambda inputs: {},
+            right=lambda inputs: 10000.0,
+            right_name="10000",
+            says=TEXTS["base_value_paper_uses_right_name"],
+            fix=TEXTS["take_base_argument_10000_default"],
+            hides=FIRST_PAIR,
+            pattern=r"\d{3,}|1e\d|\d_000|log",
+        ),
+    ),
+    equation="frequency_i = 10000^(-2i / head_dim),   cos[p, i], sin[p, i] = cos, sin of p · frequency_i",
+    hints=(
+        TEXTS["there_one_frequency_per_pair_coordinates"],
+        TEXTS["angle_pair_i_position_p_p"],
+        TEXTS["angles_np_outer_np_arange_seq"],
+    ),
+    related=("rotary",),
+    is_trained_through=False,
+)

@@ -1,0 +1,192 @@
+"""Recipe, probes and mistakes of Adam as an optimizer that holds its state, with and without decoupled weight decay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Convention, Inputs, Mistake, Probe, Role, Step
+from headway.practice.message import EMPTY
+from headway.practice.recipes import adam as one_step
+from headway.practice.recipes.adam import BETA1, BETA2, EPS, EPS_HAT, EPS_HAT_WORDS, RATE, STEP, update
+from headway.practice.texts import Texts
+
+TEXTS = Texts("shared/optimizers")
+
+
+def recipe(
+    steps: Any,
+    points: Any,
+    gradients: Any,
+    learning_rate: float = RATE,
+    beta1: float = BETA1,
+    beta2: float = BETA2,
+    eps: float = EPS,
+    weight_decay: float = 0.0,
+) -> Any:
+    """The definition in the steps of recipes.adam, and: turn, slope, before, after; the output is every point after each step."""
+    now = [numpy.asarray(point, numpy.float64) for point in points]
+    moments = [(0 * point, 0 * point) for point in now]
+    found: list[Any] = []
+    for count, slopes in enumerate(gradients, 1):
+        for place, slope in enumerate(slopes):
+            point = now[place]
+            slope = steps.slope(slope, point, weight_decay)
+            t = steps.turn(count, place, len(now))
+            decayed = steps.before(point, learning_rate, weight_decay)
+            moved, mean, square = update(steps, decayed, slope, moments[place], t, learning_rate, (beta1, beta2), eps)
+            now[place] = steps.after(moved, point, learning_rate, weight_decay, ((1 - beta2**t) ** 0.5 / (1 - beta1**t)) if t else 1.0)
+            moments[place] = (mean, square)
+        found += now
+    return tuple(found)
+
+
+def definition(
+    points: Any,
+    gradients: Any,
+    learning_rate: float = RATE,
+    beta1: float = BETA1,
+    beta2: float = BETA2,
+    eps: float = EPS,
+    weight_decay: float = 0.0,
+) -> Any:
+    """Take headway.functions' Adam steps for every point, each after multiplying the point by 1 - learning_rate · weight_decay."""
+    now, moments = list(points), [None] * len(points)
+    found: list[Any] = []
+    for count, slopes in enumerate(gradients, 1):
+        for place, slope in enumerate(slopes):
+            decayed = now[place] * (1 - learning_rate * weight_decay)
+            now[place], mean, square = functions.adam_step(
+                decayed, slope, moments[place], step=count, learning_rate=learning_rate, betas=(beta1, beta2), eps=eps
+            )
+            moments[place] = (mean, square)
+        found += now
+    return tuple(found)
+
+
+STEPS: dict[str, Step] = {
+    **STEP,
+    "turn": lambda count, place, num_points: count,
+    "slope": lambda slope, point, weight_decay: slope,
+    "before": lambda point, rate, weight_decay: point * (1 - rate * weight_decay),
+    "after": lambda moved, point, rate, weight_decay, correction: moved,
+}
+COUPLED: dict[str, Step] = {
+    "slope": lambda slope, point, weight_decay: slope + weight_decay * point,
+    "before": lambda point, rate, weight_decay: point,
+}
+"""Steps of weight decay as a part of the gradient (L2)."""
+
+ONE = TEXTS["first_step_same"]
+SETTING = TEXTS["more_than_one_parameter"]
+DECOUPLED = TEXTS["multiply_parameter_1_lr_weight_decay"]
+
+SHARED = (
+    Mistake(
+        "step_counted_per_parameter",
+        {"turn": lambda count, place, num_points: (count - 1) * num_points + place + 1},
+        TEXTS["t_incremented_every_parameter_instead_once"],
+        TEXTS["increment_t_once_per_step_keep"],
+        TEXTS["mistake_visible_single_parameter"],
+        r"\+= *1|\+ *1",
+    ),
+    *one_step.MISTAKES,
+)
+DECAY_MISTAKES = (
+    Mistake(
+        "decay_in_gradient",
+        COUPLED,
+        TEXTS["adds_weight_decay_parameter_gradient_l2"],
+        DECOUPLED,
+        EMPTY,
+        r"grad.*(decay|wd)|(decay|wd).*grad",
+    ),
+    Mistake(
+        "decay_missing",
+        {"before": lambda point, rate, weight_decay: point},
+        TEXTS["weight_decay_has_effect"],
+        DECOUPLED,
+        EMPTY,
+        r"decay|wd",
+    ),
+    Mistake(
+        "decay_without_rate",
+        {"before": lambda point, rate, weight_decay: point * (1 - weight_decay)},
+        TEXTS["decay_multiplied_learning_rate"],
+        DECOUPLED,
+        EMPTY,
+        r"decay|wd",
+    ),
+    Mistake(
+        "decay_added",
+        {"before": lambda point, rate, weight_decay: point * (1 + rate * weight_decay)},
+        TEXTS["decay_has_wrong_sign_parameters_grow"],
+        DECOUPLED,
+        EMPTY,
+        r"decay|wd",
+    ),
+    Mistake(
+        "decay_with_corrected_rate",
+        {
+            "before": lambda point, rate, weight_decay: point,
+            "after": lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * correction * weight_decay),
+        },
+        TEXTS["decay_multiplied_learning_rate_bias_correction"],
+        DECOUPLED,
+        TEXTS["bias_correction_fades_after_many_steps"],
+        r"decay|wd",
+    ),
+    Mistake(
+        "decay_of_ones",
+        {"before": lambda point, rate, weight_decay: point - rate * weight_decay},
+        TEXTS["subtracts_lr_weight_decay_without_multiplying"],
+        DECOUPLED,
+        EMPTY,
+        r"decay|wd",
+    ),
+)
+AFTER = Convention(
+    TEXTS["decays_parameter_after_step_instead_before"],
+    steps={
+        "before": lambda point, rate, weight_decay: point,
+        "after": lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * weight_decay),
+    },
+)
+EPSILONS = (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT))
+
+ROLES = (
+    Role("points"),
+    Role("gradients"),
+    Role("learning_rate", neutral=RATE),
+    Role("beta1", neutral=BETA1),
+    Role("beta2", neutral=BETA2),
+    Role("eps", neutral=EPS),
+    Role("weight_decay", neutral=0.0),
+)
+
+
+def probes(*, has_decay: bool) -> tuple[Probe, ...]:
+    """One step and several, of one and of two parameters; tiny gradients; with given betas and eps; with decay."""
+    random = numpy.random.default_rng(71)
+    shapes = ((3,), (2, 2))
+
+    def run(num_steps: int, rate: float, num_points: int = 1, size: float = 1.0, **more: Any) -> Inputs:
+        points = [random.standard_normal(shape) for shape in shapes[:num_points]]
+        gradients = [[size * random.standard_normal(shape) for shape in shapes[:num_points]] for _ in range(num_steps)]
+        return {"points": points, "gradients": gradients, "learning_rate": rate} | more
+
+    decays = (
+        Probe("decay", run(3, 0.2, weight_decay=0.3)),
+        Probe("decay of two parameters", run(3, 0.1, 2, weight_decay=0.5), SETTING),
+    )
+    return (
+        Probe("one step", run(1, 0.1)),
+        Probe("four steps", run(4, 0.2)),
+        Probe("two parameters", run(3, 0.1, 2), SETTING),
+        Probe("tiny gradient", run(3, 0.1, size=1e-8)),
+        *(decays if has_decay else ()),
+        Probe("betas given", run(4, 0.2, beta1=0.8, beta2=0.95)),
+        Probe("eps given", run(3, 0.2, eps=1e-2)),
+    )

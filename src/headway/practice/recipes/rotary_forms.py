@@ -1,0 +1,100 @@
+"""Forms in which functions return the tables of rotary positions, and the conventions that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from headway.practice.exercise import Convention, Inputs
+from headway.practice.texts import Texts
+
+TEXTS = Texts("rotary_tables")
+
+
+def _rows(inputs: Inputs) -> int:
+    return int(inputs["seq_len"]) if "seq_len" in inputs else int(numpy.size(inputs["positions"]))
+
+
+def _table(array: Any, inputs: Inputs) -> Any:
+    """Return a table as (seq_len, head_dim / 2): without axes of size 1, and without the copy for the second of each pair."""
+    width = inputs["head_dim"] // 2
+    array = numpy.asarray(array)
+    while array.ndim > 2 and 1 in array.shape:
+        array = array.squeeze(array.shape.index(1))
+    if array.shape == (_rows(inputs), 2 * width):
+        halves, turns = (array[:, :width], array[:, width:]), (array[:, ::2], array[:, 1::2])
+        return next((first for first, second in (halves, turns) if numpy.allclose(first, second, atol=1e-6)), array)
+    return array
+
+
+def _parts(answer: Any, inputs: Inputs) -> Sequence[Any]:
+    """Return the tables in an output: a tuple, a complex array, or an array with an axis for cosine and sine."""
+    if isinstance(answer, tuple | list):
+        return [_table(each, inputs) for each in answer if hasattr(each, "shape")]
+    array = numpy.asarray(answer)
+    if array.dtype.kind == "c":
+        return [_table(array.real, inputs), _table(array.imag, inputs)]
+    rows, width = _rows(inputs), inputs["head_dim"] // 2
+    while array.ndim > 3 and 1 in array.shape:
+        array = array.squeeze(array.shape.index(1))
+    if array.shape == (rows, width, 2):
+        return [array[..., 0], array[..., 1]]
+    if array.shape == (rows, width, 2, 2):  # rotation matrices
+        return [array[..., 0, 0], array[..., 1, 0]]
+    if array.ndim == 3 and len(array) == 2:
+        return [_table(array[0], inputs), _table(array[1], inputs)]
+    return [_table(array, inputs)]
+
+
+def _cosine_and_sine(answer: Any, inputs: Inputs) -> Any:
+    parts = _parts(answer, inputs)
+    width = inputs["head_dim"] // 2
+    if len(parts) == 1 and parts[0].shape == (_rows(inputs), 2 * width):
+        return parts[0][:, :width], parts[0][:, width:]
+    return tuple(parts) if len(parts) == 2 else answer
+
+
+def _angles(answer: Any, inputs: Inputs) -> Any:
+    parts = _parts(answer, inputs)
+    return (numpy.cos(parts[0]), numpy.sin(parts[0])) if len(parts) == 1 else answer
+
+
+def _sine_first(answer: Any, inputs: Inputs) -> Any:
+    parts = _parts(answer, inputs)
+    return (parts[1], parts[0]) if len(parts) == 2 else answer
+
+
+def _frequencies(answer: Any, inputs: Inputs) -> Any:
+    """Return one frequency per pair; drop a factor returned with them."""
+    array = numpy.asarray(answer[0] if isinstance(answer, tuple | list) and len(answer) else answer)
+    array, width = array.ravel() if array.size == max(array.shape, default=0) else array, inputs["head_dim"] // 2
+    if array.shape != (2 * width,):
+        return array
+    copies = (array[:width], array[width:]), (array[::2], array[1::2])
+    return next((first for first, second in copies if numpy.allclose(first, second)), array)
+
+
+def _with_rows(inputs: Inputs) -> Inputs | None:
+    return inputs if "seq_len" in inputs or "positions" in inputs else None
+
+
+def _without_rows(inputs: Inputs) -> Inputs | None:
+    return None if "seq_len" in inputs or "positions" in inputs else inputs
+
+
+COSINE_AND_SINE = Convention(encode=_with_rows, decode=_cosine_and_sine)
+ANGLES = Convention(TEXTS["returns_angles_radians"], encode=_with_rows, decode=_angles)
+SINE_FIRST = Convention(
+    TEXTS["returns_sine_before_cosine"],
+    encode=_with_rows,
+    decode=_sine_first,
+    source=r"return[^\n]*sin[^\n]*cos|(stack|cat|concatenate)\(\s*[\[(][^\n]*sin[^\n]*cos",
+)
+FREQUENCIES = Convention(
+    TEXTS["returns_frequencies_angles_computed_elsewhere"],
+    encode=_without_rows,
+    decode=_frequencies,
+    without="seq_len",
+)
