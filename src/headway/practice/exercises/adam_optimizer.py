@@ -10,7 +10,7 @@ TEXTS = Texts("adam_optimizer")
 
 EXERCISE = Exercise(
     name="adam_optimizer",
-    title=TEXTS["adam_optimizer"],
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -32,11 +32,7 @@ EXERCISE = Exercise(
         EPSILONS,
     ),
     equation="parameter ← parameter - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
-    hints=(
-        TEXTS["keep_two_moving_averages_every_parameter"],
-        TEXTS["they_start_zero_so_divide_them"],
-        TEXTS["self_t_1_once_per_step"],
-    ),
+    hints=TEXTS.hints,
     related=("adam_step",),
     calls="optimizer",
     is_trained_through=False,

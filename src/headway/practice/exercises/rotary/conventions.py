@@ -138,11 +138,11 @@ TURNS = (
 WIDTHS = (
     Convention(),
     Convention(
-        TEXTS["cos_sin_are_wide_x"],
+        TEXTS["wide_halves"],
         encode=_tables(lambda each, x: concatenate(each, each)),
     ),
     Convention(
-        TEXTS["cos_sin_are_wide_x_2"],
+        TEXTS["wide_repeated"],
         encode=_tables(lambda each, x: numpy.repeat(each, 2, axis=-1)),
     ),
 )
@@ -163,7 +163,7 @@ SHAPES = (
 )
 FORMS = (
     Convention(),
-    Convention(TEXTS["takes_complex_numbers_cos_i"], encode=_joined(_as_complex), role="tables"),
+    Convention(TEXTS["complex_table"], encode=_joined(_as_complex), role="tables"),
     Convention(
         TEXTS["takes_cosine_sine_stacked_along_last"],
         encode=_joined(lambda cos, sin: numpy.stack([cos, sin], -1)),
@@ -189,7 +189,7 @@ FORMS = (
 POSITIONS = (
     Convention(),
     Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
-    Convention(TEXTS["positions_have_shape_batch_seq"], encode=_per_sequence, role="positions"),
+    Convention(TEXTS["positions_in_batch"], encode=_per_sequence, role="positions"),
     Convention(encode=_with_positions(False), role="positions"),
     Convention(encode=_with_positions(True), role="positions"),
     Convention(
