@@ -21,13 +21,8 @@ EXERCISE = Exercise(
     mistakes=SHARED,
     conventions=(
         (
-            Convention(
-                TEXTS["weight_decay_acts_parameter_itself_adamw"],
-            ),
-            Convention(
-                TEXTS["weight_decay_added_gradient_l2_torch"],
-                steps=COUPLED,
-            ),
+            Convention(TEXTS["weight_decay_acts_parameter_itself_adamw"]),
+            Convention(TEXTS["weight_decay_added_gradient_l2_torch"], steps=COUPLED),
         ),
         EPSILONS,
     ),

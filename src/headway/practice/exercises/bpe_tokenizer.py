@@ -75,9 +75,7 @@ MISTAKES = (
         pattern=r"split",
     ),
     TEXTS.mistake(
-        "decoded_with_spaces",
-        {"decoded": lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)},
-        pattern=r"join",
+        "decoded_with_spaces", {"decoded": lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)}, pattern=r"join"
     ),
     TEXTS.mistake(
         "decoded_byte_by_byte", {"decoded": lambda tokens: "".join(token.decode("utf-8", "replace") for token in tokens)}, pattern=r"decode"

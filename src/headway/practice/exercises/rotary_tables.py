@@ -9,7 +9,7 @@ import numpy
 
 from headway import functions
 from headway.arrays import cast, to_numpy
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
 from headway.practice.exercises.rotary.steps import exponents, powers
 from headway.practice.recipes.rotary_forms import ANGLES, COSINE_AND_SINE, FREQUENCIES, SINE_FIRST
 from headway.practice.texts import Texts
@@ -173,10 +173,10 @@ EXERCISE = Exercise(
             size_of=lambda inputs: inputs["head_dim"],
         ),
         Role("seq_len", LENGTHS, is_size=True, size_of=_num_rows),
-        Role("theta", ("base", "rope_theta", "rope_base", "theta_base", "freq_base", "max_period", "theta_value"), neutral=10000.0),
+        Role("theta", words("base rope_theta rope_base theta_base freq_base max_period theta_value"), neutral=10000.0),
         Role("max_seq_len", ("seq_len", *LENGTHS), is_size=True, size_of=_num_rows),
-        Role("x", ("q", "query", "hidden_states", "inputs", "input", "xq", "value_states", "v"), neutral=_x),
-        Role("positions", ("position_ids", "pos", "position", "token_positions", "pos_ids", "input_pos", "p", "seq"), neutral=None),
+        Role("x", words("q query hidden_states inputs input xq value_states v"), neutral=_x),
+        Role("positions", words("position_ids pos position token_positions pos_ids input_pos p seq"), neutral=None),
     ),
     called=(
         r"^(?!.*(apply|scal|2d|3d|yarn|ntk|mrope|loss|update|interleave|block|attention|mha)).*(freqs?_?cis|inv_?freq|freq.*cos|cos_?sin"
@@ -203,24 +203,13 @@ EXERCISE = Exercise(
         ),
         (
             Convention(),
-            Convention(
-                TEXTS["checked_base_10000_which_default"],
-                encode=lambda inputs: {"theta": 10000.0} | inputs,
-                role="theta",
-            ),
+            Convention(TEXTS["checked_base_10000_which_default"], encode=lambda inputs: {"theta": 10000.0} | inputs, role="theta"),
         ),
         (COSINE_AND_SINE, ANGLES, SINE_FIRST, FREQUENCIES),
     ),
     recoveries=(
         TEXTS.recovery(
-            "theta",
-            "frequencies",
-            measure=_theta,
-            wrong=_number_or,
-            sizes=lambda inputs: {},
-            right=lambda inputs: 10000.0,
-            right_name="10000",
-            pattern=r"\d{3,}|1e\d|\d_000|log",
+            "theta", "frequencies", measure=_theta, wrong=_number_or, right=10000.0, right_name="10000", pattern=r"\d{3,}|1e\d|\d_000|log"
         ),
     ),
     equation="frequency_i = 10000^(-2i / head_dim),   cos[p, i], sin[p, i] = cos, sin of p · frequency_i",

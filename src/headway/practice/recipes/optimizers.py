@@ -133,10 +133,7 @@ def probes(*, has_decay: bool) -> tuple[Probe, ...]:
         gradients = [[size * random.standard_normal(shape) for shape in shapes[:num_points]] for _ in range(num_steps)]
         return {"points": points, "gradients": gradients, "learning_rate": rate} | more
 
-    decays = (
-        Probe("decay", run(3, 0.2, weight_decay=0.3)),
-        Probe("decay of two parameters", run(3, 0.1, 2, weight_decay=0.5), SETTING),
-    )
+    decays = (Probe("decay", run(3, 0.2, weight_decay=0.3)), Probe("decay of two parameters", run(3, 0.1, 2, weight_decay=0.5), SETTING))
     return (
         Probe("one step", run(1, 0.1)),
         Probe("four steps", run(4, 0.2)),
