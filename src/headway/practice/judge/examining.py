@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from headway.practice.diagnosis.files import load_definitions, load_module, with_exercises
 from headway.practice.diagnosis.nested import verdicts
-from headway.practice.diagnosis.repair import with_repair
+from headway.practice.diagnosis.repair import with_repairs
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as exercise_by_name
@@ -59,9 +59,9 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
     def begin(subject: Subject, exercise: Exercise) -> None:
         report(begins={"subject": subject.name, "line": subject.line, "exercise": exercise.name})
 
-    for (subject, exercise), verdict in zip(chosen, verdicts(chosen, begin), strict=True):
-        if not verdict.is_correct:
-            verdict = with_repair(verdict, subject, exercise if exercise.name == verdict.exercise else exercise_by_name(verdict.exercise))
+    found = verdicts(chosen, begin)
+    judged = [(subject, exercise_by_name(verdict.exercise), verdict) for (subject, _), verdict in zip(chosen, found, strict=True)]
+    for verdict in with_repairs(judged):
         claim = claim_of(verdict.subject, verdict.trial, is_whole=is_whole).to_dict() if verdict.is_correct and verdict.trial else None
         report(final=verdict.to_dict(), claim=claim)
     report(end=True)

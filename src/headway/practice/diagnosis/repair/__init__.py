@@ -7,6 +7,6 @@ not seconds, so the result does not depend on the speed of the machine.
 """
 
 from headway.practice.diagnosis.repair.search import find_repair
-from headway.practice.diagnosis.repair.verdicts import with_repair
+from headway.practice.diagnosis.repair.verdicts import with_repair, with_repairs
 
-__all__ = ["find_repair", "with_repair"]
+__all__ = ["find_repair", "with_repair", "with_repairs"]

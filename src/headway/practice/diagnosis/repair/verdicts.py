@@ -2,32 +2,90 @@
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
 
-from headway.practice.diagnosis.nested import BECAUSE
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.files import load_definitions
+from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
+from headway.practice.diagnosis.repair.program import program_of
 from headway.practice.diagnosis.repair.search import find_repair
-from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.repair.text import applied
+from headway.practice.diagnosis.subject import Subject, subjects_of
 from headway.practice.diagnosis.trials import trials_of
 from headway.practice.exercise import Exercise
 from headway.practice.verdict import Cause, Repair, Verdict
 
-_BEHAVIOUR = frozenset({"changes_inputs", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_slow", "too_large"})
+_BEHAVIOUR = frozenset(
+    {"changes_inputs", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_slow", "too_large", "tool_error", "not_understood"}
+)
 """Causes that concern more than the outputs, so that no change of one expression is tried."""
 
+Judged = tuple[Subject, Exercise, Verdict]
 
-def with_repair(verdict: Verdict, subject: Subject, exercise: Exercise) -> Verdict:
-    """Return a verdict with the smallest change that makes the subject right, and with the line that the change proves."""
+
+def with_repairs(judged: Sequence[Judged]) -> list[Verdict]:
+    """Return the verdicts on a file's subjects with the smallest changes that make them right.
+
+    A subject that calls wrong functions is repaired with their repairs in place, so that only its own mistake is changed.
+    """
+    repairs: dict[str, Repair] = {}
+    found: dict[str, Verdict] = {}
+    for subject, exercise, verdict in sorted(judged, key=lambda each: _num_used(each[0])):
+        found[subject.name] = with_repair(verdict, subject, exercise, repairs)
+        repair = found[subject.name].repair
+        if repair is not None:
+            repairs[subject.name] = repair
+    return [found[subject.name] for subject, _, _ in judged]
+
+
+def with_repair(verdict: Verdict, subject: Subject, exercise: Exercise, callees: dict[str, Repair] | None = None) -> Verdict:
+    """Return a verdict with the smallest change that makes the subject right, and with the line that the change proves.
+
+    callees   repairs of other functions of the file
+    """
     names = {cause.name for cause in verdict.causes}
     if verdict.is_correct or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
         return verdict
+    used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
+    repaired = _with_edits(subject, list(used.values())) if used else None
     suspects = [cause.line for cause in verdict.causes if cause.line is not None]
-    repair = find_repair(subject, trials_of(subject, exercise), suspects)
+    chosen = subject if repaired is None or diagnose(repaired, exercise).is_correct else repaired
+    repair = find_repair(chosen, trials_of(chosen, exercise), suspects)
     if repair is None:
         return verdict
-    causes = verdict.causes
-    if len(causes) == 1:
-        causes = (_at(causes[0], repair),)
-    return replace(verdict, status="wrong" if verdict.status == "unknown" else verdict.status, causes=causes, repair=repair)
+    causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes
+    note = [ALSO_WRONG.format(name=", ".join(used))] if chosen is repaired else []
+    notes = (*verdict.notes, *(each for each in note if each.en not in {old.en for old in verdict.notes}))
+    return replace(verdict, status="wrong" if verdict.status == "unknown" else verdict.status, causes=causes, notes=notes, repair=repair)
+
+
+def _used_names(subject: Subject) -> set[str]:
+    """Return the names of the file's other functions and classes that a subject uses."""
+    program = program_of(subject)
+    statements = program.statements if program is not None else []
+    return {each.name for each in statements if isinstance(each, ast.FunctionDef | ast.ClassDef)} - {subject.name}
+
+
+def _num_used(subject: Subject) -> int:
+    return len(_used_names(subject))
+
+
+def _keeps_lines(repair: Repair) -> bool:
+    return all(edit.replacement.count("\n") == edit.end_line - edit.line for edit in repair.edits)
+
+
+def _with_edits(subject: Subject, repairs: Sequence[Repair]) -> Subject | None:
+    """Return a subject of the file with the edits made, or None if it no longer runs."""
+    path = Path(str(getattr(subject.module, "__file__", None) or "learner.py"))
+    text = applied(subject.text, [edit for repair in repairs for edit in repair.edits])
+    module = load_definitions(path, text)
+    if not isinstance(module, ModuleType):
+        return None
+    return next((each for each in subjects_of(module, text) if each.name == subject.name), None)
 
 
 def _at(cause: Cause, repair: Repair) -> Cause:
