@@ -29,9 +29,11 @@ def recipe(steps: Any, head_dim: int, seq_len: int | None = None, positions: Any
 def definition(head_dim: int, seq_len: int | None = None, positions: Any = None, theta: float = 10000.0, **sizes: Any) -> Any:
     """Return headway.functions' frequencies, or the cosines and sines of the positions."""
     frequencies = functions.rotary_frequencies(head_dim, theta=theta, like=numpy.zeros(1))
-    if seq_len is None and positions is None:
+    if seq_len is not None and positions is None:
+        positions = numpy.arange(seq_len)
+    if positions is None:
         return frequencies
-    at = numpy.arange(seq_len) if positions is None else numpy.asarray(to_numpy(positions))
+    at = numpy.asarray(to_numpy(positions))
     return tuple(cast(each, numpy.dtype("float32")) for each in functions.rotary_cos_sin(at, frequencies))
 
 

@@ -52,7 +52,7 @@ def definition(
     weight_decay: float = 0.0,
 ) -> Any:
     """Take headway.functions' Adam steps for every point, each after multiplying the point by 1 - learning_rate · weight_decay."""
-    now, moments = list(points), [None] * len(points)
+    now, moments = list(points), list[Any]([None] * len(points))
     found: list[Any] = []
     for count, slopes in enumerate(gradients, 1):
         for place, slope in enumerate(slopes):
