@@ -44,9 +44,7 @@ STEPS: dict[str, Step] = {
     "waves": lambda angles: (numpy.cos(angles), numpy.sin(angles)),
 }
 
-FIRST_PAIR = TEXTS["first_pair_correct"]
 EXPONENT = r"\*\*|pow|exp|arange"
-USE = TEXTS["n1_theta_arange_0_head_dim"]
 
 
 MISTAKES = (
