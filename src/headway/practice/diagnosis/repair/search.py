@@ -25,15 +25,17 @@ from headway.practice.verdict import Repair
 
 MAX_TRIALS = 3
 """Conventions under which a repair is sought."""
-WORK = {"numpy": 9000, "list": 9000, "torch": 3500, "jax": 300, "mlx": 1200}
+WORK = {"numpy": 9000, "list": 9000, "torch": 5000, "jax": 300, "mlx": 1500}
 """Work allowed, by array library. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
 LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
 """Share of the work that goes to the likeliest convention."""
 SHARE_OF_PAIRS = 0.35
 """Share of the work that is left for two changes."""
-MAX_FIRST = 8
+MAX_FIRST = 12
 """Number of first changes that the search for a second one starts from."""
+MAX_COST_OF_SECOND = 1.65
+"""Costlier changes are not tried in pairs."""
 MAX_SEARCHES = 25
 """Number of changed programs whose conventions are searched, because they no longer raise."""
 WORK_PER_SEARCH = 60
@@ -77,7 +79,7 @@ class _Search:
                 return chosen
             if not before and self.raises and not has_raised:
                 self.running.append((change, subject))
-            if not before and closeness > self.baseline + 1e-9:
+            if not before and change.cost <= MAX_COST_OF_SECOND and closeness > self.baseline + 1e-9:
                 heapq.heappush(self.steps, (-closeness, len(self.steps), change))
         return None
 
@@ -157,7 +159,8 @@ def _second(search: _Search, suspects: Sequence[int]) -> tuple[Change, ...] | No
     for place, first in enumerate(firsts):
         rest = search.work * (1 - 1 / (len(firsts) - place))
         search.work -= rest
-        found = search.try_changes(_candidates(search, (first,), suspects), (first,))
+        candidates = [change for change in _candidates(search, (first,), suspects) if change.cost <= MAX_COST_OF_SECOND]
+        found = search.try_changes(candidates, (first,))
         if found is not None:
             return found
         search.work = max(search.work, 0.0) + rest
