@@ -58,7 +58,7 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     """
     from headway.practice.exercises import exercise as by_name
 
-    candidates = [by_name(name) for name in likely_parts(subject, exercise)]
+    candidates = [exercise if name == exercise.name else by_name(name) for name in likely_parts(subject, exercise)]
     if len(candidates) > 1:
         right = next(filter(None, (correct_as_is(subject, each) for each in candidates)), None)
         if right is not None:

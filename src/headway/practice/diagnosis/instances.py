@@ -322,7 +322,7 @@ class InstanceCall(Call):
             first = next((value for value in given.values() if isinstance(value, numpy.ndarray)), None)
             known = {name: self._converted(self._operand(role, given, first)) for name, role in self.construction.forward.role_of.items()}
         if known:
-            self.forward(instance, arguments | known)
+            self.forward(instance, {**arguments, **known})
         return instance
 
     def _operand(self, role: Role, given: Inputs, first: Any) -> Any:
@@ -415,7 +415,7 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
     """Yield the roles of a constructor's parameters, and the values of parameters that have no role."""
     roles = _constructor_roles(exercise)
     sizes = [role for role in roles if is_size_role(role)]
-    listed = {}
+    listed: dict[str, Role] = {}
     for parameter in parameters:
         role = next((each for each in roles if each not in listed.values() and is_named(parameter.name, each)), None)
         if role is not None:

@@ -164,9 +164,6 @@ WHOLE = TEXTS["whole"]
 
 RETURNS = (
     Convention(),
-    Convention(
-        TEXTS["several_values"],
-        decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
-    ),
+    Convention(TEXTS["several_values"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer),
 )
 """The output alone, or followed by a cache for the backward pass."""
