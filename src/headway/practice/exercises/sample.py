@@ -155,15 +155,9 @@ RECOVERIES = (
 ORDERS = (
     Convention(),
     Convention(
-        TEXTS["temperature_last"],
-        steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_p(keep_k(logits)))},
-        role="temperature",
+        TEXTS["temperature_last"], steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_p(keep_k(logits)))}, role="temperature"
     ),
-    Convention(
-        TEXTS["top_p_over_all"],
-        steps={"order": lambda logits, scale, keep_k, keep_p: keep_k(keep_p(scale(logits)))},
-        role="top_k",
-    ),
+    Convention(TEXTS["top_p_over_all"], steps={"order": lambda logits, scale, keep_k, keep_p: keep_k(keep_p(scale(logits)))}, role="top_k"),
     Convention(
         TEXTS["top_p_over_all_temperature_last"],
         steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_k(keep_p(logits)))},
@@ -209,6 +203,7 @@ EXERCISE = Exercise(
         AXIS,
     ),
     called=r"(?<![a-z])sampl(e|er|ing)(?!s)(?!.*(data|batch|rate|positions|mask))|next_?token(?!.*(loss|accuracy))|pick_?token|choose_?token|top_?k_?top_?p",
+    may_write=True,
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED[:2], TOKENS, UNNORMALISED), ORDERS),
