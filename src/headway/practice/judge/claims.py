@@ -12,7 +12,7 @@ LIBRARIES = ("numpy", "torch", "jax", "mlx", "list")
 
 @dataclass(frozen=True)
 class Claim:
-    """How a subject was called when every answer was right.
+    """Calling convention of a subject whose answers were all right.
 
     subject      name in the file
     exercise     name of the part

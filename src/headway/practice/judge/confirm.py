@@ -31,7 +31,7 @@ SHARE_ANSWERED = 0.05
 
 MOST_CHOICES = 16
 WIDER = 10.0
-"""Tolerance relative to that of the diagnosis, which has already told apart what is nearly right."""
+"""Tolerance relative to that of the diagnosis, which has already distinguished what is nearly right."""
 
 
 class NoAnswerError(Exception):

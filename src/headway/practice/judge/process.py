@@ -161,7 +161,7 @@ class Confined:
 class Conversation:
     """Requests to one confined process and its replies, up to a time limit.
 
-    ended_for   reason why it ended: "time", "memory" or "end"; None while it goes on
+    ended_for   reason why it ended: "time", "memory" or "end"; None while it runs
     """
 
     def __init__(self, owner: Confined, requests: IO[bytes], replies: IO[bytes]) -> None:
