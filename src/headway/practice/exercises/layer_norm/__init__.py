@@ -106,7 +106,7 @@ EXERCISE = Exercise(
         *size_roles(),
     ),
     called=r"^(?!.*(back|grad|rms|t5|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
-    also_called=r"norm(ali[sz](e|ation|er))?$|^ln",
+    also_called=r"^norm(ali[sz](e|ation|er))?$|^ln",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(eps_conventions(EPS), STANDARD_DEVIATION, RETURNS),
