@@ -33,7 +33,7 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", help="File to wri
 Named = Annotated[str | None, typer.Option("--as", help="The part that it is, if its name does not say so.")]
 Timeout = Annotated[float, typer.Option(help="Seconds for each file.")]
 Seed = Annotated[int | None, typer.Option(help="Seed of the hidden probes, to repeat a check.  [default: random]")]
-Forbid = Annotated[bool, typer.Option("--forbid", help="Refuse functions that only call the library's own.")]
+Forbid = Annotated[bool, typer.Option("--forbid", help="Refuse parts that call a library's own, such as torch.softmax.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback if headway itself fails.")]
 
 P = ParamSpec("P")

@@ -64,4 +64,6 @@ def command(
         return replace(report, given=grade_of(report.verdicts, points))
 
     with c.tool_failures(settings.language, is_debug=debug):
-        written(grade, format, settings, sheet=points, show=coloured)
+        report = written(grade, format, settings, sheet=points, show=coloured)
+    if report.has_tool_error:
+        raise typer.Exit(c.TOOL_FAILED)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headway.practice import ready_made
 from headway.practice.diagnosis.failure import FILE_TITLE
 from headway.practice.diagnosis.files import check_name, nothing_found
 from headway.practice.diagnosis.sandbox import TIMEOUT_SECONDS, check_file
@@ -32,7 +33,7 @@ class Options:
     required         parts of which a missing one is a failure
     timeout_seconds  limit for each file
     seed             seed of the hidden probes that confirm a correct answer; random by default
-    is_own           True to refuse functions that only call the library's own
+    is_own           True to refuse parts that call a library's own, such as torch.softmax, or Headway's
     """
 
     named: str | None = None
@@ -87,6 +88,7 @@ def checked(source: Source, options: Options, *, is_named: bool) -> FileResult:
     verdicts = check_file(source.path, options.named, timeout_seconds=options.timeout_seconds, seed=options.seed, is_own=options.is_own)
     if not verdicts and is_named:
         verdicts = [_nothing_found(source)]
+    verdicts = [ready_made.judged(verdict, source, is_forbidden=options.is_own) for verdict in verdicts]
     found = tuple(located(verdict, source) for verdict in verdicts)
     return FileResult(source.path, found, source, time.perf_counter() - start)
 

@@ -22,6 +22,10 @@ GENERAL = {
     "raises": Message("A call, or the file itself, raises an exception.", "调用或文件本身抛出异常。"),
     "because_of_callee": Message("Wrong only because a function that it calls is wrong.", "出错只是因为它调用的函数有错。"),
     "parameters": Message("The parameters do not match the inputs of the part.", "参数与这一部分的输入不符。"),
+    "not_understood": Message(
+        "The code runs, but its outputs fit no convention that is known.", "代码可以运行，但输出不符合任何已知的约定。"
+    ),
+    "tool_error": Message("Headway itself failed; the code may be right.", "Headway 自身出错；代码可能没有问题。"),
     "could_not_run": Message("The code could not be run.", "代码无法运行。"),
     "too_slow": Message("Does not return within the limit.", "没有在限度内返回。"),
     "too_large": Message("Uses more memory than the limit.", "占用的内存超过限度。"),
@@ -33,6 +37,9 @@ GENERAL = {
     "gradient_stops": Message("The outputs are correct, but a gradient does not reach an input.", "输出正确，但梯度传不到某个输入。"),
     "gradient_is_wrong": Message("The outputs are correct, but a gradient is not.", "输出正确，但梯度不对。"),
     "gradient_raises": Message("The outputs are correct, but the backward pass raises.", "输出正确，但反向传播抛出异常。"),
+    "forbidden": Message(
+        "Calls a library's own function for the part, which the course forbids.", "调用了库自带的函数，而课程禁止这样做。"
+    ),
     "not_confirmed": Message(
         "The outputs for fresh random inputs, compared outside its process, are not the definition's.",
         "用新的随机输入、在它的进程之外比较时，输出与定义不同。",

@@ -68,10 +68,12 @@ def test_every_format_writes_to_the_file_of_the_option_output(report, tmp_path, 
     assert "attention" in (tmp_path / "out").read_text(encoding="utf-8")
 
 
-def test_the_exit_code_is_1_for_a_missing_part_and_2_for_code_that_could_not_run(report):
+def test_the_exit_code_is_1_for_a_missing_part_2_for_code_that_could_not_run_and_3_for_a_failure_of_the_tool(report):
     right = correct(report)
     assert [right.exit_code, report.exit_code, replace(right, missing=(missing_part("softmax"),)).exit_code] == [0, 1, 1]
     assert Report((replace(right.files[0], verdicts=(replace(WRONG, status="could not run"),)),)).exit_code == 2
+    failed = replace(WRONG, status="could not run", causes=(replace(CAUSE, name="tool_error"),))
+    assert Report((replace(right.files[0], verdicts=(failed, WRONG)),)).exit_code == 3
 
 
 def test_an_annotation_has_the_range_of_the_cause_and_escapes_what_it_shows(report):

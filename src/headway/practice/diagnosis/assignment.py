@@ -62,6 +62,16 @@ class Assignment:
         """Return the weights that the instance holds."""
         return {role for content in self.contents.values() for role in content.roles}
 
+    def exact_roles(self, slots: Sequence[Slot], inputs: Inputs) -> set[str]:
+        """Return the weights whose arrays have exactly their size for these inputs."""
+        inputs = widened(slots, inputs)
+        found: set[str] = set()
+        for name, content in self.contents.items():
+            given = [inputs[role] for role in content.roles if inputs.get(role) is not None]
+            size = sum(math.prod(slot.shape) for slot in _slots_named(name, slots))
+            found |= set(content.roles) if size == sum(map(numpy.size, given)) else set()
+        return found
+
     def has_capacity(self, slots: Sequence[Slot], inputs: Inputs) -> bool:
         """Return True if every array that had exactly the size of its weights still has it for these inputs."""
         inputs = widened(slots, inputs)

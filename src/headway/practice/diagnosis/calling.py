@@ -99,6 +99,8 @@ def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], st
     style   shape of tables of rotary positions
     """
     listed = {each.name for each in parameters if any(_fits(each.name, role) for role in roles)}
+    masks = _masks(parameters, roles)
+    roles = [role for role in roles if role not in masks.values()]
     neutral: dict[str, Role] = {}
     for each in parameters:
         table = table_for(each.name, style)
@@ -108,9 +110,10 @@ def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], st
             neutral[each.name] = Role(f"{TABLE} {each.name}", size_of=table)
         elif neutral_value(each.name) is not NOTHING:
             neutral[each.name] = Role(f"neutral {each.name}", neutral=neutral_value(each.name))
-    binding = bind_parameters([each for each in parameters if each.name not in neutral], roles)
+    binding = bind_parameters([each for each in parameters if each.name not in neutral and each.name not in masks], roles)
     if binding is None:
         return None
+    neutral |= masks
     return Binding(
         {
             each.name: neutral.get(each.name) or binding.role_of[each.name]
@@ -118,6 +121,21 @@ def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], st
             if each.name in neutral or each.name in binding.role_of
         }
     )
+
+
+def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
+    """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`."""
+    found: dict[str, Role] = {}
+    of_masks = [role for role in roles if role.name.endswith("mask") and not any(_fits(each.name, role) for each in parameters)]
+    for parameter in parameters:
+        if "mask" not in parameter.name.lower() or any(_fits(parameter.name, role) for role in roles):
+            continue
+        is_source = bool(re.search(r"cross|enc|src|source|memory", parameter.name.lower()))
+        free = [role for role in of_masks if role not in found.values()]
+        role = next((role for role in free if role.name.startswith("encoder") == is_source), next(iter(free), None))
+        if role is not None:
+            found[parameter.name] = role
+    return found
 
 
 def computed(size_of: Callable[[Inputs], Any], inputs: Inputs) -> Any:

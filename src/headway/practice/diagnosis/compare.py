@@ -31,7 +31,7 @@ def as_numbers(answer: Any) -> Any:
         return _as_numpy(answer)
     try:
         numbers = numpy.asarray(answer)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RuntimeError):  # torch refuses arrays of a graph
         numbers = None
     if numbers is not None and numbers.dtype.kind in "biuf":
         return numbers

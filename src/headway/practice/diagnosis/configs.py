@@ -8,8 +8,8 @@ import dis
 import inspect
 import re
 import types
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -37,7 +37,7 @@ class Config:
     """A config object that returns sizes as attributes or items, under any name that learners use."""
 
     def __init__(
-        self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, base: Any = None, names: Sequence[str] = ()
+        self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, base: Any = None, names: Iterable[str] = ()
     ) -> None:
         sized = [role for role in roles if is_size_role(role)]
         self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(sorted(names), sized, is_shared=True))
@@ -178,7 +178,7 @@ def config_bases(subject: Subject, name: str) -> Iterator[Any]:
         if read and read <= set(_fields(value)) | _attributes(type(value)):
             yield value
     for each in classes:
-        names = _attributes(each)
+        names = _attributes(each) | set(_fields(_as_instance(each)))
         if (each is annotated or read) and read <= names:
             yield each
 
@@ -189,7 +189,17 @@ def fallback_config(subject: Subject, name: str) -> Any:
         return None
     read = _read_in(subject.file_source, name)
     known = [value for value in vars(subject.module).values() if _holds_fields(value) or _is_config_class(value, subject.module)]
-    return max(known, key=lambda value: len(read & set(_fields(value))), default=None)
+    return max(map(_as_instance, known), key=lambda value: len(read & set(_fields(value))), default=None)
+
+
+def _as_instance(value: Any) -> Any:
+    """Return an instance of a config class with its defaults, or the class itself if it has none."""
+    if not inspect.isclass(value):
+        return value
+    try:
+        return value()
+    except Exception:  # the learner's constructor may need anything
+        return value
 
 
 def _attributes(value: type) -> set[str]:
@@ -213,7 +223,8 @@ def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropo
     if isinstance(base, dict):
         return type(base)({**base, **changed}) if type(base) is dict else Config(sizes, roles, dropout, base)
     if inspect.isclass(base):
-        return type(base)(base.__name__, (base,), changed)
+        metaclass: Any = type(base)
+        return metaclass(base.__name__, (base,), changed)
     if dataclasses.is_dataclass(base) and not inspect.isclass(base):
         try:
             return dataclasses.replace(base, **{name: value for name, value in changed.items() if name in base.__dataclass_fields__})
@@ -240,9 +251,10 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
             given[each.name] = None if value is NOTHING else value
     made = base(**given)
     fields = {name: value for name, value in _fields(made).items() if name not in defaults}
-    own = _changes(list(fields), fields, sizes, roles, dropout) if not parameters else {}
-    for name, value in own.items():
-        object.__setattr__(made, name, value)
+    known = [name for name, role in roles_of_names(list(fields), roles, is_shared=True).items() if role.name in sizes or is_dropout(name)]
+    for name, value in _changes(known, fields, sizes, roles, dropout).items():
+        with suppress(AttributeError, TypeError):  # a property
+            object.__setattr__(made, name, value)
     return made
 
 

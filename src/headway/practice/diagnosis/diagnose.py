@@ -58,7 +58,7 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     """
     from headway.practice.exercises import exercise as by_name
 
-    candidates = [by_name(name) for name in likely_parts(subject, exercise)]
+    candidates = [exercise if name == exercise.name else by_name(name) for name in likely_parts(subject, exercise)]
     if len(candidates) > 1:
         right = next(filter(None, (correct_as_is(subject, each) for each in candidates)), None)
         if right is not None:
@@ -204,7 +204,7 @@ def _without_optional(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
     kinds = list(dict.fromkeys(probe.beyond for trial in trials for probe in trial.probes if probe.beyond is not None))
     for left_out in [*([kind] for kind in kinds), kinds] if len(kinds) > 1 else [kinds] * len(kinds):
         fewer = [replace(trial.without(left_out), refused=trial.refused) for trial in trials]
-        yield [trial for trial in fewer if len(trial.probes) > 2 and trial.has_answers and not trial.matches()]
+        yield [trial for trial in fewer if len(trial.probes) > 2 and trial.has_answers and not trial.matches() and not _is_misread(trial)]
 
 
 def _is_repeatable(trials: Sequence[Trial]) -> bool:

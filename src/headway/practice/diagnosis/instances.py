@@ -107,7 +107,7 @@ def instance_calls(subject: Subject, exercise: Exercise, library: str, find: Ass
         return []
     found: list[tuple[list[Call], float]] = []
     for construction in constructions(subject, exercise):
-        calls, share = _calls_of(construction, subject, exercise, library, find)
+        calls, share = _calls_of(construction, subject, exercise, library, find, is_exact=bool(found))
         if share == 1:
             return calls
         found.append((calls, share))
@@ -115,9 +115,12 @@ def instance_calls(subject: Subject, exercise: Exercise, library: str, find: Ass
 
 
 def _calls_of(
-    construction: Construction, subject: Subject, exercise: Exercise, library: str, find: AssignWeights
+    construction: Construction, subject: Subject, exercise: Exercise, library: str, find: AssignWeights, *, is_exact: bool
 ) -> tuple[list[Call], float]:
-    """Return the calls of one reading of the constructor, and the share of the needed weights that have a place."""
+    """Return the calls of one reading of the constructor, and the share of the needed weights that have a place.
+
+    is_exact   True to count only places of exactly the weights' sizes
+    """
     first = InstanceCall(subject, Binding({}), library, construction=construction)
     sample, instance = first.sample(exercise)
     own = replace(
@@ -127,18 +130,23 @@ def _calls_of(
     held = find(slots, sample, own) if instance is not None else []
     needed = {role.name for role in own.roles if role.is_weight and not role.is_optional and sample.get(role.name) is not None}
     needed -= {role.name for role in construction.forward.role_of.values()}
-    placed = max((len(needed & assignment.roles) for assignment in held), default=0)
+    places = (assignment.exact_roles(slots, sample) if is_exact else assignment.roles for assignment in held)
+    placed = max((len(needed & roles) for roles in places), default=0)
     share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
     calls: list[Call] = [replace(first, assignment=each, binding=_binding(construction, each)) for each in held or [Assignment({})]]
     takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
-    if share and takes_tables and isinstance(calls[0](_with_x(sample) | calls[0].sizes(sample)), Raised):
+    if share and takes_tables and isinstance(calls[0](_without_mask(sample) | calls[0].sizes(sample)), Raised):
+        share /= 2
+    always = set.intersection(*(set(probe.inputs) for probe in exercise.probes()))
+    taken = {role.name for role in calls[0].binding.role_of.values()} | {role.name for role in construction.forward.role_of.values()}
+    if any(role.name in always - taken for role in exercise.roles if is_size_role(role)):
         share /= 2
     return calls, share
 
 
-def _with_x(inputs: Inputs) -> Inputs:
-    """Return the inputs with the sequence under both of its names."""
-    return inputs | {"x": inputs.get("x", inputs.get("query"))}
+def _without_mask(inputs: Inputs) -> Inputs:
+    """Return the inputs without masks, with the sequence under both of its names."""
+    return inputs | {name: None for name in inputs if "mask" in name} | {"x": inputs.get("x", inputs.get("query"))}
 
 
 @dataclass
@@ -314,7 +322,7 @@ class InstanceCall(Call):
             first = next((value for value in given.values() if isinstance(value, numpy.ndarray)), None)
             known = {name: self._converted(self._operand(role, given, first)) for name, role in self.construction.forward.role_of.items()}
         if known:
-            self.forward(instance, arguments | known)
+            self.forward(instance, {**arguments, **known})
         return instance
 
     def _operand(self, role: Role, given: Inputs, first: Any) -> Any:
@@ -407,7 +415,7 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
     """Yield the roles of a constructor's parameters, and the values of parameters that have no role."""
     roles = _constructor_roles(exercise)
     sizes = [role for role in roles if is_size_role(role)]
-    listed = {}
+    listed: dict[str, Role] = {}
     for parameter in parameters:
         role = next((each for each in roles if each not in listed.values() and is_named(parameter.name, each)), None)
         if role is not None:

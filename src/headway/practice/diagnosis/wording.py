@@ -40,10 +40,13 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"deterministic", True),
     (r"multiplier", None),
     (r"^(is|use|return|need|output|with|log|add|do|enable|debug|verbose|training|train|inference|flash|bias|causal|masked?)(_|$)|_?bias$", False),
-    (r"cache|past|state|history", None),
+    (r"cache|past|history|prev(ious)?_state|layer_state", None),
     (r"start_?(pos|index)?$|offset|input_pos|(^|_)pos(ition)?$", 0),
 )  # fmt: skip
 """Values that have no effect, by words in the name of a parameter."""
+
+NO_SIZE = r"(^|_)act(ivation)?(_|$)|type|name|path|norm|init|_id$|std"
+"""Words of settings that are no sizes."""
 
 NOTHING: Any = object()
 
@@ -96,7 +99,7 @@ def _is_listed(name: str, free: Sequence[Role], roles: Sequence[Role]) -> Role |
 
 def _is_worded(name: str, free: Sequence[Role], roles: Sequence[Role]) -> Role | None:
     """Return the free role that the words of a name indicate; None if they indicate another role."""
-    if is_dropout(name):
+    if is_dropout(name) or re.search(NO_SIZE, snake(name)):
         return None
     known = {role.name for role in roles}
     meant = next((role_name for role_name, pattern in WORDS if role_name in known and re.search(pattern, snake(name))), None)

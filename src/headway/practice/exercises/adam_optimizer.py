@@ -10,7 +10,7 @@ TEXTS = Texts("adam_optimizer")
 
 EXERCISE = Exercise(
     name="adam_optimizer",
-    title=TEXTS["adam_optimizer"],
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -21,23 +21,14 @@ EXERCISE = Exercise(
     mistakes=SHARED,
     conventions=(
         (
-            Convention(
-                TEXTS["weight_decay_acts_parameter_itself_adamw"],
-            ),
-            Convention(
-                TEXTS["weight_decay_added_gradient_l2_torch"],
-                steps=COUPLED,
-            ),
+            Convention(TEXTS["weight_decay_acts_parameter_itself_adamw"]),
+            Convention(TEXTS["weight_decay_added_gradient_l2_torch"], steps=COUPLED),
         ),
         EPSILONS,
         FIXED_EPS,
     ),
     equation="parameter ← parameter - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
-    hints=(
-        TEXTS["keep_two_moving_averages_every_parameter"],
-        TEXTS["they_start_zero_so_divide_them"],
-        TEXTS["self_t_1_once_per_step"],
-    ),
+    hints=TEXTS.hints,
     related=("adam_step",),
     calls="optimizer",
     is_trained_through=False,

@@ -10,7 +10,7 @@ TEXTS = Texts("adamw")
 
 EXERCISE = Exercise(
     name="adamw",
-    title=TEXTS["adamw"],
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -20,11 +20,7 @@ EXERCISE = Exercise(
     mistakes=(*DECAY_MISTAKES, *SHARED),
     conventions=((Convention(), AFTER), EPSILONS, FIXED_EPS),
     equation="parameter ← parameter · (1 - learning_rate · weight_decay) - learning_rate · mean_hat / (√square_hat + eps)",
-    hints=(
-        TEXTS["weight_decay_acts_parameter_itself_does"],
-        TEXTS["keep_mean_square_t_every_parameter"],
-        TEXTS["p_mul_1_lr_weight_decay"],
-    ),
+    hints=TEXTS.hints,
     calls="optimizer",
     is_trained_through=False,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
 from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, merged, pair_of, ranks, vocabulary
 from headway.practice.texts import Texts
 
@@ -188,11 +188,7 @@ GIVEN = (
 )
 CUTS = (
     Convention(),
-    Convention(
-        TEXTS["splits_words_first"],
-        steps={"cut": cut},
-        source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern",
-    ),
+    Convention(TEXTS["splits_words_first"], steps={"cut": cut}, source=r"special_tok|regex|\bre\.|findall|finditer|\.split\(|pattern"),
 )
 
 NONE = TEXTS["none"]
@@ -231,9 +227,9 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("text", ("s", "string", "word", "input_text", "token", "text_bytes", "ids", "tokens", "byte_string", "data")),
-        Role("merges", ("ranks", "bpe_ranks", "merge_rules", "merge_table", "merge_ranks", "rules", "bpe_merges", "mergeable_ranks")),
-        Role("vocab", ("vocabulary", "token_to_id", "encoder", "stoi", "id_to_token")),
+        Role("text", words("s string word input_text token text_bytes ids tokens byte_string data")),
+        Role("merges", words("ranks bpe_ranks merge_rules merge_table merge_ranks rules bpe_merges mergeable_ranks")),
+        Role("vocab", words("vocabulary token_to_id encoder stoi id_to_token")),
         Role("special_tokens", ("specials",), neutral=None),
     ),
     called=r"bpe_?enc|encode_?bpe|(?<!positional_)(?<!pos_)(?<!one_hot_)^(bpe_)?(encode|tokenize|bpe)(_text|_ids|_bytes|_chunk|_word|_ordinary)?$|apply_?(bpe|merges)",

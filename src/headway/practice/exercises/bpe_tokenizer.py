@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from headway.practice.exercise import Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step
 from headway.practice.exercises import bpe_encode, bpe_train
 from headway.practice.exercises.bpe_encode import pairs
-from headway.practice.message import EMPTY
 from headway.practice.recipes.byte_pairs import as_bytes, cut, in_ids, merged, vocabulary
 from headway.practice.texts import Texts
 
@@ -69,37 +68,17 @@ SHARED = {
 
 MISTAKES = (
     *(each for each in (*bpe_encode.MISTAKES, *bpe_train.MISTAKES) if each.name in SHARED),
-    Mistake(
-        "special_tokens_split",
-        {"kept": lambda specials: (), "split": lambda text, specials: [text]},
-        TEXTS["special_tokens_encoded_like_ordinary_text"],
-        TEXTS["split_text_special_tokens_first_give"],
-        EMPTY,
-        r"special",
-    ),
-    Mistake(
+    TEXTS.mistake("special_tokens_split", {"kept": lambda specials: (), "split": lambda text, specials: [text]}, pattern=r"special"),
+    TEXTS.mistake(
         "special_tokens_lost",
         {"split": lambda text, specials: [part for part in _split(text, specials) if part not in specials]},
-        TEXTS["special_tokens_missing_output"],
-        TEXTS["pattern_group_so_re_split_keeps"],
-        EMPTY,
-        r"split",
+        pattern=r"split",
     ),
-    Mistake(
-        "decoded_with_spaces",
-        {"decoded": lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)},
-        TEXTS["decoding_puts_space_between_tokens"],
-        TEXTS["b_join"],
-        EMPTY,
-        r"join",
+    TEXTS.mistake(
+        "decoded_with_spaces", {"decoded": lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)}, pattern=r"join"
     ),
-    Mistake(
-        "decoded_byte_by_byte",
-        {"decoded": lambda tokens: "".join(token.decode("utf-8", "replace") for token in tokens)},
-        TEXTS["decodes_every_token_own_character_whose"],
-        TEXTS["join_bytes_all_tokens_first_then"],
-        TEXTS["mistake_visible_ascii_text"],
-        r"decode",
+    TEXTS.mistake(
+        "decoded_byte_by_byte", {"decoded": lambda tokens: "".join(token.decode("utf-8", "replace") for token in tokens)}, pattern=r"decode"
     ),
 )
 
@@ -137,7 +116,7 @@ CORPORA = ("ddbaaaadddcdddddddddddda", "cecaaaecaecaecaecaecabaaaaecadaaaa", "bd
 
 EXERCISE = Exercise(
     name="bpe_tokenizer",
-    title=TEXTS["tokenizer_byte_pairs"],
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -153,11 +132,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     equation="decode(encode(text)) = text;   encode merges the pair learned first, until none is left",
-    hints=(
-        TEXTS["train_bytes_merge_most_frequent_adjacent"],
-        TEXTS["encoding_applies_merges_order_which_they"],
-        TEXTS["decode_b_join_vocab_i_i"],
-    ),
+    hints=TEXTS.hints,
     calls="tokenizer",
     is_trained_through=False,
 )

@@ -145,11 +145,7 @@ def _sequence_taken(ask: Any) -> Convention | None:
     return None
 
 
-TAKES = (
-    Convention(),
-    Convention(encode=_as_key_len, role="key_len"),
-    Convention(reads=_sequence_taken, role="x", without="query_len"),
-)
+TAKES = (Convention(), Convention(encode=_as_key_len, role="key_len"), Convention(reads=_sequence_taken, role="x", without="query_len"))
 """The number of queries and keys, as numbers or as the shape of an array."""
 
 TOP_LEFT = (

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 
@@ -100,16 +100,11 @@ RECOVERIES = (
         measure=_scale,
         wrong=lambda number_of: number_of,
         sizes=lambda inputs: {"hidden_size": float(inputs["table"].shape[1]), "vocab_size": float(inputs["table"].shape[0])},
-        right=lambda inputs: 1.0,
-        right_name="1",
         pattern=r"sqrt|\*|/",
     ),
 )
 
-TIMES_ROOT = Convention(
-    TEXTS["scaled_by_root"],
-    steps={"scale": lambda inputs: inputs["table"].shape[1] ** 0.5},
-)
+TIMES_ROOT = Convention(TEXTS["scaled_by_root"], steps={"scale": lambda inputs: inputs["table"].shape[1] ** 0.5})
 
 
 def _as_in_the_paper(ask: Any) -> Convention | None:
@@ -165,56 +160,22 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role(
-            "token_ids",
-            (
-                "ids",
-                "tokens",
-                "token_id",
-                "x",
-                "idx",
-                "idxs",
-                "index",
-                "indices",
-                "input_ids",
-                "input",
-                "inputs",
-                "seq",
-                "sequence",
-                "token_indices",
-                "in_idx",
-            ),
-        ),
+        Role("token_ids", words("ids tokens token_id x idx idxs index indices input_ids input inputs seq sequence token_indices in_idx")),
         Role(
             "table",
-            (
-                "weight",
-                "weights",
-                "w",
-                "wte",
-                "embedding",
-                "embeddings",
-                "embedding_matrix",
-                "embedding_table",
-                "emb",
-                "e",
-                "matrix",
-                "lut",
-                "w_e",
-                "we",
-            ),
+            words("weight weights w wte embedding embeddings embedding_matrix embedding_table emb e matrix lut w_e we"),
             is_weight=True,
-            held_as=("embedding", "embed", "embeddings", "emb", "tok", "token", "lut", "wte", "lookup", "table"),
+            held_as=words("embedding embed embeddings emb tok token lut wte lookup table"),
         ),
         Role(
             "vocab_size",
-            ("num_embeddings", "n_vocab", "vocab", "v", "num_tokens", "vocabulary_size", "n_tokens"),
+            words("num_embeddings n_vocab vocab v num_tokens vocabulary_size n_tokens"),
             is_size=True,
             size_of=lambda inputs: inputs["table"].shape[0] if "table" in inputs else None,
         ),
         Role(
             "hidden_size",
-            ("embedding_dim", "d_model", "dim", "emb_dim", "n_embd", "d", "embed_dim", "embed_size", "emb_size", "embedding_size", "d_emb"),
+            words("embedding_dim d_model dim emb_dim n_embd d embed_dim embed_size emb_size embedding_size d_emb"),
             is_size=True,
             size_of=lambda inputs: inputs["table"].shape[1] if "table" in inputs else None,
         ),

@@ -7,18 +7,8 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
-from headway.practice.recipes.norms import (
-    HALF,
-    RETURNS,
-    ROWS,
-    VECTOR,
-    WHOLE,
-    eps_conventions,
-    eps_of,
-    eps_recovery,
-    size_roles,
-)
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("rms_norm")
@@ -142,14 +132,8 @@ def probes() -> tuple[Probe, ...]:
 
 PLACES = (
     Convention(),
-    Convention(
-        TEXTS["eps_outside"],
-        steps={"root": lambda mean_square, eps: numpy.sqrt(mean_square) + eps},
-    ),
-    Convention(
-        TEXTS["eps_as_bound"],
-        steps={"root": lambda mean_square, eps: numpy.maximum(numpy.sqrt(mean_square), eps)},
-    ),
+    Convention(TEXTS["eps_outside"], steps={"root": lambda mean_square, eps: numpy.sqrt(mean_square) + eps}),
+    Convention(TEXTS["eps_as_bound"], steps={"root": lambda mean_square, eps: numpy.maximum(numpy.sqrt(mean_square), eps)}),
 )
 
 EXERCISE = Exercise(
@@ -159,18 +143,13 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", ("input", "inputs", "z", "a", "h", "hidden", "hidden_states", "features", "in_features", "arr", "data")),
-        Role(
-            "weight",
-            ("gamma", "g", "w", "weights", "scale", "gain", "alpha"),
-            is_weight=True,
-            held_as=("scale", "gain", "g", "gamma", "norm"),
-        ),
-        Role("eps", ("epsilon", "e", "ep", "norm_eps", "rms_norm_eps", "layer_norm_epsilon", "variance_epsilon"), neutral=EPS),
+        Role("x", words("input inputs z a h hidden hidden_states features in_features arr data")),
+        Role("weight", words("gamma g w weights scale gain alpha"), is_weight=True, held_as=words("scale gain g gamma norm")),
+        Role("eps", words("epsilon e ep norm_eps rms_norm_eps layer_norm_epsilon variance_epsilon"), neutral=EPS),
         *size_roles(),
     ),
     called=r"^(?!.*(back|grad|block|linear|attn|attention|add_?norm|residual|init|optim|prop|error|loss)).*(rms_?(layer)?_?norm|t5_?(layer_?)?norm|^rms$|root_mean_square)",
-    also_called=r"^norm(ali[sz](e|ation|er))?$",
+    also_called=r"^(?!.*(mask|batch|group|instance|spectral|weight|l1|l2)_?).*norm(ali[sz](e|ation|er))?$",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

@@ -9,9 +9,8 @@ import numpy
 
 from headway import functions
 from headway.arrays import cast, to_numpy
-from headway.practice.exercise import Convention, Exercise, Inputs, Mistake, Probe, Recovery, Role, Step
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
 from headway.practice.exercises.rotary.steps import exponents, powers
-from headway.practice.message import EMPTY, Message
 from headway.practice.recipes.rotary_forms import ANGLES, COSINE_AND_SINE, FREQUENCIES, SINE_FIRST
 from headway.practice.texts import Texts
 
@@ -30,9 +29,11 @@ def recipe(steps: Any, head_dim: int, seq_len: int | None = None, positions: Any
 def definition(head_dim: int, seq_len: int | None = None, positions: Any = None, theta: float = 10000.0, **sizes: Any) -> Any:
     """Return headway.functions' frequencies, or the cosines and sines of the positions."""
     frequencies = functions.rotary_frequencies(head_dim, theta=theta, like=numpy.zeros(1))
-    if seq_len is None and positions is None:
+    if seq_len is not None and positions is None:
+        positions = numpy.arange(seq_len)
+    if positions is None:
         return frequencies
-    at = numpy.arange(seq_len) if positions is None else numpy.asarray(to_numpy(positions))
+    at = numpy.asarray(to_numpy(positions))
     return tuple(cast(each, numpy.dtype("float32")) for each in functions.rotary_cos_sin(at, frequencies))
 
 
@@ -43,107 +44,31 @@ STEPS: dict[str, Step] = {
     "waves": lambda angles: (numpy.cos(angles), numpy.sin(angles)),
 }
 
-FIRST_PAIR = TEXTS["first_pair_correct"]
 EXPONENT = r"\*\*|pow|exp|arange"
-USE = TEXTS["n1_theta_arange_0_head_dim"]
-
-
-def _mistake(name: str, step: str, wrong: Any, says: Message, fix: Message, hides: Message | None, pattern: str) -> Mistake:
-    return Mistake(name, {step: wrong}, says, fix, hides, pattern)
-
-
-def _frequencies(name: str, share: Callable[[int], Any], says: Message, pattern: str = EXPONENT) -> Mistake:
-    """Return a mistake in the exponents."""
-    return _mistake(name, "frequencies", powers(share), says, USE, FIRST_PAIR, pattern)
 
 
 MISTAKES = (
-    _frequencies(
-        "exponent_not_doubled",
-        lambda width: numpy.arange(width // 2) / width,
-        TEXTS["frequency_pair_i_theta_i_d"],
+    TEXTS.mistake("exponent_not_doubled", {"frequencies": powers(lambda width: numpy.arange(width // 2) / width)}, pattern=EXPONENT),
+    TEXTS.mistake("exponent_doubled_twice", {"frequencies": powers(lambda width: 2 * exponents(width))}, pattern=EXPONENT),
+    TEXTS.mistake(
+        "exponent_counts_from_one", {"frequencies": powers(lambda width: exponents(width) + 2 / width)}, pattern=r"\+ *[12]|arange\([12]"
     ),
-    _frequencies(
-        "exponent_doubled_twice",
-        lambda width: 2 * exponents(width),
-        TEXTS["exponent_doubled_once_too_often_arange"],
-    ),
-    _frequencies(
-        "exponent_counts_from_one",
-        lambda width: exponents(width) + 2 / width,
-        TEXTS["pairs_counted_1_first_frequency_must"],
-        r"\+ *[12]|arange\([12]",
-    ),
-    _frequencies(
+    TEXTS.mistake(
         "last_exponent_is_one",
-        lambda width: numpy.arange(width // 2) / max(width // 2 - 1, 1),
-        TEXTS["exponents_run_0_1_inclusive_i"],
-        r"linspace|- *1",
+        {"frequencies": powers(lambda width: numpy.arange(width // 2) / max(width // 2 - 1, 1))},
+        pattern=r"linspace|- *1",
     ),
-    _frequencies(
-        "exponent_is_zero",
-        lambda width: 0 * exponents(width),
-        TEXTS["all_frequencies_1_exponent_0_instead"],
-        r"//|\*\*|pow",
-    ),
-    _frequencies(
-        "multiplied_by_power",
-        lambda width: -exponents(width),
-        TEXTS["frequencies_grow_theta_2i_d_minus"],
-    ),
-    _mistake(
-        "theta_ignored",
-        "frequencies",
-        lambda width, theta: 10000.0 ** -exponents(width),
-        TEXTS["argument_base_used_base_always_10000"],
-        TEXTS["argument_instead_10000"],
-        EMPTY,
-        r"10000|1e4|10_000",
-    ),
-    _mistake(
-        "positions_from_one",
-        "positions",
-        lambda seq_len: numpy.arange(seq_len) + 1,
-        TEXTS["positions_start_1_first_row_rotated"],
-        TEXTS["arange_seq_len"],
-        TEXTS["attention_scores_depend_only_distances_so"],
-        r"arange|range",
-    ),
-    _mistake(
-        "sine_missing",
-        "waves",
-        lambda angles: (numpy.cos(angles), numpy.cos(angles)),
-        TEXTS["both_tables_hold_cosines"],
-        TEXTS["second_table_sin_angles"],
-        EMPTY,
-        r"cos",
-    ),
-    _mistake(
-        "cosine_missing",
-        "waves",
-        lambda angles: (numpy.sin(angles), numpy.sin(angles)),
-        TEXTS["both_tables_hold_sines"],
-        TEXTS["first_table_cos_angles"],
-        EMPTY,
-        r"sin",
-    ),
-    _mistake(
-        "sine_and_cosine_exchanged",
-        "waves",
-        lambda angles: (numpy.sin(angles), numpy.cos(angles)),
-        TEXTS["sine_cosine_swapped_position_0_cosine"],
-        TEXTS["return_cos_angles_sin_angles"],
-        EMPTY,
-        r"cos|sin|polar",
-    ),
-    _mistake(
+    TEXTS.mistake("exponent_is_zero", {"frequencies": powers(lambda width: 0 * exponents(width))}, pattern=r"//|\*\*|pow"),
+    TEXTS.mistake("multiplied_by_power", {"frequencies": powers(lambda width: -exponents(width))}, pattern=EXPONENT),
+    TEXTS.mistake("theta_ignored", {"frequencies": lambda width, theta: 10000.0 ** -exponents(width)}, pattern=r"10000|1e4|10_000"),
+    TEXTS.mistake("positions_from_one", {"positions": lambda seq_len: numpy.arange(seq_len) + 1}, pattern=r"arange|range"),
+    TEXTS.mistake("sine_missing", {"waves": lambda angles: (numpy.cos(angles), numpy.cos(angles))}, pattern=r"cos"),
+    TEXTS.mistake("cosine_missing", {"waves": lambda angles: (numpy.sin(angles), numpy.sin(angles))}, pattern=r"sin"),
+    TEXTS.mistake("sine_and_cosine_exchanged", {"waves": lambda angles: (numpy.sin(angles), numpy.cos(angles))}, pattern=r"cos|sin|polar"),
+    TEXTS.mistake(
         "sine_negative",
-        "waves",
-        lambda angles: (numpy.cos(angles), -numpy.sin(angles)),
-        TEXTS["sine_negative_pairs_rotate_opposite_direction"],
-        TEXTS["return_cos_angles_sin_angles"],
-        TEXTS["model_trained_way_learns_weights_trained"],
-        r"- *\w*\.?sin|-1j|conj|- *\w*freq|- *\w*ang",
+        {"waves": lambda angles: (numpy.cos(angles), -numpy.sin(angles))},
+        pattern=r"- *\w*\.?sin|-1j|conj|- *\w*freq|- *\w*ang",
     ),
 )
 
@@ -233,7 +158,7 @@ LENGTHS = tuple(
 
 EXERCISE = Exercise(
     name="rotary_tables",
-    title=TEXTS["tables_rotary_positions"],
+    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -248,10 +173,10 @@ EXERCISE = Exercise(
             size_of=lambda inputs: inputs["head_dim"],
         ),
         Role("seq_len", LENGTHS, is_size=True, size_of=_num_rows),
-        Role("theta", ("base", "rope_theta", "rope_base", "theta_base", "freq_base", "max_period", "theta_value"), neutral=10000.0),
+        Role("theta", words("base rope_theta rope_base theta_base freq_base max_period theta_value"), neutral=10000.0),
         Role("max_seq_len", ("seq_len", *LENGTHS), is_size=True, size_of=_num_rows),
-        Role("x", ("q", "query", "hidden_states", "inputs", "input", "xq", "value_states", "v"), size_of=_x),
-        Role("positions", ("position_ids", "pos", "position", "token_positions", "pos_ids", "input_pos", "p", "seq"), neutral=None),
+        Role("x", words("q query hidden_states inputs input xq value_states v"), size_of=_x),
+        Role("positions", words("position_ids pos position token_positions pos_ids input_pos p seq"), neutral=None),
     ),
     called=(
         r"^(?!.*(apply|scal|2d|3d|yarn|ntk|mrope|loss|update|interleave|block|attention|mha)).*(freqs?_?cis|inv_?freq|freq.*cos|cos_?sin"
@@ -281,35 +206,17 @@ EXERCISE = Exercise(
         ),
         (
             Convention(),
-            Convention(
-                TEXTS["checked_base_10000_which_default"],
-                encode=lambda inputs: {"theta": 10000.0} | inputs,
-                role="theta",
-            ),
+            Convention(TEXTS["checked_base_10000_which_default"], encode=lambda inputs: {"theta": 10000.0} | inputs, role="theta"),
         ),
         (COSINE_AND_SINE, ANGLES, SINE_FIRST, FREQUENCIES),
     ),
     recoveries=(
-        Recovery(
-            "theta",
-            "frequencies",
-            measure=_theta,
-            wrong=_number_or,
-            sizes=lambda inputs: {},
-            right=lambda inputs: 10000.0,
-            right_name="10000",
-            says=TEXTS["base_value_paper_uses_right_name"],
-            fix=TEXTS["take_base_argument_10000_default"],
-            hides=FIRST_PAIR,
-            pattern=r"\d{3,}|1e\d|\d_000|log",
+        TEXTS.recovery(
+            "theta", "frequencies", measure=_theta, wrong=_number_or, right=10000.0, right_name="10000", pattern=r"\d{3,}|1e\d|\d_000|log"
         ),
     ),
     equation="frequency_i = 10000^(-2i / head_dim),   cos[p, i], sin[p, i] = cos, sin of p · frequency_i",
-    hints=(
-        TEXTS["there_one_frequency_per_pair_coordinates"],
-        TEXTS["angle_pair_i_position_p_p"],
-        TEXTS["angles_np_outer_np_arange_seq"],
-    ),
+    hints=TEXTS.hints,
     related=("rotary",),
     is_trained_through=False,
 )

@@ -155,15 +155,9 @@ RECOVERIES = (
 ORDERS = (
     Convention(),
     Convention(
-        TEXTS["temperature_last"],
-        steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_p(keep_k(logits)))},
-        role="temperature",
+        TEXTS["temperature_last"], steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_p(keep_k(logits)))}, role="temperature"
     ),
-    Convention(
-        TEXTS["top_p_over_all"],
-        steps={"order": lambda logits, scale, keep_k, keep_p: keep_k(keep_p(scale(logits)))},
-        role="top_k",
-    ),
+    Convention(TEXTS["top_p_over_all"], steps={"order": lambda logits, scale, keep_k, keep_p: keep_k(keep_p(scale(logits)))}, role="top_k"),
     Convention(
         TEXTS["top_p_over_all_temperature_last"],
         steps={"order": lambda logits, scale, keep_k, keep_p: scale(keep_k(keep_p(logits)))},

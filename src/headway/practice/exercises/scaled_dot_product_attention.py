@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
 from headway.practice.outputs import Raised
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, STEPS, TOP_LEFT, attend, given_or, right_scale, transposed
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
@@ -93,14 +93,7 @@ RECOVERIES = (
         pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     ),
     TEXTS.recovery(
-        "fill_too_small",
-        "hide",
-        measure=_leak,
-        wrong=_filled_with,
-        sizes=lambda inputs: {},
-        right=lambda inputs: -1e9,
-        right_name="-inf",
-        pattern=r"masked_fill|where|mask",
+        "fill_too_small", "hide", measure=_leak, wrong=_filled_with, right=-1e9, right_name="-inf", pattern=r"masked_fill|where|mask"
     ),
 )
 
@@ -164,20 +157,15 @@ EXERCISE = Exercise(
     recipe=attend,
     steps=STEPS,
     roles=(
-        Role("query", ("q", "queries", "xq")),
-        Role("key", ("k", "keys", "xk")),
-        Role("value", ("v", "values", "xv")),
-        Role("mask", ("attn_mask", "attention_mask", "m", "src_mask", "attn_bias", "key_padding_mask", "padding_mask")),
-        Role("scale", ("scaling", "softmax_scale", "sm_scale", "scale_factor"), neutral=None),
+        Role("query", words("q queries xq")),
+        Role("key", words("k keys xk")),
+        Role("value", words("v values xv")),
+        Role("mask", words("attn_mask attention_mask m src_mask attn_bias key_padding_mask padding_mask")),
+        Role("scale", words("scaling softmax_scale sm_scale scale_factor"), neutral=None),
         Role("is_causal", ("causal", "use_causal"), neutral=False),
-        Role(
-            "head_dim",
-            ("d_k", "dk", "dim_k", "d_head", "dim", "d", "d_key", "key_dim"),
-            is_size=True,
-            size_of=lambda inputs: inputs["query"].shape[-1],
-        ),
+        Role("head_dim", words("d_k dk dim_k d_head dim d d_key key_dim"), is_size=True, size_of=lambda inputs: inputs["query"].shape[-1]),
         Role("temperature", ("temper",), is_size=True, size_of=lambda inputs: inputs["query"].shape[-1] ** 0.5),
-        Role("dropout", ("dropout_p", "p", "dropout_rate", "attn_dropout", "dropout_prob"), neutral=0.0),
+        Role("dropout", words("dropout_p p dropout_rate attn_dropout dropout_prob"), neutral=0.0),
     ),
     called=r"(scaled?_?dot|^(naive_?|simple_?|batched_?|masked_?)?dot_?prod(uct)?_?att|sdpa|^_?(masked_?|causal_?|naive_?|simple_?|my_?)?(dot_product_?)?(attention|attn)(_?(forward|fn|score|np|torch|func))?$)",
     probes=probes,

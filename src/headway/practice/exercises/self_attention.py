@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -53,7 +53,7 @@ NUMBERS = (
 )
 """A sequence, or a list of numbers and a width to scale by."""
 
-WIDTH = Role("width", ("dimension", "n_dimensions", "crystal_dimension"))
+WIDTH = Role("width", words("dimension n_dimensions crystal_dimension"))
 
 SCALES = tuple(
     TEXTS.mistake(name, {"scale": wrong}, pattern=r"sqrt|\*\*|/", said_as="scale")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe, Role, Step
+from headway.practice.exercise import Exercise, Probe, Role, Step, words
 from headway.practice.recipes.distributions import (
     AXIS,
     BATCH,
@@ -125,11 +125,11 @@ EXERCISE = Exercise(
     steps=STEPS,
     roles=(
         LOGITS,
-        Role("top_k", ("k", "topk", "n", "num_keep", "kk")),
+        Role("top_k", words("k topk n num_keep kk")),
         TEMPERATURE,
         RNG,
         AXIS,
-        Role("filter_value", ("fill", "mask_value", "fill_value"), neutral=-numpy.inf),
+        Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
     ),
     called=r"top_?k(?!.*(top_?p|accuracy))",
     may_write=True,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe, Role, Step
+from headway.practice.exercise import Exercise, Probe, Role, Step, words
 from headway.practice.recipes.distributions import (
     AXIS,
     BATCH,
@@ -144,11 +144,11 @@ EXERCISE = Exercise(
     steps=STEPS,
     roles=(
         LOGITS,
-        Role("top_p", ("p", "topp", "threshold", "nucleus_p", "prob_threshold", "cumulative_threshold", "prob_mass", "nucleus", "cutoff")),
+        Role("top_p", words("p topp threshold nucleus_p prob_threshold cumulative_threshold prob_mass nucleus cutoff")),
         TEMPERATURE,
         RNG,
         AXIS,
-        Role("filter_value", ("fill", "mask_value", "fill_value"), neutral=-numpy.inf),
+        Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
         Role("min_tokens_to_keep", ("min_keep",), neutral=1),
     ),
     called=r"(?<!top_k_)(?<!topk_)top_?p|nucleus",

@@ -12,6 +12,7 @@ from headway.practice.exercise import Convention, Exercise, Probe, Role, words
 from headway.practice.recipes.activations import relu
 from headway.practice.recipes.block_mistakes import MISTAKES
 from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, block, weights
+from headway.practice.recipes.layer_conventions import RETURNS
 from headway.practice.texts import Texts
 
 TEXTS = Texts("transformer_block")
@@ -103,7 +104,7 @@ EXERCISE = Exercise(
     called=r"(?<!encoder)(transformer|gpt2?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((*GELUS, RELU), POST_NORM, EPSILONS, SEES_ALL),
+    conventions=((*GELUS, RELU), POST_NORM, EPSILONS, SEES_ALL, RETURNS),
     equation="x ← x + attention(norm_1(x)),   x ← x + feed_forward(norm_2(x))",
     hints=TEXTS.hints,
     related=("encoder_layer",),

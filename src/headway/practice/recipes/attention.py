@@ -110,13 +110,7 @@ TOP_LEFT = (
 )
 """Alignment of a causal mask that is not square."""
 
-CAUSAL = (
-    Convention(),
-    Convention(
-        TEXTS["always_causal"],
-        steps={"is_causal": lambda given: True},
-    ),
-)
+CAUSAL = (Convention(), Convention(TEXTS["always_causal"], steps={"is_causal": lambda given: True}))
 """Attention that is causal without an argument for it."""
 
 
@@ -174,39 +168,20 @@ def _lengths(inputs: Inputs) -> Inputs | None:
 MASK_SHAPES = (
     Convention(),
     Convention(TEXTS["mask_without_heads"], _as(_per_sample), role="mask"),
-    Convention(
-        TEXTS["mask_for_all_heads"],
-        _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))),
-        role="mask",
-    ),
-    Convention(
-        TEXTS["mask_of_heads"],
-        _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, _num_heads(inputs)))),
-        role="mask",
-    ),
-    Convention(
-        TEXTS["mask_of_keys"],
-        _as(_padding),
-        role="mask",
-    ),
-    Convention(
-        TEXTS["expects_lengths"],
-        _lengths,
-        role="mask",
-        named=r"len",
-    ),
+    Convention(TEXTS["mask_for_all_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, 1))), role="mask"),
+    Convention(TEXTS["mask_of_heads"], _as(lambda inputs, mask: numpy.broadcast_to(mask, _shape(inputs, _num_heads(inputs)))), role="mask"),
+    Convention(TEXTS["mask_of_keys"], _as(_padding), role="mask"),
+    Convention(TEXTS["expects_lengths"], _lengths, role="mask", named=r"len"),
 )
 """Shapes of a mask; probes contain (queries, keys), or (batch, 1, 1, keys) for padding."""
 
 RETURNS = (
     Convention(),
     Convention(
-        TEXTS["output_and_weights"],
-        decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer,
+        TEXTS["output_and_weights"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer
     ),
     Convention(
-        TEXTS["weights_and_output"],
-        decode=lambda answer, inputs: answer[1] if isinstance(answer, tuple) and len(answer) == 2 else answer,
+        TEXTS["weights_and_output"], decode=lambda answer, inputs: answer[1] if isinstance(answer, tuple) and len(answer) == 2 else answer
     ),
 )
 """Values returned in addition to the output."""

@@ -42,7 +42,12 @@ def size_roles() -> tuple[Role, ...]:
     )
     return (
         Role("hidden_size", names, is_size=True, size_of=lambda inputs: inputs["x"].shape[-1] if "x" in inputs else None),
-        Role("normalized_shape", (), is_size=True, size_of=lambda inputs: (inputs["x"].shape[-1],) if "x" in inputs else None),
+        Role(
+            "normalized_shape",
+            ("parameters_shape", "norm_shape", "shape", "param_shape"),
+            is_size=True,
+            size_of=lambda inputs: (inputs["x"].shape[-1],) if "x" in inputs else None,
+        ),
     )
 
 
@@ -159,9 +164,6 @@ WHOLE = TEXTS["whole"]
 
 RETURNS = (
     Convention(),
-    Convention(
-        TEXTS["several_values"],
-        decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer,
-    ),
+    Convention(TEXTS["several_values"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer),
 )
 """The output alone, or followed by a cache for the backward pass."""

@@ -7,8 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Inputs, Mistake, Probe, Role, Step
-from headway.practice.message import EMPTY
+from headway.practice.exercise import Convention, Inputs, Probe, Role, Step
 from headway.practice.recipes import adam as one_step
 from headway.practice.recipes.adam import BETA1, BETA2, EPS, EPS_HAT, EPS_HAT_WORDS, RATE, STEP, update
 from headway.practice.texts import Texts
@@ -53,7 +52,7 @@ def definition(
     weight_decay: float = 0.0,
 ) -> Any:
     """Take headway.functions' Adam steps for every point, each after multiplying the point by 1 - learning_rate · weight_decay."""
-    now, moments = list(points), [None] * len(points)
+    now, moments = list(points), list[Any]([None] * len(points))
     found: list[Any] = []
     for count, slopes in enumerate(gradients, 1):
         for place, slope in enumerate(slopes):
@@ -79,73 +78,30 @@ COUPLED: dict[str, Step] = {
 }
 """Steps of weight decay as a part of the gradient (L2)."""
 
-ONE = TEXTS["first_step_same"]
 SETTING = TEXTS["more_than_one_parameter"]
-DECOUPLED = TEXTS["multiply_parameter_1_lr_weight_decay"]
 
 SHARED = (
-    Mistake(
+    TEXTS.mistake(
         "step_counted_per_parameter",
         {"turn": lambda count, place, num_points: (count - 1) * num_points + place + 1},
-        TEXTS["t_incremented_every_parameter_instead_once"],
-        TEXTS["increment_t_once_per_step_keep"],
-        TEXTS["mistake_visible_single_parameter"],
-        r"\+= *1|\+ *1",
+        pattern=r"\+= *1|\+ *1",
     ),
     *one_step.MISTAKES,
 )
 DECAY_MISTAKES = (
-    Mistake(
-        "decay_in_gradient",
-        COUPLED,
-        TEXTS["adds_weight_decay_parameter_gradient_l2"],
-        DECOUPLED,
-        EMPTY,
-        r"grad.*(decay|wd)|(decay|wd).*grad",
-    ),
-    Mistake(
-        "decay_missing",
-        {"before": lambda point, rate, weight_decay: point},
-        TEXTS["weight_decay_has_effect"],
-        DECOUPLED,
-        EMPTY,
-        r"decay|wd",
-    ),
-    Mistake(
-        "decay_without_rate",
-        {"before": lambda point, rate, weight_decay: point * (1 - weight_decay)},
-        TEXTS["decay_multiplied_learning_rate"],
-        DECOUPLED,
-        EMPTY,
-        r"decay|wd",
-    ),
-    Mistake(
-        "decay_added",
-        {"before": lambda point, rate, weight_decay: point * (1 + rate * weight_decay)},
-        TEXTS["decay_has_wrong_sign_parameters_grow"],
-        DECOUPLED,
-        EMPTY,
-        r"decay|wd",
-    ),
-    Mistake(
+    TEXTS.mistake("decay_in_gradient", COUPLED, pattern=r"grad.*(decay|wd)|(decay|wd).*grad"),
+    TEXTS.mistake("decay_missing", {"before": lambda point, rate, weight_decay: point}, pattern=r"decay|wd"),
+    TEXTS.mistake("decay_without_rate", {"before": lambda point, rate, weight_decay: point * (1 - weight_decay)}, pattern=r"decay|wd"),
+    TEXTS.mistake("decay_added", {"before": lambda point, rate, weight_decay: point * (1 + rate * weight_decay)}, pattern=r"decay|wd"),
+    TEXTS.mistake(
         "decay_with_corrected_rate",
         {
             "before": lambda point, rate, weight_decay: point,
             "after": lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * correction * weight_decay),
         },
-        TEXTS["decay_multiplied_learning_rate_bias_correction"],
-        DECOUPLED,
-        TEXTS["bias_correction_fades_after_many_steps"],
-        r"decay|wd",
+        pattern=r"decay|wd",
     ),
-    Mistake(
-        "decay_of_ones",
-        {"before": lambda point, rate, weight_decay: point - rate * weight_decay},
-        TEXTS["subtracts_lr_weight_decay_without_multiplying"],
-        DECOUPLED,
-        EMPTY,
-        r"decay|wd",
-    ),
+    TEXTS.mistake("decay_of_ones", {"before": lambda point, rate, weight_decay: point - rate * weight_decay}, pattern=r"decay|wd"),
 )
 AFTER = Convention(
     TEXTS["decays_parameter_after_step_instead_before"],
@@ -185,10 +141,7 @@ def probes(*, has_decay: bool) -> tuple[Probe, ...]:
         gradients = [[size * random.standard_normal(shape) for shape in shapes[:num_points]] for _ in range(num_steps)]
         return {"points": points, "gradients": gradients, "learning_rate": rate} | more
 
-    decays = (
-        Probe("decay", run(3, 0.2, weight_decay=0.3)),
-        Probe("decay of two parameters", run(3, 0.1, 2, weight_decay=0.5), SETTING),
-    )
+    decays = (Probe("decay", run(3, 0.2, weight_decay=0.3)), Probe("decay of two parameters", run(3, 0.1, 2, weight_decay=0.5), SETTING))
     return (
         Probe("one step", run(1, 0.1)),
         Probe("four steps", run(4, 0.2)),

@@ -97,8 +97,5 @@ SINE_FIRST = Convention(
     source=r"return[^\n]*sin[^\n]*cos|(stack|cat|concatenate)\(\s*[\[(][^\n]*sin[^\n]*cos",
 )
 FREQUENCIES = Convention(
-    TEXTS["returns_frequencies_angles_computed_elsewhere"],
-    encode=_without_rows,
-    decode=_frequencies,
-    without="seq_len",
+    TEXTS["returns_frequencies_angles_computed_elsewhere"], encode=_without_rows, decode=_frequencies, without="seq_len"
 )

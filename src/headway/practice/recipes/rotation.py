@@ -35,15 +35,7 @@ def _step(is_interleaved: bool) -> Callable[..., Any]:
 
 ROTATED = (
     Convention(),
-    Convention(
-        TEXTS["rotates_halves"],
-        steps={"operands": _step(False)},
-        source=SOURCE,
-    ),
-    Convention(
-        TEXTS["rotates_neighbours"],
-        steps={"operands": _step(True)},
-        source=SOURCE,
-    ),
+    Convention(TEXTS["rotates_halves"], steps={"operands": _step(False)}, source=SOURCE),
+    Convention(TEXTS["rotates_neighbours"], steps={"operands": _step(True)}, source=SOURCE),
 )
 """Rotary positions inside an attention."""

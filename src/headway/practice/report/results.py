@@ -61,8 +61,15 @@ class Report:
         return sum(each.seconds for each in self.files)
 
     @property
+    def has_tool_error(self) -> bool:
+        """True if Headway itself failed on a part or on a file."""
+        return self.failure is not None or any(cause.name == "tool_error" for verdict in self.verdicts for cause in verdict.causes)
+
+    @property
     def exit_code(self) -> int:
-        """Return 1 if something is wrong, else 0 if everything is correct, else 2."""
+        """Return 3 if Headway itself failed, else 1 if something is wrong, else 0 if everything is correct, else 2."""
+        if self.has_tool_error:
+            return 3
         statuses = [verdict.status for verdict in self.verdicts]
         if any(status in FAILING for status in statuses):
             return 1

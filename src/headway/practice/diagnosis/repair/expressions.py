@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import itertools
 import tomllib
@@ -277,7 +278,7 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
     if isinstance(node.func, ast.Name):
         for other in neighbours(node.func.id):
-            if other in context.globals:
+            if other in context.globals or hasattr(builtins, other):
                 yield 1.4, ast.Call(ast.Name(other, ast.Load()), arguments, keywords)
     orders = itertools.permutations(arguments) if 2 <= len(arguments) <= 4 else ()
     for order in orders:
@@ -291,6 +292,14 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         yield 1.4, ast.Call(node.func, arguments, keywords[:index] + keywords[index + 1 :])
     for index in range(1, len(arguments)):
         yield 1.6, ast.Call(node.func, arguments[:index] + arguments[index + 1 :], keywords)
+    if name in ("reshape", "view"):
+        base = (
+            node.func.value
+            if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value, context)
+            else (arguments or [node])[0]
+        )
+        for text in table()["transposes"].get(context.library, ()):
+            yield 1.5, parsed(text.replace(f"{ALIASES[context.library]}.", f"{context.alias}."), {"E": base})
     present = {keyword.arg for keyword in keywords}
     for text in table()["keywords"].get(name, ()):
         added = _keywords(text)
@@ -342,7 +351,7 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
     for name in sorted(
         each for each in context.unused if each.startswith("self.") and context.held.get(each[5:], Seen("")).kind == "callable"
     ):
-        yield 1.7, parsed(f"{name}(E)", {"E": node})
+        yield 1.4, parsed(f"{name}(E)", {"E": node})
     for other in context.own:
         if other is not node and not _contains(node, other):
             for operator in (ast.Mult(), ast.Add(), ast.Sub(), ast.Div()):
@@ -351,14 +360,14 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
     for name, seen in [*_others(context, "array")][:MAX_OTHERS]:
         is_near = own is None or seen.shape == own.shape or seen.shape == own.shape[-len(seen.shape) :]
         for text in combinations["array"]:
-            yield (1.8 if name in context.unused else 2.4) + 0.5 * (not is_near), made(text, A=name)
+            yield (1.3 if name in context.unused else 2.4) + 0.5 * (not is_near), made(text, A=name)
     for name, seen in _others(context, "array"):
         if "mask" in name.lower() or seen.kind == "bool array":
             for text in combinations.get(f"mask_{context.library}", combinations["mask_numpy"]):
-                yield 1.8 if name in context.unused else 2.4, made(text, M=name)
+                yield 1.2 if name in context.unused else 2.4, made(text, M=name)
     for name, _ in [*_others(context, "size")][:MAX_OTHERS]:
         for text in combinations["size"]:
-            yield 1.9 if name in context.unused else 2.5, made(text, S=name)
+            yield 1.3 if name in context.unused else 2.5, made(text, S=name)
 
 
 def _contains(node: ast.expr, other: ast.expr) -> bool:

@@ -141,10 +141,7 @@ SHAPES = (
     _both(MASK_SHAPES[2], of_source=MASK_SHAPES[-1]),
 )
 
-BY_MASK = (
-    Convention(),
-    Convention(steps={"is_decoder": lambda: False}, role="mask"),
-)
+BY_MASK = (Convention(), Convention(steps={"is_decoder": lambda: False}, role="mask"))
 """A layer that is causal by itself, or only through the target mask."""
 
 

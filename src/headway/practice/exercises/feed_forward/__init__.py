@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.feed_forward.recoveries import RECOVERIES, drawn
 from headway.practice.exercises.feed_forward.steps import STEPS
@@ -64,10 +64,7 @@ def probes() -> tuple[Probe, ...]:
 def _layers(inputs: Inputs) -> Inputs:
     """Return the weights as GPT-2's layers, {"w": (in, out), "b": (out,)}."""
     layers = {
-        f"{name}_weight": {
-            "w": inputs[f"{name}_weight"].T,
-            "b": inputs.get(f"{name}_bias", numpy.zeros(len(inputs[f"{name}_weight"]))),
-        }
+        f"{name}_weight": {"w": inputs[f"{name}_weight"].T, "b": inputs.get(f"{name}_bias", numpy.zeros(len(inputs[f"{name}_weight"])))}
         for name in ("up", "down")
     }
     return {name: value for name, value in inputs.items() if not name.endswith("_bias")} | layers
@@ -92,92 +89,37 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", ("input", "inputs", "h", "hidden", "hidden_states", "in_features", "z")),
+        Role("x", words("input inputs h hidden hidden_states in_features z")),
         Role(
             "up_weight",
-            (
-                "w1",
-                "w_1",
-                "w_up",
-                "up",
-                "w_in",
-                "w_fc",
-                "fc1_weight",
-                "fc1",
-                "c_fc",
-                "wi",
-                "w_i",
-                "weight1",
-                "w1_weight",
-                "up_proj",
-                "linear1_weight",
-                "c_fc_w",
-            ),
+            words("w1 w_1 w_up up w_in w_fc fc1_weight fc1 c_fc wi w_i weight1 w1_weight up_proj linear1_weight c_fc_w"),
             is_weight=True,
-            held_as=("fc1", "linear1", "up", "in", "first", "w1", "wi"),
+            held_as=words("fc1 linear1 up in first w1 wi"),
         ),
-        Role(
-            "up_bias",
-            ("b1", "b_1", "b_up", "b_in", "fc1_bias", "bias1", "up_b", "b_fc", "linear1_bias", "c_fc_b"),
-            is_weight=True,
-            is_optional=True,
-        ),
+        Role("up_bias", words("b1 b_1 b_up b_in fc1_bias bias1 up_b b_fc linear1_bias c_fc_b"), is_weight=True, is_optional=True),
         Role(
             "down_weight",
-            (
-                "w2",
-                "w_2",
-                "w_down",
-                "down",
-                "w_out",
-                "w_proj",
-                "fc2_weight",
-                "fc2",
-                "c_proj",
-                "wo",
-                "w_o",
-                "weight2",
-                "w2_weight",
-                "down_proj",
-                "linear2_weight",
-                "c_proj_w",
-            ),
+            words("w2 w_2 w_down down w_out w_proj fc2_weight fc2 c_proj wo w_o weight2 w2_weight down_proj linear2_weight c_proj_w"),
             is_weight=True,
-            held_as=("fc2", "linear2", "down", "out", "second", "w2", "wo"),
+            held_as=words("fc2 linear2 down out second w2 wo"),
         ),
         Role(
-            "down_bias",
-            ("b2", "b_2", "b_down", "b_out", "fc2_bias", "bias2", "down_b", "b_proj", "linear2_bias", "c_proj_b"),
-            is_weight=True,
-            is_optional=True,
+            "down_bias", words("b2 b_2 b_down b_out fc2_bias bias2 down_b b_proj linear2_bias c_proj_b"), is_weight=True, is_optional=True
         ),
-        Role("activation", ("act", "act_fn", "activation_fn", "nonlinearity", "act_layer"), neutral=lambda inputs: lambda x: x * (x > 0)),
+        Role("activation", words("act act_fn activation_fn nonlinearity act_layer"), neutral=lambda inputs: lambda x: x * (x > 0)),
         Role(
             "hidden_size",
-            ("d_model", "dim", "d", "emb_dim", "n_embd", "embed_dim", "embed_size", "model_dim", "d_in", "input_dim", "n_embed"),
+            words("d_model dim d emb_dim n_embd embed_dim embed_size model_dim d_in input_dim n_embed"),
             is_size=True,
             size_of=lambda inputs: inputs["x"].shape[-1] if "x" in inputs else None,
         ),
         Role(
             "intermediate_size",
-            (
-                "d_ff",
-                "hidden_dim",
-                "ff_dim",
-                "d_hidden",
-                "dim_feedforward",
-                "d_inner",
-                "n_inner",
-                "ffn_dim",
-                "dim_ff",
-                "inner_dim",
-                "hidden",
-                "d_hid",
-            ),
+            words("d_ff hidden_dim ff_dim d_hidden dim_feedforward d_inner n_inner ffn_dim dim_ff inner_dim hidden d_hid"),
             is_size=True,
             size_of=lambda inputs: inputs["up_weight"].shape[0] if "up_weight" in inputs else None,
         ),
-        Role("has_bias", ("bias", "use_bias", "add_bias"), is_size=True, size_of=lambda inputs: "up_bias" in inputs),
+        Role("has_bias", words("bias use_bias add_bias"), is_size=True, size_of=lambda inputs: "up_bias" in inputs),
     ),
     called=r"^(?!.*(gated|glu|swi|llama|qwen|gemma|mistral|moe|expert|back|grad|block|layer_?norm|sublayer|mixer)).*(feed_?forward|ffn|mlp|position_?wise|^ff$)",
     probes=probes,
@@ -191,13 +133,7 @@ EXERCISE = Exercise(
                 undo=transposed("up_weight", "down_weight"),
                 role="up_weight",
             ),
-            Convention(
-                TEXTS["layers_as_dicts"],
-                _layers,
-                role="up_weight",
-                named=r"^(?!held_).*(fc|layer|params)",
-                without="up_bias",
-            ),
+            Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),
         wrapped(feed_forward_example("up")),
         tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),

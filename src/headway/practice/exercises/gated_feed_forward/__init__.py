@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.functions import GatedFeedForwardWeights, LinearWeights
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.feed_forward import BATCH, VECTOR, transposed
 from headway.practice.exercises.feed_forward.recoveries import factor_of
 from headway.practice.exercises.feed_forward.steps import add
@@ -81,8 +81,6 @@ RECOVERIES = (
         measure=_scale,
         wrong=lambda number_of: lambda answer, x, activation: number_of({"x": x}) * answer,
         sizes=lambda inputs: {"hidden_size": float(inputs["x"].shape[-1])},
-        right=lambda inputs: 1.0,
-        right_name="1",
         pattern=r"\*|/|sqrt",
     ),
 )
@@ -121,31 +119,11 @@ SAYS_NO_SILU = r"^(?!.*swi)(?!gated_feed_forward$)"
 
 ACTIVATIONS = (
     Convention(),
-    Convention(
-        TEXTS["activation_gelu"],
-        called=SAYS_NO_SILU,
-        steps={"activation": gelu},
-    ),
-    Convention(
-        TEXTS["activation_gelu_tanh"],
-        called=SAYS_NO_SILU,
-        steps={"activation": gelu_tanh},
-    ),
-    Convention(
-        TEXTS["activation_relu"],
-        called=r"re_?glu",
-        steps={"activation": relu},
-    ),
-    Convention(
-        TEXTS["activation_sigmoid"],
-        called=r"(^|_)glu",
-        steps={"activation": sigmoid},
-    ),
-    Convention(
-        TEXTS["no_activation"],
-        called=r"bilinear",
-        steps={"activation": identity},
-    ),
+    Convention(TEXTS["activation_gelu"], called=SAYS_NO_SILU, steps={"activation": gelu}),
+    Convention(TEXTS["activation_gelu_tanh"], called=SAYS_NO_SILU, steps={"activation": gelu_tanh}),
+    Convention(TEXTS["activation_relu"], called=r"re_?glu", steps={"activation": relu}),
+    Convention(TEXTS["activation_sigmoid"], called=r"(^|_)glu", steps={"activation": sigmoid}),
+    Convention(TEXTS["no_activation"], called=r"bilinear", steps={"activation": identity}),
 )
 
 EXERCISE = Exercise(
@@ -155,53 +133,38 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", ("input", "inputs", "h", "hidden", "hidden_states", "in_features", "z")),
+        Role("x", words("input inputs h hidden hidden_states in_features z")),
         Role(
             "gate_weight",
-            (
-                "w1",
-                "w_1",
-                "gate",
-                "w_gate",
-                "wg",
-                "w_g",
-                "gate_proj",
-                "w1_weight",
-                "w",
-                "fc1",
-                "fc1_weight",
-                "w_gate_proj",
-                "linear1",
-                "gate_w",
-            ),
+            words("w1 w_1 gate w_gate wg w_g gate_proj w1_weight w fc1 fc1_weight w_gate_proj linear1 gate_w"),
             is_weight=True,
-            held_as=("gate", "g", "w1", "fc1", "linear1", "gating"),
+            held_as=words("gate g w1 fc1 linear1 gating"),
         ),
         Role(
             "up_weight",
-            ("w3", "w_3", "up", "w_up", "wu", "w_u", "up_proj", "w3_weight", "v", "value", "w_value", "up_w", "w_v"),
+            words("w3 w_3 up w_up wu w_u up_proj w3_weight v value w_value up_w w_v"),
             is_weight=True,
-            held_as=("up", "u", "value", "v"),
+            held_as=words("up u value v"),
         ),
         Role(
             "down_weight",
-            ("w2", "w_2", "down", "w_down", "wd", "w_d", "down_proj", "w2_weight", "w_out", "wo", "w_o", "out", "down_w"),
+            words("w2 w_2 down w_down wd w_d down_proj w2_weight w_out wo w_o out down_w"),
             is_weight=True,
-            held_as=("down", "d", "out", "o"),
+            held_as=words("down d out o"),
         ),
-        Role("gate_bias", ("b1", "b_gate", "bg", "b", "gate_b"), is_weight=True, is_optional=True),
-        Role("up_bias", ("b3", "b_up", "bu", "c", "up_b"), is_weight=True, is_optional=True),
-        Role("down_bias", ("b2", "b_down", "bd", "down_b"), is_weight=True, is_optional=True),
-        Role("activation", ("act", "act_fn", "activation_fn", "nonlinearity"), neutral=_any_silu),
+        Role("gate_bias", words("b1 b_gate bg b gate_b"), is_weight=True, is_optional=True),
+        Role("up_bias", words("b3 b_up bu c up_b"), is_weight=True, is_optional=True),
+        Role("down_bias", words("b2 b_down bd down_b"), is_weight=True, is_optional=True),
+        Role("activation", words("act act_fn activation_fn nonlinearity"), neutral=_any_silu),
         Role(
             "hidden_size",
-            ("d_model", "dim", "d", "emb_dim", "n_embd", "embed_dim", "embed_size", "model_dim", "d_in", "input_dim"),
+            words("d_model dim d emb_dim n_embd embed_dim embed_size model_dim d_in input_dim"),
             is_size=True,
             size_of=lambda inputs: inputs["x"].shape[-1] if "x" in inputs else None,
         ),
         Role(
             "intermediate_size",
-            ("d_ff", "hidden_dim", "ff_dim", "d_hidden", "dim_feedforward", "d_inner", "n_inner", "ffn_dim", "dim_ff", "inner_dim"),
+            words("d_ff hidden_dim ff_dim d_hidden dim_feedforward d_inner n_inner ffn_dim dim_ff inner_dim"),
             is_size=True,
             size_of=lambda inputs: inputs["gate_weight"].shape[0] if "gate_weight" in inputs else None,
         ),
@@ -210,23 +173,8 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
-        (
-            Convention(),
-            Convention(
-                TEXTS["weights_in_out"],
-                transposed("gate_weight", "up_weight", "down_weight"),
-                role="gate_weight",
-            ),
-        ),
-        (
-            Convention(),
-            Convention(
-                TEXTS["order_gate_up_down"],
-                _second_and_third,
-                role="down_weight",
-                named=r"2",
-            ),
-        ),
+        (Convention(), Convention(TEXTS["weights_in_out"], transposed("gate_weight", "up_weight", "down_weight"), role="gate_weight")),
+        (Convention(), Convention(TEXTS["order_gate_up_down"], _second_and_third, role="down_weight", named=r"2")),
         wrapped(feed_forward_example("gate", "up")),
         ACTIVATIONS,
     ),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import array_namespace, asarray_like, cast
-from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step
+from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step, words
 from headway.practice.exercises.generate.conventions import CACHES, COUNTS, ENDS, MODELS, PROMPTS, RETURNED
 from headway.practice.exercises.generate.mistakes import MISTAKES
 from headway.practice.recipes.toy_model import ToyModel
@@ -100,79 +100,32 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role(
-            "model",
-            ("net", "gpt", "lm", "model_fn", "f", "fn", "forward", "predict", "logits_fn", "next_token_logits", "transformer", "llm", "m"),
-        ),
+        Role("model", words("net gpt lm model_fn f fn forward predict logits_fn next_token_logits transformer llm m")),
         Role("params", ("weights", "parameters")),
-        Role("num_heads", ("n_head", "n_heads", "heads"), neutral=2),
+        Role("num_heads", words("n_head n_heads heads"), neutral=2),
         Role(
             "prompt",
-            (
-                "idx",
-                "inputs",
-                "ids",
-                "tokens",
-                "prompt_ids",
-                "input_ids",
-                "token_ids",
-                "context",
-                "x",
-                "start",
-                "start_ids",
-                "prompt_tokens",
-                "prompt_token_ids",
-                "input_tokens",
-                "seq",
-                "sequence",
+            words(
+                "idx inputs ids tokens prompt_ids input_ids token_ids context x start start_ids prompt_tokens prompt_token_ids "
+                "input_tokens seq sequence"
             ),
         ),
         Role(
             "max_new_tokens",
-            (
-                "n_tokens_to_generate",
-                "num_tokens",
-                "n_tokens",
-                "n",
-                "max_tokens",
-                "n_new_tokens",
-                "num_new_tokens",
-                "steps",
-                "num_steps",
-                "length",
-                "max_length",
-                "max_len",
-                "k",
-                "new_tokens",
-                "num_tokens_to_generate",
-                "max_gen_len",
-                "n_new",
-                "total_len",
+            words(
+                "n_tokens_to_generate num_tokens n_tokens n max_tokens n_new_tokens num_new_tokens steps num_steps length max_length "
+                "max_len k new_tokens num_tokens_to_generate max_gen_len n_new total_len"
             ),
         ),
         Role(
             "context_size",
-            (
-                "context_length",
-                "block_size",
-                "max_seq_len",
-                "ctx",
-                "n_ctx",
-                "ctx_len",
-                "max_context",
-                "window",
-                "ctx_size",
-                "max_context_length",
-                "context_len",
-            ),
+            words("context_length block_size max_seq_len ctx n_ctx ctx_len max_context window ctx_size max_context_length context_len"),
             is_size=True,
             size_of=lambda inputs: inputs["model"].context_size if "model" in inputs else None,
         ),
-        Role(
-            "eos", ("eos_id", "eos_token_id", "stop_token", "stop_id", "end_token", "stop", "stop_token_id", "end_id", "eos_token", "eot")
-        ),
+        Role("eos", words("eos_id eos_token_id stop_token stop_id end_token stop stop_token_id end_id eos_token eot")),
         Role("temperature", ("t", "temp"), neutral=1.0),
-        Role("rng", ("generator", "key", "seed"), neutral=None),
+        Role("rng", words("generator key seed"), neutral=None),
     ),
     called=r"^(text|token|greedy|cached|gpt|llm)_?generator$|generat(e|ion)(?!.*(mask|data|positions|batch|square|key(?!_?val)))|greedy_?(decod|search|gen)|complete(_text)?$|^decode_?loop|autoregress",
     may_write=True,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.layer_norm.mistakes import MISTAKES, ROOT
 from headway.practice.exercises.layer_norm.steps import EPS, STEPS
 from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_recovery, size_roles
@@ -87,26 +87,15 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", ("input", "inputs", "z", "a", "h", "hidden", "hidden_states", "features", "in_features", "arr", "data")),
-        Role(
-            "weight",
-            ("gamma", "g", "w", "weights", "a_2", "a2", "alpha", "ln_weight"),
-            is_weight=True,
-            held_as=("scale", "gain", "g", "gamma", "norm", "ln", "a"),
-        ),
-        Role(
-            "bias",
-            ("beta", "b", "shift", "b_2", "b2", "ln_bias"),
-            is_weight=True,
-            is_optional=True,
-            held_as=("shift", "beta", "offset", "norm", "ln"),
-        ),
-        Role("eps", ("epsilon", "e", "ep", "layer_norm_eps", "layer_norm_epsilon"), neutral=EPS),
+        Role("x", words("input inputs z a h hidden hidden_states features in_features arr data")),
+        Role("weight", words("gamma g w weights a_2 a2 alpha ln_weight"), is_weight=True, held_as=words("scale gain g gamma norm ln a")),
+        Role("bias", words("beta b shift b_2 b2 ln_bias"), is_weight=True, is_optional=True, held_as=words("shift beta offset norm ln")),
+        Role("eps", words("epsilon e ep layer_norm_eps layer_norm_epsilon"), neutral=EPS),
         Role("ln_param", (), neutral={}),
         *size_roles(),
     ),
     called=r"^(?!.*(back|grad|rms|t5|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
-    also_called=r"^norm(ali[sz](e|ation|er))?$|^ln",
+    also_called=r"^(?!.*(mask|batch|group|instance|spectral|weight|l1|l2)_?).*norm(ali[sz](e|ation|er))?$|^ln",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(eps_conventions(EPS), STANDARD_DEVIATION, RETURNS),

@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.arrays import array_namespace, asarray_like, cast
-from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.rotary.conventions import AXES, BASES, FORMS, LAYOUT, POSITIONS, PRECISION, SHAPES, TURNS, WIDTHS
 from headway.practice.exercises.rotary.mistakes import MISTAKES
 from headway.practice.exercises.rotary.recoveries import RECOVERIES
@@ -44,14 +44,7 @@ def recipe(
 
 
 def definition(
-    x: Any,
-    key: Any = None,
-    positions: Any = None,
-    offset: int = 0,
-    theta: float = 10000.0,
-    cos: Any = None,
-    sin: Any = None,
-    **sizes: Any,
+    x: Any, key: Any = None, positions: Any = None, offset: int = 0, theta: float = 10000.0, cos: Any = None, sin: Any = None, **sizes: Any
 ) -> Any:
     """Return headway.functions' rotary at the positions, or with the given cosines and sines."""
     if x.ndim == 1:
@@ -122,33 +115,11 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role(
-            "x",
-            (
-                "q",
-                "query",
-                "queries",
-                "xq",
-                "in_query_or_key",
-                "t",
-                "tensor",
-                "hidden_states",
-                "input",
-                "inputs",
-                "vec",
-                "vector",
-                "h",
-                "qk",
-            ),
-        ),
-        Role("positions", ("position_ids", "token_positions", "pos", "position", "input_pos", "pos_ids", "m", "idx", "p")),
-        Role("key", ("k", "xk", "keys")),
-        Role("theta", ("base", "rope_theta", "rope_base", "theta_base", "freq_base", "max_period", "n"), neutral=10000.0),
-        Role(
-            "offset",
-            ("start_pos", "start", "cache_len", "past_len", "position_offset", "seq_offset", "start_index", "pos_offset"),
-            neutral=0,
-        ),
+        Role("x", words("q query queries xq in_query_or_key t tensor hidden_states input inputs vec vector h qk")),
+        Role("positions", words("position_ids token_positions pos position input_pos pos_ids m idx p")),
+        Role("key", words("k xk keys")),
+        Role("theta", words("base rope_theta rope_base theta_base freq_base max_period n"), neutral=10000.0),
+        Role("offset", words("start_pos start cache_len past_len position_offset seq_offset start_index pos_offset"), neutral=0),
         Role("cos", tuple("cos_cached cosine cosines c cos_table freqs_cos freq_cos cos_freqs cos_emb rope_cos cos_pos cos_cache".split())),
         Role("sin", tuple("sin_cached sine sines s sin_table freqs_sin freq_sin sin_freqs sin_emb rope_sin sin_pos sin_cache".split())),
         Role(
@@ -162,24 +133,14 @@ EXERCISE = Exercise(
         ),
         Role(
             "head_dim",
-            ("d_k", "dim", "dims", "d", "d_head", "head_size", "d_model", "hidden_size", "rotary_dim", "dh"),
+            words("d_k dim dims d d_head head_size d_model hidden_size rotary_dim dh"),
             is_size=True,
             size_of=lambda inputs: inputs["x"].shape[-1] if inputs.get("x") is not None else None,
         ),
-        Role("seq_len", ("length", "l", "seq_length", "seqlen"), is_size=True, size_of=_length),
+        Role("seq_len", words("length l seq_length seqlen"), is_size=True, size_of=_length),
         Role(
             "max_seq_len",
-            (
-                "max_len",
-                "max_length",
-                "max_position_embeddings",
-                "context_length",
-                "context_size",
-                "end",
-                "max_seq_length",
-                "block_size",
-                "max_position",
-            ),
+            words("max_len max_length max_position_embeddings context_length context_size end max_seq_length block_size max_position"),
             is_size=True,
             size_of=lambda inputs: 16,
         ),

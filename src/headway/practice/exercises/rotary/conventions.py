@@ -99,19 +99,12 @@ def _per_sequence(inputs: Inputs) -> Inputs:
 PRECISION = (Convention(decode=_single_precision),)
 LAYOUT = (
     Convention(TEXTS["halves"]),
-    Convention(
-        TEXTS["interleaved"],
-        encode=_operands(lambda x: interleave(*halves(x))),
-        decode=_in_halves,
-    ),
+    Convention(TEXTS["interleaved"], encode=_operands(lambda x: interleave(*halves(x))), decode=_in_halves),
 )
 AXES = (
     Convention(),
     Convention(
-        TEXTS["positions_before_heads"],
-        encode=_operands(_heads_last),
-        decode=lambda answer, inputs: _each(_heads_last)(answer),
-        role="x",
+        TEXTS["positions_before_heads"], encode=_operands(_heads_last), decode=lambda answer, inputs: _each(_heads_last)(answer), role="x"
     ),
     Convention(
         TEXTS["expects_x_seq_len_heads_head"],
@@ -137,14 +130,8 @@ TURNS = (
 )
 WIDTHS = (
     Convention(),
-    Convention(
-        TEXTS["cos_sin_are_wide_x"],
-        encode=_tables(lambda each, x: concatenate(each, each)),
-    ),
-    Convention(
-        TEXTS["cos_sin_are_wide_x_2"],
-        encode=_tables(lambda each, x: numpy.repeat(each, 2, axis=-1)),
-    ),
+    Convention(TEXTS["wide_halves"], encode=_tables(lambda each, x: concatenate(each, each))),
+    Convention(TEXTS["wide_repeated"], encode=_tables(lambda each, x: numpy.repeat(each, 2, axis=-1))),
 )
 
 
@@ -163,33 +150,17 @@ SHAPES = (
 )
 FORMS = (
     Convention(),
-    Convention(TEXTS["takes_complex_numbers_cos_i"], encode=_joined(_as_complex), role="tables"),
-    Convention(
-        TEXTS["takes_cosine_sine_stacked_along_last"],
-        encode=_joined(lambda cos, sin: numpy.stack([cos, sin], -1)),
-        role="tables",
-    ),
-    Convention(
-        TEXTS["takes_cosine_sine_joined_along_last"],
-        encode=_joined(concatenate),
-        role="tables",
-    ),
-    Convention(
-        TEXTS["takes_cosine_sine_stacked_along_first"],
-        encode=_joined(lambda cos, sin: numpy.stack([cos, sin])),
-        role="tables",
-    ),
+    Convention(TEXTS["complex_table"], encode=_joined(_as_complex), role="tables"),
+    Convention(TEXTS["takes_cosine_sine_stacked_along_last"], encode=_joined(lambda cos, sin: numpy.stack([cos, sin], -1)), role="tables"),
+    Convention(TEXTS["takes_cosine_sine_joined_along_last"], encode=_joined(concatenate), role="tables"),
+    Convention(TEXTS["takes_cosine_sine_stacked_along_first"], encode=_joined(lambda cos, sin: numpy.stack([cos, sin])), role="tables"),
     Convention(TEXTS["takes_cosine_sine_tuple"], encode=_joined(lambda cos, sin: (cos, sin)), role="tables"),
-    Convention(
-        TEXTS["takes_angles_radians"],
-        encode=_joined(lambda cos, sin: numpy.arctan2(sin, cos)),
-        role="tables",
-    ),
+    Convention(TEXTS["takes_angles_radians"], encode=_joined(lambda cos, sin: numpy.arctan2(sin, cos)), role="tables"),
 )
 POSITIONS = (
     Convention(),
     Convention(TEXTS["offset_slice_positions"], encode=_as_slice, role="offset"),
-    Convention(TEXTS["positions_have_shape_batch_seq"], encode=_per_sequence, role="positions"),
+    Convention(TEXTS["positions_in_batch"], encode=_per_sequence, role="positions"),
     Convention(encode=_with_positions(False), role="positions"),
     Convention(encode=_with_positions(True), role="positions"),
     Convention(
@@ -198,11 +169,4 @@ POSITIONS = (
         role="offset",
     ),
 )
-BASES = (
-    Convention(),
-    Convention(
-        TEXTS["usual_base"],
-        encode=lambda inputs: {"theta": 10000.0} | inputs,
-        role="theta",
-    ),
-)
+BASES = (Convention(), Convention(TEXTS["usual_base"], encode=lambda inputs: {"theta": 10000.0} | inputs, role="theta"))

@@ -9,7 +9,7 @@ import numpy
 
 from headway import functions
 from headway.arrays import cast
-from headway.practice.exercise import Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.sinusoidal_positions.conventions import ADDS, RETURNS, TAKES, WIDTHS
 from headway.practice.exercises.sinusoidal_positions.mistakes import MISTAKES
 from headway.practice.exercises.sinusoidal_positions.recoveries import RECOVERIES
@@ -104,9 +104,9 @@ EXERCISE = Exercise(
             is_size=True,
             size_of=_size(-1),
         ),
-        Role("x", ("embeddings", "embedding", "inputs", "input", "tok_emb", "token_embeddings", "xs", "h")),
-        Role("base", ("theta", "max_period", "scale", "n_base", "max_timescale", "freq_base", "c"), neutral=10000.0),
-        Role("offset", ("start", "start_pos", "first", "start_position"), neutral=0),
+        Role("x", words("embeddings embedding inputs input tok_emb token_embeddings xs h")),
+        Role("base", words("theta max_period scale n_base max_timescale freq_base c"), neutral=10000.0),
+        Role("offset", words("start start_pos first start_position"), neutral=0),
         Role("interleaved", ("interleave", "is_interleaved"), neutral=True),
     ),
     called=(

@@ -1,0 +1,201 @@
+"""The search for repairs: programs with one or two mistakes, and the line at which each is repaired."""
+
+from __future__ import annotations
+
+import textwrap
+from types import ModuleType
+
+import pytest
+
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.repair import find_repair, with_repair
+from headway.practice.diagnosis.repair.text import applied
+from headway.practice.diagnosis.subject import Subject, subjects_of
+from headway.practice.diagnosis.trials import trials_of
+from headway.practice.exercises import exercise
+from headway.practice.verdict import Repair
+
+SOFTMAX = """
+    import numpy as np
+
+    def softmax(x):
+        x = x - x.max(axis=-1, keepdims=True)
+        e = np.exp(x)
+        return e / e.sum(axis=-1, keepdims=True)
+"""
+LOOPS = """
+    import math
+
+    def softmax(x):
+        top = max(x)
+        powers = [math.exp(v - top) for v in x]
+        return [p / sum(powers) for p in powers]
+"""
+ATTENTION = """
+    import numpy as np
+
+    def softmax(x):
+        e = np.exp(x - x.max(-1, keepdims=True))
+        return e / e.sum(-1, keepdims=True)
+
+    def attention(q, k, v, mask=None):
+        scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(k.shape[-1])
+        if mask is not None:
+            scores = np.where(mask, scores, -np.inf)
+        return softmax(scores) @ v
+"""
+LAYER_NORM = """
+    import numpy as np
+
+    def layer_norm(x, gamma, beta, eps=1e-5):
+        mean = x.mean(axis=-1, keepdims=True)
+        var = ((x - mean) ** 2).mean(axis=-1, keepdims=True)
+        return gamma * (x - mean) / np.sqrt(var + eps) + beta
+"""
+GELU = """
+    import numpy as np
+
+    def gelu(x):
+        inner = np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3)
+        return 0.5 * x * (1 + np.tanh(inner))
+"""
+ROTARY = """
+    import numpy as np
+
+    def rotary(x):
+        d = x.shape[-1]
+        angle = np.arange(x.shape[-2])[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)
+        a, b = x[..., : d // 2], x[..., d // 2 :]
+        return np.concatenate([a * np.cos(angle) - b * np.sin(angle), b * np.cos(angle) + a * np.sin(angle)], -1)
+"""
+HEAD = """
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+    class Head(nn.Module):
+        def __init__(self, n_embd, head_size, block_size, dropout=0.1):
+            super().__init__()
+            self.key = nn.Linear(n_embd, head_size, bias=False)
+            self.query = nn.Linear(n_embd, head_size, bias=False)
+            self.value = nn.Linear(n_embd, head_size, bias=False)
+            self.register_buffer("tril", torch.tril(torch.ones(block_size, block_size)))
+            self.dropout = nn.Dropout(dropout)
+
+        def forward(self, x):
+            B, T, C = x.shape
+            k = self.key(x)
+            q = self.query(x)
+            wei = q @ k.transpose(-2, -1) * k.shape[-1] ** -0.5
+            wei = wei.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+            wei = self.dropout(F.softmax(wei, dim=-1))
+            return wei @ self.value(x)
+"""
+
+ONE_MISTAKE = [
+    ("softmax", SOFTMAX, "x.max(axis=-1", "x.max(axis=0"),
+    ("softmax", SOFTMAX, "e / e.sum(axis=-1, keepdims=True)", "e / (e.sum(axis=-1, keepdims=True) + 1e-3)"),
+    ("softmax", SOFTMAX, "e.sum(axis=-1, keepdims=True)", "e.sum(axis=-1)"),
+    ("softmax", SOFTMAX, "e / e.sum", "e / x.sum"),
+    ("softmax", SOFTMAX, "np.exp(x)", "np.exp2(x)"),
+    ("softmax", LOOPS, "v - top", "v + top"),
+    ("softmax", LOOPS, "sum(powers)", "len(powers)"),
+    ("scaled_dot_product_attention", ATTENTION, "k.shape[-1]", "v.shape[-1]"),
+    ("scaled_dot_product_attention", ATTENTION, "/ np.sqrt", "* np.sqrt"),
+    ("scaled_dot_product_attention", ATTENTION, "np.swapaxes(k, -1, -2)", "k.reshape(*k.shape[:-2], k.shape[-1], -1)"),
+    ("scaled_dot_product_attention", ATTENTION, "softmax(scores) @ v", "softmax(scores) @ k"),
+    ("layer_norm", LAYER_NORM, " + beta", " - beta"),
+    ("layer_norm", LAYER_NORM, " + beta", " + gamma"),
+    ("layer_norm", LAYER_NORM, "np.sqrt(var + eps)", "(var + eps)"),
+    ("layer_norm", LAYER_NORM, " + eps", ""),
+    ("layer_norm", LAYER_NORM, "** 2", "** 4"),
+    ("gelu", GELU, "x ** 3", "x ** 2"),
+    ("gelu", GELU, "np.sqrt(2 / np.pi)", "2 / np.pi"),
+    ("gelu", GELU, "0.044715", "0.44715"),
+    ("gelu", GELU, "1 + np.tanh", "1 - np.tanh"),
+    ("rotary", ROTARY, "10000.0 ** (-np", "10000.0 ** (np"),
+    ("rotary", ROTARY, "a * np.cos(angle) - b", "a * np.cos(angle) + b"),
+    ("rotary", ROTARY, "a * np.sin(angle)]", "a * np.cos(angle)]"),
+    ("causal_self_attention", HEAD, "F.softmax(wei, dim=-1)", "F.softmax(wei, dim=1)"),
+    ("causal_self_attention", HEAD, "torch.tril(", "torch.triu("),
+    ("causal_self_attention", HEAD, "** -0.5", "** 0.5"),
+    ("causal_self_attention", HEAD, "k.transpose(-2, -1)", "k.transpose(-1, -2, 0)"),
+    ("causal_self_attention", HEAD, "wei @ self.value(x)", "wei @ self.key(x)"),
+]
+TWO_MISTAKES = [
+    ("layer_norm", LAYER_NORM, [("** 2", "** 3"), (" + beta", " - beta")]),
+    ("rotary", ROTARY, [("a * np.cos(angle) - b", "a * np.cos(angle) + b"), ("b * np.cos(angle) + a", "b * np.cos(angle) - b")]),
+    ("gelu", GELU, [("x ** 3", "x ** 2"), ("0.5 * x", "0.25 * x")]),
+]
+
+
+def subject_of(text: str) -> Subject:
+    module = ModuleType("learner")
+    module.__file__ = "learner.py"
+    exec(compile(text, "learner.py", "exec"), module.__dict__)
+    return subjects_of(module, text)[-1]
+
+
+def with_slips(program: str, slips: list[tuple[str, str]]) -> tuple[str, list[int]]:
+    """Return a program with mistakes, and their lines."""
+    text, lines = textwrap.dedent(program), []
+    for right, wrong in slips:
+        assert right in text
+        lines.append(text[: text.index(right)].count("\n") + 1)
+        text = text.replace(right, wrong, 1)
+    return text, lines
+
+
+def repaired(name: str, text: str) -> tuple[Repair, bool]:
+    """Return the repair of a program's last definition, and True if the repaired text is right."""
+    subject = subject_of(text)
+    verdict = diagnose(subject, exercise(name))
+    assert not verdict.is_correct
+    repair = with_repair(verdict, subject, exercise(name)).repair
+    assert repair is not None
+    return repair, diagnose(subject_of(applied(text, repair.edits)), exercise(name)).is_correct
+
+
+@pytest.mark.parametrize(("name", "program", "right", "wrong"), ONE_MISTAKE, ids=lambda value: value if "\n" not in value else "")
+def test_one_mistake_is_repaired_in_its_line(name, program, right, wrong):
+    text, lines = with_slips(program, [(right, wrong)])
+    repair, is_right = repaired(name, text)
+    assert is_right, repair
+    (edit,) = repair.edits
+    assert abs(edit.line - lines[0]) <= 1, repair
+    assert repair.says.en.startswith(f"line {edit.line}: ")
+
+
+@pytest.mark.parametrize(("name", "program", "slips"), TWO_MISTAKES, ids=[name for name, *_ in TWO_MISTAKES])
+def test_two_mistakes_are_repaired_together(name, program, slips):
+    text, lines = with_slips(program, slips)
+    repair, is_right = repaired(name, text)
+    assert is_right, repair
+    assert sorted({edit.line for edit in repair.edits}) == sorted(set(lines)), repair
+
+
+def test_the_search_is_the_same_each_time():
+    text, _ = with_slips(LAYER_NORM, [("** 2", "** 4")])
+    first, _ = repaired("layer_norm", text)
+    assert repaired("layer_norm", text)[0] == first
+
+
+def test_a_right_program_gets_no_repair():
+    subject = subject_of(textwrap.dedent(SOFTMAX))
+    assert find_repair(subject, trials_of(subject, exercise("softmax"))) is None
+
+
+def test_a_program_that_computes_something_else_gets_no_repair():
+    subject = subject_of("import numpy as np\ndef softmax(x):\n    return np.fft.fft(np.sort(x)).real\n")
+    assert find_repair(subject, trials_of(subject, exercise("softmax"))) is None
+
+
+def test_the_probes_are_not_changed_by_candidates():
+    text, _ = with_slips(SOFTMAX, [("x = x - x.max(axis=-1", "x -= x.max(axis=0")])
+    subject = subject_of(text)
+    before = [
+        {name: value.copy() for name, value in probe.inputs.items() if hasattr(value, "copy")} for probe in exercise("softmax").probes()
+    ]
+    find_repair(subject, trials_of(subject, exercise("softmax")))
+    after = [probe.inputs for probe in exercise("softmax").probes()]
+    assert all((old[name] == new[name]).all() for old, new in zip(before, after, strict=True) for name in old)
