@@ -121,7 +121,7 @@ class OptimizerCall(Call):
         """Return a function that takes one step of a class's instances and returns the parameters."""
         value = self.subject.value
         method = next(name for name in METHODS if defines(value, name))
-        takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings.values()], (PARAMS,))
+        takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings], (PARAMS,))
         if takes is None:
             raise CallError(TEXTS["constructor_has_required_parameters_settings"])
         bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), (PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
@@ -178,7 +178,7 @@ class OptimizerCall(Call):
 
     def _function_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
         """Return a function that takes one step of a function for each parameter."""
-        rest = [each for each in self.subject.parameters if each.name not in settings.values()]
+        rest = [each for each in self.subject.parameters if each.name not in settings]
         bound = bind_parameters(rest, (PARAMS, GRADS, MEAN, SQUARE, COUNT))
         if bound is None or not (bound.takes("points") and bound.takes("gradient") and bound.takes("mean") and bound.takes("square")):
             raise CallError(TEXTS["function_takes_parameter_gradient_moments"])

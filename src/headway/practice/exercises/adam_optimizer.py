@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.recipes.optimizers import COUPLED, EPSILONS, ROLES, SHARED, STEPS, definition, probes, recipe
+from headway.practice.recipes.optimizers import COUPLED, EPSILONS, FIXED_EPS, ROLES, SHARED, STEPS, definition, probes, recipe
 from headway.practice.texts import Texts
 
 TEXTS = Texts("adam_optimizer")
@@ -25,6 +25,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["weight_decay_added_gradient_l2_torch"], steps=COUPLED),
         ),
         EPSILONS,
+        FIXED_EPS,
     ),
     equation="parameter ← parameter - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
     hints=TEXTS.hints,

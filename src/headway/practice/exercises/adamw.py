@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headway.practice.exercise import Convention, Exercise
-from headway.practice.recipes.optimizers import AFTER, DECAY_MISTAKES, EPSILONS, ROLES, SHARED, STEPS, definition, probes, recipe
+from headway.practice.recipes.optimizers import AFTER, DECAY_MISTAKES, EPSILONS, FIXED_EPS, ROLES, SHARED, STEPS, definition, probes, recipe
 from headway.practice.texts import Texts
 
 TEXTS = Texts("adamw")
@@ -18,7 +18,7 @@ EXERCISE = Exercise(
     called=r"adam_?w(?!arm)",
     probes=lambda: probes(has_decay=True),
     mistakes=(*DECAY_MISTAKES, *SHARED),
-    conventions=((Convention(), AFTER), EPSILONS),
+    conventions=((Convention(), AFTER), EPSILONS, FIXED_EPS),
     equation="parameter ← parameter · (1 - learning_rate · weight_decay) - learning_rate · mean_hat / (√square_hat + eps)",
     hints=TEXTS.hints,
     calls="optimizer",

@@ -149,7 +149,7 @@ EXERCISE = Exercise(
         *size_roles(),
     ),
     called=r"^(?!.*(back|grad|block|linear|attn|attention|add_?norm|residual|init|optim|prop|error|loss)).*(rms_?(layer)?_?norm|t5_?(layer_?)?norm|^rms$|root_mean_square)",
-    also_called=r"^(?!.*(batch|group|instance|spectral|weight|l1|l2)_?).*norm(ali[sz](e|ation|er))?$",
+    also_called=r"^(?!.*(mask|batch|group|instance|spectral|weight|l1|l2)_?).*norm(ali[sz](e|ation|er))?$",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

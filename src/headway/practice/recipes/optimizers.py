@@ -112,6 +112,14 @@ AFTER = Convention(
 )
 EPSILONS = (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT))
 
+
+def _fixed_eps(value: float) -> Convention:
+    return Convention(TEXTS["eps_is_fixed"].format(eps=f"{value:g}"), steps={"eps": lambda eps: value}, without="eps")
+
+
+FIXED_EPS = (Convention(), *(_fixed_eps(value) for value in (1e-7, 1e-6, 1e-5, 1e-10, 1e-12)))
+"""Values of eps that a class without a parameter for it may use."""
+
 ROLES = (
     Role("points"),
     Role("gradients"),

@@ -71,10 +71,14 @@ PROBABILITIES = TEXTS["probabilities"]
 CALLED_PROBABILITIES = r"prob|pred|hat|^p$|^q$|^y_?p|output|softmax"
 
 
-def _with_floor(floor: float) -> Convention:
+WITHOUT_SOFTMAX = r"\A(?!(.|\n)*(exp\(|softmax|logits))"
+"""Source of a function that leaves softmax to its caller."""
+
+
+def _with_floor(floor: float, named: str = CALLED_PROBABILITIES, source: str | None = None) -> Convention:
     says = TEXTS["probabilities_and_floor"].format(probabilities=PROBABILITIES, floor=floor)
     steps = {"log_probs": lambda logits: numpy.log(softmax(logits) + floor)}
-    return Convention(says, _probabilities, role="logits", named=CALLED_PROBABILITIES, steps=steps)
+    return Convention(says, _probabilities, role="logits", named=named, source=source, steps=steps)
 
 
 EXERCISE = Exercise(
@@ -102,6 +106,7 @@ EXERCISE = Exercise(
             Convention(),
             Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
+            *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
         ),
         (Convention(), Convention(TEXTS["one_hot_targets"], _hot, role="targets")),
         (
