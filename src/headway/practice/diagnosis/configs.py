@@ -8,7 +8,7 @@ import dis
 import inspect
 import re
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import CodeType, ModuleType
 from typing import Any
@@ -37,7 +37,7 @@ class Config:
     """A config object that returns sizes as attributes or items, under any name that learners use."""
 
     def __init__(
-        self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, base: Any = None, names: Sequence[str] = ()
+        self, sizes: Mapping[str, Any], roles: Sequence[Role], dropout: float, base: Any = None, names: Iterable[str] = ()
     ) -> None:
         sized = [role for role in roles if is_size_role(role)]
         self.__dict__["_made_from"] = (sizes, sized, dropout, base, roles_of_names(sorted(names), sized, is_shared=True))
@@ -223,7 +223,7 @@ def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropo
     if isinstance(base, dict):
         return type(base)({**base, **changed}) if type(base) is dict else Config(sizes, roles, dropout, base)
     if inspect.isclass(base):
-        return type(base)(base.__name__, (base,), changed)
+        return type(base.__name__, (base,), changed)
     if dataclasses.is_dataclass(base) and not inspect.isclass(base):
         try:
             return dataclasses.replace(base, **{name: value for name, value in changed.items() if name in base.__dataclass_fields__})

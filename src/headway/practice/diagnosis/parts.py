@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import Any
 
 from headway.practice.diagnosis.calling import libraries_for
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
@@ -41,7 +42,7 @@ def _attentions(subject: Subject) -> list[str]:
 
 def _num_sequences(subject: Subject) -> int:
     """Return the number of sequences that the call method needs."""
-    forward = getattr(subject.value, "forward", None) or subject.value.__call__
+    forward: Any = getattr(subject.value, "forward", None) or vars(subject.value).get("__call__", subject.value)
     needed = [each for each in list(inspect.signature(forward).parameters.values())[1:] if each.default is each.empty]
     return sum(not re.search(r"mask|cache|pos|freq|cos|sin|len|flag|return|is_", each.name.lower()) for each in needed)
 

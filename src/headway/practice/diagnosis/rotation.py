@@ -15,9 +15,9 @@ def head_dim(inputs: Inputs) -> int | None:
     """Return the width of one head, if the inputs have it."""
     weight, heads = inputs.get("query_weight"), int(inputs.get("num_heads") or 1)
     sequence = next((inputs[name] for name in ("query", "x") if inputs.get(name) is not None), None)
-    if weight is None and sequence is None:
-        return None
-    return int((weight.shape[0] if weight is not None else sequence.shape[-1]) // heads)
+    if weight is not None:
+        return int(weight.shape[0] // heads)
+    return None if sequence is None else int(sequence.shape[-1] // heads)
 
 
 def _length(inputs: Inputs) -> int:

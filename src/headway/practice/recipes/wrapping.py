@@ -47,7 +47,7 @@ AROUND = tuple(Convention(AROUND_NAME, steps={"enter": _norm(eps), "wrap": lambd
 
 
 def wrapped(silent: Inputs) -> tuple[Convention, ...]:
-    """Return the group of these forms, told apart by the output for weights that make the part's own output zero.
+    """Return the group of these forms, chosen by the output for weights that make the part's own output zero.
 
     silent   inputs for which the part returns zeros, under every name that a sequence may have
     """
@@ -151,7 +151,7 @@ def _mixes_first_axis(ask: Ask, example: Inputs) -> bool:
 
 
 def positions_first(example: Inputs) -> tuple[Convention, ...]:
-    """Return the group of batch first and positions first, told apart by the axis along which vectors influence each other."""
+    """Return the group of batch first and positions first, chosen by the axis along which vectors influence each other."""
 
     def read(ask: Ask) -> Sequence[Convention] | None:
         return _FIRST_FORMS if _mixes_first_axis(ask, example) else None
