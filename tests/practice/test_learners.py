@@ -17,9 +17,7 @@ from headway.practice.exercises import exercise
 FILES = sorted((Path(__file__).parent / "learners").glob("*.py"))
 
 
-OTHER_CAUSE = {
-    "self_attention__torch:wrong_scale__sequence_length": "detected as wrong, but weights_reshaped is named instead of the scale",
-}
+OTHER_CAUSE: dict[str, str] = {}
 """Hand-written mistakes that get another cause than the one in their name."""
 
 

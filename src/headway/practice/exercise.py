@@ -139,6 +139,7 @@ class Convention:
     called    required pattern of the function's name
     source    required pattern in the function's source, comments included
     file_names  required pattern in the names defined in the file, one per line
+    is_required  True if the function must require the operand `role`
     used_source  required pattern in the source of the definitions of the file that the function uses, itself included
     without   an operand for which the function must not have a parameter
     encode    probe inputs → inputs in this convention; None skips the probe
@@ -162,6 +163,7 @@ class Convention:
     file_names: str | None = None
     used_source: str | None = None
     without: str | None = None
+    is_required: bool = False
     steps: Mapping[str, Step] = field(default_factory=dict)
     reads: Callable[[Callable[[Inputs], Any]], Convention | Sequence[Convention] | None] | None = None
 
@@ -175,6 +177,7 @@ class Exercise:
     steps        the correct steps
     roles        the operands in their usual order
     called       regular expression for the function names that learners use
+    may_write    True if a correct function may write into its inputs, which is then noted
     also_called  regular expression for names that may mean this exercise or another one
     probes       the inputs to test with, the simplest first
     mistakes     known mistakes
@@ -208,6 +211,7 @@ class Exercise:
     is_trained_through: bool = True
     calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "tokenizer"] | None = None
     also_called: str | None = None
+    may_write: bool = False
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:
         """Return the recipe's output with these mistakes; without any, the correct output under these conventions."""

@@ -228,7 +228,7 @@ def wrong_last_token_only(model, prompt, max_new_tokens, context_size):
     return right_list(model, prompt, max_new_tokens, context_size)[-1:]
 
 
-def wrong_changes_inputs(model, prompt, max_new_tokens, context_size):
+def right_appends_to_prompt(model, prompt, max_new_tokens, context_size):
     for _ in range(max_new_tokens):
         prompt.append(int(np.argmax(model(prompt[-context_size:])[-1])))
     return prompt

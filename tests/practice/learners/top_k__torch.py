@@ -37,7 +37,7 @@ def wrong_sorted_not_put_back(logits, k):
     return torch.multinomial(torch.softmax(values, dim=-1), num_samples=1)
 
 
-def wrong_changes_inputs(logits, top_k):
+def right_writes_into_logits(logits, top_k):
     v, _ = torch.topk(logits, min(top_k, logits.size(-1)))
     logits[logits < v[..., [-1]]] = -float("Inf")
     return logits

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy
-from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
+from headway.practice.diagnosis.calling import BYSTANDERS, Binding, Call, bind_parameters
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Role
@@ -60,6 +60,10 @@ SIZES = (
 )
 
 
+BYSTANDING = {role.name: role.neutral for role in BYSTANDERS}
+"""Values of parameters that affect no number; a dtype of None is the library's own, whatever the class's default is."""
+
+
 @dataclass
 class CacheCall(Call):
     """A learner's cache, filled chunk by chunk; the output is its contents after each chunk, for one layer or two.
@@ -104,6 +108,8 @@ class CacheCall(Call):
         bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER))
         if bound is None:
             raise CallError(TEXTS["appending_takes_more"].format(append=append))
+        if not (bound.takes("key") and bound.takes("value")):
+            raise CallError(TEXTS["appending_takes_no_keys"].format(append=append))
         is_shared = bound.takes("layer")
         instances = [construct()] if is_shared else [construct(), construct()]
         axis = _positions_axis(chunks)
@@ -111,7 +117,7 @@ class CacheCall(Call):
 
         def feed(layer: int, key: Any, value: Any) -> Any:
             instance = instances[0 if is_shared else layer]
-            given = {"key": key, "value": value, "layer": layer, "start": self._write_position(filled[layer], key.shape[axis])}
+            given = BYSTANDING | {"key": key, "value": value, "layer": layer, "start": self._write_position(filled[layer], key.shape[axis])}
             filled[layer] += key.shape[axis]
             answer = getattr(instance, append)(**{name: given[role.name] for name, role in bound.role_of.items()})
             return _pair(answer) if _pair(answer) is not None else _contents(instance, layer if is_shared else None)
@@ -138,8 +144,9 @@ class CacheCall(Call):
             "max_seq_len": 24,
             "head_dim": shape[-1],
             "num_layers": 2,
-        }
-        bound = bind_parameters([each for each in self.subject.parameters if each.default is each.empty], SIZES)
+        } | BYSTANDING
+        taken = [each for each in self.subject.parameters if each.default is each.empty or each.name in BYSTANDING]
+        bound = bind_parameters([each.replace(default=each.empty) for each in taken], SIZES)
         if bound is None:
             raise CallError(TEXTS["constructor_takes_more"])
         return lambda: self.subject.value(**{name: known[role.name] for name, role in bound.role_of.items()})

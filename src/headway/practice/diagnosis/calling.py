@@ -257,10 +257,11 @@ class Call:
         return ()
 
     def _is_required(self, name: str) -> bool:
-        return name in self._required_names
+        return name in self.required_names
 
     @cached_property
-    def _required_names(self) -> set[str]:
+    def required_names(self) -> set[str]:
+        """Return the parameters without a default."""
         return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty}
 
     def _converted(self, value: Any) -> Any:

@@ -39,6 +39,7 @@ TELLS_APART = TEXTS["tells_apart"]
 NOTHING_TELLS_APART = TEXTS["nothing_tells_apart"]
 
 CHANGES_INPUTS = TEXTS.mistake("changes_inputs", {}, pattern=r"[-+*/@]=|\[.*\]\s*=")
+WRITES = TEXTS["writes_into_inputs"]
 NOT_REPEATABLE = TEXTS.mistake("not_repeatable", {}, pattern=r"rand|dropout|Dropout")
 DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", {}, pattern=r"dropout\(")
 
@@ -111,15 +112,21 @@ def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
     right = _first_right([each.without_misshapen() for each in narrower]) or _first_right([each.without_caution() for each in narrower])
     if right is not None:
         return _correct(subject, exercise, right)
-    for considered in itertools.chain(
-        _without_optional(trials), _without_optional(narrower)
-    ):  # outputs for inputs that the function need not support are unrelated to any mistake
-        for way in alone:
-            found = [explanation for trial in considered for explanation in way(subject, trial)]
-            if found:
-                return _wrong(subject, exercise, found)
+    found = _without_some_probes(subject, itertools.chain(_without_optional(trials), _without_optional(narrower)), alone)
+    if found:
+        return _wrong(subject, exercise, found)
     open_ones = [trial for trial in narrower if trial.probes and not trial.matches()] or [trials[0]]
     return _unexplained(subject, exercise, _least_raised(open_ones)[0])
+
+
+def _without_some_probes(subject: Subject, choices: Iterable[Sequence[Trial]], ways: Sequence[Explain]) -> list[Explanation]:
+    """Return the explanations of the most outputs, leaving out inputs that the function need not support.
+
+    With fewer outputs more mistakes fit by coincidence, so all choices are compared.
+    """
+    found = [explanation for trials in choices for trial in trials for way in ways for explanation in way(subject, trial)]
+    most = max((len(each.trial.probes) for each in found), default=0)
+    return [each for each in found if len(each.trial.probes) == most]
 
 
 def _closest(trials: Sequence[Trial]) -> list[Trial]:
@@ -226,7 +233,7 @@ def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
 
 def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Return the verdict for correct outputs, after checks for modified inputs, gradients and half precision."""
-    if trial.call.has_changed_inputs:
+    if trial.call.has_changed_inputs and not exercise.may_write:
         return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
     richest = max(trial.probes, key=lambda probe: (len(probe.inputs), num_numbers(probe.inputs)))
     encoded = encoded_for(trial.call, trial.conventions, richest.inputs) if exercise.is_trained_through else None
@@ -235,7 +242,8 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
         return _verdict(subject, exercise, "wrong", trial, causes=(gradient_note,))
     verdict = _verdict(subject, exercise, "correct", trial)
     half_note = None if encoded is None else half_precision_note(trial.call, encoded)
-    remarks = [*_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
+    writes = [WRITES] if trial.call.has_changed_inputs else []
+    remarks = [*writes, *_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,10 +46,27 @@ def named(subject: Subject, trial: Trial) -> Iterator[Explanation]:
 
 def measured(subject: Subject, trial: Trial) -> Iterator[Explanation]:
     """Yield wrong numbers measured from the outputs."""
+    if is_degenerate(trial):
+        return
     for recovery in trial.exercise.recoveries:
         mistake = _measured_mistake(recovery, trial)
         if mistake is not None and trial.matches((mistake,)):
             yield _explanation(subject, trial, (mistake,))
+
+
+def is_degenerate(trial: Trial) -> bool:
+    """Return True if every output consists of zeros: any number that scales it explains it, and none says anything."""
+    arrays = [each for each in trial.answers if isinstance(each, numpy.ndarray) and each.dtype.kind in "biuf"]
+    return bool(arrays) and len(arrays) == len(trial.answers) and not any(each.any() for each in arrays)
+
+
+def _is_supported(name: str, measured: Sequence[tuple[Mapping[str, float], float]]) -> bool:
+    """Return True if at least two values of a formula's size were measured: a single one fits many formulas."""
+    sizes = [size for size in measured[0][0] if size in name]
+    if not sizes:
+        return True
+    size = max(sizes, key=len)
+    return len({each[size] for each, _ in measured}) > 1
 
 
 def _measured_mistake(recovery: Recovery, trial: Trial) -> Mistake | None:
@@ -71,7 +88,8 @@ def _measure(recovery: Recovery, trial: Trial) -> Mistake | None:
         return None
     if all(abs(number - recovery.right(inputs)) <= 1e-3 * max(abs(recovery.right(inputs)), 1e-12) for inputs, number in measured):
         return None
-    names = names_of([(recovery.sizes(inputs), number) for inputs, number in measured], tolerance=1e-3)
+    of_sizes = [(recovery.sizes(inputs), number) for inputs, number in measured]
+    names = [name for name in names_of(of_sizes, tolerance=1e-3) if _is_supported(name, of_sizes)]
     inputs, number = max(measured, key=lambda each: abs(each[1] - recovery.right(each[0])) / max(abs(recovery.right(each[0])), 1e-12))
     numbers = [each for _, each in measured]
     if not names and max(numbers) - min(numbers) > 1e-3 * max(map(abs, numbers)):

@@ -351,6 +351,8 @@ def _may_apply(convention: Convention, call: Call) -> bool:
     taken_as = next((name for name, role in call.binding.role_of.items() if role.name == convention.role), None)
     if convention.role is not None and (taken_as is None or not re.search(convention.named or "", taken_as, re.IGNORECASE)):
         return False
+    if convention.is_required and taken_as not in call.required_names:
+        return False
     is_in_source = re.search(convention.source or "", "\n".join(call.subject.source), re.IGNORECASE)
     names = "\n".join(vars(call.subject.module)) if call.subject.module is not None else ""
     is_in_file = re.search(convention.file_names or "", names, re.IGNORECASE)

@@ -120,6 +120,7 @@ def probes() -> tuple[Probe, ...]:
     return (
         Probe("trained", trained(CORPORA[0], 3, CORPORA[0])),
         Probe("trained, other text", trained(CORPORA[1], 4, CORPORA[2])),
+        Probe("trained, order matters", trained(CORPORA[3], 4, "abcabcd")),
         Probe("trained, one merge", trained(CORPORA[2], 1, CORPORA[2])),
         Probe("trained, unseen characters", trained(CORPORA[1], 2, "xyz"), SPACES),
         Probe("trained, several bytes", trained(CORPORA[0], 2, "né 🙂"), BEYOND_ASCII),
@@ -131,7 +132,7 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
-CORPORA = ("ddbaaaadddcdddddddddddda", "cecaaaecaecaecaecaecabaaaaecadaaaa", "bdcbdbaaabbdbaaaabdb")
+CORPORA = ("ddbaaaadddcdddddddddddda", "cecaaaecaecaecaecaecabaaaaecadaaaa", "bdcbdbaaabbdbaaaabdb", "bcabcbcdabcbcdbcddabcababcbcdbcd")
 """Texts in whose first merges one pair is always more frequent than all others."""
 
 EXERCISE = Exercise(

@@ -212,14 +212,14 @@ def _from_x(shape: Callable[[int, int], tuple[int, ...]]) -> Callable[[Inputs], 
     return encode
 
 
-def _as_positions(*leading: int) -> Callable[[Inputs], Inputs | None]:
-    """Return an encoding that passes all positions instead of their number, with these leading axes."""
+def _as_positions(*leading: int, is_both: bool = False) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding that passes all positions, with these leading axes, instead of their number or with it."""
 
     def encode(inputs: Inputs) -> Inputs | None:
         if "seq_len" not in inputs and "positions" not in inputs:
             return None
         at = inputs["positions"] if "positions" in inputs else numpy.arange(inputs["seq_len"])
-        rest = {name: value for name, value in inputs.items() if name != "seq_len"}
+        rest = {name: value for name, value in inputs.items() if is_both or name != "seq_len"}
         return rest | {"positions": at.reshape(*leading, -1)}
 
     return encode
@@ -250,7 +250,7 @@ EXERCISE = Exercise(
         Role("seq_len", LENGTHS, is_size=True, size_of=_num_rows),
         Role("theta", ("base", "rope_theta", "rope_base", "theta_base", "freq_base", "max_period", "theta_value"), neutral=10000.0),
         Role("max_seq_len", ("seq_len", *LENGTHS), is_size=True, size_of=_num_rows),
-        Role("x", ("q", "query", "hidden_states", "inputs", "input", "xq", "value_states", "v"), neutral=_x),
+        Role("x", ("q", "query", "hidden_states", "inputs", "input", "xq", "value_states", "v"), size_of=_x),
         Role("positions", ("position_ids", "pos", "position", "token_positions", "pos_ids", "input_pos", "p", "seq"), neutral=None),
     ),
     called=(
@@ -264,8 +264,11 @@ EXERCISE = Exercise(
     conventions=(
         (
             Convention(),
-            Convention(encode=_as_positions(), role="positions", without="seq_len"),
-            Convention(encode=_as_positions(1), role="positions", without="seq_len"),
+            *(
+                Convention(encode=_as_positions(*leading, is_both=is_both), role="positions", is_required=True)
+                for is_both in (False, True)
+                for leading in ((), (1,))
+            ),
             Convention(
                 TEXTS["takes_array_positions_instead_their_number"],
                 encode=lambda inputs: inputs | {"seq_len": numpy.arange(inputs["seq_len"])} if "seq_len" in inputs else inputs,

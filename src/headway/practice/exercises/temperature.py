@@ -118,6 +118,7 @@ EXERCISE = Exercise(
     steps=STEPS,
     roles=(LOGITS, Role("temperature", TEMPERATURE.called), RNG, AXIS),
     called=r"temperature|(?<![a-z])temp_?(scale|softmax|sampl)|scale_logits",
+    may_write=True,
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED[:2], TOKENS)),

@@ -132,6 +132,7 @@ EXERCISE = Exercise(
         Role("filter_value", ("fill", "mask_value", "fill_value"), neutral=-numpy.inf),
     ),
     called=r"top_?k(?!.*(top_?p|accuracy))",
+    may_write=True,
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),

@@ -152,6 +152,7 @@ EXERCISE = Exercise(
         Role("min_tokens_to_keep", ("min_keep",), neutral=1),
     ),
     called=r"(?<!top_k_)(?<!topk_)top_?p|nucleus",
+    may_write=True,
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),

@@ -159,7 +159,10 @@ def _mount_read_only(writable: Path) -> bool:
     read_only = struct.pack("<QQQQ", 1, 0, 0, 0)  # MOUNT_ATTR_RDONLY
     writing = struct.pack("<QQQQ", 0, 1, 0, 0)
     at_recursive = 0x8000
-    return _mount_setattr(b"/", at_recursive, read_only) and _mount_setattr(folder, 0, writing)
+    if not (_mount_setattr(b"/", at_recursive, read_only) and _mount_setattr(folder, 0, writing)):
+        return False
+    os.chdir(os.getcwd())  # by way of the new mount
+    return True
 
 
 def _mount_setattr(path: bytes, flags: int, attributes: bytes) -> bool:

@@ -26,6 +26,9 @@ MAX_FRAME = MAX_BYTES + 2**20
 SECONDS_TO_END = 1.0
 """Time that a process gets to end by itself once its pipe is closed."""
 
+SECONDS_TO_START = 120.0
+"""Limit for the start of Python and the import of libraries, before the learner's code runs."""
+
 MEMORY_INTERVAL = 0.1
 HAS_FORKS = sys.platform == "linux"
 
@@ -90,6 +93,8 @@ class Confined:
         phase = Phase(folder, Path.cwd(), seconds, job, None)
         conversation = self._started(phase) if HAS_FORKS else self._alone(phase)
         try:
+            conversation.receive()  # the process says that it has imported what it needs
+            conversation.begin(seconds)
             yield conversation
         finally:
             conversation.close()
@@ -110,12 +115,7 @@ class Confined:
         if self.process is None:
             return
         process, self.process = self.process, None
-        _end_descendants(process.pid)
-        with suppress(OSError):
-            if os.name == "posix":
-                os.killpg(process.pid, signal.SIGKILL)
-        process.kill()
-        process.wait()
+        end_tree(process)
         if self.control is not None:
             self.replies.close()
             self.control.close()
@@ -127,7 +127,7 @@ class Confined:
 
     def _started(self, phase: Phase) -> Conversation:
         (request_end, requests), (replies, reply_end) = os.pipe(), os.pipe()
-        conversation = Conversation(self, os.fdopen(requests, "wb"), os.fdopen(replies, "rb"), phase.seconds)
+        conversation = Conversation(self, os.fdopen(requests, "wb"), os.fdopen(replies, "rb"))
         with suppress(OSError):  # the server has been ended: the conversation ends at once
             write_frame(_SocketFile(self.control), pickle.dumps(phase))
             socket.send_fds(self.control, [b"f"], [request_end, reply_end])
@@ -140,7 +140,7 @@ class Confined:
         self.process = self._popen(stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        conversation = Conversation(self, self.process.stdin, self.process.stdout, phase.seconds)
+        conversation = Conversation(self, self.process.stdin, self.process.stdout)
         conversation.send(" ".join(self.libraries).encode())
         conversation.send(pickle.dumps(phase))
         return conversation
@@ -164,15 +164,19 @@ class Conversation:
     ended_for   reason why it ended: "time", "memory" or "end"; None while it goes on
     """
 
-    def __init__(self, owner: Confined, requests: IO[bytes], replies: IO[bytes], seconds: float) -> None:
+    def __init__(self, owner: Confined, requests: IO[bytes], replies: IO[bytes]) -> None:
         self.owner, self.requests, self.replies = owner, requests, replies
-        self.deadline = time.monotonic() + seconds
+        self.deadline = time.monotonic() + SECONDS_TO_START
         self.ended_for: Ending | None = None
         self.is_over = False
         self._received: queue.Queue[bytes | None] = queue.Queue(maxsize=16)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._last_look = 0.0
+
+    def begin(self, seconds: float) -> None:
+        """Start the time limit: what the process needed to start does not count."""
+        self.deadline = time.monotonic() + seconds
 
     def send(self, data: bytes) -> None:
         """Send a request; a process that has ended ignores it."""
@@ -248,6 +252,16 @@ class _SocketFile:
 
     def flush(self) -> None:
         """Do nothing: a socket has no buffer."""
+
+
+def end_tree(process: subprocess.Popen[bytes]) -> None:
+    """End a process that leads its own session, and all that it started."""
+    _end_descendants(process.pid)
+    with suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
 
 
 def _end_descendants(process: int) -> None:

@@ -26,7 +26,7 @@ from headway.practice.judge.frames import read_frame, write_frame
 from headway.practice.judge.jobs import Phase, Questions
 
 MAX_REQUEST = 2**31
-ENDED, CLEAN = b"ended", b"clean"
+STARTED, ENDED, CLEAN = b"started", b"ended", b"clean"
 MOST_LINKS = 500
 """Most entries of the working folder that are linked into the temporary one."""
 
@@ -43,6 +43,7 @@ def main() -> None:
     _settle(phase.folder, phase.working)
     run = _prepared(phase.job)
     confinement.confine(phase.folder, None, set(), phase.seconds)
+    write_frame(replies, STARTED)
     run(requests, replies)
 
 
@@ -119,6 +120,7 @@ def _run_and_end(phase: Phase, isolated: set[str]) -> None:
         run = _prepared(phase.job)
         hidden = Path(headway.__file__).parent if isinstance(phase.job, Questions) and not phase.job.is_open else None
         confinement.confine(phase.folder, hidden, isolated, phase.seconds)
+        write_frame(replies, STARTED)
         run(requests, replies)
         status = 0
     finally:

@@ -99,9 +99,14 @@ def outer_eps(ask: Ask, **given: Any) -> float | None:
     return eps if again is not None and eps > 1e-14 and abs(abs(eps) / again / (2 * eps) - 1) < 1e-3 else None
 
 
+MACHINE = (2.0**-23, 2.0**-52, 2.0**-10, 2.0**-7)
+"""Distance from 1 to the next number in float32, float64, float16 and bfloat16; some libraries use it as eps."""
+
+
 def short(eps: float) -> float:
-    """Return the number rounded to the digits that people write."""
-    return float(f"{eps:.3g}")
+    """Return the number rounded to the digits that people write; a machine epsilon as it is."""
+    machine = next((own for own in MACHINE if abs(eps / own - 1) < 1e-2), None)
+    return machine or float(f"{eps:.3g}")
 
 
 def eps_conventions(default: float) -> tuple[Convention, ...]:

@@ -13,6 +13,10 @@ from headway.practice.texts import Texts
 TEXTS = Texts("rotary_tables")
 
 
+ROWS = {"seq_len", "positions", "x"}
+"""Operands that give the number of rows."""
+
+
 def _rows(inputs: Inputs) -> int:
     return int(inputs["seq_len"]) if "seq_len" in inputs else int(numpy.size(inputs["positions"]))
 
@@ -77,11 +81,11 @@ def _frequencies(answer: Any, inputs: Inputs) -> Any:
 
 
 def _with_rows(inputs: Inputs) -> Inputs | None:
-    return inputs if "seq_len" in inputs or "positions" in inputs else None
+    return inputs if ROWS & set(inputs) else None
 
 
 def _without_rows(inputs: Inputs) -> Inputs | None:
-    return None if "seq_len" in inputs or "positions" in inputs else inputs
+    return None if ROWS & set(inputs) else inputs
 
 
 COSINE_AND_SINE = Convention(encode=_with_rows, decode=_cosine_and_sine)

@@ -17,6 +17,7 @@ from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, TOO_SLOW
 from headway.practice.diagnosis.sandbox import child_environment
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercises import exercise
+from headway.practice.judge.process import end_tree
 from headway.practice.message import EMPTY
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
@@ -29,18 +30,20 @@ def ask(module: str, folder: Path, question: Mapping[str, Any], *, timeout_secon
     """Run `python -m module`, which calls `serve`, and return its answer; if there is none, the cause."""
     with tempfile.TemporaryDirectory() as exchange:
         (Path(exchange) / "question").write_bytes(pickle.dumps(question))
+        process = subprocess.Popen(
+            [sys.executable, "-m", module, str(folder.resolve()), exchange],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=child_environment(),
+            start_new_session=True,
+        )
         try:
-            subprocess.run(
-                [sys.executable, "-m", module, str(folder.resolve()), exchange],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                env=child_environment(),
-                timeout=timeout_seconds,
-                check=False,
-            )
+            process.wait(timeout_seconds)
         except subprocess.TimeoutExpired:
             return TOO_SLOW
+        finally:
+            end_tree(process)
         answer = Path(exchange) / "answer"
         return json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else EXITS
 

@@ -292,6 +292,14 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         yield 1.4, ast.Call(node.func, arguments, keywords[:index] + keywords[index + 1 :])
     for index in range(1, len(arguments)):
         yield 1.6, ast.Call(node.func, arguments[:index] + arguments[index + 1 :], keywords)
+    if name in ("reshape", "view"):
+        base = (
+            node.func.value
+            if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value, context)
+            else (arguments or [node])[0]
+        )
+        for text in table()["transposes"].get(context.library, ()):
+            yield 1.5, parsed(text.replace(f"{ALIASES[context.library]}.", f"{context.alias}."), {"E": base})
     present = {keyword.arg for keyword in keywords}
     for text in table()["keywords"].get(name, ()):
         added = _keywords(text)

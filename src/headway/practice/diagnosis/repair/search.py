@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import heapq
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -25,15 +26,19 @@ from headway.practice.verdict import Repair
 
 MAX_TRIALS = 3
 """Conventions under which a repair is sought."""
-WORK = {"numpy": 9000, "list": 9000, "torch": 5000, "jax": 300, "mlx": 1500}
+WORK = {"numpy": 14000, "list": 14000, "torch": 5000, "jax": 300, "mlx": 1500}
 """Work allowed, by array library. A call costs 1, and 1 more for every LINES_PER_UNIT lines that it executes."""
 LINES_PER_UNIT = 100
 SHARE_OF_FIRST = 0.6
 """Share of the work that goes to the likeliest convention."""
-SHARE_OF_PAIRS = 0.35
+SHARE_OF_PAIRS = 0.5
 """Share of the work that is left for two changes."""
 MAX_FIRST = 12
 """Number of first changes that the search for a second one starts from."""
+SHARE_OF_CHEAP_PAIRS = 0.6
+MAX_COST_OF_PAIR = 1.25
+MAX_CHEAP = 120
+"""Pairs of the cheapest changes: the share of the work for pairs, the highest cost, and the number of changes."""
 MAX_COST_OF_SECOND = 1.65
 """Costlier changes are not tried in pairs."""
 MAX_SEARCHES = 25
@@ -48,6 +53,7 @@ class _Search:
 
     order     probes, those that fail and are small first
     unit      work of one call
+    candidates   the changes of the program, cheapest first
     running   changed programs that run where the learner's raises
     steps     changes that come nearer, with the share of matching elements
     """
@@ -60,6 +66,7 @@ class _Search:
     baseline: float = 0.0
     raises: bool = False
     num_done: int = 0
+    candidates: Sequence[Change] = ()
     running: list[tuple[Change, Subject]] = field(default_factory=list)
     steps: list[tuple[float, int, Change]] = field(default_factory=list)
 
@@ -136,7 +143,8 @@ def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[in
         search = _search(program, trial, WORK.get(trial.call.library, 1000) * share)
         reserved = search.work * SHARE_OF_PAIRS
         search.work -= reserved
-        found = search.try_changes(_candidates(search, (), suspects))
+        search.candidates = _candidates(search, (), suspects)
+        found = search.try_changes(search.candidates)
         num_done += search.num_done
         if found is not None:
             return _repair(program, search, found, num_done)
@@ -154,16 +162,28 @@ def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[in
 
 
 def _second(search: _Search, suspects: Sequence[int]) -> tuple[Change, ...] | None:
-    """Return two changes after which every probe matches, starting from the first changes that come nearest."""
+    """Return two changes after which every probe matches.
+
+    The first pairs start from the changes that come nearest by themselves. The others are pairs of the cheapest changes: after one of two
+    mistakes is repaired, all numbers may still differ.
+    """
     firsts = [heapq.heappop(search.steps)[2] for _ in range(min(MAX_FIRST, len(search.steps)))]
+    rest = search.work * SHARE_OF_CHEAP_PAIRS
     for place, first in enumerate(firsts):
-        rest = search.work * (1 - 1 / (len(firsts) - place))
-        search.work -= rest
+        search.work, left = (search.work - rest) / (len(firsts) - place), search.work
+        share = search.work
         candidates = [change for change in _candidates(search, (first,), suspects) if change.cost <= MAX_COST_OF_SECOND]
         found = search.try_changes(candidates, (first,))
         if found is not None:
             return found
-        search.work = max(search.work, 0.0) + rest
+        search.work = left - share + max(search.work, 0.0)
+    cheap = [change for change in search.candidates if change.cost <= MAX_COST_OF_PAIR][:MAX_CHEAP]
+    for first, second in sorted(itertools.combinations(cheap, 2), key=lambda pair: pair[0].cost + pair[1].cost):
+        if search.work <= 0:
+            return None
+        found = search.try_changes([second], (first,))
+        if found is not None:
+            return found
     return None
 
 
@@ -178,7 +198,10 @@ def _likeliest(trials: Sequence[Trial]) -> list[Trial]:
             sum(convention.name is not None for convention in trial.conventions),
         ),
     )
-    return ranked[:MAX_TRIALS]
+    plain = sorted(ranked, key=lambda trial: sum(convention.name is not None for convention in trial.conventions))[:1]
+    return [*ranked[: MAX_TRIALS - 1], *(trial for trial in [*plain, *ranked[MAX_TRIALS - 1 :]] if trial not in ranked[: MAX_TRIALS - 1])][
+        :MAX_TRIALS
+    ]
 
 
 def _mean_share(trial: Trial) -> float:
@@ -230,7 +253,7 @@ def _call_of(trial: Trial, subject: Subject) -> Call:
 def _overlap(one: Change, other: Change) -> bool:
     """Return True if two changes concern the same place, or one is inside what the other replaces."""
     if one.parent is other.parent and one.field == other.field:
-        return True
+        return one.index == other.index or isinstance(one.old, list) or isinstance(other.old, list)  # lists change the positions
     return id(one.parent) in _nodes(other.old) or id(other.parent) in _nodes(one.old)
 
 

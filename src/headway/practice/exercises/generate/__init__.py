@@ -175,6 +175,7 @@ EXERCISE = Exercise(
         Role("rng", ("generator", "key", "seed"), neutral=None),
     ),
     called=r"^(text|token|greedy|cached|gpt|llm)_?generator$|generat(e|ion)(?!.*(mask|data|positions|batch|square|key(?!_?val)))|greedy_?(decod|search|gen)|complete(_text)?$|^decode_?loop|autoregress",
+    may_write=True,
     probes=probes,
     mistakes=MISTAKES,
     conventions=(COUNTS, CACHES, MODELS, PROMPTS, RETURNED, ENDS),

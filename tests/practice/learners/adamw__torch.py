@@ -1,0 +1,62 @@
+# ruff: noqa: N801
+import math
+
+import torch
+
+
+class _Base(torch.optim.Optimizer):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.01):
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None if closure is None else closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self.one(p, p.grad, self.state[p], group)
+        return loss
+
+
+class Right_optimizer(_Base):
+    def one(self, p, grad, state, group):
+        b1, b2 = group["betas"]
+        t = state["t"] = state.get("t", 0) + 1
+        state["m"] = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+        state["v"] = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad**2
+        p.mul_(1 - group["lr"] * group["weight_decay"])
+        p.sub_(group["lr"] * (state["m"] / (1 - b1**t)) / ((state["v"] / (1 - b2**t)).sqrt() + group["eps"]))
+
+
+class Right_rate_with_correction_and_decay_last(_Base):
+    def one(self, p, grad, state, group):
+        b1, b2 = group["betas"]
+        t = state.get("t", 1)
+        m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+        v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad**2
+        rate = group["lr"] * math.sqrt(1 - b2**t) / (1 - b1**t)
+        p -= rate * m / (v.sqrt() + group["eps"])
+        p -= group["lr"] * group["weight_decay"] * p
+        state["m"], state["v"], state["t"] = m, v, t + 1
+
+
+class Wrong_decay_with_corrected_rate(_Base):
+    def one(self, p, grad, state, group):
+        b1, b2 = group["betas"]
+        t = state.get("t", 1)
+        m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+        v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad**2
+        rate = group["lr"] * math.sqrt(1 - b2**t) / (1 - b1**t)
+        p -= group["lr"] * (m / (1 - b1**t)) / ((v / (1 - b2**t)).sqrt() + group["eps"])
+        p -= rate * group["weight_decay"] * p
+        state["m"], state["v"], state["t"] = m, v, t + 1
+
+
+class Wrong_no_bias_correction(_Base):
+    def one(self, p, grad, state, group):
+        b1, b2 = group["betas"]
+        m = b1 * state.get("m", torch.zeros_like(p)) + (1 - b1) * grad
+        v = b2 * state.get("v", torch.zeros_like(p)) + (1 - b2) * grad**2
+        p.mul_(1 - group["lr"] * group["weight_decay"])
+        p -= group["lr"] * m / (v.sqrt() + group["eps"])
+        state["m"], state["v"] = m, v

@@ -1,0 +1,121 @@
+# ruff: noqa: N801
+import re
+from collections import Counter
+from itertools import pairwise
+
+
+def _merge(ids, pair, new):
+    out, i = [], 0
+    while i < len(ids):
+        if tuple(ids[i : i + 2]) == pair:
+            out.append(new)
+            i += 2
+        else:
+            out.append(ids[i])
+            i += 1
+    return out
+
+
+class Right_trained:
+    def __init__(self):
+        self.merges, self.vocab = {}, {i: bytes([i]) for i in range(256)}
+
+    def train(self, text, vocab_size, verbose=False):
+        ids = list(text.encode("utf-8"))
+        for new in range(256, vocab_size):
+            pair = Counter(pairwise(ids)).most_common(1)[0][0]
+            ids = _merge(ids, pair, new)
+            self.merges[pair], self.vocab[new] = new, self.vocab[pair[0]] + self.vocab[pair[1]]
+
+    def encode(self, text):
+        ids = list(text.encode("utf-8"))
+        while True:
+            pair = min(pairwise(ids), key=lambda pair: self.merges.get(pair, 1e9), default=None)
+            if pair not in self.merges:
+                return ids
+            ids = _merge(ids, pair, self.merges[pair])
+
+    def decode(self, ids):
+        return b"".join(self.vocab[i] for i in ids).decode("utf-8", errors="replace")
+
+
+class Right_characters:
+    def __init__(self, num_merges):
+        self.num_merges = num_merges
+
+    def fit(self, texts):
+        words = [list(text) for text in texts]
+        self.rules = []
+        for _ in range(self.num_merges):
+            pair = Counter(pair for word in words for pair in pairwise(word)).most_common(1)[0][0]
+            self.rules.append(pair)
+            words = [_merge(word, pair, "".join(pair)) for word in words]
+
+    def tokenize(self, text):
+        word = list(text)
+        for pair in self.rules:
+            word = _merge(word, pair, "".join(pair))
+        return word
+
+    def decode(self, tokens):
+        return "".join(tokens)
+
+
+class Right_given:
+    def __init__(self, vocab, merges, special_tokens=None):
+        self.vocab, self.special = vocab, sorted(special_tokens or [], key=len, reverse=True)
+        self.numbers = {token: number for number, token in vocab.items()}
+        self.ranks = {pair: rank for rank, pair in enumerate(merges)}
+
+    def encode(self, text):
+        parts = re.split("(" + "|".join(map(re.escape, self.special)) + ")", text) if self.special else [text]
+        ids = []
+        for part in parts:
+            if part in self.special:
+                ids.append(self.numbers[part.encode()])
+                continue
+            word = [bytes([byte]) for byte in part.encode("utf-8")]
+            while True:
+                pair = min(pairwise(word), key=lambda pair: self.ranks.get(pair, 1e9), default=None)
+                if pair not in self.ranks:
+                    break
+                word = _merge(word, pair, pair[0] + pair[1])
+            ids += [self.numbers[token] for token in word]
+        return ids
+
+    def decode(self, ids):
+        return b"".join(self.vocab[number] for number in ids).decode("utf-8", errors="replace")
+
+
+class Wrong_special_tokens_split(Right_given):
+    def __init__(self, vocab, merges, special_tokens=None):
+        super().__init__(vocab, merges)
+
+
+class Wrong_decoded_byte_by_byte(Right_given):
+    def decode(self, ids):
+        return "".join(self.vocab[number].decode("utf-8", errors="replace") for number in ids)
+
+
+class Wrong_first_match_merged(Right_trained):
+    def encode(self, text):
+        ids = list(text.encode("utf-8"))
+        place = 0
+        while place + 1 < len(ids):
+            pair = (ids[place], ids[place + 1])
+            if pair in self.merges:
+                ids[place : place + 2] = [self.merges[pair]]
+                place = 0
+            else:
+                place += 1
+        return ids
+
+
+class Wrong_one_round_too_few(Right_trained):
+    def train(self, text, vocab_size, verbose=False):
+        super().train(text, vocab_size - 1)
+
+
+class Wrong_decoded_with_spaces(Right_trained):
+    def decode(self, ids):
+        return " ".join(self.vocab[i].decode("utf-8", errors="replace") for i in ids)

@@ -1,0 +1,141 @@
+"""The part that a name means; names that fit several parts are tried as each of them."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from headway.practice.diagnosis.files import with_exercises
+from headway.practice.diagnosis.nested import verdicts
+from headway.practice.diagnosis.recognising import by_name
+
+
+def found_in(text):
+    """Return the exercise and the verdict for every subject of a file."""
+    module = ModuleType("learner")
+    exec(compile(text, "learner.py", "exec"), module.__dict__)
+    chosen = list(with_exercises(module, text))
+    return {subject.name: (exercise.name, verdict) for (subject, exercise), verdict in zip(chosen, verdicts(chosen), strict=True)}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ScaleDotProductAttention", "scaled_dot_product_attention"),
+        ("DotProductAttention", "scaled_dot_product_attention"),
+        ("RotaryPositionalEmbedding", "rotary"),
+        ("precompute_freqs_cis", "rotary_tables"),
+        ("compute_rope_params", "rotary_tables"),
+        ("get_inv_freq", "rotary_tables"),
+        ("AdamW", "adamw"),
+        ("Adam", "adam_step"),
+        ("BPETokenizer", "bpe_tokenizer"),
+        ("_merge_pair", "merge_pair"),
+        ("PositionalEncoding", "sinusoidal_positions"),
+        ("rotate_half", None),
+    ],
+)
+def test_the_likeliest_part_of_a_name(name, expected):
+    found = by_name(name)
+    assert (found and found.name) == expected
+
+
+NORM = """
+import numpy as np
+
+def norm(x, weight, eps=1e-6):
+    return x / np.sqrt((x**2).mean(-1, keepdims=True) + eps) * weight
+
+def normalize(x, weight, bias, eps=1e-5):
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) * weight + bias
+"""
+
+
+def test_a_name_that_fits_several_parts_is_tried_as_each():
+    found = found_in(NORM)
+    assert (found["norm"][0], found["normalize"][0]) == ("rms_norm", "layer_norm")
+    assert all(verdict.is_correct for _, verdict in found.values())
+
+
+PRIVATE = """
+import numpy as np
+
+def _softmax(x):
+    return np.exp(x) / np.exp(x).sum(-1, keepdims=True)
+
+def _merge(settings, others):
+    return {**settings, **others}
+"""
+
+
+def test_private_functions_are_judged_only_if_they_can_be_called_as_their_part():
+    found = found_in(PRIVATE)
+    assert list(found) == ["_softmax"]
+    assert found["_softmax"][1].causes[0].name == "no_shift"
+
+
+ROTARY_CLASS = """
+import numpy as np
+
+class RotaryPositionalEmbedding:
+    def __init__(self, theta, d_k, max_seq_len):
+        angles = np.outer(np.arange(max_seq_len), theta ** -(np.arange(0, d_k, 2) / d_k))
+        self.cos, self.sin = np.cos(angles), np.sin(angles)
+
+    def forward(self, x, token_positions):
+        cos, sin = self.cos[token_positions], self.sin[token_positions]
+        a, b = x[..., ::2], x[..., 1::2]
+        return np.stack([a * cos - b * sin, a * sin + b * cos], -1).reshape(x.shape)
+"""
+
+
+def test_a_rotary_class_with_positions_is_not_taken_for_sinusoidal_positions():
+    name, verdict = found_in(ROTARY_CLASS)["RotaryPositionalEmbedding"]
+    assert name == "rotary"
+    assert verdict.is_correct, verdict
+
+
+def test_a_causal_attention_without_its_mask_is_not_taken_for_a_plain_one():
+    name, verdict = found_in("""
+import numpy as np
+
+def causal_attention(x, W_q, W_k, W_v):
+    q, k, v = x @ W_q, x @ W_k, x @ W_v
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True) @ v
+""")["causal_attention"]
+    assert (name, verdict.is_correct) == ("causal_self_attention", False)
+
+
+BASES = """
+class Tokenizer:
+    def train(self, text, vocab_size):
+        raise NotImplementedError
+
+    def encode(self, text):
+        raise NotImplementedError
+
+    def decode(self, ids):
+        raise NotImplementedError
+
+class BytesTokenizer(Tokenizer):
+    pass
+"""
+
+
+def test_a_base_class_that_only_raises_is_not_judged():
+    assert "Tokenizer" not in found_in(BASES)
+
+
+def test_a_failure_of_the_tool_accuses_nobody(monkeypatch):
+    from headway.practice.diagnosis import nested
+
+    def broken(*given):
+        raise KeyError("query")
+
+    monkeypatch.setattr(nested, "diagnose", broken)
+    verdict = found_in("def softmax(x):\n    return x\n")["softmax"][1]
+    assert verdict.status == "could not run"
+    assert verdict.causes[0].name == "tool_error"

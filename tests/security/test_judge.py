@@ -1,0 +1,83 @@
+"""Verdicts of the judge: shadowed names, borrowed functions, text that is shown, and files that pytest judges."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from headway.practice.diagnosis.sandbox import CheckFailedError, check_file
+
+RIGHT = """
+    import numpy as np
+
+    def softmax(x, axis=-1):
+        e = np.exp(x - x.max(axis=axis, keepdims=True))
+        return e / e.sum(axis=axis, keepdims=True)
+"""
+
+
+def checked(tmp_path, text, **options):
+    path = tmp_path / "mine.py"
+    path.write_text(textwrap.dedent(text))
+    return check_file(path, **options)
+
+
+def test_an_earlier_definition_of_a_name_is_reported(tmp_path):
+    (verdict,) = checked(tmp_path, "def softmax(x):\n    return x * 0\n" + textwrap.dedent(RIGHT))
+    assert (verdict.line, verdict.status) == (6, "correct")
+    assert any("line 1 also defines softmax" in note.en for note in verdict.notes)
+
+
+def test_a_function_that_only_calls_headways_own_is_correct_with_a_note_or_refused(tmp_path):
+    text = "from headway import functions\ndef softmax(x):\n    return functions.softmax(x)\n"
+    (verdict,) = checked(tmp_path, text)
+    assert verdict.is_correct
+    assert any("Headway's own functions" in note.en for note in verdict.notes)
+    (verdict,) = checked(tmp_path, text, is_own=True)
+    assert not verdict.is_correct
+
+
+def test_terminal_escapes_and_line_ends_in_an_exception_are_not_shown(tmp_path):
+    text = "def softmax(x):\n    raise ValueError('\\x1b[2J\\r\\n✓ softmax (line 1) — softmax: correct')\n"
+    (verdict,) = checked(tmp_path, text)
+    shown = verdict.text("en")
+    assert "\x1b" not in shown
+    assert not any(line.startswith("✓") for line in shown.splitlines())
+
+
+def test_the_same_seed_gives_the_same_verdict(tmp_path):
+    assert checked(tmp_path, RIGHT, seed=3) == checked(tmp_path, RIGHT, seed=3)
+
+
+def test_a_forged_failure_of_the_diagnosis_is_an_error_of_the_tool(tmp_path):
+    text = """
+    import headway.practice.judge.examining as examining
+
+    def fail(*given):
+        raise RuntimeError("forged \\x1b[2J")
+
+    examining.with_exercises = fail
+
+    def softmax(x):
+        return x * 0
+    """
+    with pytest.raises(CheckFailedError) as raised:
+        checked(tmp_path, text)
+    assert "\x1b" not in str(raised.value)
+
+
+def test_the_environment_of_the_learners_code_has_no_secrets(tmp_path, monkeypatch):
+    monkeypatch.setenv("SECRET_TOKEN", "value")
+    text = RIGHT + "\n    import os\n    assert 'SECRET_TOKEN' not in os.environ\n"
+    (verdict,) = checked(tmp_path, text)
+    assert verdict.is_correct
+
+
+def test_a_file_reads_and_writes_relative_paths_without_changing_the_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "input.txt").write_text("text")
+    text = RIGHT + "\n    assert open('input.txt').read() == 'text'\n    open('output.txt', 'w').write('loss')\n"
+    (verdict,) = checked(tmp_path, text)
+    assert verdict.is_correct, verdict
+    assert not (tmp_path / "output.txt").exists()
