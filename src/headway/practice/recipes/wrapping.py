@@ -65,7 +65,7 @@ def wrapped(silent: Inputs) -> tuple[Convention, ...]:
             return BEFORE if not numpy.any(answer) else None
         return None
 
-    return (Convention(), Convention(reads=read, source=r"norm|ln"))
+    return (Convention(), Convention(reads=read, used_source=r"[nN]orm|\b[lL][nN]"))
 
 
 def _with_masks(inputs: Inputs) -> Iterator[Inputs]:
