@@ -12,6 +12,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.compare import as_numbers
+from headway.practice.diagnosis.inner_width import widened
 from headway.practice.diagnosis.slots import Slot
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import EMPTY, Message
@@ -119,36 +120,6 @@ def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> li
     if named and not any(assignment.roles & needed for assignment in found):  # a single `proj` need not be the output projection
         found += _assignments(groups, {}, inputs, exercise)
     return list({repr(assignment.contents): assignment for assignment in reversed(found)}.values())[::-1][:MAX_ASSIGNMENTS]
-
-
-INNER = {"gate_weight": 0, "up_weight": 0, "down_weight": 1, "gate_bias": 0, "up_bias": 0}
-"""The axis of the inner width of each weight of a feed-forward."""
-
-
-def widened(slots: Sequence[Slot], inputs: Inputs) -> Inputs:
-    """Return the inputs with the inner width of a feed-forward that the arrays have room for, filled with zeros.
-
-    A hidden unit whose weights are zero changes no output. Arrays may be wider than a probe because a class computes its inner width.
-    """
-    up = inputs.get("up_weight")
-    if up is None or numpy.ndim(up) != 2:
-        return inputs
-    inner, width = up.shape
-    shapes = [tuple(size for size in slot.shape if size > 1) for slot in slots]
-    pairs = [shape for shape in shapes if len(shape) == 2 and width in shape]
-    if any(sorted(shape) == sorted((inner, width)) for shape in pairs):
-        return inputs
-    wider = [max(shape) for shape in pairs if max(shape) > inner]
-    if not wider:
-        return inputs
-    room = max(wider, key=wider.count)
-    return inputs | {name: _with_zeros(inputs[name], room - inner, axis) for name, axis in INNER.items() if inputs.get(name) is not None}
-
-
-def _with_zeros(array: Any, count: int, axis: int) -> Any:
-    shape = list(numpy.shape(array))
-    shape[axis] = count
-    return numpy.concatenate([array, numpy.zeros(shape)], axis)
 
 
 def without_norms(slots: Sequence[Slot], inputs: Inputs, roles: Sequence[Role]) -> list[Slot]:

@@ -75,8 +75,8 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
 
 def _has_padding_row(call: InstanceCall) -> bool:
     """Return True for an embedding whose row for padding gets no gradient on purpose."""
-    instance: Any = next(iter(call.made.values()), None)
-    modules = instance.modules() if hasattr(instance, "modules") and call.library == "torch" else ()
+    instance = next(iter(call.made.values()), None)
+    modules = instance.modules() if instance is not None and call.library == "torch" and hasattr(instance, "modules") else ()
     return any(getattr(module, "padding_idx", None) is not None for module in modules)
 
 

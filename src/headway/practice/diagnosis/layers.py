@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from headway.practice.diagnosis.assignment import MAX_ASSIGNMENTS, Assignment, Contents, assignments, widened
+from headway.practice.diagnosis.assignment import MAX_ASSIGNMENTS, Assignment, Contents, assignments
 from headway.practice.diagnosis.calling import Call, function_calls
+from headway.practice.diagnosis.inner_width import widened
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.params import as_class
 from headway.practice.diagnosis.slots import Slot

@@ -42,8 +42,7 @@ def _attentions(subject: Subject) -> list[str]:
 
 def _num_sequences(subject: Subject) -> int:
     """Return the number of sequences that the call method needs."""
-    value: Any = subject.value
-    forward = getattr(value, "forward", None) or value.__call__
+    forward: Any = getattr(subject.value, "forward", None) or vars(subject.value).get("__call__", subject.value)
     needed = [each for each in list(inspect.signature(forward).parameters.values())[1:] if each.default is each.empty]
     return sum(not re.search(r"mask|cache|pos|freq|cos|sin|len|flag|return|is_", each.name.lower()) for each in needed)
 

@@ -356,9 +356,8 @@ def _may_apply(convention: Convention, call: Call) -> bool:
     is_in_source = re.search(convention.source or "", "\n".join(call.subject.source), re.IGNORECASE)
     names = "\n".join(vars(call.subject.module)) if call.subject.module is not None else ""
     is_in_file = re.search(convention.file_names or "", names, re.IGNORECASE)
-    if convention.used_source is not None and not re.search(convention.used_source, call.subject.used_source):
-        return False
-    return bool(is_in_source and is_in_file and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
+    is_used = convention.used_source is None or re.search(convention.used_source, call.subject.used_source)
+    return bool(is_in_source and is_in_file and is_used and re.search(convention.called or "", call.subject.name, re.IGNORECASE))
 
 
 def output_of(call: Call, conventions: Sequence[Convention], inputs: Inputs) -> Any:

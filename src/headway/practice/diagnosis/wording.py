@@ -107,7 +107,7 @@ def _is_worded(name: str, free: Sequence[Role], roles: Sequence[Role]) -> Role |
 
 
 def _with_inner(found: Mapping[str, Role], roles: Sequence[Role], names: Sequence[str]) -> dict[str, Role]:
-    """Return the roles with distinct names for the width and the inner width: of `hidden` and `d_model`, `hidden` is the inner width."""
+    """Return the roles after separating the width from the inner width: of `hidden` and `d_model`, `hidden` is the inner width."""
     width = next((role for role in roles if role.name == "hidden_size"), None)
     inner = next((role for role in roles if role.name == "intermediate_size"), None)
     of_inner = [name for name, role in found.items() if role is inner]

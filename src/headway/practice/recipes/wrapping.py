@@ -47,7 +47,7 @@ AROUND = tuple(Convention(AROUND_NAME, steps={"enter": _norm(eps), "wrap": lambd
 
 
 def wrapped(silent: Inputs) -> tuple[Convention, ...]:
-    """Return the group of these forms, distinguished by the output for weights that make the part's own output zero.
+    """Return the group of these forms, chosen by the output for weights that make the part's own output zero.
 
     silent   inputs for which the part returns zeros, under every name that a sequence may have
     """
@@ -65,7 +65,7 @@ def wrapped(silent: Inputs) -> tuple[Convention, ...]:
             return BEFORE if not numpy.any(answer) else None
         return None
 
-    return (Convention(), Convention(reads=read, source=r"norm|ln"))
+    return (Convention(), Convention(reads=read, used_source=r"[nN]orm|\b[lL][nN]"))
 
 
 def _with_masks(inputs: Inputs) -> Iterator[Inputs]:
@@ -151,7 +151,7 @@ def _mixes_first_axis(ask: Ask, example: Inputs) -> bool:
 
 
 def positions_first(example: Inputs) -> tuple[Convention, ...]:
-    """Return the group of batch first and positions first, distinguished by the axis along which vectors influence each other."""
+    """Return the group of batch first and positions first, chosen by the axis along which vectors influence each other."""
 
     def read(ask: Ask) -> Sequence[Convention] | None:
         return _FIRST_FORMS if _mixes_first_axis(ask, example) else None

@@ -1,0 +1,188 @@
+"""Readings of a class's constructor and call method: the role of each parameter, and the values of those without a role."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calling import TABLE, Binding, bind_call
+from headway.practice.diagnosis.configs import config_bases, config_parameter, globals_read, is_size_role
+from headway.practice.diagnosis.rotation import NUM_STYLES
+from headway.practice.diagnosis.slots import module_library
+from headway.practice.diagnosis.subject import Subject, defines, parameters_of
+from headway.practice.diagnosis.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
+from headway.practice.exercise import MISSING, Exercise, Role
+
+METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate")
+INHERITED = ("forward", "__call__")
+
+
+@dataclass(frozen=True)
+class Construction:
+    """Description of how to construct and call an instance.
+
+    constructor, forward   bindings of their parameters to roles
+    config                 constructor parameter that takes all sizes at once
+    dropouts               constructor parameters that take a dropout rate
+    flags                  constructor parameters that enable biases
+    method                 method to call
+    roles                  the exercise's roles
+    fixed                  constructor parameters with values that have no effect
+    base                   the file's own config; None for one that answers to any name
+    variables              variables of the module that hold sizes
+    is_plain               True if all of them are numbers, not configs
+    """
+
+    constructor: Binding
+    forward: Binding
+    config: str | None
+    dropouts: tuple[str, ...]
+    flags: tuple[str, ...]
+    method: str
+    roles: tuple[Role, ...]
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    base: Any = None
+    variables: tuple[str, ...] = ()
+    is_plain: bool = True
+
+    @property
+    def takes_all_sizes(self) -> bool:
+        """Return True if sizes are passed under names of the file's own."""
+        return self.config is not None or bool(self.variables)
+
+    @property
+    def sizes_taken(self) -> list[Role]:
+        """Return the roles of sizes that a config or the module's variables may hold."""
+        sizes = [role for role in self.roles if is_size_role(role)]
+        if self.config is not None or not self.is_plain:
+            return sizes
+        meant = {role.name for role in roles_of_names(self.variables, sizes, is_shared=True).values()}
+        return [role for role in sizes if role.name in meant]
+
+
+def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction]:
+    """Yield the ways to read a class's constructor and call method, likeliest first; none if its parameters do not fit."""
+    own = [name for name, value in vars(subject.value).items() if not name.startswith("_") and callable(value)]
+    method = next((name for name in METHODS if defines(subject.value, name)), own[0] if len(own) == 1 else None)
+    if method is None:
+        inherited = [
+            name for name in INHERITED if callable(getattr(subject.value, name, None)) and module_library(subject.value) is not None
+        ]
+        method = next(iter(inherited), None)
+    if method is None:
+        return
+    constructor = subject.parameters
+    config = config_parameter(subject)
+    dropouts = tuple(
+        each.name for each in constructor if is_dropout(each.name) and not isinstance(each.default, bool) and each.name != config
+    )
+    flags = (*_flags(constructor, exercise), *(each.name for each in constructor if each.default is False and each.name == "scale"))
+    rest = [each for each in constructor if each.name not in (config, *dropouts, *flags) and not _is_flag(each, exercise)]
+    variables = tuple(globals_read(subject))
+    is_plain = all(isinstance(getattr(subject.module, name), int | float) for name in variables)
+    bases = [*itertools.islice(config_bases(subject, config), 4)] if config is not None else []
+    for made, fixed in itertools.islice(_constructor_bindings(rest, exercise), MAX_READINGS):
+        free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
+        free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
+        called = bind_call(call_parameters(subject, method), free)
+        if called is None:
+            return
+        takes_tables = any(role.name.startswith(TABLE) for role in called.role_of.values())
+        for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
+            called = bind_call(call_parameters(subject, method), free, style) or called
+            yield Construction(made, called, config, dropouts, flags, method, exercise.roles, fixed, base, variables, is_plain)
+
+
+MOST_EXCHANGED = 3
+"""Number of sizes up to which every order of them is tried."""
+
+MAX_READINGS = 40
+"""Number of readings of a constructor that are tried."""
+
+
+def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exercise) -> Iterator[tuple[Binding, dict[str, Any]]]:
+    """Yield the roles of a constructor's parameters, and the values of parameters that have no role."""
+    roles = _constructor_roles(exercise)
+    sizes = [role for role in roles if is_size_role(role)]
+    listed: dict[str, Role] = {}
+    for parameter in parameters:
+        role = next((each for each in roles if each not in listed.values() and is_named(parameter.name, each)), None)
+        if role is not None:
+            listed[parameter.name] = role
+    open_ones = [
+        each for each in parameters if each.name not in listed and (each.default is each.empty or isinstance(each.default, int | float))
+    ]
+    names = [each.name for each in parameters if each.name not in listed or is_size_role(listed[each.name])]
+    bound = listed | {name: role for name, role in roles_of_names(names, sizes).items() if _can_be_size(name, parameters)}
+    fixed: dict[str, Any] = {}
+    unknown: list[str] = []
+    for parameter in open_ones:
+        if parameter.name in bound or parameter.default is not parameter.empty:
+            continue
+        value = False if parameter.annotation in (bool, "bool") else neutral_value(parameter.name)
+        if value is NOTHING:
+            unknown.append(parameter.name)
+        else:
+            fixed[parameter.name] = value
+    left = [role for role in exercise.roles if role.is_size and role not in bound.values()]
+    choices = [[*left, NOTHING] for _ in unknown]
+    order = [each.name for each in parameters]
+    for choice in itertools.product(*choices):
+        taken = [role for role in choice if isinstance(role, Role)]
+        if len({role.name for role in taken}) < len(taken):
+            continue
+        of_choice = bound | {name: role for name, role in zip(unknown, choice, strict=True) if isinstance(role, Role)}
+        none = {name: None for name, role in zip(unknown, choice, strict=True) if not isinstance(role, Role)}
+        yield Binding({name: of_choice[name] for name in order if name in of_choice}), fixed | none
+    sized = [name for name in order if name in bound and bound[name] in sizes]
+    if 2 <= len(sized) <= MOST_EXCHANGED:
+        for exchanged in itertools.islice(itertools.permutations([bound[name] for name in sized]), 1, None):
+            of_order = bound | dict(zip(sized, exchanged, strict=True))
+            yield Binding({name: of_order[name] for name in order if name in of_order}), fixed | dict.fromkeys(unknown)
+    for name in sized[:MOST_EXCHANGED]:
+        for role in [each for each in sizes if each not in bound.values()]:
+            yield Binding({each: role if each == name else bound[each] for each in order if each in bound}), fixed | dict.fromkeys(unknown)
+    if bound != listed:
+        yield Binding({name: listed[name] for name in order if name in listed}), fixed | dict.fromkeys(unknown)
+
+
+def _can_be_size(name: str, parameters: Sequence[inspect.Parameter]) -> bool:
+    """Return True unless the parameter's default is a flag or a text."""
+    default = next(each.default for each in parameters if each.name == name)
+    return default is inspect.Parameter.empty or default is None or (isinstance(default, int | float) and not isinstance(default, bool))
+
+
+def _flags(constructor: Sequence[inspect.Parameter], exercise: Exercise) -> tuple[str, ...]:
+    """Return the required parameters that enable a bias; none for a constructor that takes weights as arrays."""
+    weights = {name for role in exercise.roles if role.is_weight and "bias" not in role.name for name in (role.name, *role.called)}
+    if any(each.name.lower() in weights for each in constructor):
+        return ()
+    return tuple(each.name for each in constructor if each.default is each.empty and each.name.lower().endswith("bias"))
+
+
+def _is_flag(parameter: inspect.Parameter, exercise: Exercise) -> bool:
+    """Return True for a parameter such as `bias=True`, which enables a weight and is not the weight itself."""
+    weights = {name for role in exercise.roles if role.is_weight for name in (role.name, *role.called)}
+    return isinstance(parameter.default, bool) and parameter.name.lower() in weights
+
+
+def _constructor_roles(exercise: Exercise) -> list[Role]:
+    """Return the roles that a constructor may take: weights, sizes, scalars and optional operands."""
+    arrays = {name for probe in exercise.probes() for name, value in probe.inputs.items() if isinstance(value, numpy.ndarray)}
+    scalars = {name for probe in exercise.probes() for name in probe.inputs} - arrays
+    return [
+        role
+        for role in exercise.roles
+        if role.is_weight or role.is_size or role.size_of or role.name in scalars or role.neutral is not MISSING
+    ]
+
+
+def call_parameters(subject: Subject, method: str) -> list[inspect.Parameter]:
+    """Return the parameters of the method that is called."""
+    is_bound = not isinstance(inspect.getattr_static(subject.value, method), staticmethod)
+    return parameters_of(getattr(subject.value, method), is_bound=is_bound)
