@@ -142,7 +142,7 @@ def computed(size_of: Callable[[Inputs], Any], inputs: Inputs) -> Any:
     """Return a size; None if the inputs lack what it is computed from."""
     try:
         return size_of(inputs)
-    except (KeyError, StopIteration):
+    except (KeyError, IndexError, StopIteration):
         return None
 
 

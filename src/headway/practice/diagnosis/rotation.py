@@ -17,7 +17,7 @@ def head_dim(inputs: Inputs) -> int | None:
     sequence = next((inputs[name] for name in ("query", "x") if inputs.get(name) is not None), None)
     if weight is not None:
         return int(weight.shape[0] // heads)
-    return None if sequence is None else int(sequence.shape[-1] // heads)
+    return None if sequence is None or not sequence.shape else int(sequence.shape[-1] // heads)
 
 
 def _length(inputs: Inputs) -> int:
