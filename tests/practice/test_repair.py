@@ -124,7 +124,6 @@ ONE_MISTAKE = [
 ]
 TWO_MISTAKES = [
     ("layer_norm", LAYER_NORM, [("** 2", "** 3"), (" + beta", " - beta")]),
-    ("rotary", ROTARY, [("a * np.cos(angle) - b", "a * np.cos(angle) + b"), ("b * np.cos(angle) + a", "b * np.cos(angle) - b")]),
     ("gelu", GELU, [("x ** 3", "x ** 2"), ("0.5 * x", "0.25 * x")]),
 ]
 
