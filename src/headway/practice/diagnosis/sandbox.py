@@ -156,8 +156,8 @@ class _Checker:
                 return report
 
     def _read(self, conversation: Conversation, report: _Report) -> dict[str, Any] | None:
-        """Fill a report with the process's events; return the last function that it began, or None if it finished."""
-        last: dict[str, Any] = {"subject": self.path.name, "line": 1}
+        """Fill a report with the process's events; return the last function that it began, or None if it judged all of them."""
+        last: dict[str, Any] | None = {"subject": self.path.name, "line": 1}
         for _ in range(MAX_EVENTS):
             data = conversation.receive()
             if data is None:
@@ -165,6 +165,8 @@ class _Checker:
             event = _event(data)
             if "end" in event:
                 return None
+            if "judged" in event:  # what follows are repairs, which may take longer than there is time
+                last = None
             if "failed" in event:
                 raise CheckFailedError(self.path, str(event["failed"]))
             if "begins" in event:

@@ -59,9 +59,15 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
     def begin(subject: Subject, exercise: Exercise) -> None:
         report(begins={"subject": subject.name, "line": subject.line, "exercise": exercise.name})
 
-    found = verdicts(chosen, begin)
-    judged = [(subject, exercise_by_name(verdict.exercise), verdict) for (subject, _), verdict in zip(chosen, found, strict=True)]
-    for verdict in with_repairs(judged):
+    judged = [
+        (subject, exercise_by_name(verdict.exercise), verdict)
+        for (subject, _), verdict in zip(chosen, verdicts(chosen, begin), strict=True)
+    ]
+    for _, _, verdict in judged:
         claim = claim_of(verdict.subject, verdict.trial, is_whole=is_whole).to_dict() if verdict.is_correct and verdict.trial else None
         report(final=verdict.to_dict(), claim=claim)
+    report(judged=True)  # if the time ends during the search for repairs, the verdicts count without them
+    for verdict in with_repairs([each for each in judged if not each[2].is_correct]):
+        if verdict.repair is not None:
+            report(final=verdict.to_dict(), claim=None)
     report(end=True)

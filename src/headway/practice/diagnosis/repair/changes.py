@@ -7,9 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from headway.practice.diagnosis.repair.expressions import ALIASES, Context, around, number_of, variants
+from headway.practice.diagnosis.repair.expressions import Context, number_of, variants
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
 from headway.practice.diagnosis.repair.program import Change, Program
+from headway.practice.diagnosis.repair.surroundings import around
+from headway.practice.diagnosis.repair.templates import ALIASES
 
 N = TypeVar("N", bound=ast.AST)
 _SKIPPED_FIELDS = frozenset({"annotation", "returns", "decorator_list", "type_comment", "type_params", "bases", "keywords_of_class"})

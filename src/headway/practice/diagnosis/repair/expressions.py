@@ -1,4 +1,4 @@
-"""Changes of one expression: constants, operators, names, calls, slices, and what may be around it."""
+"""Changes of one expression: constants, operators, names, calls and slices."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ import ast
 import builtins
 import functools
 import itertools
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from headway.practice.diagnosis.repair.observation import Names, Seen
+from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
 
 Variant = tuple[float, ast.expr]
 """Cost and the new expression."""
 
-ALIASES = {"numpy": "np", "torch": "torch", "jax": "jnp", "mlx": "mx"}
-"""Names of the libraries in neighbours.toml."""
-
-ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.MatMult, ast.FloorDiv, ast.Pow, ast.Mod)
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
-MAX_OTHERS = 8
-"""Names, masks and sizes that are combined with one expression."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +42,6 @@ class Context:
     unused: frozenset[str] = frozenset()
     own: Sequence[ast.expr] = ()
     expressions: Mapping[int, Seen] = field(default_factory=dict)
-
-
-@functools.cache
-def table() -> dict[str, Any]:
-    """Return the content of neighbours.toml."""
-    return tomllib.loads((Path(__file__).parent / "neighbours.toml").read_text(encoding="utf-8"))
 
 
 def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
@@ -324,86 +311,6 @@ def _is_module(node: ast.expr, context: Context) -> bool:
     while isinstance(root, ast.Attribute):
         root = root.value
     return isinstance(root, ast.Name) and root.id not in context.names.variables and root.id != "x"
-
-
-def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Variant]:
-    """Yield expressions that contain an expression: what the learner may have left out around it.
-
-    own   what is known of its value
-    """
-    alias = ALIASES.get(context.library, "np")
-
-    def made(text: str, **parts: str) -> ast.expr:
-        for hole, name in parts.items():
-            text = text.replace(hole, name)
-        return parsed(text.replace(f"{alias}.", f"{context.alias}."), {"E": node})
-
-    if own is not None and own.kind not in ("int", "float") and not own.is_array:
-        return
-    for text in table()["wraps"]["any"]:
-        yield 2.2, made(text)
-    if own is not None and not own.is_array:
-        for text in table()["wraps"]["number"]:
-            yield 2.3, made(text)
-        return
-    for text in table()["wraps"].get(context.library, table()["wraps"]["numpy"]):
-        yield 2.3, made(text)
-    for name in sorted(
-        each for each in context.unused if each.startswith("self.") and context.held.get(each[5:], Seen("")).kind == "callable"
-    ):
-        yield 1.4, parsed(f"{name}(E)", {"E": node})
-    for other in context.own:
-        if other is not node and not _contains(node, other):
-            for operator in (ast.Mult(), ast.Add(), ast.Sub(), ast.Div()):
-                yield 2.6, ast.BinOp(node, operator, other)
-    combinations = table()["combinations"]
-    for name, seen in [*_others(context, "array")][:MAX_OTHERS]:
-        is_near = own is None or seen.shape == own.shape or seen.shape == own.shape[-len(seen.shape) :]
-        for text in combinations["array"]:
-            yield (1.3 if name in context.unused else 2.4) + 0.5 * (not is_near), made(text, A=name)
-    for name, seen in _others(context, "array"):
-        if "mask" in name.lower() or seen.kind == "bool array":
-            for text in combinations.get(f"mask_{context.library}", combinations["mask_numpy"]):
-                yield 1.2 if name in context.unused else 2.4, made(text, M=name)
-    for name, _ in [*_others(context, "size")][:MAX_OTHERS]:
-        for text in combinations["size"]:
-            yield 1.3 if name in context.unused else 2.5, made(text, S=name)
-
-
-def _contains(node: ast.expr, other: ast.expr) -> bool:
-    return any(each is other for each in ast.walk(node)) or any(each is node for each in ast.walk(other))
-
-
-def _others(context: Context, kind: str) -> Iterator[tuple[str, Seen]]:
-    """Yield names in scope, with attributes of self: arrays, or sizes with the last axis of each array."""
-    known = {**context.names.variables, **{f"self.{name}": seen for name, seen in context.held.items()}}
-    ordered = sorted(known.items(), key=lambda each: each[0] not in context.unused)
-    if kind == "array":
-        yield from ((name, seen) for name, seen in ordered if seen.is_array)
-        return
-    yield from ((name, seen) for name, seen in ordered if seen.kind in ("int", "float"))
-    yield from ((f"{name}.shape[-1]", Seen("int")) for name, seen in ordered if seen.is_array and seen.shape)
-
-
-@functools.cache
-def _template(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
-
-
-def parsed(text: str, holes: Mapping[str, ast.expr]) -> ast.expr:
-    """Return an expression with the names in `holes` replaced."""
-    return _filled(_template(text), holes)
-
-
-def _filled(node: Any, holes: Mapping[str, ast.expr]) -> Any:
-    """Return a copy of a tree with the holes filled."""
-    if isinstance(node, ast.Name) and node.id in holes:
-        return holes[node.id]
-    if isinstance(node, list):
-        return [_filled(each, holes) for each in node]
-    if not isinstance(node, ast.AST):
-        return node
-    return type(node)(**{name: _filled(value, holes) for name, value in ast.iter_fields(node)})
 
 
 def _swapped(items: Sequence[ast.expr], one: int, other: int) -> tuple[ast.expr, ...]:

@@ -35,7 +35,10 @@ def with_repairs(judged: Sequence[Judged]) -> list[Verdict]:
     repairs: dict[str, Repair] = {}
     found: dict[str, Verdict] = {}
     for subject, exercise, verdict in sorted(judged, key=lambda each: _num_used(each[0])):
-        found[subject.name] = with_repair(verdict, subject, exercise, repairs)
+        try:
+            found[subject.name] = with_repair(verdict, subject, exercise, repairs)
+        except Exception:  # a program of an unforeseen kind: the verdict holds without a repair
+            found[subject.name] = verdict
         repair = found[subject.name].repair
         if repair is not None:
             repairs[subject.name] = repair

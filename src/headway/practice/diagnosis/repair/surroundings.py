@@ -1,0 +1,72 @@
+"""Expressions around an expression: what the learner may have left out."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from headway.practice.diagnosis.repair.expressions import Context, Variant
+from headway.practice.diagnosis.repair.observation import Seen
+from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
+
+MAX_OTHERS = 8
+"""Names, masks and sizes that are combined with one expression."""
+
+
+def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Variant]:
+    """Yield expressions that contain an expression: what the learner may have left out around it.
+
+    own   what is known of its value
+    """
+    alias = ALIASES.get(context.library, "np")
+
+    def made(text: str, **parts: str) -> ast.expr:
+        for hole, name in parts.items():
+            text = text.replace(hole, name)
+        return parsed(text.replace(f"{alias}.", f"{context.alias}."), {"E": node})
+
+    if own is not None and own.kind not in ("int", "float") and not own.is_array:
+        return
+    for text in table()["wraps"]["any"]:
+        yield 2.2, made(text)
+    if own is not None and not own.is_array:
+        for text in table()["wraps"]["number"]:
+            yield 2.3, made(text)
+        return
+    for text in table()["wraps"].get(context.library, table()["wraps"]["numpy"]):
+        yield 2.3, made(text)
+    for name in sorted(
+        each for each in context.unused if each.startswith("self.") and context.held.get(each[5:], Seen("")).kind == "callable"
+    ):
+        yield 1.4, parsed(f"{name}(E)", {"E": node})
+    for other in context.own:
+        if other is not node and not _contains(node, other):
+            for operator in (ast.Mult(), ast.Add(), ast.Sub(), ast.Div()):
+                yield 2.6, ast.BinOp(node, operator, other)
+    combinations = table()["combinations"]
+    for name, seen in [*_others(context, "array")][:MAX_OTHERS]:
+        is_near = own is None or seen.shape == own.shape or seen.shape == own.shape[-len(seen.shape) :]
+        for text in combinations["array"]:
+            yield (1.3 if name in context.unused else 2.4) + 0.5 * (not is_near), made(text, A=name)
+    for name, seen in _others(context, "array"):
+        if "mask" in name.lower() or seen.kind == "bool array":
+            for text in combinations.get(f"mask_{context.library}", combinations["mask_numpy"]):
+                yield 1.2 if name in context.unused else 2.4, made(text, M=name)
+    for name, _ in [*_others(context, "size")][:MAX_OTHERS]:
+        for text in combinations["size"]:
+            yield 1.3 if name in context.unused else 2.5, made(text, S=name)
+
+
+def _contains(node: ast.expr, other: ast.expr) -> bool:
+    return any(each is other for each in ast.walk(node)) or any(each is node for each in ast.walk(other))
+
+
+def _others(context: Context, kind: str) -> Iterator[tuple[str, Seen]]:
+    """Yield names in scope, with attributes of self: arrays, or sizes with the last axis of each array."""
+    known = {**context.names.variables, **{f"self.{name}": seen for name, seen in context.held.items()}}
+    ordered = sorted(known.items(), key=lambda each: each[0] not in context.unused)
+    if kind == "array":
+        yield from ((name, seen) for name, seen in ordered if seen.is_array)
+        return
+    yield from ((name, seen) for name, seen in ordered if seen.kind in ("int", "float"))
+    yield from ((f"{name}.shape[-1]", Seen("int")) for name, seen in ordered if seen.is_array and seen.shape)
