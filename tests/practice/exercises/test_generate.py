@@ -49,12 +49,17 @@ def test_params_are_accepted_instead_of_a_model():
     [
         ("logits[-1]", "logits[0]", "logits_of_first_position"),
         ("np.argmax", "np.argmin", "least_likely_taken"),
-        ("inputs = list(inputs)", "inputs = inputs", "changes_inputs"),
     ],
 )
 def test_mistakes_are_named_for_functions_that_take_params(right, wrong, name):
     verdict = judged(PICO.replace(right, wrong))
     assert verdict.causes[0].name == name, verdict
+
+
+def test_a_prompt_that_is_extended_in_place_is_noted():
+    verdict = judged(PICO.replace("inputs = list(inputs)", "inputs = inputs"))
+    assert verdict.is_correct, verdict
+    assert any("prompt" in note.en or "input" in note.en for note in verdict.notes), verdict
 
 
 def test_two_mistakes_at_once_are_both_named():

@@ -64,7 +64,7 @@ def test_the_first_token_that_differs_is_named(tmp_path, short):
         ("story.py", "    return generate", "    import os\n    os._exit(0)\n    return generate", "exits", "ends the process"),
         ("story.py", "return generate(model, prompt, max_new_tokens, context_size)", "return [99999]", "no_token_ids", "[99999]"),
         ("linear.py", "def linear(", "def linear((", "raises_SyntaxError", "SyntaxError"),
-        ("story.py", "def story", "def _hidden", "no_function", "no function story"),
+        ("story.py", "def story", "def __hidden", "no_function", "no function story"),
     ],
 )
 def test_every_failure_gets_a_verdict(tmp_path, short, file, old, new, name, printed):

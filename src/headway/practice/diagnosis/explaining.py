@@ -63,7 +63,7 @@ def is_degenerate(trial: Trial) -> bool:
 def _is_supported(name: str, measured: Sequence[tuple[Mapping[str, float], float]]) -> bool:
     """Return True if at least two values of a formula's size were measured: a single one fits many formulas."""
     sizes = [size for size in measured[0][0] if size in name]
-    if not sizes:
+    if not sizes or not max(sizes, key=len).isidentifier():  # a constant of the part, such as √(2/π), has one value
         return True
     size = max(sizes, key=len)
     return len({each[size] for each, _ in measured}) > 1
