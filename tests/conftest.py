@@ -8,11 +8,15 @@ import signal
 import threading
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests.practice.score import write_score
 
 ROOT = Path(__file__).resolve().parents[1]
+
+hypothesis.settings.register_profile("headway", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("headway")
 
 
 def pytest_terminal_summary(terminalreporter) -> None:
