@@ -14,7 +14,7 @@ from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.templates import ALIASES
 
 N = TypeVar("N", bound=ast.AST)
-_SKIPPED_FIELDS = frozenset({"annotation", "returns", "decorator_list", "type_comment", "type_params", "bases", "keywords_of_class"})
+_SKIPPED_FIELDS = frozenset({"annotation", "returns", "decorator_list", "type_comment", "type_params", "bases"})
 MAX_OWN = 16
 """Expressions of the program that are combined with others."""
 _SUSPECT_BONUS = 0.8
@@ -51,10 +51,7 @@ def changes(program: Program, seen: Observation, library: str, suspects: Sequenc
                 found += _statement_changes(index, parent, context)
                 found += [change for site in _sites(index, parent) for change in _expression_changes(site, context)]
     found = [change for change in found if not _is_same(change)]
-    if suspects:
-        found.sort(key=lambda change: change.cost - _SUSPECT_BONUS * (change.line in suspects))
-    else:
-        found.sort(key=lambda change: change.cost)
+    found.sort(key=lambda change: change.cost - _SUSPECT_BONUS * (change.line in suspects))
     return found
 
 

@@ -195,13 +195,17 @@ def _likeliest(trials: Sequence[Trial]) -> list[Trial]:
             -round(_mean_share(trial), 3),
             trial.num_raised() / len(trial.probes),
             -sum(probe.beyond is None for probe in trial.probes),
-            sum(convention.name is not None for convention in trial.conventions),
+            _num_named(trial),
         ),
     )
-    plain = sorted(ranked, key=lambda trial: sum(convention.name is not None for convention in trial.conventions))[:1]
+    plain = sorted(ranked, key=_num_named)[:1]
     return [*ranked[: MAX_TRIALS - 1], *(trial for trial in [*plain, *ranked[MAX_TRIALS - 1 :]] if trial not in ranked[: MAX_TRIALS - 1])][
         :MAX_TRIALS
     ]
+
+
+def _num_named(trial: Trial) -> int:
+    return sum(convention.name is not None for convention in trial.conventions)
 
 
 def _mean_share(trial: Trial) -> float:
