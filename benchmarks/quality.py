@@ -27,10 +27,10 @@ NUM_POSITIONS, WINDOW = 2000, 500
 def main() -> None:
     plain = headway.load("stories", weights="none")
     windows = _windows(plain)
-    exact = _definitions(plain, windows, plain.engine.weights, operations("numpy"))
+    exact = _definitions(plain, windows, plain.model.weights, operations("numpy"))
     print(f"| weights | KL to float32, nats per token, {NUM_POSITIONS} positions | same most likely token |\n|---|---|---|")
     for name, bits in (("Q8_0", 8), ("Q4_0", 4)):
-        rounded = _definitions(plain, windows, _rounded(plain.engine.weights, bits), _with_rounded_activations())
+        rounded = _definitions(plain, windows, _rounded(plain.model.weights, bits), _with_rounded_activations())
         _print(f"{name}'s blocks, activations in bytes", exact, rounded)
     for kind in ("float32", "bfloat16", "int8", "int4"):
         for cache in ("float32", "bfloat16", "int16", "int8"):
@@ -55,7 +55,7 @@ def _windows(model: headway.LanguageModel) -> list[list[int]]:
 
 
 def _definitions(model: headway.LanguageModel, windows: list[list[int]], weights: Any, ops: Any) -> numpy.ndarray:
-    forward, config = model.engine.architecture.forward, model.engine.config
+    forward, config = model.model.architecture.forward, model.model.config
     return numpy.concatenate([forward(numpy.array([window]), weights, config, ops=ops)[0] for window in windows])
 
 

@@ -10,6 +10,7 @@ from headway.arrays import from_numpy
 from headway.engine import Engine, GenerationOptions, Request
 from headway.kernels import operations
 from headway.models import gpt2, llama
+from headway.runners import Model, ReferenceRunner
 from headway.trees import map_tree, tree_from_leaves
 
 GPT2 = gpt2.Config(vocab_size=37, n_positions=29, n_embd=12, n_layer=2, n_head=3)
@@ -35,9 +36,18 @@ def random_weights(architecture: Any, config: Any, *, seed: int = 0, deviation: 
     return tree_from_leaves(architecture.Weights, arrays)
 
 
-def engine(architecture: Any = gpt2, config: Any = GPT2, array: str = "numpy") -> Engine:
+def small_model(architecture: Any = gpt2, config: Any = GPT2, array: str = "numpy") -> Model:
     weights = map_tree(lambda leaf: from_numpy(leaf, array), random_weights(architecture, config))
-    return Engine(architecture, config, weights, array, None, operations(array))
+    return Model(architecture, config, weights, array, None, operations(array))
+
+
+def engine_of(model: Model, **options: Any) -> Engine:
+    """An engine that runs the definitions."""
+    return Engine(ReferenceRunner(model), model.limits, **options)
+
+
+def engine(architecture: Any = gpt2, config: Any = GPT2, array: str = "numpy") -> Engine:
+    return engine_of(small_model(architecture, config, array))
 
 
 def request(token_ids: Any, max_new_tokens: int | None = None, end_token_ids: Any = (), **options: Any) -> Request:

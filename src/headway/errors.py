@@ -9,6 +9,8 @@
     ├── DivergenceError      an iteration that diverged                     (also an ArithmeticError)
     ├── NotFiniteError       NaN or infinity in weights or logits           (also an ArithmeticError)
     ├── ResourceError        not enough memory or disk space                (also a MemoryError)
+    ├── OverloadedError      too many requests wait
+    ├── DeadlineError        a request that did not end in time             (also a TimeoutError)
     ├── ModelNotFoundError   no such folder, file or hub repository         (also a FileNotFoundError)
     ├── CheckpointError      a broken or incomplete checkpoint              (also a ValueError)
     │   └── UnsupportedError a valid checkpoint of something not supported
@@ -65,6 +67,14 @@ class NotFiniteError(HeadwayError, ArithmeticError):
 
 class ResourceError(HeadwayError, MemoryError):
     """Not enough memory or disk space."""
+
+
+class OverloadedError(HeadwayError):
+    """More requests than may wait."""
+
+
+class DeadlineError(HeadwayError, TimeoutError):
+    """A request that did not end within its time."""
 
 
 class ModelNotFoundError(HeadwayError, FileNotFoundError):

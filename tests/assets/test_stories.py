@@ -49,7 +49,7 @@ def model() -> headway.LanguageModel:
 
 
 def test_its_size_is_what_was_promised(model):
-    sizes = {id(leaf): leaf.size for _, leaf in leaves(model.engine.weights)}
+    sizes = {id(leaf): leaf.size for _, leaf in leaves(model.model.weights)}
     assert 3_000_000 <= sum(sizes.values()) <= 5_000_000
     assert model.config.max_seq_len == 512
     assert model.config.vocab_size == model.tokenizer.vocab_size <= 4096
@@ -66,7 +66,7 @@ def test_transformers_opens_it_unchanged_and_says_the_same(model):
         written = theirs.generate(
             torch.tensor([token_ids]), attention_mask=torch.ones(1, len(token_ids)), do_sample=False, max_new_tokens=60
         )
-    mine = model.engine.architecture.forward(numpy.array([token_ids]), model.engine.weights, model.config)
+    mine = model.model.architecture.forward(numpy.array([token_ids]), model.model.weights, model.config)
     numpy.testing.assert_allclose(mine, logits, atol=1e-4, rtol=0)
     assert model.generate(PROMPT, temperature=0, max_new_tokens=60).token_ids == written[0, len(token_ids) :].tolist()
 

@@ -137,7 +137,7 @@ def test_every_version_gives_back_the_weights(tmp_path, version, is_tied):
 
 def test_version_1_of_a_trained_model_gives_the_same_text(folder, expected, tmp_path):
     model = headway.load(folder, weights="none")
-    version_1 = llama2c_file(model.config, model.engine.weights, 1)
+    version_1 = llama2c_file(model.config, model.model.weights, 1)
     (tmp_path / "stories.bin").write_bytes(version_1)
     again = headway.LanguageModel(load_llama2c(tmp_path / "stories.bin"), model.tokenizer)
     text = again.generate("", max_new_tokens=40, temperature=0).text

@@ -13,7 +13,9 @@ import torch
 from headway.checkpoints import load_checkpoint
 from headway.engine import Engine
 from headway.kernels import operations
+from headway.runners import Model
 from tests.models.saved_by_transformers import VOCAB_SIZE, Case
+from tests.small_models import engine_of
 
 FAMILIES = ("gpt2", "llama", "t5", "marian")
 FILL = 96
@@ -36,8 +38,11 @@ class Oracle:
         return self.model.generation_config.decoder_start_token_id
 
     def engine(self, array: str = "numpy") -> Engine:
+        return engine_of(self.runnable(array))
+
+    def runnable(self, array: str = "numpy") -> Model:
         loaded = load_checkpoint(self.folder, array=array)
-        return Engine(loaded.architecture, loaded.config, loaded.weights, array, ops=operations(array), decoder_start_token_id=self.start)
+        return Model(loaded.architecture, loaded.config, loaded.weights, array, None, operations(array), self.start)
 
     def generate(self, prompt: Sequence[int], **options: Any) -> tuple[list[list[int]], list[float]]:
         """The tokens that transformers generates after a prompt, and the scores of a beam search."""

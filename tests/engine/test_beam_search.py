@@ -8,6 +8,7 @@ import pytest
 from headway.arrays import ARRAY_LIBRARIES
 from headway.engine import GenerationOptions
 from headway.engine.beam_search import BeamSearch
+from headway.engine.sequence import Sequence
 from headway.errors import NotFiniteError, OptionError
 from tests.engine.oracles import FAMILIES, FILL, prompts
 from tests.small_models import engine
@@ -38,9 +39,10 @@ def request(prompt, search, *, ends=ENDS, max_new_tokens=11):
 
 def found(model, requests):
     """The hypotheses of every request; the generation must yield the tokens of the best."""
-    generation = model.start(requests)
-    tokens = list(generation)
-    hypotheses = [generation.hypotheses(index) for index in range(len(requests))]
+    tokens = list(model.stream(requests))
+    hypotheses = [
+        next(list(token.hypotheses) for token in tokens if token.index == index and token.hypotheses) for index in range(len(requests))
+    ]
     for index, (best, *_) in enumerate(hypotheses):
         own = [token for token in tokens if token.index == index]
         assert [token.token_id for token in own] == best.token_ids
@@ -104,13 +106,13 @@ def test_a_batch_of_searches_and_samplers_gives_the_results_of_each_request_alon
     given = prompts(7, 4, 1, 5)
     requests = [request(prompt, search) for prompt, search in zip(given, [SEARCHES[1], SEARCHES[0], SEARCHES[2], SEARCHES[5]], strict=True)]
     requests.insert(2, make_request(given[0], 9, temperature=0.8, seed=3))
-    together = model.start(requests)
-    tokens = list(together)
+    tokens = list(model.stream(requests))
     for index, each in enumerate(requests):
-        alone = model.start([each])
-        assert [t.token_id for t in tokens if t.index == index] == [t.token_id for t in alone]
-        assert [h.token_ids for h in together.hypotheses(index)] == [h.token_ids for h in alone.hypotheses(0)]
-        assert [h.score for h in together.hypotheses(index)] == pytest.approx([h.score for h in alone.hypotheses(0)], abs=SCORE)
+        together, alone = [token for token in tokens if token.index == index], list(model.stream([each]))
+        assert [token.token_id for token in together] == [token.token_id for token in alone]
+        ours, theirs = together[-1].hypotheses, alone[-1].hypotheses
+        assert [h.token_ids for h in ours] == [h.token_ids for h in theirs]
+        assert [h.score for h in ours] == pytest.approx([h.score for h in theirs], abs=SCORE)
 
 
 @every_family
@@ -123,8 +125,9 @@ def test_a_score_is_the_log_probability_of_the_tokens_in_one_pass_without_cache(
             assert each.score == pytest.approx(log_prob(model, prompt, each.token_ids) / len(each.token_ids) ** penalty, abs=SCORE)
 
 
-def log_prob(model, prompt, token_ids):
+def log_prob(engine, prompt, token_ids):
     """Log-probability of the tokens in one pass without cache."""
+    model = engine.runner.model
     begun = [model.decoder_start_token_id] if model.is_encoder_decoder else prompt
     read = (numpy.array([prompt]),) if model.is_encoder_decoder else ()
     logits = model.architecture.forward(*read, numpy.array([[*begun, *token_ids[:-1]]]), model.weights, model.config)
@@ -141,12 +144,22 @@ CHAIN = numpy.random.default_rng(3).standard_normal((VOCAB, VOCAB)).astype(numpy
 
 def search_chain(num_beams, *, max_new_tokens=4, ends=(END,), chain=CHAIN, **options):
     """The hypotheses of a search that starts after token 0."""
-    search = BeamSearch(0, make_request([0], max_new_tokens, ends, num_beams=num_beams, **options), [0], max_new_tokens)
-    step = search.advance(chain[[0]])
-    while step.parents:
-        step = search.advance(chain[step.token_ids])
-    assert [token.token_id for token in step.sampled] == search.finished[0].token_ids
+    search = new_search(make_request([0], max_new_tokens, ends, num_beams=num_beams, **options), max_new_tokens)
+    while search.sequences:
+        sampled = advance(search, chain)
+    assert [token.token_id for token in sampled] == search.finished[0].token_ids
     return search.finished
+
+
+def new_search(request, max_new_tokens):
+    return BeamSearch(0, request, Sequence([0], 1), max_new_tokens)
+
+
+def advance(search, chain):
+    """Give every sequence the logits after its last token."""
+    for sequence in search.sequences:
+        sequence.logits = chain[sequence.token_ids[-1]]
+    return search.advance()
 
 
 def every_sentence(length):
@@ -202,10 +215,10 @@ def test_hypotheses_are_distinct_and_sorted_by_score():
 def num_passes(early_stopping, length_penalty):
     chain = numpy.random.default_rng(4).standard_normal((VOCAB, VOCAB)).astype(numpy.float32)
     options = {"num_beams": 3, "length_penalty": length_penalty, "early_stopping": early_stopping}
-    search = BeamSearch(0, make_request([0], 30, (END,), **options), [0], 30)
-    step, number = search.advance(chain[[0]]), 1
-    while step.parents:
-        step, number = search.advance(chain[step.token_ids]), number + 1
+    search, number = new_search(make_request([0], 30, (END,), **options), 30), 0
+    while search.sequences:
+        advance(search, chain)
+        number += 1
     return number
 
 
@@ -218,9 +231,11 @@ def test_early_stopping_with_a_negative_length_penalty():
 
 
 def test_fewer_beams_continue_if_tokens_are_forbidden():
-    search = BeamSearch(0, make_request([0], 3, num_beams=4, suppress_tokens=[0, 1, 2]), [0], 3)
-    assert sorted(search.advance(CHAIN[[0]]).token_ids) == [3, 4]
-    assert len(search.advance(CHAIN[[3, 4]]).token_ids) == 4
+    search = new_search(make_request([0], 3, num_beams=4, suppress_tokens=[0, 1, 2]), 3)
+    advance(search, CHAIN)
+    assert sorted(sequence.token_ids[-1] for sequence in search.sequences) == [3, 4]
+    advance(search, CHAIN)
+    assert len(search.sequences) == 4
 
 
 def test_more_beams_than_sequences_find_every_sequence():
@@ -240,7 +255,7 @@ def test_a_search_ends_at_the_end_of_the_context():
 
 
 def test_a_finished_search_yields_no_more_tokens():
-    generation = engine().start([make_request([3, 5], 9, num_beams=3), make_request([7], 2)])
+    generation = engine().stream([make_request([3, 5], 9, num_beams=3), make_request([7], 2)])
     seen = []
     for token in generation:
         seen.append(token.index)
@@ -249,7 +264,7 @@ def test_a_finished_search_yields_no_more_tokens():
 
 
 def test_a_search_finished_while_its_tokens_are_yielded_yields_no_more():
-    generation = engine().start([make_request([3, 5], 9, num_beams=3), make_request([7], 12)])
+    generation = engine().stream([make_request([3, 5], 9, num_beams=3), make_request([7], 12)])
     seen = []
     for token in generation:
         seen.append(token.index)
@@ -259,15 +274,13 @@ def test_a_search_finished_while_its_tokens_are_yielded_yields_no_more():
 
 
 def test_a_request_without_a_search_has_no_hypotheses():
-    generation = engine().start([make_request([3, 5], 2)])
-    list(generation)
-    assert generation.hypotheses(0) == []
+    assert not any(token.hypotheses for token in engine().stream([make_request([3, 5], 2)]))
 
 
 def test_nan_among_the_logits_is_an_error():
-    search = BeamSearch(0, make_request([0], 3, num_beams=2), [0], 3)
+    search = new_search(make_request([0], 3, num_beams=2), 3)
     with pytest.raises(NotFiniteError, match="got NaN among the logits, expected numbers"):
-        search.advance(numpy.array([[1.0, numpy.nan]], numpy.float32))
+        advance(search, numpy.array([[1.0, numpy.nan]], numpy.float32))
 
 
 def test_options_that_forbid_every_token():

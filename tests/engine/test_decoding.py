@@ -29,7 +29,7 @@ every_option = pytest.mark.parametrize(
 
 def run(model, prompt, max_new_tokens=11, ends=(), min_new_tokens=None, **options):
     options = {"suppress_tokens": [FILL]} | options
-    return [token.token_id for token in model.start([request(prompt, max_new_tokens, ends, min_new_tokens=min_new_tokens, **options)])]
+    return [token.token_id for token in model.stream([request(prompt, max_new_tokens, ends, min_new_tokens=min_new_tokens, **options)])]
 
 
 @every_family
@@ -76,7 +76,7 @@ def test_presence_and_frequency_penalties_ignore_the_prompt_and_repetition_penal
 
 
 def run_small(model, prompt, number, **options):
-    return [token.token_id for token in model.start([request(prompt, number, **options)])]
+    return [token.token_id for token in model.stream([request(prompt, number, **options)])]
 
 
 def test_forced_bos_token_id_has_no_effect_after_a_longer_prompt():

@@ -9,9 +9,9 @@ import pytest
 
 from headway.arrays import ARRAY_LIBRARIES
 from headway.engine import GenerationOptions, Request
-from headway.engine import generation as generation_module
 from headway.errors import NotFiniteError, OptionError, PromptError, TokenIdError
 from headway.models import gpt2, llama
+from headway.runners import reference
 from tests.small_models import GPT2, LLAMA, engine, random_weights, request
 
 PROMPTS = [[5, 7, 11], [2, 3, 5, 7, 11, 13, 17], [31]]
@@ -29,7 +29,7 @@ def tokens_of(generation) -> dict[int, list[int]]:
 
 
 def run(engine, prompts, sampling=GenerationOptions(), **options) -> dict[int, list[int]]:  # noqa: B008
-    return tokens_of(engine.start([Request(prompt, replace(sampling, **options)) for prompt in prompts]))
+    return tokens_of(engine.stream([Request(prompt, replace(sampling, **options)) for prompt in prompts]))
 
 
 @both_architectures
@@ -46,7 +46,7 @@ def test_greedy_decoding_takes_the_largest_logit_of_a_pass_without_cache(archite
     model = engine(architecture, config)
     token_ids = list(PROMPTS[1])
     for _ in range(12):
-        logits = architecture.forward(numpy.array([token_ids]), model.weights, config)
+        logits = architecture.forward(numpy.array([token_ids]), model.runner.model.weights, config)
         token_ids.append(int(logits[0, -1].argmax()))
     assert run(model, [PROMPTS[1]], max_new_tokens=12)[0] == token_ids[7:]
 
@@ -67,7 +67,7 @@ def test_another_seed_gives_other_tokens():
 
 def test_prefill_in_chunks_equals_one_pass(monkeypatch):
     whole = run(engine(), PROMPTS, max_new_tokens=6)
-    monkeypatch.setattr(generation_module, "PREFILL_CHUNK", 2)
+    monkeypatch.setattr(reference, "PREFILL_CHUNK", 2)
     assert run(engine(), PROMPTS, max_new_tokens=6) == whole
 
 
@@ -76,7 +76,7 @@ def test_an_end_token_ends_its_own_request_only():
     free = run(model, PROMPTS, max_new_tokens=8)
     end = free[0][2]
     requests = [request(PROMPTS[0], 8, (end,)), request(PROMPTS[1], 8)]
-    tokens = list(model.start(requests))
+    tokens = list(model.stream(requests))
     first = [token for token in tokens if token.index == 0]
     assert first[-1].token_id == end
     assert first[-1].finish_reason == "stop"
@@ -84,19 +84,19 @@ def test_an_end_token_ends_its_own_request_only():
 
 
 def test_a_request_ends_at_max_new_tokens_with_the_reason_length():
-    tokens = list(engine().start([request(PROMPTS[0], 4)]))
+    tokens = list(engine().stream([request(PROMPTS[0], 4)]))
     assert [token.finish_reason for token in tokens] == [None, None, None, "length"]
 
 
 @pytest.mark.parametrize("max_new_tokens", [None, 1000])
 def test_a_request_ends_at_the_end_of_the_context(max_new_tokens):
-    tokens = list(engine().start([request(PROMPTS[1], max_new_tokens)]))
+    tokens = list(engine().stream([request(PROMPTS[1], max_new_tokens)]))
     assert len(tokens) == GPT2.n_positions - len(PROMPTS[1])
     assert tokens[-1].finish_reason == "length"
 
 
 def test_a_finished_request_yields_no_more_tokens():
-    generation = engine().start([request(PROMPTS[0], 9), request(PROMPTS[1], 9)])
+    generation = engine().stream([request(PROMPTS[0], 9), request(PROMPTS[1], 9)])
     seen = []
     for token in generation:
         seen.append(token.index)
@@ -116,20 +116,20 @@ def test_a_row_at_the_end_of_the_context_does_not_stop_a_shorter_one(architectur
 
 def test_nan_among_the_logits_is_an_error():
     model = engine()
-    model.weights.norm.weight[0] = numpy.nan
+    model.runner.model.weights.norm.weight[0] = numpy.nan
     with pytest.raises(NotFiniteError, match="got NaN among the logits, expected numbers"):
-        next(iter(model.start([request([1], 1)])))
+        next(iter(model.stream([request([1], 1)])))
 
 
 def test_a_logit_bias_for_a_token_id_out_of_range():
     with pytest.raises(TokenIdError, match="got token id 37 in logit_bias, expected 0 to 36"):
-        engine().start([request([1], logit_bias={37: 1.0})])
+        engine().stream([request([1], logit_bias={37: 1.0})])
 
 
 def test_log_probs_do_not_depend_on_the_samplers():
     model = engine()
-    token = next(iter(model.start([request(PROMPTS[0], 1, temperature=0.5, top_k=3, seed=1, num_log_probs=4)])))
-    logits = gpt2.forward(numpy.array([PROMPTS[0]]), model.weights, GPT2)[0, -1].astype(numpy.float64)
+    token = next(iter(model.stream([request(PROMPTS[0], 1, temperature=0.5, top_k=3, seed=1, num_log_probs=4)])))
+    logits = gpt2.forward(numpy.array([PROMPTS[0]]), model.runner.model.weights, GPT2)[0, -1].astype(numpy.float64)
     expected = logits - numpy.log(numpy.exp(logits).sum())
     assert token.log_prob == pytest.approx(expected[token.token_id], abs=1e-5)
     best = numpy.argsort(-expected)[:4]
@@ -137,7 +137,7 @@ def test_log_probs_do_not_depend_on_the_samplers():
 
 
 def test_log_probs_are_none_without_num_log_probs():
-    token = next(iter(engine().start([request(PROMPTS[0], 1)])))
+    token = next(iter(engine().stream([request(PROMPTS[0], 1)])))
     assert token.log_prob is None
     assert not token.top_log_probs
 
@@ -162,25 +162,25 @@ def test_a_repetition_penalty_counts_the_prompt():
 
 def test_an_empty_prompt():
     with pytest.raises(PromptError, match="got an empty prompt, expected at least one token"):
-        engine().start([Request([])])
+        engine().stream([Request([])])
 
 
 def test_a_prompt_longer_than_the_context():
     with pytest.raises(PromptError, match="got a prompt of 40 tokens, expected at most 28"):
-        engine().start([Request([1] * 40)])
+        engine().stream([Request([1] * 40)])
 
 
 def test_a_prompt_that_leaves_no_room_for_a_new_token():
     with pytest.raises(PromptError, match="got a prompt of 29 tokens, expected at most 28"):
-        engine().start([Request([1] * 29)])
-    assert len(list(engine().start([Request([1] * 28)]))) == 1
+        engine().stream([Request([1] * 29)])
+    assert len(list(engine().stream([Request([1] * 28)]))) == 1
 
 
 @pytest.mark.parametrize("array", ARRAY_LIBRARIES)
 @pytest.mark.parametrize("token_id", [37, -1])
 def test_a_token_id_out_of_range(array, token_id):
     with pytest.raises(TokenIdError, match=f"got token id {token_id} in the prompt, expected 0 to 36"):
-        engine(array=array).start([Request([1, token_id])])
+        engine(array=array).stream([Request([1, token_id])])
 
 
 @pytest.mark.parametrize(

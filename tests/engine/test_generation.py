@@ -13,7 +13,7 @@ from headway.engine import GenerationOptions, Request
 from headway.engine import engine as engine_module
 from headway.errors import OptionError, PromptError, ResourceError, TokenIdError
 from tests.engine.oracles import FILL, prompts
-from tests.small_models import engine, request
+from tests.small_models import engine, engine_of, request
 
 SAMPLING = GenerationOptions(temperature=0.9, top_k=30, top_p=0.95, repetition_penalty=1.1, presence_penalty=0.2, seed=3)
 TWO_VOCABULARIES = "marian with two vocabularies, exact gelu, not scaled"
@@ -22,7 +22,7 @@ every_encoder_decoder = pytest.mark.parametrize("name", ["t5", "marian"])
 
 def run(model, given, sampling=GenerationOptions(), **options):  # noqa: B008
     rows = {}
-    for token in model.start([Request(prompt, replace(sampling, **options)) for prompt in given]):
+    for token in model.stream([Request(prompt, replace(sampling, **options)) for prompt in given]):
         rows.setdefault(token.index, []).append(token.token_id)
     return [rows[index] for index in range(len(given))]
 
@@ -71,10 +71,11 @@ def test_penalties_ignore_the_prompt_of_an_encoder_decoder(oracle, name):
 @every_encoder_decoder
 def test_log_probs_are_those_of_one_pass_without_cache(oracle, name):
     model, (prompt,) = oracle(name).engine(), prompts(9)
-    tokens = list(model.start([request(prompt, 6, temperature=1.0, seed=2, num_log_probs=0)]))
+    tokens = list(model.stream([request(prompt, 6, temperature=1.0, seed=2, num_log_probs=0)]))
     token_ids = [token.token_id for token in tokens]
-    logits = model.architecture.forward(
-        numpy.array([prompt]), numpy.array([[model.decoder_start_token_id, *token_ids[:-1]]]), model.weights, model.config
+    runnable = model.runner.model
+    logits = runnable.architecture.forward(
+        numpy.array([prompt]), numpy.array([[runnable.decoder_start_token_id, *token_ids[:-1]]]), runnable.weights, runnable.config
     )[0].astype(numpy.float64)
     log_probs = logits - numpy.log(numpy.exp(logits).sum(axis=-1, keepdims=True))
     assert [token.log_prob for token in tokens] == pytest.approx(log_probs[numpy.arange(6), token_ids], abs=1e-4)
@@ -83,27 +84,27 @@ def test_log_probs_are_those_of_one_pass_without_cache(oracle, name):
 @every_encoder_decoder
 def test_the_encoder_runs_once(oracle, name):
     model, calls = watched(oracle(name).engine())
-    list(model.start([request(prompt, 5, num_beams=width) for prompt, width in zip(prompts(7, 4), (3, 1), strict=True)]))
+    list(model.stream([request(prompt, 5, num_beams=width) for prompt, width in zip(prompts(7, 4), (3, 1), strict=True)]))
     assert calls["read"] == [(2, 7)]
     assert calls["hidden_states"] == [(2, 1)] + [(4, 1)] * 4
 
 
 def test_a_prompt_is_computed_once_for_all_beams():
     model, calls = watched(engine())
-    list(model.start([request([3, 5, 7], 4, num_beams=5)]))
+    list(model.stream([request([3, 5, 7], 4, num_beams=5)]))
     assert calls["hidden_states"] == [(1, 3), (5, 1), (5, 1), (5, 1)]
 
 
 def test_finished_rows_are_not_computed():
     model, calls = watched(engine())
-    generation = model.start([request([3, 5], 2), request([7], 5), request([11, 13, 17], 9)])
+    generation = model.stream([request([3, 5], 2), request([7], 5), request([11, 13, 17], 9)])
     for token in generation:
         if len(calls["hidden_states"]) == 6:
             generation.finish(token.index)
     assert calls["hidden_states"] == [(3, 3), (3, 1), (2, 1), (2, 1), (2, 1), (1, 1)]
 
 
-def watched(model):
+def watched(engine):
     """The engine with an architecture that records the shapes of its inputs."""
     calls = {"read": [], "hidden_states": []}
 
@@ -114,16 +115,17 @@ def watched(model):
 
         return call
 
+    model = engine.runner.model
     names = {name: getattr(model.architecture, name) for name in dir(model.architecture)}
     architecture = SimpleNamespace(**names | {name: noting(name) for name in calls if name in names})
-    return type(model)(architecture, model.config, model.weights, decoder_start_token_id=model.decoder_start_token_id), calls
+    return engine_of(replace(model, architecture=architecture)), calls
 
 
 @pytest.mark.parametrize("array", ["numpy", pytest.param("jax", marks=pytest.mark.slow)])
 def test_finished_requests_do_not_change_the_others(array):
     model, given = engine(array=array), [[5, 7, 11], [2, 3, 5, 7, 11, 13, 17], [31], [3, 1]]
     lengths = [2, 9, 5, 9]
-    generation = model.start([request(prompt, length) for prompt, length in zip(given, lengths, strict=True)])
+    generation = model.stream([request(prompt, length) for prompt, length in zip(given, lengths, strict=True)])
     rows = {}
     for token in generation:
         rows.setdefault(token.index, []).append(token.token_id)
@@ -145,25 +147,25 @@ def test_an_answer_without_limits_ends_at_the_default_limit(oracle, monkeypatch)
 
 def test_a_prompt_longer_than_the_encoder_has_positions(oracle):
     with pytest.raises(PromptError, match="got a prompt of 65 tokens, expected at most 64"):
-        oracle("marian").engine().start([Request(prompts(65)[0])])
+        oracle("marian").engine().stream([Request(prompts(65)[0])])
 
 
 def test_an_encoder_decoder_without_a_start_token(oracle):
     model = oracle("t5").engine()
-    model = type(model)(model.architecture, model.config, model.weights)
+    model = engine_of(replace(model.runner.model, decoder_start_token_id=None))
     with pytest.raises(OptionError, match="got an encoder–decoder without decoder_start_token_id, expected the first token"):
-        model.start([Request([3])])
+        model.stream([Request([3])])
 
 
 def test_source_and_target_vocabularies_are_checked_separately(oracle):
     model = oracle(TWO_VOCABULARIES).engine()  # 97 and 91
     assert len(run(model, [[96]], max_new_tokens=2)[0]) == 2
     with pytest.raises(TokenIdError, match="got token id 97 in the prompt, expected 0 to 96"):
-        model.start([Request([97])])
+        model.stream([Request([97])])
     with pytest.raises(TokenIdError, match="got token id 91 in suppress_tokens, expected 0 to 90"):
-        model.start([request([96], suppress_tokens=[3, 91])])
+        model.stream([request([96], suppress_tokens=[3, 91])])
     with pytest.raises(TokenIdError, match="got token id 95 as forced_bos_token_id, expected 0 to 90"):
-        model.start([request([96], forced_bos_token_id=95)])
+        model.stream([request([96], forced_bos_token_id=95)])
 
 
 def test_a_kv_cache_that_does_not_fit_in_memory(oracle, monkeypatch):
@@ -172,6 +174,6 @@ def test_a_kv_cache_that_does_not_fit_in_memory(oracle, monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(model.architecture, "new_kv_cache", fail)
+    monkeypatch.setattr(model.runner.model.architecture, "new_kv_cache", fail)
     with pytest.raises(ResourceError, match="got a KV cache of 1 x 10,000,001 tokens, which does not fit in memory"):
-        model.start([request([3], 10_000_000)])
+        next(iter(model.stream([request([3], 10_000_000)])))

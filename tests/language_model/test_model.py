@@ -289,7 +289,7 @@ def test_a_chat_without_a_template(model):
 
 
 def test_the_engine_has_the_weights_of_the_checkpoint(model):
-    numpy.testing.assert_array_equal(model.engine.weights.token_embedding, random_weights(gpt2, CONFIG).token_embedding)
+    numpy.testing.assert_array_equal(model.model.weights.token_embedding, random_weights(gpt2, CONFIG).token_embedding)
 
 
 @pytest.mark.parametrize(

@@ -122,4 +122,4 @@ def test_the_logits_are_the_authors_in_every_library(model, steps, library):
 def test_it_sorts(model, letters):
     config, weights = model
     engine = Engine(gpt2, config, weights)
-    assert [token.token_id for token in engine.start([Request(letters, GenerationOptions(max_new_tokens=5))])] == sorted(letters)[:5]
+    assert [token.token_id for token in engine.stream([Request(letters, GenerationOptions(max_new_tokens=5))])] == sorted(letters)[:5]

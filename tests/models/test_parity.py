@@ -109,7 +109,7 @@ def test_greedy_tokens_of_the_compiled_decoder_equal_those_of_transformers(saved
     loaded = load_checkpoint(saved.folder, dtype=None)
     engine = Engine(loaded.architecture, loaded.config, loaded.weights, stack=compiled(saved, "float32", kernels))
     request = Request(saved.token_ids[0].tolist(), GenerationOptions(max_new_tokens=20), end_token_ids=(2,))
-    assert [token.token_id for token in engine.start([request])] == saved.greedy
+    assert [token.token_id for token in engine.stream([request])] == saved.greedy
 
 
 def compiled(saved, kind, kernels):
@@ -120,4 +120,4 @@ def compiled(saved, kind, kernels):
 def _greedy(loaded, prompt, array) -> list[int]:
     engine = Engine(loaded.architecture, loaded.config, loaded.weights, array, ops=operations(array))
     request = Request(prompt.tolist(), GenerationOptions(max_new_tokens=20), end_token_ids=(2,))
-    return [token.token_id for token in engine.start([request])]
+    return [token.token_id for token in engine.stream([request])]

@@ -33,7 +33,7 @@ def second(first, **more):
 
 def test_a_run_starts_with_the_weights_and_the_tokenizer_of_a_model(first):
     run = second(first)
-    stored = dict(leaves(headway.load(str(first), weights="none", array="torch").engine.weights))
+    stored = dict(leaves(headway.load(str(first), weights="none", array="torch").model.weights))
     for path, leaf in leaves(run.weights):
         torch.testing.assert_close(leaf.detach(), stored[path])
         assert leaf.is_contiguous()

@@ -132,7 +132,7 @@ def test_the_folder_opens_in_transformers_with_the_same_logits(tmp_path, text):
     assert tokenizer("The cat sat on the dog.")["input_ids"] == token_ids
     with torch.no_grad():
         logits = theirs(torch.tensor([token_ids])).logits.numpy()
-    mine = model.engine.architecture.forward(numpy.array([token_ids]), model.engine.weights, model.config)
+    mine = model.model.architecture.forward(numpy.array([token_ids]), model.model.weights, model.config)
     numpy.testing.assert_allclose(mine, logits, atol=1e-4, rtol=0)
     assert model.defaults == {"temperature": 0.7, "top_p": 0.9}
 

@@ -82,14 +82,13 @@ def _answers(model: LanguageModel, pairs: list[Pair], batch_size: int) -> dict[s
 
 def _loss(model: LanguageModel, text: str, file: Path) -> dict[str, Any]:
     """Return the mean loss over windows of the context; every token but the first is predicted once."""
-    engine = model.engine
-    if engine.architecture.KIND != "decoder":
-        raise _unsuitable(engine.architecture.KIND, file)
+    if model.kind != "decoder":
+        raise _unsuitable(model.kind, file)
     token_ids = numpy.asarray(model.tokenizer.encode(text), numpy.int64)
     if len(token_ids) < 2:
         raise OptionError(f"got {file} with {len(token_ids)} tokens, expected at least 2")
     num_targets = len(token_ids) - 1
-    context = engine.config.max_seq_len or MAX_WINDOW
+    context = model.config.max_seq_len or MAX_WINDOW
     num_whole = num_targets // context
     starts = numpy.arange(num_whole) * context
     rows = max(TOKENS_PER_BATCH // context, 1)
@@ -114,18 +113,18 @@ def _unsuitable(kind: str, file: Path) -> OptionError:
 
 def _summed_loss(model: LanguageModel, windows: numpy.ndarray) -> float:
     """Return the loss of windows of equal length, summed over all tokens but the first of each."""
-    engine, (num_rows, length) = model.engine, windows.shape
-    architecture = cast(Architecture, engine.architecture)
-    cache = architecture.new_kv_cache(engine.config, num_rows, length - 1, engine.weights.token_embedding)
+    parts, (num_rows, length) = model.model, windows.shape
+    architecture = cast(Architecture, parts.architecture)
+    cache = architecture.new_kv_cache(parts.config, num_rows, length - 1, parts.weights.token_embedding)
     total = 0.0
     for first in range(0, length - 1, CHUNK):
         last = min(first + CHUNK, length - 1)
         given, targets = (
-            from_numpy(numpy.ascontiguousarray(windows[:, first + shift : last + shift]), engine.array, engine.device) for shift in (0, 1)
+            from_numpy(numpy.ascontiguousarray(windows[:, first + shift : last + shift]), parts.array, parts.device) for shift in (0, 1)
         )
-        hidden = architecture.hidden_states(given, engine.weights, engine.config, kv_cache=cache, ops=engine.ops)
-        logits = architecture.logits(hidden, engine.weights, engine.config, ops=engine.ops)
-        total += float(engine.ops.cross_entropy(at_least_float32(logits), targets)) * num_rows * (last - first)
+        hidden = architecture.hidden_states(given, parts.weights, parts.config, kv_cache=cache, ops=parts.ops)
+        logits = architecture.logits(hidden, parts.weights, parts.config, ops=parts.ops)
+        total += float(parts.ops.cross_entropy(at_least_float32(logits), targets)) * num_rows * (last - first)
     return total
 
 

@@ -1,23 +1,30 @@
 """Requests in, tokens out. The engine works on token ids only, never on text."""
 
-from headway.engine.engine import Engine
-from headway.engine.generation import Generation
+from headway.engine.batch import Batch, PagedRunner, Runner, SequenceRows
+from headway.engine.engine import Engine, EngineOptions, EngineStats, ModelLimits
 from headway.engine.options import GenerationOptions, GenerationOptionsDict, Option
-from headway.engine.protocols import Architecture, DecoderStack, EncoderDecoderArchitecture, KVCache
-from headway.engine.request import FinishReason, Hypothesis, Request, SampledToken
+from headway.engine.request import Event, FinishReason, Hypothesis, Request, RequestFailed, SampledToken
+from headway.engine.stream import RequestStream
+from headway.engine.thread import EngineThread
 
 __all__ = [
-    "Architecture",
-    "DecoderStack",
-    "EncoderDecoderArchitecture",
+    "Batch",
     "Engine",
+    "EngineOptions",
+    "EngineStats",
+    "EngineThread",
+    "Event",
     "FinishReason",
-    "Generation",
     "GenerationOptions",
     "GenerationOptionsDict",
     "Hypothesis",
-    "KVCache",
+    "ModelLimits",
     "Option",
+    "PagedRunner",
     "Request",
+    "RequestFailed",
+    "RequestStream",
+    "Runner",
     "SampledToken",
+    "SequenceRows",
 ]

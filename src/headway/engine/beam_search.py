@@ -2,55 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy
 
 from headway import functions
 from headway.arrays import Operations
-from headway.engine.decoding import DecodingStrategy, Step, check_not_nan
-from headway.engine.request import Hypothesis, Request
+from headway.engine.decoding import check_not_all_forbidden, check_not_nan, finish_reason, fork
+from headway.engine.processors import logits_processors
+from headway.engine.request import Hypothesis, Request, SampledToken
+from headway.engine.sequence import Sequence
 
 
-class BeamSearch(DecodingStrategy):
-    """Keep the num_beams most likely continuations, one per row, and collect those that end.
+class BeamSearch:
+    """Keep the num_beams most likely continuations, each a sequence, and collect those that end.
 
-    In each pass, the candidates are the best continuations of all rows by one token. Those among the first num_beams
+    In each pass, the candidates are the best continuations of all sequences by one token. Those among the first num_beams
     candidates that end become hypotheses; the best num_beams candidates that do not end continue. The number of candidates
     is large enough for both, even if every end token is among them.
 
-    scores    (num_rows,) log-probability of each row's continuation
+    scores    (num_sequences,) log-probability of each continuation
     finished  the best num_beams hypotheses so far, best first
 
     Source   see GenerationOptions
     """
 
-    def __init__(self, index: int, request: Request, prompt: Sequence[int], max_new_tokens: int, ops: Operations = functions) -> None:
-        """See DecodingStrategy."""
-        super().__init__(index, request, prompt, max_new_tokens, ops)
-        self.options = request.options
+    def __init__(self, index: int, request: Request, sequence: Sequence, max_new_tokens: int, ops: Operations = functions) -> None:
+        """Start with one sequence, the decoder's prompt."""
+        self.index, self.request, self.options, self.max_new_tokens = index, request, request.options, max_new_tokens
+        self.processors = logits_processors(request, sequence.num_prompt, max_new_tokens)
+        self.sequences = [sequence]
         self.scores = numpy.zeros(1, numpy.float32)
         self.finished: list[Hypothesis] = []
 
-    def advance(self, logits: numpy.ndarray) -> Step:
-        """See DecodingStrategy."""
-        check_not_nan(logits)
-        log_probs = self.process_logits(functions.log_softmax(logits))
-        if self.options.renormalize_logits:
-            log_probs = functions.log_softmax(log_probs)
-        scores = self.scores[:, None] + log_probs
+    def advance(self) -> list[SampledToken]:
+        """See DecodingStrategy. Yields nothing until the search ends, and then all tokens of its best hypothesis."""
+        scores = self.scores[:, None] + self._log_probs()
+        num_new = self.sequences[0].num_new_tokens + 1
         running: list[tuple[int, int]] = []
         for rank, (row, token_id) in enumerate(self._candidates(scores)):
-            reason = self.finish_reason(token_id)
+            reason = finish_reason(self.request, token_id, num_new, self.max_new_tokens)
             if reason is None:
                 running.append((row, token_id))
             elif rank < self.options.num_beams:
-                token_ids = [*self.token_ids[row, self.num_prompt_tokens :].tolist(), token_id]
+                sequence = self.sequences[row]
+                token_ids = [*sequence.token_ids[sequence.num_prompt :], token_id]
                 self._add(Hypothesis(token_ids, self._score(scores[row, token_id], len(token_ids)), reason))
-        parents, token_ids = ([pair[place] for pair in running[: self.options.num_beams]] for place in (0, 1))
-        self.scores = scores[parents, token_ids]
-        self.token_ids = numpy.append(self.token_ids[parents], numpy.reshape(token_ids, (-1, 1)).astype(numpy.int64), axis=1)
-        return Step([], [], self.finished[0].tokens(self.index)) if self._has_ended() else Step(parents, token_ids, [])
+        running = running[: self.options.num_beams]
+        self.scores = scores[tuple(numpy.array(running, int).reshape(-1, 2).T)]
+        self._continue(running)
+        if not self._has_ended(num_new):
+            return []
+        self.sequences = []
+        return self._best()
+
+    def _log_probs(self) -> numpy.ndarray:
+        """Return the log-probabilities after penalties and constraints, (num_sequences, vocab_size)."""
+        logits = numpy.stack([sequence.logits for sequence in self.sequences if sequence.logits is not None])
+        check_not_nan(logits)
+        log_probs: numpy.ndarray = functions.log_softmax(logits)
+        if self.processors:
+            token_ids = numpy.array([sequence.token_ids for sequence in self.sequences])
+            for process in self.processors:
+                log_probs = process(token_ids, log_probs)
+            check_not_all_forbidden(log_probs)
+        return functions.log_softmax(log_probs) if self.options.renormalize_logits else log_probs
+
+    def _continue(self, pairs: list[tuple[int, int]]) -> None:
+        """Replace the sequences by those of the pairs of row and token; a row that is taken again is copied."""
+        taken: set[int] = set()
+        sequences = []
+        for row, _ in pairs:
+            sequences.append(fork(self.sequences[row]) if row in taken else self.sequences[row])
+            taken.add(row)
+        for sequence, (_, token_id) in zip(sequences, pairs, strict=True):
+            sequence.token_ids.append(token_id)
+            sequence.logits = None
+        self.sequences = sequences
+
+    def _best(self) -> list[SampledToken]:
+        """Return the tokens of the best hypothesis; the last has all of them."""
+        *before, last = self.finished[0].tokens(self.index)
+        return [*before, replace(last, hypotheses=tuple(self.finished[: self.options.num_best]))]
 
     def _candidates(self, scores: numpy.ndarray) -> list[tuple[int, int]]:
         """Return row and token of the best possible continuations, best first; equal scores in order of row and token."""
@@ -68,12 +101,12 @@ class BeamSearch(DecodingStrategy):
         ranked = sorted([*self.finished, hypothesis], key=lambda each: -each.score)
         self.finished = ranked[: self.options.num_beams]
 
-    def _has_ended(self) -> bool:
-        """Return True if no row continues, or none is expected to beat the hypotheses."""
+    def _has_ended(self, num_new: int) -> bool:
+        """Return True if no sequence continues, or none is expected to beat the hypotheses."""
         options = self.options
         if not len(self.scores):
             return True
         if len(self.finished) < options.num_beams:
             return False
-        length = self.max_new_tokens if options.early_stopping == "never" and options.length_penalty > 0 else self.num_new_tokens
+        length = self.max_new_tokens if options.early_stopping == "never" and options.length_penalty > 0 else num_new
         return options.early_stopping is True or self._score(self.scores[0], length) <= self.finished[-1].score

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from headway.engine.options import GenerationOptions
+from headway.errors import HeadwayError
+
+if TYPE_CHECKING:
+    from headway.engine.processors import LogitsProcessor
 
 FinishReason = Literal["stop", "length"]
 """Reason for the end of a completion: "stop" at an end token or stop string, "length" at max_new_tokens or the end of the context."""
@@ -16,32 +20,24 @@ FinishReason = Literal["stop", "length"]
 class Request:
     """A prompt to continue, or to answer with an encoder–decoder.
 
-    token_ids      the prompt
-    options        see GenerationOptions; stop and ignore_end are ignored, because the engine has token ids only
-    end_token_ids  tokens that end the completion; they are reported, with the finish reason "stop"
+    token_ids         the prompt
+    options           see GenerationOptions; stop and ignore_end are ignored, because the engine has token ids only
+    end_token_ids     tokens that end the completion; they are reported, with the finish reason "stop"
+    num_choices       number of completions, sampled independently; choice 0 is that of num_choices=1 with the same seed
+    priority          requests with a smaller number go first; equal ones in the order of their arrival
+    cache_key         requests share the cached keys and values of a common prefix only if they have the same key
+    timeout_seconds   time from arrival after which the request fails; None for no limit
+    make_processors   returns logits processors for one choice, which run after those of the options
     """
 
     token_ids: Sequence[int]
     options: GenerationOptions = field(default_factory=GenerationOptions)
     end_token_ids: Sequence[int] = ()
-
-
-@dataclass(frozen=True)
-class SampledToken:
-    """One token of one request.
-
-    index          index of the request in the batch
-    token_id       the token
-    finish_reason  set on the last token of a request
-    log_prob       log-probability of the token under the model, before penalties and samplers; None without num_log_probs
-    top_log_probs  log-probabilities of the most likely tokens by token id; empty without num_log_probs
-    """
-
-    index: int
-    token_id: int
-    finish_reason: FinishReason | None = None
-    log_prob: float | None = None
-    top_log_probs: Mapping[int, float] = field(default_factory=dict)
+    num_choices: int = 1
+    priority: int = 0
+    cache_key: str = ""
+    timeout_seconds: float | None = None
+    make_processors: Callable[[], Sequence[LogitsProcessor]] = tuple
 
 
 @dataclass(frozen=True)
@@ -60,3 +56,42 @@ class Hypothesis:
         """Return the hypothesis as the tokens of request `index`."""
         *before, last = self.token_ids
         return [*(SampledToken(index, token_id) for token_id in before), SampledToken(index, last, self.finish_reason)]
+
+
+@dataclass(frozen=True, slots=True)
+class SampledToken:
+    """One token of one request.
+
+    index          number of the request
+    token_id       the token
+    finish_reason  set on the last token of a choice
+    log_prob       log-probability of the token under the model, before penalties and samplers; None without num_log_probs
+    top_log_probs  log-probabilities of the most likely tokens by token id; empty without num_log_probs
+    choice         number of the completion, from 0 to num_choices - 1
+    hypotheses     on the last token of a beam search, the num_best hypotheses, best first
+    """
+
+    index: int
+    token_id: int
+    finish_reason: FinishReason | None = None
+    log_prob: float | None = None
+    top_log_probs: Mapping[int, float] = field(default_factory=dict)
+    choice: int = 0
+    hypotheses: tuple[Hypothesis, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestFailed:
+    """End of a request by an error.
+
+    index  number of the request
+    error  the reason
+    """
+
+    index: int
+    error: HeadwayError
+
+
+Event: TypeAlias = SampledToken | RequestFailed
+Sink: TypeAlias = Callable[[list[Event]], None]
+"""Receives the events of one request after each pass that has some."""

@@ -2,55 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy
 
 from headway import functions
 from headway.arrays import Operations
-from headway.engine.decoding import DecodingStrategy, Step, check_not_nan
+from headway.engine.decoding import check_not_all_forbidden, check_not_nan, finish_reason, fork
+from headway.engine.options import GenerationOptions
+from headway.engine.processors import LogitsProcessor, logits_processors
 from headway.engine.request import Request, SampledToken
+from headway.engine.sequence import Sequence
 
 
-class Sampler(DecodingStrategy):
-    """Choose the most likely token, or sample. The same seed gives the same tokens on all array libraries."""
+@dataclass(eq=False)
+class _Choice:
+    """One completion: its sequence, and the state of its random numbers and processors."""
 
-    def __init__(self, index: int, request: Request, prompt: Sequence[int], max_new_tokens: int, ops: Operations = functions) -> None:
+    index: int
+    sequence: Sequence
+    random: numpy.random.Generator
+    processors: list[LogitsProcessor]
+
+
+class Sampler:
+    """Choose the most likely token, or sample. The same seed gives the same tokens on all array libraries.
+
+    A request with several choices starts with one sequence, which is copied when the prompt is computed.
+    """
+
+    def __init__(self, index: int, request: Request, sequence: Sequence, max_new_tokens: int, ops: Operations = functions) -> None:
+        """Start with one sequence, the decoder's prompt."""
+        self.index, self.request, self.max_new_tokens, self.ops = index, request, max_new_tokens, ops
+        self._choices = [self._choice(0, sequence)]
+
+    @property
+    def sequences(self) -> list[Sequence]:
         """See DecodingStrategy."""
-        super().__init__(index, request, prompt, max_new_tokens, ops)
-        self.random = numpy.random.Generator(numpy.random.PCG64(request.options.seed))
+        return [choice.sequence for choice in self._choices]
 
-    def advance(self, logits: numpy.ndarray) -> Step:
+    def advance(self) -> list[SampledToken]:
         """See DecodingStrategy."""
+        first = self._choices[0]
+        if self.request.num_choices > 1 and first.sequence.num_new_tokens == 0:
+            for index in range(1, self.request.num_choices):
+                copy = fork(first.sequence)
+                copy.logits = first.sequence.logits
+                self._choices.append(self._choice(index, copy))
+        sampled = []
+        for choice in list(self._choices):
+            assert choice.sequence.logits is not None
+            sampled.append(self._append(choice, choice.sequence.logits))
+        return sampled
+
+    def advance_drafted(self, logits: numpy.ndarray, drafted: list[int]) -> list[SampledToken]:
+        """Append tokens to the only sequence given the logits (num_drafted + 1, vocab_size) after its last token and after each drafted one.
+
+        A drafted token counts only if it is the token that is chosen from the logits before it, so the tokens are those of
+        `advance`, one after the other.
+        """
+        (choice,) = self._choices
+        sampled: list[SampledToken] = []
+        for row, draft in zip(logits, [*drafted, None], strict=True):
+            sampled.append(self._append(choice, row))
+            if sampled[-1].finish_reason or sampled[-1].token_id != draft:
+                break
+        return sampled
+
+    def _choice(self, index: int, sequence: Sequence) -> _Choice:
+        seed = self.request.options.seed
+        # The streams of further choices are independent of the first one's, which is PCG64(seed).
+        entropy = numpy.random.SeedSequence(seed, spawn_key=(index,)) if index else seed
+        processors = logits_processors(self.request, sequence.num_prompt, self.max_new_tokens)
+        return _Choice(index, sequence, numpy.random.Generator(numpy.random.PCG64(entropy)), processors)
+
+    def _append(self, choice: _Choice, logits: numpy.ndarray) -> SampledToken:
+        """Append a token to a choice given logits (vocab_size,), and drop the choice if it ends."""
         check_not_nan(logits)
-        token_id = self._choose(self.process_logits(logits)[0])
-        reason = self.finish_reason(token_id)
-        sampled = SampledToken(self.index, token_id, reason, *self._log_probs(logits[0], token_id))
-        self.token_ids = numpy.append(self.token_ids, [[token_id]], axis=1)
-        return Step([], [], [sampled]) if reason else Step([0], [token_id], [sampled])
-
-    def _choose(self, logits: numpy.ndarray) -> int:
-        """Return a token given logits (vocab_size,)."""
-        options = self.request.options
-        if options.temperature == 0:
-            return int(logits.argmax())
-        logits = functions.scale_by_temperature(logits, options.temperature)
-        if options.top_k is not None:
-            logits = self.ops.keep_top_k(logits, options.top_k)
-        if options.top_p is not None:
-            logits = self.ops.keep_top_p(logits, options.top_p)
-        if options.min_p is not None:
-            logits = functions.keep_min_p(logits, options.min_p)
-        if options.typical_p is not None:
-            logits = functions.keep_typical(logits, options.typical_p)
-        return int(functions.sample(logits, numpy.asarray(self.random.random())))
-
-    def _log_probs(self, logits: numpy.ndarray, token_id: int) -> tuple[float | None, dict[int, float]]:
-        """Return the log-probability of the token and those of the most likely tokens; None and {} without num_log_probs."""
+        sequence, processed = choice.sequence, logits
+        if choice.processors:
+            history, rows = numpy.array([sequence.token_ids]), logits[None]
+            for process in choice.processors:
+                rows = process(history, rows)
+            check_not_all_forbidden(rows)
+            processed = rows[0]
+        token_id = _choose(processed, self.request.options, choice.random, self.ops)
+        sequence.token_ids.append(token_id)
+        sequence.logits = None
+        reason = finish_reason(self.request, token_id, sequence.num_new_tokens, self.max_new_tokens)
+        if reason:
+            self._choices.remove(choice)
         number = self.request.options.num_log_probs
         if number is None:
-            return None, {}
-        log_probs = functions.log_softmax(logits)
-        top = numpy.flatnonzero(self.ops.keep_top_k(log_probs, number) > -numpy.inf) if number else numpy.empty(0, int)
-        top = top[numpy.argsort(-log_probs[top], kind="stable")][:number]
-        return float(log_probs[token_id]), {int(token): float(log_probs[token]) for token in top}
+            return SampledToken(self.index, token_id, reason, choice=choice.index)
+        return SampledToken(self.index, token_id, reason, *_log_probs(logits, token_id, number, self.ops), choice=choice.index)
+
+
+def _choose(logits: numpy.ndarray, options: GenerationOptions, random: numpy.random.Generator, ops: Operations) -> int:
+    """Return a token given logits (vocab_size,)."""
+    if options.temperature == 0:
+        return int(logits.argmax())
+    logits = functions.scale_by_temperature(logits, options.temperature)
+    if options.top_k is not None:
+        logits = ops.keep_top_k(logits, options.top_k)
+    if options.top_p is not None:
+        logits = ops.keep_top_p(logits, options.top_p)
+    if options.min_p is not None:
+        logits = functions.keep_min_p(logits, options.min_p)
+    if options.typical_p is not None:
+        logits = functions.keep_typical(logits, options.typical_p)
+    return int(functions.sample(logits, numpy.asarray(random.random())))
+
+
+def _log_probs(logits: numpy.ndarray, token_id: int, number: int, ops: Operations) -> tuple[float, dict[int, float]]:
+    """Return the log-probability of the token, and those of the most likely tokens."""
+    log_probs = functions.log_softmax(logits)
+    top = numpy.flatnonzero(ops.keep_top_k(log_probs, number) > -numpy.inf) if number else numpy.empty(0, int)
+    top = top[numpy.argsort(-log_probs[top], kind="stable")][:number]
+    return float(log_probs[token_id]), {int(token): float(log_probs[token]) for token in top}

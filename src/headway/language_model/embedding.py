@@ -14,8 +14,8 @@ from headway.arrays import Array, Operations, array_namespace, from_numpy, to_nu
 from headway.checkpoints import Checkpoint
 from headway.checkpoints.sentence_transformers import Dense, SentenceOptions
 from headway.engine.options import is_integer
-from headway.engine.protocols import Config, Weights
 from headway.errors import NotFiniteError, OptionError, PromptError
+from headway.runners.protocols import Config, Weights
 from headway.tokenizers import Tokenizer
 
 POOLS = {

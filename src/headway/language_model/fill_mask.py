@@ -12,8 +12,8 @@ from headway import functions
 from headway.arrays import Array, Operations, array_namespace, as_index, from_numpy, to_numpy
 from headway.checkpoints import Checkpoint
 from headway.engine.options import is_integer
-from headway.engine.protocols import Config, Weights
 from headway.errors import NotFiniteError, OptionError, PromptError, TokenizerError, UnsupportedError
+from headway.runners.protocols import Config, Weights
 from headway.tokenizers import Tokenizer
 
 

@@ -9,25 +9,27 @@ from dataclasses import replace
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import Protocol, TypeAlias, Unpack, cast, overload, runtime_checkable
+from typing import TypeAlias, Unpack, cast, overload
 
 import numpy
 
 from headway.arrays import check_computing
 from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
 from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
-from headway.engine import Architecture, DecoderStack, Engine, GenerationOptionsDict, Request
+from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptionsDict, Hypothesis, Request, Runner
 from headway.engine.options import is_integer
 from headway.errors import HeadwayError, ModelNotFoundError, OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
+from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.kernels.cpu.progress import Progress
 from headway.kernels.cpu.thread_pool import check_num_threads
-from headway.language_model.compiled import captured_stack, compiled_stack, weights_kind
-from headway.language_model.embedding import Embedder, EmbeddingStack
+from headway.language_model.decoders import captured_decoder, compiled_decoder, weights_kind
+from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import FilledText, fill_mask
 from headway.language_model.options import merge_options, own_options, token_ids_of
 from headway.language_model.stop_strings import StopMatcher
 from headway.language_model.text_stream import Chunk, Completion, TextStream, collect, completion_of
+from headway.runners import Architecture, CapturedDecoder, CapturedRunner, Model, ReferenceRunner
 from headway.tokenizers import Tokenizer, load_tokenizer
 
 Prompt: TypeAlias = str | Sequence[int] | numpy.ndarray
@@ -35,14 +37,6 @@ Prompt: TypeAlias = str | Sequence[int] | numpy.ndarray
 
 Prompts: TypeAlias = list[str] | list[list[int]] | list[numpy.ndarray]
 """A batch of prompts."""
-
-
-@runtime_checkable
-class Closeable(Protocol):
-    """A stack with threads or memory to free."""
-
-    def close(self) -> None:
-        """Free threads and memory."""
 
 
 def load(
@@ -54,6 +48,7 @@ def load(
     weights: str = "auto",
     cache: str | None = None,
     num_threads: int | None = None,
+    cache_bytes: int | None = None,
     ignored_config_keys: Collection[str] = (),
     progress: Progress | None = None,
     tell: Progress | None = None,
@@ -69,6 +64,7 @@ def load(
     cache        how the compiled kernels store keys and values: float32, bfloat16, int16 or int8; by default that of float32
                  and bfloat16 weights, else int16
     num_threads  threads of the compiled kernels; one per physical core by default
+    cache_bytes  memory for keys and values of the compiled kernels; half of the free memory by default, taken as it is needed
     ignored_config_keys   unsupported keys of config.json that you know have no effect
     progress     called with a description, the amount done and the total, during work that is only needed the first time;
                  by default this work is logged
@@ -98,13 +94,21 @@ def load(
                 f"got {name}={given!r} for a model without packed weights, expected a decoder on numpy with packed weights",
                 hint=f"leave {name} out",
             )
-    stack: DecoderStack | None = None
+    decoder: CompiledDecoder | CapturedDecoder | None = None
     if kind != "none":
-        make_stack = partial(compiled_stack, progress=progress) if progress else compiled_stack
-        stack = cast(DecoderStack, make_stack(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache))
+        make_decoder = partial(compiled_decoder, progress=progress) if progress else compiled_decoder
+        decoder = make_decoder(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache)
     elif weights == "auto" and array == "torch":
-        stack = cast(DecoderStack | None, captured_stack(checkpoint, operations(array)))
-    return LanguageModel(checkpoint, load_tokenizer(path), lambda: read_sentence_options(path), array=array, device=device, stack=stack)
+        decoder = captured_decoder(checkpoint, operations(array))
+    return LanguageModel(
+        checkpoint,
+        load_tokenizer(path),
+        lambda: read_sentence_options(path),
+        array=array,
+        device=device,
+        decoder=decoder,
+        cache_bytes=cache_bytes,
+    )
 
 
 class LanguageModel:
@@ -127,34 +131,34 @@ class LanguageModel:
         *,
         array: str = "numpy",
         device: str | None = None,
-        stack: DecoderStack | None = None,
+        decoder: CompiledDecoder | CapturedDecoder | None = None,
+        cache_bytes: int | None = None,
     ) -> None:
         """Combine the parts; `load` reads them from files.
 
         sentence_options   called when embeddings are first computed, because reading them may fail
-        stack              fused twin of the decoder; None runs the architecture
+        decoder            faster twin of a decoder; None runs the architecture
+        cache_bytes        memory for the keys and values of a compiled decoder
         """
         self.config, self.tokenizer = checkpoint.config, tokenizer
         self.kind: str = checkpoint.architecture.KIND
         own = checkpoint.generation_config
         start = (*token_ids_of(own, "decoder_start_token_id"), *token_ids_of(own, "bos_token_id"), None)[0]
+        architecture = cast(Architecture, checkpoint.architecture)
+        self.model = Model(architecture, checkpoint.config, checkpoint.weights, array, device, operations(array), start)
         self.engine = Engine(
-            cast(Architecture, checkpoint.architecture),
-            checkpoint.config,
-            checkpoint.weights,
-            array,
-            device,
-            operations(array),
-            start,
-            operations("numpy"),
-            stack,
+            _runner(self.model, decoder),
+            self.model.limits,
+            sampling_ops=operations("numpy"),
+            options=EngineOptions(cache_bytes=cache_bytes),
         )
         self.defaults = own_options(own)
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
         self.is_closed = False
         self._checkpoint, self._sentence_options = checkpoint, sentence_options
-        # A running stream or an embedder may outlive the model. Both hold the engine, so the stack is closed with the engine.
-        self._free = weakref.finalize(self.engine, stack.close) if isinstance(stack, Closeable) else None
+        self._compiled = decoder if isinstance(decoder, CompiledDecoder) else None
+        # A running stream or an embedder may outlive the model. Both hold the engine, so the decoder is closed with the engine.
+        self._free = weakref.finalize(self.engine, decoder.close) if decoder else None
         if self._free:
             self._free.atexit = False
 
@@ -163,10 +167,12 @@ class LanguageModel:
         if self.is_closed:
             return
         self.is_closed = True
+        if "engine_thread" in self.__dict__:
+            self.__dict__.pop("engine_thread").close()
         if self._free:
             self._free()
         self.__dict__.pop("embedder", None)
-        del self.engine, self._checkpoint
+        del self.engine, self.model, self._checkpoint, self._compiled
 
     def __enter__(self) -> LanguageModel:
         return self
@@ -181,17 +187,16 @@ class LanguageModel:
         Errors   UnsupportedError or CheckpointError for sentence-transformers files that are not supported or broken.
         """
         self._check_open()
-        engine = self.engine
+        model = self.model
         return Embedder(
-            self._checkpoint,
-            self.tokenizer,
-            self._sentence_options(),
-            engine.array,
-            engine.device,
-            engine.ops,
-            cast(EmbeddingStack, engine.stack) if engine.array == "numpy" and engine.stack else None,
-            engine,
+            self._checkpoint, self.tokenizer, self._sentence_options(), model.array, model.device, model.ops, self._compiled, self.engine
         )
+
+    @cached_property
+    def engine_thread(self) -> EngineThread:
+        """Thread that runs the engine, for servers; started on first use."""
+        self._check_open()
+        return EngineThread(self.engine)
 
     @property
     def continues_prompts(self) -> bool:
@@ -235,16 +240,47 @@ class LanguageModel:
 
         Errors   TokenizerError if the model has no chat template; else as stream.
         """
-        text = self.tokenizer.apply_chat_template(list(messages), add_generation_prompt=True)
-        prompt = self.tokenizer.encode(text, add_special_tokens=False)
-        # A fine-tuned model often keeps the generation_config.json of its base model; only its tokenizer knows how a turn ends.
-        return (chunk for _, chunk in self._stream([prompt], options, self.tokenizer.eos_token_ids))
+        return (chunk for _, chunk in self._stream([self.chat_prompt(messages)], options, is_chat=True))
+
+    def chat_prompt(self, messages: Sequence[Mapping[str, object]], **variables: object) -> list[int]:
+        """Return the token ids of a conversation in the model's chat template, up to the start of the next message.
+
+        variables   further variables of the template, such as tools
+
+        Errors   TokenizerError if the model has no chat template, or it fails.
+        """
+        text = self.tokenizer.apply_chat_template(list(messages), add_generation_prompt=True, **variables)
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+    def request(self, token_ids: Sequence[int], options: GenerationOptionsDict, *, is_chat: bool = False) -> Request:
+        """Return a request for the engine: the options of a call with the model's defaults, and its end tokens.
+
+        is_chat   True for a prompt of chat_prompt, which also ends where the tokenizer ends a turn: a fine-tuned model often keeps the
+                  generation_config.json of its base model
+
+        Errors   UnsupportedError for an encoder; OptionError; PromptError if the prompt is longer than the model's max_length.
+        """
+        self._check_open()
+        if self.kind == "encoder":
+            raise UnsupportedError(
+                "got an encoder, which generates no text, expected a decoder or an encoder–decoder", hint="use fill_mask or embed"
+            )
+        merged = merge_options(options, self.defaults)
+        more = self.tokenizer.eos_token_ids if is_chat else ()
+        end_token_ids = () if merged.options.ignore_end else tuple(dict.fromkeys((*self.end_token_ids, *more)))
+        length = len(token_ids) if self.continues_prompts else 1
+        return Request(token_ids, merged.for_prompt(length), end_token_ids)
+
+    def text_stream(self, request: Request) -> TextStream:
+        """Return a decoder of the tokens of one completion of a request, which cuts it at the request's stop strings."""
+        before = request.token_ids if self.continues_prompts else ()
+        return TextStream(self.tokenizer, before, StopMatcher(request.options.stop_strings), request.end_token_ids)
 
     def fill_mask(self, text: str, *, top_k: int = 5) -> FilledText:
         """Replace each mask of a text by the most likely token; see headway.language_model.fill_mask.fill_mask."""
         self._check_open()
-        engine = self.engine
-        return fill_mask(text, self._checkpoint, self.tokenizer, top_k=top_k, array=engine.array, device=engine.device, ops=engine.ops)
+        model = self.model
+        return fill_mask(text, self._checkpoint, self.tokenizer, top_k=top_k, array=model.array, device=model.device, ops=model.ops)
 
     def embed(
         self,
@@ -282,36 +318,34 @@ class LanguageModel:
             raise OptionError("got a closed model, expected an open one", hint="load the model again")
 
     def _stream(
-        self, prompts: Sequence[list[int]], given: GenerationOptionsDict, more_end_token_ids: Sequence[int] = ()
+        self, prompts: Sequence[list[int]], options: GenerationOptionsDict, *, is_chat: bool = False
     ) -> Iterator[tuple[int, Chunk]]:
-        self._check_open()
-        if self.kind == "encoder":
-            raise UnsupportedError(
-                "got an encoder, which generates no text, expected a decoder or an encoder–decoder", hint="use fill_mask or embed"
-            )
-        merged = merge_options(given, self.defaults)
-        end_token_ids = () if merged.options.ignore_end else tuple(dict.fromkeys((*self.end_token_ids, *more_end_token_ids)))
-        lengths = [len(prompt) if self.continues_prompts else 1 for prompt in prompts]
-        requests = [Request(prompt, merged.for_prompt(length), end_token_ids) for prompt, length in zip(prompts, lengths, strict=True)]
-        generation = self.engine.start(requests)
-        stops = StopMatcher(merged.options.stop_strings)
-
-        def new_text(prompt: Sequence[int]) -> TextStream:
-            return TextStream(self.tokenizer, prompt if self.continues_prompts else (), stops, end_token_ids)
-
-        def last(chunk: Chunk, index: int) -> Chunk:
-            generation.finish(index)
-            found, prompt = generation.hypotheses(index), prompts[index]
-            others = [completion_of(hypothesis, new_text(prompt), len(prompt)) for hypothesis in found[1:]]
-            return replace(chunk, score=found[0].score, alternatives=others) if found else chunk
+        """Yield the chunks of several prompts as they become final, each with the number of its prompt."""
+        requests = [self.request(prompt, options, is_chat=is_chat) for prompt in prompts]
+        stream = self.engine.stream(requests)
 
         def chunks() -> Iterator[tuple[int, Chunk]]:
-            texts = [new_text(prompt) for prompt in prompts]
-            for token in generation:
+            texts = [self.text_stream(request) for request in requests]
+            for token in stream:
                 chunk = texts[token.index].add(token)
-                yield token.index, last(chunk, token.index) if chunk.finish_reason else chunk
+                if chunk.finish_reason:
+                    stream.finish(token.index)
+                yield token.index, self._with_hypotheses(chunk, token.hypotheses, requests[token.index])
 
         return chunks()
+
+    def _with_hypotheses(self, chunk: Chunk, hypotheses: Sequence[Hypothesis], request: Request) -> Chunk:
+        """Return the last chunk of a beam search with its score, and the other texts that were found."""
+        if not hypotheses:
+            return chunk
+        others = [completion_of(each, self.text_stream(request), len(request.token_ids)) for each in hypotheses[1:]]
+        return replace(chunk, score=hypotheses[0].score, alternatives=others)
+
+
+def _runner(model: Model, decoder: CompiledDecoder | CapturedDecoder | None) -> Runner:
+    if decoder is None:
+        return ReferenceRunner(model)
+    return decoder if isinstance(decoder, CompiledDecoder) else CapturedRunner(model, decoder)
 
 
 def _resolve(name_or_folder: str | PathLike[str]) -> Path:

@@ -1,4 +1,4 @@
-"""Interfaces of the objects that an engine runs: an architecture with its config and weights, a fused decoder, a KV cache."""
+"""Interfaces of the objects that a runner runs: an architecture with its config and weights, a captured decoder, a KV cache."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headway.arrays import Array, Operations
 
 
 class Config(Protocol):
-    """The part of a model's config that an engine reads."""
+    """The part of a model's config that is read here."""
 
     @property
     def vocab_size(self) -> int:
@@ -23,7 +23,7 @@ class Config(Protocol):
 
 
 class EncoderDecoderConfig(Config, Protocol):
-    """The part of an encoder–decoder's config that an engine reads."""
+    """The part of an encoder–decoder's config that is read here."""
 
     @property
     def decoder_vocab_size(self) -> int:
@@ -31,7 +31,7 @@ class EncoderDecoderConfig(Config, Protocol):
 
 
 class Weights(Protocol):
-    """The part of a weight tree that an engine reads."""
+    """The part of a weight tree that is read here."""
 
     @property
     def token_embedding(self) -> Array:
@@ -98,11 +98,14 @@ class EncoderDecoderArchitecture(Protocol):
         """Return the logits, (..., vocab_size)."""
 
 
-class DecoderStack(Protocol):
-    """A decoder as one call per pass: compiled for the CPU, or captured as CUDA graphs."""
+class CapturedDecoder(Protocol):
+    """A decoder as one call per pass over a batch of rows, captured as CUDA graphs."""
 
     def new_cache(self, num_rows: int, max_seq_len: int, /) -> KVCache:
         """Return an empty KV cache for all layers."""
 
     def next_logits(self, token_ids: Sequence[Sequence[int]], cache: KVCache, /) -> numpy.ndarray:
         """Append tokens to every row; return the logits after the last token of each, (num_rows, vocab_size)."""
+
+    def close(self) -> None:
+        """Release the weights."""

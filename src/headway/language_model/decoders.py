@@ -49,7 +49,7 @@ def weights_kind(weights: str, array: str, dtype: str) -> str:
     return weights
 
 
-def compiled_stack(
+def compiled_decoder(
     checkpoint: Checkpoint,
     path: Path,
     kind: str,
@@ -92,10 +92,10 @@ def compiled_stack(
     return CompiledDecoder(description, weights, runtime.forward_pass, pool, cache_kind=cache_kind)
 
 
-def captured_stack(checkpoint: Checkpoint, ops: Operations) -> CapturedDecoder | None:
+def captured_decoder(checkpoint: Checkpoint, ops: Operations) -> CapturedDecoder | None:
     """Return a decoder with captured steps if the weights are PyTorch tensors on a CUDA device, otherwise None."""
     if not hasattr(checkpoint.architecture, "stack") or not getattr(checkpoint.weights.token_embedding, "is_cuda", False):
         return None
-    from headway.kernels import captured_decoder
+    from headway.kernels.captured_decoder import CapturedDecoder
 
-    return captured_decoder.CapturedDecoder(cast(ModuleType, checkpoint.architecture), checkpoint.config, checkpoint.weights, ops)
+    return CapturedDecoder(cast(ModuleType, checkpoint.architecture), checkpoint.config, checkpoint.weights, ops)

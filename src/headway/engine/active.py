@@ -1,0 +1,47 @@
+"""A request in progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headway.engine.decoding import DecodingStrategy
+from headway.engine.request import Request, Sink
+from headway.engine.sequence import Sequence
+from headway.engine.speculation import PromptLookup
+
+
+@dataclass(eq=False, slots=True)
+class ActiveRequest:
+    """A request that waits or runs.
+
+    id         number of the request in the engine, in the order of arrival
+    index      number of the request in its events
+    strategy   sampling or beam search over its sequences
+    source_ids prompt of an encoder–decoder's encoder
+    max_len    maximum number of tokens of a sequence
+    sink       receives the events
+    deadline   time.monotonic() at which the request fails; None for never
+    is_started True once it has run, also if it was preempted
+    drafts     guesses the next tokens; None if they are not guessed for this request
+    """
+
+    id: int
+    index: int
+    request: Request
+    strategy: DecodingStrategy
+    max_len: int
+    sink: Sink
+    source_ids: tuple[int, ...] = ()
+    deadline: float | None = None
+    is_started: bool = False
+    drafts: PromptLookup | None = None
+
+    @property
+    def sequences(self) -> list[Sequence]:
+        """The sequences that continue."""
+        return self.strategy.sequences
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Sort key: requests with a smaller one go first."""
+        return self.request.priority, self.id

@@ -1,0 +1,59 @@
+"""Speculative decoding by prompt lookup: guess that the text continues as it did after the same n tokens before.
+
+A guess costs rows in a pass, and is checked against the token that the request's own sampler chooses, so the result is the same
+as without it.
+
+Source   Saxena 2023, "Prompt Lookup Decoding"
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+NGRAM = 3
+"""Number of tokens that must have occurred before for a draft."""
+MAX_DRAFT = 12
+"""Most tokens of a draft."""
+FIRST_DRAFT = 4
+MAX_PAUSE = 256
+"""Most tokens without a draft after drafts that were rejected."""
+
+
+@dataclass
+class PromptLookup:
+    """Finds drafts for one sequence, and adapts their length.
+
+    length   number of tokens of the next draft
+    pause    number of tokens to wait before it, which doubles with each draft that is rejected at its first token
+    """
+
+    length: int = FIRST_DRAFT
+    pause: int = 0
+    _last_pause: int = 1
+    _ends: dict[tuple[int, ...], int] = field(default_factory=dict)
+    _num_indexed: int = 0
+
+    def draft(self, token_ids: list[int], max_tokens: int) -> list[int]:
+        """Return the tokens after the last earlier occurrence of the last NGRAM tokens, at most max_tokens; [] for none."""
+        self._index(token_ids)
+        if self.pause:
+            self.pause -= 1
+            return []
+        start = self._ends.get(tuple(token_ids[-NGRAM:]))
+        return [] if start is None else token_ids[start : start + min(self.length, max_tokens)]
+
+    def update(self, num_drafted: int, num_accepted: int) -> None:
+        """Adapt to the result of a draft."""
+        if num_accepted == num_drafted:
+            self.length, self._last_pause = min(2 * self.length, MAX_DRAFT), 1
+        elif num_accepted:
+            self.length, self._last_pause = max(num_accepted, 1), 1
+        else:
+            self.length = FIRST_DRAFT
+            self.pause = self._last_pause = min(4 * self._last_pause, MAX_PAUSE)
+
+    def _index(self, token_ids: list[int]) -> None:
+        """Record the position after each n-gram, except after the last one, which is what drafts are looked up for."""
+        for end in range(max(self._num_indexed, NGRAM), len(token_ids)):
+            self._ends[tuple(token_ids[end - NGRAM : end])] = end
+        self._num_indexed = len(token_ids)

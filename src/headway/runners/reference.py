@@ -1,0 +1,169 @@
+"""The definitions as a runner: any array library, over a module of headway.models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy
+
+from headway.arrays import Array, array_namespace, to_numpy
+from headway.engine import Batch
+from headway.errors import HeadwayError, ResourceError
+from headway.runners.model import Model
+from headway.runners.protocols import Architecture, EncoderDecoderArchitecture, KVCache
+from headway.trees import map_tree
+
+PREFILL_CHUNK = 512
+"""Largest number of prompt tokens that are computed at once; bounds the memory for attention scores."""
+
+
+@dataclass(eq=False)
+class Group:
+    """Sequences that started in the same pass. They share a KV cache, with one row each.
+
+    owners       number of the sequence in each row
+    num_padding  number of padding tokens on the left of each row
+    kv_cache     one cache per layer, or one for all layers
+    source       output of an encoder–decoder's encoder, a tree of arrays with a row for each sequence
+    """
+
+    owners: list[int]
+    num_padding: numpy.ndarray
+    kv_cache: Sequence[KVCache]
+    source: object = None
+    padding: Array | None = field(default=None)
+
+    def take(self, parents: list[int], owners: list[int]) -> None:
+        """Let row i continue what row parents[i] was."""
+        if parents != list(range(len(self.owners))):
+            for layer in self.kv_cache:
+                layer.take(parents)
+            self.source = map_tree(lambda leaf: _select_rows(leaf, parents), self.source)
+            self.num_padding = self.num_padding[parents]
+            if self.padding is not None:
+                self.padding = _select_rows(self.padding, parents)
+        self.owners = owners
+
+
+class ReferenceRunner:
+    """Runs a model by its definitions, or by the array library's own twins of them (Model.ops).
+
+    Sequences that start in the same pass are computed together for as long as they run, with padding on the left; those that
+    start later are computed after them, in the same pass of the engine.
+    """
+
+    page_size: int | None = None
+    max_rows = 1 << 30
+
+    def __init__(self, model: Model) -> None:
+        """Start without sequences."""
+        self.model = model
+        self._groups: list[Group] = []
+
+    def run(self, batch: Batch) -> numpy.ndarray:
+        """See headway.engine.Runner. Every sequence has to want the logits after its last token."""
+        started = [rows for rows in batch if rows.start == 0]
+        results: dict[int, numpy.ndarray] = {}
+        for group in list(self._groups):
+            continued = [rows for rows in batch if rows.start and rows.parent_id in group.owners]
+            if continued:
+                results |= self._continue(group, continued)
+            else:
+                self._groups.remove(group)
+        if started:
+            results |= self._start(started)
+        return numpy.stack([results[rows.sequence_id] for rows in batch])
+
+    def release(self, sequence_ids: Sequence[int]) -> None:
+        """Forget sequences. The memory of a group is freed when the last one has ended."""
+        for group in list(self._groups):
+            if all(owner in sequence_ids for owner in group.owners):
+                self._groups.remove(group)
+
+    @property
+    def has_fixed_batch_size(self) -> bool:
+        """True if a smaller batch would have to be compiled again; copies of a running row then replace those that have ended."""
+        return self.model.array == "jax"
+
+    def _start(self, batch: Batch) -> dict[int, numpy.ndarray]:
+        """Compute prompts together, as a group."""
+        model, longest = self.model, max(len(rows.token_ids) for rows in batch)
+        num_padding = numpy.array([longest - len(rows.token_ids) for rows in batch])
+        # The shorter of two rows starts further right and ends there too.
+        max_seq_len = max(int(padding) + rows.max_len for padding, rows in zip(num_padding, batch, strict=True))
+        group = Group(
+            [rows.sequence_id for rows in batch],
+            num_padding,
+            self._new_kv_cache(len(batch), max_seq_len),
+            padding=model.asarray(num_padding) if num_padding.any() else None,
+        )
+        if model.is_encoder_decoder:
+            group.source = self._encode([rows.source_ids for rows in batch])
+        self._groups.append(group)
+        return self._logits_by_sequence(group, batch)
+
+    def _continue(self, group: Group, batch: Batch) -> dict[int, numpy.ndarray]:
+        """Compute the next tokens of a group, some of whose sequences may have ended or branched."""
+        rows = list(batch)
+        if self.has_fixed_batch_size:
+            rows += rows[-1:] * (len(group.owners) - len(rows))
+        group.take([group.owners.index(each.parent_id) for each in rows], [each.sequence_id for each in rows])
+        return self._logits_by_sequence(group, rows)
+
+    def _logits_by_sequence(self, group: Group, batch: Batch) -> dict[int, numpy.ndarray]:
+        logits = self._next_logits(group, batch)
+        return {rows.sequence_id: row for rows, row in zip(batch, logits, strict=True)}
+
+    def _next_logits(self, group: Group, batch: Batch) -> numpy.ndarray:
+        """Return the logits after the last token of each row, (num_rows, vocab_size)."""
+        model, longest = self.model, max(len(rows.token_ids) for rows in batch)
+        tokens = numpy.array([[0] * (longest - len(rows.token_ids)) + list(rows.token_ids) for rows in batch])
+        for first in range(0, longest, PREFILL_CHUNK):
+            hidden = self._hidden_states(model.asarray(tokens[:, first : first + PREFILL_CHUNK]), group)
+        logits: numpy.ndarray = to_numpy(model.architecture.logits(hidden[:, -1, :], model.weights, model.config, ops=model.ops))
+        return logits
+
+    def _hidden_states(self, token_ids: Array, group: Group) -> Array:
+        model = self.model
+        arguments = (token_ids, model.weights, model.config)
+        if model.is_encoder_decoder:
+            encoder_decoder = cast(EncoderDecoderArchitecture, model.architecture)
+            return encoder_decoder.hidden_states(*arguments, source=group.source, kv_cache=group.kv_cache, ops=model.ops)
+        decoder = cast(Architecture, model.architecture)
+        return decoder.hidden_states(*arguments, padding=group.padding, kv_cache=group.kv_cache, ops=model.ops)
+
+    def _encode(self, prompts: Sequence[Sequence[int]]) -> object:
+        """Run the encoder on prompts, padded on the right."""
+        model, lengths = self.model, numpy.array([len(prompt) for prompt in prompts])
+        tokens = numpy.zeros((len(lengths), lengths.max()), numpy.int64)
+        for row, prompt in zip(tokens, prompts, strict=True):
+            row[: len(prompt)] = prompt
+        num_real = model.asarray(lengths) if (lengths < lengths.max()).any() else None
+        encoder_decoder = cast(EncoderDecoderArchitecture, model.architecture)
+        return encoder_decoder.read(model.asarray(tokens), model.weights, model.config, lengths=num_real, ops=model.ops)
+
+    def _new_kv_cache(self, num_rows: int, max_seq_len: int) -> Sequence[KVCache]:
+        """Return empty KV caches.
+
+        Errors   ResourceError if they do not fit in memory.
+        """
+        try:
+            return self._empty_kv_cache(num_rows, max_seq_len)
+        except MemoryError as error:
+            if isinstance(error, HeadwayError):
+                raise
+            raise ResourceError(
+                f"got a KV cache of {num_rows} x {max_seq_len:,} tokens, which does not fit in memory",
+                hint="set a smaller max_new_tokens, or use fewer prompts",
+            ) from error
+
+    def _empty_kv_cache(self, num_rows: int, max_seq_len: int) -> Sequence[KVCache]:
+        model = self.model
+        return model.architecture.new_kv_cache(model.config, num_rows, max_seq_len, model.weights.token_embedding)
+
+
+def _select_rows(x: Array, rows: Sequence[int]) -> Array:
+    selected: Array = array_namespace(x).stack([x[row] for row in rows])
+    return selected
