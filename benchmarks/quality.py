@@ -9,13 +9,15 @@ are those of float32.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy
 
 import headway
 from headway import functions
+from headway.engine import SequenceRows
 from headway.kernels import operations
+from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.trees import leaves, tree_from_leaves
 
 STARTS = """
@@ -60,10 +62,11 @@ def _definitions(model: headway.LanguageModel, windows: list[list[int]], weights
 
 
 def _kernels(model: headway.LanguageModel, windows: list[list[int]]) -> numpy.ndarray:
-    stack, rows = model.engine.stack, []
+    runner, rows = cast(CompiledDecoder, model.engine.runner), []
+    runner.allocate(pages := -(-WINDOW // runner.page_size))
     for window in windows:
-        cache = stack.new_cache(1, len(window))
-        rows += [stack.next_logits([[token_id]], cache)[0] for token_id in window]
+        for start, token_id in enumerate(window):
+            rows.append(runner.run([SequenceRows(0, 0, start, [token_id], range(pages), 1)])[0])
     return numpy.stack(rows)
 
 

@@ -11,15 +11,15 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import torch
 
-from headway.engine import Engine
+from headway.engine import SequenceRows
 from headway.kernels import operations
 from headway.kernels.captured_decoder import CapturedDecoder, cuda_graph
 from headway.models import qwen2
+from headway.runners import CapturedRunner, Model, ReferenceRunner
 from headway.trees import leaves, tree_from_leaves
 
 ROPE = {"rope_type": "default", "rope_theta": 1e6}
@@ -32,7 +32,7 @@ STEPS, ROUNDS = 64, 5
 def main(size: str = "") -> None:
     is_tiny = size == "tiny"
     config = TINY if is_tiny else QWEN2
-    engine = Engine(qwen2, config, _weights(config), "torch", DEVICE, operations("torch"))
+    model = Model(qwen2, config, _weights(config), "torch", DEVICE, operations("torch"))
     name = torch.cuda.get_device_name() if DEVICE == "cuda" else f"CPU, {torch.get_num_threads()} threads"
     print(f"{name}, torch {torch.__version__}, bfloat16, {'a tiny shape' if is_tiny else 'shape of Qwen2-0.5B'}\n")
     long, large = (100, 256) if is_tiny else (4096, 8192 if DEVICE == "cuda" else 2048)
@@ -41,28 +41,29 @@ def main(size: str = "") -> None:
 
     print("| decode | ms per step | tokens/s | share of the copy | ms of the first step |\n|---|---|---|---|---|")
     for num_rows, context in ((1, 64), (1, long), (16, 64)):
-        for way, decoder in _ways(engine).items():
-            first, step = _decode(decoder, num_rows, context)
-            moved = _read_by_a_step(engine, num_rows, context)
+        for way, runner in _ways(model).items():
+            first, step = _decode(runner, num_rows, context)
+            moved = _read_by_a_step(model, num_rows, context)
             print(
                 f"| {num_rows} x behind {context}, {way} | {step * 1e3:.3f} | {num_rows / step:,.1f} | {moved / step / copying:.2f} | {first * 1e3:.1f} |",
                 flush=True,
             )
 
+    passes = ReferenceRunner(model)
     print("\n| prompt | ms | tokens/s | share of the product |\n|---|---|---|---|")
     for length in (64, long) if is_tiny else (512, long):
-        elapsed = _median(lambda length=length: _read(engine, length))
+        elapsed = _median(lambda length=length: _read(passes, length))
         share = _operations_of_a_prompt(config, length) / elapsed / product
         print(f"| {length} | {elapsed * 1e3:.1f} | {length / elapsed:,.0f} | {share:.2f} |", flush=True)
     if DEVICE == "cuda":
         print(f"\npeak memory: {torch.cuda.max_memory_allocated() / 1e9:.2f} GB")
 
 
-def _ways(engine: Engine) -> dict[str, Engine]:
-    """The engine with the architecture's own passes, and with captured steps; where there is no CUDA, with the steps as they are."""
+def _ways(model: Model) -> dict[str, ReferenceRunner]:
+    """Return the architecture's own passes, and captured steps; where there is no CUDA, the steps as they are."""
     capture = cuda_graph if DEVICE == "cuda" else lambda step: step
-    stack = CapturedDecoder(engine.architecture, engine.config, engine.weights, engine.ops, capture=capture)
-    return {"passes": engine, "captured steps" if DEVICE == "cuda" else "steps": replace(engine, stack=stack)}
+    decoder = CapturedDecoder(model.architecture, model.config, model.weights, model.ops, capture=capture)
+    return {"passes": ReferenceRunner(model), "captured steps" if DEVICE == "cuda" else "steps": CapturedRunner(model, decoder)}
 
 
 def _weights(config: Any) -> Any:
@@ -85,31 +86,25 @@ def _product(size: int) -> float:
     return 2 * size**3 / _median(lambda: one @ other)
 
 
-def _decode(engine: Engine, num_rows: int, context: int) -> tuple[float, float]:
-    """Seconds of the first step and of a later one, logits brought back to the host included."""
-    cache = engine.new_kv_cache(num_rows, context + STEPS + 1)
-    _pass(engine, torch.ones(num_rows, context, dtype=torch.int64), cache)
-    one = torch.ones(num_rows, 1, dtype=torch.int64)
-    times = [_timed(lambda: _pass(engine, one, cache)) for _ in range(STEPS)]
+def _decode(runner: ReferenceRunner, num_rows: int, context: int) -> tuple[float, float]:
+    """Return the seconds of the first step and of a later one, including the copy of the logits to the host."""
+    runner.run(_rows(num_rows, 0, context, context + STEPS + 1))
+    times = [_timed(lambda step=step: runner.run(_rows(num_rows, context + step, 1))) for step in range(STEPS)]
+    runner.release(range(num_rows))
     return times[0], statistics.median(times[1:])
 
 
-def _read(engine: Engine, length: int) -> None:
-    _pass(engine, torch.ones(1, length, dtype=torch.int64), engine.new_kv_cache(1, length))
+def _read(runner: ReferenceRunner, length: int) -> None:
+    runner.run(_rows(1, 0, length, length))
+    runner.release([0])
 
 
-def _pass(engine: Engine, tokens: torch.Tensor, cache: list[Any]) -> None:
-    """The work of a generation between two sampled tokens."""
-    if engine.stack:
-        engine.stack.next_logits(tokens.tolist(), *cache)
-        return
-    for chunk in tokens.to(DEVICE).split(512, dim=1):
-        hidden = qwen2.hidden_states(chunk, engine.weights, engine.config, kv_cache=cache, ops=engine.ops)
-    qwen2.logits(hidden[:, -1], engine.weights, engine.config, ops=engine.ops).float().cpu()
+def _rows(num_rows: int, start: int, length: int, max_len: int = 0) -> list[SequenceRows]:
+    return [SequenceRows(row, row, start, [1] * length, (), 1, max_len) for row in range(num_rows)]
 
 
-def _read_by_a_step(engine: Engine, num_rows: int, context: int) -> int:
-    config, unique = engine.config, {id(leaf): leaf.nbytes for _, leaf in leaves(engine.weights)}
+def _read_by_a_step(model: Model, num_rows: int, context: int) -> int:
+    config, unique = model.config, {id(leaf): leaf.nbytes for _, leaf in leaves(model.weights)}
     return sum(unique.values()) + 2 * num_rows * context * 2 * config.num_hidden_layers * config.num_key_value_heads * config.head_dim
 
 

@@ -28,10 +28,11 @@ ARROWS = {
     "kernels": {"functions"},
     "nn": {"functions", "kernels"},
     "engine": {"functions"},
+    "runners": {"functions", "engine"},
     "practice": {"functions"},
     "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
-    "language_model": {"functions", "engine", "kernels", "checkpoints", "tokenizers"},
-    "cli": {"language_model", "practice", "checkpoints", "models", "train"},
+    "language_model": {"functions", "engine", "runners", "kernels", "checkpoints", "tokenizers"},
+    "cli": {"language_model", "runners", "practice", "checkpoints", "models", "train"},
     "__init__": {"language_model", "functions", "practice"},
     "__main__": {"cli"},
 }

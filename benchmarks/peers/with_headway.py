@@ -1,4 +1,4 @@
-"""Headway itself: packed weights and compiled kernels."""
+"""Headway itself: packed weights, compiled kernels, and the engine."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ from pathlib import Path
 
 from benchmarks.peers.settings import THREADS
 from headway.checkpoints import load_checkpoint
-from headway.language_model.compiled import compiled_stack
+from headway.engine import Engine, EngineOptions, GenerationOptions, ModelLimits, Request
+from headway.language_model.decoders import compiled_decoder
 
 Generate = Callable[[list[list[int]], int], list[float]]
 
 
 def load(path: Path, num_sequences: int, max_seq_len: int, *, weights: str, cache: str) -> Generate:
     """See benchmarks.peers."""
-    stack = compiled_stack(load_checkpoint(path, dtype=None), path, weights, num_threads=THREADS, cache_kind=cache)
+    checkpoint = load_checkpoint(path, dtype=None)
+    runner = compiled_decoder(checkpoint, path, weights, num_threads=THREADS, cache_kind=cache)
+    # The texts of random weights repeat themselves, which would favour prompt lookup.
+    engine = Engine(runner, ModelLimits(checkpoint.config.vocab_size), options=EngineOptions(uses_prompt_lookup=False))
 
     def generate(prompts: list[list[int]], num_tokens: int) -> list[float]:
-        kv_cache, tokens, times = stack.new_cache(num_sequences, max_seq_len), prompts, []
-        for _ in range(num_tokens):
-            tokens = stack.next_logits(tokens, kv_cache).argmax(axis=-1)[:, None].tolist()
-            times.append(time.perf_counter())
+        times: list[float] = []
+        requests = [Request(prompt, GenerationOptions(max_new_tokens=num_tokens)) for prompt in prompts]
+        for number, _ in enumerate(engine.stream(requests), 1):
+            if number % num_sequences == 0:
+                times.append(time.perf_counter())
+        engine.clear_prefix_cache()
         return times
 
     return generate

@@ -25,7 +25,9 @@ def requests(draw, max_pages):
     common = [3, 5, 7, 11, 13, 17, 3, 5, 7, 2, 4, 6] * 3
     num_common = draw(st.integers(0, length))
     prompt = [*common[:num_common], *draw(st.lists(st.integers(0, VOCAB_SIZE - 1), min_size=length, max_size=length))][:length]
-    options = {"num_beams": beams} if beams > 1 else {"temperature": draw(st.sampled_from([0.0, 0.3, 1.5])), "seed": draw(st.integers(0, 9))}
+    options = (
+        {"num_beams": beams} if beams > 1 else {"temperature": draw(st.sampled_from([0.0, 0.3, 1.5])), "seed": draw(st.integers(0, 9))}
+    )
     if draw(st.booleans()):
         options["no_repeat_ngram_size"] = 3
     if beams == 1 and draw(st.booleans()):
@@ -50,7 +52,9 @@ def schedules(draw):
         "max_running": draw(st.integers(1, 6)),
         "gap": draw(st.sampled_from([1e-9, 10.0])),
         "lookup": draw(st.booleans()),
-        "arrivals": draw(st.lists(st.tuples(st.integers(0, 6), requests(max_pages), st.none() | st.integers(0, 9)), min_size=1, max_size=8)),
+        "arrivals": draw(
+            st.lists(st.tuples(st.integers(0, 6), requests(max_pages), st.none() | st.integers(0, 9)), min_size=1, max_size=8)
+        ),
     }
 
 

@@ -24,8 +24,9 @@ from headway.errors import HeadwayError, PromptError
 from headway.kernels import captured_decoder, operations
 from headway.kernels.captured_decoder import CapturedDecoder, CapturedKVCache
 from headway.language_model import LanguageModel
-from headway.language_model.compiled import captured_stack
+from headway.language_model.decoders import captured_decoder as captured_decoder_of
 from headway.models import gpt2, qwen2, qwen3, t5
+from headway.runners import CapturedRunner, Model, ReferenceRunner
 from headway.tokenizers import byte_tokenizer
 from headway.trees import map_tree
 from tests.kernels.cpu.packed_models import LLAMA_LIKE, MODELS, error, prompts
@@ -70,26 +71,32 @@ def few_keys(monkeypatch):
 
 
 def ordinary(name, dtype=torch.float32, device=None):
-    """Return an engine whose passes are the architecture's."""
+    """Return a model whose passes are the architecture's."""
     architecture, config = ALL[name]
     weights = map_tree(lambda leaf: from_numpy(leaf, "torch", device).to(dtype), random_weights(architecture, config, deviation=0.2))
-    return Engine(architecture, config, weights, "torch", device, operations("torch"), sampling_ops=operations("numpy"))
+    return Model(architecture, config, weights, "torch", device, operations("torch"))
 
 
-def captured(engine, capture):
-    return replace(engine, stack=CapturedDecoder(engine.architecture, engine.config, engine.weights, engine.ops, capture=capture))
+def captured(model, capture):
+    return CapturedRunner(model, CapturedDecoder(model.architecture, model.config, model.weights, model.ops, capture=capture))
 
 
-def last_logits(engine, token_ids):
+def last_logits(model, token_ids):
     """Return the logits of one whole pass without a cache."""
-    tokens = torch.tensor([token_ids], device=engine.device)
-    return engine.architecture.forward(tokens, engine.weights, engine.config, ops=engine.ops)[0, -1].float().cpu().numpy()
+    tokens = torch.tensor([token_ids], device=model.device)
+    return model.architecture.forward(tokens, model.weights, model.config, ops=model.ops)[0, -1].float().cpu().numpy()
 
 
-def run(engine, requests):
+def stream(model_or_runner, requests):
+    """Return the tokens of the requests, by the ordinary passes of a model or by a runner."""
+    runner = ReferenceRunner(model_or_runner) if isinstance(model_or_runner, Model) else model_or_runner
+    return list(Engine(runner, runner.model.limits, sampling_ops=operations("numpy")).stream(requests))
+
+
+def run(model_or_runner, requests):
     """Return the tokens and log probabilities of each request."""
     rows = {}
-    for token in engine.start(requests):
+    for token in stream(model_or_runner, requests):
         rows.setdefault(token.index, []).append((token.token_id, token.log_prob))
     return [list(zip(*rows[index], strict=True)) for index in range(len(requests))]
 
@@ -106,15 +113,15 @@ def test_bfloat16_is_within_its_tolerance(name):
 
 
 def expect_the_logits_of_whole_passes(name, dtype, capture):
-    engine, rows = ordinary(name, dtype), prompts(5, 12, 1)
-    stack = captured(engine, capture).stack
+    model, rows = ordinary(name, dtype), prompts(5, 12, 1)
+    stack = captured(model, capture).decoder
     cache = stack.new_cache(3, 40)
     for token_ids in [rows, *([[3 * step + row] for row in range(3)] for step in range(28))]:
         logits = stack.next_logits(token_ids, cache)
         rows = rows if token_ids is rows else [row + new for row, new in zip(rows, token_ids, strict=True)]
         if len(rows[1]) in (12, 16, 17, 33, 40):  # at the last position of a graph, and of the cache
             for mine, row in zip(logits, rows, strict=True):
-                assert error(mine, last_logits(engine, row)) < TOLERANCE[dtype]
+                assert error(mine, last_logits(model, row)) < TOLERANCE[dtype]
 
 
 @pytest.mark.slow
@@ -137,38 +144,39 @@ def test_generation_is_that_of_the_ordinary_passes(name, capture):
 @some_models
 def test_beam_search_is_that_of_the_ordinary_passes(name, capture):
     requests = [request(prompt, 14, num_beams=width) for prompt, width in zip(prompts(7, 2, 1), (4, 1, 3), strict=True)]
-    mine, theirs = captured(ordinary(name), capture).start(requests), ordinary(name).start(requests)
-    assert [token.token_id for token in mine] == [token.token_id for token in theirs]
-    for index in (0, 2):
-        pairs = list(zip(mine.hypotheses(index), theirs.hypotheses(index), strict=True))
-        assert pairs
+    mine, theirs = stream(captured(ordinary(name), capture), requests), stream(ordinary(name), requests)
+    assert [(token.index, token.token_id) for token in mine] == [(token.index, token.token_id) for token in theirs]
+    ended = [(one.hypotheses, other.hypotheses) for one, other in zip(mine, theirs, strict=True) if one.hypotheses]
+    assert len(ended) == 2
+    for found in ended:
+        pairs = list(zip(*found, strict=True))
         assert all(one.token_ids == other.token_ids and one.score == pytest.approx(other.score, abs=1e-4) for one, other in pairs)
 
 
 @every_capture
 def test_rows_continue_others(capture):
-    engine, rows = ordinary("qwen2"), prompts(9, 4, 17)
-    stack = captured(engine, capture).stack
+    model, rows = ordinary("qwen2"), prompts(9, 4, 17)
+    stack = captured(model, capture).decoder
     cache = stack.new_cache(3, 30)
     stack.next_logits(rows, cache)
     for parents in ([2, 0, 0, 2, 2], [4, 0, 1, 1, 3], [1, 2]):
         cache.take(parents)
         rows = [[*rows[parent], number] for number, parent in enumerate(parents)]
         logits = stack.next_logits([row[-1:] for row in rows], cache)
-        assert error(logits, numpy.stack([last_logits(engine, row) for row in rows])) < 1e-5
+        assert error(logits, numpy.stack([last_logits(model, row) for row in rows])) < 1e-5
 
 
 def test_a_prompt_longer_than_a_pass_and_one_in_parts(monkeypatch):
-    engine, (prompt, other) = ordinary("qwen2"), prompts(50, 31)
+    model, (prompt, other) = ordinary("qwen2"), prompts(50, 31)
     monkeypatch.setattr(captured_decoder, "PREFILL_CHUNK", 16)
-    stack = captured(engine, recorded).stack
+    stack = captured(model, recorded).decoder
     cache = stack.new_cache(2, 60)
     logits = stack.next_logits([prompt, other], cache)
-    assert error(logits[1], last_logits(engine, other)) < 1e-5
+    assert error(logits[1], last_logits(model, other)) < 1e-5
     logits = stack.next_logits([[1, 2, 3], [4, 5, 6]], cache)
-    assert error(logits[0], last_logits(engine, [*prompt, 1, 2, 3])) < 1e-5
+    assert error(logits[0], last_logits(model, [*prompt, 1, 2, 3])) < 1e-5
     logits = stack.next_logits([[7], [8]], cache)
-    assert error(logits[1], last_logits(engine, [*other, 4, 5, 6, 8])) < 1e-5
+    assert error(logits[1], last_logits(model, [*other, 4, 5, 6, 8])) < 1e-5
 
 
 def test_a_step_is_captured_once_for_each_power_of_two_of_keys():
@@ -184,8 +192,8 @@ def test_a_step_is_captured_once_for_each_power_of_two_of_keys():
 
 @every_model
 def test_a_step_is_idempotent(name):
-    stack = captured(ordinary(name), lambda step: lambda: [step() for _ in range(3)][-1]).stack
-    once = captured(ordinary(name), uncaptured).stack
+    stack = captured(ordinary(name), lambda step: lambda: [step() for _ in range(3)][-1]).decoder
+    once = captured(ordinary(name), uncaptured).decoder
     answers = []
     for each in (stack, once):
         cache = each.new_cache(1, 20)
@@ -211,7 +219,7 @@ class Recording(TorchDispatchMode):
 
 @every_model
 def test_a_step_reads_nothing_back(name):
-    stack = captured(ordinary(name), uncaptured).stack
+    stack = captured(ordinary(name), uncaptured).decoder
     cache = stack.new_cache(2, 20)
     for token_ids in (prompts(4, 7), [[1], [2]]):
         stack.next_logits(token_ids, cache)
@@ -223,9 +231,9 @@ def test_a_step_reads_nothing_back(name):
 
 @every_model
 def test_a_step_takes_nothing_from_the_host(name):
-    engine = ordinary(name)
-    on_meta = replace(engine, weights=map_tree(lambda leaf: leaf.to("meta"), engine.weights))
-    stack = captured(on_meta, uncaptured).stack
+    model = ordinary(name)
+    on_meta = replace(model, weights=map_tree(lambda leaf: leaf.to("meta"), model.weights))
+    stack = captured(on_meta, uncaptured).decoder
     cache = stack.new_cache(2, 20)
     with Recording() as recording:
         logits = stack.step(cache, 16)
@@ -243,7 +251,7 @@ def test_addresses_change_only_with_the_number_of_rows():
     def addresses(cache: CapturedKVCache):
         return [x.data_ptr() for x in (cache.keys_and_values, cache.tokens, cache.padding, cache.position, *cache.rotary)]
 
-    stack = captured(ordinary("qwen2"), uncaptured).stack
+    stack = captured(ordinary("qwen2"), uncaptured).decoder
     cache = stack.new_cache(3, 30)
     before = addresses(cache)
     stack.next_logits(prompts(5, 3, 4), cache)
@@ -265,7 +273,7 @@ def test_addresses_change_only_with_the_number_of_rows():
     ],
 )
 def test_wrong_input_of_a_step_is_an_error(token_ids, message):
-    stack = captured(ordinary("gpt2"), uncaptured).stack
+    stack = captured(ordinary("gpt2"), uncaptured).decoder
     cache = stack.new_cache(2, 20)
     stack.next_logits([[1, 2, 3], [4]], cache)
     with pytest.raises(PromptError, match=message):
@@ -290,14 +298,14 @@ def test_a_graph_is_captured_on_the_stream_of_its_warm_up_and_in_order(monkeypat
 
 
 def test_only_a_decoder_on_cuda_is_captured():
-    engine = ordinary("qwen2")
+    model = ordinary("qwen2")
     on_cuda = SimpleNamespace(token_embedding=SimpleNamespace(is_cuda=True))
     for architecture, weights, expected in (
         (qwen2, on_cuda, CapturedDecoder),
-        (qwen2, engine.weights, type(None)),
+        (qwen2, model.weights, type(None)),
         (t5, on_cuda, type(None)),
     ):
-        assert isinstance(captured_stack(Checkpoint(architecture, engine.config, weights, {}), engine.ops), expected)
+        assert isinstance(captured_decoder_of(Checkpoint(architecture, model.config, weights, {}), model.ops), expected)
 
 
 def test_a_language_model_generates_and_embeds_the_same_with_captured_steps():
@@ -305,7 +313,7 @@ def test_a_language_model_generates_and_embeds_the_same_with_captured_steps():
     weights = map_tree(lambda leaf: from_numpy(leaf, "torch"), random_weights(gpt2, config))
     stack = CapturedDecoder(gpt2, config, weights, operations("torch"), capture=recorded)
     mine, plain = (
-        LanguageModel(Checkpoint(gpt2, config, weights, {}), byte_tokenizer(), array="torch", stack=each) for each in (stack, None)
+        LanguageModel(Checkpoint(gpt2, config, weights, {}), byte_tokenizer(), array="torch", decoder=each) for each in (stack, None)
     )
     texts = ["a", "abcdef", "Hello"]
     assert mine.generate(texts, max_new_tokens=20) == plain.generate(texts, max_new_tokens=20)
@@ -316,8 +324,8 @@ def test_a_language_model_generates_and_embeds_the_same_with_captured_steps():
 @every_model
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_graphs_on_cuda_equal_a_whole_pass(name, dtype):
-    engine, rows = ordinary(name, dtype, "cuda"), prompts(5, 12, 1)
-    stack = captured(engine, captured_decoder.cuda_graph).stack
+    model, rows = ordinary(name, dtype, "cuda"), prompts(5, 12, 1)
+    stack = captured(model, captured_decoder.cuda_graph).decoder
     cache = stack.new_cache(3, 60)
     logits = stack.next_logits(rows, cache)
     for number in range(24):
@@ -327,20 +335,20 @@ def test_graphs_on_cuda_equal_a_whole_pass(name, dtype):
         rows = [[*row, number + place] for place, row in enumerate(rows)]
         logits = stack.next_logits([row[-1:] for row in rows], cache)
         for mine, row in zip(logits, rows, strict=True):
-            assert error(mine, last_logits(engine, row)) < TOLERANCE[dtype]
+            assert error(mine, last_logits(model, row)) < TOLERANCE[dtype]
 
 
 @needs_cuda
 @some_models
 def test_generation_on_cuda_is_that_of_the_ordinary_passes(name):
-    engine = ordinary(name, device="cuda")
+    model = ordinary(name, device="cuda")
     requests = [request(prompt, 14, num_beams=width) for prompt, width in zip(prompts(7, 2, 1), (4, 1, 1), strict=True)]
-    mine, theirs = (run(each, requests) for each in (captured(engine, captured_decoder.cuda_graph), engine))
+    mine, theirs = (run(each, requests) for each in (captured(model, captured_decoder.cuda_graph), model))
     assert [tokens for tokens, _ in mine] == [tokens for tokens, _ in theirs]
 
 
 def test_a_closed_decoder_refuses_calls():
-    decoder = captured(ordinary("gpt2"), uncaptured).stack
+    decoder = captured(ordinary("gpt2"), uncaptured).decoder
     cache = decoder.new_cache(1, 20)
     decoder.close()
     decoder.close()

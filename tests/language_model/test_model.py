@@ -17,6 +17,7 @@ from headway.checkpoints import Checkpoint, resolve_model
 from headway.errors import CheckpointError, ModelNotFoundError, OptionError, PromptError, TokenIdError, UnsupportedError
 from headway.language_model import LanguageModel
 from headway.models import bert, gpt2, t5
+from headway.runners import ReferenceRunner
 from headway.tokenizers import byte_tokenizer
 from headway.tokenizers.library import LibraryTokenizer
 from tests.small_models import random_weights
@@ -365,8 +366,8 @@ def test_values_at_the_bounds_generate(model, options):
     assert len(model.generate("abc", max_new_tokens=9, ignore_end=True, **options).token_ids) == 9
 
 
-class Stack:
-    """A stack that records whether it is open."""
+class Decoder:
+    """A decoder that records whether it is open."""
 
     def __init__(self) -> None:
         self.num_closed = 0
@@ -374,31 +375,33 @@ class Stack:
     def close(self) -> None:
         self.num_closed += 1
 
-    def new_cache(self, num_rows, max_seq_len):
-        return None
+    max_rows, page_size, page_bytes, window = 512, 128, 1 << 20, None
 
-    def next_logits(self, token_ids, cache):
+    def allocate(self, num_pages):
+        pass
+
+    def run(self, batch):
         assert not self.num_closed
-        return numpy.zeros((len(token_ids), 257), numpy.float32)
+        return numpy.zeros((sum(rows.num_wanted for rows in batch), 257), numpy.float32)
 
     def hidden_states(self, token_ids):
         assert not self.num_closed
         return numpy.ones((len(token_ids), 12), numpy.float32)
 
 
-def model_with_stack() -> tuple[LanguageModel, Stack]:
-    stack = Stack()
-    return LanguageModel(Checkpoint(gpt2, CONFIG, random_weights(gpt2, CONFIG), {}), byte_tokenizer(), stack=stack), stack
+def model_with_decoder() -> tuple[LanguageModel, Decoder]:
+    decoder = Decoder()
+    return LanguageModel(Checkpoint(gpt2, CONFIG, random_weights(gpt2, CONFIG), {}), byte_tokenizer(), decoder=decoder), decoder
 
 
-def test_closing_a_model_closes_its_stack_once():
-    model, stack = model_with_stack()
+def test_closing_a_model_closes_its_decoder_once():
+    model, decoder = model_with_decoder()
     with model:
         assert model.generate("abc", max_new_tokens=3).token_ids == [0, 0, 0]
         model.embed(["a"])
         assert not model.is_closed
     model.close()
-    assert (model.is_closed, stack.num_closed) == (True, 1)
+    assert (model.is_closed, decoder.num_closed) == (True, 1)
 
 
 def test_closing_a_model_frees_its_weights():
@@ -428,26 +431,26 @@ def test_a_closed_model_cannot_be_used(call):
         call(model)
 
 
-def test_a_model_that_is_no_longer_used_closes_its_stack():
-    model, stack = model_with_stack()
+def test_a_model_that_is_no_longer_used_closes_its_decoder():
+    model, decoder = model_with_decoder()
     del model
     gc.collect()
-    assert stack.num_closed == 1
+    assert decoder.num_closed == 1
 
 
 @pytest.mark.parametrize(
     "keep", [lambda model: model.stream("abc", max_new_tokens=9), lambda model: model.embedder], ids=["stream", "embedder"]
 )
-def test_a_stream_and_an_embedder_keep_the_stack_open(keep):
-    model, stack = model_with_stack()
+def test_a_stream_and_an_embedder_keep_the_decoder_open(keep):
+    model, decoder = model_with_decoder()
     kept = keep(model)
     del model
     gc.collect()
-    assert stack.num_closed == 0
+    assert decoder.num_closed == 0
     assert len(list(kept)) == 9 if isinstance(kept, Iterator) else kept.embed(["abc"]).shape == (1, 12)
     del kept
     gc.collect()
-    assert stack.num_closed == 1
+    assert decoder.num_closed == 1
 
 
 def test_unsupported_sentence_transformers_files_do_not_prevent_generation(tmp_path):
@@ -480,7 +483,7 @@ def test_deprecated_names_still_work():
         assert headway.Piece is headway.Chunk
     with pytest.warns(DeprecationWarning, match='weights="plain" is deprecated'):
         model = headway.load("stories", weights="plain")
-    assert model.engine.stack is None
+    assert isinstance(model.engine.runner, ReferenceRunner)
     with pytest.warns(DeprecationWarning, match=r"load\(tell=…\) is deprecated, use progress=…"):
         headway.load("stories", weights="none", tell=lambda *_: None)
 

@@ -12,9 +12,11 @@ import pytest
 
 from headway import functions
 from headway.arrays import ARRAY_LIBRARIES, from_numpy, to_numpy
-from headway.engine import Engine, GenerationOptions, Request
+from headway.engine import GenerationOptions, Request
 from headway.models import gpt2
+from headway.runners import Model
 from headway.trees import map_tree, tree_from_leaves
+from tests.small_models import engine_of
 
 TOLERANCE = 2e-5  # float32 sums of up to 192 terms, and activations up to about 10
 
@@ -121,5 +123,5 @@ def test_the_logits_are_the_authors_in_every_library(model, steps, library):
 @pytest.mark.parametrize("letters", [[2, 0, 1, 1, 0, 2], [0, 0, 0, 0, 0, 0], [2, 2, 1, 1, 0, 0], [1, 0, 2, 0, 2, 1]])
 def test_it_sorts(model, letters):
     config, weights = model
-    engine = Engine(gpt2, config, weights)
+    engine = engine_of(Model(gpt2, config, weights))
     assert [token.token_id for token in engine.stream([Request(letters, GenerationOptions(max_new_tokens=5))])] == sorted(letters)[:5]

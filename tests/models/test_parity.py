@@ -11,8 +11,10 @@ from headway.checkpoints import load_checkpoint
 from headway.engine import Engine, GenerationOptions, Request
 from headway.kernels import operations
 from headway.kernels.cpu.pass_plan import Rows
-from headway.language_model.compiled import compiled_stack
+from headway.language_model.decoders import compiled_decoder
+from headway.runners import Model
 from tests.models.saved_by_transformers import CASES
+from tests.small_models import engine_of
 
 LOGITS = 1e-4
 PACKED = {"float32": 2e-6, "bfloat16": 0.02, "int8": 0.03, "int4": 0.3}
@@ -108,17 +110,17 @@ def test_the_compiled_decoder_says_what_transformers_says(saved_model, kernels, 
 def test_greedy_tokens_of_the_compiled_decoder_equal_those_of_transformers(saved_model, kernels, name):
     saved = saved_model(name)
     loaded = load_checkpoint(saved.folder, dtype=None)
-    engine = Engine(loaded.architecture, loaded.config, loaded.weights, stack=compiled(saved, "float32", kernels))
+    engine = Engine(compiled(saved, "float32", kernels), Model(loaded.architecture, loaded.config, loaded.weights).limits)
     request = Request(saved.token_ids[0].tolist(), GenerationOptions(max_new_tokens=20), end_token_ids=(2,))
     assert [token.token_id for token in engine.stream([request])] == saved.greedy
 
 
 def compiled(saved, kind, kernels):
     """The stack of a saved model, its weights straight from the file."""
-    return compiled_stack(load_checkpoint(saved.folder, dtype=None), saved.folder, kind, cache_kind="float32", folder=kernels)
+    return compiled_decoder(load_checkpoint(saved.folder, dtype=None), saved.folder, kind, cache_kind="float32", folder=kernels)
 
 
 def _greedy(loaded, prompt, array) -> list[int]:
-    engine = Engine(loaded.architecture, loaded.config, loaded.weights, array, ops=operations(array))
+    engine = engine_of(Model(loaded.architecture, loaded.config, loaded.weights, array, None, operations(array)))
     request = Request(prompt.tolist(), GenerationOptions(max_new_tokens=20), end_token_ids=(2,))
     return [token.token_id for token in engine.stream([request])]

@@ -14,7 +14,8 @@ from headway.arrays import at_least_float32, from_numpy
 from headway.cli import options as o
 from headway.cli.progress import Shown
 from headway.errors import OptionError
-from headway.language_model import Architecture, LanguageModel, load
+from headway.language_model import LanguageModel, load
+from headway.runners import Architecture
 from headway.train.corpus import read_text
 from headway.train.pairs import Pair, read_pairs
 

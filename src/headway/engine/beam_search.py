@@ -81,9 +81,9 @@ class BeamSearch:
         self.sequences = sequences
 
     def _best(self) -> list[SampledToken]:
-        """Return the tokens of the best hypothesis; the last has all of them."""
-        *before, last = self.finished[0].tokens(self.index)
-        return [*before, replace(last, hypotheses=tuple(self.finished[: self.options.num_best]))]
+        """Return the tokens of the best hypothesis, each with all of them."""
+        hypotheses = tuple(self.finished[: self.options.num_best])
+        return [replace(token, hypotheses=hypotheses) for token in hypotheses[0].tokens(self.index)]
 
     def _candidates(self, scores: numpy.ndarray) -> list[tuple[int, int]]:
         """Return row and token of the best possible continuations, best first; equal scores in order of row and token."""

@@ -204,6 +204,11 @@ class Engine:
             self._total_seconds += time.perf_counter() - started
             return bool(self._active)
 
+    def clear_prefix_cache(self) -> None:
+        """Forget the prefixes that no running request uses."""
+        with self.lock:
+            self.pool.clear_prefixes()
+
     def max_new_tokens(self, request: Request) -> int:
         """Return the number of tokens after which a request ends: its option, or what the context and the KV cache allow."""
         num_prompt = len(self._decoder_prompt(request))

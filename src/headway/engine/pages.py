@@ -43,6 +43,9 @@ class Pool(Protocol):
     def release(self, sequence: Sequence, cache_key: str) -> None:
         """Take the memory of a sequence back; what it computed may be found again by a sequence that begins the same."""
 
+    def clear_prefixes(self) -> None:
+        """Free what is kept for later requests only."""
+
     def clear(self) -> None:
         """Forget everything, after a failure of the runner."""
 
@@ -81,6 +84,9 @@ class Unpaged:
     def release(self, sequence: Sequence, cache_key: str) -> None:
         """See Pool."""
         self._runner.release([sequence.id])
+
+    def clear_prefixes(self) -> None:
+        """See Pool."""
 
     def clear(self) -> None:
         """See Pool."""
@@ -195,6 +201,11 @@ class PagePool:
             elif page >= 0:
                 self._drop(page)
         sequence.pages, sequence.num_shared, sequence.num_computed = [], 0, 0
+
+    def clear_prefixes(self) -> None:
+        """See Pool."""
+        while self.prefixes.num_unused:
+            self._free.append(self.prefixes.evict())
 
     def check(self, sequences: SequenceOf[Sequence]) -> None:
         """Verify that each page is in one place, and that the counts are those of the sequences.

@@ -57,7 +57,7 @@ class PrefixCache:
 
     def match(self, token_ids: Sequence[int], cache_key: str) -> tuple[list[int], int, int]:
         """Return the full pages that hold a prefix of the tokens, a page that holds more of them in part, and how many; -1 and 0 for none."""
-        node, pages, start = self._roots.get(cache_key), [], 0
+        node, pages, start = self._roots.get(cache_key), list[int](), 0
         while node is not None:
             child = node.children.get(tuple(token_ids[start : start + self.page_size]))
             if child is None or len(child.token_ids) < self.page_size:

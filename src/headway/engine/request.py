@@ -68,7 +68,7 @@ class SampledToken:
     log_prob       log-probability of the token under the model, before penalties and samplers; None without num_log_probs
     top_log_probs  log-probabilities of the most likely tokens by token id; empty without num_log_probs
     choice         number of the completion, from 0 to num_choices - 1
-    hypotheses     on the last token of a beam search, the num_best hypotheses, best first
+    hypotheses     of a beam search, the num_best hypotheses, best first; the tokens are those of the first
     """
 
     index: int

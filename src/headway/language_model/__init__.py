@@ -1,13 +1,12 @@
 """Language models: text in; text, embeddings or filled masks out."""
 
-from headway.engine import Architecture, GenerationOptions, GenerationOptionsDict
+from headway.engine import GenerationOptions, GenerationOptionsDict
 from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import Candidate, FilledText
 from headway.language_model.model import LanguageModel, load
 from headway.language_model.text_stream import Chunk, Completion
 
 __all__ = [
-    "Architecture",
     "Candidate",
     "Chunk",
     "Completion",

@@ -99,7 +99,7 @@ def load(
         make_decoder = partial(compiled_decoder, progress=progress) if progress else compiled_decoder
         decoder = make_decoder(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache)
     elif weights == "auto" and array == "torch":
-        decoder = captured_decoder(checkpoint, operations(array))
+        decoder = cast(CapturedDecoder | None, captured_decoder(checkpoint, operations(array)))
     return LanguageModel(
         checkpoint,
         load_tokenizer(path),
@@ -156,7 +156,7 @@ class LanguageModel:
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
         self.is_closed = False
         self._checkpoint, self._sentence_options = checkpoint, sentence_options
-        self._compiled = decoder if isinstance(decoder, CompiledDecoder) else None
+        self._compiled = None if array == "torch" else cast(CompiledDecoder | None, decoder)
         # A running stream or an embedder may outlive the model. Both hold the engine, so the decoder is closed with the engine.
         self._free = weakref.finalize(self.engine, decoder.close) if decoder else None
         if self._free:
@@ -242,14 +242,14 @@ class LanguageModel:
         """
         return (chunk for _, chunk in self._stream([self.chat_prompt(messages)], options, is_chat=True))
 
-    def chat_prompt(self, messages: Sequence[Mapping[str, object]], **variables: object) -> list[int]:
+    def chat_prompt(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] | None = None) -> list[int]:
         """Return the token ids of a conversation in the model's chat template, up to the start of the next message.
 
-        variables   further variables of the template, such as tools
+        tools   descriptions of functions that the model may call
 
         Errors   TokenizerError if the model has no chat template, or it fails.
         """
-        text = self.tokenizer.apply_chat_template(list(messages), add_generation_prompt=True, **variables)
+        text = self.tokenizer.apply_chat_template(list(messages), tools=tools, add_generation_prompt=True)
         return self.tokenizer.encode(text, add_special_tokens=False)
 
     def request(self, token_ids: Sequence[int], options: GenerationOptionsDict, *, is_chat: bool = False) -> Request:
@@ -330,7 +330,8 @@ class LanguageModel:
                 chunk = texts[token.index].add(token)
                 if chunk.finish_reason:
                     stream.finish(token.index)
-                yield token.index, self._with_hypotheses(chunk, token.hypotheses, requests[token.index])
+                    chunk = self._with_hypotheses(chunk, token.hypotheses, requests[token.index])
+                yield token.index, chunk
 
         return chunks()
 
@@ -345,7 +346,7 @@ class LanguageModel:
 def _runner(model: Model, decoder: CompiledDecoder | CapturedDecoder | None) -> Runner:
     if decoder is None:
         return ReferenceRunner(model)
-    return decoder if isinstance(decoder, CompiledDecoder) else CapturedRunner(model, decoder)
+    return CapturedRunner(model, cast(CapturedDecoder, decoder)) if model.array == "torch" else cast(CompiledDecoder, decoder)
 
 
 def _resolve(name_or_folder: str | PathLike[str]) -> Path:

@@ -16,7 +16,7 @@ from headway.errors import HeadwayError, OptionError, PromptError, TokenIdError
 from headway.kernels.cpu.pass_plan import Rows
 from headway.kernels.cpu.runtime import Runtime
 from headway.kernels.cpu.thread_pool import MAX_THREADS
-from headway.language_model.compiled import weights_kind
+from headway.language_model.decoders import weights_kind
 from tests.kernels.cpu.packed_models import CACHES, MODELS, TOLERANCE, Texts, error, model, prompts
 
 every_model = pytest.mark.parametrize("name", MODELS)
