@@ -118,10 +118,8 @@ class _Recorder:
             return None
         shapes = parse_shapes(source.docstring)
         arguments = dict(frame.f_locals)
-        if self.stack:
-            names = self.stack[-1].names.inner(shapes, arguments)
-        else:
-            names = self.names or names_for(shapes, arguments)
+        outermost = self.names or names_for(shapes, arguments)
+        names = self.stack[-1].names.inner(shapes, arguments) if self.stack else outermost
         values = tuple(each for name, value in arguments.items() for each in self._values(name, value, names))
         seen = {name: fingerprint(value) for name, value in arguments.items()}
         self.stack.append(_Frame(code, source, names, values, seen, {value.name: value for value in values}))
