@@ -16,19 +16,11 @@ from typing import Annotated, TypeAlias, TypedDict, cast
 
 import typer
 
+from headway.cli.array_library import ArrayLibrary
 from headway.cli.progress import Work
 from headway.errors import OptionError
 from headway.language_model import Chunk, GenerationOptionsDict, LanguageModel, load
 from headway.language_model.options import Choice, Integer, Number, Option, Strings, Switch, TokenBiases, TokenIds, default_text, options
-
-
-class ArrayLibrary(StrEnum):
-    """The array libraries that a model can run on."""
-
-    numpy = "numpy"
-    torch = "torch"
-    jax = "jax"
-    mlx = "mlx"
 
 
 class Cache(StrEnum):
