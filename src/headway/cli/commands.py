@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from typer.core import TyperGroup
@@ -12,10 +12,8 @@ from typer.main import get_command
 
 import headway
 
-if TYPE_CHECKING:
-    from click import Command  # typer has a copy of click from 0.20 on, and needs click before that
-else:
-    Command: TypeAlias = Any
+Command: TypeAlias = Any
+"""A command of click, of which later versions of typer have a copy."""
 
 NAMES = ("generate", "chat", "models", "train", "evaluate", "check", "grade", "lsp", "embed", "practice")
 """Names of the subcommands; each is a module of headway.cli with `command`, or with `app` if it has subcommands of its own."""
