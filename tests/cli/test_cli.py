@@ -25,7 +25,7 @@ COMMAND = [sys.executable, "-m", "headway"]
 
 def headway(*arguments: str, stdin: str | None = "", **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=120, env=os.environ | {"NO_COLOR": "1"} | environment
+        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=600, env=os.environ | {"NO_COLOR": "1"} | environment
     )
 
 
@@ -201,7 +201,7 @@ def test_ctrl_c_keeps_what_was_printed_and_exits_130():
     )
     printed = process.stdout.read(40)
     process.send_signal(signal.SIGINT)
-    rest, errors = process.communicate(timeout=120)
+    rest, errors = process.communicate(timeout=600)
     assert printed.startswith("Once upon a time")
     assert rest.endswith("\n")
     assert process.returncode == 130
@@ -215,7 +215,7 @@ def test_a_reader_that_leaves_early_ends_it_quietly():
     process.stdout.close()
     errors = process.stderr.read()
     process.stderr.close()
-    assert process.wait(timeout=120) == 1
+    assert process.wait(timeout=600) == 1
     assert "Traceback" not in errors
 
 
@@ -241,7 +241,7 @@ def test_a_conversation_that_outgrows_the_context_drops_its_beginning(tmp_path):
 
 
 def test_a_prompt_that_is_not_utf8_is_one_sentence():
-    result = subprocess.run([*COMMAND, "generate"], input=b"\xff\xfe", capture_output=True, timeout=120)
+    result = subprocess.run([*COMMAND, "generate"], input=b"\xff\xfe", capture_output=True, timeout=600)
     assert result.returncode == 2
     assert b"got standard input with byte 0xff at character 0, expected UTF-8 text" in result.stderr
     assert b"Traceback" not in result.stderr
@@ -348,7 +348,7 @@ def on_terminal(*arguments: str, until: str = "", **environment: str) -> tuple[s
             process.send_signal(signal.SIGINT)
             is_interrupted = True
     os.close(ours)
-    return output.decode(), process.wait(timeout=120)
+    return output.decode(), process.wait(timeout=600)
 
 
 def test_ctrl_c_at_the_prompt_of_chat_ends_the_line(tmp_path):
@@ -359,7 +359,7 @@ def test_ctrl_c_at_the_prompt_of_chat_ends_the_line(tmp_path):
 def test_ctrl_c_while_modules_are_imported_is_quiet():
     program = "import sys, threading, signal, os; sys.argv = ['headway', 'models']; from headway.cli import main; import headway; "
     program += "sys.meta_path.insert(0, type('Finder', (), {'find_spec': lambda *a: os.kill(os.getpid(), signal.SIGINT)})()); main()"
-    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert (process.returncode, process.stdout, process.stderr) == (130, "", "")
 
 
@@ -374,7 +374,7 @@ def test_ctrl_c_while_modules_are_imported_is_quiet():
 )
 def test_closed_standard_streams(redirection, code, message):
     command = f'exec "{sys.executable}" -m headway generate {redirection}'
-    result = subprocess.run(["sh", "-c", command], input="", capture_output=True, text=True, timeout=120)
+    result = subprocess.run(["sh", "-c", command], input="", capture_output=True, text=True, timeout=600)
     assert (result.returncode, result.stdout) == (code, "")
     assert message in result.stderr
     assert "Traceback" not in result.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -95,9 +94,7 @@ def test_a_function_that_loops_forever_under_a_wrong_convention_is_diagnosed():
                     break
         return ids
 
-    start = time.process_time()
     assert judged(encode, ENCODE).causes[0].name == "longest_token_taken"
-    assert time.process_time() - start < 15
 
 
 NAMES = {
