@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import headway
-from headway.cli import chat, check, embed, evaluate, generate, grade, lsp, models, practice, train
+from headway.cli import chat, check, embed, evaluate, generate, grade, lsp, models, practice, serve, train
 
 app = typer.Typer(
     name="headway",
@@ -18,7 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (generate, chat, models, train, evaluate, check, grade, lsp, embed):
+for module in (generate, chat, serve, models, train, evaluate, check, grade, lsp, embed):
     app.command(module.__name__.rpartition(".")[2])(module.command)
 app.add_typer(practice.app, name="practice")
 
