@@ -31,7 +31,8 @@ ARROWS = {
     "practice": {"functions"},
     "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
     "language_model": {"functions", "engine", "kernels", "checkpoints", "tokenizers"},
-    "cli": {"language_model", "practice", "checkpoints", "models", "train"},
+    "server": {"language_model", "engine", "tokenizers"},
+    "cli": {"language_model", "practice", "checkpoints", "models", "train", "server"},
     "__init__": {"language_model", "functions", "practice"},
     "__main__": {"cli"},
 }
