@@ -32,7 +32,8 @@ ARROWS = {
     "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
     "language_model": {"functions", "engine", "kernels", "checkpoints", "tokenizers"},
     "look": {"functions", "practice"},
-    "cli": {"look", "language_model", "practice", "checkpoints", "models", "train"},
+    "server": {"language_model", "engine", "tokenizers"},
+    "cli": {"look", "language_model", "practice", "checkpoints", "models", "train", "server"},
     "__init__": {"language_model", "functions", "practice", "look"},
     "__main__": {"cli"},
 }
