@@ -3,7 +3,7 @@
 from headway.engine.batch import Batch, PagedRunner, Runner, SequenceRows
 from headway.engine.engine import Engine, EngineOptions, EngineStats, ModelLimits
 from headway.engine.options import GenerationOptions, GenerationOptionsDict, Option
-from headway.engine.request import Event, FinishReason, Hypothesis, Request, RequestFailed, SampledToken
+from headway.engine.request import Event, FinishReason, Hypothesis, LogitsProcessor, Request, RequestFailed, SampledToken
 from headway.engine.stream import RequestStream
 from headway.engine.thread import EngineThread
 
@@ -18,6 +18,7 @@ __all__ = [
     "GenerationOptions",
     "GenerationOptionsDict",
     "Hypothesis",
+    "LogitsProcessor",
     "ModelLimits",
     "Option",
     "PagedRunner",

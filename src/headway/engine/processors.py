@@ -8,20 +8,7 @@ from typing import Protocol
 import numpy
 
 from headway import functions
-from headway.engine.request import Request
-
-
-class LogitsProcessor(Protocol):
-    """A change of the logits, given the tokens so far."""
-
-    def __call__(self, token_ids: numpy.ndarray, logits: numpy.ndarray, /) -> numpy.ndarray:
-        """Return the logits to choose from.
-
-        Shapes
-            token_ids  (num_rows, seq_len) integer, the decoder's prompt and the completion
-            logits     (num_rows, vocab_size)
-            return     (num_rows, vocab_size)
-        """
+from headway.engine.request import LogitsProcessor, Request
 
 
 def logits_processors(request: Request, num_prompt: int, max_new_tokens: int) -> list[LogitsProcessor]:

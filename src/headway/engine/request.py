@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
+
+import numpy
 
 from headway.engine.options import GenerationOptions
 from headway.errors import HeadwayError
 
-if TYPE_CHECKING:
-    from headway.engine.processors import LogitsProcessor
+
+class LogitsProcessor(Protocol):
+    """A change of the logits, given the tokens so far."""
+
+    def __call__(self, token_ids: numpy.ndarray, logits: numpy.ndarray, /) -> numpy.ndarray:
+        """Return the logits to choose from.
+
+        Shapes
+            token_ids  (num_rows, seq_len) integer, the decoder's prompt and the completion
+            logits     (num_rows, vocab_size)
+            return     (num_rows, vocab_size)
+        """
+
 
 FinishReason = Literal["stop", "length"]
 """Reason for the end of a completion: "stop" at an end token or stop string, "length" at max_new_tokens or the end of the context."""
@@ -21,7 +34,7 @@ class Request:
     """A prompt to continue, or to answer with an encoder–decoder.
 
     token_ids         the prompt
-    options           see GenerationOptions; stop and ignore_end are ignored, because the engine has token ids only
+    options           see GenerationOptions; those about text are ignored, because the engine has token ids only
     end_token_ids     tokens that end the completion; they are reported, with the finish reason "stop"
     num_choices       number of completions, sampled independently; choice 0 is that of num_choices=1 with the same seed
     priority          requests with a smaller number go first; equal ones in the order of their arrival

@@ -10,8 +10,8 @@ from headway import functions
 from headway.arrays import Operations
 from headway.engine.decoding import check_not_all_forbidden, check_not_nan, finish_reason, fork
 from headway.engine.options import GenerationOptions
-from headway.engine.processors import LogitsProcessor, logits_processors
-from headway.engine.request import Request, SampledToken
+from headway.engine.processors import logits_processors
+from headway.engine.request import LogitsProcessor, Request, SampledToken
 from headway.engine.sequence import Sequence
 
 

@@ -16,7 +16,7 @@ import numpy
 from headway.arrays import check_computing
 from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
 from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
-from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptionsDict, Hypothesis, Request, Runner
+from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, GenerationOptionsDict, Hypothesis, Request, Runner
 from headway.engine.options import is_integer
 from headway.errors import HeadwayError, ModelNotFoundError, OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
@@ -26,6 +26,7 @@ from headway.kernels.cpu.thread_pool import check_num_threads
 from headway.language_model.decoders import captured_decoder, compiled_decoder, weights_kind
 from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import FilledText, fill_mask
+from headway.language_model.grammar import Grammar, Vocabulary, compile_grammar
 from headway.language_model.options import merge_options, own_options, token_ids_of
 from headway.language_model.stop_strings import StopMatcher
 from headway.language_model.text_stream import Chunk, Completion, TextStream, collect, completion_of
@@ -155,6 +156,7 @@ class LanguageModel:
         self.defaults = own_options(own)
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
         self.is_closed = False
+        self._thread: EngineThread | None = None
         self._checkpoint, self._sentence_options = checkpoint, sentence_options
         self._compiled = None if array == "torch" else cast(CompiledDecoder | None, decoder)
         # A running stream or an embedder may outlive the model. Both hold the engine, so the decoder is closed with the engine.
@@ -167,8 +169,8 @@ class LanguageModel:
         if self.is_closed:
             return
         self.is_closed = True
-        if "engine_thread" in self.__dict__:
-            self.__dict__.pop("engine_thread").close()
+        if self._thread:
+            self._thread.close()
         if self._free:
             self._free()
         self.__dict__.pop("embedder", None)
@@ -192,11 +194,13 @@ class LanguageModel:
             self._checkpoint, self.tokenizer, self._sentence_options(), model.array, model.device, model.ops, self._compiled, self.engine
         )
 
-    @cached_property
+    @property
     def engine_thread(self) -> EngineThread:
-        """Thread that runs the engine, for servers; started on first use."""
+        """Thread that runs the engine, for servers; started on first use, and again after it was closed."""
         self._check_open()
-        return EngineThread(self.engine)
+        if self._thread is None or not self._thread.is_alive:
+            self._thread = EngineThread(self.engine)
+        return self._thread
 
     @property
     def continues_prompts(self) -> bool:
@@ -269,7 +273,9 @@ class LanguageModel:
         more = self.tokenizer.eos_token_ids if is_chat else ()
         end_token_ids = () if merged.options.ignore_end else tuple(dict.fromkeys((*self.end_token_ids, *more)))
         length = len(token_ids) if self.continues_prompts else 1
-        return Request(token_ids, merged.for_prompt(length), end_token_ids)
+        grammar = self._grammar(merged.options, end_token_ids)
+        make_processors = tuple if grammar is None else partial(grammar.processors, length, end_token_ids)
+        return Request(token_ids, merged.for_prompt(length), end_token_ids, make_processors=make_processors)
 
     def text_stream(self, request: Request) -> TextStream:
         """Return a decoder of the tokens of one completion of a request, which cuts it at the request's stop strings."""
@@ -316,6 +322,25 @@ class LanguageModel:
     def _check_open(self) -> None:
         if self.is_closed:
             raise OptionError("got a closed model, expected an open one", hint="load the model again")
+
+    def _grammar(self, options: GenerationOptions, end_token_ids: Sequence[int]) -> Grammar | None:
+        """Return the grammar that the options define; None if they define none.
+
+        Errors   OptionError for a grammar that is not valid or not supported, and for a model without an end token.
+        """
+        given = [name for name in options.CONSTRAINTS if getattr(options, name) is not None]
+        if not given:
+            return None
+        if not end_token_ids:
+            raise OptionError(
+                f"got {given[0]} for a model without an end token, expected one with eos_token_id, which ends the text",
+                hint="add eos_token_id to the model's generation_config.json",
+            )
+        return compile_grammar(options, self._vocabulary)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.tokenizer, cast(int, getattr(self.config, "decoder_vocab_size", self.config.vocab_size)))
 
     def _stream(
         self, prompts: Sequence[list[int]], options: GenerationOptionsDict, *, is_chat: bool = False

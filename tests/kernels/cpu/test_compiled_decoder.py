@@ -83,8 +83,8 @@ def test_a_later_token_changes_no_earlier_vector(runtime, cache_kind):
         ("qwen2", [Rows(128, [1], [-1, 0], 1)], HeadwayError),
         ("qwen2", [Rows(0, [1] * 129, [4, 4], 1)], HeadwayError),
         ("qwen2", [Rows(0, [1], [4], 1), Rows(130, [1], [3, 4], 1)], HeadwayError),
-        (WINDOW, [Rows(277, [1], [-1, 1, 2], 1)], HeadwayError),
-        (WINDOW, [Rows(277, [1], [12, 1, 2], 1)], HeadwayError),
+        (WINDOW, [Rows(276, [1], [-1, 1, 2], 1)], HeadwayError),
+        (WINDOW, [Rows(276, [1], [12, 1, 2], 1)], HeadwayError),
     ],
 )
 def test_wrong_input_never_reaches_compiled_code(runtime, monkeypatch, name, batch, error):

@@ -89,7 +89,8 @@ def plan_pass(batch: Sequence[SequenceRows], limits: Limits, num_pages: int) -> 
     Errors   PromptError for no tokens, too many, or positions out of range; TokenIdError for a token id out of range; HeadwayError for
              a page that does not exist, too few pages, or a page that is written twice.
     """
-    plan, written = PassPlan(), []
+    plan = PassPlan()
+    written: list[int] = []
     for rows in batch:
         first, start, num_rows = len(plan.positions), rows.start, len(rows.token_ids)
         end = start + num_rows
@@ -131,7 +132,7 @@ def _add_pages(plan: PassPlan, pages: Sequence[int], start: int, end: int, windo
 
 
 def _add_tasks(plan: PassPlan, first: int, start: int, num_rows: int, group_size: int) -> None:
-    """Add the tasks of attention of a sequence: several rows at a time, and a few rows behind many keys split by keys."""
+    """Add the tasks of attention of a sequence: several rows at a time, or a few rows with many keys split by keys."""
     tasks, firsts, rows_per_task = plan.tasks, plan.first_partials, max(1, ROWS_PER_TASK // group_size)
     for offset in range(0, num_rows, rows_per_task):
         row, end = first + offset, first + min(offset + rows_per_task, num_rows)
