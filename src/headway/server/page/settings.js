@@ -85,7 +85,7 @@ export class Settings {
     row.append(input, reset);
     box.append(label, row);
     document.getElementById("sliders").append(box);
-    this.#controls[name] = { caption, output, input, reset, start: slider.start };
+    this.#controls[name] = { box, caption, output, input, reset, start: slider.start };
     if (value !== null) this.#values[name] = value;
     input.addEventListener("input", () => this.#set(name, Number(input.value)));
     reset.addEventListener("click", () => { this.#set(name, null); input.focus(); });
@@ -100,12 +100,13 @@ export class Settings {
   }
 
   #show(name) {
-    const { caption, output, input, reset, start } = this.#controls[name];
+    const { box, caption, output, input, reset, start } = this.#controls[name];
     const value = this.#values[name];
     caption.textContent = text(name);
     output.textContent = value === undefined ? text("modelDefault") : String(value);
     input.value = value ?? start;
     input.setAttribute("aria-valuetext", output.textContent);
+    box.classList.toggle("unset", value === undefined);
     reset.hidden = value === undefined;
     reset.setAttribute("aria-label", `${text("reset")}: ${text(name)}`);
   }
