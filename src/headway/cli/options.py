@@ -17,6 +17,7 @@ from typing import Annotated, TypeAlias, TypedDict, cast
 
 import typer
 
+from headway.cli.array_library import ArrayLibrary
 from headway.cli.progress import Work
 from headway.errors import OptionError
 from headway.json_files import parse_json_object
@@ -35,15 +36,6 @@ from headway.language_model.options import (
     default_text,
     options,
 )
-
-
-class ArrayLibrary(StrEnum):
-    """The array libraries that a model can run on."""
-
-    numpy = "numpy"
-    torch = "torch"
-    jax = "jax"
-    mlx = "mlx"
 
 
 class Cache(StrEnum):
