@@ -135,6 +135,14 @@ def test_a_conversation_and_the_system_prompt_are_sent(server: Running, open_pag
     assert page.locator("article").count() == 0
 
 
+def test_the_files_of_the_page_need_no_key_and_nothing_else_is_under_their_path(serve: Callable[..., Running]) -> None:
+    with serve(api_keys=("secret",)).client() as client:
+        assert client.get("/page/main.js").status_code == 200
+        assert client.get("/page/../v1/models").status_code == 401
+        assert client.get("/page/..%2Fv1%2Fmodels").status_code == 404
+        assert client.post("/page/main.js").status_code == 405
+
+
 @pytest.mark.slow
 def test_a_server_with_a_key_asks_for_it(serve: Callable[..., Running], open_page: Callable[..., Any]) -> None:
     page = open_page(serve(api_keys=("secret",)).url, allowed="401")
