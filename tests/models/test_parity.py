@@ -10,6 +10,7 @@ from headway.arrays import ARRAY_LIBRARIES, from_numpy, to_numpy
 from headway.checkpoints import load_checkpoint
 from headway.engine import Engine, GenerationOptions, Request
 from headway.kernels import operations
+from headway.kernels.cpu.pass_plan import Rows
 from headway.language_model.compiled import compiled_stack
 from tests.models.saved_by_transformers import CASES
 
@@ -97,9 +98,9 @@ def test_half_precision_stays_half_precision(saved_model, name):
 def test_the_compiled_decoder_says_what_transformers_says(saved_model, kernels, name, kind):
     saved = saved_model(name)
     stack = compiled(saved, kind, kernels)
-    cache, tokens = stack.new_cache(2, 13), saved.token_ids.tolist()
-    stack.next_logits([row[:5] for row in tokens], cache)
-    logits = stack.next_logits([row[5:] for row in tokens], cache)
+    stack.allocate(2)
+    stack.run([Rows(0, row[:5], [page], 0) for page, row in enumerate(saved.token_ids.tolist())])
+    logits = stack.run([Rows(5, row[5:], [page], 1) for page, row in enumerate(saved.token_ids.tolist())])
     assert abs(logits - saved.logits[:, -1]).max() <= PACKED[kind] * abs(saved.logits).max()
 
 
