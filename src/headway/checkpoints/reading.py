@@ -114,7 +114,7 @@ def _weights(
     leaves = {}
     for path, place in table.items():
         leaf = converted[names[path]]
-        leaf = leaf if place.columns is None else leaf[..., slice(*place.columns)]
+        leaf = leaf[place.index] if place.rows or place.columns else leaf
         leaves[path] = leaf.T if place.is_transposed else leaf
     return tree_from_leaves(module.Weights, leaves)
 

@@ -86,7 +86,7 @@ def _tensors(table: Mapping[str, Stored], weights: Any) -> dict[str, numpy.ndarr
             continue
         array = array.T if place.is_transposed else array
         tensor = tensors.setdefault(place.name, numpy.empty(place.shape, array.dtype))
-        tensor[..., slice(*(place.columns or (None,)))] = array
+        tensor[place.index] = array
     return tensors
 
 
