@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from headway.models import decoder
 from headway.models.config import expect_positive
 from headway.models.rotary_config import RotaryConfig
-from headway.models.spec import DecoderSpec, LayerSpec
+from headway.models.spec import AttentionSpec, DecoderSpec, FeedForwardSpec
 from headway.models.stored import Stored
 from headway.models.tensor_names import LLAMA, stored_decoder
 
@@ -25,7 +25,7 @@ WITHOUT_EFFECT = ("rope_theta", "rope_scaling")
 Weights = decoder.Weights
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Config(RotaryConfig):
     """The keys of config.json that affect the result."""
 
@@ -37,15 +37,21 @@ class Config(RotaryConfig):
         super().__post_init__()
         expect_positive(self, "sliding_window")
 
+    @property
+    def attention(self) -> AttentionSpec:
+        """The attention of every layer."""
+        has_bias = self.attention_bias
+        return replace(super().attention, window=self.sliding_window, has_bias=has_bias, has_output_bias=has_bias)
+
+    @property
+    def feed_forward(self) -> FeedForwardSpec:
+        """The gated feed-forward network of every layer."""
+        return replace(super().feed_forward, has_bias=self.mlp_bias)
+
 
 def spec(config: Config) -> DecoderSpec:
     """Return the description of the decoder."""
-    attention = replace(
-        config.attention, window=config.sliding_window, has_bias=config.attention_bias, has_output_bias=config.attention_bias
-    )
-    feed_forward = replace(config.feed_forward, has_bias=config.mlp_bias)
-    layer = LayerSpec(attention, feed_forward, attention_norm=config.norm, feed_forward_norm=config.norm)
-    return DecoderSpec(config.vocab_size, config.hidden_size, (layer,) * config.num_hidden_layers, config.norm)
+    return config.pre_norm([config.attention] * config.num_hidden_layers)
 
 
 def stored_weights(config: Config) -> dict[str, Stored]:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from headway.models import decoder
-from headway.models.config import expect_layer_types, expect_positive
-from headway.models.rotary_config import RotaryConfig
-from headway.models.spec import DecoderSpec
+from headway.models.rotary_config import WindowConfig
+from headway.models.spec import AttentionSpec, DecoderSpec
 from headway.models.stored import Stored
 from headway.models.tensor_names import LLAMA, stored_decoder
 
@@ -22,36 +21,26 @@ WITHOUT_EFFECT = ("rope_theta", "rope_scaling")
 Weights = decoder.Weights
 
 
-@dataclass(frozen=True)
-class Config(RotaryConfig):
+@dataclass(frozen=True, kw_only=True)
+class Config(WindowConfig):
     """The keys of config.json that affect the result."""
 
     max_position_embeddings: int = 32768
     use_sliding_window: bool = False
-    sliding_window: int | None = None
     max_window_layers: int = 28
-    layer_types: list[str] | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        expect_positive(self, "sliding_window")
-        expect_layer_types(self.layer_types, self.num_hidden_layers, ("full_attention", "sliding_attention"))
+    def default_layer_type(self, index: int) -> str:
+        """Return the kind of a layer if there are no layer_types."""
+        return "full_attention" if index < self.max_window_layers else "sliding_attention"
 
-    @property
-    def windows(self) -> tuple[int | None, ...]:
-        """Number of positions that a token attends to, by layer; None for all."""
-        if not self.use_sliding_window:
-            return (None,) * self.num_hidden_layers
-        kinds = self.layer_types or [
-            "full_attention" if i < self.max_window_layers else "sliding_attention" for i in range(self.num_hidden_layers)
-        ]
-        return tuple(self.sliding_window if kind == "sliding_attention" else None for kind in kinds)
+    def windowed(self, attention: AttentionSpec) -> list[AttentionSpec]:
+        """Return the attention of each layer."""
+        return super().windowed(attention) if self.use_sliding_window else [attention] * self.num_hidden_layers
 
 
 def spec(config: Config) -> DecoderSpec:
     """Return the description of the decoder."""
-    attention = replace(config.attention, has_bias=True)
-    return config.pre_norm([replace(attention, window=window) for window in config.windows])
+    return config.pre_norm(config.windowed(replace(config.attention, has_bias=True)))
 
 
 def stored_weights(config: Config) -> dict[str, Stored]:

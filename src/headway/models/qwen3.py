@@ -20,7 +20,7 @@ WITHOUT_EFFECT = ("rope_theta", "rope_scaling")
 Weights = decoder.Weights
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Config(qwen2.Config):
     """The keys of config.json that affect the result."""
 
@@ -31,7 +31,7 @@ def spec(config: Config) -> DecoderSpec:
     """Return the description of the decoder."""
     has_bias = config.attention_bias
     attention = replace(config.attention, query_key_norm=config.norm, has_bias=has_bias, has_output_bias=has_bias)
-    return config.pre_norm([replace(attention, window=window) for window in config.windows])
+    return config.pre_norm(config.windowed(attention))
 
 
 def stored_weights(config: Config) -> dict[str, Stored]:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
-from headway.models.config import expect_multiple, expect_num_layers, expect_number, expect_one_of, expect_positive
-from headway.models.rope import RopeParameters, longest_seq_len
+from headway.models.config import (
+    expect_layer_types,
+    expect_multiple,
+    expect_num_layers,
+    expect_number,
+    expect_one_of,
+    expect_positive,
+)
+from headway.models.rope import RopeParameters, longest_seq_len, rope_parameters, rotary_dim
 from headway.models.spec import AttentionSpec, DecoderSpec, FeedForwardSpec, LayerSpec, NormSpec, RotarySpec
 
 ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu": "gelu", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RotaryConfig:
     """The keys of config.json that affect the result."""
 
@@ -28,6 +36,7 @@ class RotaryConfig:
     max_position_embeddings: int = 2048
     rms_norm_eps: float = 1e-6
     tie_word_embeddings: bool = False
+    default_theta: ClassVar[float] = 10000.0
 
     def __post_init__(self) -> None:
         expect_positive(self, "vocab_size", "hidden_size", "intermediate_size", "num_attention_heads", "max_position_embeddings")
@@ -42,10 +51,19 @@ class RotaryConfig:
         expect_multiple(self, "num_attention_heads", "num_key_value_heads")
         expect_number("rms_norm_eps", self.rms_norm_eps, may_be_zero=True)
 
+    @classmethod
+    def read_rope(cls, keys: Mapping[str, object]) -> Any:
+        """Return rope_parameters from the keys of config.json."""
+        return rope_parameters(keys, default_theta=cls.default_theta)
+
+    def rope_of(self, layer_type: str) -> RopeParameters:
+        """Return the rotary parameters of a kind of layers: full_attention or sliding_attention."""
+        return self.rope_parameters
+
     @property
     def max_seq_len(self) -> int:
         """Longest sequence that the positions support."""
-        return longest_seq_len(self.max_position_embeddings, self.rope_parameters)
+        return longest_seq_len(self.max_position_embeddings, self.rope_of("full_attention"))
 
     @property
     def norm(self) -> NormSpec:
@@ -55,7 +73,8 @@ class RotaryConfig:
     @property
     def attention(self) -> AttentionSpec:
         """Attention to all positions, without biases."""
-        rotary = RotarySpec(self.head_dim, self.rope_parameters)
+        parameters = self.rope_of("full_attention")
+        rotary = RotarySpec(rotary_dim(self.head_dim, parameters), parameters)
         return AttentionSpec(self.num_attention_heads, self.num_key_value_heads, self.head_dim, self.head_dim**-0.5, rotary=rotary)
 
     @property
@@ -65,5 +84,32 @@ class RotaryConfig:
 
     def pre_norm(self, attentions: Sequence[AttentionSpec]) -> DecoderSpec:
         """Return the decoder with a norm of the input of each part, given the attention of each layer."""
-        layers = [LayerSpec(attention, self.feed_forward, self.norm, None, self.norm) for attention in attentions]
-        return DecoderSpec(self.vocab_size, self.hidden_size, tuple(layers), self.norm)
+        norm, feed_forward = self.norm, self.feed_forward
+        layers = [LayerSpec(attention, feed_forward, attention_norm=norm, feed_forward_norm=norm) for attention in attentions]
+        return DecoderSpec(self.vocab_size, self.hidden_size, tuple(layers), norm)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowConfig(RotaryConfig):
+    """The same with a sliding window in some layers; layer_types has full_attention or sliding_attention for each layer."""
+
+    sliding_window: int | None = None
+    layer_types: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        expect_positive(self, "sliding_window")
+        expect_layer_types(self.layer_types, self.num_hidden_layers, ("full_attention", "sliding_attention"))
+
+    def default_layer_type(self, index: int) -> str:
+        """Return the kind of a layer if there are no layer_types."""
+        return "full_attention"
+
+    def windowed(self, attention: AttentionSpec) -> list[AttentionSpec]:
+        """Return the attention of each layer, with its window and rotary positions."""
+        by_type = {}
+        for layer_type, window in (("full_attention", None), ("sliding_attention", self.sliding_window)):
+            rotary = attention.rotary and replace(attention.rotary, parameters=self.rope_of(layer_type))
+            by_type[layer_type] = replace(attention, window=window, rotary=rotary)
+        layer_types = self.layer_types or [self.default_layer_type(index) for index in range(self.num_hidden_layers)]
+        return [by_type[layer_type] for layer_type in layer_types]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy
 
 from headway.errors import UnsupportedError
-from headway.models.rope import rotary_tables
+from headway.models.rope import DEPENDS_ON_LENGTH, rotary_tables
 from headway.models.spec import DecoderSpec, RotarySpec
 
 
@@ -50,7 +50,9 @@ def stack_of(spec: DecoderSpec) -> Stack:
         "scaled embeddings, residuals or logits": any((spec.embedding_scale, first.residual_scale, spec.logit_scale)),
         "soft caps": any((attention.soft_cap, spec.logit_soft_cap)),
         "a norm over all heads": attention.has_wide_norm,
-        "rotary positions of a part of each head": attention.rotary is not None and attention.rotary.dim != attention.head_dim,
+        "rotary positions of a part of each head": bool(attention.rotary) and attention.rotary.dim != attention.head_dim,
+        "rotary positions that depend on the length": bool(attention.rotary)
+        and attention.rotary.parameters["rope_type"] in DEPENDS_ON_LENGTH,
     }
     found = [part for part, is_there in unsupported.items() if is_there]
     if found:

@@ -86,7 +86,7 @@ def _stored_matrix(
 
 
 def _stored_norm(path: str, name: str, norm: NormSpec, size: int) -> dict[str, Stored]:
-    return stored_norm(path, name, size, has_bias=norm.kind == "layer_norm")
+    return stored_norm(path, name, size, has_bias=norm.kind == "layer_norm", offset=float(norm.has_unit_offset))
 
 
 def _matrices(width: int, layer: LayerSpec) -> dict[str, tuple[int, int, bool]]:
