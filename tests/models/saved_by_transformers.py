@@ -195,7 +195,7 @@ OTHER_DECODERS = [
     ),
     Case("olmo2", "Olmo2", {"attention_bias": True}),
     Case("olmo3", "Olmo3", {"sliding_window": 5, "num_hidden_layers": 4} | _two_ropes(rope_type="yarn", factor=4.0, truncate=False)),
-    Case("llama with dynamic rope", "Llama", _rope("dynamic", factor=3.0) | {"max_position_embeddings": 9}),
+    Case("llama with dynamic rope", "Llama", _rope("dynamic", factor=4.0) | {"max_position_embeddings": 9}),
 ]
 """Decoders that the compiled kernels do not support, except for Phi-3 with ordinary rotary positions."""
 

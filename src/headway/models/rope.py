@@ -104,9 +104,12 @@ def rope_by_layer_type(keys: Mapping[str, object], *, default_theta: object, def
     keys = not_null(keys)
     given = not_null(expect_object("rope_parameters", keys.get("rope_parameters", {})))
     shared = {name: value for name, value in keys.items() if name not in ("rope_parameters", "rope_scaling", "rope_theta")}
-    full = {name: keys[name] for name in ("rope_scaling", "rope_theta") if name in keys}
-    local = {"rope_theta": keys["rope_local_base_freq"]} if "rope_local_base_freq" in keys else {}
-    by_type = {"full_attention": (full, default_theta), "sliding_attention": (local, default_local_theta)}
+    full: dict[str, object] = {name: keys[name] for name in ("rope_scaling", "rope_theta") if name in keys}
+    local: dict[str, object] = {"rope_theta": keys["rope_local_base_freq"]} if "rope_local_base_freq" in keys else {}
+    by_type = {
+        "full_attention": (full, default_theta),
+        "sliding_attention": (local, default_local_theta),
+    }
     unknown = sorted(set(given) - set(by_type))
     if unknown:
         raise UnsupportedError(f"got rope_parameters with {short_repr(unknown[0])}, expected {', '.join(by_type)}")

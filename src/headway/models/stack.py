@@ -50,8 +50,8 @@ def stack_of(spec: DecoderSpec) -> Stack:
         "scaled embeddings, residuals or logits": any((spec.embedding_scale, first.residual_scale, spec.logit_scale)),
         "soft caps": any((attention.soft_cap, spec.logit_soft_cap)),
         "a norm over all heads": attention.has_wide_norm,
-        "rotary positions of a part of each head": bool(attention.rotary) and attention.rotary.dim != attention.head_dim,
-        "rotary positions that depend on the length": bool(attention.rotary)
+        "rotary positions of a part of each head": attention.rotary is not None and attention.rotary.dim != attention.head_dim,
+        "rotary positions that depend on the length": attention.rotary is not None
         and attention.rotary.parameters["rope_type"] in DEPENDS_ON_LENGTH,
     }
     found = [part for part, is_there in unsupported.items() if is_there]
