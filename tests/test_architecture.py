@@ -44,7 +44,8 @@ PRACTICE = {
     "exercise": {"message"},
     "texts": {"message", "exercise"},
     "recipes": {"message", "outputs", "exercise", "texts"},
-    "exercises": {"message", "outputs", "exercise", "texts", "recipes"},
+    "names": set(),
+    "exercises": {"message", "outputs", "exercise", "texts", "recipes", "names"},
 }
 """The parts of practice that each part of the catalogue may import: none of them knows the diagnosis."""
 
@@ -136,6 +137,16 @@ def test_importing_headway_imports_no_array_library():
         "import sys, headway; print([m for m in ('numpy', 'torch', 'jax', 'mlx', 'transformers', 'rich', 'typer') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("command", "unused"),
+    [("check", ("headway.language_model", "headway.practice.exercises", "numpy")), ("models", ("headway.practice", "headway.cli.check"))],
+)
+def test_a_command_imports_none_of_the_others(command, unused):
+    program = f"import sys; from headway.cli.commands import app; app(['{command}', '--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not set(unused) & set(done.stdout.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize(

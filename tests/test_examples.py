@@ -20,7 +20,7 @@ SCRIPTS = sorted(FOLDER.glob("*.py"))
 def run(name: str, *arguments: object) -> str:
     """Run an example and return what it prints."""
     command = [sys.executable, str(FOLDER / name), *map(str, arguments)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, env=os.environ | {"OMP_NUM_THREADS": "1"})
+    result = subprocess.run(command, capture_output=True, text=True, timeout=600, env=os.environ | {"OMP_NUM_THREADS": "1"})
     assert result.returncode == 0, result.stderr
     return result.stdout
 

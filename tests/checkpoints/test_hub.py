@@ -103,7 +103,7 @@ def headway(*arguments: str, endpoint: str, cache: Path) -> subprocess.Completed
     }
     environment.pop("HF_HUB_OFFLINE", None)
     command = [sys.executable, "-m", "headway", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=100)
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
 
 
 def test_a_hub_name_is_downloaded_and_then_found_in_the_cache(hub, tmp_path):

@@ -25,7 +25,7 @@ COMMAND = [sys.executable, "-m", "headway"]
 
 def headway(*arguments: str, stdin: str | None = "", **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=120, env=os.environ | {"NO_COLOR": "1"} | environment
+        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=600, env=os.environ | {"NO_COLOR": "1"} | environment
     )
 
 
@@ -92,6 +92,16 @@ def test_a_stop_string_ends_the_text():
     assert "." not in answer["text"]
 
 
+def test_generate_follows_a_json_schema_in_a_file(tmp_path):
+    pytest.importorskip("llguidance", reason="llguidance is not installed")
+    schema = {"type": "object", "properties": {"age": {"enum": [7, 8]}}, "required": ["age"], "additionalProperties": False}
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    (tmp_path / "list.lark").write_text('start: "[" number ("," number)~2 "]"\nnumber: /[0-9]/')
+    flags = ("--no-echo", "--temperature", "0")
+    assert json.loads(headway("generate", "Tom is", "--json-schema", str(tmp_path / "schema.json"), *flags).stdout)["age"] in (7, 8)
+    assert len(json.loads(headway("generate", "Tom is", "--grammar", str(tmp_path / "list.lark"), *flags).stdout)) == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -133,6 +143,9 @@ def test_a_stop_string_ends_the_text():
             ("chat", "--model", "stories", "hello"),
             "got stories, which has no chat template, expected a chat model\nhint: use headway generate",
         ),
+        (("generate", "a", "--json-schema", "/nowhere/b"), "got --json-schema '/nowhere/b', expected a text file that can be read"),
+        (("generate", "a", "--regex", "(a"), "got regex with an error: unclosed group"),
+        (("generate", "a", "--regex", "a", "--num-beams", "2"), "num_beams=2 and regex cannot be combined"),
         (("train",), "got no training data"),
         (("train", "nowhere.txt", "--out", "/tmp/never"), "nowhere.txt"),
     ],
@@ -201,7 +214,7 @@ def test_ctrl_c_keeps_what_was_printed_and_exits_130():
     )
     printed = process.stdout.read(40)
     process.send_signal(signal.SIGINT)
-    rest, errors = process.communicate(timeout=120)
+    rest, errors = process.communicate(timeout=600)
     assert printed.startswith("Once upon a time")
     assert rest.endswith("\n")
     assert process.returncode == 130
@@ -215,7 +228,7 @@ def test_a_reader_that_leaves_early_ends_it_quietly():
     process.stdout.close()
     errors = process.stderr.read()
     process.stderr.close()
-    assert process.wait(timeout=120) == 1
+    assert process.wait(timeout=600) == 1
     assert "Traceback" not in errors
 
 
@@ -241,7 +254,7 @@ def test_a_conversation_that_outgrows_the_context_drops_its_beginning(tmp_path):
 
 
 def test_a_prompt_that_is_not_utf8_is_one_sentence():
-    result = subprocess.run([*COMMAND, "generate"], input=b"\xff\xfe", capture_output=True, timeout=120)
+    result = subprocess.run([*COMMAND, "generate"], input=b"\xff\xfe", capture_output=True, timeout=600)
     assert result.returncode == 2
     assert b"got standard input with byte 0xff at character 0, expected UTF-8 text" in result.stderr
     assert b"Traceback" not in result.stderr
@@ -348,7 +361,7 @@ def on_terminal(*arguments: str, until: str = "", **environment: str) -> tuple[s
             process.send_signal(signal.SIGINT)
             is_interrupted = True
     os.close(ours)
-    return output.decode(), process.wait(timeout=120)
+    return output.decode(), process.wait(timeout=600)
 
 
 def test_ctrl_c_at_the_prompt_of_chat_ends_the_line(tmp_path):
@@ -359,7 +372,7 @@ def test_ctrl_c_at_the_prompt_of_chat_ends_the_line(tmp_path):
 def test_ctrl_c_while_modules_are_imported_is_quiet():
     program = "import sys, threading, signal, os; sys.argv = ['headway', 'models']; from headway.cli import main; import headway; "
     program += "sys.meta_path.insert(0, type('Finder', (), {'find_spec': lambda *a: os.kill(os.getpid(), signal.SIGINT)})()); main()"
-    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert (process.returncode, process.stdout, process.stderr) == (130, "", "")
 
 
@@ -374,7 +387,7 @@ def test_ctrl_c_while_modules_are_imported_is_quiet():
 )
 def test_closed_standard_streams(redirection, code, message):
     command = f'exec "{sys.executable}" -m headway generate {redirection}'
-    result = subprocess.run(["sh", "-c", command], input="", capture_output=True, text=True, timeout=120)
+    result = subprocess.run(["sh", "-c", command], input="", capture_output=True, text=True, timeout=600)
     assert (result.returncode, result.stdout) == (code, "")
     assert message in result.stderr
     assert "Traceback" not in result.stderr

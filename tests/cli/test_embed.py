@@ -25,7 +25,7 @@ def headway(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         env=os.environ | {"NO_COLOR": "1"},
     )
 

@@ -26,7 +26,7 @@ def environment(**more):
 
 
 def practice_in_a_process(*arguments, cwd, **more):
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, env=environment(**more), timeout=120)
+    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, cwd=cwd, env=environment(**more), timeout=600)
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_in_a_terminal_it_watches_and_ctrl_c_says_where_one_stands(tmp_path):
         screen.wait_for("next: headway-practice/linear.py")
         process.send_signal(signal.SIGINT)
         screen.wait_for("1 of 13 solved. To resume: headway practice start headway-practice")
-        assert process.wait(30) == 130
+        assert process.wait(600) == 130
     finally:
         process.kill()
         process.wait()
@@ -202,7 +202,7 @@ class Screen:
     def __init__(self, file: int) -> None:
         self.file, self.text = file, ""
 
-    def wait_for(self, said: str, seconds: float = 60.0) -> None:
+    def wait_for(self, said: str, seconds: float = 600.0) -> None:
         """Read until this text appears."""
         import select
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # NaN and overflow in the ari
 def check(attempt: Callable[[Any], object], mutants: Iterator[tuple[int, Any]]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        failures = run(attempt, mutants, seconds_each=10)
+        failures = run(attempt, mutants, seconds_each=120)
     assert not failures, report(failures)
 
 

@@ -64,7 +64,7 @@ def test_run_collects_everything_but_headway_errors_and_hangs():
                     time.sleep(0.001)
 
     kinds = ("fine", "headway", "panic", "key", "hang", "memory", "fine")
-    failures = run(attempt, enumerate(kinds), seconds_each=0.2)
+    failures = run(attempt, enumerate(kinds), seconds_each=3)
     assert [(failure.seed, failure.error.partition(":")[0]) for failure in failures] == [
         (2, "PanicError"),
         (3, "KeyError"),
@@ -78,4 +78,4 @@ def test_run_passes_a_keyboard_interrupt_through():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(attempt, byte_mutants([b"abc"], 1), seconds_each=1)
+        run(attempt, byte_mutants([b"abc"], 1), seconds_each=60)

@@ -29,7 +29,7 @@ from tests.tokenizers.conftest import (  # noqa: F401 (fixtures)
     write_llama2c,
 )
 
-SECONDS_EACH = 10
+SECONDS_EACH = 120
 BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 CONFIG = {
     "tokenizer_class": "PreTrainedTokenizerFast",

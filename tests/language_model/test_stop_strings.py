@@ -75,4 +75,4 @@ def test_time_is_linear_in_the_length_of_stop_string_and_text(stop):
     matcher = StopMatcher([stop])
     for _ in range(20_000):
         matcher.add("aaaaa")
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 60  # a second; hours if it were quadratic

@@ -30,7 +30,7 @@ def command(count: int, out: Path, *arguments: str) -> list[str]:
 
 
 def run(count: int, out: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    result = subprocess.run(command(count, out, *arguments), capture_output=True, text=True, timeout=200, env=ENVIRONMENT)
+    result = subprocess.run(command(count, out, *arguments), capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
     assert (result.returncode == 0) == (code == 0), result.stderr
     return result
 
@@ -94,7 +94,7 @@ def test_a_signal_to_any_process_stops_all_after_the_step_with_the_state_saved(t
         workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         before = read_progress(state).step
         os.kill(int(workers[-1]), sent)
-        _, errors = process.communicate(timeout=100)
+        _, errors = process.communicate(timeout=600)
     assert process.returncode != 0
     assert errors.count("stopped at step") == 1
     stopped_at = int(errors.partition("stopped at step ")[2].partition(";")[0])

@@ -106,13 +106,13 @@ def test_a_killed_run_resumes_and_its_folder_generates(tmp_path, text, sent):
         assert process.poll() is None
     time.sleep(0.5)
     process.send_signal(sent)
-    process.communicate(timeout=60)
+    process.communicate(timeout=600)
     assert process.returncode == (130 if sent is signal.SIGINT else -signal.SIGKILL)
     steps_before = resume(out).step
     assert steps_before > 0
     kept = json.loads(options_path.read_text())
     options_path.write_text(json.dumps(kept | {"num_steps": steps_before + 20}))
-    result = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=100)
+    result = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stderr
     assert json.loads(result.stdout)["step"] == steps_before + 20
     assert headway.load(out).generate("The", max_new_tokens=5).token_ids

@@ -39,7 +39,7 @@ def test_the_command_writes_the_same_files_for_the_same_seed_and_unseen_lengths_
             "--num-unseen",
             "90",
         ]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert result.returncode == 0, result.stderr
     for name in ("train.tsv", "unseen.tsv"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()

@@ -178,7 +178,7 @@ def test_models_that_are_dropped_free_their_threads_and_files():
         del model
     gc.collect()
     for thread in workers()[before[0] :]:
-        thread.join(20)
+        thread.join(300)
     assert (len(workers()), mapped_weights()) == before
 
 
@@ -205,7 +205,7 @@ def test_a_number_of_threads_that_is_none(num_threads):
 @pytest.mark.parametrize("how", ["", "del model", "text.close()"])
 def test_the_interpreter_exits_in_the_middle_of_a_text(how):
     code = f"import headway; model = headway.load('stories', num_threads=4); text = model.stream('Once'); next(text); {how}"
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
 
 
 def test_plain_weights_are_deprecated():

@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_written_compiles_for_this_process(tmp_path):
 
 def test_of_processes_that_start_together_one_compiles_and_the_others_wait(tmp_path):
     processes = [python(LOAD, tmp_path, "packer.run") for _ in range(3)]
-    reports = [process.communicate(timeout=300)[0].splitlines() for process in processes]
+    reports = [process.communicate(timeout=600)[0].splitlines() for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert sum(report.count(native.COMPILING) for report in reports) == 1
     waiting = f"waiting for another process, which is {native.COMPILING}"
@@ -107,7 +107,7 @@ def test_a_process_that_dies_releases_its_lock(tmp_path):
     time.sleep(0.2)
     assert waiter.poll() is None
     holder.send_signal(signal.SIGKILL)
-    assert native.COMPILING in waiter.communicate(timeout=120)[0]
+    assert native.COMPILING in waiter.communicate(timeout=600)[0]
     assert waiter.returncode == 0
     holder.communicate()
 

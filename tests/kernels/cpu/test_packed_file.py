@@ -272,6 +272,6 @@ def test_of_processes_that_start_together_one_packs(tmp_path):
         subprocess.Popen([sys.executable, "-c", TOGETHER, str(tmp_path / "packed")], stdout=subprocess.PIPE, text=True, cwd=ROOT)
         for _ in range(3)
     ]
-    counts = [process.communicate(timeout=300)[0].strip() for process in processes]
+    counts = [process.communicate(timeout=600)[0].strip() for process in processes]
     assert sorted(counts) == ["0", "0", "1"]
     assert [each.name for each in tmp_path.iterdir()] == ["packed"]

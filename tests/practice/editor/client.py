@@ -9,7 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
-SECONDS = 60.0
+SECONDS = 600.0
 
 
 class Client:
