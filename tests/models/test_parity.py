@@ -15,6 +15,7 @@ from headway.checkpoints import load_checkpoint, save_checkpoint
 from headway.engine import Engine, GenerationOptions, Request
 from headway.errors import UnsupportedError
 from headway.kernels import operations
+from headway.kernels.cpu.pass_plan import Rows
 from headway.language_model.compiled import can_compile, compiled_stack
 from tests.models.saved_by_transformers import CASES, OTHER_DECODERS
 
@@ -137,9 +138,9 @@ def test_every_key_of_a_vision_models_config_outside_of_its_text_model_is_unused
 def test_the_compiled_decoder_says_what_transformers_says(saved_model, kernels, name, kind):
     saved = saved_model(name)
     stack = compiled(saved, kind, kernels)
-    cache, tokens = stack.new_cache(2, 13), saved.token_ids.tolist()
-    stack.next_logits([row[:5] for row in tokens], cache)
-    logits = stack.next_logits([row[5:] for row in tokens], cache)
+    stack.allocate(2)
+    stack.run([Rows(0, row[:5], [page], 0) for page, row in enumerate(saved.token_ids.tolist())])
+    logits = stack.run([Rows(5, row[5:], [page], 1) for page, row in enumerate(saved.token_ids.tolist())])
     assert abs(logits - saved.logits[:, -1]).max() <= PACKED[kind] * abs(saved.logits).max()
 
 
