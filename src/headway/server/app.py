@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headway.server import operation, sse
+from headway.server import operation, page, sse
 from headway.server.chat import chat
 from headway.server.completions import completions
 from headway.server.embeddings import embeddings
@@ -38,6 +38,8 @@ class Row(NamedTuple):
 
 
 ROUTES = [
+    Row("GET", "/", page.index),
+    Row("GET", "/page/{name}", page.file),
     Row("GET", "/health", operation.health),
     Row("GET", "/ready", operation.ready),
     Row("GET", "/metrics", operation.metrics),
