@@ -20,7 +20,7 @@ __all__ = ["look"]
 
 
 @overload
-def look(what: str, *, model: str, ablate: Sequence[str] = ()) -> ModelView: ...
+def look(what: str, *, model: str, ablate: Sequence[str] = ()) -> ModelView: ...  # type: ignore[overload-overlap]  # model= is never a function's
 @overload
 def look(what: str | Callable[..., Any], *args: Any, **kwargs: Any) -> View: ...
 def look(what: str | Callable[..., Any], *args: Any, **kwargs: Any) -> View | ModelView:
