@@ -24,7 +24,8 @@ MESSAGES = (
 )
 TEMPLATES = {
     "hermes": "{% if tools %}{% for tool in tools %}{{ tool.function.name }} {% endfor %} Call with <tool_call>{% endif %}" + MESSAGES,
-    "llama3": '{% if tools %}{% for tool in tools %}{{ tool.function.name }} {% endfor %} {"name": …, "parameters": …}{% endif %}' + MESSAGES,
+    "llama3": '{% if tools %}{% for tool in tools %}{{ tool.function.name }} {% endfor %} {"name": …, "parameters": …}{% endif %}'
+    + MESSAGES,
     "mistral": "{% if tools %}[AVAILABLE_TOOLS]{% endif %}{% if false %}[TOOL_CALLS]{% endif %}" + MESSAGES,
 }
 

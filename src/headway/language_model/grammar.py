@@ -150,7 +150,7 @@ def compile_grammar(options: GenerationOptions, vocabulary: Vocabulary) -> Gramm
 
 
 def json_rule(schema: Mapping[str, object]) -> str:
-    """Return the right-hand side of a grammar's rule that stands for JSON of a schema, with bounded whitespace.
+    """Return the right-hand side of a grammar rule for JSON of a schema, with bounded whitespace.
 
     Errors   OptionError for a schema that is too large or not JSON.
     """
