@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from operator import attrgetter
 from typing import TypeVar
 
+from headway.engine import EngineThread
+from headway.language_model import LanguageModel
 from headway.server.errors import ApiError, invalid, overloaded, unavailable
 from headway.server.generation import Generation
 from headway.server.metrics import Metrics
@@ -24,8 +27,17 @@ class Service:
     is_stopping   True after a second signal: running requests end, too
     """
 
-    def __init__(self, models: Sequence[ServedModel], settings: Settings | None = None) -> None:
-        """Serve models; the first one answers requests that name none."""
+    def __init__(
+        self,
+        models: Sequence[ServedModel],
+        settings: Settings | None = None,
+        engine_thread: Callable[[LanguageModel], EngineThread] = attrgetter("engine_thread"),
+    ) -> None:
+        """Serve models; the first one answers requests that name none.
+
+        engine_thread   returns the thread that runs a model's engine
+        """
+        self._engine_thread = engine_thread
         self.models = {served.name: served for served in models}
         self.settings, self.metrics = settings or Settings(), Metrics()
         self.is_draining = self.is_stopping = False
@@ -36,7 +48,7 @@ class Service:
     def start(self) -> None:
         """Start the engine's threads; call it within the event loop."""
         loop = asyncio.get_running_loop()
-        self._submissions = {name: Submission(served.model.engine_thread, loop) for name, served in self.models.items()}
+        self._submissions = {name: Submission(self._engine_thread(served.model), loop) for name, served in self.models.items()}
 
     def close(self) -> None:
         """Abort the requests that still run. The engine's threads belong to the models."""
