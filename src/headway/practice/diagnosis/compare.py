@@ -75,7 +75,7 @@ def decimals_of(answers: Sequence[Any]) -> int | None:
 
 def _floating_parts(answer: Any) -> list[numpy.ndarray]:
     parts = answer if isinstance(answer, tuple) else (answer,)
-    return [part.astype(numpy.float64) for part in parts if isinstance(part, numpy.ndarray) and part.dtype.kind == "f"]
+    return [part.astype(numpy.float64) for part in parts if isinstance(part, numpy.ndarray) and part.dtype.kind == "f" and part.size < 2**20]
 
 
 def first_difference(answer: Any, expected: Any, tolerance: float) -> Message | None:
