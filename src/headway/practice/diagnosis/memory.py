@@ -14,9 +14,6 @@ from headway.practice.exercise import Convention, Inputs, Mistake, Recovery
 NUM_PAIRS = 20_000
 """Pairs of mistakes that are tried for one subject, under all conventions together."""
 
-MOST_BYTES = 2**24
-"""Size of an array above which equal arrays are not found: no definition returns one, and looking at all of it takes memory."""
-
 Found = TypeVar("Found")
 
 
@@ -38,7 +35,7 @@ class Outputs:
         if isinstance(value, tuple):
             parts = tuple(self.interned(part) for part in value)
             return self._arrays.setdefault(("tuple", *map(id, parts)), parts)
-        if not isinstance(value, numpy.ndarray) or value.nbytes > MOST_BYTES:
+        if not isinstance(value, numpy.ndarray):
             return value
         return self._arrays.setdefault((value.dtype, value.shape, value.tobytes()), value)
 
