@@ -31,8 +31,10 @@ ARROWS = {
     "practice": {"functions"},
     "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
     "language_model": {"functions", "engine", "kernels", "checkpoints", "tokenizers"},
-    "cli": {"language_model", "practice", "checkpoints", "models", "train"},
-    "__init__": {"language_model", "functions", "practice"},
+    "look": {"functions", "practice"},
+    "server": {"language_model", "engine", "tokenizers"},
+    "cli": {"look", "language_model", "practice", "checkpoints", "models", "train", "server"},
+    "__init__": {"language_model", "functions", "practice", "look"},
     "__main__": {"cli"},
 }
 """The parts that each part may import, in addition to the leaves."""
@@ -44,7 +46,8 @@ PRACTICE = {
     "exercise": {"message"},
     "texts": {"message", "exercise"},
     "recipes": {"message", "outputs", "exercise", "texts"},
-    "exercises": {"message", "outputs", "exercise", "texts", "recipes"},
+    "names": set(),
+    "exercises": {"message", "outputs", "exercise", "texts", "recipes", "names"},
 }
 """The parts of practice that each part of the catalogue may import: none of them knows the diagnosis."""
 
@@ -125,7 +128,7 @@ def test_the_arrows_have_no_circle():
 
 
 def test_the_public_names_are_these():
-    assert headway.__all__ == ["Chunk", "Completion", "LanguageModel", "__version__", "check", "errors", "functions", "load"]
+    assert headway.__all__ == ["Chunk", "Completion", "LanguageModel", "__version__", "check", "errors", "functions", "load", "look"]
     assert all(hasattr(headway, name) for name in headway.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = headway.nothing
@@ -136,6 +139,16 @@ def test_importing_headway_imports_no_array_library():
         "import sys, headway; print([m for m in ('numpy', 'torch', 'jax', 'mlx', 'transformers', 'rich', 'typer') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("command", "unused"),
+    [("check", ("headway.language_model", "headway.practice.exercises", "numpy")), ("models", ("headway.practice", "headway.cli.check"))],
+)
+def test_a_command_imports_none_of_the_others(command, unused):
+    program = f"import sys; from headway.cli.commands import app; app(['{command}', '--help'], standalone_mode=False); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not set(unused) & set(done.stdout.splitlines()[-1].split())
 
 
 @pytest.mark.parametrize(

@@ -85,6 +85,16 @@ def test_a_stop_string_ends_the_text():
     assert "." not in answer["text"]
 
 
+def test_generate_follows_a_json_schema_in_a_file(tmp_path):
+    pytest.importorskip("llguidance", reason="llguidance is not installed")
+    schema = {"type": "object", "properties": {"age": {"enum": [7, 8]}}, "required": ["age"], "additionalProperties": False}
+    (tmp_path / "schema.json").write_text(json.dumps(schema))
+    (tmp_path / "list.lark").write_text('start: "[" number ("," number)~2 "]"\nnumber: /[0-9]/')
+    flags = ("--no-echo", "--temperature", "0")
+    assert json.loads(headway("generate", "Tom is", "--json-schema", str(tmp_path / "schema.json"), *flags).stdout)["age"] in (7, 8)
+    assert len(json.loads(headway("generate", "Tom is", "--grammar", str(tmp_path / "list.lark"), *flags).stdout)) == 3
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -126,6 +136,9 @@ def test_a_stop_string_ends_the_text():
             ("chat", "--model", "stories", "hello"),
             "got stories, which has no chat template, expected a chat model\nhint: use headway generate",
         ),
+        (("generate", "a", "--json-schema", "/nowhere/b"), "got --json-schema '/nowhere/b', expected a text file that can be read"),
+        (("generate", "a", "--regex", "(a"), "got regex with an error: unclosed group"),
+        (("generate", "a", "--regex", "a", "--num-beams", "2"), "num_beams=2 and regex cannot be combined"),
         (("train",), "got no training data"),
         (("train", "nowhere.txt", "--out", "/tmp/never"), "nowhere.txt"),
     ],

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
+import runpy
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from headway.practice import exercises, texts
+from headway.practice import names, texts
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.subject import subjects_of
-from headway.practice.exercises import NAMES
 from headway.practice.message import PracticeError
 from headway.practice.skeleton import LIST, new_exercise
 
@@ -22,7 +21,7 @@ def checkout(tmp_path):
     """A checkout that contains only the list of exercises."""
     listed = tmp_path / LIST
     listed.parent.mkdir(parents=True)
-    listed.write_text(Path(exercises.__file__).read_text())
+    listed.write_text(Path(names.__file__).read_text())
     for folder in ("src/headway/practice/catalogue", "tests/practice/learners"):
         (tmp_path / folder).mkdir(parents=True)
     return tmp_path
@@ -30,8 +29,7 @@ def checkout(tmp_path):
 
 def test_the_skeleton_judges_its_own_learners(checkout, monkeypatch):
     code, sentences, learners, listed = new_exercise("new_part", checkout)
-    names = next(node.value for node in ast.parse(listed.read_text()).body if isinstance(node, ast.Assign))
-    assert ast.literal_eval(names) == (*NAMES, "new_part")
+    assert runpy.run_path(str(listed))["by_name"]("new_part") == "new_part"
     monkeypatch.setattr(texts, "CATALOGUE", sentences.parent)
     specification = importlib.util.spec_from_file_location("new_part", code)
     module = importlib.util.module_from_spec(specification)

@@ -79,6 +79,9 @@ def command(
     Each file runs in a child process with limits on time and memory. Exit codes: 0 all correct, 1 something is wrong or missing,
     2 nothing is wrong but something could not run or was not understood, 3 headway itself failed.
     """
+    from headway.practice.judge.process import start_early
+
+    start_early()  # it imports the checks while this process does
     from headway.practice.checking import Options, nothing_found_in
     from headway.practice.report.formats import Settings
     from headway.practice.report.writing import written

@@ -43,6 +43,9 @@ def command(
     The sheet is a TOML file: [grade], then lines such as `softmax = 2` and `linear = {points = 5, partial = {bias_missing = 3}}`.
     Exit codes: 0 graded, whatever the points, 2 invalid input, 3 headway itself failed.
     """
+    from headway.practice.judge.process import start_early
+
+    start_early()
     from headway.practice.checking import Options
     from headway.practice.grading.bundle import write_bundle
     from headway.practice.grading.grade import grade_of

@@ -11,24 +11,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import wraps
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, TypeAlias, TypedDict, cast
 
 import typer
 
+from headway.cli.array_library import ArrayLibrary
 from headway.cli.progress import Work
 from headway.errors import OptionError
+from headway.json_files import parse_json_object
 from headway.language_model import Chunk, GenerationOptionsDict, LanguageModel, load
-from headway.language_model.options import Choice, Integer, Number, Option, Strings, Switch, TokenBiases, TokenIds, default_text, options
-
-
-class ArrayLibrary(StrEnum):
-    """The array libraries that a model can run on."""
-
-    numpy = "numpy"
-    torch = "torch"
-    jax = "jax"
-    mlx = "mlx"
+from headway.language_model.options import (
+    Choice,
+    Integer,
+    JsonSchema,
+    Number,
+    Option,
+    Strings,
+    Switch,
+    Text,
+    TokenBiases,
+    TokenIds,
+    default_text,
+    options,
+)
 
 
 class Cache(StrEnum):
@@ -104,7 +111,7 @@ def with_generation_flags(**defaults: str) -> Callable[[Callable[..., None]], Ca
 def generation_values(given: Mapping[str, object]) -> GenerationOptionsDict:
     """Return the flags that were given as keywords of `generate`; values such as --top-k 0 become None, which turns an option off.
 
-    Errors   OptionError for a logit bias that is not TOKEN_ID=BIAS.
+    Errors   OptionError for a logit bias that is not TOKEN_ID=BIAS, and for a file that cannot be read.
     """
     values: dict[str, object] = {}
     for name, option in options().items():
@@ -115,6 +122,10 @@ def generation_values(given: Mapping[str, object]) -> GenerationOptionsDict:
             value = next(choice for choice in option.choices if str(choice).lower() == value)
         elif isinstance(option, TokenBiases):
             value = dict(map(_parse_bias, cast(list[str], value)))
+        elif isinstance(option, JsonSchema):
+            value = _read_schema(cast(str, value))
+        elif isinstance(option, Text) and option.is_file:
+            value = _read_option_file(f"--{name}", cast(str, value))
         values[name] = None if value in option.off else value
     return cast(GenerationOptionsDict, values)
 
@@ -135,6 +146,8 @@ def _parameter(name: str, option: Option, default: str | None) -> inspect.Parame
         kind = list[int]
     elif isinstance(option, TokenBiases):
         kind, metavar = list[str], "TOKEN_ID=BIAS"
+    elif isinstance(option, Text | JsonSchema):
+        kind, metavar = str, "TEXT" if isinstance(option, Text) and not option.is_file else "FILE"
     else:
         assert isinstance(option, Strings)
         kind = list[str]
@@ -156,6 +169,22 @@ def _parse_bias(text: str) -> tuple[int, float]:
         return int(token_id), float(bias)
     except ValueError:
         raise OptionError(f"got --logit-bias {text}, expected TOKEN_ID=BIAS", hint="for example --logit-bias 50256=-100") from None
+
+
+def _read_schema(path: str) -> dict[str, object]:
+    return parse_json_object(_read_option_file("--json-schema", path), path, OptionError)
+
+
+def _read_option_file(flag: str, path: str) -> str:
+    """Return the text of a file.
+
+    Errors   OptionError for a file that cannot be read.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OptionError(f"got {flag} {path!r:.200}, expected a text file that can be read ({reason})") from error
 
 
 def load_shown(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli import options as o
+from headway.cli.array_library import ArrayLibrary
 from headway.cli.check import Language, language_of, with_language
 from headway.practice.message import Message, PracticeError
 
@@ -30,11 +30,12 @@ Folder = Annotated[
 Name = Annotated[
     str | None, typer.Argument(metavar="[PART]", help="The part, such as softmax.  [default: the next one]", show_default=False)
 ]
-Array = Annotated[o.ArrayLibrary | None, typer.Option(help="The array library to write in.  [default: the folder's, else numpy]")]
+Array = Annotated[ArrayLibrary | None, typer.Option(help="The array library to write in.  [default: the folder's, else numpy]")]
 Watch = Annotated[bool, typer.Option(show_default=False, help="Check on every save (default on a terminal), or check everything once.")]
 Seed = Annotated[int | None, typer.Option(help="The same seed gives the same bug.  [default: a new one each time]")]
 
 app = typer.Typer(
+    add_completion=False,
     help="""Write a GPT-2 yourself, from softmax to a story: a folder of files to fill in, each checked when you save it.
 
     \b
@@ -232,7 +233,7 @@ def _part_of(name: str | None, folder: Path) -> tuple[Part, Progress]:
     return named or next_part(progress) or PARTS[-1], progress
 
 
-def _practise(folder: Path, array: o.ArrayLibrary | None, language: str, *, is_watched: bool) -> int:
+def _practise(folder: Path, array: ArrayLibrary | None, language: str, *, is_watched: bool) -> int:
     """Create or continue a folder and check it: on every save until all is solved or Ctrl-C, or once. Return the exit code."""
     from headway.practice.workbook import messages
     from headway.practice.workbook.folder import begin, progress_of

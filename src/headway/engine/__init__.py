@@ -4,7 +4,7 @@ from headway.engine.engine import Engine
 from headway.engine.generation import Generation
 from headway.engine.options import GenerationOptions, GenerationOptionsDict, Option
 from headway.engine.protocols import Architecture, DecoderStack, EncoderDecoderArchitecture, KVCache
-from headway.engine.request import FinishReason, Hypothesis, Request, SampledToken
+from headway.engine.request import FinishReason, Hypothesis, LogitsProcessor, Request, SampledToken
 
 __all__ = [
     "Architecture",
@@ -17,6 +17,7 @@ __all__ = [
     "GenerationOptionsDict",
     "Hypothesis",
     "KVCache",
+    "LogitsProcessor",
     "Option",
     "Request",
     "SampledToken",

@@ -41,6 +41,7 @@ class DecodingStrategy(ABC):
         self.index, self.request, self.max_new_tokens, self.ops = index, request, max_new_tokens, ops
         self.token_ids = numpy.array([prompt], numpy.int64)
         self.num_prompt_tokens = len(prompt)
+        self.processors = request.make_processors()
 
     @abstractmethod
     def advance(self, logits: numpy.ndarray) -> Step:
@@ -87,6 +88,8 @@ class DecodingStrategy(ABC):
             logits = functions.force_tokens(logits, [options.forced_bos_token_id])
         if options.forced_eos_token_id is not None and self.num_new_tokens + 1 == self.max_new_tokens:
             logits = functions.force_tokens(logits, [options.forced_eos_token_id])
+        for process in self.processors:
+            logits = process(self.token_ids, logits)
         if numpy.isneginf(logits.max()):
             raise OptionError(
                 "got options that forbid every token, expected at least one allowed token",

@@ -131,6 +131,36 @@ class Strings(Option):
 
 
 @dataclass(frozen=True)
+class Text(Option):
+    """A non-empty string."""
+
+    is_file: bool = False  # on the command line, the name of a file with the text
+
+    def accepts(self, value: object) -> bool:
+        """Return True for a non-empty string."""
+        return isinstance(value, str) and bool(value)
+
+    @property
+    def expected(self) -> str:
+        """Description of the valid values."""
+        return "a non-empty string"
+
+
+@dataclass(frozen=True)
+class JsonSchema(Option):
+    """A JSON Schema."""
+
+    def accepts(self, value: object) -> bool:
+        """Return True for a mapping."""
+        return isinstance(value, Mapping)
+
+    @property
+    def expected(self) -> str:
+        """Description of the valid values."""
+        return 'a JSON Schema as a dict, such as {"type": "object"}'
+
+
+@dataclass(frozen=True)
 class TokenIds(Option):
     """A sequence of token ids."""
 
@@ -180,7 +210,7 @@ class GenerationOptions:
 
     Penalties count the tokens that the decoder sees: the prompt of an encoder–decoder is not among them. The samplers are
     applied in the order temperature, top_k, top_p, min_p, typical_p. Beam search (num_beams above 1) cannot be combined with
-    sampling (temperature above 0) or with num_log_probs.
+    sampling (temperature above 0), num_log_probs, json_schema, regex or grammar.
 
     Errors   OptionError for a value of the wrong type or outside its bounds, and for options that cannot be combined.
 
@@ -200,6 +230,16 @@ class GenerationOptions:
             unset="none",
             config_key="never",
         ),
+    ] = None
+    json_schema: Annotated[
+        Mapping[str, object] | None,
+        JsonSchema("Generate JSON that is valid under this schema.", unset="none", config_key="never"),
+    ] = None
+    regex: Annotated[
+        str | None, Text("Generate a text that matches this regular expression as a whole.", unset="none", config_key="never")
+    ] = None
+    grammar: Annotated[
+        str | None, Text("Generate a text of this context-free grammar, in Lark's syntax.", unset="none", config_key="never", is_file=True)
     ] = None
     ignore_end: Annotated[bool, Switch("Continue after end tokens.", config_key="never")] = False
     temperature: Annotated[
@@ -355,6 +395,9 @@ class GenerationOptions:
     SAMPLERS: ClassVar = ("temperature", "top_k", "top_p", "min_p", "typical_p")
     """Options that turn sampling on."""
 
+    CONSTRAINTS: ClassVar = ("json_schema", "regex", "grammar")
+    """Options that define the allowed texts."""
+
     def __post_init__(self) -> None:
         for name, option in options().items():
             value = getattr(self, name)
@@ -375,6 +418,20 @@ class GenerationOptions:
                 f"num_beams={self.num_beams} and num_log_probs={self.num_log_probs} cannot be combined",
                 hint="a beam search reports the score of each text",
             )
+        self._check_constraint()
+
+    def _check_constraint(self) -> None:
+        given = [name for name in self.CONSTRAINTS if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise OptionError(f"{' and '.join(given)} cannot be combined", hint="leave out all but one")
+        if given and self.num_beams > 1:
+            raise OptionError(
+                f"num_beams={self.num_beams} and {given[0]} cannot be combined", hint=f"set num_beams=1, or leave {given[0]} out"
+            )
+        if given and self.ignore_end:
+            raise OptionError(
+                f"ignore_end and {given[0]} cannot be combined", hint=f"a text ends when {given[0]} is satisfied; leave ignore_end out"
+            )
 
     @classmethod
     def from_values(cls, values: Mapping[str, object]) -> GenerationOptions:
@@ -394,6 +451,9 @@ class GenerationOptionsDict(TypedDict, total=False):
     max_new_tokens: int | None
     min_new_tokens: int | None
     stop: str | Sequence[str] | None
+    json_schema: Mapping[str, object] | None
+    regex: str | None
+    grammar: str | None
     ignore_end: bool | None
     temperature: float | None
     top_k: int | None

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Protocol
+
+import numpy
 
 from headway.engine.options import GenerationOptions
+
+
+class LogitsProcessor(Protocol):
+    """A change of the logits, given the tokens so far."""
+
+    def __call__(self, token_ids: numpy.ndarray, logits: numpy.ndarray, /) -> numpy.ndarray:
+        """Return the logits to choose from.
+
+        Shapes
+            token_ids  (num_rows, seq_len) integer, the decoder's prompt and the completion
+            logits     (num_rows, vocab_size)
+            return     (num_rows, vocab_size)
+        """
+
 
 FinishReason = Literal["stop", "length"]
 """Reason for the end of a completion: "stop" at an end token or stop string, "length" at max_new_tokens or the end of the context."""
@@ -16,14 +32,16 @@ FinishReason = Literal["stop", "length"]
 class Request:
     """A prompt to continue, or to answer with an encoder–decoder.
 
-    token_ids      the prompt
-    options        see GenerationOptions; stop and ignore_end are ignored, because the engine has token ids only
-    end_token_ids  tokens that end the completion; they are reported, with the finish reason "stop"
+    token_ids         the prompt
+    options           see GenerationOptions; those about text are ignored, because the engine has token ids only
+    end_token_ids     tokens that end the completion; they are reported, with the finish reason "stop"
+    make_processors   returns logits processors of one completion, which run after those of the options
     """
 
     token_ids: Sequence[int]
     options: GenerationOptions = field(default_factory=GenerationOptions)
     end_token_ids: Sequence[int] = ()
+    make_processors: Callable[[], Sequence[LogitsProcessor]] = tuple
 
 
 @dataclass(frozen=True)

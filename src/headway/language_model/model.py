@@ -16,15 +16,16 @@ import numpy
 from headway.arrays import check_computing
 from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
 from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
-from headway.engine import Architecture, DecoderStack, Engine, GenerationOptionsDict, Request
+from headway.engine import Architecture, DecoderStack, Engine, GenerationOptions, GenerationOptionsDict, Request
 from headway.engine.options import is_integer
 from headway.errors import HeadwayError, ModelNotFoundError, OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
 from headway.kernels.cpu.progress import Progress
 from headway.kernels.cpu.thread_pool import check_num_threads
-from headway.language_model.compiled import captured_stack, compiled_stack, weights_kind
+from headway.language_model.compiled import can_compile, captured_stack, compiled_stack, weights_kind
 from headway.language_model.embedding import Embedder, EmbeddingStack
 from headway.language_model.fill_mask import FilledText, fill_mask
+from headway.language_model.grammar import Grammar, Vocabulary, compile_grammar
 from headway.language_model.options import merge_options, own_options, token_ids_of
 from headway.language_model.stop_strings import StopMatcher
 from headway.language_model.text_stream import Chunk, Completion, TextStream, collect, completion_of
@@ -90,7 +91,7 @@ def load(
     path, kind = _resolve(name_or_folder), weights_kind(weights, array, dtype)
     stored_dtype = None if kind != "none" else dtype
     checkpoint = open_checkpoint(path, array=array, dtype=stored_dtype, device=device, ignored_config_keys=ignored_config_keys)
-    if kind != "none" and weights == "auto" and not hasattr(checkpoint.architecture, "stack"):
+    if kind != "none" and weights == "auto" and not can_compile(checkpoint):
         kind, checkpoint = "none", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
     for name, given in (("cache", cache), ("num_threads", num_threads)):
         if kind == "none" and given is not None:
@@ -281,6 +282,25 @@ class LanguageModel:
         if self.is_closed:
             raise OptionError("got a closed model, expected an open one", hint="load the model again")
 
+    def _grammar(self, options: GenerationOptions, end_token_ids: Sequence[int]) -> Grammar | None:
+        """Return the grammar that the options define; None if they define none.
+
+        Errors   OptionError for a grammar that is not valid or not supported, and for a model without an end token.
+        """
+        given = [name for name in options.CONSTRAINTS if getattr(options, name) is not None]
+        if not given:
+            return None
+        if not end_token_ids:
+            raise OptionError(
+                f"got {given[0]} for a model without an end token, expected one with eos_token_id, which ends the text",
+                hint="add eos_token_id to the model's generation_config.json",
+            )
+        return compile_grammar(options, self._vocabulary)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
+        return Vocabulary(self.tokenizer, cast(int, getattr(self.config, "decoder_vocab_size", self.config.vocab_size)))
+
     def _stream(
         self, prompts: Sequence[list[int]], given: GenerationOptionsDict, more_end_token_ids: Sequence[int] = ()
     ) -> Iterator[tuple[int, Chunk]]:
@@ -292,7 +312,16 @@ class LanguageModel:
         merged = merge_options(given, self.defaults)
         end_token_ids = () if merged.options.ignore_end else tuple(dict.fromkeys((*self.end_token_ids, *more_end_token_ids)))
         lengths = [len(prompt) if self.continues_prompts else 1 for prompt in prompts]
-        requests = [Request(prompt, merged.for_prompt(length), end_token_ids) for prompt, length in zip(prompts, lengths, strict=True)]
+        grammar = self._grammar(merged.options, end_token_ids)
+        requests = [
+            Request(
+                prompt,
+                merged.for_prompt(length),
+                end_token_ids,
+                tuple if grammar is None else partial(grammar.processors, length, end_token_ids),
+            )
+            for prompt, length in zip(prompts, lengths, strict=True)
+        ]
         generation = self.engine.start(requests)
         stops = StopMatcher(merged.options.stop_strings)
 

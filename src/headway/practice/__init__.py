@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from headway.practice.message import Message, PracticeError
-from headway.practice.verdict import Cause, Verdict
+if TYPE_CHECKING:
+    from headway.practice.verdict import Cause, Verdict
 
 __all__ = ["Cause", "Verdict", "check"]
+
+
+def __getattr__(name: str) -> object:
+    if name in ("Cause", "Verdict"):  # not imported before they are needed, for a quick start of the command line
+        from headway.practice import verdict
+
+        return getattr(verdict, name)
+    raise AttributeError(f"module 'headway.practice' has no attribute {name!r}")
 
 
 def check(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:
@@ -31,6 +39,7 @@ def check(subject: Callable[..., Any], exercise: str | None = None) -> Verdict:
     from headway.practice.diagnosis.files import check_name
     from headway.practice.diagnosis.recognising import recognised
     from headway.practice.diagnosis.subject import subject_of
+    from headway.practice.message import Message, PracticeError
 
     found = subject_of(subject)
     chosen = exercises.exercise(check_name(exercise)) if exercise is not None else recognised(found)
@@ -53,6 +62,7 @@ def _located(verdict: Verdict, subject: Callable[..., Any]) -> Verdict:
     import inspect
     from pathlib import Path
 
+    from headway.practice.message import PracticeError
     from headway.practice.source import located, read
 
     try:

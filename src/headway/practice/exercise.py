@@ -176,9 +176,7 @@ class Exercise:
     recipe       recipe(steps, **inputs): the same function in named steps
     steps        the correct steps
     roles        the operands in their usual order
-    called       regular expression for the function names that learners use
     may_write    True if a correct function may write into its inputs, which is then noted
-    also_called  regular expression for names that may mean this exercise or another one
     probes       the inputs to test with, the simplest first
     mistakes     known mistakes
     conventions  groups of alternatives, one of each group at a time: the first unless the outputs match another
@@ -198,7 +196,6 @@ class Exercise:
     recipe: Callable[..., Any]
     steps: Mapping[str, Any]
     roles: tuple[Role, ...]
-    called: str
     probes: Callable[[], tuple[Probe, ...]]
     mistakes: tuple[Mistake, ...]
     conventions: tuple[tuple[Convention, ...], ...] = ()
@@ -210,7 +207,6 @@ class Exercise:
     drawing: str | None = None
     is_trained_through: bool = True
     calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "tokenizer"] | None = None
-    also_called: str | None = None
     may_write: bool = False
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:

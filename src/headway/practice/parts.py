@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import Message, unknown_name
+from headway.practice.names import by_name
 from headway.practice.verdict import Cause, Verdict
 
 
@@ -14,24 +15,19 @@ def part_named(name: str) -> str:
 
     Errors   OptionError with the closest names for a name that is no part.
     """
-    from headway.practice.diagnosis.recognising import by_name
-
     if name in NAMES:
         return name
     found = by_name(name) if name.isidentifier() else None
     if found is None:
         raise unknown_name(name, NAMES)
-    return found.name
+    return found
 
 
 def belongs_to(verdict: Verdict, part: str) -> bool:
     """Return True if a verdict is on this part, by its exercise or by the name of its function."""
-    from headway.practice.diagnosis.recognising import by_name
-
     if verdict.exercise == part or verdict.exercise == "file":
         return verdict.exercise == part
-    named = by_name(verdict.subject)
-    return named is not None and named.name == part
+    return by_name(verdict.subject) == part
 
 
 def missing_parts(required: Sequence[str], verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:

@@ -59,7 +59,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(Role("x", ("inputs", "values")),),
-    called=r"^{name}$",
     probes=probes,
     mistakes=MISTAKES,
     equation="{name}(x) = x",
@@ -102,7 +101,7 @@ def wrong_sign(x):
 """
 
 PLACES = ("src/headway/practice/exercises/{name}.py", "src/headway/practice/catalogue/{name}.toml", "tests/practice/learners/{name}.py")
-LIST = "src/headway/practice/exercises/__init__.py"
+LIST = "src/headway/practice/names.py"
 
 
 def new_exercise(name: str, checkout: Path) -> list[Path]:
@@ -120,7 +119,7 @@ def new_exercise(name: str, checkout: Path) -> list[Path]:
     for file, content in zip(files, (EXERCISE, SENTENCES, LEARNERS), strict=True):
         write_text(file, content.format(name=name, title=name.replace("_", " ")))
     listed = (checkout / LIST).read_text(encoding="utf-8")
-    write_text(checkout / LIST, listed.replace('\n)\n"""The names', f'\n    "{name}",\n)\n"""The names', 1))
+    write_text(checkout / LIST, listed.replace('\n}\n"""The exercises', f'\n    "{name}": Pattern(r"^{name}$"),\n}}\n"""The exercises', 1))
     return [*files, checkout / LIST]
 
 

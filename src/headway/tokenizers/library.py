@@ -14,7 +14,7 @@ from headway.errors import HeadwayError, TokenIdError, TokenizerError
 from headway.files import write_text
 from headway.tokenizers.byte_level import byte_characters
 from headway.tokenizers.cleaning import CleaningStreamDecoder, clean_up
-from headway.tokenizers.streaming import BytesStreamDecoder, DecoderStep, WindowStreamDecoder, decoder_steps
+from headway.tokenizers.streaming import BYTE_TOKEN, BytesStreamDecoder, DecoderStep, WindowStreamDecoder, decoder_steps, plain_character
 from headway.tokenizers.tokenizer import StreamDecoder, Tokenizer, check_text, check_token_ids
 
 
@@ -97,6 +97,24 @@ class LibraryTokenizer(Tokenizer):
         if token is None:
             raise TokenIdError(f"got token id {token_id}, expected one of the vocabulary, 0 to {self.vocab_size - 1}")
         return token
+
+    def token_bytes(self, token_id: int) -> bytes | None:
+        """See Tokenizer."""
+        token = self.backend.id_to_token(token_id) if 0 <= token_id < 2**32 else None
+        if token is None or token in self._special_contents or token_id == self.unk_token_id:
+            return None
+        kinds = [step["type"] for step in self._decoder_steps]
+        if kinds == ["ByteLevel"]:
+            return self._bytes(token_id, frozenset())
+        if "ByteFallback" in kinds and BYTE_TOKEN.fullmatch(token):
+            return bytes([int(token[3:5], 16)])
+        # A decoder may drop the space of the first token of a text.
+        return self._decode([*self._anchor, token_id])[len(self._anchor) :].encode()
+
+    @cached_property
+    def _anchor(self) -> list[int]:
+        """The id of a token that is one plain character, as a list; [] if there is none."""
+        return plain_character(self.backend, self._decode)
 
     def stream_decoder(self, *, after: Sequence[int] = (), skip_special_tokens: bool = True) -> StreamDecoder:
         """See Tokenizer."""

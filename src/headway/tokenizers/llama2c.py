@@ -144,6 +144,10 @@ class Llama2cTokenizer(Tokenizer):
             raise TokenIdError(f"got token id {token_id}, expected 0 to {len(self.pieces) - 1}")
         return self.pieces[token_id].decode(errors="replace")
 
+    def token_bytes(self, token_id: int) -> bytes | None:
+        """See Tokenizer."""
+        return None if token_id in (UNK, BOS, EOS) or not 0 <= token_id < len(self.pieces) else self._bytes(token_id, None, True)
+
     def stream_decoder(self, *, after: Sequence[int] = (), skip_special_tokens: bool = True) -> StreamDecoder:
         """See Tokenizer."""
         decoder = BytesStreamDecoder(lambda token_id, previous: self._bytes(token_id, previous, skip_special_tokens))

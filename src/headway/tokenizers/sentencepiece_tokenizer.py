@@ -12,7 +12,7 @@ from tokenizers import AddedToken
 from headway.errors import TokenIdError
 from headway.tokenizers.cleaning import CleaningStreamDecoder
 from headway.tokenizers.sentencepiece_model import PieceModel
-from headway.tokenizers.sentencepiece_streaming import PieceStreamDecoder, StrippingStreamDecoder
+from headway.tokenizers.sentencepiece_streaming import SPACE, PieceStreamDecoder, StrippingStreamDecoder
 from headway.tokenizers.tokenizer import StreamDecoder, Tokenizer, check_text, check_token_ids
 
 
@@ -115,6 +115,18 @@ class SentencePieceTokenizer(Tokenizer):
         if token_id not in self.pieces:
             raise TokenIdError(f"got token id {token_id}, expected one of the vocabulary, 0 to {self.vocab_size - 1}")
         return self.pieces[token_id]
+
+    def token_bytes(self, token_id: int) -> bytes | None:
+        """See Tokenizer."""
+        piece = self.pieces.get(token_id)
+        if piece is None or piece in self._special_contents or piece == self.special_tokens.get("unk_token"):
+            return None
+        if any(token.content == piece for token in self.rules.added):
+            return piece.encode()
+        byte = self.first.byte(piece)
+        if byte is not None:
+            return bytes([byte])
+        return None if self.first.is_control(piece) else piece.replace(SPACE, " ").encode()
 
     def stream_decoder(self, *, after: Sequence[int] = (), skip_special_tokens: bool = True) -> StreamDecoder:
         """See Tokenizer."""

@@ -65,7 +65,7 @@ class WindowStreamDecoder(StreamDecoder):
     ) -> None:
         """Take a function that decodes all ids, the tokenizer, its decoder's steps, and the tokens that have no text."""
         self.decode, self.backend, self.skipped = decode, backend, skipped
-        self.anchor = _plain_character(backend, decode)
+        self.anchor = plain_character(backend, decode)
         self.is_per_token = bool(self.anchor) and is_per_token(steps)
         self.pending: list[int] = []
         self.has_begun = False
@@ -126,7 +126,7 @@ def is_per_token(steps: Sequence[DecoderStep]) -> bool:
     return set(kinds) <= PER_TOKEN and set(after_fuse) <= {"Fuse", "Strip"} and not has_end_strip
 
 
-def _plain_character(backend: tokenizers.Tokenizer, decode: Callable[[Sequence[int]], str]) -> list[int]:
+def plain_character(backend: tokenizers.Tokenizer, decode: Callable[[Sequence[int]], str]) -> list[int]:
     """Return the id of a letter (or another character) that decodes to itself, as a list; [] if there is none."""
     for character in _characters(backend):
         token_id = backend.token_to_id(character)

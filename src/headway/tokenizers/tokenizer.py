@@ -89,6 +89,13 @@ class Tokenizer(ABC):
         """
 
     @abstractmethod
+    def token_bytes(self, token_id: int) -> bytes | None:
+        """Return the UTF-8 bytes that a token adds in the middle of a text, at times a part of a character.
+
+        None for a special token, the unknown token, and an id without a token.
+        """
+
+    @abstractmethod
     def stream_decoder(self, *, after: Sequence[int] = (), skip_special_tokens: bool = True) -> StreamDecoder:
         """Return a decoder for token ids that arrive one at a time.
 

@@ -242,6 +242,20 @@ class Call:
         return self.subject.value(*positional, **named)
 
     @property
+    def is_instance(self) -> bool:
+        """Return True for a class that is called as a function, an InstanceCall."""
+        return False
+
+    def without_dropout(self) -> Call:
+        """Return the call with dropout off; a function has none that could be turned off."""
+        return self
+
+    @property
+    def has_guessed_operands(self) -> bool:
+        """Return True if it takes operands that no role lists."""
+        return False
+
+    @property
     def parameters(self) -> Sequence[inspect.Parameter]:
         """Return the function's parameters."""
         return self.subject.parameters

@@ -19,9 +19,6 @@ from headway.practice.diagnosis.calling import libraries_for
 from headway.practice.diagnosis.compare import first_difference
 from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.failure import described_inputs, explain
-from headway.practice.diagnosis.gradients import gradient_cause
-from headway.practice.diagnosis.half_precision import half_precision_note
-from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.parts import likely_parts
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, encoded_for, encoded_in, num_numbers, output_of, trials_of
@@ -158,7 +155,7 @@ def _explained(subject: Subject, trials: Sequence[Trial], way: Explain) -> list[
 
 def _is_misread(trial: Trial) -> bool:
     """Return True if most calls of a class raised that needs operands of unknown meaning: nothing is known of its mistakes."""
-    is_guessed = isinstance(trial.call, InstanceCall) and trial.call.has_guessed_operands
+    is_guessed = trial.call.has_guessed_operands
     return is_guessed and 2 * trial.num_raised() > len(trial.probes)
 
 
@@ -223,7 +220,7 @@ def _is_repeatable(trials: Sequence[Trial]) -> bool:
 
 def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
     """Return the reason why two calls differ: active dropout if they agree without it, otherwise random weights or state."""
-    without = [replace(trial, call=trial.call.without_dropout()) for trial in trials if isinstance(trial.call, InstanceCall)]
+    without = [replace(trial, call=trial.call.without_dropout()) for trial in trials if trial.call.is_instance]
     for trial in without:
         first, again = (output_of(trial.call, trial.conventions, trial.probes[0].inputs) for _ in range(2))
         if not isinstance(first, Raised) and first is not None and is_same(first, again, precision(first)):
@@ -235,16 +232,28 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Return the verdict for correct outputs, after checks for modified inputs, gradients and half precision."""
     if trial.call.has_changed_inputs and not exercise.may_write:
         return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
-    richest = max(trial.probes, key=lambda probe: (len(probe.inputs), num_numbers(probe.inputs)))
-    encoded = encoded_for(trial.call, trial.conventions, richest.inputs) if exercise.is_trained_through else None
-    gradient_note = None if encoded is None else gradient_cause(trial.call, encoded)
+    gradient_note, half_note = _precise_notes(exercise, trial)
     if isinstance(gradient_note, Cause):
         return _verdict(subject, exercise, "wrong", trial, causes=(gradient_note,))
     verdict = _verdict(subject, exercise, "correct", trial)
-    half_note = None if encoded is None else half_precision_note(trial.call, encoded)
     writes = [WRITES] if trial.call.has_changed_inputs else []
     remarks = [*writes, *_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
+
+
+def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | None, Message | None]:
+    """Return a cause or note about gradients, and a note on half precision, for a function of a library that has them."""
+    if trial.call.is_wide or not exercise.is_trained_through:
+        return None, None
+    from headway.practice.diagnosis.gradients import gradient_cause
+    from headway.practice.diagnosis.half_precision import half_precision_note
+
+    richest = max(trial.probes, key=lambda probe: (len(probe.inputs), num_numbers(probe.inputs)))
+    encoded = encoded_for(trial.call, trial.conventions, richest.inputs)
+    if encoded is None:
+        return None, None
+    found = gradient_cause(trial.call, encoded)
+    return found, None if isinstance(found, Cause) else half_precision_note(trial.call, encoded)
 
 
 def _cautions(subject: Subject, trial: Trial) -> Iterator[Message]:
@@ -284,7 +293,7 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
             shapes = TEXTS["shape_differs"].format(
                 shape=numpy.shape(answer), expected=numpy.shape(expected), inputs=described_inputs(probe.inputs)
             )
-            if isinstance(trial.call, InstanceCall) and not trial.num_matching():
+            if trial.call.is_instance and not trial.num_matching():
                 cause = Cause("not_understood", NOT_UNDERSTOOD, TRY_AS, EMPTY, line=subject.line)
                 return _verdict(subject, exercise, "could not run", trial, causes=(cause,), difference=shapes)
             return _verdict(subject, exercise, "unknown", trial, difference=shapes)

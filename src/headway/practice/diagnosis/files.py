@@ -18,6 +18,7 @@ from headway.practice.diagnosis.timeout import time_limit
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import NAMES, exercise
 from headway.practice.message import EMPTY, Message, PracticeError, describe_error, joined, unknown_name
+from headway.practice.names import means
 from headway.practice.source import read
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
@@ -78,7 +79,7 @@ def with_exercises(module: ModuleType, text: str, named: str | None = None) -> I
     subjects = subjects_of(module, text)
     if named is not None:
         chosen = exercise(check_name(named))
-        matching = [subject for subject in subjects if re.search(chosen.called, subject.name, re.IGNORECASE)]
+        matching = [subject for subject in subjects if means(subject.name, chosen.name)]
         yield from ((subject, chosen) for subject in matching or [each for each in subjects if not each.is_private][:1] or subjects[:1])
         return
     for subject in subjects:

@@ -152,6 +152,11 @@ class InstanceCall(Call):
         return not lost & set(inputs) and self.assignment.has_capacity(slots, inputs)
 
     @property
+    def is_instance(self) -> bool:
+        """Return True."""
+        return True
+
+    @property
     def has_guessed_operands(self) -> bool:
         """Return True if the method takes operands that no role lists, such as tables or a cache."""
         return any(role.name.startswith((TABLE, "neutral ")) for role in self.construction.forward.role_of.values())

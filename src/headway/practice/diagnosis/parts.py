@@ -7,8 +7,6 @@ import re
 from typing import Any
 
 from headway.practice.diagnosis.calling import libraries_for
-from headway.practice.diagnosis.instances import InstanceCall, instance_calls
-from headway.practice.diagnosis.slots import slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
 
@@ -48,6 +46,8 @@ def _num_sequences(subject: Subject) -> int:
 
 
 def _holds_matrices(subject: Subject) -> bool:
+    from headway.practice.diagnosis.instances import InstanceCall, instance_calls
+    from headway.practice.diagnosis.slots import slots_of
     from headway.practice.exercises import exercise
 
     part = exercise(PROJECTED)

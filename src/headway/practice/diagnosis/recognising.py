@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-import re
 from collections.abc import Sequence
 
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import trials_of
 from headway.practice.exercise import Exercise
-from headway.practice.exercises import exercises
+from headway.practice.exercises import exercise, exercises
+from headway.practice.names import fitting
 
 UNDERSTOOD = 0.2
 """Closeness from which the first exercise that a name fits is not doubted."""
@@ -22,23 +21,10 @@ def recognised(subject: Subject) -> Exercise | None:
     A name that fits several exercises is tried as each of them, likeliest first. A private function, which may serve any purpose,
     counts only if it can be called as its exercise.
     """
-    likely, possible = fitting(subject.name)
+    likely, possible = ([exercise(each) for each in group] for group in fitting(subject.name))
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
     return most_plausible(subject, likely, possible) or (None if likely or subject.is_private else by_outputs(subject))
-
-
-def by_name(name: str) -> Exercise | None:
-    """Return the likeliest exercise that a name fits, or None."""
-    return next(itertools.chain(*fitting(name)), None)
-
-
-def fitting(name: str) -> tuple[list[Exercise], list[Exercise]]:
-    """Return the exercises that a name means, and those that it may also mean, likeliest first."""
-    plain = name.lstrip("_")
-    likely = [each for each in exercises() if re.search(each.called, plain, re.IGNORECASE)]
-    possible = [each for each in exercises() if each.also_called and re.search(each.also_called, plain, re.IGNORECASE)]
-    return likely, [each for each in possible if each not in likely]
 
 
 def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Sequence[Exercise] = ()) -> Exercise | None:

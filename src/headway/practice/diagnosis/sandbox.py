@@ -16,7 +16,6 @@ from typing import Any
 
 from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, FILE_TITLE, MUST_RETURN, TOO_SLOW
 from headway.practice.diagnosis.files import read_source
-from headway.practice.diagnosis.recognising import fitting
 from headway.practice.exercises import NAMES
 from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge.claims import Claim, claim_from
@@ -27,6 +26,7 @@ from headway.practice.judge.process import Confined, Conversation, child_environ
 from headway.practice.judge.shown import all_printable, printable
 from headway.practice.judge.static import Facts, facts_of
 from headway.practice.message import EMPTY
+from headway.practice.names import fitting
 from headway.practice.texts import Texts
 from headway.practice.verdict import STATUS_WORDS, Cause, Verdict
 
@@ -198,8 +198,8 @@ class _Checker:
 
     def _may_be(self, verdict: Verdict) -> bool:
         """Return True if a subject may be judged as this exercise: by its name, or by its outputs if the name says nothing."""
-        fits = [exercise_by_name(self.named)] if self.named else [*itertools.chain(*fitting(verdict.subject))]
-        return not fits or any(verdict.exercise in (each.name, *each.related) for each in fits)
+        fits = [self.named] if self.named else [*itertools.chain(*fitting(verdict.subject))]
+        return not fits or any(verdict.exercise in (each, *exercise_by_name(each).related) for each in fits)
 
     def confirmed(self, report: _Report, seed: int, *, is_own: bool) -> list[Verdict]:
         """Return the verdicts; those that are correct have been confirmed with fresh probes."""
@@ -336,7 +336,7 @@ def _missing(verdicts: Sequence[Verdict], facts: Facts, named: str | None) -> li
     judged = {verdict.subject for verdict in verdicts}
     found = {name: fitting(name)[0] for name in facts.lines if name not in judged and name not in facts.optional}
     return [
-        Verdict(name, likely[0].name, facts.lines[name], "could not run", (NOT_DEFINED,), title=likely[0].title)
+        Verdict(name, likely[0], facts.lines[name], "could not run", (NOT_DEFINED,), title=exercise_by_name(likely[0]).title)
         for name, likely in found.items()
         if likely
     ]

@@ -14,10 +14,10 @@ from pygls.uris import to_fs_path
 import headway
 from headway.errors import HeadwayError
 from headway.practice.checking import Options, checked
-from headway.practice.diagnosis.recognising import by_name
 from headway.practice.diagnosis.subject import definitions
 from headway.practice.editor.diagnostics import actions_of, diagnostics_of
 from headway.practice.message import LANGUAGES, Message
+from headway.practice.names import by_name
 from headway.practice.report.results import FileResult
 from headway.practice.settings import FILE, read_settings
 from headway.practice.source import Source, read

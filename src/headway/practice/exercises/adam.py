@@ -128,7 +128,6 @@ EXERCISE = Exercise(
         Role("eps", EPS_NAMES, neutral=EPS),
         Role("num_steps", tuple(name for name in STEPS_NAMES)),
     ),
-    called=r"adam_?(descent|minimi[sz]e|loop)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=((Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT)), tuple(RETURNS)),

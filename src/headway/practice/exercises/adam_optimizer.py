@@ -15,8 +15,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=ROLES,
-    called=r"adam_?optim|optimi[sz]er_?adam",
-    also_called=r"^(?!.*(adamw|adamax|nadam|radam|amsgrad|adagrad)).*adam",
     probes=lambda: probes(has_decay=True),
     mistakes=SHARED,
     conventions=(

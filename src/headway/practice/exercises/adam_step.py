@@ -259,7 +259,6 @@ EXERCISE = Exercise(
         Role("eps", EPS_NAMES, neutral=EPS),
         Role("betas", ("beta",), neutral=(BETA1, BETA2)),
     ),
-    called=r"^(?!.*(adamw|adamax|nadam|amsgrad|adagrad)).*adam",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

@@ -15,7 +15,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=ROLES,
-    called=r"adam_?w(?!arm)",
     probes=lambda: probes(has_decay=True),
     mistakes=(*DECAY_MISTAKES, *SHARED),
     conventions=((Convention(), AFTER), EPSILONS, FIXED_EPS),

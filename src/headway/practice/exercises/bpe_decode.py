@@ -96,7 +96,6 @@ EXERCISE = Exercise(
         Role("merges", words("merge_rules merge_table bpe_merges")),
         Role("errors", (), neutral="replace"),
     ),
-    called=r"bpe_?dec|decode_?bpe|^(bpe_)?(decode|detokenize)(_ids|_tokens|_text|_bytes)?$",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(VOCABS,),

@@ -232,7 +232,6 @@ EXERCISE = Exercise(
         Role("vocab", words("vocabulary token_to_id encoder stoi id_to_token")),
         Role("special_tokens", ("specials",), neutral=None),
     ),
-    called=r"bpe_?enc|encode_?bpe|(?<!positional_)(?<!pos_)(?<!one_hot_)^(bpe_)?(encode|tokenize|bpe)(_text|_ids|_bytes|_chunk|_word|_ordinary)?$|apply_?(bpe|merges)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(VOCABS, MERGES, GIVEN, CUTS),

@@ -127,8 +127,6 @@ EXERCISE = Exercise(
         Role("num_merges", neutral=0),
         Role("special_tokens", neutral=None),
     ),
-    called=r"(bpe|byte_?pair)_?tokeni|byte_?pair_?encoder|bpe_?encoder$",
-    also_called=r"^(?!.*(char|word|simple|white|base|abstract|interface|train_|load|get|pre_?token)).*(tokeni[sz]er$|^bpe|byte_?pair)",
     probes=probes,
     mistakes=MISTAKES,
     equation="decode(encode(text)) = text;   encode merges the pair learned first, until none is left",

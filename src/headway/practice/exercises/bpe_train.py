@@ -214,7 +214,6 @@ EXERCISE = Exercise(
         Role("special_tokens", words("specials special special_toks"), neutral=None),
         Role("verbose", ("debug",), neutral=False),
     ),
-    called=r"train_?(bpe|tokenizer|byte)|bpe_?train|learn_?bpe|(byte_?)?pair_?encoding(?!.*(decode|encode))|^(run_)?train_?bpe$|get_merges",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(SIZES, SOURCES, TIES, CUTS),

@@ -209,9 +209,6 @@ EXERCISE = Exercise(
         ),
         *OPTIONS,
     ),
-    also_called=r"^(?!.*(apply|attention_|sliding|window|loss|softmax|lm)).*mask$|^mask_?future",
-    called=r"^(?!.*(apply|attention|sliding|window)).*(causal_?mask|look_?ahead|subsequent|no_?peek|future_?mask|triangular_?mask|tril_?mask"
-    r"|autoregressive_?mask|make_std_mask|(trg|tgt|target|decoder)_?mask)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, TOP_LEFT),

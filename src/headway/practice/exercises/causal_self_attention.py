@@ -122,8 +122,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS | {"is_causal": lambda asked: True},
     roles=(*OPERANDS, SEQUENCE, *WITH_OPTIONAL_OUTPUT, NUM_HEADS, *OPTIONS, *SIZES),
-    also_called=r"^(?!.*(mask$|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
-    called=r"(causal|masked|decoder)_?(multi_?head_?)?(self_?)?att|^head$|att(entio)?n_?head$|^causal",
     probes=probes,
     mistakes=(
         *CAUSAL,

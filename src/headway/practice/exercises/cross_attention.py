@@ -115,8 +115,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(FIRST, CONTEXT, *OPERANDS[1:], *WITH_OPTIONAL_OUTPUT, NUM_HEADS, CONTEXT_WIDTH, *OPTIONS, *SIZES),
-    also_called=r"^(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
-    called=r"cross_?(multi_?head_?)?att|enc(oder)?_?dec(oder)?_?att",
     probes=probes,
     mistakes=(
         *SEQUENCES,

@@ -180,7 +180,6 @@ EXERCISE = Exercise(
             size_of=lambda inputs: inputs["table"].shape[1] if "table" in inputs else None,
         ),
     ),
-    called=r"^(?!.*(pos|rotary|rope|sinus|patch|unembed|de_?embed|time_|output|layer_?norm|attn|attention)).*(embed|look_?up|^wte$)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=((Convention(), Convention(reads=_as_in_the_paper)), BATCHED),

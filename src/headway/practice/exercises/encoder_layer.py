@@ -134,7 +134,6 @@ EXERCISE = Exercise(
         Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
         *SIZES,
     ),
-    called=r"encoder_?(layer|block)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

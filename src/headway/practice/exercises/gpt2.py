@@ -143,7 +143,6 @@ EXERCISE = Exercise(
         Role("ln_f", words("final_norm norm lnf ln_final norm_f")),
         Role("num_heads", words("n_head n_heads heads")),
     ),
-    called=r"^gpt_?2?(_?(model|forward|lm|logits))?$|^(transformer|decoder)_?forward$",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(TAKES, RETURNS, of_blocks.GELUS, of_blocks.EPSILONS),

@@ -157,7 +157,6 @@ EXERCISE = Exercise(
         Role("num_steps", STEPS_NAMES),
         Role("tolerance", words("tol epsilon eps threshold precision"), neutral=0.0),
     ),
-    called=r"^(?!.*(stochastic|mini_?batch|sgd|momentum|regression|linear|logistic|adam|back)).*(grad(ient)?_?desc(ent)?|minimi[sz]er?|steepest)|^gd$",
     probes=probes,
     mistakes=MISTAKES,
     conventions=((Convention(), Convention(reads=_own_gradient)), tuple(RETURNS)),

@@ -213,7 +213,6 @@ EXERCISE = Exercise(
         Role(name, neutral=None if name not in ("keys", "values") else ())
         for name in ("keys", "values", "other_keys", "other_values", "earlier_keys", "earlier_values")
     ),
-    called=r"kv_?(full_?)?cache|key_?value_?cache|(update|append)(_to)?_?(kv|cache)|cache_?(update|append)|^Cache$",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(AXES, BUFFERS),

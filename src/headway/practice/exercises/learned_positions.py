@@ -228,7 +228,6 @@ EXERCISE = Exercise(
         ),
         Role("seq_len", words("length t n l num_positions"), is_size=True, size_of=_length),
     ),
-    called=r"learn(ed|able|t)_?pos|pos(ition)?(al)?_?(lookup|table|add)|add_?(learned_?)?pos|(tok|token)s?_?(and|plus)_?pos|embed_?(tokens|input|ids|and)|input_?embed|gpt2?_?embed|^wpe$",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(TAKES, LISTS, ADDS),

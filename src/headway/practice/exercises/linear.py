@@ -173,8 +173,6 @@ EXERCISE = Exercise(
             size_of=lambda inputs: inputs["weight"].shape[0] if "weight" in inputs else None,
         ),
     ),
-    called=r"^(?!.*(relu|gelu|silu|swi|glu|gated|regression|unit|attn|attention|back|grad|bilinear|nonlin|schedule|norm))"
-    r".*(linear|dense|affine|fully_?connected|fc_(layer|forward))",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

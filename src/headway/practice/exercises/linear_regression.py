@@ -214,7 +214,6 @@ EXERCISE = Exercise(
         Role("learning_rate", tuple(name for name in RATE_NAMES if name != "a")),
         Role("num_steps", STEPS_NAMES),
     ),
-    called=r"^(?!.*(logistic|normal_eq|closed|ridge|lasso|predict|loss|cost)).*(linear_?regression|lin_?reg|least_?squares|fit_?line|mse_?(gd|descent))",
     probes=probes,
     mistakes=(*MISTAKES, *OWN),
     conventions=(

@@ -113,7 +113,6 @@ EXERCISE = Exercise(
         Role("pair", words("bigram p best_pair pair_to_merge pair_id")),
         Role("new_id", words("idx new_token new_index token new_idx index new_token_id merged")),
     ),
-    called=r"^merge(_(pairs?|ids|tokens?|sequence|bigram))?$|replace_pair|apply_merge$",
     probes=probes,
     mistakes=MISTAKES,
     equation="… a b … → … new …, from left to right",

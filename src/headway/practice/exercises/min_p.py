@@ -92,7 +92,6 @@ EXERCISE = Exercise(
         Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
         Role("min_tokens_to_keep", ("min_keep",), neutral=1),
     ),
-    called=r"min_?p(_|$)(?!.*(top_?k|top_?p))",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),

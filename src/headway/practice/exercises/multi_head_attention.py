@@ -67,8 +67,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(*OPERANDS, SEQUENCE, *WEIGHT_ROLES, NUM_HEADS, *OPTIONS, *SIZES),
-    also_called=r"^(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
-    called=r"multi_?head(ed)?_?(self_?|cross_?)?(attention|attn)|^_?mha$|mhsa|self_?attention_?multi",
     probes=probes,
     mistakes=(
         *HEADS,

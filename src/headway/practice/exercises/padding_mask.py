@@ -175,9 +175,6 @@ EXERCISE = Exercise(
         Role("seq_len", tuple("max_len max_length maxlen max_seq_len n l t max_size total_len size".split()), neutral=None),
         *OPTIONS,
     ),
-    also_called=r"^(?!.*(apply|attention_|sliding|window|loss|softmax|causal|lm)).*mask$",
-    called=r"^(?!.*(apply|attention|loss)).*(pad(ding)?_?mask|(src|source|encoder|enc)_?mask|len(gth)?s?_?to_?(attn_|pad(ding)?_)?mask|sequence_?mask"
-    r"|mask_?from_?len|len(gth)?s?_?mask|valid_?mask)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(forms(_examples, (0, ..., 0), _decoded), TAKES, PAD_IDS),

@@ -91,7 +91,6 @@ EXERCISE = Exercise(
         Role("ids", words("tokens token_ids indices sequence seq symbols byte_ids text word x corpus")),
         Role("counts", words("stats count pairs"), neutral=None, may_change=True),
     ),
-    called=r"get_stats|get_pairs?_?(stats|count|freq)|count_?(pair|bigram)|pair_?(count|freq|stat)|compute_pair",
     probes=probes,
     mistakes=MISTAKES,
     conventions=((Convention(decode=_plain),),),

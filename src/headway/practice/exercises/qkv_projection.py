@@ -69,7 +69,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(SEQUENCE, *(role for role in WEIGHT_ROLES if "output" not in role.name), *SIZES),
-    called=r"qkv|(compute|project|get|make|create).*(query|q)_?(and_?)?(key|k)|q_?k_?v_?proj",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(WEIGHT_FORMS, (Convention(), Convention(decode=_as_tuple))),

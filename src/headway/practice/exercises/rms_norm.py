@@ -148,8 +148,6 @@ EXERCISE = Exercise(
         Role("eps", words("epsilon e ep norm_eps rms_norm_eps layer_norm_epsilon variance_epsilon"), neutral=EPS),
         *size_roles(),
     ),
-    called=r"^(?!.*(back|grad|block|linear|attn|attention|add_?norm|residual|init|optim|prop|error|loss)).*(rms_?(layer)?_?norm|t5_?(layer_?)?norm|^rms$|root_mean_square)",
-    also_called=r"^(?!.*(mask|batch|group|instance|spectral|weight|l1|l2)_?).*norm(ali[sz](e|ation|er))?$",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

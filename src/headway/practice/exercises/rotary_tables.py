@@ -178,12 +178,6 @@ EXERCISE = Exercise(
         Role("x", words("q query hidden_states inputs input xq value_states v"), size_of=_x),
         Role("positions", words("position_ids pos position token_positions pos_ids input_pos p seq"), neutral=None),
     ),
-    called=(
-        r"^(?!.*(apply|scal|2d|3d|yarn|ntk|mrope|loss|update|interleave|block|attention|mha)).*(freqs?_?cis|inv_?freq|freq.*cos|cos_?sin"
-        r"|(rope|rotary).*(param|freq|cos|sin(?!u)|angle|table|cache|theta|init|matri)"
-        r"|(precompute|compute|build|get|create|init|make|generate).*(rope|rotary|freqs?$|frequenc|theta_?pos))"
-    ),
-    also_called=r"^(?!.*(apply|attention|mha|block)).*(rotary|rope)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

@@ -202,7 +202,6 @@ EXERCISE = Exercise(
         RNG,
         AXIS,
     ),
-    called=r"(?<![a-z])sampl(e|er|ing)(?!s)(?!.*(data|batch|rate|positions|mask))|next_?token(?!.*(loss|accuracy))|pick_?token|choose_?token|top_?k_?top_?p",
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,

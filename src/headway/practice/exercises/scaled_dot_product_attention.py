@@ -167,7 +167,6 @@ EXERCISE = Exercise(
         Role("temperature", ("temper",), is_size=True, size_of=lambda inputs: inputs["query"].shape[-1] ** 0.5),
         Role("dropout", words("dropout_p p dropout_rate attn_dropout dropout_prob"), neutral=0.0),
     ),
-    called=r"(scaled?_?dot|^(naive_?|simple_?|batched_?|masked_?)?dot_?prod(uct)?_?att|sdpa|^_?(masked_?|causal_?|naive_?|simple_?|my_?)?(dot_product_?)?(attention|attn)(_?(forward|fn|score|np|torch|func))?$)",
     probes=probes,
     mistakes=(*without(SCORES, "all_axes_transposed"), *SOFTMAXES, *MIXING, *MASKS, *CAUSAL),
     conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, RETURNS),

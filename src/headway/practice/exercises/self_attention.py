@@ -120,8 +120,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(*OPERANDS, SEQUENCE, *WITH_OPTIONAL_OUTPUT, NUM_HEADS, *OPTIONS, WIDTH, *SIZES),
-    also_called=r"^(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
-    called=r"pattern_?weav|^(?!.*(causal|masked|multi|cross|group|decoder|gqa)).*(self_?att(entio)?n|single_?head)",
     probes=probes,
     mistakes=(
         *WEIGHTS,

@@ -113,7 +113,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(Role("x", X_NAMES), Role("beta", ("b",), neutral=1.0)),
-    called=r"(?<!hard)(?<!hard_)(?<!h_)(?:silu|swish)(?!_?glu|_?and_?mul|_?back|_?grad|_?deriv|_?prime)",
     probes=probes,
     mistakes=MISTAKES,
     recoveries=RECOVERIES,

@@ -119,7 +119,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(Role("x", words("z logits scores a input inputs vector values arr v")), Role("axis", ("dim",), neutral=-1)),
-    called=r"^(?!.*mask).*(?<!log_)(?<!log)soft_?max(?!.*(attention|cross|loss|temp))",
     probes=probes,
     mistakes=MISTAKES,
     recoveries=RECOVERIES,

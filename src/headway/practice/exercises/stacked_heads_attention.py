@@ -32,7 +32,6 @@ EXERCISE: Exercise = replace(
     name="stacked_heads_attention",
     title=TEXTS.title,
     roles=tuple(_role(role) for role in MULTI_HEAD.roles),
-    called=r"(wrapper|stacked|parallel|list).*(head|att)|(head|att).*(wrapper|stack(ed)?|list)$|^multi_?heads?$",
     equation="concat(head_1(x), …, head_n(x)), head_i = attention(x @ Wq_i, x @ Wk_i, x @ Wv_i)",
     hints=TEXTS.hints,
 )

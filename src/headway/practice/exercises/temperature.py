@@ -117,7 +117,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(LOGITS, Role("temperature", TEMPERATURE.called), RNG, AXIS),
-    called=r"temperature|(?<![a-z])temp_?(scale|softmax|sampl)|scale_logits",
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,

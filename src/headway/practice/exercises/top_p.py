@@ -151,7 +151,6 @@ EXERCISE = Exercise(
         Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
         Role("min_tokens_to_keep", ("min_keep",), neutral=1),
     ),
-    called=r"(?<!top_k_)(?<!topk_)top_?p|nucleus",
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,

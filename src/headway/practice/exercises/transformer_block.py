@@ -101,7 +101,6 @@ EXERCISE = Exercise(
         Role("ln_2", words("ln2 norm2 norm_2 feed_forward_norm ln_mlp")),
         Role("num_heads", words("n_head n_heads heads h_num nhead")),
     ),
-    called=r"(?<!encoder)(transformer|gpt2?)_?(block|layer)|^(pre|post)_?(norm|ln)_?block|^block$|transformer_?(pre|post)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=((*GELUS, RELU), POST_NORM, EPSILONS, SEES_ALL, RETURNS),

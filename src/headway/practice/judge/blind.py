@@ -14,7 +14,7 @@ from dataclasses import replace
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from headway.practice.diagnosis.adapters import ADAPTERS
+from headway.practice.diagnosis.adapters import adapter
 from headway.practice.exercise import Convention, Exercise
 
 ANSWERS = ("headway.functions", "headway.practice.exercises", "headway.practice.recipes", "headway.practice.workbook")
@@ -54,7 +54,7 @@ def _without_answers(exercise: Exercise) -> Exercise:
 
 
 def _needed(exercise: Exercise) -> Iterable[Any]:
-    yield ADAPTERS.get(exercise.calls or "")
+    yield adapter(exercise.calls)
     yield from ((role.neutral, role.size_of, role.size_override) for role in exercise.roles)
     yield from ((each.encode, each.reads) for group in exercise.conventions for each in group)
     yield from (probe.inputs for probe in exercise.probes())

@@ -10,11 +10,9 @@ from typing import Any, BinaryIO
 
 from headway.practice.diagnosis.files import load_definitions, load_module, with_exercises
 from headway.practice.diagnosis.nested import verdicts
-from headway.practice.diagnosis.repair import with_repairs
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise as exercise_by_name
-from headway.practice.exercises import exercises
 from headway.practice.judge.claims import claim_of
 from headway.practice.judge.frames import write_frame
 from headway.practice.judge.jobs import Examination
@@ -23,7 +21,6 @@ from headway.practice.verdict import Verdict
 
 def prepared(job: Examination) -> Callable[[BinaryIO, BinaryIO], None]:
     """Return the function that examines a file and reports to a pipe."""
-    exercises()
 
     def run(requests: BinaryIO, replies: BinaryIO) -> None:
         def report(**event: Any) -> None:
@@ -67,7 +64,10 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         claim = claim_of(verdict.subject, verdict.trial, is_whole=is_whole).to_dict() if verdict.is_correct and verdict.trial else None
         report(final=verdict.to_dict(), claim=claim)
     report(judged=True)  # if the time ends during the search for repairs, the verdicts count without them
-    for verdict in with_repairs([each for each in judged if not each[2].is_correct]):
+    wrong = [each for each in judged if not each[2].is_correct]
+    if wrong:
+        from headway.practice.diagnosis.repair import with_repairs
+    for verdict in with_repairs(wrong) if wrong else []:
         if verdict.repair is not None:
             report(final=verdict.to_dict(), claim=None)
     report(end=True)

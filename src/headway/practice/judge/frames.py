@@ -5,6 +5,9 @@ from __future__ import annotations
 import struct
 from typing import Any, Protocol
 
+MAX_BYTES = 64 * 2**20
+"""Most bytes of an answer."""
+
 
 class Readable(Protocol):
     """A file to read from."""

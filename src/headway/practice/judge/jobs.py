@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from headway.practice.exercise import Inputs, Probe
-from headway.practice.judge.claims import Claim
+if TYPE_CHECKING:  # the server starts without what an exercise needs
+    from headway.practice.exercise import Inputs, Probe
+    from headway.practice.judge.claims import Claim
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any
 import ml_dtypes
 import numpy
 
+from headway.practice.judge.frames import MAX_BYTES
 from headway.practice.outputs import Raised, is_arithmetic
 
-MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 12
 MAX_AXES = 16
 MAX_DIGITS = 400

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import pickle
 import queue
@@ -18,9 +19,8 @@ from types import TracebackType
 from typing import IO, Any, Literal
 
 from headway.practice.judge import confinement
-from headway.practice.judge.frames import read_frame, write_frame
+from headway.practice.judge.frames import MAX_BYTES, read_frame, write_frame
 from headway.practice.judge.jobs import Phase, new_folder
-from headway.practice.judge.plain import MAX_BYTES
 
 MAX_FRAME = MAX_BYTES + 2**20
 SECONDS_TO_END = 1.0
@@ -71,13 +71,10 @@ class Confined:
 
     def __enter__(self) -> Confined:
         if HAS_FORKS:
-            ours, theirs = socket.socketpair()
-            self.process = self._popen(stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
-            theirs.close()
-            self.control = ours
-            self.replies = ours.makefile("rb")
+            self.process, self.control = _SPARE.pop() if _SPARE else _new_server()
+            self.replies = self.control.makefile("rb")
             with suppress(OSError):
-                write_frame(_SocketFile(ours), " ".join(self.libraries).encode())
+                write_frame(_SocketFile(self.control), " ".join(self.libraries).encode())
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -121,10 +118,6 @@ class Confined:
             self.control.close()
             self.control = None
 
-    def _popen(self, **pipes: Any) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-P", "-m", "headway.practice.judge.server"]
-        return subprocess.Popen(command, stderr=subprocess.DEVNULL, env=child_environment(), start_new_session=True, **pipes)
-
     def _started(self, phase: Phase) -> Conversation:
         (request_end, requests), (replies, reply_end) = os.pipe(), os.pipe()
         conversation = Conversation(self, os.fdopen(requests, "wb"), os.fdopen(replies, "rb"))
@@ -137,7 +130,7 @@ class Confined:
 
     def _alone(self, phase: Phase) -> Conversation:
         self.end()
-        self.process = self._popen(stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = _popen(stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         conversation = Conversation(self, self.process.stdin, self.process.stdout)
@@ -156,6 +149,38 @@ class Confined:
             return False
         finally:
             self.control.settimeout(None)
+
+
+_SPARE: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
+
+
+def start_early() -> None:
+    """Start a server for the next `Confined`, which then finds the checks imported; call it before what else takes time."""
+    if HAS_FORKS and not _SPARE:
+        _SPARE.append(_new_server())
+
+
+@atexit.register
+def _end_spare() -> None:
+    while _SPARE:
+        process, control = _SPARE.pop()
+        control.close()
+        end_tree(process)
+
+
+def _new_server() -> tuple[subprocess.Popen[bytes], socket.socket]:
+    ours, theirs = socket.socketpair()
+    process = _popen(stdin=theirs.fileno(), stdout=subprocess.DEVNULL)
+    theirs.close()
+    return process, ours
+
+
+def _popen(**pipes: Any) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-P", "-m", "headway.practice.judge.server"]
+    environment = child_environment()
+    if "PYTHONDONTWRITEBYTECODE" not in os.environ:
+        del environment["PYTHONDONTWRITEBYTECODE"]  # the server sets it once it has imported Headway
+    return subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment, start_new_session=True, **pipes)
 
 
 class Conversation:

@@ -38,6 +38,7 @@ def main() -> None:
         return
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     _detach()
+    _import_checks()
     _preload((read_frame(requests, MAX_REQUEST) or b"").decode().split())
     phase: Phase = pickle.loads(read_frame(requests, MAX_REQUEST) or b"")
     _settle(phase.folder, phase.working)
@@ -50,9 +51,10 @@ def main() -> None:
 def _serve(control: int) -> None:
     """Run one child for each request on a socket."""
     _detach()
+    confinement.die_with_parent()
+    _import_checks()
     requests, replies = os.fdopen(control, "rb", buffering=0), os.fdopen(os.dup(control), "wb", buffering=0)
     preloaded = (read_frame(requests, MAX_REQUEST) or b"").decode().split()
-    confinement.die_with_parent()
     isolated = confinement.isolate()
     if "processes" in isolated:
         first = os.fork()
@@ -91,10 +93,16 @@ def _detach() -> None:
     os.close(null)
 
 
-def _preload(libraries: list[str]) -> None:
-    """Import the checks and the array libraries that the file imports, so that every child has them."""
+def _import_checks() -> None:
+    """Import what every child needs of Headway; from then on no bytecode is written."""
     for name in ("headway.practice.judge.examining", "headway.practice.judge.answering"):
         import_module(name)
+    sys.dont_write_bytecode = True
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+
+
+def _preload(libraries: list[str]) -> None:
+    """Import the array libraries that the file imports, so that every child has them."""
     for name in libraries:
         with suppress(Exception):
             import_module(name)

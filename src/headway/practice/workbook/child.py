@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import re
 import subprocess
 import sys
 import tempfile
@@ -16,9 +15,9 @@ from headway.arrays import from_numpy
 from headway.practice.diagnosis.failure import ENDS_THE_PROCESS, TOO_SLOW
 from headway.practice.diagnosis.sandbox import child_environment
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.exercises import exercise
 from headway.practice.judge.process import end_tree
 from headway.practice.message import EMPTY
+from headway.practice.names import means
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause
 from headway.practice.workbook.parts import Part
@@ -74,9 +73,8 @@ def serve(answer: Callable[[Path, Mapping[str, Any]], dict[str, Any]]) -> None:
 
 def function_of(part: Part, subjects: list[Subject]) -> Subject | None:
     """Return the function of the part: the one with its exact name, else one with another accepted name, else the first."""
-    pattern = exercise(part.name).called if part.is_exercise else part.name
     named = [each for each in subjects if each.name == part.name]
-    called = [each for each in subjects if re.search(pattern, each.name, re.IGNORECASE)]
+    called = [each for each in subjects if part.is_exercise and means(each.name, part.name)]
     return next(iter([*named, *called, *subjects]), None)
 
 

@@ -98,7 +98,6 @@ EXERCISE = Exercise(
         Role("targets", words("target labels y y_true label true_labels ids t ground_truth targets_ids token_ids one_hot y_onehot")),
         Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad ignore")),
     ),
-    called=r"^(?!.*(binary|bce|back|grad|deriv|regression)).*(cross_?entropy|nll|softmax_loss|(^|_)ce(_loss)?$|neg(ative)?_?log|lm_loss)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

@@ -215,7 +215,6 @@ EXERCISE = Exercise(
         Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
         *SIZES,
     ),
-    called=r"decoder_?layer|decoder_?block",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

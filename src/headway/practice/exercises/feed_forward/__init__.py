@@ -121,7 +121,6 @@ EXERCISE = Exercise(
         ),
         Role("has_bias", words("bias use_bias add_bias"), is_size=True, size_of=lambda inputs: "up_bias" in inputs),
     ),
-    called=r"^(?!.*(gated|glu|swi|llama|qwen|gemma|mistral|moe|expert|back|grad|block|layer_?norm|sublayer|mixer)).*(feed_?forward|ffn|mlp|position_?wise|^ff$)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

@@ -169,7 +169,6 @@ EXERCISE = Exercise(
             size_of=lambda inputs: inputs["gate_weight"].shape[0] if "gate_weight" in inputs else None,
         ),
     ),
-    called=r"^(?!.*(back|grad|block|layer_?norm|sublayer)).*(swi_?glu|ge_?glu|re_?glu|(^|_)glu(_|$)|gated_?(linear|feed|mlp|ff)|(llama|qwen2?|gemma|mistral)_?(mlp|ffn|feed))",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

@@ -54,7 +54,6 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(Role("x", X_NAMES), Role("approximate", words("approx approximation is_approximate use_tanh tanh"), neutral="none")),
-    called=r"(?<!r)gelu(?!_?back|_?grad|_?deriv|_?prime)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

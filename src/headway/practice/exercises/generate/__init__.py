@@ -127,7 +127,6 @@ EXERCISE = Exercise(
         Role("temperature", ("t", "temp"), neutral=1.0),
         Role("rng", words("generator key seed"), neutral=None),
     ),
-    called=r"^(text|token|greedy|cached|gpt|llm)_?generator$|generat(e|ion)(?!.*(mask|data|positions|batch|square|key(?!_?val)))|greedy_?(decod|search|gen)|complete(_text)?$|^decode_?loop|autoregress",
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,

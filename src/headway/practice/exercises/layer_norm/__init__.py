@@ -94,8 +94,6 @@ EXERCISE = Exercise(
         Role("ln_param", (), neutral={}),
         *size_roles(),
     ),
-    called=r"^(?!.*(back|grad|rms|t5|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2|_f)|^layer_?normali[sz])",
-    also_called=r"^(?!.*(mask|batch|group|instance|spectral|weight|l1|l2)_?).*norm(ali[sz](e|ation|er))?$|^ln",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(eps_conventions(EPS), STANDARD_DEVIATION, RETURNS),

@@ -145,7 +145,6 @@ EXERCISE = Exercise(
             size_of=lambda inputs: 16,
         ),
     ),
-    called=r"^(?!.*(precompute|backward)).*((?<![a-z])rope(?!_?(param|freq|cache|cos|angle|table|theta|init))|apply_?rope|rotary(?!.*(param|freq|cos|angle|table|cache))|apply_?rot)",
     probes=probes,
     mistakes=MISTAKES,
     conventions=(PRECISION, TURNS, LAYOUT, POSITIONS, WIDTHS, SHAPES, FORMS, BASES, AXES),

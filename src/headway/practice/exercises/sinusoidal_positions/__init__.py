@@ -109,10 +109,6 @@ EXERCISE = Exercise(
         Role("offset", words("start start_pos first start_position"), neutral=0),
         Role("interleaved", ("interleave", "is_interleaved"), neutral=True),
     ),
-    called=(
-        r"^(?!.*(rotary|rope)).*(sinusoid|pos(ition(al)?)?_?enc|get_?pos(ition)?al_?enc|position_?encod"
-        r"|(?<!relative_)(?<!learned_)(?<!rotary_)pos(ition(al)?)?_?embed(?!.*(learn|table|lookup|rotary))|^(get_)?pe$)"
-    ),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(WIDTHS, TAKES, RETURNS, ADDS),
