@@ -24,7 +24,7 @@ OWN_DTYPE = {"padding_mask": "bool", "rotary_cos_sin": "float32"}
 
 # Functions that convert integers to float32. The others look up ids, or only rearrange their argument.
 PROMOTING = (
-    "add_logit_bias", "apply_mask", "attention_weights", "causal_conv", "cross_entropy", "dropout", "encoder_layer", "feed_forward",
+    "add_logit_bias", "apply_mask", "attention_weights", "attention_with_sinks", "causal_conv", "cross_entropy", "dropout", "encoder_layer", "feed_forward",
     "forbid_repeated_ngrams", "forbid_tokens", "force_tokens", "gated_feed_forward",
     "gelu", "gelu_tanh", "keep_min_p", "keep_top_k", "keep_top_p", "keep_typical", "layer_norm", "linear", "log_softmax", "low_rank",
     "mixture_of_experts", "route_top_k", "multi_head_attention",

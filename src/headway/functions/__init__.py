@@ -2,6 +2,7 @@
 
 from headway.functions.activations import gelu, gelu_tanh, relu, sigmoid, silu, soft_cap
 from headway.functions.attention import attention_weights, scaled_dot_product_attention
+from headway.functions.attention_sinks import attention_with_sinks
 from headway.functions.decoder import DecoderLayerWeights, DecoderWeights, TransformerWeights, decoder, decoder_layer, transformer
 from headway.functions.dropout import dropout
 from headway.functions.embedding import embed, unembed
@@ -80,6 +81,7 @@ __all__ = [
     "add_logit_bias",
     "apply_mask",
     "attention_weights",
+    "attention_with_sinks",
     "causal_conv",
     "causal_mask",
     "cross_attention",
