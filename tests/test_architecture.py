@@ -31,7 +31,7 @@ ARROWS = {
     "practice": {"functions"},
     "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
     "language_model": {"functions", "engine", "kernels", "checkpoints", "tokenizers"},
-    "look": {"functions", "practice"},
+    "look": {"functions", "practice", "checkpoints", "tokenizers"},
     "server": {"language_model", "engine", "tokenizers"},
     "cli": {"look", "language_model", "practice", "checkpoints", "models", "train", "server"},
     "__init__": {"language_model", "functions", "practice", "look"},

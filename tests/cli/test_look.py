@@ -54,3 +54,21 @@ def test_inputs_that_are_no_parameters_are_refused(tmp_path):
     error = run("softmax", "--input", tmp_path / "mine.npz", "--lang", "en").exception
     assert "got inputs y, expected some of x, axis" in str(error)
     assert error.hint == "missing: x"
+
+
+def test_a_prompt_goes_through_a_model():
+    result = run("--model", "stories", "Once upon a time", "--lang", "en")
+    assert "Tokens: Once/" in result.stdout
+    assert "Logit lens" in result.stdout
+    assert json.loads(run("--model", "stories", "Once", "--json").stdout)["schema"] == "headway/model-trace/v1"
+
+
+def test_a_switched_off_layer_changes_the_next_token():
+    before, after = (json.loads(run("-m", "stories", "Once upon", "--json", *more).stdout) for more in ([], ["--ablate", "0"]))
+    assert before["logits"] != after["logits"]
+    assert after["ablated"] == [[0, -1]]
+
+
+@pytest.mark.parametrize("part", ["x", "99", "0.99"])
+def test_a_part_that_does_not_exist_is_refused(part):
+    assert "to switch off" in str(run("-m", "stories", "Once", "--ablate", part).exception)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headway import functions
-from headway.arrays import Array, ArrayT, Operations
+from headway.arrays import Array, ArrayT, Operations, cast
 from headway.functions.linear import LinearWeights
 
 
@@ -49,4 +49,5 @@ def low_rank(x: ArrayT, weights: LowRankWeights, *, scale: float = 1.0, ops: Ope
     Source   Hu et al. 2021, equation 3 (their A is down here, and B is up)
     """
     update = ops.linear(ops.linear(x, weights.down), weights.up)
-    return ops.linear(x, weights.base.weight, weights.base.bias) + scale * update
+    base = ops.linear(x, weights.base.weight, weights.base.bias)
+    return cast(base + scale * update, base.dtype)

@@ -77,12 +77,21 @@ def trace_page(
     return page("trace.js", data | {"panels": shown}, language)
 
 
-def page(main: str, data: Mapping[str, Any], language: str = "en", *, texts: Mapping[str, Message] = PAGE_TEXTS) -> str:
+def page(
+    main: str,
+    data: Mapping[str, Any],
+    language: str = "en",
+    *,
+    texts: Mapping[str, Message] = PAGE_TEXTS,
+    modules: tuple[str, ...] = (),
+) -> str:
     """Return a page of a main module and its data.
+
+    modules   those that the main module imports beyond the shared ones
 
     The policy of the page allows its own script, by its digest, and nothing else.
     """
-    script = bundle((*SHARED, main))
+    script = bundle((*SHARED, *modules, main))
     style = _read("look.css")
     policy = f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'"
     given = dict(data) | {"language": language, "texts": {name: _both(message) for name, message in texts.items()}}

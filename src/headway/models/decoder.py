@@ -116,7 +116,7 @@ def _feed_forward(x: Array, weights: Any, spec: FeedForwardSpec, ops: Operations
 
 
 def _scaled(x: Array, scale: float | None) -> Array:
-    return x if scale is None else x * scale
+    return x if scale is None else cast(x * scale, x.dtype)  # NumPy returns float32 for bfloat16 times a number
 
 
 class DecoderFunctions(NamedTuple):

@@ -31,7 +31,8 @@ export function show(draw) {
   redraw();
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
-    if (window.innerWidth !== width) redraw();
+    if (Math.abs(window.innerWidth - width) < 40) return; // a scroll bar that appears must not reset the page
+    redraw();
     width = window.innerWidth;
   });
 }
