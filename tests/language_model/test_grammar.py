@@ -16,6 +16,7 @@ import headway
 from headway.engine import GenerationOptions
 from headway.errors import OptionError
 from headway.language_model import LanguageModel
+from headway.language_model.json_schema import find_wrong_part
 from headway.tokenizers import Llama2cTokenizer, byte_tokenizer, character_tokenizer, train_bpe
 from headway.tokenizers.tokenizer import Tokenizer
 from tests.language_model.test_model import make_answering_model, make_model
@@ -279,6 +280,21 @@ def test_a_schema_may_be_recursive_and_refer_to_its_definitions() -> None:
 def test_a_grammar_that_cannot_be_used_is_an_error_that_names_the_part(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         compile_grammar(GenerationOptions(**options), VOCABULARIES["bytes"])
+
+
+def test_the_search_for_the_wrong_part_of_a_schema_is_bounded() -> None:
+    num_compiled = 0
+
+    def error_of(part: object) -> str:
+        nonlocal num_compiled
+        num_compiled += len(json.dumps(part))
+        return "wrong"
+
+    large: dict[str, Any] = {"enum": ["x" * 100_000]}
+    for _ in range(60):
+        large = {"not": large}
+    assert find_wrong_part(large, error_of)[1] == "wrong"
+    assert num_compiled < 2_000_000
 
 
 def test_a_schema_nested_too_deeply_is_an_error() -> None:
