@@ -128,6 +128,7 @@ def random_text(grammar: Grammar, seed: int, *, num_prompt_tokens: int = 2, max_
         logits = random.standard_normal((1, vocabulary.vocab_size)).astype(numpy.float32)
         processed = process(numpy.array([token_ids]), logits)
         allowed = processed > -numpy.inf
+        assert allowed.any()
         assert (processed[allowed] == logits[allowed]).all()
         token_ids.append(int(processed.argmax()))
         if token_ids[-1] == end:
@@ -234,6 +235,29 @@ def test_whitespace_is_bounded() -> None:
         logits[0, [ord(" "), ord("\n"), 258]] = [1, 2, 3]
         token_ids.append(int(process(numpy.array([token_ids], numpy.int64), logits).argmax()))
     assert 258 in token_ids
+
+
+KEYWORDS = (
+    "type properties required items enum const anyOf oneOf allOf not pattern minLength maxLength minimum multipleOf format $ref $defs "
+    "additionalProperties patternProperties prefixItems minItems maxItems uniqueItems x-guidance $id $schema if a"
+).split()
+VALUES = st.one_of(
+    st.sampled_from(["object", "string", "integer", "array", "#", "#/$defs/a", "^a", "[", "(?i)x", "date-time", "http://x/", "\ud7ff"]),
+    st.none() | st.booleans() | st.integers() | st.floats(),
+    st.text(max_size=3),
+)
+ANY_JSON = st.recursive(
+    VALUES, lambda parts: st.dictionaries(st.sampled_from(KEYWORDS), parts, max_size=4) | st.lists(parts, max_size=3), max_leaves=9
+)
+
+
+@given(schema=st.dictionaries(st.sampled_from(KEYWORDS), ANY_JSON, max_size=4))
+def test_any_schema_is_an_error_or_a_grammar_that_always_allows_a_token(schema: dict[str, Any]) -> None:
+    try:
+        grammar = compile_grammar(GenerationOptions(json_schema=schema), VOCABULARIES["bytes"])
+    except OptionError:
+        return
+    random_text(grammar, 1, max_tokens=10)
 
 
 def test_a_lark_grammar_may_be_recursive() -> None:
