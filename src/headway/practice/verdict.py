@@ -108,6 +108,7 @@ class Verdict:
     repair      a change of the learner's code after which every probe matches, if one was found
     conventions the conventions it was judged under; not serialized
     trial       the calls and outputs that were judged; not serialized
+    trials      those under all conventions that were considered, unless functions that it calls were replaced; not serialized
     file        path as it was given, with forward slashes; None for a function that was passed alone
     column, end_line, end_column, cell   range of the definition, as in Edit; None unless the file was read
     """
@@ -123,6 +124,7 @@ class Verdict:
     repair: Repair | None = None
     conventions: tuple[Convention, ...] = field(default=(), compare=False, repr=False)
     trial: Any = field(default=None, compare=False, repr=False)
+    trials: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     file: str | None = None
     column: int | None = None
     end_line: int | None = None

@@ -87,8 +87,13 @@ def correct_as_is(subject: Subject, exercise: Exercise) -> Verdict | None:
 
 
 def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
-    """Return the verdict for one exercise."""
+    """Return the verdict for one exercise, with its trials if it is not correct."""
     trials = trials_of(subject, exercise)
+    verdict = _judged_from(trials, subject, exercise)
+    return verdict if verdict.is_correct else replace(verdict, trials=tuple(trials))
+
+
+def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> Verdict:
     if not trials:
         return _without_binding(subject, exercise)
     if not _is_repeatable(trials):

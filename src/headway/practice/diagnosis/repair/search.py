@@ -6,7 +6,7 @@ import ast
 import functools
 import heapq
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy
 
 from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.memory import Memory
-from headway.practice.diagnosis.repair.changes import changes
-from headway.practice.diagnosis.repair.observation import Observation, observe
+from headway.practice.diagnosis.repair.changes import alias_of, changes
+from headway.practice.diagnosis.repair.donors import Own, missing
+from headway.practice.diagnosis.repair.observation import Names, Observation, Recorder, observe
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
 from headway.practice.diagnosis.repair.text import edits_of, says
 from headway.practice.diagnosis.subject import Subject
@@ -136,7 +137,8 @@ def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[in
     program = program_of(subject)
     if program is None:
         return None
-    chosen = _likeliest([trial for trial in trials if not trial.matches()])
+    wrong = [trial for trial in trials if not trial.matches()]
+    chosen = _likeliest([trial for trial in wrong if not trial.without_refused().matches()] or wrong)
     num_done, searches = 0, []
     for place, trial in enumerate(chosen):
         share = 1.0 if len(chosen) == 1 else SHARE_OF_FIRST if place == 0 else (1 - SHARE_OF_FIRST) / (len(chosen) - 1)
@@ -241,11 +243,26 @@ def _candidates(search: _Search, before: tuple[Change, ...], suspects: Sequence[
     search.unit = 1.0 + num_lines / LINES_PER_UNIT
     for change in before:
         change.apply()
+    library = search.trial.call.library
+    lacking = missing(search.trial.exercise, library, probe.inputs, _own(search.program, names, recorder, library))
     try:
-        return changes(search.program, Observation(names, recorder.values, num_lines), search.trial.call.library, suspects)
+        return changes(search.program, Observation(names, recorder.values, num_lines), library, suspects, lacking)
     finally:
         for change in reversed(before):
             change.undo()
+
+
+def _own(program: Program, seen: Mapping[int, Names], recorder: Recorder, library: str) -> Own:
+    """Return the expressions of a program by their values, and its names."""
+    found: dict[int, ast.expr] = {}
+    for each in seen.values():
+        found |= {value.digest: ast.Name(name, ast.Load()) for name, value in each.variables.items() if value.digest is not None}
+    for node in sorted(recorder.nodes, key=lambda each: len(ast.dump(each))):
+        seen = recorder.values.get(id(node))
+        if seen is not None and seen.digest is not None:
+            found.setdefault(seen.digest, node)
+    names = vars(program.subject.module) if program.subject.module is not None else {}
+    return Own(found, names, alias_of(program, library))
 
 
 def _call_of(trial: Trial, subject: Subject) -> Call:

@@ -42,7 +42,7 @@ def with_repairs(judged: Sequence[Judged]) -> list[Verdict]:
         repair = found[subject.name].repair
         if repair is not None:
             repairs[subject.name] = repair
-    return [found[subject.name] for subject, _, _ in judged]
+    return [replace(found[subject.name], trials=()) for subject, _, _ in judged]
 
 
 def with_repair(verdict: Verdict, subject: Subject, exercise: Exercise, callees: dict[str, Repair] | None = None) -> Verdict:
@@ -57,7 +57,8 @@ def with_repair(verdict: Verdict, subject: Subject, exercise: Exercise, callees:
     repaired = _with_edits(subject, list(used.values())) if used else None
     suspects = [cause.line for cause in verdict.causes if cause.line is not None]
     chosen = subject if repaired is None or diagnose(repaired, exercise).is_correct else repaired
-    repair = find_repair(chosen, trials_of(chosen, exercise), suspects)
+    is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
+    repair = find_repair(chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects)
     if repair is None:
         return verdict
     causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes
