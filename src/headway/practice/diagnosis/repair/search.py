@@ -190,11 +190,15 @@ def _second(search: _Search, suspects: Sequence[int]) -> tuple[Change, ...] | No
 
 
 def _likeliest(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials whose outputs come nearest to the definition's, those with the fewest conventions first among equals."""
+    """Return the trials whose outputs come nearest to the definition's, those with the fewest conventions first among equals.
+
+    A probe that a convention cannot express counts as one that does not match.
+    """
+    most = max((len(trial.probes) for trial in trials), default=0)
     ranked = sorted(
         (trial for trial in trials if trial.probes),
         key=lambda trial: (
-            -round(_mean_share(trial), 3),
+            -round(_mean_share(trial) * len(trial.probes) / most, 3),
             trial.num_raised() / len(trial.probes),
             -sum(probe.beyond is None for probe in trial.probes),
             _num_named(trial),
