@@ -170,9 +170,24 @@ def _rewritten(
     elif place == len(body) - 1 and isinstance(node, ast.Expr):
         yield 1.5, [node], [ast.Return(node.value)]
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        yield from _followed(node, node.targets[0].id, context)
         yield 1.9, [node], [ast.AugAssign(ast.Name(node.targets[0].id, ast.Store()), ast.Add(), node.value)]
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield 1.6, [node], [ast.Assign([ast.Name(node.target.id, ast.Store())], node.value)]
+
+
+def _followed(node: ast.Assign, name: str, context: Context) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield an assignment followed by one of what the program lacks, under the condition that its optional operand is given."""
+    value = context.expressions.get(id(node.value))
+    for each in context.lacking:
+        if value is None or value.digest != each.around:
+            continue
+        new = each.made(ast.Name(name, ast.Load()))
+        statement = ast.Assign([ast.Name(name, ast.Store())], new)
+        optional = sorted(context.optional & {one.id for one in ast.walk(new) if isinstance(one, ast.Name)} - {name})
+        if optional:
+            is_given = ast.Compare(ast.Name(optional[0], ast.Load()), [ast.IsNot()], [ast.Constant(None)])
+            yield 1.15, [node], [node, ast.If(is_given, [statement], [])]
 
 
 def _change(site: _Site, cost: float, new: ast.expr) -> Change:

@@ -42,6 +42,11 @@ MAX_CHEAP = 120
 """Pairs of the cheapest changes: the share of the work for pairs, the highest cost, and the number of changes."""
 MAX_COST_OF_SECOND = 1.65
 """Costlier changes are not tried in pairs."""
+SAME_COST = 0.05
+"""Costs that differ by less count as equal."""
+MAX_ALTERNATIVES = 2
+MAX_ALTERNATIVES_TRIED = 40
+"""Repairs of equal cost that are reported, and the number of changes that are tried for them."""
 MAX_SEARCHES = 25
 """Number of changed programs whose conventions are searched, because they no longer raise."""
 WORK_PER_SEARCH = 60
@@ -149,7 +154,7 @@ def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[in
         found = search.try_changes(search.candidates)
         num_done += search.num_done
         if found is not None:
-            return _repair(program, search, found, num_done)
+            return _repair(program, search, found, num_done, _alternatives(search, found[0]))
         search.work, search.num_done = reserved, 0
         searches.append(search)
     for search in searches[:1]:
@@ -228,8 +233,15 @@ def _search(program: Program, trial: Trial, work: float) -> _Search:
         for probe in trial.probes:
             call = _call_of(trial, program.subject)
             _, num_lines[probe.name] = observe(functools.partial(search._answer, call, probe), program.path)
+    refused = {probe.name for probe in trial.without_refused().refused} if trial.has_answers else set()
     search.order.sort(
-        key=lambda probe: (not failing[probe.name], probe.beyond is not None, -num_lines[probe.name], num_numbers(probe.inputs))
+        key=lambda probe: (
+            not failing[probe.name],
+            probe.name in refused,
+            probe.beyond is not None,
+            -num_lines[probe.name],
+            num_numbers(probe.inputs),
+        )
     )
     search.baseline, search.raises = search.closeness(program.subject)
     return search
@@ -309,6 +321,20 @@ def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -
     return min(0.99, 0.02 + 0.9 * float(close.mean()) + 0.05 * near)
 
 
-def _repair(program: Program, search: _Search, found: tuple[Change, ...], num_evaluations: int) -> Repair | None:
+def _alternatives(search: _Search, found: Change) -> list[Change]:
+    """Return the other changes that cost at most as much as a repair and repair the program too."""
+    place = next(index for index, change in enumerate(search.candidates) if change is found)
+    rest = [change for change in search.candidates[place + 1 :] if change.cost <= found.cost + SAME_COST][:MAX_ALTERNATIVES_TRIED]
+    chosen: list[Change] = []
+    while len(chosen) < MAX_ALTERNATIVES and (other := search.try_changes(rest)) is not None:
+        chosen.append(other[0])
+        rest = rest[next(index for index, change in enumerate(rest) if change is other[0]) + 1 :]
+    return chosen
+
+
+def _repair(
+    program: Program, search: _Search, found: tuple[Change, ...], num_evaluations: int, alternatives: Sequence[Change] = ()
+) -> Repair | None:
     edits = edits_of(program, found)
-    return None if edits is None else Repair(edits, says(found), len(search.order), num_evaluations)
+    others = {each.en: each for change in alternatives if (each := says([change])).en != says(found).en}
+    return None if edits is None else Repair(edits, says(found), len(search.order), num_evaluations, tuple(others.values()))
