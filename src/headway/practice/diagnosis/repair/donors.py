@@ -111,7 +111,7 @@ def _missing_of(program: Program, values: Mapping[int, Seen], own: Own) -> Itera
                 continue
             for operand in _operands(node):
                 around = values.get(id(operand))
-                if around is not None and around.is_array and around.digest in own.expressions:
+                if around is not None and around.is_array and around.digest is not None and around.digest in own.expressions:
                     with suppress(_UnknownError):
                         yield Missing(around.digest, _made(node, _Renaming(operand, _assigned(program), values, own)))
 
@@ -156,7 +156,7 @@ class _Renaming:
         if node is self.operand:
             return ast.Name(HOLE, ast.Load())
         seen = self.values.get(id(node))
-        if seen is not None and seen.digest in self.own.expressions:
+        if seen is not None and seen.digest is not None and seen.digest in self.own.expressions:
             return self.own.expressions[seen.digest]
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             return self._name(node, depth)

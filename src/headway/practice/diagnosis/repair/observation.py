@@ -114,13 +114,13 @@ class Recorder:
         self.values: dict[int, Seen] = {}
         self.nodes: list[ast.expr] = []
         self._places = [place for statement in statements for place in _recorded(statement)]
-        for parent, name, index, node in self._places:
-            assert isinstance(node, ast.expr)
-            call = ast.Call(ast.Name(RECORDER, ast.Load()), [ast.Constant(len(self.nodes)), node], [])
+        for place in self._places:
+            assert isinstance(place.node, ast.expr)
+            call = ast.Call(ast.Name(RECORDER, ast.Load()), [ast.Constant(len(self.nodes)), place.node], [])
             for each in (call, call.func, call.args[0]):
-                ast.copy_location(each, node)
-            self.nodes.append(node)
-            _put(parent, name, index, call)
+                ast.copy_location(each, place.node)
+            self.nodes.append(place.node)
+            _put(place, call)
 
     def record(self, index: int, value: Any) -> Any:
         """Store the kind of the last value of an expression, and return the value."""
@@ -129,8 +129,8 @@ class Recorder:
 
     def undo(self) -> None:
         """Remove the instrumentation."""
-        for parent, name, index, node in reversed(self._places):
-            _put(parent, name, index, node)
+        for place in reversed(self._places):
+            _put(place, place.node)
 
 
 def _recorded(root: ast.AST) -> Iterator[Place]:
@@ -145,11 +145,11 @@ def _recorded(root: ast.AST) -> Iterator[Place]:
             yield place
 
 
-def _put(parent: ast.AST, field: str, index: int | None, node: ast.AST) -> None:
-    if index is None:
-        setattr(parent, field, node)
+def _put(place: Place, node: ast.AST) -> None:
+    if place.index is None:
+        setattr(place.parent, place.field, node)
     else:
-        getattr(parent, field)[index] = node
+        getattr(place.parent, place.field)[place.index] = node
 
 
 def attributes_of(value: Any) -> list[tuple[str, Any]]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 _DECLARATIONS = frozenset({"annotation", "returns", "decorator_list", "type_comment", "type_params", "bases"})
 
 
-class Place(NamedTuple):
+@dataclass(frozen=True)
+class Place:
     """A node in the field of another one, at `index` if the field is a list."""
 
     parent: ast.AST
