@@ -55,6 +55,7 @@ SCALARS: dict[str, Any] = {
     "low_freq_factor": 1.0,
     "high_freq_factor": 4.0,
     "original_max_seq_len": 8192,
+    "limit": 2.0,
     "learning_rate": 0.1,
     "step": 3,
     "is_pre_norm": False,

@@ -28,12 +28,12 @@ PROMOTING = (
     "forbid_repeated_ngrams", "forbid_tokens", "force_tokens", "gated_feed_forward",
     "gelu", "gelu_tanh", "keep_min_p", "keep_top_k", "keep_top_p", "keep_typical", "layer_norm", "linear", "log_softmax", "multi_head_attention",
     "penalize_occurrence", "penalize_repetition", "relu", "residual", "rms_norm", "rotary", "scale_by_temperature",
-    "scaled_dot_product_attention", "sigmoid", "silu", "softmax", "stacked_heads_attention", "unembed", "first_token_pool", "last_token_pool", "max_pool", "mean_pool",
+    "scaled_dot_product_attention", "sigmoid", "silu", "soft_cap", "softmax", "stacked_heads_attention", "unembed", "first_token_pool", "last_token_pool", "max_pool", "mean_pool",
     "normalize",
 )  # fmt: skip
 
 # rotary_frequencies returns float32; half precision is too coarse for frequencies.
-NEVER_HALF = ("scale_rotary_linear", "scale_rotary_llama3", "scale_rotary_yarn")
+NEVER_HALF = ("scale_rotary_dynamic", "scale_rotary_linear", "scale_rotary_llama3", "scale_rotary_longrope", "scale_rotary_yarn")
 
 # One size per name for all functions, so that JAX compiles each operation once.
 SIZES = {"num_layers": 2, "num_kv_heads": 3, "group_size": 7, "head_dim": 5, "hidden_size": 13, "intermediate_size": 17, "seq_len": 11, "source_len": 19,

@@ -20,7 +20,7 @@ SMOOTH = (
     "softmax", "log_softmax", "layer_norm", "rms_norm", "sigmoid", "silu", "gelu", "gelu_tanh", "linear", "unembed", "embed", "rotary",
     "cross_entropy", "attention_weights", "scaled_dot_product_attention", "multi_head_attention", "cross_attention", "stacked_heads_attention", "feed_forward",
     "gated_feed_forward", "encoder_layer", "decoder_layer", "relu", "relative_position_bias", "dropout", "first_token_pool", "last_token_pool", "max_pool",
-    "mean_pool", "normalize",
+    "mean_pool", "normalize", "soft_cap",
 )  # fmt: skip
 STACKS = ("encoder", "decoder", "transformer")
 
@@ -61,7 +61,8 @@ def test_everything_that_is_trained_through_is_here():
         "learned_positions", "merge_heads", "padding_mask", "penalize_occurrence", "penalize_repetition",
         "project_keys_and_values",  # the first half of multi_head_attention
         "relative_position_buckets", "residual", "rotary_cos_sin",
-        "rotary_frequencies", "sample", "scale_by_temperature", "scale_rotary_linear", "scale_rotary_llama3", "scale_rotary_yarn",
+        "longrope_magnitude", "rotary_frequencies", "sample", "scale_by_temperature", "scale_rotary_dynamic", "scale_rotary_linear",
+        "scale_rotary_llama3", "scale_rotary_longrope", "scale_rotary_yarn",
         "sinusoidal_positions", "sliding_window_mask", "split_heads", "stack_heads", "unstack_heads", "yarn_magnitude",
     }  # fmt: skip
     callables = {name for name in functions.__all__ if name[0].islower()}

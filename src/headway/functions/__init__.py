@@ -1,6 +1,6 @@
 """Reference definitions of every part of the transformer, as pure functions of arrays. One file per concept."""
 
-from headway.functions.activations import gelu, gelu_tanh, relu, sigmoid, silu
+from headway.functions.activations import gelu, gelu_tanh, relu, sigmoid, silu, soft_cap
 from headway.functions.attention import attention_weights, scaled_dot_product_attention
 from headway.functions.decoder import DecoderLayerWeights, DecoderWeights, TransformerWeights, decoder, decoder_layer, transformer
 from headway.functions.dropout import dropout
@@ -29,10 +29,15 @@ from headway.functions.positions import (
     rotary,
     rotary_cos_sin,
     rotary_frequencies,
+    sinusoidal_positions,
+)
+from headway.functions.rotary_scaling import (
+    longrope_magnitude,
+    scale_rotary_dynamic,
     scale_rotary_linear,
     scale_rotary_llama3,
+    scale_rotary_longrope,
     scale_rotary_yarn,
-    sinusoidal_positions,
     yarn_magnitude,
 )
 from headway.functions.sampling import (
@@ -97,6 +102,7 @@ __all__ = [
     "learned_positions",
     "linear",
     "log_softmax",
+    "longrope_magnitude",
     "max_pool",
     "mean_pool",
     "merge_heads",
@@ -116,14 +122,17 @@ __all__ = [
     "rotary_frequencies",
     "sample",
     "scale_by_temperature",
+    "scale_rotary_dynamic",
     "scale_rotary_linear",
     "scale_rotary_llama3",
+    "scale_rotary_longrope",
     "scale_rotary_yarn",
     "scaled_dot_product_attention",
     "sigmoid",
     "silu",
     "sinusoidal_positions",
     "sliding_window_mask",
+    "soft_cap",
     "softmax",
     "split_heads",
     "stack_heads",

@@ -10,6 +10,7 @@ import numpy
 from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.kernels.cpu.packed_file import packed_weights
 from headway.kernels.cpu.packing import unpack
+from headway.kernels.cpu.pass_plan import Rows
 from headway.kernels.cpu.products import HAS_BFLOAT16_DOT
 from headway.kernels.cpu.runtime import Runtime
 from headway.models import gpt2, llama, qwen2, qwen3
@@ -74,6 +75,38 @@ def model(name: str, kind: str, runtime: Runtime, *, cache_kind: str = "float32"
 def _unpacked(packed: Any, path: str) -> numpy.ndarray:
     name = path.removesuffix(".weight")
     return packed.vectors[path] if path in packed.vectors else unpack(packed.matrices[name])
+
+
+class Texts:
+    """Texts that a decoder reads, on pages that are drawn at random from all pages of the decoder."""
+
+    def __init__(self, decoder: CompiledDecoder, num_texts: int = 1, *, num_pages: int = 48, seed: int = 0) -> None:
+        decoder.allocate(num_pages)
+        self.decoder, self.lengths = decoder, [0] * num_texts
+        self.pages: list[list[int]] = [[] for _ in range(num_texts)]
+        self.free = numpy.random.default_rng(seed).permutation(num_pages).tolist()
+
+    def rows(self, index: int, token_ids: list[int], num_wanted: int = 1) -> Rows:
+        """Return the rows that append tokens to a text."""
+        start = self.lengths[index]
+        self.lengths[index] += len(token_ids)
+        while len(self.pages[index]) * self.decoder.page_size < self.lengths[index]:
+            self.pages[index].append(self.free.pop())
+        return Rows(start, token_ids, list(self.pages[index]), num_wanted)
+
+    def read(self, token_ids: list[list[int]], max_rows: int = 512) -> numpy.ndarray:
+        """Append tokens to every text, in passes of at most max_rows; return the logits after the last token of each."""
+        logits, batch, room = [], [], max_rows
+        for index, tokens in enumerate(token_ids):
+            first = 0
+            while first < len(tokens):
+                chunk = tokens[first : first + room]
+                first, room = first + len(chunk), room - len(chunk)
+                batch.append(self.rows(index, chunk, int(first == len(tokens))))
+                if not room:
+                    logits.append(self.decoder.run(batch))
+                    batch, room = [], max_rows
+        return numpy.concatenate([*logits, self.decoder.run(batch)])
 
 
 def prompts(*lengths: int) -> list[list[int]]:

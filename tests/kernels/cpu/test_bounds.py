@@ -10,7 +10,7 @@ import pytest
 GUARDED = '''
 import ctypes, mmap, sys
 import numpy
-from headway.kernels.cpu import compiled_decoder, kv_cache as kv_caches, packing
+from headway.kernels.cpu import compiled_decoder, kv_cache, packing
 
 libc, held = ctypes.CDLL(None, use_errno=True), []
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -27,13 +27,13 @@ def guarded(size):
     start = end - (-(-size // 64) * 64)
     return array[start : start + size]
 
-for module in (compiled_decoder, kv_caches, packing):
+for module in (compiled_decoder, kv_cache, packing):
     module.aligned_zeros = guarded
 
 from platformdirs import user_cache_path
 from headway.kernels.cpu import packed_file
 from headway.kernels.cpu.runtime import Runtime
-from tests.kernels.cpu.packed_models import MODELS, model, prompts
+from tests.kernels.cpu.packed_models import MODELS, Texts, model, prompts
 
 packed_file.aligned_zeros = guarded
 runtime = Runtime(3, user_cache_path("headway") / "compiled")
@@ -41,9 +41,11 @@ for name in MODELS:
     for cache_kind in ("float32", "bfloat16", "int16", "int8"):
         mine = model(name, sys.argv[1], runtime, cache_kind=cache_kind)
         for lengths in ((1,), (31, 1, 7), (140, 600)):
-            kv_cache = mine.decoder.new_cache(len(lengths), max(lengths) + 2)
-            mine.decoder.next_logits(prompts(*lengths), kv_cache)
-            mine.decoder.next_logits([[1]] * len(lengths), kv_cache)
+            for num_pages in range(1, 9):
+                mine.decoder.allocate(num_pages)  # one at a time, so that the end of each is guarded
+            texts = Texts(mine.decoder, len(lengths), num_pages=8)
+            texts.read(prompts(*lengths))
+            texts.read([[1]] * len(lengths))
         mine.decoder.hidden_states(prompts(33)[0])
 print("whole")
 '''

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
-from headway.errors import HeadwayError, PromptError, TokenIdError
+from headway.errors import HeadwayError
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.kv_cache import CompiledKVCache, cache_bytes
+from headway.kernels.cpu.closed_batch import BatchCache
+from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
+from headway.kernels.cpu.kv_cache import PAGE_SIZE, PagedKVCache
 from headway.kernels.cpu.layout import (
     CACHE_LINE,
     GROUP,
     GROUPS_PER_TASK,
     KEYS_PER_BLOCK,
-    KEYS_PER_PARTIAL,
     NUM_ROWS,
     ROWS_PER_TASK,
     TOKENS_PER_PASS,
 )
-from headway.kernels.cpu.memory_check import check_memory
 from headway.kernels.cpu.packing import KINDS, NO_MATRIX, PackedWeights, aligned_zeros, round_up
+from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
 
 NORMS = {"layer_norm": layout.LAYER_NORM, "rms_norm": layout.RMS_NORM}
@@ -46,6 +48,10 @@ VECTORS = {
 }
 PADDED_TOKENS = 12
 """Activation buffers hold a multiple of this number of tokens: the largest tile computes 12 tokens, the int16 tile 6."""
+MIN_ROTARY = 1024
+"""Minimum number of positions of the rotary tables, which are doubled when a text is longer."""
+ROW_FIELDS = (layout.TOKEN_IDS, layout.POSITIONS, layout.FIRST_PAGES, layout.WANTED, layout.FIRST_PARTIALS)
+"""The fields of the launch record with numbers per row, in the order of PassPlan.rows."""
 
 
 class CompiledDecoder:
@@ -64,47 +70,104 @@ class CompiledDecoder:
         """Fill in the parts of the launch record that are the same for every pass."""
         self.description, self.weights, self.cache_kind = description, weights, cache_kind
         self.vocab_size = weights.matrices["token_embedding"].rows
-        positions = weights.vectors.get("position_embedding")
-        self._num_positions = None if positions is None else len(positions)
+        positions, windows = weights.vectors.get("position_embedding"), description.windows
+        self._limits = Limits(
+            self.vocab_size,
+            None if positions is None else len(positions),
+            max(windows) if all(windows) else None,
+            description.num_heads // description.num_kv_heads,
+        )
         self._forward_pass, self._pool, self._lock, self._is_closed = forward_pass, pool, threading.Lock(), False
+        self._kv_cache = PagedKVCache(description, cache_kind)
         self._launch = numpy.zeros(layout.LAUNCH_SIZE, numpy.int64)
         self._layers = numpy.zeros((description.num_layers, layout.LAYER_SIZE), numpy.int64)
+        self._rows = numpy.zeros((len(ROW_FIELDS), self.max_rows + 1), numpy.int64)
+        self._partial_size = description.num_heads * (round_up(description.head_dim, NUM_ROWS) + NUM_ROWS)
+        self._num_rotary: float = math.inf if description.rotary is None else 0
         self._floats = numpy.array([description.eps, *description.scales], numpy.float32)
         self._records = {name: numpy.array(self._record(name), numpy.int64) for name in ("token_embedding", "output_head")}
         self._counters = aligned_zeros((layout.COUNTERS_PER_LAYER * description.num_layers + 3) * CACHE_LINE)
         self._buffers = _Buffers(0, self._widths(), weights.kind)
         self._fill_in_model()
 
-    def new_cache(self, num_sequences: int, max_seq_len: int) -> CompiledKVCache:
+    @property
+    def max_rows(self) -> int:
+        """Maximum number of tokens in a pass."""
+        return TOKENS_PER_PASS
+
+    @property
+    def page_size(self) -> int:
+        """Number of tokens in a page of the KV cache."""
+        return PAGE_SIZE
+
+    @property
+    def page_bytes(self) -> int:
+        """Size of a page in all layers."""
+        return self._kv_cache.page_bytes
+
+    @property
+    def window(self) -> int | None:
+        """Number of positions that every layer is limited to; None if a layer attends to all positions."""
+        return self._limits.window
+
+    def allocate(self, num_pages: int) -> None:
+        """Provide the pages 0 to num_pages - 1 of the KV cache, keeping those that exist with their content.
+
+        Memory that no token has reached is not taken from the system.
+
+        Errors   ResourceError if there is not enough memory.
+        """
+        with self._lock:
+            self._kv_cache.allocate(num_pages)
+
+    def copy_page(self, source: int, target: int) -> None:
+        """Copy the content of a page.
+
+        Errors   HeadwayError for a page that does not exist.
+        """
+        with self._lock:
+            self._kv_cache.copy_page(source, target)
+
+    def release(self, sequence_ids: Sequence[int]) -> None:
+        """Do nothing: the pages belong to the caller."""
+
+    def run(self, batch: Sequence[SequenceRows]) -> numpy.ndarray:
+        """Append the tokens of a batch to the KV cache; return the wanted logits, (sum of num_wanted, vocab_size), in the order of the batch.
+
+        The logits of a row depend on the tokens of its sequence alone: not on the other rows of the pass, on how the tokens are divided
+        into passes, on the pages, or on the number of threads.
+
+        Errors   PromptError for no tokens, more than max_rows, or positions out of range; TokenIdError for an id out of range;
+                 HeadwayError for wrong pages, or if the decoder is closed.
+        """
+        return self._run(batch, self._kv_cache)
+
+    def hidden_states(self, token_ids: Sequence[int]) -> numpy.ndarray:
+        """Return the normalized vectors (seq_len, hidden_size) of one text's tokens, the input of the output head."""
+        kv_cache, hidden, num_pages = PagedKVCache(self.description, self.cache_kind), [], -(-len(token_ids) // PAGE_SIZE)
+        kv_cache.allocate(num_pages)
+        for first in range(0, len(token_ids) or 1, self.max_rows):
+            chunk = token_ids[first : first + self.max_rows]
+            with self._lock:
+                self._launch_pass(self._plan([Rows(first, chunk, range(num_pages), len(chunk))], kv_cache), kv_cache, 0)
+                hidden.append(self._hidden[: len(chunk)].copy())
+        return numpy.concatenate(hidden)
+
+    def new_cache(self, num_sequences: int, max_seq_len: int) -> BatchCache:
         """Return an empty KV cache for `num_sequences` sequences of at most `max_seq_len` tokens.
 
         Errors   ResourceError if there is not enough memory.
         """
-        size = cache_bytes(self.description, num_sequences, max_seq_len, self.cache_kind)
-        check_memory(size, f"keys and values of {num_sequences} x {max_seq_len} tokens")
-        return CompiledKVCache(self.description, num_sequences, max_seq_len, self.cache_kind)
+        return BatchCache(PagedKVCache(self.description, self.cache_kind), num_sequences, max_seq_len)
 
-    def next_logits(self, token_ids: Sequence[Sequence[int]], cache: CompiledKVCache) -> numpy.ndarray:
-        """Read further tokens of every sequence; return the logits (num_sequences, vocab_size) after the last token of each.
+    def next_logits(self, token_ids: Sequence[Sequence[int]], cache: BatchCache) -> numpy.ndarray:
+        """Append tokens to every sequence; return the logits (num_sequences, vocab_size) after the last token of each.
 
-        Errors   PromptError if the cache or the position table is too short, or a sequence has no tokens; TokenIdError for an id out of
-                 range; HeadwayError if the decoder is closed.
+        Errors   as of run.
         """
-        self._check(token_ids, cache)
-        logits, done = numpy.empty((len(token_ids), self.vocab_size), numpy.float32), 0
-        for rows, wanted in _passes(token_ids, cache.lengths):
-            self._run_pass(rows, wanted, cache, logits[done : done + len(wanted)])
-            done += len(wanted)
-        cache.lengths += numpy.array([len(tokens) for tokens in token_ids])
+        logits = numpy.concatenate([self._run(batch, cache.paged) for batch in cache.passes(token_ids)])
+        cache.lengths = [length + len(tokens) for length, tokens in zip(cache.lengths, token_ids, strict=True)]
         return logits
-
-    def hidden_states(self, token_ids: Sequence[int]) -> numpy.ndarray:
-        """Return the normalized vectors (seq_len, hidden_size) of one text's tokens, the input of the output head."""
-        cache, hidden = self.new_cache(1, len(token_ids)), []
-        self._check([token_ids], cache)
-        for rows, _ in _passes([token_ids], cache.lengths):
-            hidden.append(self._run_pass(rows, list(range(len(rows))), cache, None))
-        return numpy.concatenate(hidden)
 
     def close(self) -> None:
         """End the threads and release the weights, which unmaps their file. A closed decoder can be closed again, but not run."""
@@ -113,61 +176,38 @@ class CompiledDecoder:
             self._pool.close()
             self.weights = PackedWeights(self.weights.kind, {}, {})
             self._buffers = _Buffers(0, {}, self.weights.kind)
+            self._kv_cache = PagedKVCache(self.description, self.cache_kind)
 
-    def _check(self, token_ids: Sequence[Sequence[int]], cache: CompiledKVCache) -> None:
-        """Check the input. The compiled code has no checks: a wrong index would read or write other memory."""
-        limit = cache.max_seq_len if self._num_positions is None else min(cache.max_seq_len, self._num_positions)
-        if len(token_ids) != len(cache.lengths):
-            raise PromptError(
-                f"got tokens for {len(token_ids)} sequences, expected {len(cache.lengths)}",
-                hint="pass tokens for every sequence of the cache",
-            )
-        for length, tokens in zip(cache.lengths, token_ids, strict=True):
-            if not len(tokens) or length + len(tokens) > limit:
-                raise PromptError(
-                    f"got {len(tokens)} tokens after {length}, expected at least 1 and at most {limit} in total", hint="shorten the prompt"
-                )
-            if min(tokens) < 0 or max(tokens) >= self.vocab_size:
-                raise TokenIdError(
-                    f"got token ids from {min(tokens)} to {max(tokens)}, expected 0 to {self.vocab_size - 1}",
-                    hint="use the tokenizer of this model",
-                )
-
-    def _run_pass(
-        self, rows: list[tuple[int, int, int]], wanted: list[int], cache: CompiledKVCache, logits: numpy.ndarray | None
-    ) -> numpy.ndarray:
-        """Run one pass over rows (sequence, position, token id); return the normalized vectors of the wanted rows."""
+    def _run(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> numpy.ndarray:
         with self._lock:  # the decoder has one launch record
-            if self._is_closed:
-                raise HeadwayError("got a call of a closed model, expected an open one", hint="load the model again")
-            return self._run_locked(rows, wanted, cache, logits)
+            plan = self._plan(batch, kv_cache)
+            logits = numpy.empty((len(plan.wanted), self.vocab_size), numpy.float32)
+            if plan.token_ids:
+                self._launch_pass(plan, kv_cache, logits.ctypes.data if plan.wanted else 0)
+        return logits
 
-    def _run_locked(
-        self, rows: list[tuple[int, int, int]], wanted: list[int], cache: CompiledKVCache, logits: numpy.ndarray | None
-    ) -> numpy.ndarray:
-        launch, description = self._launch, self.description
-        if len(rows) > self._buffers.num_tokens:
-            num_tokens = min(round_up(len(rows), PADDED_TOKENS), round_up(TOKENS_PER_PASS, PADDED_TOKENS))
-            self._buffers = _Buffers(num_tokens, self._widths(), self.weights.kind)
-            self._fill_in_buffers()
-        sequences, positions, token_ids = numpy.array(rows, numpy.int64).T.copy()
-        slots = cache.slots[sequences]
-        tasks, first_partials = _attention_tasks(sequences, positions, description.num_heads // description.num_kv_heads)
-        partial_size = description.num_heads * (round_up(description.head_dim, NUM_ROWS) + 2)
-        partials = numpy.empty(first_partials[-1] * partial_size, numpy.float32)
-        wanted_rows = numpy.array(wanted, numpy.int64)
-        hidden = numpy.empty((len(wanted), description.hidden_size), numpy.float32)
-        cache.write_addresses(launch, self._layers)
-        launch[layout.NUM_TOKENS], launch[layout.TOKEN_IDS] = len(rows), token_ids.ctypes.data
-        launch[layout.POSITIONS], launch[layout.SEQUENCES] = positions.ctypes.data, slots.ctypes.data
+    def _plan(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> PassPlan:
+        if self._is_closed:
+            raise HeadwayError("got a call of a closed model, expected an open one", hint="load the model again")
+        return plan_pass(batch, self._limits, kv_cache.num_pages)
+
+    def _launch_pass(self, plan: PassPlan, kv_cache: PagedKVCache, logits_address: int) -> None:
+        """Run a pass; the normalized vectors of the wanted rows are in self._hidden."""
+        launch, num_rows, num_partials = self._launch, len(plan.positions), plan.first_partials[-1]
+        if num_rows > self._buffers.num_tokens:
+            self._allocate_buffers(num_rows)
+        if max(plan.positions) >= self._num_rotary:
+            self._compute_rotary(max(plan.positions) + 1)
+        for row, values in zip(self._rows, plan.rows, strict=True):
+            row[: len(values)] = values
+        pages, tasks = kv_cache.addresses(plan.pages), numpy.array(plan.tasks, numpy.int64)
+        partials = numpy.empty(num_partials * self._partial_size, numpy.float32) if num_partials else None
+        launch[layout.NUM_TOKENS], launch[layout.NUM_WANTED] = num_rows, len(plan.wanted)
+        launch[layout.PAGES], launch[layout.LOGITS] = pages.ctypes.data, logits_address
         launch[layout.NUM_TASKS], launch[layout.TASKS] = len(tasks), tasks.ctypes.data
-        launch[layout.FIRST_PARTIALS], launch[layout.PARTIALS] = first_partials.ctypes.data, partials.ctypes.data
-        launch[layout.NUM_WANTED], launch[layout.WANTED] = len(wanted), wanted_rows.ctypes.data
-        launch[layout.HIDDEN_OUT] = hidden.ctypes.data
-        launch[layout.LOGITS] = 0 if logits is None or not wanted else logits.ctypes.data
+        launch[layout.PARTIALS] = 0 if partials is None else partials.ctypes.data
         self._counters[:] = 0
         self._pool.run(self._forward_pass, launch)
-        return hidden
 
     def _fill_in_model(self) -> None:
         launch, description = self._launch, self.description
@@ -178,6 +218,10 @@ class CompiledDecoder:
             for name, field in MATRICES.items():
                 layer[field : field + layout.MATRIX_SIZE] = self._record(prefix + name)
             layer[layout.WINDOW] = description.windows[index] or 0
+        self._kv_cache.write_offsets(self._layers)
+        for row, field in zip(self._rows, ROW_FIELDS, strict=True):
+            launch[field] = row.ctypes.data
+        launch[layout.KV_KIND] = CACHE_KINDS[self.cache_kind][0]
         launch[layout.COUNTERS], launch[layout.LAYERS] = self._counters.ctypes.data, self._layers.ctypes.data
         launch[layout.FLOATS] = self._floats.ctypes.data
         launch[layout.NUM_LAYERS], launch[layout.HIDDEN_SIZE] = description.num_layers, description.hidden_size
@@ -198,6 +242,13 @@ class CompiledDecoder:
         vector = self.weights.vectors.get(name)
         return 0 if vector is None else vector.ctypes.data
 
+    def _compute_rotary(self, num_positions: int) -> None:
+        """Compute the rotary tables of at least this number of positions."""
+        assert self.description.rotary is not None
+        self._num_rotary = max(MIN_ROTARY, 1 << (num_positions - 1).bit_length())
+        self._rotary = [numpy.ascontiguousarray(table, numpy.float32) for table in self.description.rotary(self._num_rotary)]
+        self._launch[layout.COSINES], self._launch[layout.SINES] = (table.ctypes.data for table in self._rotary)
+
     def _widths(self) -> dict[int, int]:
         """Return the number of columns of each kind of activations, by its field of the launch record."""
         description = self.description
@@ -207,21 +258,26 @@ class CompiledDecoder:
             layout.INNER_ACTIVATIONS: description.intermediate_size,
         }
 
-    def _fill_in_buffers(self) -> None:
-        launch, description, buffers = self._launch, self.description, self._buffers
+    def _allocate_buffers(self, num_rows: int) -> None:
+        """Allocate the activations of passes of at least this number of rows."""
+        num_tokens = min(round_up(max(num_rows, 2 * self._buffers.num_tokens), PADDED_TOKENS), round_up(self.max_rows, PADDED_TOKENS))
+        self._buffers = buffers = _Buffers(num_tokens, self._widths(), self.weights.kind)
+        launch, description = self._launch, self.description
         queries, keys = description.num_heads * description.head_dim, description.num_kv_heads * description.head_dim
         fields = (layout.RESIDUAL, layout.QUERIES, layout.NEW_KEYS, layout.NEW_VALUES, layout.ATTENDED)
         for field, size in zip(fields, (description.hidden_size, queries, keys, keys, queries), strict=True):
-            launch[field] = buffers.allocate(4 * buffers.num_tokens * size)
+            launch[field] = buffers.allocate(4 * num_tokens * size).ctypes.data
         for field, record in buffers.records.items():
             launch[field] = record.ctypes.data
+        self._hidden = buffers.allocate(4 * num_tokens * description.hidden_size).view(numpy.float32).reshape(num_tokens, -1)
+        launch[layout.HIDDEN_OUT] = self._hidden.ctypes.data
         columns = round_up(max(self._widths().values()), GROUP)
         heads = max(ROWS_PER_TASK, description.num_heads // description.num_kv_heads)
-        attention = heads * (10 * round_up(description.head_dim, NUM_ROWS) + 6 * KEYS_PER_BLOCK + 16)
-        blocks = 4 * max(buffers.num_tokens, GROUPS_PER_TASK * layout.INT16_TOKENS) * NUM_ROWS
+        attention = heads * (14 * round_up(description.head_dim, NUM_ROWS) + 8 * NUM_ROWS + 6 * KEYS_PER_BLOCK + 8)
+        blocks = 4 * max(num_tokens, GROUPS_PER_TASK * layout.INT16_TOKENS) * NUM_ROWS
         product = 2 * NUM_ROWS * columns + 4 * (blocks + GROUP)
         launch[layout.SCRATCH_BYTES] = round_up(max(attention, product, 4 * columns), CACHE_LINE)
-        launch[layout.SCRATCH] = buffers.allocate(int(launch[layout.SCRATCH_BYTES]) * self._pool.num_threads)
+        launch[layout.SCRATCH] = buffers.allocate(int(launch[layout.SCRATCH_BYTES]) * self._pool.num_threads).ctypes.data
 
 
 class _Buffers:
@@ -246,51 +302,12 @@ class _Buffers:
                     (layout.X_INT16, 2 * GROUP),
                     (layout.X_INT16_SCALES, 4),
                 ):
-                    record[part] = self.allocate(groups * bytes_per_group)
+                    record[part] = self.allocate(groups * bytes_per_group).ctypes.data
             else:
-                record[layout.X_FLOATS] = self.allocate(4 * num_tokens * columns)
+                record[layout.X_FLOATS] = self.allocate(4 * num_tokens * columns).ctypes.data
             self.records[field] = record
 
-    def allocate(self, size: int) -> int:
-        """Return the address of `size` zero bytes, which are freed together with this object."""
+    def allocate(self, size: int) -> numpy.ndarray:
+        """Return `size` zero bytes, which are freed together with this object."""
         self._allocated.append(aligned_zeros(size))
-        return self._allocated[-1].ctypes.data
-
-
-def _passes(token_ids: Sequence[Sequence[int]], lengths: numpy.ndarray) -> list[tuple[list[tuple[int, int, int]], list[int]]]:
-    """Return the rows (sequence, position, token id) of each pass, and the indices of those that are the last of their sequence."""
-    rows = [
-        (sequence, int(lengths[sequence]) + index, token_id)
-        for sequence, tokens in enumerate(token_ids)
-        for index, token_id in enumerate(tokens)
-    ]
-    ends = numpy.cumsum([len(tokens) for tokens in token_ids]) - 1
-    return [
-        (rows[first : first + TOKENS_PER_PASS], [int(end) - first for end in ends if first <= end < first + TOKENS_PER_PASS])
-        for first in range(0, len(rows), TOKENS_PER_PASS)
-    ]
-
-
-def _attention_tasks(sequences: numpy.ndarray, positions: numpy.ndarray, group_size: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Return the attention tasks of a pass, and for each row the index of its first partial result.
-
-    A row that is alone in its sequence is split by keys; the rows of a longer run are computed several at a time.
-    """
-    tasks: list[tuple[int, int, int, int, int]] = []
-    first_partials, num_partials, row, num_rows = [], 0, 0, len(sequences)
-    max_rows = max(1, ROWS_PER_TASK // group_size)
-    while row < num_rows:
-        end = row + 1
-        while end < num_rows and end - row < max_rows and sequences[end] == sequences[row]:
-            end += 1
-        num_keys = int(positions[end - 1]) + 1
-        if end - row == 1 and num_keys > KEYS_PER_PARTIAL:
-            first_partials.append(num_partials)
-            for first in range(0, num_keys, KEYS_PER_PARTIAL):
-                tasks.append((row, end, first, min(first + KEYS_PER_PARTIAL, num_keys), num_partials))
-                num_partials += 1
-        else:
-            first_partials += [num_partials] * (end - row)
-            tasks.append((row, end, 0, num_keys, -1))
-        row = end
-    return numpy.array(tasks, numpy.int64), numpy.array([*first_partials, num_partials], numpy.int64)
+        return self._allocated[-1]

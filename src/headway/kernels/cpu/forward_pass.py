@@ -12,8 +12,9 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.attention import attend, merge_partials, store_kv
+from headway.kernels.cpu.attention import attend, merge_partials
 from headway.kernels.cpu.elementwise import activate, norm, rotate, round_to_bfloat16, store_int16_pairs
+from headway.kernels.cpu.kv_page import store_kv
 from headway.kernels.cpu.lanes import round_group
 from headway.kernels.cpu.layout import (
     ACTIVATIONS_SIZE,
@@ -233,7 +234,7 @@ def _prepare_heads(launch: Any, counter: int, layer: Any, num_tokens: int) -> in
     """Normalize the heads of queries and keys if the model does, apply rotary embeddings, and store keys and values in the cache."""
     num_heads, num_kv_heads, head_dim = launch[layout.NUM_HEADS], launch[layout.NUM_KV_HEADS], launch[layout.HEAD_DIM]
     eps, half = numpy.float64(float32_view(launch[layout.FLOATS], 1)[0]), head_dim // 2
-    positions, sequences = int64_view(launch[layout.POSITIONS], num_tokens), int64_view(launch[layout.SEQUENCES], num_tokens)
+    positions, first_pages = int64_view(launch[layout.POSITIONS], num_tokens), int64_view(launch[layout.FIRST_PAGES], num_tokens)
     task = fetch_and_add(counter)
     while task < num_tokens * num_kv_heads:
         token, kv_head = task // num_kv_heads, task % num_kv_heads
@@ -249,7 +250,7 @@ def _prepare_heads(launch: Any, counter: int, layer: Any, num_tokens: int) -> in
                 cos = float32_view(launch[layout.COSINES] + 4 * position * half, half)
                 sin = float32_view(launch[layout.SINES] + 4 * position * half, half)
                 rotate(x, cos, sin, half)
-        store_kv(launch, layer, sequences[token], kv_head, position, key_address, value_address)
+        store_kv(launch, layer, first_pages[token], kv_head, position, key_address, value_address)
         task = next_task(counter)
     return num_tokens * num_kv_heads
 
@@ -268,14 +269,14 @@ def _attend_all(launch: Any, counter: int, layer: Any, scale: float, scratch: in
 
 
 @compiled
-def _merge_heads(launch: Any, counter: int, num_tokens: int) -> int:
+def _merge_heads(launch: Any, counter: int, num_tokens: int, scratch: int) -> int:
     """Merge the partial results of attention for the product that follows."""
     size = launch[layout.NUM_HEADS] * launch[layout.HEAD_DIM]
     x, firsts = int64_view(launch[layout.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE), int64_view(launch[layout.FIRST_PARTIALS], num_tokens + 1)
     token = fetch_and_add(counter)
     while token < num_tokens:
         if firsts[token + 1] > firsts[token]:
-            merge_partials(launch, token, firsts[token], firsts[token + 1] - firsts[token])
+            merge_partials(launch, token, firsts[token], firsts[token + 1] - firsts[token], scratch)
         store_activations(x, token, launch[layout.ATTENDED] + 4 * token * size, 0, size)
         token = next_task(counter)
     return num_tokens
@@ -319,7 +320,7 @@ def _run_layer(launch: Any, index: int, scratch: int, counter: int) -> None:
     counter += line
     wait_for_all(counter, _attend_all(launch, counter, layer, scale, scratch))
     counter += line
-    wait_for_all(counter, _merge_heads(launch, counter, num_tokens))
+    wait_for_all(counter, _merge_heads(launch, counter, num_tokens, scratch))
     counter += line
     wait_for_all(counter, project(launch, counter, output, attended, num_tokens, launch[layout.RESIDUAL], scratch, True))
     counter += line

@@ -1,86 +1,97 @@
-"""Keys and values of the sequences in progress, in the layout that the compiled attention reads."""
+"""Keys and values of all sequences, in pages of 128 tokens that the compiled attention reads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
+from headway.errors import HeadwayError, ResourceError
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.layout import NUM_ROWS
+from headway.kernels.cpu.layout import KEYS_PER_BLOCK, NUM_ROWS
+from headway.kernels.cpu.memory_check import check_memory
 from headway.kernels.cpu.packing import aligned_zeros, round_up
 
 KINDS = {"float32": (layout.FLOAT32, 4), "bfloat16": (layout.BFLOAT16, 2), "int16": (layout.INT16, 2), "int8": (layout.INT8, 1)}
 """Number formats of keys and values, and the bytes per number; int16 and int8 have one scale per key and one per value."""
 
-
-def cache_bytes(description: Any, num_sequences: int, max_seq_len: int, kind: str) -> int:
-    """Return the number of bytes of a full cache."""
-    return num_sequences * description.num_layers * sum(_sizes(description, round_up(max_seq_len, NUM_ROWS), kind).values())
+PAGE_SIZE = KEYS_PER_BLOCK
+"""Number of tokens in a page. Attention reads one block of keys per page, so that pages change no bit of its result."""
 
 
-def _sizes(description: Any, capacity: int, kind: str) -> dict[int, int]:
-    """Return the number of bytes that one sequence needs in one layer, by the field of the layer's record."""
-    tokens = description.num_kv_heads * capacity
+def _layer_sizes(description: Any, kind: str) -> dict[int, int]:
+    """Return the number of bytes that a page has in one layer, by the field of the layer's record."""
+    tokens = description.num_kv_heads * PAGE_SIZE
     is_integer = kind.startswith("int")
-    key_size = round_up(description.head_dim, 2) if is_integer else description.head_dim  # as in attention.key_size
+    key_size = round_up(description.head_dim, 2) if is_integer else description.head_dim  # as in kv_page.key_size
     key, value = (tokens * size * KINDS[kind][1] for size in (key_size, round_up(description.head_dim, NUM_ROWS)))
     scale = 4 * tokens if is_integer else 0
     return {layout.KEYS: key, layout.VALUES: value, layout.KEY_SCALES: scale, layout.VALUE_SCALES: scale}
 
 
-class CompiledKVCache:
-    """The KV cache of some sequences. Memory that no token has reached is not taken from the system.
+class PagedKVCache:
+    """The KV cache of any number of sequences: pages with the keys and values of 128 tokens in all layers.
 
-    max_seq_len  maximum number of tokens per sequence
-    lengths      number of tokens of each sequence
-    slots        index of each sequence's memory
+    Which page belongs to which sequence is up to the caller. A page is one piece of memory, so that more pages can be added without
+    moving those that exist, and the memory of a page that no token has reached is not taken from the system.
+
+    kind        number format: float32, bfloat16, int16 or int8
+    page_bytes  size of a page
+    num_pages   number of pages
     """
 
-    def __init__(self, description: Any, num_sequences: int, max_seq_len: int, kind: str) -> None:
-        """Allocate an empty cache."""
-        self.kind, self.max_seq_len, self.capacity = kind, max_seq_len, round_up(max_seq_len, NUM_ROWS)
-        self.lengths, self.slots = numpy.zeros(num_sequences, numpy.int64), numpy.arange(num_sequences)
-        self._buffers = {
-            field: [aligned_zeros(num_sequences * size).reshape(num_sequences, size) for _ in range(description.num_layers)]
-            for field, size in _sizes(description, self.capacity, kind).items()
-        }
-        tables = description.rotary(self.capacity) if description.rotary else ()
-        self._rotary = [numpy.ascontiguousarray(table, numpy.float32) for table in tables]
-
-    def take(self, parents: Sequence[int]) -> None:
-        """Let sequence i continue what sequence parents[i] was; a parent may be taken several times or not at all."""
-        chosen = [int(self.slots[parent]) for parent in parents]
-        self._grow(len(chosen))
-        free = [slot for slot in range(self._num_slots) if slot not in chosen]
-        slots: list[int] = []
-        for slot in chosen:
-            slots.append(self._copied(slot, free.pop()) if slot in slots else slot)
-        self.lengths, self.slots = self.lengths[list(parents)], numpy.array(slots, numpy.int64)
-
-    def write_addresses(self, launch: numpy.ndarray, layers: numpy.ndarray) -> None:
-        """Fill in the fields of the launch record and of the layers' records."""
-        launch[layout.KV_KIND], launch[layout.CAPACITY] = KINDS[self.kind][0], self.capacity
-        launch[layout.COSINES], launch[layout.SINES] = (table.ctypes.data for table in self._rotary) if self._rotary else (0, 0)
-        for field, buffers in self._buffers.items():
-            layers[:, field] = [buffer.ctypes.data for buffer in buffers]
+    def __init__(self, description: Any, kind: str) -> None:
+        """Start without pages."""
+        self.kind, self._sizes = kind, _layer_sizes(description, kind)
+        self._layer_bytes = sum(self._sizes.values())
+        self.page_bytes = description.num_layers * self._layer_bytes
+        self._pages: list[numpy.ndarray] = []
+        self._addresses = numpy.zeros(1, numpy.int64)
 
     @property
-    def _num_slots(self) -> int:
-        return self._buffers[layout.KEYS][0].shape[0]
+    def num_pages(self) -> int:
+        """Number of pages."""
+        return len(self._pages)
 
-    def _grow(self, num_slots: int) -> None:
-        """Allocate more memory if there are fewer slots."""
-        if num_slots <= self._num_slots:
+    def allocate(self, num_pages: int) -> None:
+        """Provide the pages 0 to num_pages - 1, keeping those that exist with their content.
+
+        Errors   ResourceError if there is not enough memory.
+        """
+        num_more = num_pages - self.num_pages
+        if num_more <= 0:
             return
-        for buffers in self._buffers.values():
-            for index, buffer in enumerate(buffers):
-                buffers[index] = aligned_zeros(num_slots * buffer.shape[1]).reshape(num_slots, buffer.shape[1])
-                buffers[index][: len(buffer)] = buffer
+        what = f"keys and values of {num_more} pages of {PAGE_SIZE} tokens"
+        check_memory(num_more * self.page_bytes, what)
+        try:
+            memory = aligned_zeros(num_more * self.page_bytes)
+        except MemoryError as error:
+            raise ResourceError(
+                f"got {what}, expected a size that the system can provide", hint="use a shorter text or an int8 cache"
+            ) from error
+        self._pages += list(memory.reshape(num_more, self.page_bytes))
+        first = memory.ctypes.data
+        self._addresses = numpy.concatenate(
+            [self._addresses[:-1], numpy.arange(num_more, dtype=numpy.int64) * self.page_bytes + first, numpy.zeros(1, numpy.int64)]
+        )
 
-    def _copied(self, slot: int, copy: int) -> int:
-        for buffers in self._buffers.values():
-            for buffer in buffers:
-                buffer[copy] = buffer[slot]
-        return copy
+    def copy_page(self, source: int, target: int) -> None:
+        """Copy the content of a page to another.
+
+        Errors   HeadwayError for a page that does not exist.
+        """
+        if min(source, target) < 0 or max(source, target) >= self.num_pages:
+            raise HeadwayError(f"got a copy of page {source} to page {target}, expected pages 0 to {self.num_pages - 1}")
+        self._pages[target][:] = self._pages[source]
+
+    def addresses(self, pages: list[int]) -> numpy.ndarray:
+        """Return the addresses of pages that exist, int64, and 0 for page -1."""
+        return self._addresses[pages]
+
+    def write_offsets(self, layers: numpy.ndarray) -> None:
+        """Fill in the offsets of keys, values and scales in a page, which are fields of the layers' records."""
+        for index, layer in enumerate(layers):
+            offset = index * self._layer_bytes
+            for field, size in self._sizes.items():
+                layer[field] = offset
+                offset += size

@@ -8,13 +8,14 @@ so that one vector register holds the same inputs of several rows:
     int8                (num_blocks, num_groups, 8, 16, 4)     scales (num_blocks, num_groups, 16) float16
     int4                (num_blocks, num_groups, 4, 16, 4)     the lower nibbles are a group's inputs 0 to 15, the upper 16 to 31
 
-A KV cache has the same layout, with positions as the rows of the keys and as the inputs of the values:
+A KV cache consists of pages of 128 tokens. A page has the same layout in each layer, with positions as the rows of the keys and as the
+inputs of the values:
 
-    float32, bfloat16   keys    (num_sequences, num_kv_heads, capacity / 16, head_dim, 16)
-                        values  (num_sequences, num_kv_heads, head_dim / 16, capacity, 16)
-    int16, int8         keys    (num_sequences, num_kv_heads, capacity / 16, head_dim / 2, 16, 2)
-                        values  (num_sequences, num_kv_heads, head_dim / 16, capacity / 2, 16, 2)
-                        scales  (num_sequences, num_kv_heads, capacity) float32, of the keys and of the values
+    float32, bfloat16   keys    (num_kv_heads, 8, head_dim, 16)
+                        values  (num_kv_heads, head_dim / 16, 128, 16)
+    int16, int8         keys    (num_kv_heads, 8, head_dim / 2, 16, 2)
+                        values  (num_kv_heads, head_dim / 16, 64, 16, 2)
+                        scales  (num_kv_heads, 128) float32, of the keys and of the values
 
 Records are arrays of int64, and the constants are indices into them. An address of 0 means that the part is absent.
 """
@@ -45,10 +46,12 @@ ATTENTION_NORM, ATTENTION_NORM_BIAS, FEED_FORWARD_NORM, FEED_FORWARD_NORM_BIAS, 
 KEYS, VALUES, KEY_SCALES, VALUE_SCALES = range(7, 11)
 QUERY, KEY, VALUE, OUTPUT, GATE, UP, DOWN = range(11, 11 + 7 * MATRIX_SIZE, MATRIX_SIZE)
 LAYER_SIZE = 11 + 7 * MATRIX_SIZE
-"""A layer: addresses of its norms and of its KV cache, the number of positions a token attends to (0 for all), and its matrices."""
+"""A layer: addresses of its norms, the number of positions a token attends to (0 for all), the byte offsets of its keys, values and
+their scales from the start of a page, and its matrices."""
 
 FIRST_ROW, LAST_ROW, FIRST_KEY, LAST_KEY, PARTIAL = range(5)
-"""A task of attention: rows of one sequence, the range of keys, and the index of the partial result to write (-1: the result is whole)."""
+"""A task of attention: rows of one sequence, the range of keys, and which of the partial results of each row to write (-1: the result is
+whole)."""
 TASK_SIZE = 5
 
 NUM_THREADS, ARRIVALS, NUM_BARRIERS = range(3)
@@ -76,11 +79,11 @@ and the number of barriers passed so far."""
     FINAL_NORM,
     FINAL_NORM_BIAS,
     KV_KIND,
-    CAPACITY,
     NUM_TOKENS,
     TOKEN_IDS,
     POSITIONS,
-    SEQUENCES,
+    PAGES,
+    FIRST_PAGES,
     NUM_TASKS,
     TASKS,
     FIRST_PARTIALS,
@@ -99,7 +102,11 @@ and the number of barriers passed so far."""
     LOGITS,
 ) = range(3, 44)
 LAUNCH_SIZE = 44
-"""The launch record of a forward pass: addresses and sizes of the model, the KV cache, the pass's tokens and the buffers."""
+"""The launch record of a forward pass: addresses and sizes of the model, the pass's tokens and the buffers.
+
+PAGES        address of the addresses of the pages of every sequence; a page that is 0 is never read
+FIRST_PAGES  address of the index in PAGES of the first page of each token's sequence
+"""
 
 COUNTERS_PER_LAYER = 12
 TOKENS_PER_PASS = 512
@@ -107,9 +114,11 @@ TOKENS_PER_PASS = 512
 GROUPS_PER_TASK = 8
 """Maximum number of groups of 32 feed-forward units that one task computes for a single token."""
 KEYS_PER_BLOCK = 128
-"""Number of keys whose scores are held at a time; every partial result starts at a multiple of it."""
+"""Number of keys whose scores are held at a time, and number of tokens in a page."""
 KEYS_PER_PARTIAL = 512
-"""Number of keys per task when a single token attends to many."""
+"""Number of keys whose partial result is merged into the result for the keys before them; one task each if there are few rows."""
+MAX_SPLIT_ROWS = 8
+"""Maximum number of rows that are split by keys."""
 ROWS_PER_TASK = 96
 """Maximum number of query heads of one key head in one task, for passes with several tokens per sequence."""
 

@@ -1,0 +1,112 @@
+"""headway serve: an HTTP server with the OpenAI wire."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.cli import options as o
+from headway.errors import OptionError
+
+
+def command(
+    model: o.Model = "stories",
+    host: Annotated[str, typer.Option(help="Address to listen on; one that other machines reach needs a key or --open.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
+    name: Annotated[str | None, typer.Option("--name", help="Name of the model on the wire.  [default: --model, or its last part]")] = None,
+    api_key: Annotated[list[str] | None, typer.Option(help="Key that callers must send; repeatable.", envvar="HEADWAY_API_KEY")] = None,
+    api_key_file: Annotated[Path | None, typer.Option(help="File with one key per line.")] = None,
+    is_open: Annotated[bool, typer.Option("--open", help="Serve everybody who reaches --host, without a key.")] = False,
+    chat_template: Annotated[Path | None, typer.Option(help="Jinja file in place of the model's chat template.")] = None,
+    max_waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait before others get 429.")] = 256,
+    timeout: Annotated[float, typer.Option(min=0.001, help="Seconds after which a request ends with an error.")] = 600.0,
+    drain: Annotated[float, typer.Option(min=0, help="Seconds for running requests after SIGTERM.")] = 30.0,
+    cors_origin: Annotated[
+        list[str] | None, typer.Option(help="Origin whose pages may call the server; repeatable; * is every one.")
+    ] = None,
+    certificate: Annotated[str | None, typer.Option(help="File with the TLS certificate.")] = None,
+    private_key: Annotated[str | None, typer.Option(help="File with the key of the certificate.")] = None,
+    any_model: Annotated[bool, typer.Option("--any-model", help="Answer requests for models of other names, too.")] = False,
+    array: o.Array = o.ArrayLibrary.numpy,
+    dtype: o.Dtype = "float32",
+    device: o.Device = None,
+    weights: o.PackedWeights = "auto",
+    cache: o.CacheKind = None,
+    threads: o.Threads = None,
+    ignore_config_key: o.IgnoreConfigKey = None,
+) -> None:
+    """Serve a model over HTTP, with the wire of OpenAI.
+
+    \b
+      headway serve
+      headway serve --model Qwen/Qwen2-0.5B-Instruct --port 9000
+      headway serve --model ./my-model --host 0.0.0.0 --api-key-file keys.txt
+
+    Needs the extra serve. Ctrl-C or SIGTERM lets running requests finish; a second one ends them.
+
+    Exit codes: 0 stopped, 2 invalid input.
+    """
+    require_packages()
+    from headway.server.run import Address, run
+    from headway.server.security import check_address, read_keys
+    from headway.server.served_model import ServedModel
+    from headway.server.service import Service
+    from headway.server.settings import Settings
+
+    keys = read_keys(api_key or (), api_key_file)
+    check_address(host, keys, is_open=is_open)
+    settings = Settings(
+        api_keys=keys,
+        accept_any_model=any_model,
+        max_waiting=max_waiting,
+        timeout_seconds=timeout,
+        drain_seconds=drain,
+        cors_origins=tuple(cors_origin or ()),
+    )
+    template = read_template(chat_template)
+    language_model = o.load_shown(
+        model, weights, cache, threads, array=array, dtype=dtype, device=device, ignored_config_keys=ignore_config_key
+    )
+    with language_model:
+        served = ServedModel(name or wire_name(model), language_model, template)
+        run(Service([served], settings), Address(host, port, certificate, private_key), lambda url: _greet(url, served.name, bool(keys)))
+
+
+def wire_name(model: str) -> str:
+    """Return the name of a model on the wire: a hub name as it is, the last part of a folder's path."""
+    path = Path(model)
+    return path.resolve().name if path.exists() else model
+
+
+def _greet(url: str, name: str, has_keys: bool) -> None:
+    """Print the address and a command to try, on stderr."""
+    key = ' -H "Authorization: Bearer $KEY"' if has_keys else ""
+    body = f'{{"model": "{name}", "prompt": "Once upon a time", "max_tokens": 60}}'
+    print(f"headway: serving {name} at {url}", file=sys.stderr)
+    print(f"curl {url}/v1/completions{key} -H 'Content-Type: application/json' -d '{body}'", file=sys.stderr, flush=True)
+
+
+def read_template(path: Path | None) -> str | None:
+    """Return the content of a template file.
+
+    Errors   OptionError for a file that cannot be read.
+    """
+    try:
+        return None if path is None else path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise OptionError(f"got --chat-template {path}, expected a text file that can be read ({reason})") from error
+
+
+def require_packages() -> None:
+    """Raise OptionError if the extra is not installed."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("starlette", "uvicorn", "msgspec", "prometheus_client") if find_spec(name) is None]
+    if missing:
+        raise OptionError(
+            f"got an installation without {', '.join(missing)}, expected the extra serve", hint='install it: pip install "headway[serve]"'
+        )

@@ -1,0 +1,208 @@
+"""The routes, as a table, and the ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from headway.server import anthropic, operation, page
+from headway.server.chat import chat
+from headway.server.completions import completions
+from headway.server.embeddings import embeddings
+from headway.server.errors import ApiError, from_exception
+from headway.server.replies import Call, EventStream, Handler, Reply, json_reply
+from headway.server.responses import responses
+from headway.server.security import authenticate, check_content_type, read_body
+from headway.server.service import Service
+
+LOG = logging.getLogger("headway.server")
+
+
+class Row(NamedTuple):
+    """A route: method, path, the function that answers, and the body of its errors."""
+
+    method: str
+    path: str
+    handler: Handler
+    error_body: Callable[[ApiError], dict[str, object]] = ApiError.body
+
+
+ROUTES = [
+    Row("GET", "/", page.index),
+    Row("GET", "/page/{name}", page.file),
+    Row("GET", "/health", operation.health),
+    Row("GET", "/ready", operation.ready),
+    Row("GET", "/metrics", operation.metrics),
+    Row("GET", "/v1/models", operation.models),
+    Row("GET", "/v1/models/{name:path}", operation.model),
+    Row("POST", "/v1/chat/completions", chat),
+    Row("POST", "/v1/completions", completions),
+    Row("POST", "/v1/embeddings", embeddings),
+    Row("POST", "/v1/responses", responses),
+    Row("POST", "/v1/messages", anthropic.messages, anthropic.error_body),
+    Row("POST", "/v1/messages/count_tokens", anthropic.count_tokens, anthropic.error_body),
+    Row("POST", "/tokenize", operation.tokenize),
+    Row("POST", "/detokenize", operation.detokenize),
+    Row("POST", "/apply-template", operation.apply_template),
+]
+
+
+def create_app(service: Service, more_routes: Sequence[Row] = ()) -> Starlette:
+    """Return the ASGI application of a service."""
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> Any:
+        service.start()
+        try:
+            yield
+        finally:
+            service.close()
+
+    routes = [Route(row.path, Endpoint(service, row), methods=[row.method]) for row in (*ROUTES, *more_routes)]
+    middleware = [Middleware(Guard, service=service)]
+    origins = list(service.settings.cors_origins)
+    if origins:
+        middleware.insert(0, Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["GET", "POST"], allow_headers=["*"]))
+    # A redirect from /v1/models/ would answer before the guard's routes are matched exactly.
+    app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan, exception_handlers={HTTPException: _http_error})
+    app.router.redirect_slashes = False
+    return app
+
+
+async def _http_error(_: Request, error: Exception) -> Response:
+    """Return the error of the router: no such path, or a wrong method."""
+    assert isinstance(error, HTTPException)
+    message = {404: "got an unknown path", 405: "got a method that this path does not have"}.get(error.status_code, error.detail)
+    code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code)
+    reply = _error_reply(ApiError(error.status_code, message, code=code, headers=error.headers or {}))
+    return Response(reply.body, reply.status, dict(reply.headers), reply.content_type)
+
+
+class Guard:
+    """Asks every request for a key, before the routes."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self.app, self.service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer 401 for a wrong key, else call the application."""
+        if scope["type"] == "http":
+            try:
+                scope["headway.caller"] = authenticate(scope, self.service.settings.api_keys)
+            except ApiError as error:
+                await _send(send, _error_reply(error))
+                return
+        elif scope["type"] == "websocket":
+            return
+        await self.app(scope, receive, send)
+
+
+class Endpoint:
+    """A route as an ASGI application. It ends the work when the client disconnects."""
+
+    def __init__(self, service: Service, row: Row) -> None:
+        self.service, self.row = service, row
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Read the body, answer, and watch for a disconnect meanwhile."""
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        try:
+            if self.row.method == "POST":
+                check_content_type(scope)
+            body = await read_body(scope, receive, self.service.settings.max_body_bytes)
+        except ApiError as error:
+            await _send(send, self._error_reply(error))
+            return
+        except ConnectionError:
+            return
+        values: Mapping[str, str] = scope.get("path_params", {})
+        call = Call(self.service, body, scope.get("headway.caller", ""), values, headers)
+        await _until_disconnect(self._answer(call, send), receive)
+
+    async def _answer(self, call: Call, send: Send) -> None:
+        own = {"x-request-id": call.id}
+        try:
+            reply = await self.row.handler(call)
+        except Exception as error:
+            _log(error, call)
+            await _send(send, self._error_reply(error), own)
+            return
+        if isinstance(reply, EventStream):
+            try:
+                await self._send_events(reply, call, send, own)
+            finally:
+                reply.close()
+        else:
+            await _send(send, reply, own)
+
+    async def _send_events(self, stream: EventStream, call: Call, send: Send, headers: Mapping[str, str]) -> None:
+        """Send a stream. An error before the first event is a response of its own, one after it an event."""
+        has_started = False
+        try:
+            async for event in stream.events:
+                if not has_started:
+                    await _start(send, 200, {**headers, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"})
+                    has_started = True
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+        except Exception as error:
+            _log(error, call)
+            if not has_started:
+                await _send(send, self._error_reply(error), headers)
+                return
+            await send({"type": "http.response.body", "body": stream.error_event(from_exception(error)), "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    def _error_reply(self, error: Exception) -> Reply:
+        known = from_exception(error)
+        return json_reply(self.row.error_body(known), known.status, known.headers)
+
+
+async def _until_disconnect(work: Coroutine[Any, Any, None], receive: Receive) -> None:
+    """Run a coroutine; cancel it when the client disconnects."""
+
+    async def disconnected() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    tasks = [asyncio.create_task(work), asyncio.create_task(disconnected())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+    if isinstance(results[0], Exception) and not isinstance(results[0], OSError):
+        raise results[0]
+
+
+def _log(error: Exception, call: Call) -> None:
+    """Log an error of the server itself with its traceback; the traceback holds no values of the request."""
+    if from_exception(error).status >= 500:
+        LOG.error("%s: %s", call.id, type(error).__name__, exc_info=None if isinstance(error, ApiError) else error)
+
+
+def _error_reply(error: ApiError) -> Reply:
+    return json_reply(error.body(), error.status, error.headers)
+
+
+async def _send(send: Send, reply: Reply, headers: Mapping[str, str] | None = None) -> None:
+    size = str(len(reply.body))
+    await _start(send, reply.status, {**(headers or {}), **reply.headers, "content-type": reply.content_type, "content-length": size})
+    await send({"type": "http.response.body", "body": reply.body})
+
+
+async def _start(send: Send, status: int, headers: Mapping[str, str]) -> None:
+    pairs = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": status, "headers": [*pairs, (b"x-content-type-options", b"nosniff")]})

@@ -1,0 +1,42 @@
+"""POST /v1/embeddings."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy
+
+from headway.server.errors import not_built
+from headway.server.replies import Call, Reply, json_reply
+from headway.server.served_model import ServedModel
+from headway.server.wire import EmbeddingRequest, decode, prompts_of
+
+
+async def embeddings(call: Call) -> Reply:
+    """Return the vectors of texts, or of token ids."""
+    body = decode(EmbeddingRequest, call.body)
+    served = call.service.find(body.model)
+    inputs = prompts_of(body.input, "input")
+    call.service.admit()
+    vectors, num_tokens = await call.service.in_worker(_embed, served, inputs)
+    if body.dimensions not in (None, vectors.shape[1]):
+        raise not_built("dimensions", f"the vectors have {vectors.shape[1]}; leave it out")
+    data = [{"object": "embedding", "index": index, "embedding": _encoded(row, body.encoding_format)} for index, row in enumerate(vectors)]
+    usage = {"prompt_tokens": num_tokens, "total_tokens": num_tokens}
+    return json_reply({"object": "list", "model": served.name, "data": data, "usage": usage})
+
+
+def _embed(served: ServedModel, inputs: list[str | list[int]]) -> tuple[numpy.ndarray, int]:
+    tokenizer = served.model.tokenizer
+    texts = [each if isinstance(each, str) else tokenizer.decode(each, skip_special_tokens=True) for each in inputs]
+    with served.embedding_lock:
+        vectors = served.model.embed(texts)
+    return vectors, sum(len(tokenizer.encode(text)) for text in texts)
+
+
+def _encoded(vector: numpy.ndarray, encoding: str | None) -> str | list[float]:
+    """Return a vector as a list of numbers, or as base64 of little-endian float32."""
+    if encoding == "base64":
+        return base64.b64encode(vector.astype("<f4").tobytes()).decode()
+    values: list[float] = vector.tolist()
+    return values

@@ -1,0 +1,55 @@
+"""Log-probabilities on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from headway.language_model import Chunk
+from headway.server.served_model import ServedModel
+
+LOWEST = -9999.0
+"""Log-probability of a token that cannot occur, as in OpenAI's responses; JSON has no infinity."""
+
+
+def chat_log_probs(served: ServedModel, chunks: Sequence[Chunk]) -> dict[str, object]:
+    """Return the `logprobs` of a chat choice."""
+    content = []
+    for chunk in chunks:
+        if chunk.token_id is not None and chunk.log_prob is not None:
+            top = [_entry(served, token_id, log_prob) for token_id, log_prob in chunk.top_log_probs.items()]
+            content.append({**_entry(served, chunk.token_id, chunk.log_prob), "top_logprobs": top})
+    return {"content": content, "refusal": None}
+
+
+def completion_log_probs(served: ServedModel, chunks: Sequence[Chunk], offset: int) -> dict[str, object]:
+    """Return the `logprobs` of a text choice.
+
+    offset   characters before the first chunk
+    """
+    tokens, log_probs, top, offsets = [], [], [], []
+    for chunk in chunks:
+        if chunk.token_id is not None and chunk.log_prob is not None:
+            tokens.append(_text(served, chunk.token_id))
+            log_probs.append(max(chunk.log_prob, LOWEST))
+            top.append(_by_text(served, {**chunk.top_log_probs, chunk.token_id: chunk.log_prob}))
+            offsets.append(offset)
+        offset += len(chunk.text)
+    return {"tokens": tokens, "token_logprobs": log_probs, "top_logprobs": top, "text_offset": offsets}
+
+
+def _by_text(served: ServedModel, log_probs: Mapping[int, float]) -> dict[str, float]:
+    """Return log-probabilities by the text of the token. Of several tokens with one text, the most likely counts."""
+    by_text: dict[str, float] = {}
+    for token_id, log_prob in log_probs.items():
+        text = _text(served, token_id)
+        by_text[text] = max(log_prob, LOWEST, by_text.get(text, LOWEST))
+    return by_text
+
+
+def _entry(served: ServedModel, token_id: int, log_prob: float) -> dict[str, object]:
+    own = served.token_bytes(token_id)
+    return {"token": own.decode(errors="replace"), "logprob": max(log_prob, LOWEST), "bytes": list(own)}
+
+
+def _text(served: ServedModel, token_id: int) -> str:
+    return served.token_bytes(token_id).decode(errors="replace")

@@ -1,0 +1,84 @@
+"""Counters and histograms for Prometheus, with vLLM's names under `headway:`."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+if TYPE_CHECKING:
+    from headway.server.generation import Times
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+RATE_SECONDS = 30.0
+"""Length of the time over which the throughput is measured."""
+
+
+class Metrics:
+    """Figures of a server. They are changed in the event loop's thread only.
+
+    num_waiting_choices, num_waiting_tokens   choices without a token so far, and the tokens of their prompts
+    """
+
+    def __init__(self) -> None:
+        self.num_waiting_choices = self.num_waiting_tokens = self.num_running_requests = 0
+        self._ended: deque[tuple[float, int]] = deque()
+        self.registry = CollectorRegistry()
+
+        def counter(name: str, text: str, *labels: str) -> Counter:
+            return Counter(f"headway:{name}", text, labels, registry=self.registry)
+
+        def histogram(name: str, text: str) -> Histogram:
+            return Histogram(f"headway:{name}", text, registry=self.registry, buckets=SECONDS)
+
+        def gauge(name: str, text: str) -> Gauge:
+            return Gauge(f"headway:{name}", text, registry=self.registry)
+
+        gauge("num_requests_running", "Requests that generate tokens").set_function(lambda: self.num_running_requests)
+        gauge("num_requests_waiting", "Choices without a first token").set_function(lambda: self.num_waiting_choices)
+        self._prompt_tokens = counter("prompt_tokens", "Tokens of prompts")
+        self._generation_tokens = counter("generation_tokens", "Generated tokens")
+        self._success = counter("request_success", "Finished choices", "finished_reason")
+        self._rejections = counter("admission_rejections", "Requests that were refused", "reason")
+        self._first_token = histogram("time_to_first_token_seconds", "Time from arrival to the first token")
+        self._next_token = histogram("inter_token_latency_seconds", "Time between two tokens of a request")
+        self._end_to_end = histogram("e2e_request_latency_seconds", "Time from arrival to the last token")
+        self._decode = histogram("request_decode_time_seconds", "Time from the first to the last token")
+
+    def first_token(self, seconds: float) -> None:
+        """Count the first token of a request."""
+        self._first_token.observe(seconds)
+
+    def next_token(self, seconds: float) -> None:
+        """Count a later token."""
+        self._next_token.observe(seconds)
+
+    def finished(self, reason: str) -> None:
+        """Count a finished choice."""
+        self._success.labels(reason).inc()
+
+    def rejected(self, reason: str) -> None:
+        """Count a request that was refused at the door."""
+        self._rejections.labels(reason).inc()
+
+    def ended(self, times: Times, num_prompt_tokens: int, num_new_tokens: int) -> None:
+        """Count a request whose choices are all finished."""
+        self._prompt_tokens.inc(num_prompt_tokens)
+        self._generation_tokens.inc(num_new_tokens)
+        self._end_to_end.observe(times.last - times.arrived)
+        self._decode.observe(times.last - times.first)
+        self._ended.append((time.perf_counter(), num_prompt_tokens + num_new_tokens))
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Tokens of the requests that ended within the last 30 seconds, per second; None if there are none."""
+        now = time.perf_counter()
+        while self._ended and self._ended[0][0] < now - RATE_SECONDS:
+            self._ended.popleft()
+        return sum(number for _, number in self._ended) / RATE_SECONDS if self._ended else None
+
+    def text(self) -> bytes:
+        """Return the figures in the text format of Prometheus."""
+        return generate_latest(self.registry)

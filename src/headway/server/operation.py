@@ -1,0 +1,93 @@
+"""Routes about the server itself, its models, and tokens."""
+
+from __future__ import annotations
+
+from headway.server.chat import template_message
+from headway.server.errors import invalid, unavailable
+from headway.server.replies import Call, Reply, json_reply
+from headway.server.served_model import ServedModel
+from headway.server.wire import DetokenizeRequest, TemplateRequest, TokenizeRequest, decode
+
+
+async def health(call: Call) -> Reply:
+    """Answer 200 while the process and the engine's thread run, else 503."""
+    if not call.service.is_alive:
+        raise unavailable("the engine does not run", "engine_dead")
+    return json_reply({"status": "ok"})
+
+
+async def ready(call: Call) -> Reply:
+    """Answer 200 if a request would be accepted now, else 503."""
+    if not call.service.is_ready:
+        raise unavailable("the server is loading, full or shutting down", "not_ready")
+    return json_reply({"status": "ready"})
+
+
+async def metrics(call: Call) -> Reply:
+    """Return the figures for Prometheus."""
+    return Reply(call.service.metrics.text(), content_type="text/plain; version=1.0.0; charset=utf-8")
+
+
+async def models(call: Call) -> Reply:
+    """List the models."""
+    return json_reply({"object": "list", "data": [_model(served) for served in call.service.models.values()]})
+
+
+async def model(call: Call) -> Reply:
+    """Describe one model."""
+    return json_reply(_model(call.service.find(call.path_values["name"])))
+
+
+def _model(served: ServedModel) -> dict[str, object]:
+    return {
+        "id": served.name,
+        "object": "model",
+        "created": served.created,
+        "owned_by": "headway",
+        "max_model_len": served.max_seq_len,
+        "meta": {"n_vocab": served.model.config.vocab_size, "n_ctx_train": served.max_seq_len, "kind": served.model.kind},
+    }
+
+
+async def tokenize(call: Call) -> Reply:
+    """Return the token ids of a text or of a conversation."""
+    body = decode(TokenizeRequest, call.body)
+    served = call.service.find(body.model)
+    texts = [text for text in (body.content, body.prompt) if text is not None]
+    if len(texts) + (body.messages is not None) != 1:
+        raise invalid("got not exactly one of content, prompt and messages, expected one", "content")
+    if body.messages is not None:
+        token_ids = await call.service.in_worker(served.encode_chat, [template_message(message) for message in body.messages])
+    else:
+        # vLLM adds special tokens to a prompt by default, llama.cpp does not add them to a content.
+        given = [each for each in (body.add_special, body.add_special_tokens) if each is not None]
+        adds = given[0] if given else body.prompt is not None
+        token_ids = await call.service.in_worker(lambda: served.model.tokenizer.encode(texts[0], add_special_tokens=adds))
+    tokens = [_piece(served, token_id) for token_id in token_ids] if body.with_pieces else token_ids
+    return json_reply({"tokens": tokens, "count": len(token_ids), "max_model_len": served.max_seq_len})
+
+
+def _piece(served: ServedModel, token_id: int) -> dict[str, object]:
+    """Return a token with its text, or with its bytes if they are no whole text."""
+    own = served.token_bytes(token_id)
+    try:
+        return {"id": token_id, "piece": own.decode()}
+    except UnicodeDecodeError:
+        return {"id": token_id, "piece": list(own)}
+
+
+async def detokenize(call: Call) -> Reply:
+    """Return the text of token ids."""
+    body = decode(DetokenizeRequest, call.body)
+    served = call.service.find(body.model)
+    text = await call.service.in_worker(served.model.tokenizer.decode, body.tokens)
+    return json_reply({"content": text, "prompt": text})
+
+
+async def apply_template(call: Call) -> Reply:
+    """Return a conversation as the text that the model reads."""
+    body = decode(TemplateRequest, call.body)
+    served = call.service.find(body.model)
+    messages = [template_message(message) for message in body.messages]
+    text = await call.service.in_worker(lambda: served.render_chat(messages, add_generation_prompt=body.add_generation_prompt))
+    return json_reply({"prompt": text})

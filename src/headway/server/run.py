@@ -1,0 +1,113 @@
+"""Run a server: uvicorn with our own signals. After SIGTERM it is not ready, finishes what runs, and stops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import uvicorn
+
+from headway.errors import OptionError
+from headway.server.app import create_app
+from headway.server.errors import unavailable
+from headway.server.service import Service
+
+
+@dataclass(frozen=True)
+class Address:
+    """Address to listen on, and the files of TLS."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    certificate: str | None = None
+    private_key: str | None = None
+
+    def listen(self) -> socket.socket:
+        """Return a listening socket; port 0 takes a free one.
+
+        Errors   OptionError for an address that cannot be used.
+        """
+        try:
+            return socket.create_server(
+                (self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET, backlog=2048
+            )
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise OptionError(
+                f"got {self.host} port {self.port}, expected a free address ({reason})", hint="choose another --port"
+            ) from error
+
+
+class Server(uvicorn.Server):
+    """uvicorn that leaves the signals to us."""
+
+    @contextlib.contextmanager
+    def capture_signals(self):  # type: ignore[no-untyped-def]
+        """Install no handlers."""
+        yield
+
+
+def run(service: Service, address: Address, on_start: Callable[[str], None] | None = None) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    on_start   called with the server's URL when it accepts connections
+
+    Errors   OptionError for an address that cannot be used.
+    """
+    listening = address.listen()
+    server = make_server(service, address)
+    host, port = listening.getsockname()[:2]
+    scheme = "https" if address.certificate else "http"
+    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    asyncio.run(_serve(server, service, listening, lambda: on_start and on_start(url)))
+
+
+def make_server(service: Service, address: Address) -> Server:
+    """Return the server of a service; its `serve` takes listening sockets."""
+    config = uvicorn.Config(
+        create_app(service),
+        http="h11",  # it bounds the size of headers; httptools does not
+        ws="none",
+        loop="asyncio",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        ssl_certfile=address.certificate,
+        ssl_keyfile=address.private_key,
+        timeout_graceful_shutdown=5,
+    )
+    return Server(config)
+
+
+async def _serve(server: Server, service: Service, listening: socket.socket, started: Callable[[], object]) -> None:
+    loop, stopping = asyncio.get_running_loop(), list[asyncio.Task[None]]()
+
+    def stop() -> None:
+        if stopping:  # a second signal does not wait
+            service.is_stopping = True
+        else:
+            stopping.append(loop.create_task(_drain(server, service)))
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(each, stop)
+    serving = loop.create_task(server.serve(sockets=[listening]))
+    while not server.started and not serving.done():
+        await asyncio.sleep(0.01)
+    if server.started:
+        started()
+    await serving
+
+
+async def _drain(server: Server, service: Service) -> None:
+    """Refuse what is new, let the running requests finish within the time, end the rest with an error, and stop."""
+    service.is_draining = True
+    end = asyncio.get_running_loop().time() + service.settings.drain_seconds
+    while service.num_open and not service.is_stopping and asyncio.get_running_loop().time() < end:
+        await asyncio.sleep(0.05)
+    service.fail_all(unavailable("the server shut down before the end of the request", "shutting_down"))
+    await asyncio.sleep(0.1)
+    server.should_exit = True

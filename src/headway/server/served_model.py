@@ -1,0 +1,155 @@
+"""A model under a name: prompts and conversations to engine requests."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
+from typing import Any
+
+from headway.language_model import LanguageModel
+from headway.language_model.options import merge_options
+from headway.language_model.stop_strings import StopMatcher
+from headway.language_model.text_stream import TextStream
+from headway.server.errors import context_exceeded, invalid
+from headway.server.sequential import Request
+from headway.tokenizers.byte_level import byte_characters
+from headway.tokenizers.chat_template import render
+
+MAX_RENDERED = 4 * 1024 * 1024
+"""Most characters of a rendered conversation."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request for the engine, and a new text stream for each of its choices."""
+
+    request: Request
+    new_text: Callable[[], TextStream]
+
+
+@dataclass(eq=False)
+class ServedModel:
+    """A model under a name.
+
+    chat_template   a Jinja template in place of the model's own
+    """
+
+    name: str
+    model: LanguageModel
+    chat_template: str | None = None
+    created: int = field(default_factory=lambda: int(time.time()))
+    embedding_lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def max_seq_len(self) -> int | None:
+        """Longest prompt and completion together; None for no limit."""
+        limit: int | None = self.model.config.max_seq_len
+        return limit
+
+    @property
+    def has_chat_template(self) -> bool:
+        """True if conversations are rendered by a template."""
+        return self.chat_template is not None or self.model.tokenizer.has_chat_template
+
+    def render_chat(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        variables: Mapping[str, object] | None = None,
+        *,
+        add_generation_prompt: bool = True,
+    ) -> str:
+        """Return a conversation as text. A model without a template continues the text of all messages, joined by line feeds.
+
+        Errors   TokenizerError for a template that rejects the conversation; ApiError for too long a text.
+        """
+        tokenizer = self.model.tokenizer
+        given: dict[str, Any] = {**(variables or {}), "add_generation_prompt": add_generation_prompt}
+        if self.chat_template is not None:
+            own = {**tokenizer.special_tokens, "messages": list(messages), "tools": None, "documents": None}
+            text = render(self.chat_template, {**own, **given})
+        elif tokenizer.has_chat_template:
+            text = tokenizer.apply_chat_template(messages, **given)
+        else:
+            text = "\n".join(str(message["content"]) for message in messages if message.get("content"))
+        if len(text) > MAX_RENDERED:
+            raise invalid(f"got a conversation of {len(text):,} characters, expected at most {MAX_RENDERED:,}", "messages")
+        return text
+
+    def encode_chat(self, messages: Sequence[Mapping[str, object]], variables: Mapping[str, object] | None = None) -> list[int]:
+        """Return the token ids of a conversation; `variables` are those of the template, such as its tools."""
+        return self.model.tokenizer.encode(self.render_chat(messages, variables), add_special_tokens=not self.has_chat_template)
+
+    def encode(self, prompt: str | Sequence[int]) -> list[int]:
+        """Return the token ids of a prompt."""
+        return self.model.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
+
+    def prepare(
+        self,
+        token_ids: Sequence[int],
+        options: Mapping[str, object],
+        *,
+        num_choices: int = 1,
+        is_chat: bool = False,
+        make_processors: Callable[[], Sequence[object]] = tuple,
+        **fields: object,
+    ) -> Prepared:
+        """Return the engine request of a prompt.
+
+        options   keywords of `LanguageModel.generate`; a model that sets no temperature has OpenAI's, 1
+        fields    of Request: priority, cache_key, timeout_seconds
+
+        Errors   ApiError for a prompt that fills the context; OptionError for options that cannot be combined.
+        """
+        limit = self.max_seq_len
+        if limit is not None and len(token_ids) >= limit:
+            raise context_exceeded(len(token_ids), limit)
+        if "temperature" not in options and "temperature" not in self.model.defaults:
+            options = {**options, "temperature": 1.0}
+        merged = merge_options(options, self.model.defaults)
+        ends = (*self.model.end_token_ids, *(self.model.tokenizer.eos_token_ids if is_chat else ()))
+        end_token_ids = () if merged.options.ignore_end else tuple(dict.fromkeys(ends))
+        continues = self.model.continues_prompts
+        length = len(token_ids) if continues else 1
+        if grammar := self.model._grammar(merged.options, end_token_ids):
+            make_processors = partial(grammar.processors, length, end_token_ids)
+        request = Request(
+            token_ids,
+            merged.for_prompt(length),
+            end_token_ids,
+            num_choices=num_choices,
+            make_processors=make_processors,
+            **fields,  # type: ignore[arg-type]
+        )
+        stops = StopMatcher(merged.options.stop_strings)
+        before = tuple(token_ids) if continues else ()
+        return Prepared(request, lambda: TextStream(self.model.tokenizer, before, stops, end_token_ids))
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """Return the bytes of a token; b"" for an id without a token."""
+        return self._token_bytes(token_id)
+
+    @cached_property
+    def _token_bytes(self) -> Callable[[int], bytes]:
+        tokenizer = self.model.tokenizer
+        # In a byte-level vocabulary é is written as the characters of its two bytes.
+        is_byte_level = "Ã" in "".join(map(tokenizer.token, tokenizer.encode("é", add_special_tokens=False)))
+        special = set(tokenizer.special_tokens.values())
+
+        @lru_cache(maxsize=65536)
+        def token_bytes(token_id: int) -> bytes:
+            try:
+                token = tokenizer.token(token_id)
+            except (IndexError, ValueError):
+                return b""
+            if byte := re.fullmatch(r"<0x([0-9A-F]{2})>", token):
+                return bytes([int(byte[1], 16)])
+            characters = byte_characters()
+            if is_byte_level and token not in special and all(character in characters for character in token):
+                return bytes(characters[character] for character in token)
+            return token.replace("▁", " ").encode()
+
+        return token_bytes

@@ -1,0 +1,31 @@
+"""Settings of a server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Settings of a server.
+
+    api_keys              accepted keys; none of them: everybody may call
+    accept_any_model      serve the first model under every name
+    max_waiting           choices that may wait for their first token before further requests get 429
+    max_waiting_tokens    prompt tokens of these
+    timeout_seconds       time from arrival after which a request ends with an error
+    drain_seconds         time that running requests have to finish after SIGTERM
+    ping_seconds          time without an event after which a stream sends a comment
+    max_body_bytes        larger bodies get 413
+    cors_origins          origins whose pages may call the server; "*" is every origin
+    """
+
+    api_keys: tuple[str, ...] = ()
+    accept_any_model: bool = False
+    max_waiting: int = 256
+    max_waiting_tokens: int = 1_000_000
+    timeout_seconds: float = 600.0
+    drain_seconds: float = 30.0
+    ping_seconds: float = 15.0
+    max_body_bytes: int = 8 * 1024 * 1024
+    cors_origins: tuple[str, ...] = ()
