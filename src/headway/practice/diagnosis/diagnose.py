@@ -282,7 +282,7 @@ def _behavior_cause(subject: Subject, mistake: Mistake) -> Cause:
     return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, line=subject.line_of(mistake.pattern))
 
 
-def _not_understood(subject: Subject, exercise: Exercise, trial: Trial, difference: Message) -> Verdict:
+def _not_understood(subject: Subject, exercise: Exercise, trial: Trial, difference: Message | None) -> Verdict:
     """Return the verdict on a subject whose outputs have another form throughout: its convention is in doubt."""
     cause = Cause("not_understood", NOT_UNDERSTOOD, TRY_AS, EMPTY, line=subject.line)
     return _verdict(subject, exercise, "could not run", trial, causes=(cause,), difference=difference)

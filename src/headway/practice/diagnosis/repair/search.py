@@ -274,9 +274,9 @@ def _own(program: Program, seen: Mapping[int, Names], recorder: Recorder, librar
     for each in seen.values():
         found |= {value.digest: ast.Name(name, ast.Load()) for name, value in each.variables.items() if value.digest is not None}
     for node in sorted(recorder.nodes, key=lambda each: len(ast.dump(each))):
-        seen = recorder.values.get(id(node))
-        if seen is not None and seen.digest is not None:
-            found.setdefault(seen.digest, node)
+        value = recorder.values.get(id(node))
+        if value is not None and value.digest is not None:
+            found.setdefault(value.digest, node)
     names = vars(program.subject.module) if program.subject.module is not None else {}
     return Own(found, names, alias_of(program, library))
 
