@@ -138,7 +138,7 @@ FILTER = (
     Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
     Role("min_tokens_to_keep", ("min_keep",), neutral=1),
 )
-"""Operands that every filter of logits may take besides its own."""
+"""Operands that every filter of logits may take, apart from its own."""
 
 
 def required(role: Role) -> Role:
