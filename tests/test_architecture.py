@@ -31,9 +31,10 @@ ARROWS = {
     "practice": {"functions"},
     "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
     "language_model": {"functions", "engine", "kernels", "checkpoints", "tokenizers"},
+    "look": {"functions", "practice", "checkpoints", "tokenizers"},
     "server": {"language_model", "engine", "tokenizers"},
-    "cli": {"language_model", "practice", "checkpoints", "models", "train", "server"},
-    "__init__": {"language_model", "functions", "practice"},
+    "cli": {"look", "language_model", "practice", "checkpoints", "models", "train", "server"},
+    "__init__": {"language_model", "functions", "practice", "look"},
     "__main__": {"cli"},
 }
 """The parts that each part may import, in addition to the leaves."""
@@ -127,7 +128,7 @@ def test_the_arrows_have_no_circle():
 
 
 def test_the_public_names_are_these():
-    assert headway.__all__ == ["Chunk", "Completion", "LanguageModel", "__version__", "check", "errors", "functions", "load"]
+    assert headway.__all__ == ["Chunk", "Completion", "LanguageModel", "__version__", "check", "errors", "functions", "load", "look"]
     assert all(hasattr(headway, name) for name in headway.__all__)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = headway.nothing

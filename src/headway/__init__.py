@@ -2,6 +2,7 @@
 
     headway.load(name_or_folder)   load a model: see LanguageModel
     headway.check(my_function)     find the mistake in a function that you wrote: see headway.practice
+    headway.look(my_function, x)   see each line with the arrays that it made: see headway.look
     headway.functions              the definitions
     headway.errors                 the exceptions
 
@@ -15,12 +16,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from headway import errors, functions
+    from headway import errors, functions, look
     from headway.language_model import Chunk, Completion, LanguageModel, load
     from headway.practice import check
 
 __version__ = "0.1.0"
-__all__ = ["Chunk", "Completion", "LanguageModel", "__version__", "check", "errors", "functions", "load"]
+__all__ = ["Chunk", "Completion", "LanguageModel", "__version__", "check", "errors", "functions", "load", "look"]
 
 _MODULES = dict.fromkeys(("Completion", "LanguageModel", "Chunk", "load"), "headway.language_model") | {"check": "headway.practice"}
 _MODULES["load_ipython_extension"] = "headway.practice.notebook"  # %load_ext headway
@@ -32,7 +33,7 @@ def __getattr__(name: str) -> object:
         name = "Chunk"
     if name in _MODULES:
         return getattr(import_module(_MODULES[name]), name)
-    if name in ("errors", "functions"):
+    if name in ("errors", "functions", "look"):
         return import_module(f"headway.{name}")
     raise AttributeError(f"module 'headway' has no attribute {name!r}")
 

@@ -28,6 +28,7 @@ from headway.trees import leaves, map_tree
 # Possible sizes by the first matching prefix of a name. The pools do not overlap, so two names never get the same size. Counts are
 # multiplied by each other and are small; capacities are large enough for their contents.
 POOLS = {
+    "num_experts": (5,),
     "num_layers": (5,),
     "num_": (2, 13),
     "group_": (3,),
@@ -55,6 +56,7 @@ SCALARS: dict[str, Any] = {
     "low_freq_factor": 1.0,
     "high_freq_factor": 4.0,
     "original_max_seq_len": 8192,
+    "limit": 2.0,
     "learning_rate": 0.1,
     "step": 3,
     "is_pre_norm": False,

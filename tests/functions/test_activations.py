@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from headway import functions
-from headway.functions import gelu, gelu_tanh, relu, sigmoid, silu
+from headway.errors import OptionError
+from headway.functions import attention_weights, gelu, gelu_tanh, relu, sigmoid, silu, soft_cap, softmax
 from headway.functions.activations import _erf_numpy
 from tests.functions.close import assert_close
 
@@ -122,3 +123,17 @@ def test_the_tanh_approximation_is_near_gelu_but_not_gelu():
     x = np.linspace(-5, 5, 1009)
     distance = np.abs(gelu_tanh(x) - gelu(x)).max()
     assert 1e-4 < distance < 1e-3
+
+
+def test_a_soft_cap_keeps_small_numbers_and_bounds_large_ones():
+    x = np.array([-1e9, -1e-5, 0.0, 1e-5, 50.0, np.inf])
+    assert_close(soft_cap(x, 50.0), np.array([-50.0, -1e-5, 0.0, 1e-5, 50 * np.tanh(1.0), 50.0]))
+    with pytest.raises(OptionError, match="got limit=0, expected above 0"):
+        soft_cap(x, 0)
+
+
+def test_a_soft_cap_of_the_scores_is_the_one_of_attention():
+    random = np.random.default_rng(1)
+    query, key = random.standard_normal((2, 3, 5)), random.standard_normal((2, 4, 5))
+    scores = query @ np.swapaxes(key, -1, -2) * 5**-0.5
+    assert_close(attention_weights(query, key, soft_cap=0.3), softmax(soft_cap(scores, 0.3)))

@@ -23,7 +23,7 @@ WEIGHTS = {name: value for name, value in CLASSES.items() if name.endswith("Weig
 DOCUMENTED = {name: value for name, value in FUNCTIONS.items() if shapes.parse(value)}
 
 # Functions without an underscore that several files use, but that are not part of the public functions.
-SHARED_CHECKS = {"check_rate", "check_sizes", "check_token_ids", "num_kv_heads_of"}
+SHARED_CHECKS = {"check_positive", "check_rate", "check_sizes", "check_token_ids", "num_kv_heads_of"}
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,16 @@ from headway.errors import OptionError, ShapeError, TokenIdError
 from headway.functions import (
     attention_weights,
     learned_positions,
+    longrope_magnitude,
     relative_position_bias,
     relative_position_buckets,
     rotary,
     rotary_cos_sin,
     rotary_frequencies,
+    scale_rotary_dynamic,
     scale_rotary_linear,
     scale_rotary_llama3,
+    scale_rotary_longrope,
     scale_rotary_yarn,
     sinusoidal_positions,
     yarn_magnitude,
@@ -254,7 +257,7 @@ def test_a_vector_without_positions_is_an_error():
 # longer contexts
 
 
-def transformers_frequencies(rope_type, head_dim, theta, **parameters):
+def transformers_frequencies(rope_type, head_dim, theta, seq_len=None, **parameters):
     """Return the frequencies and the factor of cos and sin that transformers computes from rope_parameters."""
     from transformers import LlamaConfig
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
@@ -266,7 +269,7 @@ def transformers_frequencies(rope_type, head_dim, theta, **parameters):
         max_position_embeddings=parameters.pop("max_position_embeddings", 8192),
         rope_parameters={"rope_type": rope_type, "rope_theta": theta, **parameters},
     )
-    frequencies, magnitude = ROPE_INIT_FUNCTIONS[rope_type](config, torch.device("cpu"))
+    frequencies, magnitude = ROPE_INIT_FUNCTIONS[rope_type](config, torch.device("cpu"), seq_len=seq_len)
     return frequencies.numpy(), magnitude
 
 
@@ -303,6 +306,45 @@ def test_yarn_with_other_betas_is_that_of_transformers():
     betas = {"beta_fast": 16.0, "beta_slow": 2.0}
     expected, _ = transformers_frequencies("yarn", 64, 10000.0, factor=4.0, original_max_position_embeddings=4096, **betas)
     assert_close(scale_rotary_yarn(rotary_frequencies(64), factor=4.0, original_max_seq_len=4096, **betas), expected)
+
+
+@pytest.mark.parametrize("original", [4096, 32])
+def test_yarn_without_whole_bounds_is_that_of_transformers(original):
+    options = {"factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0}
+    expected, _ = transformers_frequencies("yarn", 64, 150000.0, original_max_position_embeddings=original, truncate=False, **options)
+    came = scale_rotary_yarn(
+        rotary_frequencies(64, theta=150000.0), original_max_seq_len=original, theta=150000.0, has_whole_bounds=False, **options
+    )
+    assert_close(came, expected)
+
+
+def test_dynamic_frequencies_are_those_of_transformers_at_every_length():
+    lengths = [1, 100, 128, 129, 500]
+    came = scale_rotary_dynamic(rotary_frequencies(26), np.array(lengths), factor=3.0, original_max_seq_len=128)
+    for row, seq_len in zip(came, lengths, strict=True):
+        expected, _ = transformers_frequencies("dynamic", 26, 10000.0, seq_len, factor=3.0, max_position_embeddings=128)
+        assert_close(row, expected)
+    np.testing.assert_array_equal(came[0], rotary_frequencies(26))
+
+
+@pytest.mark.parametrize("pairs", [0, 1])
+def test_dynamic_scaling_needs_two_pairs(pairs):
+    with pytest.raises(ShapeError, match="expected at least 2"):
+        scale_rotary_dynamic(np.ones(pairs), np.array([3]), factor=2.0, original_max_seq_len=8)
+
+
+def test_longrope_frequencies_and_magnitude_are_those_of_transformers_at_every_length():
+    random = np.random.default_rng(0)
+    short, long = random.uniform(1, 2, 13), random.uniform(2, 9, 13)
+    lengths = [1, 128, 129, 500]
+    came = scale_rotary_longrope(rotary_frequencies(26), short, long, np.array(lengths), original_max_seq_len=128)
+    factors = {"short_factor": short.tolist(), "long_factor": long.tolist(), "factor": 8.0}
+    for row, seq_len in zip(came, lengths, strict=True):
+        expected, magnitude = transformers_frequencies(
+            "longrope", 26, 10000.0, seq_len, original_max_position_embeddings=128, max_position_embeddings=1024, **factors
+        )
+        assert_close(row.astype(np.float32), expected)
+        assert longrope_magnitude(8.0, 128) == pytest.approx(magnitude, rel=1e-7)
 
 
 def test_linear_scaling_is_dividing_the_positions():

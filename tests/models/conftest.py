@@ -7,13 +7,21 @@ from typing import Any
 import pytest
 from platformdirs import user_cache_path
 
-from tests.models.saved_by_transformers import CASES, ENCODER_DECODER_CASES, Saved, SavedEncoderDecoder, save, save_encoder_decoder
+from tests.models.saved_by_transformers import (
+    CASES,
+    ENCODER_DECODER_CASES,
+    OTHER_DECODERS,
+    Saved,
+    SavedEncoderDecoder,
+    save,
+    save_encoder_decoder,
+)
 
 
 @pytest.fixture(scope="session")
 def saved_model(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Saved]:
     """One of the small decoders by its case's name, saved once per session."""
-    return _kept(tmp_path_factory, CASES, save)
+    return _kept(tmp_path_factory, [*CASES, *OTHER_DECODERS], save)
 
 
 @pytest.fixture(scope="session")

@@ -65,16 +65,36 @@ _MARIAN = {
     "decoder_start_token_id": 90,
     "forced_eos_token_id": None,
 }
+_GEMMA3 = {
+    "text_config": {
+        **{name: size for name, size in _LLAMA_LIKE.items() if not name.endswith("token_id")},
+        **{"head_dim": 6, "sliding_window": 5, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]},
+    },
+    "vision_config": {
+        **{"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 4, "patch_size": 2},
+        "vision_use_head": False,
+    },
+    **{"mm_tokens_per_image": 4, "boi_token_index": 94, "eoi_token_index": 95, "image_token_index": 96},
+}
 _BASES = {
     "GPT2": (_GPT2, "LMHeadModel"),
     "T5": (_T5, "ForConditionalGeneration"),
     "MT5": (_T5, "ForConditionalGeneration"),
     "Marian": (_MARIAN, "MTModel"),
+    "Gemma3": (_GEMMA3, "ForConditionalGeneration"),
 }
 
 
 def _rope(kind: str, **parameters: Any) -> dict[str, Any]:
     return {"rope_parameters": {"rope_type": kind, "rope_theta": 10000.0, **parameters}}
+
+
+def _two_ropes(**full: Any) -> dict[str, Any]:
+    by_type = {"full_attention": {"rope_type": "default", "rope_theta": 1e6} | full}
+    return {"rope_parameters": by_type | {"sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}}
+
+
+_LONGROPE = {"short_factor": [1.0, 1.5], "long_factor": [2.0, 4.0], "original_max_position_embeddings": 32}
 
 
 @dataclass(frozen=True)
@@ -101,7 +121,7 @@ class Case:
     @property
     def model_class(self) -> Any:
         _, head = _BASES.get(self.kind, (None, "ForCausalLM"))
-        return getattr(transformers, self.kind + head)
+        return getattr(transformers, self.kind.removesuffix("Text") + head)
 
 
 CASES = [
@@ -144,6 +164,47 @@ CASES = [
     Case("qwen3 with biases, tied", "Qwen3", {"head_dim": 16, "attention_bias": True, "tie_word_embeddings": True}),
     Case("qwen3 with a window", "Qwen3", {"head_dim": 8, "use_sliding_window": True, "sliding_window": 3, "max_window_layers": 2}),
 ]
+
+OTHER_DECODERS = [
+    Case("gemma", "Gemma", {"head_dim": 6}),
+    Case(
+        "gemma2",
+        "Gemma2",
+        {"head_dim": 6, "sliding_window": 5, "query_pre_attn_scalar": 9, "attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0},
+    ),
+    Case(
+        "gemma3",
+        "Gemma3Text",
+        {"head_dim": 6, "sliding_window": 5, "query_pre_attn_scalar": 9, "layer_types": ["sliding_attention", "full_attention"] * 2}
+        | {"num_hidden_layers": 4}
+        | _two_ropes(rope_type="linear", factor=8.0),
+    ),
+    Case("gemma3 with a vision model", "Gemma3"),
+    Case("phi3 with a window", "Phi3", {"sliding_window": 7}),
+    Case("phi3 with longrope", "Phi3", _rope("longrope", **_LONGROPE)),
+    Case("phi3 beyond its original length", "Phi3", _rope("longrope", **_LONGROPE | {"original_max_position_embeddings": 4})),
+    Case(
+        "phi3 rotated in part", "Phi3", {"num_attention_heads": 3, "num_key_value_heads": 3} | _rope("default", partial_rotary_factor=0.5)
+    ),
+    Case("smollm3", "SmolLM3", {"no_rope_layer_interval": 2, "mlp_bias": True}),
+    Case(
+        "granite tied",
+        "Granite",
+        {"embedding_multiplier": 3.0, "attention_multiplier": 0.3, "residual_multiplier": 0.5, "logits_scaling": 2.0}
+        | {"tie_word_embeddings": True},
+    ),
+    Case("olmo2", "Olmo2", {"attention_bias": True}),
+    Case("olmo3", "Olmo3", {"sliding_window": 5, "num_hidden_layers": 4} | _two_ropes(rope_type="yarn", factor=4.0, truncate=False)),
+    Case("mixtral", "Mixtral", {"num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 6}),
+    Case(
+        "qwen3_moe",
+        "Qwen3Moe",
+        {"head_dim": 8, "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "mlp_only_layers": [1]},
+    ),
+    Case("qwen3_moe with normalized shares", "Qwen3Moe", {"num_experts": 4, "norm_topk_prob": True, "num_experts_per_tok": 3}),
+    Case("llama with dynamic rope", "Llama", _rope("dynamic", factor=4.0) | {"max_position_embeddings": 9}),
+]
+"""Decoders that the compiled kernels do not support, except for Phi-3 with ordinary rotary positions."""
 
 
 ENCODER_DECODER_CASES = [

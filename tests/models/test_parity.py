@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import json
+from itertools import product
+
 import numpy
 import pytest
+import torch
 
 from headway import functions
 from headway.arrays import ARRAY_LIBRARIES, from_numpy, to_numpy
-from headway.checkpoints import load_checkpoint
+from headway.checkpoints import load_checkpoint, save_checkpoint
 from headway.engine import Engine, GenerationOptions, Request
+from headway.errors import UnsupportedError
 from headway.kernels import operations
 from headway.kernels.cpu.pass_plan import Rows
-from headway.language_model.compiled import compiled_stack
-from tests.models.saved_by_transformers import CASES
+from headway.language_model.compiled import can_compile, compiled_stack
+from tests.models.saved_by_transformers import CASES, OTHER_DECODERS
 
 LOGITS = 1e-4
 PACKED = {"float32": 2e-6, "bfloat16": 0.02, "int8": 0.03, "int4": 0.3}
 """By kind of the packed weights, of the largest logit."""
-ONE_PER_ARCHITECTURE = ("gpt2", "llama with llama3 rope", "mistral with a window", "qwen2", "qwen3")
-every_case = pytest.mark.parametrize("name", [case.name for case in CASES])
+OTHERS = [case.name for case in OTHER_DECODERS]
+ONE_PER_ARCHITECTURE = ("gpt2", "llama with llama3 rope", "mistral with a window", "qwen2", "qwen3", "gemma3")
+every_decoder = pytest.mark.parametrize("name", [*(case.name for case in CASES), *OTHERS])
+every_case = pytest.mark.parametrize("name", [*(case.name for case in CASES), "phi3 with a window"])
 one_per_architecture = pytest.mark.parametrize("name", ONE_PER_ARCHITECTURE)
 every_library = pytest.mark.parametrize("array", ARRAY_LIBRARIES)
 
 
-@every_case
+@every_decoder
 def test_logits_equal_those_of_transformers(saved_model, name):
     saved = saved_model(name)
     loaded = load_checkpoint(saved.folder)
@@ -40,7 +47,7 @@ def test_logits_equal_those_of_transformers_in_every_library_with_its_fastest_op
     numpy.testing.assert_allclose(to_numpy(logits), saved.logits, atol=LOGITS, rtol=0)
 
 
-@every_case
+@every_decoder
 def test_greedy_tokens_equal_those_of_transformers(saved_model, name):
     saved = saved_model(name)
     assert _greedy(load_checkpoint(saved.folder), saved.token_ids[0], "numpy") == saved.greedy
@@ -56,7 +63,15 @@ def test_greedy_tokens_equal_those_of_transformers_in_every_library(saved_model,
 @every_library
 @one_per_architecture
 def test_decoding_one_by_one_equals_one_pass(saved_model, name, array):
-    saved = saved_model(name)
+    expect_cached_logits(saved_model(name), array)
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERS if name not in ("phi3 beyond its original length", "llama with dynamic rope")])
+def test_decoding_one_by_one_equals_one_pass_of_other_decoders(saved_model, name):
+    expect_cached_logits(saved_model(name), "numpy")
+
+
+def expect_cached_logits(saved, array):
     loaded = load_checkpoint(saved.folder, array=array)
     cache = loaded.architecture.new_kv_cache(loaded.config, 2, 17, loaded.weights.token_embedding)
     parts = [saved.token_ids[:, :5], *(saved.token_ids[:, i : i + 1] for i in range(5, 13))]
@@ -93,8 +108,33 @@ def test_half_precision_stays_half_precision(saved_model, name):
     numpy.testing.assert_allclose(logits.astype(numpy.float32), saved.logits, atol=0.05, rtol=0.05)
 
 
-@every_case
-@pytest.mark.parametrize("kind", PACKED)
+@pytest.mark.parametrize("name", [name for name in OTHERS if "vision" not in name])
+def test_transformers_reads_a_saved_checkpoint(saved_model, tmp_path, name):
+    saved = saved_model(name)
+    loaded = load_checkpoint(saved.folder)
+    save_checkpoint(tmp_path, loaded.architecture, loaded.config, loaded.weights, generation_config={"pad_token_id": 0})
+    theirs = saved.case.model_class.from_pretrained(tmp_path, dtype=torch.float32, attn_implementation="eager").eval()
+    with torch.no_grad():
+        numpy.testing.assert_allclose(theirs(torch.from_numpy(saved.token_ids)).logits.numpy(), saved.logits, atol=LOGITS, rtol=0)
+
+
+@pytest.mark.parametrize("name", [name for name in OTHERS if name != "phi3 with a window"])
+def test_a_decoder_that_the_kernels_do_not_support_runs_on_the_definitions(saved_model, name):
+    saved = saved_model(name)
+    loaded = load_checkpoint(saved.folder)
+    assert not can_compile(loaded)
+    with pytest.raises(UnsupportedError, match=r"got packed weights for \w+: got a decoder with .*, expected one that the compiled"):
+        compiled_stack(loaded, saved.folder, "float32")
+
+
+def test_every_key_of_a_vision_models_config_outside_of_its_text_model_is_unused(saved_model):
+    folder = saved_model("gemma3 with a vision model").folder
+    keys = json.loads((folder / "config.json").read_text())
+    assert {"vision_config", "text_config"} <= set(keys)
+    assert load_checkpoint(folder).config.sliding_window == keys["text_config"]["sliding_window"]
+
+
+@pytest.mark.parametrize(("name", "kind"), [*product((case.name for case in CASES), PACKED), ("phi3 with a window", "float32")])
 def test_the_compiled_decoder_says_what_transformers_says(saved_model, kernels, name, kind):
     saved = saved_model(name)
     stack = compiled(saved, kind, kernels)

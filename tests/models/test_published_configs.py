@@ -8,7 +8,7 @@ import pytest
 
 from headway.checkpoints.reading import _config
 from headway.errors import CheckpointError, UnsupportedError
-from headway.models import architecture
+from headway.models import architecture, qwen2
 
 GPT2 = """{"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1,
 "eos_token_id": 50256, "initializer_range": 0.02, "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12,
@@ -121,7 +121,7 @@ def test_yarn_without_any_original_length_is_an_error():
 
 
 def test_an_unused_window_hides_nothing():
-    assert set(read(QWEN25).windows) == {None}
+    assert {layer.attention.window for layer in qwen2.spec(read(QWEN25)).layers} == {None}
     assert read(MISTRAL).sliding_window == 4096
 
 

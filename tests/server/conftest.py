@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import pytest
 
 import headway
 from headway.server.run import Address, make_server
+from headway.server.sequential import RequestFailed, SampledToken
 from headway.server.served_model import ServedModel
 from headway.server.service import Service
 from headway.server.settings import Settings
@@ -32,9 +34,9 @@ class Running:
 
 
 @contextmanager
-def running(served: ServedModel, settings: Settings | None = None) -> Iterator[Running]:
+def running(served: ServedModel, settings: Settings | None = None, **options) -> Iterator[Running]:
     """Serve a model while the block runs."""
-    service, address = Service([served], settings), Address(port=0)
+    service, address = Service([served], settings, **options), Address(port=0)
     listening = address.listen()
     server, started, loops = make_server(service, address), threading.Event(), []
 
@@ -77,6 +79,59 @@ def serve(stories) -> Iterator[Callable[..., Running]]:
     """A function that starts another server of the embedded model with given settings."""
     with ExitStack() as stack:
         yield lambda **settings: stack.enter_context(running(ServedModel("stories", stories), Settings(**settings)))
+
+
+class ManualThread:
+    """An engine's thread that does nothing by itself: a test sends the tokens."""
+
+    is_alive = True
+
+    def __init__(self) -> None:
+        self.requests, self.sinks, self.aborted = [], [], []
+        self.submitted = threading.Semaphore(0)
+
+    def submit(self, request, sink) -> int:
+        self.requests.append(request)
+        self.sinks.append(sink)
+        self.submitted.release()
+        return len(self.sinks) - 1
+
+    def abort(self, index) -> None:
+        self.aborted.append(index)
+
+    def close(self) -> None:
+        pass
+
+    def send(self, index: int, token_id: int = 5, finish_reason=None) -> None:
+        """Send a token of a request."""
+        self.sinks[index]([SampledToken(index, token_id, finish_reason)])
+
+    def fail(self, index: int, error: Exception) -> None:
+        """End a request with an error."""
+        self.sinks[index]([RequestFailed(index, error)])
+
+
+@pytest.fixture
+def manual(stories) -> Iterator[Callable[..., tuple[Running, ManualThread]]]:
+    """A function that starts a server whose engine is a ManualThread."""
+    with ExitStack() as stack:
+
+        def start(**settings) -> tuple[Running, ManualThread]:
+            thread = ManualThread()
+            served = ServedModel("stories", stories)
+            return stack.enter_context(running(served, Settings(**settings), engine_thread=lambda _: thread)), thread
+
+        yield start
+
+
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Wait until a condition holds; return False if it does not within 30 seconds."""
+    end = time.monotonic() + 30
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.005)
+    return True
 
 
 @pytest.fixture

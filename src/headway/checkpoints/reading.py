@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import Array, array_library, as_dtype, cast, check_computing, dtype_name, from_numpy
+from headway.arrays import Array, array_library, as_dtype, at_least_float32, cast, check_computing, dtype_name, from_numpy
 from headway.checkpoints.safetensors_file import SafetensorsFile
 from headway.errors import CheckpointError, ModelNotFoundError
 from headway.json_files import read_json_object, short_repr
 from headway.models import architecture
 from headway.models.config import config_from
 from headway.models.protocol import Architecture
-from headway.models.rope import rope_parameters
 from headway.models.stored import Stored
 from headway.trees import tree_from_leaves
 
@@ -88,8 +87,9 @@ def _generation_config(folder: Path, keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _config(module: Architecture, keys: Mapping[str, Any], ignored: Collection[str]) -> Any:
+    keys = module.config_keys(keys) if hasattr(module, "config_keys") else keys
     if "rope_parameters" in module.Config.__dataclass_fields__:
-        keys = {**keys, "rope_parameters": rope_parameters(keys)}
+        keys = {**keys, "rope_parameters": module.Config.read_rope(keys)}
     return config_from(module.Config, keys, without_effect=module.WITHOUT_EFFECT, ignored=ignored)
 
 
@@ -97,7 +97,7 @@ def _weights(
     module: Architecture, config: Any, tensors: Mapping[str, SafetensorsFile], array: str, dtype: str | None, device: str | None
 ) -> Any:
     table = module.stored_weights(config)
-    names = _stored_names(table, module.PREFIX, tensors)
+    names = _stored_names(table, module, tensors)
     absent = _absent_parts(table, names, tensors)
     table = {path: place for path, place in table.items() if place.part not in absent}
     names = {path: names[path] for path in table}
@@ -114,8 +114,9 @@ def _weights(
     leaves = {}
     for path, place in table.items():
         leaf = converted[names[path]]
-        leaf = leaf if place.columns is None else leaf[..., slice(*place.columns)]
-        leaves[path] = leaf.T if place.is_transposed else leaf
+        leaf = leaf[place.index] if place.rows or place.columns else leaf
+        leaf = leaf.T if place.is_transposed else leaf
+        leaves[path] = at_least_float32(leaf) + place.offset if place.offset else leaf
     return tree_from_leaves(module.Weights, leaves)
 
 
@@ -147,15 +148,21 @@ def _bfloat16_to_float32(stored: numpy.ndarray) -> numpy.ndarray:
     return bits.view(numpy.float32)
 
 
-def _stored_names(table: Mapping[str, Stored], prefix: str, tensors: Collection[str]) -> dict[str, str]:
+def _stored_names(table: Mapping[str, Stored], module: Architecture, tensors: Collection[str]) -> dict[str, str]:
     """Return the name of each leaf's tensor in these files, or the place's own name if there is none.
 
-    Some files omit the prefix of the names; of tied tensors, a file may have any one, or all.
+    Some files omit the prefix of the names, or have another; of tied tensors, a file may have any one, or all.
     """
     found = {}
+    prefix, others = module.PREFIX, getattr(module, "OTHER_PREFIXES", ())
+
+    def forms_of(name: str) -> list[str]:
+        rest = name.removeprefix(prefix)
+        return [name, rest, *(other + rest for other in others if rest != name)]
+
     for path, place in table.items():
         candidates = [*filter(None, [place.untied_name]), place.name, *place.other_names]
-        forms = [form for name in candidates for form in (name, name.removeprefix(prefix))]
+        forms = [form for name in candidates for form in forms_of(name)]
         found[path] = next((name for name in forms if name in tensors), place.name)
     return found
 

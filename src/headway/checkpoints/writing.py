@@ -16,20 +16,11 @@ from safetensors.numpy import save_file
 from headway.arrays import to_numpy
 from headway.errors import OptionError
 from headway.files import replacing, write_text
+from headway.models import ARCHITECTURES
 from headway.models.protocol import Architecture
 from headway.models.stored import Stored
 from headway.trees import leaves
 
-ARCHITECTURE_CLASSES = {
-    "gpt2": "GPT2LMHeadModel",
-    "llama": "LlamaForCausalLM",
-    "qwen2": "Qwen2ForCausalLM",
-    "qwen3": "Qwen3ForCausalLM",
-    "bert": "BertModel",
-    "t5": "T5ForConditionalGeneration",
-    "mt5": "MT5ForConditionalGeneration",
-    "marian": "MarianMTModel",
-}
 TOKEN_KEYS = ("bos_token_id", "eos_token_id", "pad_token_id", "decoder_start_token_id")
 """Keys of generation_config.json that config.json repeats, for readers older than that file."""
 
@@ -57,7 +48,7 @@ def save_checkpoint(
     model_type = getattr(config, "model_type", module.__name__.rpartition(".")[2])
     tensors = _tensors(module.stored_weights(config), weights)
     save_tensors(folder / "model.safetensors", {name: _stored_as(tensor, dtype) for name, tensor in tensors.items()}, {"format": "pt"})
-    keys = {"architectures": [ARCHITECTURE_CLASSES[model_type]], "model_type": model_type, "dtype": dtype, **dataclasses.asdict(config)}
+    keys = {"architectures": [ARCHITECTURES[model_type].saved_as], "model_type": model_type, "dtype": dtype, **dataclasses.asdict(config)}
     generation_config = generation_config or {}
     keys |= {name: generation_config[name] for name in TOKEN_KEYS if name in generation_config}
     write_text(folder / "generation_config.json", json.dumps(generation_config, indent=2) + "\n")
@@ -81,12 +72,13 @@ def _tensors(table: Mapping[str, Stored], weights: Any) -> dict[str, numpy.ndarr
     tensors: dict[str, numpy.ndarray] = {}
     for path, leaf in leaves(weights):
         place, array = table[path], to_numpy(leaf)
+        array = array - array.dtype.type(place.offset) if place.offset else array
         if place.untied_name and place.name in tensors and not numpy.array_equal(array, tensors[place.name]):
             tensors[place.untied_name] = array
             continue
         array = array.T if place.is_transposed else array
         tensor = tensors.setdefault(place.name, numpy.empty(place.shape, array.dtype))
-        tensor[..., slice(*(place.columns or (None,)))] = array
+        tensor[place.index] = array
     return tensors
 
 

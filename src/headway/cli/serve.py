@@ -49,7 +49,7 @@ def command(
 
     Exit codes: 0 stopped, 2 invalid input.
     """
-    _require_packages()
+    require_packages()
     from headway.server.run import Address, run
     from headway.server.security import check_address, read_keys
     from headway.server.served_model import ServedModel
@@ -66,7 +66,7 @@ def command(
         drain_seconds=drain,
         cors_origins=tuple(cors_origin or ()),
     )
-    template = _read_template(chat_template)
+    template = read_template(chat_template)
     language_model = o.load_shown(
         model, weights, cache, threads, array=array, dtype=dtype, device=device, ignored_config_keys=ignore_config_key
     )
@@ -89,7 +89,11 @@ def _greet(url: str, name: str, has_keys: bool) -> None:
     print(f"curl {url}/v1/completions{key} -H 'Content-Type: application/json' -d '{body}'", file=sys.stderr, flush=True)
 
 
-def _read_template(path: Path | None) -> str | None:
+def read_template(path: Path | None) -> str | None:
+    """Return the content of a template file.
+
+    Errors   OptionError for a file that cannot be read.
+    """
     try:
         return None if path is None else path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
@@ -97,7 +101,7 @@ def _read_template(path: Path | None) -> str | None:
         raise OptionError(f"got --chat-template {path}, expected a text file that can be read ({reason})") from error
 
 
-def _require_packages() -> None:
+def require_packages() -> None:
     """Raise OptionError if the extra is not installed."""
     from importlib.util import find_spec
 

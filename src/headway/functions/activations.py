@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import array_api_compat
 
 from headway.arrays import ArrayT, array_namespace, as_floating, at_least_float32, cast, is_torch
+from headway.errors import OptionError
 
 if TYPE_CHECKING:
     import numpy
@@ -32,6 +33,32 @@ def relu(x: ArrayT) -> ArrayT:
     xp = array_namespace(x)
     x = as_floating(x)
     return xp.where(x <= 0, xp.zeros_like(x), x)  # NaN <= 0 is False, so NaN stays NaN
+
+
+def soft_cap(x: ArrayT, limit: float) -> ArrayT:
+    """Soft cap: limit values smoothly to an interval around 0.
+
+        limit · tanh(x / limit)
+
+    Shapes
+        x       (..., size)
+        return  (..., size)
+
+    limit    bound of the absolute values, above 0
+
+    float16 and bfloat16 are computed in float32.
+
+    Errors   OptionError for a limit not above 0.
+
+    >>> import numpy as np
+    >>> soft_cap(np.array([0.0, 1000.0]), 30.0).tolist()
+    [0.0, 30.0]
+
+    Source   Gemma Team 2024 (Gemma 2), section 2
+    """
+    if not limit > 0:
+        raise OptionError(f"got limit={limit}, expected above 0")
+    return cast(limit * array_namespace(x).tanh(at_least_float32(x) / limit), as_floating(x).dtype)
 
 
 def sigmoid(x: ArrayT) -> ArrayT:

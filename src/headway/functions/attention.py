@@ -8,6 +8,7 @@ from einops import rearrange
 
 from headway.arrays import Array, ArrayT, array_namespace, as_floating, at_least_float32, cast
 from headway.errors import ShapeError
+from headway.functions import activations
 from headway.functions.masks import apply_mask, causal_mask
 from headway.functions.softmax import softmax
 
@@ -55,7 +56,7 @@ def attention_weights(
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = _grouped_matmul(at_least_float32(query) * scale, xp.matrix_transpose(at_least_float32(key)))
     if soft_cap is not None:
-        scores = soft_cap * xp.tanh(scores / soft_cap)
+        scores = activations.soft_cap(scores, soft_cap)
     if mask is not None:
         scores = apply_mask(scores, mask)
     if is_causal and query.shape[-2] > 1:  # a single query is the last one and may attend to every key

@@ -18,6 +18,8 @@ from headway.functions.norms import NormWeights
 class MultiHeadAttentionWeights:
     """Weights of multi-head attention; query, key and value heads have the same head_dim.
 
+    A query_norm and a key_norm as wide as the projections normalize all heads together, as in OLMo 2.
+
     Shapes
         query       LinearWeights(out_features=num_heads * head_dim, in_features=query_width)
         key         LinearWeights(out_features=num_kv_heads * head_dim, in_features=key_width)
@@ -110,7 +112,7 @@ def multi_head_attention(
     mask, is_causal, scale, soft_cap     as in scaled_dot_product_attention
     rotary    (cos, sin) from rotary_cos_sin, applied to queries and keys; None (no rotary embedding) by default
     kv_cache  cache of this layer; the projected keys and values are appended, and the queries attend to the whole cache. None by default
-    eps       eps of query_norm and key_norm, the RMS norms of each head (if the weights have them); 1e-6 by default
+    eps       eps of query_norm and key_norm, RMS norms of each head or of all heads (if the weights have them); 1e-6 by default
     ops       namespace with the functions to call; headway.functions by default
 
     Errors   ShapeError if the shapes or head counts do not match.
@@ -156,11 +158,8 @@ def project_keys_and_values(
             "expected a number of rows that is a multiple of num_heads"
         )
     num_kv_heads = num_kv_heads_of(weights, head_dim=weights.query.weight.shape[0] // num_heads)
-    k = ops.split_heads(ops.linear(key, weights.key.weight, weights.key.bias), num_kv_heads)
-    v = ops.split_heads(ops.linear(value, weights.value.weight, weights.value.bias), num_kv_heads)
-    if weights.key_norm is not None:
-        k = ops.rms_norm(k, weights.key_norm.weight, eps=eps)
-    return k, v
+    k = _split_and_norm(ops.linear(key, weights.key.weight, weights.key.bias), num_kv_heads, weights.key_norm, eps, ops)
+    return k, ops.split_heads(ops.linear(value, weights.value.weight, weights.value.bias), num_kv_heads)
 
 
 def cross_attention(
@@ -217,5 +216,11 @@ def num_kv_heads_of(weights: MultiHeadAttentionWeights, head_dim: int) -> int:
 
 
 def _project_query(query: ArrayT, weights: MultiHeadAttentionWeights, num_heads: int, eps: float, ops: Operations) -> ArrayT:
-    q = ops.split_heads(ops.linear(query, weights.query.weight, weights.query.bias), num_heads)
-    return q if weights.query_norm is None else ops.rms_norm(q, weights.query_norm.weight, eps=eps)
+    return _split_and_norm(ops.linear(query, weights.query.weight, weights.query.bias), num_heads, weights.query_norm, eps, ops)
+
+
+def _split_and_norm(x: ArrayT, num_heads: int, norm: NormWeights | None, eps: float, ops: Operations) -> ArrayT:
+    if norm is not None and norm.weight.shape[0] == x.shape[-1]:
+        return ops.split_heads(ops.rms_norm(x, norm.weight, eps=eps), num_heads)
+    heads = ops.split_heads(x, num_heads)
+    return heads if norm is None else ops.rms_norm(heads, norm.weight, eps=eps)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy
 
@@ -39,7 +38,7 @@ def sinusoidal_positions(
     """
     check_sizes(seq_len=seq_len)
     check_sizes(hidden_size=hidden_size, at_least=1)
-    _check_positive(base=base)
+    check_positive(base=base)
     positions = numpy.arange(offset, offset + seq_len)[:, None]
     angles = positions / base ** (numpy.arange(0, hidden_size, 2) / hidden_size)
     table = numpy.zeros((seq_len, hidden_size), numpy.float32)
@@ -182,120 +181,8 @@ def rotary_frequencies(head_dim: int, *, theta: float = 10000.0, like: LikeT | N
     """
     if head_dim < 2 or head_dim % 2:
         raise ShapeError(f"got head_dim={head_dim}, expected an even number of at least 2, because coordinates rotate in pairs")
-    _check_positive(theta=theta)
+    check_positive(theta=theta)
     return asarray_like((theta ** (-numpy.arange(0, head_dim, 2) / head_dim)).astype(numpy.float32), like)
-
-
-def scale_rotary_linear(frequencies: ArrayT, *, factor: float) -> ArrayT:
-    """Linear RoPE scaling: divide all frequencies by a factor, to extend the context by that factor.
-
-        frequencies / factor
-
-    Shapes
-        frequencies  (pairs,)
-        return       (pairs,)
-
-    factor   ratio of the extended to the original context length
-
-    Errors   OptionError for a factor not above 0.
-
-    Source   Chen et al. 2023 (position interpolation)
-    """
-    _check_positive(factor=factor)
-    return frequencies / factor
-
-
-def scale_rotary_llama3(
-    frequencies: ArrayT, *, factor: float, low_freq_factor: float, high_freq_factor: float, original_max_seq_len: int
-) -> ArrayT:
-    """Llama 3 RoPE scaling: divide low frequencies by a factor, keep high ones, and interpolate in between.
-
-        smooth = (original_max_seq_len / wavelength - low_freq_factor) / (high_freq_factor - low_freq_factor), clamped to [0, 1]
-        (1 - smooth) · frequencies / factor + smooth · frequencies
-
-    Shapes
-        frequencies  (pairs,)
-        return       (pairs,)
-
-    factor                ratio of the extended to the original context length
-    low_freq_factor       pairs with fewer rotations than this over the original context are divided by factor
-    high_freq_factor      pairs with more rotations than this are kept
-    original_max_seq_len  context length before the extension, in tokens
-
-    Errors   OptionError for a factor or original_max_seq_len not above 0, or a high_freq_factor not above low_freq_factor.
-
-    Source   Llama 3.1 reference code (apply_scaling)
-    """
-    _check_positive(factor=factor, original_max_seq_len=original_max_seq_len)
-    if not high_freq_factor > low_freq_factor:
-        raise OptionError(
-            f"got low_freq_factor={low_freq_factor} and high_freq_factor={high_freq_factor}, expected high_freq_factor to be the larger"
-        )
-    rotations = frequencies * (original_max_seq_len / (2 * math.pi))
-    smooth = _clamp((rotations - low_freq_factor) / (high_freq_factor - low_freq_factor))
-    return (1 - smooth) * frequencies / factor + smooth * frequencies
-
-
-def scale_rotary_yarn(
-    frequencies: ArrayT,
-    *,
-    factor: float,
-    original_max_seq_len: int,
-    theta: float = 10000.0,
-    beta_fast: float = 32.0,
-    beta_slow: float = 1.0,
-) -> ArrayT:
-    """YaRN RoPE scaling: divide low frequencies by a factor, keep high ones, and interpolate linearly over the pairs in between.
-
-        pair(rotations) = pairs · ln(original_max_seq_len / (2π · rotations)) / ln theta
-        keep = 1 - (i - ⌊pair(beta_fast)⌋) / (⌈pair(beta_slow)⌉ - ⌊pair(beta_fast)⌋), clamped to [0, 1]
-        (1 - keep) · frequencies / factor + keep · frequencies
-
-    Shapes
-        frequencies  (pairs,)
-        return       (pairs,)
-
-    factor                ratio of the extended to the original context length
-    original_max_seq_len  context length before the extension, in tokens
-    theta                 base of the wavelengths, as in rotary_frequencies; 10000 by default
-    beta_fast             pairs with at least this many rotations over the original context are kept; 32 by default
-    beta_slow             pairs with at most this many rotations are divided by factor; 1 by default
-
-    YaRN also multiplies cos and sin by yarn_magnitude.
-
-    Errors   OptionError for an option not above 0, or a theta of 1.
-
-    Source   Peng et al. 2023 (YaRN), section 3.2
-    """
-    _check_positive(factor=factor, original_max_seq_len=original_max_seq_len, theta=theta, beta_fast=beta_fast, beta_slow=beta_slow)
-    if theta == 1:
-        raise OptionError("got theta=1, expected another number, because the wavelengths are powers of it")
-    pairs = frequencies.shape[0]
-
-    def pair_with(rotations: float) -> float:
-        return pairs * math.log(original_max_seq_len / (rotations * 2 * math.pi)) / math.log(theta)
-
-    low = max(math.floor(pair_with(beta_fast)), 0)
-    high = min(math.ceil(pair_with(beta_slow)), 2 * pairs - 1)
-    ramp = (numpy.arange(pairs) - low) / (high - low if high != low else 0.001)
-    keep: Any = asarray_like((1 - numpy.clip(ramp, 0, 1)).astype(numpy.float32), frequencies)
-    return (1 - keep) * frequencies / factor + keep * frequencies
-
-
-def yarn_magnitude(factor: float, *, mscale: float = 1.0) -> float:
-    """Factor by which YaRN multiplies cos and sin, to correct the attention scores for the longer context.
-
-        0.1 · mscale · ln(factor) + 1        if factor > 1, else 1
-
-    factor   ratio of the extended to the original context length
-    mscale   strength of the correction; 1 by default
-
-    >>> yarn_magnitude(1.0)
-    1.0
-
-    Source   Peng et al. 2023 (YaRN), equation 22
-    """
-    return 0.1 * mscale * math.log(factor) + 1.0 if factor > 1 else 1.0
 
 
 def rotary_cos_sin(positions: ArrayT, frequencies: ArrayT, *, magnitude: float = 1.0) -> tuple[ArrayT, ArrayT]:
@@ -311,6 +198,7 @@ def rotary_cos_sin(positions: ArrayT, frequencies: ArrayT, *, magnitude: float =
     magnitude    factor of both; 1 by default (for YaRN pass yarn_magnitude)
 
     For positions of shape (batch_size, seq_len), one row per sequence, pass positions[:, None] to add a head axis.
+    frequencies may have leading axes that broadcast to those of the positions.
     """
     xp = array_namespace(positions, frequencies)
     angles = cast(positions, xp.float32)[..., None] * cast(frequencies, xp.float32)
@@ -358,17 +246,11 @@ def rotary(x: ArrayT, cos: ArrayT, sin: ArrayT, *, interleaved: bool = False) ->
     return cast(rotated, as_floating(x).dtype)
 
 
-def _check_positive(**options: float) -> None:
+def check_positive(**options: float) -> None:
     """Raise OptionError unless each option, named by its keyword, is a finite number above 0."""
     for name, value in options.items():
         if not 0 < value < math.inf:
             raise OptionError(f"got {name}={value}, expected above 0")
-
-
-def _clamp(x: ArrayT) -> ArrayT:
-    """Clamp to [0, 1]."""
-    xp = array_namespace(x)
-    return xp.where(x < 0, xp.zeros_like(x), xp.where(x > 1, xp.ones_like(x), x))
 
 
 def _check_angles(x: Array, cos: Array, sin: Array) -> None:

@@ -186,7 +186,7 @@ class CapturedDecoder:
         positions = (cache.position - cache.padding)[:, None]
         rotary = [F.embedding(positions, table)[:, None] for table in cache.rotary]
         x = F.embedding(cache.tokens, weights.token_embedding)
-        if hasattr(weights, "position_embedding"):
+        if weights.position_embedding is not None:
             x = x + F.embedding(positions, weights.position_embedding)
         for index, (layer, (keys, values)) in enumerate(zip(weights.layers, cache.keys_and_values, strict=True)):
             normed = self._norm(x, layer.attention_norm)

@@ -70,11 +70,7 @@ def compiled_stack(
     Errors   UnsupportedError for an architecture without a compiled decoder; OptionError for an unknown cache_kind or a number of
              threads out of its range.
     """
-    if not hasattr(checkpoint.architecture, "stack"):
-        name = checkpoint.architecture.__name__.rpartition(".")[2]
-        raise UnsupportedError(
-            f"got packed weights for {name}, expected gpt2, llama, qwen2 or qwen3", hint="leave out the weights option for this model"
-        )
+    _check_kernels_support(checkpoint)
     cache_kind = CACHE_KINDS[kind] if cache_kind is None else cache_kind
     if cache_kind not in KINDS:
         raise OptionError(f"got cache={cache_kind!r}, expected one of {', '.join(KINDS)}", hint="leave it out for the default")
@@ -94,8 +90,27 @@ def compiled_stack(
 
 def captured_stack(checkpoint: Checkpoint, ops: Operations) -> CapturedDecoder | None:
     """Return a decoder with captured steps if the weights are PyTorch tensors on a CUDA device, otherwise None."""
-    if not hasattr(checkpoint.architecture, "stack") or not getattr(checkpoint.weights.token_embedding, "is_cuda", False):
+    if not can_compile(checkpoint) or not getattr(checkpoint.weights.token_embedding, "is_cuda", False):
         return None
     from headway.kernels import captured_decoder
 
     return captured_decoder.CapturedDecoder(cast(ModuleType, checkpoint.architecture), checkpoint.config, checkpoint.weights, ops)
+
+
+def can_compile(checkpoint: Checkpoint) -> bool:
+    """Return True if the kernels support the architecture with this config."""
+    try:
+        _check_kernels_support(checkpoint)
+    except UnsupportedError:
+        return False
+    return True
+
+
+def _check_kernels_support(checkpoint: Checkpoint) -> None:
+    name, hint = checkpoint.architecture.__name__.rpartition(".")[2], "leave out the weights option for this model"
+    if checkpoint.architecture.KIND != "decoder":
+        raise UnsupportedError(f"got packed weights for {name}, expected a decoder, such as gpt2, llama, qwen2 or qwen3", hint=hint)
+    try:
+        checkpoint.architecture.stack(checkpoint.config)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"got packed weights for {name}: {error}", hint=hint) from error

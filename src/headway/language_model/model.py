@@ -22,7 +22,7 @@ from headway.errors import HeadwayError, ModelNotFoundError, OptionError, Prompt
 from headway.kernels import operations
 from headway.kernels.cpu.progress import Progress
 from headway.kernels.cpu.thread_pool import check_num_threads
-from headway.language_model.compiled import captured_stack, compiled_stack, weights_kind
+from headway.language_model.compiled import can_compile, captured_stack, compiled_stack, weights_kind
 from headway.language_model.embedding import Embedder, EmbeddingStack
 from headway.language_model.fill_mask import FilledText, fill_mask
 from headway.language_model.grammar import Grammar, Vocabulary, compile_grammar
@@ -91,7 +91,7 @@ def load(
     path, kind = _resolve(name_or_folder), weights_kind(weights, array, dtype)
     stored_dtype = None if kind != "none" else dtype
     checkpoint = open_checkpoint(path, array=array, dtype=stored_dtype, device=device, ignored_config_keys=ignored_config_keys)
-    if kind != "none" and weights == "auto" and not hasattr(checkpoint.architecture, "stack"):
+    if kind != "none" and weights == "auto" and not can_compile(checkpoint):
         kind, checkpoint = "none", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
     for name, given in (("cache", cache), ("num_threads", num_threads)):
         if kind == "none" and given is not None:

@@ -15,7 +15,8 @@ A decoder, which continues a text, adds
     hidden_states(token_ids, …)    token ids to hidden states
     logits(hidden, …)              hidden states to logits
     forward(token_ids, …)          both
-    stack(config)                  a description for the compiled kernels, where they support the architecture
+    spec(config)                   the parts of its layers as data, which decoder.py interprets
+    stack(config)                  a description for the compiled kernels; UnsupportedError where they do not support it
 
 an encoder, which reads a whole text,
 
@@ -28,6 +29,7 @@ and an encoder–decoder, which reads one text and writes another, all of the de
     read(token_ids, …)             the keys and values of the cross-attention, as a Source to pass to hidden_states
 """
 
+from dataclasses import dataclass
 from importlib import import_module
 from typing import cast
 
@@ -35,18 +37,38 @@ from headway.errors import UnsupportedError
 from headway.json_files import short_repr
 from headway.models.protocol import Architecture
 
+
+@dataclass(frozen=True)
+class Registered:
+    """A model_type of config.json: the module of its architecture, and the class of transformers that a saved config.json names."""
+
+    module: str
+    saved_as: str
+
+
 ARCHITECTURES = {
-    "gpt2": "gpt2",
-    "llama": "llama",
-    "mistral": "llama",
-    "qwen2": "qwen2",
-    "qwen3": "qwen3",
-    "t5": "t5",
-    "mt5": "t5",
-    "marian": "marian",
-    "bert": "bert",
+    "gpt2": Registered("gpt2", "GPT2LMHeadModel"),
+    "llama": Registered("llama", "LlamaForCausalLM"),
+    "mistral": Registered("llama", "MistralForCausalLM"),
+    "qwen2": Registered("qwen2", "Qwen2ForCausalLM"),
+    "qwen3": Registered("qwen3", "Qwen3ForCausalLM"),
+    "gemma": Registered("gemma", "GemmaForCausalLM"),
+    "gemma2": Registered("gemma2", "Gemma2ForCausalLM"),
+    "gemma3_text": Registered("gemma3_text", "Gemma3ForCausalLM"),
+    "gemma3": Registered("gemma3_text", "Gemma3ForConditionalGeneration"),
+    "phi3": Registered("phi3", "Phi3ForCausalLM"),
+    "smollm3": Registered("smollm3", "SmolLM3ForCausalLM"),
+    "granite": Registered("granite", "GraniteForCausalLM"),
+    "olmo2": Registered("olmo2", "Olmo2ForCausalLM"),
+    "olmo3": Registered("olmo3", "Olmo3ForCausalLM"),
+    "mixtral": Registered("mixtral", "MixtralForCausalLM"),
+    "qwen3_moe": Registered("qwen3_moe", "Qwen3MoeForCausalLM"),
+    "t5": Registered("t5", "T5ForConditionalGeneration"),
+    "mt5": Registered("t5", "MT5ForConditionalGeneration"),
+    "marian": Registered("marian", "MarianMTModel"),
+    "bert": Registered("bert", "BertModel"),
 }
-"""Module of each model_type of config.json."""
+"""Architectures by the model_type of config.json."""
 
 
 def architecture(model_type: str) -> Architecture:
@@ -56,4 +78,4 @@ def architecture(model_type: str) -> Architecture:
     """
     if model_type not in ARCHITECTURES:
         raise UnsupportedError(f"got model_type {short_repr(model_type)}, expected one of {', '.join(ARCHITECTURES)}")
-    return cast(Architecture, import_module(f"headway.models.{ARCHITECTURES[model_type]}"))
+    return cast(Architecture, import_module(f"headway.models.{ARCHITECTURES[model_type].module}"))

@@ -32,7 +32,7 @@ WITHOUT_EFFECT = frozenset(
 
 REFUSED_UNLESS_OFF = frozenset(
     "add_cross_attention cross_attention_hidden_size is_decoder is_encoder_decoder pruned_heads quantization_config "
-    "rope_interleaved tf_legacy_loss use_mrope".split()
+    "rope_interleaved tf_legacy_loss use_bidirectional_attention use_mrope".split()
 )
 """Keys that would change the result; they are accepted if they are null, false or empty."""
 

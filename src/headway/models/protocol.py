@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy
@@ -11,6 +11,7 @@ from headway.arrays import Array, Operations
 from headway.functions import KVCache
 from headway.models.past import KVCaches
 from headway.models.source import Source
+from headway.models.spec import DecoderSpec
 from headway.models.stack import Stack
 from headway.models.stored import Stored
 
@@ -56,8 +57,14 @@ class Architecture(Protocol):
     def redundant_tensor(self, name: str, shape: tuple[int, ...], config: Any, /) -> numpy.ndarray | None:
         """Return the values that a checkpoint's tensor must have because the architecture fixes them, or None. Marian only."""
 
+    def config_keys(self, keys: Mapping[str, object], /) -> Mapping[str, object]:
+        """Return the keys of config.json as Config names them. Architectures whose files have others only."""
+
+    def spec(self, config: Any, /) -> DecoderSpec:
+        """Return the parts of the layers as data. Decoders only."""
+
     def stack(self, config: Any, /) -> Stack:
-        """Return the description that a compiled decoder needs. Decoders that the kernels support only."""
+        """Return the description that a compiled decoder needs. Decoders only; UnsupportedError if the kernels do not support it."""
 
     def new_kv_cache(self, config: Any, batch_size: int, max_seq_len: int, like: Array, /) -> Sequence[KVCache]:
         """Return an empty KV cache per layer. Decoders and encoder–decoders only."""

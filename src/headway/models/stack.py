@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
 import numpy
 
-from headway.models.rope import rotary_tables
-
-if TYPE_CHECKING:
-    from headway.models import llama, qwen2, qwen3
+from headway.errors import UnsupportedError
+from headway.models.rope import DEPENDS_ON_LENGTH, rotary_tables
+from headway.models.spec import DecoderSpec, RotarySpec
 
 
 @dataclass(frozen=True)
@@ -38,25 +36,48 @@ class Stack:
     rotary: Callable[[int], tuple[numpy.ndarray, numpy.ndarray]] | None = None
 
 
-def rotary_stack(config: llama.Config | qwen2.Config | qwen3.Config, activation: str, windows: tuple[int | None, ...]) -> Stack:
-    """Return the Stack of Llama, Qwen2 or Qwen3."""
+def stack_of(spec: DecoderSpec) -> Stack:
+    """Return the Stack of a decoder.
 
-    def rotary(num_positions: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+    Errors   UnsupportedError for a decoder that the kernels do not support.
+    """
+    first, attention, feed_forward = spec.layers[0], spec.layers[0].attention, spec.layers[0].feed_forward
+    alike = {replace(layer, attention=replace(layer.attention, window=None, scale=1.0)) for layer in spec.layers}
+    unsupported = {
+        "layers that differ in more than scale and window": len(alike) > 1,
+        "a layer without a norm of its inputs": first.attention_norm != spec.norm or first.feed_forward_norm != spec.norm,
+        "norms of a layer's outputs": bool(first.attention_output_norm or first.feed_forward_output_norm),
+        "scaled embeddings, residuals or logits": any((spec.embedding_scale, first.residual_scale, spec.logit_scale)),
+        "a mixture of experts": feed_forward.experts is not None,
+        "soft caps": any((attention.soft_cap, spec.logit_soft_cap)),
+        "a norm over all heads": attention.has_wide_norm,
+        "rotary positions of a part of each head": attention.rotary is not None and attention.rotary.dim != attention.head_dim,
+        "rotary positions that depend on the length": attention.rotary is not None
+        and attention.rotary.parameters["rope_type"] in DEPENDS_ON_LENGTH,
+    }
+    found = [part for part, is_there in unsupported.items() if is_there]
+    if found:
+        raise UnsupportedError(f"got a decoder with {', '.join(found)}, expected one that the compiled kernels support")
+    return Stack(
+        len(spec.layers),
+        spec.hidden_size,
+        feed_forward.intermediate_size,
+        attention.num_heads,
+        attention.num_kv_heads,
+        attention.head_dim,
+        spec.norm.kind,
+        spec.norm.eps,
+        feed_forward.activation,
+        tuple(layer.attention.scale for layer in spec.layers),
+        tuple(layer.attention.window for layer in spec.layers),
+        _tables(attention.rotary) if attention.rotary else None,
+    )
+
+
+def _tables(rotary: RotarySpec) -> Callable[[int], tuple[numpy.ndarray, numpy.ndarray]]:
+    def tables(num_positions: int) -> tuple[numpy.ndarray, numpy.ndarray]:
         positions = numpy.arange(num_positions)[None]
-        cos, sin = rotary_tables(positions, config.head_dim, config.rope_parameters, like=numpy.zeros(0, numpy.float32))
+        cos, sin = rotary_tables(positions, rotary.dim, rotary.parameters, like=numpy.zeros(0, numpy.float32))
         return numpy.asarray(cos)[0, 0], numpy.asarray(sin)[0, 0]
 
-    return Stack(
-        config.num_hidden_layers,
-        config.hidden_size,
-        config.intermediate_size,
-        config.num_attention_heads,
-        config.num_key_value_heads,
-        config.head_dim,
-        "rms_norm",
-        config.rms_norm_eps,
-        activation,
-        (config.head_dim**-0.5,) * config.num_hidden_layers,
-        windows,
-        rotary,
-    )
+    return tables

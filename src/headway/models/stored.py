@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -11,8 +12,10 @@ class Stored:
 
     name           the tensor's name in the checkpoint; leaves with the same name are tied: they share one tensor
     shape          the shape of the whole tensor in the checkpoint
+    rows           (start, stop): the leaf is tensor[start:stop]; None for all rows
     columns        (start, stop): the leaf is tensor[..., start:stop]; None for all columns
     is_transposed  True if the leaf is the transpose of what is stored
+    offset         added to what is stored; such a leaf is in at least float32
     part           the optional part of the model that the leaf belongs to, such as "pooler": a checkpoint has all of its
                    tensors or none of them, and without them the tree's field is None; None for a required tensor
     other_names    names that are tried after `name`: those of older checkpoints, and of tensors that `name` is tied to
@@ -27,13 +30,22 @@ class Stored:
     part: str | None = None
     other_names: tuple[str, ...] = ()
     untied_name: str | None = field(default=None, compare=False)  # tied leaves have equal places
+    rows: tuple[int, int] | None = None
+    offset: float = 0.0
+
+    @property
+    def index(self) -> tuple[Any, ...]:
+        """The index of the leaf's elements in the tensor."""
+        return (*([slice(*self.rows)] if self.rows else []), ..., *([slice(*self.columns)] if self.columns else []))
 
     @property
     def leaf_shape(self) -> tuple[int, ...]:
         """The shape of the leaf."""
-        start, stop = self.columns or (0, self.shape[-1])
-        shape = (*self.shape[:-1], stop - start)
-        return shape[::-1] if self.is_transposed else shape
+        shape = list(self.shape)
+        for axis, part in ((0, self.rows), (-1, self.columns)):
+            if part:
+                shape[axis] = part[1] - part[0]
+        return tuple(reversed(shape) if self.is_transposed else shape)
 
 
 def tie(shared: Stored, *places: Stored) -> tuple[Stored, ...]:
@@ -52,7 +64,7 @@ def stored_linear(path: str, name: str, out_features: int, in_features: int, *, 
     return stored | ({f"{path}.bias": Stored(f"{name}.bias", (out_features,))} if has_bias else {})
 
 
-def stored_norm(path: str, name: str, size: int, *, has_bias: bool = False) -> dict[str, Stored]:
-    """Return the places of a norm's weight, and of its bias if it has one."""
-    stored = {f"{path}.weight": Stored(f"{name}.weight", (size,))}
+def stored_norm(path: str, name: str, size: int, *, has_bias: bool = False, offset: float = 0.0) -> dict[str, Stored]:
+    """Return the places of a norm's weight, which is stored minus an offset, and of its bias if it has one."""
+    stored = {f"{path}.weight": Stored(f"{name}.weight", (size,), offset=offset)}
     return stored | ({f"{path}.bias": Stored(f"{name}.bias", (size,))} if has_bias else {})

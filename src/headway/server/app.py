@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -17,12 +17,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headway.server import operation, sse
+from headway.server import anthropic, operation, page
 from headway.server.chat import chat
 from headway.server.completions import completions
 from headway.server.embeddings import embeddings
 from headway.server.errors import ApiError, from_exception
 from headway.server.replies import Call, EventStream, Handler, Reply, json_reply
+from headway.server.responses import responses
 from headway.server.security import authenticate, check_content_type, read_body
 from headway.server.service import Service
 
@@ -30,14 +31,17 @@ LOG = logging.getLogger("headway.server")
 
 
 class Row(NamedTuple):
-    """A route: method, path, and the function that answers."""
+    """A route: method, path, the function that answers, and the body of its errors."""
 
     method: str
     path: str
     handler: Handler
+    error_body: Callable[[ApiError], dict[str, object]] = ApiError.body
 
 
 ROUTES = [
+    Row("GET", "/", page.index),
+    Row("GET", "/page/{name}", page.file),
     Row("GET", "/health", operation.health),
     Row("GET", "/ready", operation.ready),
     Row("GET", "/metrics", operation.metrics),
@@ -46,6 +50,9 @@ ROUTES = [
     Row("POST", "/v1/chat/completions", chat),
     Row("POST", "/v1/completions", completions),
     Row("POST", "/v1/embeddings", embeddings),
+    Row("POST", "/v1/responses", responses),
+    Row("POST", "/v1/messages", anthropic.messages, anthropic.error_body),
+    Row("POST", "/v1/messages/count_tokens", anthropic.count_tokens, anthropic.error_body),
     Row("POST", "/tokenize", operation.tokenize),
     Row("POST", "/detokenize", operation.detokenize),
     Row("POST", "/apply-template", operation.apply_template),
@@ -116,7 +123,7 @@ class Endpoint:
                 check_content_type(scope)
             body = await read_body(scope, receive, self.service.settings.max_body_bytes)
         except ApiError as error:
-            await _send(send, _error_reply(error))
+            await _send(send, self._error_reply(error))
             return
         except ConnectionError:
             return
@@ -129,15 +136,37 @@ class Endpoint:
         try:
             reply = await self.row.handler(call)
         except Exception as error:
-            await _send(send, _logged_error(error, call), own)
+            _log(error, call)
+            await _send(send, self._error_reply(error), own)
             return
         if isinstance(reply, EventStream):
             try:
-                await _send_events(reply, call, send, own)
+                await self._send_events(reply, call, send, own)
             finally:
                 reply.close()
         else:
             await _send(send, reply, own)
+
+    async def _send_events(self, stream: EventStream, call: Call, send: Send, headers: Mapping[str, str]) -> None:
+        """Send a stream. An error before the first event is a response of its own, one after it an event."""
+        has_started = False
+        try:
+            async for event in stream.events:
+                if not has_started:
+                    await _start(send, 200, {**headers, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"})
+                    has_started = True
+                await send({"type": "http.response.body", "body": event, "more_body": True})
+        except Exception as error:
+            _log(error, call)
+            if not has_started:
+                await _send(send, self._error_reply(error), headers)
+                return
+            await send({"type": "http.response.body", "body": stream.error_event(from_exception(error)), "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    def _error_reply(self, error: Exception) -> Reply:
+        known = from_exception(error)
+        return json_reply(self.row.error_body(known), known.status, known.headers)
 
 
 async def _until_disconnect(work: Coroutine[Any, Any, None], receive: Receive) -> None:
@@ -156,29 +185,6 @@ async def _until_disconnect(work: Coroutine[Any, Any, None], receive: Receive) -
         results = await asyncio.gather(*tasks, return_exceptions=True)
     if isinstance(results[0], Exception) and not isinstance(results[0], OSError):
         raise results[0]
-
-
-async def _send_events(stream: EventStream, call: Call, send: Send, headers: Mapping[str, str]) -> None:
-    """Send a stream. An error before the first event is a response of its own, one after it an event."""
-    has_started = False
-    try:
-        async for event in stream.events:
-            if not has_started:
-                await _start(send, 200, {**headers, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"})
-                has_started = True
-            await send({"type": "http.response.body", "body": event, "more_body": True})
-    except Exception as error:
-        if not has_started:
-            await _send(send, _logged_error(error, call), headers)
-            return
-        _log(error, call)
-        await send({"type": "http.response.body", "body": sse.error_event(from_exception(error)), "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-def _logged_error(error: Exception, call: Call) -> Reply:
-    _log(error, call)
-    return _error_reply(from_exception(error))
 
 
 def _log(error: Exception, call: Call) -> None:

@@ -9,7 +9,9 @@ from uuid import uuid4
 
 import msgspec
 
+from headway.server.errors import ApiError
 from headway.server.service import Service
+from headway.server.sse import error_event
 
 JSON = "application/json"
 
@@ -44,10 +46,15 @@ class Reply:
 
 @dataclass(frozen=True)
 class EventStream:
-    """A stream of server-sent events; `close` is called when the client leaves, too."""
+    """A stream of server-sent events.
+
+    close        called at the end, and when the client leaves
+    error_event  returns the end of a stream that fails after its first event
+    """
 
     events: AsyncIterator[bytes]
     close: Callable[[], None]
+    error_event: Callable[[ApiError], bytes] = error_event
 
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Reply | EventStream]]

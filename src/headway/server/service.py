@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from headway.language_model import LanguageModel
 from headway.server.errors import ApiError, invalid, overloaded, unavailable
 from headway.server.generation import Generation
 from headway.server.metrics import Metrics
@@ -25,8 +26,17 @@ class Service:
     is_stopping   True after a second signal: running requests end, too
     """
 
-    def __init__(self, models: Sequence[ServedModel], settings: Settings | None = None) -> None:
-        """Serve models; the first one answers requests that name none."""
+    def __init__(
+        self,
+        models: Sequence[ServedModel],
+        settings: Settings | None = None,
+        engine_thread: Callable[[LanguageModel], SequentialThread] = SequentialThread,
+    ) -> None:
+        """Serve models; the first one answers requests that name none.
+
+        engine_thread   returns the thread that runs a model's engine
+        """
+        self._engine_thread = engine_thread
         self.models = {served.name: served for served in models}
         self.settings, self.metrics = settings or Settings(), Metrics()
         self.is_draining = self.is_stopping = False
@@ -37,7 +47,7 @@ class Service:
     def start(self) -> None:
         """Start the engine's threads; call it within the event loop."""
         loop = asyncio.get_running_loop()
-        self._submissions = {name: Submission(SequentialThread(served.model), loop) for name, served in self.models.items()}
+        self._submissions = {name: Submission(self._engine_thread(served.model), loop) for name, served in self.models.items()}
 
     def close(self) -> None:
         """End the engine's threads."""

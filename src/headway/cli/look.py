@@ -1,0 +1,76 @@
+"""headway look: each line of a function with the arrays that it made, and a prompt's way through a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from headway.cli.check import Language, language_of, with_language
+from headway.practice.message import Message, PracticeError
+
+if TYPE_CHECKING:
+    from headway.look.model_view import ModelView
+    from headway.look.view import View
+
+SAVED = Message("wrote {path} ({size:.1f} MB); open it in a browser", "已写入 {path}（{size:.1f} MB）；请用浏览器打开")
+
+
+@with_language
+def command(
+    target: Annotated[str, typer.Argument(metavar="WHAT", help="A definition such as softmax; with --model a prompt.", show_default=False)],
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="stories (included), a folder, or a Hugging Face name.", show_default=False)
+    ] = None,
+    input: Annotated[Path | None, typer.Option("--input", help="An .npz file with the inputs by parameter.", show_default=False)] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write one self-contained page instead.", show_default=False)] = None,
+    values: Annotated[bool, typer.Option("--values", help="Print the numbers of small arrays.")] = False,
+    ablate: Annotated[
+        list[str] | None, typer.Option(help="With --model: a layer such as 3, or a head such as 3.1, to switch off; repeatable.")
+    ] = None,
+    depth: Annotated[int, typer.Option(help="Levels of calls to unfold.")] = 0,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the trace as JSON, in the format headway/trace/v1 or headway/model-trace/v1.")
+    ] = False,
+    lang: Language = None,
+) -> None:
+    """Show each line of a function with the arrays that it made: named axes, dtype, range, numbers.
+
+    \b
+      headway look softmax
+      headway look scaled_dot_product_attention --html attention.html
+      headway look layer_norm --input mine.npz --values
+      headway look --model stories "Once upon a time" --html story.html
+
+    With --model: tokens, attention of each head, residual stream, logit lens, and the next token.
+    Exit codes: 0 success, 2 invalid input.
+    """
+    language = language_of(lang)
+    if model is not None:
+        from headway.look.models import view_of_prompt
+
+        if input is not None:
+            raise PracticeError(Message("got --input with --model, expected one of them", "--input 不能与 --model 一起使用"))
+        prompt = view_of_prompt(model, target, ablate=ablate or ())
+        _show(prompt, prompt.trace.to_json(), html, language, lambda: prompt.print(language=language), as_json=as_json)
+        return
+    from headway.look.definitions import read_inputs, view_of_definition
+
+    if ablate:
+        raise PracticeError(Message("got --ablate without --model, expected both", "收到 --ablate 而没有 --model，两者应一起使用"))
+    view = view_of_definition(target, None if input is None else read_inputs(input))
+    text = view.panels[0].trace.to_json()
+    _show(view, text, html, language, lambda: view.print(language=language, has_numbers=values, depth=depth), as_json=as_json)
+
+
+def _show(view: View | ModelView, text: str, html: Path | None, language: str, show: Callable[[], None], *, as_json: bool) -> None:
+    """Write the page, print the JSON `text`, or print the view."""
+    if html is not None:
+        view.save(html, language)
+        typer.echo(SAVED.format(path=html, size=html.stat().st_size / 1e6).text(language), err=True)
+    elif as_json:
+        print(text)
+    else:
+        show()

@@ -1,0 +1,148 @@
+"""Operations that record: a namespace with the names of headway.functions, passed to a model as `ops`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.trees import leaves
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """A part of the stack to switch off: a head of a layer's self-attention, or with head=None the whole layer."""
+
+    layer: int
+    head: int | None = None
+
+
+@dataclass(frozen=True)
+class Attended:
+    """One attention of a pass.
+
+    weights    (batch_size, num_heads, query_len, key_len)
+    residual   residual stream that enters the layer; None for cross-attention
+    """
+
+    is_cross: bool
+    num_kv_heads: int
+    weights: numpy.ndarray
+    residual: numpy.ndarray | None
+
+
+@dataclass(frozen=True)
+class _Norm:
+    """A norm that was computed, with its arguments, so that it can be applied to other inputs."""
+
+    name: str
+    x: Any
+    result: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    layer: str | None
+
+
+class Recorder:
+    """Attention weights and residual streams of the passes that use `ops`.
+
+    weights   the model's weight tree; it says to which layer a norm belongs
+    ablated   parts to switch off, of the passes while `can_ablate` is True
+    """
+
+    def __init__(self, weights: Any, ablated: Collection[Ablation] = ()) -> None:
+        self.ablated = frozenset(ablated)
+        self.can_ablate = True
+        self.attended: list[Attended] = []
+        self.norms: list[_Norm] = []
+        self.num_self, self.num_feed_forward = 0, 0
+        self._is_cross = False
+        self._residual: Any = None
+        self._layer_of = {id(leaf): _layer(path) for path, leaf in leaves(weights)}
+        self.ops = SimpleNamespace(
+            **{name: getattr(functions, name) for name in functions.__all__}
+            | {
+                "multi_head_attention": self._self_attention,
+                "cross_attention": self._cross_attention,
+                "scaled_dot_product_attention": self._attend,
+                "rms_norm": self._norm("rms_norm"),
+                "layer_norm": self._norm("layer_norm"),
+                "feed_forward": self._feed_forward("feed_forward"),
+                "gated_feed_forward": self._feed_forward("gated_feed_forward"),
+            }
+        )
+
+    def begin(self, *, can_ablate: bool) -> None:
+        """Begin a stack of layers, such as the decoder after the encoder."""
+        self.can_ablate = can_ablate
+        self.attended, self.norms, self.num_self, self.num_feed_forward = [], [], 0, 0
+
+    def final_norm(self, hidden: Any) -> _Norm | None:
+        """Return the norm after the last layer whose result these hidden states are; None for a model without one."""
+        return next((each for each in reversed(self.norms) if each.result is hidden and each.layer is None), None)
+
+    def _self_attention(self, query: Any, key: Any, value: Any, weights: Any, **options: Any) -> Any:
+        norm = next((each for each in reversed(self.norms) if each.result is query), None)
+        layer = self._layer_of.get(id(weights.query.weight))
+        is_before = norm is not None and norm.layer is not None and norm.layer == layer  # a post-norm belongs to the layer before
+        self._residual = norm.x if norm is not None and is_before else query
+        is_cross, self._is_cross = self._is_cross, key is not query
+        result = functions.multi_head_attention(query, key, value, weights, **options)
+        self._is_cross = is_cross
+        return result * 0 if self._is_off(Ablation(self.num_self - 1)) else result
+
+    def _cross_attention(self, *args: Any, **options: Any) -> Any:
+        self._is_cross = True
+        result = functions.cross_attention(*args, **options)
+        self._is_cross = False
+        return result
+
+    def _attend(self, query: Any, key: Any, value: Any, mask: Any = None, **options: Any) -> Any:
+        weights = functions.attention_weights(query, key, mask, **options)
+        residual = None if self._is_cross else self._residual
+        self.attended.append(Attended(self._is_cross, key.shape[-3], numpy.asarray(weights), residual))
+        result = functions.scaled_dot_product_attention(query, key, value, mask, **options)
+        if not self._is_cross:
+            off = [head for head in range(query.shape[-3]) if self._is_off(Ablation(self.num_self, head))]
+            self.num_self += 1
+            if off:
+                result = numpy.array(result)
+                result[..., off, :, :] = 0
+        return result
+
+    def _norm(self, name: str) -> Any:
+        def norm(x: Any, *args: Any, **kwargs: Any) -> Any:
+            result = getattr(functions, name)(x, *args, **kwargs)
+            weight = args[0] if args else kwargs.get("weight")
+            self.norms.append(_Norm(name, x, result, args, kwargs, self._layer_of.get(id(weight))))
+            return result
+
+        return norm
+
+    def _feed_forward(self, name: str) -> Any:
+        def feed_forward(*args: Any, **kwargs: Any) -> Any:
+            result = getattr(functions, name)(*args, **kwargs)
+            is_off = self._is_off(Ablation(self.num_feed_forward))
+            self.num_feed_forward += 1
+            return result * 0 if is_off else result
+
+        return feed_forward
+
+    def _is_off(self, part: Ablation) -> bool:
+        return self.can_ablate and part in self.ablated
+
+
+def applied(norm: _Norm | None, x: Any) -> Any:
+    """Return x after a norm with the arguments that were recorded; x itself without one."""
+    return x if norm is None else getattr(functions, norm.name)(x, *norm.args, **norm.kwargs)
+
+
+def _layer(path: str) -> str | None:
+    """Return the layer that the path of a weight is in: "decoder.layers.3"; None outside the layers."""
+    match = re.match(r"(.*?\b\d+)\.", path)
+    return match[1] if match else None

@@ -1,0 +1,39 @@
+"""Traces with fewer numbers, for a file of limited size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from headway.look.trace import Call, Step, Trace, Value
+from headway.look.values import kept_indices
+
+
+def thinned(trace: Trace, most: int) -> Trace:
+    """Return a trace with at most `most` numbers of each array, at evenly spaced indices."""
+    return replace(trace, call=_call(trace.call, most))
+
+
+def _call(call: Call, most: int) -> Call:
+    arguments = tuple(_value(each, most) for each in call.arguments)
+    returned = call.returned and _value(call.returned, most)
+    return replace(call, arguments=arguments, steps=tuple(_step(each, most) for each in call.steps), returned=returned)
+
+
+def _step(step: Step, most: int) -> Step:
+    values = tuple(_value(each, most) for each in step.values)
+    sampled = {each.name for each in values if each.kept}
+    operands = tuple(each for each in step.operands if each.of not in sampled)
+    return replace(step, values=values, calls=tuple(_call(each, most) for each in step.calls), operands=operands)
+
+
+def _value(value: Value, most: int) -> Value:
+    if value.shape is None or len(value.numbers) <= most:
+        return value
+    shape = tuple(map(len, value.kept)) if value.kept else value.shape
+    places = kept_indices(shape, most)
+    numbers = numpy.array(value.numbers, object).reshape(shape)[numpy.ix_(*places)]
+    before = value.kept or tuple(tuple(range(size)) for size in shape)
+    kept = tuple(tuple(axis[place] for place in chosen) for axis, chosen in zip(before, places, strict=True))
+    return replace(value, numbers=tuple(numbers.ravel().tolist()), kept=kept)

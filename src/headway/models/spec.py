@@ -1,0 +1,111 @@
+"""The description of a decoder: the parts of each layer, as data. An absent part is None."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from headway.models.rope import RopeParameters
+
+
+@dataclass(frozen=True)
+class NormSpec:
+    """A normalization.
+
+    kind             layer_norm or rms_norm
+    has_unit_offset  True if the checkpoint stores weight - 1; the tree holds the weight itself
+    """
+
+    kind: str
+    eps: float
+    has_unit_offset: bool = False
+
+
+@dataclass(frozen=True)
+class RotarySpec:
+    """Rotary positions of the first `dim` coordinates of a head."""
+
+    dim: int
+    parameters: RopeParameters = field(hash=False)
+
+
+@dataclass(frozen=True)
+class AttentionSpec:
+    """Causal self-attention.
+
+    scale            factor of the scores
+    window           number of positions that a token attends to, its own included; None for all
+    soft_cap         limit of the scores; None for no limit
+    query_key_norm   norm of each query and key head; None for no norm
+    has_wide_norm    True if query_key_norm normalizes all heads together
+    has_bias         True for biases of query, key and value
+    has_output_bias  True for a bias of the output projection
+    """
+
+    num_heads: int
+    num_kv_heads: int
+    head_dim: int
+    scale: float
+    window: int | None = None
+    rotary: RotarySpec | None = None
+    soft_cap: float | None = None
+    query_key_norm: NormSpec | None = None
+    has_wide_norm: bool = False
+    has_bias: bool = False
+    has_output_bias: bool = False
+
+
+@dataclass(frozen=True)
+class ExpertsSpec:
+    """A mixture of experts, of which each token uses top_k; is_normalized as in functions.route_top_k."""
+
+    num_experts: int
+    top_k: int
+    is_normalized: bool
+
+
+@dataclass(frozen=True)
+class FeedForwardSpec:
+    """A feed-forward network, or a mixture of such networks; activation is the name of a function of headway.functions."""
+
+    intermediate_size: int
+    activation: str
+    is_gated: bool = True
+    has_bias: bool = False
+    experts: ExpertsSpec | None = None
+
+
+@dataclass(frozen=True)
+class LayerSpec:
+    """Attention and feed-forward, each with a norm of its input, a norm of its output, or both.
+
+    x ← x + residual_scale · output_norm(attention(norm(x)))
+    x ← x + residual_scale · output_norm(feed_forward(norm(x)))
+    """
+
+    attention: AttentionSpec
+    feed_forward: FeedForwardSpec
+    attention_norm: NormSpec | None = None
+    attention_output_norm: NormSpec | None = None
+    feed_forward_norm: NormSpec | None = None
+    feed_forward_output_norm: NormSpec | None = None
+    residual_scale: float | None = None
+
+
+@dataclass(frozen=True)
+class DecoderSpec:
+    """A decoder: embeddings, layers, a final norm and the output head.
+
+    num_positions    rows of the learned position embedding; None without one
+    embedding_scale  factor of the token embeddings; None for 1
+    logit_scale      factor of the logits; None for 1
+    logit_soft_cap   limit of the logits; None for no limit
+    """
+
+    vocab_size: int
+    hidden_size: int
+    layers: tuple[LayerSpec, ...]
+    norm: NormSpec
+    num_positions: int | None = None
+    embedding_scale: float | None = None
+    logit_scale: float | None = None
+    logit_soft_cap: float | None = None

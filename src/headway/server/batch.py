@@ -1,0 +1,141 @@
+"""Run the requests of a batch file in this process, without a network."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+from uuid import uuid4
+
+from headway.errors import OptionError
+from headway.server.batch_file import Line, Output, read_lines, repair
+from headway.server.chat import chat
+from headway.server.completions import completions
+from headway.server.embeddings import embeddings
+from headway.server.errors import from_exception
+from headway.server.replies import Call, Handler, Reply
+from headway.server.service import Service
+
+HANDLERS: dict[str, Handler] = {"/v1/chat/completions": chat, "/v1/completions": completions, "/v1/embeddings": embeddings}
+
+Progress = Callable[[int, str], None]
+"""Called with the number of finished lines and a text about throughput."""
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files of a batch.
+
+    errors   receives the failed lines; None writes them to `out`
+    """
+
+    input: Path
+    out: Path
+    errors: Path | None = None
+
+
+@dataclass
+class Summary:
+    """Outcome of a run: numbers of lines."""
+
+    num_lines: int
+    num_earlier: int
+    num_failed: int = 0
+    num_tokens: int = 0
+
+
+def remaining(files: Files) -> tuple[list[Line], int]:
+    """Return the lines that have no result, those with a common start next to each other, and the number of all lines.
+
+    A last line of an output file that was cut off is removed.
+
+    Errors   OptionError for a wrong input, or for output of another input.
+    """
+    lines = read_lines(files.input)
+    done = repair(files.out) | (repair(files.errors) if files.errors else set())
+    if strangers := done - {line.custom_id for line in lines}:
+        raise OptionError(
+            f"got {files.out} with results of {len(strangers)} requests that {files.input} lacks, such as {min(strangers)!r:.100}",
+            hint="choose another --out",
+        )
+    left = [line for line in lines if line.custom_id not in done]
+    return sorted(left, key=lambda line: (line.url, line.prefix)), len(lines)
+
+
+def run_batch(service: Service, files: Files, *, concurrency: int = 64, progress: Progress | None = None) -> Summary:
+    """Run the lines without a result and append their results.
+
+    concurrency   most requests at a time
+
+    Errors   OptionError for files that cannot be used; nothing is run then.
+    """
+    # The files are opened first: the lock keeps a second process from reading them while this one appends.
+    with ExitStack() as stack:
+        out = Output(files.out)
+        stack.callback(out.close)
+        failed = out
+        if files.errors:
+            failed = Output(files.errors)
+            stack.callback(failed.close)
+        lines, num_lines = remaining(files)
+        summary = Summary(num_lines, num_lines - len(lines))
+        source = stack.enter_context(files.input.open("rb"))
+        asyncio.run(_run(service, lines, source, summary, (out, failed), concurrency, progress))
+    return summary
+
+
+async def _run(
+    service: Service,
+    lines: Sequence[Line],
+    source: BinaryIO,
+    summary: Summary,
+    outputs: tuple[Output, Output],
+    concurrency: int,
+    progress: Progress | None,
+) -> None:
+    service.start()
+    started, waiting = asyncio.get_running_loop().time(), iter(lines)
+    done = summary.num_earlier
+
+    async def work() -> None:
+        nonlocal done
+        for line in waiting:
+            status, result = await _answer(service, line, line.body(source))
+            outputs[status >= 400].append(result)
+            done += 1
+            summary.num_failed += status >= 400
+            summary.num_tokens += _num_tokens(result)
+            if progress:
+                rate = summary.num_tokens / max(asyncio.get_running_loop().time() - started, 1e-9)
+                progress(done, f"{summary.num_failed} failed, {rate:,.0f} tokens/s")
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(concurrency, len(lines))):
+                group.create_task(work())
+    finally:
+        service.close()
+
+
+async def _answer(service: Service, line: Line, body: bytes) -> tuple[int, dict[str, Any]]:
+    """Return status code and result of a request."""
+    call = Call(service, body)
+    try:
+        reply = await HANDLERS[line.url](call)
+        assert isinstance(reply, Reply), "lines with a stream are refused"
+        status, answer = reply.status, json.loads(reply.body)
+    except Exception as error:
+        known = from_exception(error)
+        status, answer = known.status, known.body()
+    response = {"status_code": status, "request_id": call.id, "body": answer}
+    return status, {"id": f"batch_req_{uuid4().hex}", "custom_id": line.custom_id, "response": response, "error": None}
+
+
+def _num_tokens(result: dict[str, Any]) -> int:
+    usage = result["response"]["body"].get("usage") or {}
+    number: int = usage.get("total_tokens", 0)
+    return number

@@ -1,0 +1,74 @@
+"""headway look."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from headway.cli.commands import app
+from headway.look.trace import Trace
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["look", *map(str, arguments)])
+
+
+def test_a_definition_is_shown_with_example_inputs():
+    result = run("softmax", "--lang", "en")
+    assert result.exit_code == 0
+    assert "weights (batch=3, size=5) float64" in result.stdout
+
+
+def test_inputs_are_read_from_a_file(tmp_path):
+    np.savez(tmp_path / "mine.npz", x=np.array([[7.25, 1.0]]))
+    trace = Trace.from_json(run("softmax", "--input", tmp_path / "mine.npz", "--json").stdout)
+    assert trace.call.arguments[0].numbers == (7.25, 1.0)
+
+
+def test_the_page_is_written_to_a_file(tmp_path):
+    result = run("softmax", "--html", tmp_path / "out.html", "--lang", "zh")
+    assert result.stdout == ""
+    assert "已写入" in result.stderr
+    assert (tmp_path / "out.html").read_text().startswith("<!doctype html>")
+
+
+def test_json_has_a_schema():
+    assert json.loads(run("softmax", "--json").stdout)["schema"] == "headway/trace/v1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [(["sofmax"], "expected the name of a definition", "softmax"), (["softmax", "--input", "missing.npz"], "does not exist", "")],
+)
+def test_wrong_arguments_are_explained(arguments, message, hint):
+    error = run(*arguments, "--lang", "en").exception
+    assert message in str(error)
+    assert hint in (error.hint or "")
+
+
+def test_inputs_that_are_no_parameters_are_refused(tmp_path):
+    np.savez(tmp_path / "mine.npz", y=np.ones(2))
+    error = run("softmax", "--input", tmp_path / "mine.npz", "--lang", "en").exception
+    assert "got inputs y, expected some of x, axis" in str(error)
+    assert error.hint == "missing: x"
+
+
+def test_a_prompt_goes_through_a_model():
+    result = run("--model", "stories", "Once upon a time", "--lang", "en")
+    assert "Tokens: Once/" in result.stdout
+    assert "Logit lens" in result.stdout
+    assert json.loads(run("--model", "stories", "Once", "--json").stdout)["schema"] == "headway/model-trace/v1"
+
+
+def test_a_switched_off_layer_changes_the_next_token():
+    before, after = (json.loads(run("-m", "stories", "Once upon", "--json", *more).stdout) for more in ([], ["--ablate", "0"]))
+    assert before["logits"] != after["logits"]
+    assert after["ablated"] == [[0, -1]]
+
+
+@pytest.mark.parametrize("part", ["x", "99", "0.99"])
+def test_a_part_that_does_not_exist_is_refused(part):
+    assert "to switch off" in str(run("-m", "stories", "Once", "--ablate", part).exception)

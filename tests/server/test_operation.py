@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+TEXT = "The fox said: café"
+
+
+def test_tokenize_and_detokenize_are_inverse(client, stories):
+    answer = client.post("/tokenize", json={"content": TEXT}).json()
+    assert answer["tokens"] == stories.tokenizer.encode(TEXT, add_special_tokens=False)
+    assert answer["count"] == len(answer["tokens"])
+    assert client.post("/detokenize", json={"tokens": answer["tokens"]}).json()["content"] == TEXT
+
+
+def test_pieces_are_texts_or_bytes(client):
+    tokens = client.post("/tokenize", json={"content": TEXT, "with_pieces": True}).json()["tokens"]
+    pieces = [bytes(token["piece"]) if isinstance(token["piece"], list) else token["piece"].encode() for token in tokens]
+    assert b"".join(pieces).decode() == TEXT
+
+
+def test_a_conversation_is_rendered_and_tokenized(client, stories):
+    messages = [{"role": "system", "content": "Once"}, {"role": "user", "content": [{"type": "text", "text": "upon"}]}]
+    assert client.post("/apply-template", json={"messages": messages}).json()["prompt"] == "Once\nupon"
+    assert client.post("/tokenize", json={"messages": messages}).json()["tokens"] == stories.tokenizer.encode("Once\nupon")
+
+
+@pytest.mark.parametrize("body", [{}, {"content": "a", "prompt": "b"}])
+def test_tokenize_wants_one_text(client, body):
+    assert client.post("/tokenize", json=body).status_code == 400
+
+
+def test_metrics_count_the_tokens(serve):
+    with serve().client() as client:
+        client.post("/v1/completions", json={"prompt": "Once upon a time", "max_tokens": 5, "ignore_eos": True})
+        text = client.get("/metrics").text
+    figures = dict(re.findall(r"^(headway:\w+(?:\{[^}]*\})?) (\S+)$", text, re.MULTILINE))
+    assert figures["headway:generation_tokens_total"] == "5.0"
+    assert figures["headway:prompt_tokens_total"] == "4.0"
+    assert figures['headway:request_success_total{finished_reason="length"}'] == "1.0"
+    assert figures["headway:time_to_first_token_seconds_count"] == "1.0"
+    assert figures["headway:inter_token_latency_seconds_count"] == "4.0"
+    assert figures["headway:num_requests_waiting"] == "0.0"
+
+
+def test_health_and_readiness(client):
+    assert client.get("/health").json() == {"status": "ok"}
+    assert client.get("/ready").json() == {"status": "ready"}
