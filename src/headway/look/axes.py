@@ -81,7 +81,7 @@ def bind(shapes: Shapes, arguments: Mapping[str, Any]) -> dict[str, int]:
             continue
         known = [axis for axis in axes if axis != "..."]
         if "..." in axes:
-            sizes |= _leading(tuple(shape)[: len(shape) - len(known)], sizes)
+            sizes |= _leading(tuple(shape)[: max(len(shape) - len(known), 0)], sizes)
         for axis, size in zip(reversed(known), reversed(tuple(shape)), strict=False):
             if axis.isidentifier() and (size != SIZE_ONE or axis not in sizes):
                 sizes[axis] = int(size)

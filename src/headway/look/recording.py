@@ -190,7 +190,7 @@ class _Recorder:
             returned = self._values("return", result, names or AxisNames({}))
             source = Source("", name, ())
             return Trace(Call(name, 0, (), (), returned[0] if len(returned) == 1 else None), (source,))
-        call = self.finished[0] if len(self.finished) == 1 else max(self.finished, key=lambda each: len(each.steps))
+        call = self.finished[-1]  # the call of a class's instance follows its construction
         sizes = {axis: size for value in _all_values(call) for axis, size in zip(value.axes, value.shape or (), strict=False) if axis}
         return Trace(call, tuple(self.sources), tuple(sizes.items()))
 

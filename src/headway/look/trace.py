@@ -46,6 +46,12 @@ class Value:
     numbers: tuple[float, ...] = ()
     kept: tuple[tuple[int, ...], ...] = ()
 
+    def __post_init__(self) -> None:
+        lengths = tuple(map(len, self.kept)) if self.kept else self.shape or ()
+        count = 0 if self.shape is None else math.prod(lengths)
+        if len(self.numbers) != count or len(lengths) != len(self.shape or ()) or len(self.axes) not in (0, len(self.shape or ())):
+            raise TypeError(f"{len(self.numbers)} numbers and {len(self.axes)} axes of {self.name!r:.40} with the shape {self.shape}")
+
 
 @dataclass(frozen=True)
 class Operand:
