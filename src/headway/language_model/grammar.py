@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 WHITESPACE = r" |\n {0,16}"
 """Whitespace between the parts of JSON. A model with flat probabilities would otherwise write line feeds without end."""
 
+JSON_OPTIONS: JsonCompileOptions = {"whitespace_pattern": WHITESPACE, "lenient": False}
+"""Options of llguidance. Lenient would ignore the parts of a schema that are not supported."""
+
 MAX_BYTES = 256 * 1024
 """Longest schema, regular expression or grammar."""
 
@@ -146,6 +149,15 @@ def compile_grammar(options: GenerationOptions, vocabulary: Vocabulary) -> Gramm
     return Grammar(_text_matcher(name, text, vocabulary), vocabulary)
 
 
+def json_rule(schema: Mapping[str, object]) -> str:
+    """Return the right-hand side of a grammar rule for JSON of a schema, with bounded whitespace.
+
+    Errors   OptionError for a schema that is too large or not JSON.
+    """
+    text = check_schema(schema, MAX_BYTES)
+    return f"%json {json.dumps({**json.loads(text), 'x-guidance': JSON_OPTIONS})}"
+
+
 def _schema_matcher(schema: Mapping[str, object], vocabulary: Vocabulary) -> LLMatcher:
     from llguidance import LLMatcher
 
@@ -155,8 +167,7 @@ def _schema_matcher(schema: Mapping[str, object], vocabulary: Vocabulary) -> LLM
         check_pattern(f"json_schema with {path}", pattern)
 
     def compiled(part: Mapping[str, object]) -> LLMatcher:
-        overrides: JsonCompileOptions = {"whitespace_pattern": WHITESPACE, "lenient": False}
-        return _matcher(LLMatcher.grammar_from_json_schema(json.dumps(part), overrides=overrides), vocabulary)
+        return _matcher(LLMatcher.grammar_from_json_schema(json.dumps(part), overrides=JSON_OPTIONS), vocabulary)
 
     try:
         matcher = compiled(plain)

@@ -10,12 +10,15 @@ from uuid import uuid4
 import msgspec
 
 import headway
+from headway.errors import OptionError
 from headway.server import sse
+from headway.server.errors import invalid
 from headway.server.generation import Generation
 from headway.server.log_probs import chat_log_probs
 from headway.server.message import MessageBuilder, TextMessage
 from headway.server.replies import Call, EventStream, Reply, json_reply
 from headway.server.served_model import Prepared, ServedModel
+from headway.server.tools import template_calls, tool_use
 from headway.server.wire import ChatRequest, Message, decode
 
 FINGERPRINT = f"headway-{headway.__version__}"
@@ -59,16 +62,27 @@ def prepare(served: ServedModel, body: ChatRequest, cache_key: str) -> Chat:
     Errors   ApiError, OptionError or TokenizerError for a request that is wrong.
     """
     variables: dict[str, object] = msgspec.to_builtins(body.chat_template_kwargs or {})
+    tools = tool_use(served, body)
+    options = body.generation_options()
+    if tools:
+        variables["tools"] = tools.definitions
+        if tools.grammar is not None:
+            options["grammar"] = tools.grammar
     token_ids = served.encode_chat([template_message(message) for message in body.messages], variables)
-    prepared = served.prepare(
-        token_ids,
-        body.generation_options(),
-        num_choices=body.n or 1,
-        is_chat=True,
-        cache_key=f"{cache_key}/{body.cache_salt or ''}",
-        priority=body.priority or 0,
-    )
-    return Chat(prepared, TextMessage)
+    try:
+        prepared = served.prepare(
+            token_ids,
+            options,
+            num_choices=body.n or 1,
+            is_chat=True,
+            cache_key=f"{cache_key}/{body.cache_salt or ''}",
+            priority=body.priority or 0,
+        )
+    except OptionError as error:
+        if tools and tools.grammar is not None and str(error).startswith("got grammar"):
+            raise invalid(f"got parameters of a tool that cannot be used: {error}", "tools") from error
+        raise
+    return Chat(prepared, tools.new_message if tools else TextMessage)
 
 
 def template_message(message: Message) -> dict[str, object]:
@@ -77,6 +91,7 @@ def template_message(message: Message) -> dict[str, object]:
         "role": "system" if message.role == "developer" else message.role,
         "content": message.text,
         "name": message.name,
+        "tool_calls": template_calls(message.tool_calls),
         "tool_call_id": message.tool_call_id,
         "reasoning_content": message.reasoning_content,
     }

@@ -18,6 +18,7 @@ WIRE_NAMES = {
     "min_new_tokens": "min_tokens",
     "ignore_end": "ignore_eos",
     "num_log_probs": "logprobs",
+    "json_schema": "response_format",
 }
 """Wire names of generation options that are called differently in Python."""
 
@@ -103,9 +104,10 @@ def from_exception(error: BaseException) -> ApiError:
     if isinstance(error, msgspec.MsgspecError | UnicodeError | RecursionError):
         return invalid(f"got a body that is not JSON ({str(error)[:200]}), expected a JSON object", code="invalid_json")
     if isinstance(error, CLIENT_ERRORS):
-        found = re.match(r"got (\w+)=", str(error))
+        found = re.match(r"got (?:(\w+)=|(json_schema|regex|grammar)\b)", str(error))
+        name = (found[1] or found[2]) if found else ""
         hint = f" ({error.hint})" if error.hint else ""
-        return invalid(f"{error}{hint}", WIRE_NAMES.get(found[1], found[1]) if found else None)
+        return invalid(f"{error}{hint}", WIRE_NAMES.get(name, name) or None)
     if isinstance(error, ResourceError):
         return unavailable(str(error), "out_of_memory")
     if isinstance(error, HeadwayError):

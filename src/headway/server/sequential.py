@@ -71,7 +71,7 @@ class SequentialThread:
 
     def submit(self, request: Request, sink: Sink) -> int:
         """Queue a request; `sink` gets its events, in the engine's thread."""
-        own = EngineRequest(request.token_ids, request.options, request.end_token_ids)
+        own = EngineRequest(request.token_ids, request.options, request.end_token_ids, request.make_processors)
         self.model.engine._check(own)
         index = next(self._ids)
         self._queue.put((index, request, sink))
@@ -98,7 +98,9 @@ class SequentialThread:
         for choice in range(request.num_choices):
             seed = request.options.seed
             options = replace(request.options, seed=None if seed is None else seed + choice)
-            for token in self.model.engine.start([EngineRequest(request.token_ids, options, request.end_token_ids)]):
+            for token in self.model.engine.start(
+                [EngineRequest(request.token_ids, options, request.end_token_ids, request.make_processors)]
+            ):
                 if index in self._aborted:
                     return
                 sink([SampledToken(index, token.token_id, token.finish_reason, token.log_prob, token.top_log_probs, choice)])

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from headway.language_model import LanguageModel
@@ -113,9 +113,12 @@ class ServedModel:
         ends = (*self.model.end_token_ids, *(self.model.tokenizer.eos_token_ids if is_chat else ()))
         end_token_ids = () if merged.options.ignore_end else tuple(dict.fromkeys(ends))
         continues = self.model.continues_prompts
+        length = len(token_ids) if continues else 1
+        if grammar := self.model._grammar(merged.options, end_token_ids):
+            make_processors = partial(grammar.processors, length, end_token_ids)
         request = Request(
             token_ids,
-            merged.for_prompt(len(token_ids) if continues else 1),
+            merged.for_prompt(length),
             end_token_ids,
             num_choices=num_choices,
             make_processors=make_processors,

@@ -19,12 +19,40 @@ MAX_MESSAGES = 4096
 MAX_STOPS = 16
 MAX_LOG_PROBS = 20
 MAX_TOKENS = 10_000_000
+MAX_GRAMMAR = 256 * 1024
+MAX_TOOLS = 128
 
 Tokens = Annotated[int, Meta(ge=1, le=MAX_TOKENS)]
 TokenIds = Annotated[list[Annotated[int, Meta(ge=0, lt=2**31)]], Meta(min_length=1)]
 Name = Annotated[str, Meta(max_length=512)]
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
 Stop = Annotated[str, Meta(min_length=1, max_length=4096)]
+
+
+class TextFormat(Struct, tag="text", forbid_unknown_fields=True):
+    """Any text."""
+
+
+class JsonObjectFormat(Struct, tag="json_object", forbid_unknown_fields=True):
+    """Any JSON object."""
+
+
+class NamedSchema(Struct, forbid_unknown_fields=True):
+    """A JSON Schema with a name. Every schema is followed strictly."""
+
+    schema: dict[str, Any]
+    name: Name | None = None
+    description: str | None = None
+    strict: bool | None = None
+
+
+class JsonSchemaFormat(Struct, tag="json_schema", forbid_unknown_fields=True):
+    """JSON that is valid under a schema."""
+
+    json_schema: NamedSchema
+
+
+Grammar = Annotated[str, Meta(min_length=1, max_length=MAX_GRAMMAR)]
 
 
 class Sampling(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -48,6 +76,9 @@ class Sampling(Struct, kw_only=True, forbid_unknown_fields=True):
     repetition_penalty: Annotated[float, Meta(ge=0.01, le=100)] | None = None
     min_tokens: Annotated[int, Meta(ge=0, le=MAX_TOKENS)] | None = None
     ignore_eos: bool | None = None
+    response_format: TextFormat | JsonObjectFormat | JsonSchemaFormat | None = None
+    regex: Grammar | None = None
+    grammar: Grammar | None = None
     cache_salt: Name | None = None
     priority: Annotated[int, Meta(ge=-(2**31), le=2**31)] | None = None
     # Accepted without effect: they are about accounts, billing and storage.
@@ -74,6 +105,9 @@ class Sampling(Struct, kw_only=True, forbid_unknown_fields=True):
             "repetition_penalty": self.repetition_penalty,
             "min_new_tokens": self.min_tokens,
             "ignore_end": self.ignore_eos,
+            "json_schema": self._json_schema(),
+            "regex": self.regex,
+            "grammar": self.grammar,
         }
         given = {name: value for name, value in given.items() if value is not None}
         # 0 and -1 turn off what the model's files set.
@@ -82,6 +116,18 @@ class Sampling(Struct, kw_only=True, forbid_unknown_fields=True):
         if self.min_p is not None:
             given["min_p"] = max(self.min_p, 1e-6) if self.min_p else None
         return given
+
+    @property
+    def constraint(self) -> str | None:
+        """Name of the field that constrains the text; None if there is none."""
+        if self._json_schema() is not None:
+            return "response_format"
+        return next((name for name in ("regex", "grammar") if getattr(self, name) is not None), None)
+
+    def _json_schema(self) -> dict[str, Any] | None:
+        if isinstance(self.response_format, JsonObjectFormat):
+            return {"type": "object"}
+        return self.response_format.json_schema.schema if isinstance(self.response_format, JsonSchemaFormat) else None
 
     def _logit_bias(self) -> dict[int, float]:
         try:
@@ -155,6 +201,35 @@ class Message(Struct, kw_only=True, forbid_unknown_fields=True):
         return "".join(part.text if isinstance(part, TextPart) else part.refusal for part in self.content)
 
 
+class FunctionDefinition(Struct, forbid_unknown_fields=True):
+    """A function that the model may call."""
+
+    name: Annotated[str, Meta(pattern="^[a-zA-Z0-9_.-]{1,64}$")]
+    description: str | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class Tool(Struct, forbid_unknown_fields=True):
+    """A tool that the model may use."""
+
+    function: FunctionDefinition
+    type: Literal["function"] = "function"
+
+
+class FunctionName(Struct, forbid_unknown_fields=True):
+    """Name of a function."""
+
+    name: Name
+
+
+class NamedToolChoice(Struct, forbid_unknown_fields=True):
+    """The tool that the model has to call."""
+
+    function: FunctionName
+    type: Literal["function"] = "function"
+
+
 class ChatRequest(Sampling, kw_only=True, forbid_unknown_fields=True):
     """The body of POST /v1/chat/completions."""
 
@@ -164,6 +239,9 @@ class ChatRequest(Sampling, kw_only=True, forbid_unknown_fields=True):
     top_logprobs: Annotated[int, Meta(ge=0, le=MAX_LOG_PROBS)] | None = None
     modalities: list[Literal["text"]] | None = None
     chat_template_kwargs: ChatTemplateOptions | None = None
+    tools: Annotated[list[Tool], Meta(max_length=MAX_TOOLS)] | None = None
+    tool_choice: Literal["none", "auto", "required"] | NamedToolChoice | None = None
+    parallel_tool_calls: bool | None = None
 
     def generation_options(self) -> dict[str, object]:
         """Return the keywords of `LanguageModel.generate`."""
