@@ -84,8 +84,7 @@ def test_a_file_is_shown_next_to_its_definition(tmp_path):
 
 def test_a_part_of_the_workbook_is_shown(tmp_path):
     folder = tmp_path / "practice"
-    start = CliRunner().invoke(app, ["practice", "start", str(folder), "--no-watch", "--lang", "en"])
-    assert "headway practice look" in start.stdout
+    CliRunner().invoke(app, ["practice", "start", str(folder), "--no-watch", "--lang", "en"])
     (path,) = folder.glob("*softmax.py")
     path.write_text("import numpy as np\n\ndef softmax(x):\n    e = np.exp(x)\n    return e / e.sum(-1, keepdims=True)\n")
     result = CliRunner().invoke(app, ["practice", "look", "softmax", "--folder", str(folder), "--lang", "en"])
