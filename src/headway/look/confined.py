@@ -40,7 +40,7 @@ class Recording:
     subject: str
     exercise: str | None
     probe: str | None = None
-    inputs: Mapping[str, Any] | None = None
+    inputs: Mapping[str, object] | None = None
     is_run: bool = True
 
     def prepared(self) -> Callable[[BinaryIO, BinaryIO], None]:
@@ -79,7 +79,7 @@ def recorded_in_sandbox(job: Recording, seconds: float) -> Reply | str:
         return printable(str(error), 300)
 
 
-def _reply(job: Recording) -> dict[str, Any]:
+def _reply(job: Recording) -> dict[str, str | None]:
     module, failure, _ = loaded(job)
     subject = None if module is None else next((each for each in subjects_of(module, job.text) if each.name == job.subject), None)
     if subject is None:
@@ -90,12 +90,12 @@ def _reply(job: Recording) -> dict[str, Any]:
         return {"failed": f"{type(error).__name__}: {error}"}
 
 
-def _of_inputs(job: Recording, subject: Subject) -> dict[str, Any]:
+def _of_inputs(job: Recording, subject: Subject) -> dict[str, str | None]:
     recorded = _recorded(job, subject.value, AxisNames({}), **(job.inputs or {}))
     return {"trace": recorded.to_json(), "probe": None}
 
 
-def _of_probe(job: Recording, subject: Subject, exercise: Exercise) -> dict[str, Any]:
+def _of_probe(job: Recording, subject: Subject, exercise: Exercise) -> dict[str, str | None]:
     trials = list(trials_of(subject, exercise))
     if not trials:
         return {"failed": f"{subject.name} could not be called with the inputs of {exercise.name}"}
@@ -110,7 +110,7 @@ def _of_probe(job: Recording, subject: Subject, exercise: Exercise) -> dict[str,
     return {"trace": recorded.to_json(), "probe": probe.name}
 
 
-def _recorded(job: Recording, function: Callable[..., Any], names: AxisNames, *args: Any, **kwargs: Any) -> Trace:
+def _recorded(job: Recording, function: Callable[..., object], names: AxisNames, *args: object, **kwargs: Any) -> Trace:
     own = str(job.path)
     with numpy.errstate(all="ignore"):
         result = record(function, *args, is_followed=lambda file: file == own, names=names, text=job.text, most=MOST_NUMBERS, **kwargs)

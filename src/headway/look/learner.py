@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy
 
@@ -34,7 +33,7 @@ def view_of_file(
     *,
     named: str | None = None,
     function: str | None = None,
-    inputs: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, object] | None = None,
     seconds: float = TIMEOUT_SECONDS,
 ) -> View:
     """Return the view of a function or class in a Python file or notebook. The file runs in the confined process of headway check.
@@ -140,7 +139,7 @@ def _definition(name: str, probe: str | None) -> Trace | None:
     """Return the trace of the definition on a probe; None if the probe's inputs are not its parameters."""
     exercise = exercise_by_name(name)
     inputs = next((each.inputs for each in exercise.probes() if each.name == probe), None)
-    function: Callable[..., Any] = exercise.definition
+    function: Callable[..., object] = exercise.definition
     if inputs is None or not inspect.isfunction(function):
         return None
     try:

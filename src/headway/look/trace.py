@@ -150,7 +150,7 @@ def calls_of(call: Call) -> Iterator[Call]:
             yield from calls_of(inner)
 
 
-def to_json(data: Any) -> str:
+def to_json(data: object) -> str:
     """Return frozen dataclasses as JSON."""
     return json.dumps(_plain(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -174,7 +174,7 @@ def from_json(kind: type[T], text: str, schema: str) -> T:
     return built
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, tuple):
@@ -188,7 +188,7 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _HINTS: dict[type, dict[str, Any]] = {}
 
 
-def _built(kind: Any, value: Any) -> Any:
+def _built(kind: Any, value: object) -> Any:
     """Return a JSON value as the type of a field; a TypeError if it is of another type."""
     if is_dataclass(kind) and isinstance(kind, type):
         if not isinstance(value, dict):

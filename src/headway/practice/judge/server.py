@@ -114,7 +114,7 @@ def _prepared(job: Any) -> Callable[[BinaryIO, BinaryIO], None]:
 
     own = getattr(job, "prepared", None)  # a job of another part, such as headway.look
     if own is not None:
-        return own()  # type: ignore[no-any-return]
+        return own()
     return answering.prepared(job) if isinstance(job, Questions) else examining.prepared(job)
 
 
