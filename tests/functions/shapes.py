@@ -28,6 +28,7 @@ from headway.trees import leaves, map_tree
 # Possible sizes by the first matching prefix of a name. The pools do not overlap, so two names never get the same size. Counts are
 # multiplied by each other and are small; capacities are large enough for their contents.
 POOLS = {
+    "num_experts": (5,),
     "num_layers": (5,),
     "num_": (2, 13),
     "group_": (3,),

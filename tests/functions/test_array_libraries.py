@@ -24,9 +24,10 @@ OWN_DTYPE = {"padding_mask": "bool", "rotary_cos_sin": "float32"}
 
 # Functions that convert integers to float32. The others look up ids, or only rearrange their argument.
 PROMOTING = (
-    "add_logit_bias", "apply_mask", "attention_weights", "cross_entropy", "dropout", "encoder_layer", "feed_forward",
+    "add_logit_bias", "apply_mask", "attention_weights", "attention_with_sinks", "causal_conv", "cross_entropy", "dropout", "encoder_layer", "feed_forward",
     "forbid_repeated_ngrams", "forbid_tokens", "force_tokens", "gated_feed_forward",
-    "gelu", "gelu_tanh", "keep_min_p", "keep_top_k", "keep_top_p", "keep_typical", "layer_norm", "linear", "log_softmax", "multi_head_attention",
+    "gelu", "gelu_tanh", "keep_min_p", "keep_top_k", "keep_top_p", "keep_typical", "layer_norm", "linear", "log_softmax", "low_rank",
+    "mixture_of_experts", "route_top_k", "multi_head_attention",
     "penalize_occurrence", "penalize_repetition", "relu", "residual", "rms_norm", "rotary", "scale_by_temperature",
     "scaled_dot_product_attention", "sigmoid", "silu", "soft_cap", "softmax", "stacked_heads_attention", "unembed", "first_token_pool", "last_token_pool", "max_pool", "mean_pool",
     "normalize",
@@ -37,7 +38,7 @@ NEVER_HALF = ("scale_rotary_dynamic", "scale_rotary_linear", "scale_rotary_llama
 
 # One size per name for all functions, so that JAX compiles each operation once.
 SIZES = {"num_layers": 2, "num_kv_heads": 3, "group_size": 7, "head_dim": 5, "hidden_size": 13, "intermediate_size": 17, "seq_len": 11, "source_len": 19,
-         "query_len": 11, "key_len": 19, "vocab_size": 23, "size": 23}  # fmt: skip
+         "query_len": 11, "key_len": 19, "vocab_size": 23, "size": 23, "num_experts": 5}  # fmt: skip
 COMPOSED = ("decoder", "decoder_layer", "encoder", "encoder_layer", "multi_head_attention", "stacked_heads_attention", "transformer")
 
 
@@ -104,7 +105,7 @@ def test_a_function_without_arrays_answers_in_the_library_of_like(name, library)
 
 
 def test_every_function_is_tried_in_every_library():
-    without_arrays = {"yarn_magnitude"}  # a number in, a number out
+    without_arrays = {"longrope_magnitude", "yarn_magnitude"}  # a number in, a number out
     assert set(ON_ARRAYS) | set(FROM_LIKE) | without_arrays == FUNCTIONS.keys()
 
 
@@ -129,7 +130,7 @@ def example(name, sizes=SIZES):
 
 def own_dtype(name, position, dtype):
     """Return the expected dtype of a result: that of the arguments, with a few exceptions."""
-    if name == "adam_step" and position > 0:  # the moments, because half precision loses small squares
+    if name in ("adam_step", "gated_delta_rule") and position > 0:  # moments and states, because half precision loses small numbers
         return "float32" if dtype.endswith("float16") else dtype
     return OWN_DTYPE.get(name, dtype)
 

@@ -14,13 +14,14 @@ from tests.functions import shapes
 # Tiny and not all distinct, because finite differences need a call per number; test_docstrings.py uses distinct sizes.
 SIZES = {"num_layers": 2, "num_kv_heads": 2, "group_size": 3, "head_dim": 2, "hidden_size": 5, "intermediate_size": 7, "seq_len": 3, "source_len": 4,
          "query_len": 3, "key_len": 4, "vocab_size": 7, "size": 7, "pairs": 3, "encoder_width": 4, "value_dim": 5, "query_width": 5, "key_width": 4,
-         "value_width": 3, "output_width": 5, "in_features": 5, "out_features": 7}  # fmt: skip
+         "value_width": 3, "output_width": 5, "in_features": 5, "out_features": 7,
+         "num_experts": 4, "rank": 2, "num_channels": 4, "kernel_size": 3}  # fmt: skip
 
 SMOOTH = (
     "softmax", "log_softmax", "layer_norm", "rms_norm", "sigmoid", "silu", "gelu", "gelu_tanh", "linear", "unembed", "embed", "rotary",
     "cross_entropy", "attention_weights", "scaled_dot_product_attention", "multi_head_attention", "cross_attention", "stacked_heads_attention", "feed_forward",
     "gated_feed_forward", "encoder_layer", "decoder_layer", "relu", "relative_position_bias", "dropout", "first_token_pool", "last_token_pool", "max_pool",
-    "mean_pool", "normalize", "soft_cap",
+    "mean_pool", "normalize", "soft_cap", "route_top_k", "mixture_of_experts", "low_rank", "causal_conv", "attention_with_sinks",
 )  # fmt: skip
 STACKS = ("encoder", "decoder", "transformer")
 
@@ -57,6 +58,7 @@ def leaves_of(value):
 def test_everything_that_is_trained_through_is_here():
     not_trained_through = {
         "adam_step", "add_logit_bias", "apply_mask", "causal_mask", "forbid_repeated_ngrams", "forbid_tokens", "force_tokens",
+        "gated_delta_rule",  # returns two arrays: its own file has the test
         "gradient_descent", "keep_min_p", "keep_top_k", "keep_top_p", "keep_typical",
         "learned_positions", "merge_heads", "padding_mask", "penalize_occurrence", "penalize_repetition",
         "project_keys_and_values",  # the first half of multi_head_attention

@@ -16,6 +16,7 @@ import headway
 from headway.engine import GenerationOptions
 from headway.errors import OptionError
 from headway.language_model import LanguageModel
+from headway.language_model.json_schema import find_wrong_part
 from headway.tokenizers import Llama2cTokenizer, byte_tokenizer, character_tokenizer, train_bpe
 from headway.tokenizers.tokenizer import Tokenizer
 from tests.language_model.test_model import make_answering_model, make_model
@@ -127,6 +128,7 @@ def random_text(grammar: Grammar, seed: int, *, num_prompt_tokens: int = 2, max_
         logits = random.standard_normal((1, vocabulary.vocab_size)).astype(numpy.float32)
         processed = process(numpy.array([token_ids]), logits)
         allowed = processed > -numpy.inf
+        assert allowed.any()
         assert (processed[allowed] == logits[allowed]).all()
         token_ids.append(int(processed.argmax()))
         if token_ids[-1] == end:
@@ -235,6 +237,29 @@ def test_whitespace_is_bounded() -> None:
     assert 258 in token_ids
 
 
+KEYWORDS = (
+    "type properties required items enum const anyOf oneOf allOf not pattern minLength maxLength minimum multipleOf format $ref $defs "
+    "additionalProperties patternProperties prefixItems minItems maxItems uniqueItems x-guidance $id $schema if a"
+).split()
+VALUES = st.one_of(
+    st.sampled_from(["object", "string", "integer", "array", "#", "#/$defs/a", "^a", "[", "(?i)x", "date-time", "http://x/", "\ud7ff"]),
+    st.none() | st.booleans() | st.integers() | st.floats(),
+    st.text(max_size=3),
+)
+ANY_JSON = st.recursive(
+    VALUES, lambda parts: st.dictionaries(st.sampled_from(KEYWORDS), parts, max_size=4) | st.lists(parts, max_size=3), max_leaves=9
+)
+
+
+@given(schema=st.dictionaries(st.sampled_from(KEYWORDS), ANY_JSON, max_size=4))
+def test_any_schema_is_an_error_or_a_grammar_that_always_allows_a_token(schema: dict[str, Any]) -> None:
+    try:
+        grammar = compile_grammar(GenerationOptions(json_schema=schema), VOCABULARIES["bytes"])
+    except OptionError:
+        return
+    random_text(grammar, 1, max_tokens=10)
+
+
 def test_a_lark_grammar_may_be_recursive() -> None:
     grammar = compile_grammar(GenerationOptions(grammar='start: "(" start ")" | "x"'), VOCABULARIES["bytes"])
     texts = [random_text(grammar, seed) for seed in range(20)]
@@ -279,6 +304,21 @@ def test_a_schema_may_be_recursive_and_refer_to_its_definitions() -> None:
 def test_a_grammar_that_cannot_be_used_is_an_error_that_names_the_part(options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         compile_grammar(GenerationOptions(**options), VOCABULARIES["bytes"])
+
+
+def test_the_search_for_the_wrong_part_of_a_schema_is_bounded() -> None:
+    num_compiled = 0
+
+    def error_of(part: object) -> str:
+        nonlocal num_compiled
+        num_compiled += len(json.dumps(part))
+        return "wrong"
+
+    large: dict[str, Any] = {"enum": ["x" * 100_000]}
+    for _ in range(60):
+        large = {"not": large}
+    assert find_wrong_part(large, error_of)[1] == "wrong"
+    assert num_compiled < 2_000_000
 
 
 def test_a_schema_nested_too_deeply_is_an_error() -> None:

@@ -195,6 +195,13 @@ OTHER_DECODERS = [
     ),
     Case("olmo2", "Olmo2", {"attention_bias": True}),
     Case("olmo3", "Olmo3", {"sliding_window": 5, "num_hidden_layers": 4} | _two_ropes(rope_type="yarn", factor=4.0, truncate=False)),
+    Case("mixtral", "Mixtral", {"num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 6}),
+    Case(
+        "qwen3_moe",
+        "Qwen3Moe",
+        {"head_dim": 8, "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "mlp_only_layers": [1]},
+    ),
+    Case("qwen3_moe with normalized shares", "Qwen3Moe", {"num_experts": 4, "norm_topk_prob": True, "num_experts_per_tok": 3}),
     Case("llama with dynamic rope", "Llama", _rope("dynamic", factor=4.0) | {"max_position_embeddings": 9}),
 ]
 """Decoders that the compiled kernels do not support, except for Phi-3 with ordinary rotary positions."""

@@ -40,7 +40,7 @@ def verdict_on(name, mistake):
     """Return the verdict on a function with one mistake; judged once per process."""
     chosen = exercise(name)
     (made,) = [each for each in chosen.mistakes if each.name == mistake]
-    return replace(diagnose(_function(chosen, (made,)), chosen), trial=None)  # the trial holds every output
+    return replace(diagnose(_function(chosen, (made,)), chosen), trial=None, trials=())  # the trial holds every output
 
 
 def are_same(first, second):

@@ -14,6 +14,7 @@ from headway.practice.diagnosis.subject import Subject, subjects_of
 from headway.practice.diagnosis.trials import trials_of
 from headway.practice.exercises import exercise
 from headway.practice.verdict import Repair
+from tools import donors
 
 SOFTMAX = """
     import numpy as np
@@ -128,6 +129,16 @@ TWO_MISTAKES = [
 ]
 
 
+MASKED = """        if mask is not None:
+            scores = np.where(mask, scores, -np.inf)
+"""
+WHAT_IS_MISSING = [
+    ("scaled_dot_product_attention", ATTENTION, [(MASKED, "")], "mask"),
+    ("scaled_dot_product_attention", ATTENTION, [(" / np.sqrt(k.shape[-1])", "")], "sqrt"),
+    ("layer_norm", LAYER_NORM, [("(var + eps)", "(var)")], "eps"),
+]
+
+
 def subject_of(text: str) -> Subject:
     module = ModuleType("learner")
     module.__file__ = "learner.py"
@@ -171,6 +182,28 @@ def test_two_mistakes_are_repaired_together(name, program, slips):
     repair, is_right = repaired(name, text)
     assert is_right, repair
     assert sorted({edit.line for edit in repair.edits}) == sorted(set(lines)), repair
+
+
+@pytest.mark.parametrize(("name", "program", "slips", "added"), WHAT_IS_MISSING, ids=[added for *_, added in WHAT_IS_MISSING])
+def test_what_is_missing_is_added(name, program, slips, added):
+    text = program
+    for right, wrong in slips:
+        assert right in program
+        text = text.replace(right, wrong, 1)
+    repair, is_right = repaired(name, textwrap.dedent(text))
+    assert is_right, repair
+    assert any(added in edit.replacement for edit in repair.edits)
+
+
+def test_the_right_programs_of_the_package_are_those_of_the_tests():
+    assert donors.TARGET.read_text(encoding="utf-8") == donors.written(), "run: python tools/donors.py"
+
+
+def test_repairs_of_equal_cost_are_all_reported():
+    source = textwrap.dedent(ATTENTION.replace(MASKED, ""))
+    repair, _ = repaired("scaled_dot_product_attention", source)
+    assert repair.alternatives
+    assert repair.says not in repair.alternatives
 
 
 def test_the_search_is_the_same_each_time():

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 
 import pytest
 
 from headway.practice.diagnosis.sandbox import CheckFailedError, check_file
+from headway.practice.judge.process import Conversation
 
 RIGHT = """
     import numpy as np
@@ -81,3 +83,22 @@ def test_a_file_reads_and_writes_relative_paths_without_changing_the_folder(tmp_
     (verdict,) = checked(tmp_path, text)
     assert verdict.is_correct, verdict
     assert not (tmp_path / "output.txt").exists()
+
+
+def test_waiting_for_a_processor_does_not_count_against_the_limit_within_bounds():
+    class Owner:
+        waited = 5.0
+
+        def waiting_seconds(self):
+            return {1: self.waited}
+
+    owner = Owner()
+    conversation = Conversation(owner, io.BytesIO(), io.BytesIO())
+    conversation.begin(1.0)
+    assert not conversation._is_late()
+    conversation.deadline -= 3.0
+    assert conversation._is_late()
+    owner.waited += 4.0
+    assert not conversation._is_late()
+    owner.waited, conversation.deadline = 1000.0, conversation.deadline - 20.0
+    assert conversation._is_late()

@@ -71,9 +71,9 @@ def test_the_model_answers_token_by_token(server: Running, open_page: Callable[.
     page.fill("#seed", "7")
     set_longest(page, 48)
     answer = ask(page, "Once upon a time")
-    reply = server.client().post(
-        "/v1/chat/completions", json={"messages": [{"role": "user", "content": "Once upon a time"}], "max_tokens": 48, "seed": 7}
-    )
+    body = {"messages": [{"role": "user", "content": "Once upon a time"}], "max_tokens": 48, "seed": 7}
+    with server.client() as client:
+        reply = client.post("/v1/chat/completions", json=body)
     assert answer == reply.json()["choices"][0]["message"]["content"].strip()
     assert "tokens" in page.locator("article.assistant footer").inner_text()
 
@@ -183,6 +183,18 @@ def test_the_page_fits_320_pixels_in_both_languages_and_themes(
     nameless = page.evaluate("""() => [...document.querySelectorAll('button, input, select, textarea')].filter(e => e.checkVisibility()
         && !(e.labels?.length || e.getAttribute('aria-label') || e.textContent.trim())).map(e => e.outerHTML)""")
     assert nameless == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [320, 1000])
+def test_a_long_answer_scrolls_and_the_message_field_stays_visible(server: Running, open_page: Callable[..., Any], width: int) -> None:
+    page = open_page(server.url, viewport={"width": width, "height": 400})
+    set_longest(page, 256)
+    ask(page, "Once upon a time\n" * 10)
+    field = page.locator("#input").bounding_box()
+    assert field["y"] + field["height"] <= 400
+    assert page.evaluate("(() => { const l = document.getElementById('log'); return l.scrollHeight > l.clientHeight; })()")
+    assert page.evaluate("document.documentElement.scrollHeight") <= 400
 
 
 def test_both_languages_have_the_same_texts() -> None:

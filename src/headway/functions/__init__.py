@@ -2,15 +2,19 @@
 
 from headway.functions.activations import gelu, gelu_tanh, relu, sigmoid, silu, soft_cap
 from headway.functions.attention import attention_weights, scaled_dot_product_attention
+from headway.functions.attention_sinks import attention_with_sinks
 from headway.functions.decoder import DecoderLayerWeights, DecoderWeights, TransformerWeights, decoder, decoder_layer, transformer
 from headway.functions.dropout import dropout
 from headway.functions.embedding import embed, unembed
 from headway.functions.encoder import EncoderLayerWeights, EncoderWeights, encoder, encoder_layer, residual
 from headway.functions.feed_forward import FeedForwardWeights, GatedFeedForwardWeights, feed_forward, gated_feed_forward
+from headway.functions.gated_delta_rule import causal_conv, gated_delta_rule
 from headway.functions.kv_cache import KVCache
 from headway.functions.linear import LinearWeights, linear
 from headway.functions.losses import cross_entropy
+from headway.functions.low_rank import LowRankWeights, low_rank
 from headway.functions.masks import apply_mask, causal_mask, padding_mask, sliding_window_mask
+from headway.functions.mixture_of_experts import MixtureOfExpertsWeights, mixture_of_experts, route_top_k
 from headway.functions.multi_head_attention import (
     MultiHeadAttentionWeights,
     cross_attention,
@@ -68,6 +72,8 @@ __all__ = [
     "HeadWeights",
     "KVCache",
     "LinearWeights",
+    "LowRankWeights",
+    "MixtureOfExpertsWeights",
     "MultiHeadAttentionWeights",
     "NormWeights",
     "TransformerWeights",
@@ -75,6 +81,8 @@ __all__ = [
     "add_logit_bias",
     "apply_mask",
     "attention_weights",
+    "attention_with_sinks",
+    "causal_conv",
     "causal_mask",
     "cross_attention",
     "cross_entropy",
@@ -89,6 +97,7 @@ __all__ = [
     "forbid_repeated_ngrams",
     "forbid_tokens",
     "force_tokens",
+    "gated_delta_rule",
     "gated_feed_forward",
     "gelu",
     "gelu_tanh",
@@ -103,9 +112,11 @@ __all__ = [
     "linear",
     "log_softmax",
     "longrope_magnitude",
+    "low_rank",
     "max_pool",
     "mean_pool",
     "merge_heads",
+    "mixture_of_experts",
     "multi_head_attention",
     "normalize",
     "padding_mask",
@@ -120,6 +131,7 @@ __all__ = [
     "rotary",
     "rotary_cos_sin",
     "rotary_frequencies",
+    "route_top_k",
     "sample",
     "scale_by_temperature",
     "scale_rotary_dynamic",

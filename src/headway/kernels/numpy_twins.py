@@ -8,8 +8,9 @@ import numpy
 
 from headway import functions
 from headway.arrays import as_floating, at_least_float32
+from headway.kernels.chosen_experts import mixture_of_experts
 
-__all__ = ["keep_top_k", "keep_top_p", "linear", "unembed"]
+__all__ = ["keep_top_k", "keep_top_p", "linear", "mixture_of_experts", "unembed"]
 
 NUM_SORTED_FIRST = 1024
 """Number of most likely tokens that keep_top_p sorts first; it sorts 8 times as many until they reach top_p."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from headway import functions
 from headway.functions.embedding import check_token_ids
+from headway.kernels.chosen_experts import mixture_of_experts
 
 __all__ = [
     "cross_entropy",
@@ -19,6 +20,7 @@ __all__ = [
     "gelu_tanh",
     "layer_norm",
     "linear",
+    "mixture_of_experts",
     "rms_norm",
     "scaled_dot_product_attention",
     "silu",

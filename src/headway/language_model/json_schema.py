@@ -10,8 +10,8 @@ from headway.errors import OptionError
 MAX_DEPTH = 64
 """Deepest nesting of a schema."""
 
-MAX_TRIALS = 200
-"""Most parts of a schema that are compiled to find the wrong one."""
+MAX_COMPILED = 512 * 1024
+"""Most characters of parts of a schema that are compiled to find the wrong one."""
 
 OF_NAMES = ("properties", "$defs", "definitions", "patternProperties")
 OF_PLACES = ("prefixItems", "anyOf", "oneOf", "allOf")
@@ -48,16 +48,17 @@ def find_wrong_part(schema: Mapping[str, object], error_of: Callable[[Mapping[st
     error_of   returns the error of a schema, "" for none
     """
     definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-    path, part, reason, num_trials = "$", schema, error_of(schema), 0
-    found = True
-    while found:
-        found = False
+    path, part, reason, num_compiled = "$", schema, error_of(schema), 0
+    is_found = True
+    while is_found:
+        is_found = False
         for key, child in _children(part):
-            num_trials += 1
-            if num_trials > MAX_TRIALS:
+            candidate = {**definitions, **child}
+            num_compiled += len(json.dumps(candidate))
+            if num_compiled > MAX_COMPILED:
                 return path, reason
-            if error := error_of({**definitions, **child}):
-                path, part, reason, found = f"{path}.{key}", child, error, True
+            if error := error_of(candidate):
+                path, part, reason, is_found = f"{path}.{key}", child, error, True
                 break
     return path, reason
 

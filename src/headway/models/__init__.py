@@ -61,6 +61,8 @@ ARCHITECTURES = {
     "granite": Registered("granite", "GraniteForCausalLM"),
     "olmo2": Registered("olmo2", "Olmo2ForCausalLM"),
     "olmo3": Registered("olmo3", "Olmo3ForCausalLM"),
+    "mixtral": Registered("mixtral", "MixtralForCausalLM"),
+    "qwen3_moe": Registered("qwen3_moe", "Qwen3MoeForCausalLM"),
     "t5": Registered("t5", "T5ForConditionalGeneration"),
     "mt5": Registered("t5", "MT5ForConditionalGeneration"),
     "marian": Registered("marian", "MarianMTModel"),

@@ -10,7 +10,14 @@ import numpy
 
 from headway import functions
 from headway.arrays import Array, Operations, asarray_like, cast
-from headway.functions import FeedForwardWeights, GatedFeedForwardWeights, KVCache, MultiHeadAttentionWeights, NormWeights
+from headway.functions import (
+    FeedForwardWeights,
+    GatedFeedForwardWeights,
+    KVCache,
+    MixtureOfExpertsWeights,
+    MultiHeadAttentionWeights,
+    NormWeights,
+)
 from headway.models.past import KVCaches, positions, visible
 from headway.models.rope import rotary_tables
 from headway.models.spec import DecoderSpec, FeedForwardSpec, NormSpec
@@ -25,7 +32,7 @@ class LayerWeights:
     attention: MultiHeadAttentionWeights
     attention_output_norm: NormWeights | None = None
     feed_forward_norm: NormWeights | None = None
-    feed_forward: FeedForwardWeights | GatedFeedForwardWeights
+    feed_forward: FeedForwardWeights | GatedFeedForwardWeights | MixtureOfExpertsWeights
     feed_forward_output_norm: NormWeights | None = None
 
 
@@ -100,13 +107,16 @@ def _norm(x: Array, weights: Any, spec: NormSpec, ops: Operations) -> Array:
 
 def _feed_forward(x: Array, weights: Any, spec: FeedForwardSpec, ops: Operations) -> Array:
     activation = getattr(ops, spec.activation)
+    if spec.experts is not None:
+        top_k, is_normalized = spec.experts.top_k, spec.experts.is_normalized
+        return ops.mixture_of_experts(x, weights, top_k=top_k, is_normalized=is_normalized, activation=activation, ops=ops)
     if spec.is_gated:
         return ops.gated_feed_forward(x, weights, activation=activation, ops=ops)
     return ops.feed_forward(x, weights, activation=activation, ops=ops)
 
 
 def _scaled(x: Array, scale: float | None) -> Array:
-    return x if scale is None else x * scale
+    return x if scale is None else cast(x * scale, x.dtype)  # NumPy returns float32 for bfloat16 times a number
 
 
 class DecoderFunctions(NamedTuple):

@@ -58,7 +58,7 @@ class Architecture(Protocol):
         """Return the values that a checkpoint's tensor must have because the architecture fixes them, or None. Marian only."""
 
     def config_keys(self, keys: Mapping[str, object], /) -> Mapping[str, object]:
-        """Return the keys of config.json that describe this architecture. Architectures that are a part of another only."""
+        """Return the keys of config.json as Config names them. Architectures whose files have others only."""
 
     def spec(self, config: Any, /) -> DecoderSpec:
         """Return the parts of the layers as data. Decoders only."""

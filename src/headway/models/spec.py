@@ -55,13 +55,23 @@ class AttentionSpec:
 
 
 @dataclass(frozen=True)
+class ExpertsSpec:
+    """A mixture of experts, of which each token uses top_k; is_normalized as in functions.route_top_k."""
+
+    num_experts: int
+    top_k: int
+    is_normalized: bool
+
+
+@dataclass(frozen=True)
 class FeedForwardSpec:
-    """A feed-forward network; activation is the name of a function of headway.functions."""
+    """A feed-forward network, or a mixture of such networks; activation is the name of a function of headway.functions."""
 
     intermediate_size: int
     activation: str
     is_gated: bool = True
     has_bias: bool = False
+    experts: ExpertsSpec | None = None
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ def stack_of(spec: DecoderSpec) -> Stack:
         "a layer without a norm of its inputs": first.attention_norm != spec.norm or first.feed_forward_norm != spec.norm,
         "norms of a layer's outputs": bool(first.attention_output_norm or first.feed_forward_output_norm),
         "scaled embeddings, residuals or logits": any((spec.embedding_scale, first.residual_scale, spec.logit_scale)),
+        "a mixture of experts": feed_forward.experts is not None,
         "soft caps": any((attention.soft_cap, spec.logit_soft_cap)),
         "a norm over all heads": attention.has_wide_norm,
         "rotary positions of a part of each head": attention.rotary is not None and attention.rotary.dim != attention.head_dim,

@@ -27,6 +27,9 @@ class TensorNames:
     is_transposed: bool = False
 
 
+EXPERTS = "feed_forward.experts."
+"""Start of the paths of an expert's matrices; names of their tensors have {} for the expert."""
+
 LLAMA_PARTS = {
     "attention_norm": "input_layernorm",
     "attention.query": "self_attn.q_proj",
@@ -64,6 +67,10 @@ def _stored_layer(path: str, name: str, width: int, layer: LayerSpec, names: Ten
     for part, part_name in names.parts.items():
         if part in norms:
             table |= _stored_norm(f"{path}.{part}", f"{name}.{part_name}", *norms[part])
+        elif part in matrices and part.startswith(EXPERTS):
+            for index in range(layer.feed_forward.experts.num_experts if layer.feed_forward.experts else 0):
+                leaf_path = f"{path}.{EXPERTS}{index}.{part.removeprefix(EXPERTS)}"
+                table |= _stored_matrix(leaf_path, f"{name}.{part_name.format(index)}", matrices[part], None, names.is_transposed)
         elif part in matrices:
             fused = [other for other in matrices if names.parts[other] == part_name]
             sizes = [matrices[other][0] for other in fused]
@@ -93,15 +100,17 @@ def _matrices(width: int, layer: LayerSpec) -> dict[str, tuple[int, int, bool]]:
     """Return the number of rows, the number of columns and the presence of a bias of each matrix."""
     attention, feed_forward = layer.attention, layer.feed_forward
     query, key = attention.num_heads * attention.head_dim, attention.num_kv_heads * attention.head_dim
-    inner, has_bias = feed_forward.intermediate_size, feed_forward.has_bias
+    inner, has_bias, experts = feed_forward.intermediate_size, feed_forward.has_bias, feed_forward.experts
+    parts = EXPERTS if experts else "feed_forward."
     return {
         "attention.query": (query, width, attention.has_bias),
         "attention.key": (key, width, attention.has_bias),
         "attention.value": (key, width, attention.has_bias),
         "attention.output": (width, query, attention.has_output_bias),
-        **({"feed_forward.gate": (inner, width, has_bias)} if feed_forward.is_gated else {}),
-        "feed_forward.up": (inner, width, has_bias),
-        "feed_forward.down": (width, inner, has_bias),
+        **({"feed_forward.router": (experts.num_experts, width, False)} if experts else {}),
+        **({f"{parts}gate": (inner, width, has_bias)} if feed_forward.is_gated else {}),
+        f"{parts}up": (inner, width, has_bias),
+        f"{parts}down": (width, inner, has_bias),
     }
 
 

@@ -33,6 +33,7 @@ UNSURE = {
 
 HEADING = Message("{mark} {subject}{place} — {title}: {status}{certainty}", "{mark} {subject}{place}— {title}：{status}{certainty}")
 REPAIR = Message("{says}; with this change all {num_probes} probes match", "{says}；这样修改之后，全部 {num_probes} 个探针都一致")
+EQUIVALENT = Message("or, with the same result: {says}", "或者，结果相同：{says}")
 LINE = Message(" (line {line})", "（第 {line} 行）")
 LINE_OF_CELL = Message(" (cell {cell}, line {line})", "（第 {cell} 个单元格第 {line} 行）")
 NO_LINE = Message("", " ")
@@ -87,12 +88,14 @@ class Repair:
     says             the change as one line: `value.shape[-1] → key.shape[-1]`
     num_probes       number of probes that match after the change
     num_evaluations  number of candidates tried
+    alternatives     other changes of the same size after which every probe matches too, as in `says`
     """
 
     edits: tuple[Edit, ...]
     says: Message
     num_probes: int
     num_evaluations: int = 0
+    alternatives: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ class Verdict:
     repair      a change of the learner's code after which every probe matches, if one was found
     conventions the conventions it was judged under; not serialized
     trial       the calls and outputs that were judged; not serialized
+    trials      those under all conventions that were considered, unless functions that it calls were replaced; not serialized
     file        path as it was given, with forward slashes; None for a function that was passed alone
     column, end_line, end_column, cell   range of the definition, as in Edit; None unless the file was read
     """
@@ -123,6 +127,7 @@ class Verdict:
     repair: Repair | None = None
     conventions: tuple[Convention, ...] = field(default=(), compare=False, repr=False)
     trial: Any = field(default=None, compare=False, repr=False)
+    trials: tuple[Any, ...] = field(default=(), compare=False, repr=False)
     file: str | None = None
     column: int | None = None
     end_line: int | None = None
@@ -163,6 +168,7 @@ class Verdict:
             lines.append(f"  {self.difference.text(language)}")
         if self.repair:
             lines.append(f"  {REPAIR.format(says=self.repair.says, num_probes=self.repair.num_probes).text(language)}")
+            lines += [f"  {EQUIVALENT.format(says=each).text(language)}" for each in self.repair.alternatives]
         lines += [f"  {note.text(language)}" for note in self.notes]
         return "\n".join(lines)
 
@@ -222,7 +228,12 @@ class Verdict:
             return kind(**{name: Message(**value) if isinstance(value, dict) and "en" in value else value for name, value in known.items()})
 
         repair = values["repair"] and built(
-            Repair, values["repair"] | {"edits": tuple(built(Edit, each) for each in values["repair"]["edits"])}
+            Repair,
+            values["repair"]
+            | {
+                "edits": tuple(built(Edit, each) for each in values["repair"]["edits"]),
+                "alternatives": tuple(Message(**each) for each in values["repair"].get("alternatives", ())),
+            },
         )
         parts = {
             "causes": tuple(built(Cause, each) for each in values["causes"]),

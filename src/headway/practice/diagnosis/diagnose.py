@@ -87,8 +87,13 @@ def correct_as_is(subject: Subject, exercise: Exercise) -> Verdict | None:
 
 
 def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
-    """Return the verdict for one exercise."""
+    """Return the verdict for one exercise, with its trials if it is not correct."""
     trials = trials_of(subject, exercise)
+    verdict = _judged_from(trials, subject, exercise)
+    return verdict if verdict.is_correct else replace(verdict, trials=tuple(trials))
+
+
+def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> Verdict:
     if not trials:
         return _without_binding(subject, exercise)
     if not _is_repeatable(trials):
@@ -277,6 +282,12 @@ def _behavior_cause(subject: Subject, mistake: Mistake) -> Cause:
     return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, line=subject.line_of(mistake.pattern))
 
 
+def _not_understood(subject: Subject, exercise: Exercise, trial: Trial, difference: Message | None) -> Verdict:
+    """Return the verdict on a subject whose outputs have another form throughout: its convention is in doubt."""
+    cause = Cause("not_understood", NOT_UNDERSTOOD, TRY_AS, EMPTY, line=subject.line)
+    return _verdict(subject, exercise, "could not run", trial, causes=(cause,), difference=difference)
+
+
 def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Return the verdict without a known mistake: the exception if one was raised, else the first difference."""
     for probe, answer in zip(trial.probes, trial.answers, strict=True):
@@ -293,11 +304,13 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
             shapes = TEXTS["shape_differs"].format(
                 shape=numpy.shape(answer), expected=numpy.shape(expected), inputs=described_inputs(probe.inputs)
             )
-            if trial.call.is_instance and not trial.num_matching():
-                cause = Cause("not_understood", NOT_UNDERSTOOD, TRY_AS, EMPTY, line=subject.line)
-                return _verdict(subject, exercise, "could not run", trial, causes=(cause,), difference=shapes)
+            if not trial.num_matching() and (trial.call.is_instance or numpy.ndim(answer) != numpy.ndim(expected)):
+                return _not_understood(subject, exercise, trial, shapes)
             return _verdict(subject, exercise, "unknown", trial, difference=shapes)
-        return _verdict(subject, exercise, "unknown", trial, difference=first_difference(answer, expected, precision(answer)))
+        difference = first_difference(answer, expected, precision(answer))
+        if isinstance(expected, numpy.ndarray) and not isinstance(answer, numpy.ndarray) and not trial.num_matching():
+            return _not_understood(subject, exercise, trial, difference)
+        return _verdict(subject, exercise, "unknown", trial, difference=difference)
     raise AssertionError("no probe differs in a trial that does not match")
 
 

@@ -130,7 +130,7 @@ def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Ju
     with ExitStack() as stack:
         for fault in faults:
             stack.enter_context(_replaced(fault))
-        return diagnose(subject, exercise)
+        return replace(diagnose(subject, exercise), trials=())
 
 
 BECAUSE = "because_of_"

@@ -7,19 +7,19 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe, Role, Step, words
+from headway.practice.exercise import Exercise, Probe, Step
 from headway.practice.recipes.distributions import (
-    AXIS,
     BATCH,
+    FILTER,
     GIVEN,
     LOGITS,
+    MIN_P,
     RETURNED,
-    RNG,
     ROWS,
     ROWS_APART,
-    TEMPERATURE,
     UNNORMALISED,
     kept,
+    required,
     softmax,
 )
 from headway.practice.texts import Texts
@@ -83,15 +83,8 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        LOGITS,
-        Role("min_p", words("p p_base base threshold min_prob minp cutoff ratio factor alpha")),
-        TEMPERATURE,
-        RNG,
-        AXIS,
-        Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
-        Role("min_tokens_to_keep", ("min_keep",), neutral=1),
-    ),
+    roles=(LOGITS, required(MIN_P), *FILTER),
+    may_write=True,
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Mistake, Probe, Role, Step
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Mistake, Probe, Step
 from headway.practice.exercises import top_k as top_k_exercise
 from headway.practice.exercises import top_p as top_p_exercise
 from headway.practice.exercises.temperature import largest
@@ -27,6 +27,7 @@ from headway.practice.recipes.distributions import (
     UNNORMALISED,
     descending,
     put_back,
+    required,
     softmax,
 )
 from headway.practice.texts import Texts
@@ -196,9 +197,9 @@ EXERCISE = Exercise(
     steps=STEPS,
     roles=(
         LOGITS,
-        Role("temperature", TEMPERATURE.called, neutral=1.0),
-        Role("top_k", TOP_K.called),
-        Role("top_p", TOP_P.called),
+        TEMPERATURE,
+        required(TOP_K),
+        required(TOP_P),
         RNG,
         AXIS,
     ),

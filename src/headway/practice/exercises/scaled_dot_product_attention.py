@@ -147,6 +147,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("nothing allowed", operands(2, 3, 4, 5) | {"mask": nothing}, caution=NOTHING_ALLOWED),
         Probe("large scores", line(-1e3, 1e3, 2e3), caution=TOO_LARGE),
         Probe("low scores", line(-2e4, 1.0, -3e4) | {"mask": numpy.array([[True, False, True]] * 2)}, caution=TOO_LOW),
+        Probe("batch, masked", operands(3, 5, 4, 7, (2,)) | {"mask": numpy.stack([mask, mask[::-1]])}, BATCH),
     )
 
 

@@ -7,8 +7,21 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step
-from headway.practice.recipes.distributions import AXIS, BATCH, GIVEN, LOGITS, RETURNED, RNG, ROWS, ROWS_APART, TEMPERATURE, TOKENS, softmax
+from headway.practice.exercise import Exercise, Inputs, Probe, Step
+from headway.practice.recipes.distributions import (
+    AXIS,
+    BATCH,
+    GIVEN,
+    LOGITS,
+    RETURNED,
+    RNG,
+    ROWS,
+    ROWS_APART,
+    TEMPERATURE,
+    TOKENS,
+    required,
+    softmax,
+)
 from headway.practice.texts import Texts
 
 TEXTS = Texts("temperature")
@@ -116,7 +129,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(LOGITS, Role("temperature", TEMPERATURE.called), RNG, AXIS),
+    roles=(LOGITS, required(TEMPERATURE), RNG, AXIS),
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,

@@ -7,20 +7,20 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe, Role, Step, words
+from headway.practice.exercise import Exercise, Probe, Step
 from headway.practice.recipes.distributions import (
-    AXIS,
     BATCH,
+    FILTER,
     GIVEN,
     LOGITS,
     RETURNED,
-    RNG,
     ROWS,
     ROWS_APART,
-    TEMPERATURE,
+    TOP_K,
     UNNORMALISED,
     descending,
     kept,
+    required,
     softmax,
 )
 from headway.practice.texts import Texts
@@ -123,14 +123,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        LOGITS,
-        Role("top_k", words("k topk n num_keep kk")),
-        TEMPERATURE,
-        RNG,
-        AXIS,
-        Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
-    ),
+    roles=(LOGITS, required(TOP_K), *FILTER),
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,

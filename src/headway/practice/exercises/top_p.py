@@ -8,21 +8,21 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Probe, Role, Step, words
+from headway.practice.exercise import Exercise, Probe, Step
 from headway.practice.recipes.distributions import (
-    AXIS,
     BATCH,
+    FILTER,
     GIVEN,
     LOGITS,
     RETURNED,
-    RNG,
     ROWS,
     ROWS_APART,
-    TEMPERATURE,
+    TOP_P,
     UNNORMALISED,
     descending,
     kept,
     put_back,
+    required,
     softmax,
 )
 from headway.practice.texts import Texts
@@ -142,15 +142,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        LOGITS,
-        Role("top_p", words("p topp threshold nucleus_p prob_threshold cumulative_threshold prob_mass nucleus cutoff")),
-        TEMPERATURE,
-        RNG,
-        AXIS,
-        Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
-        Role("min_tokens_to_keep", ("min_keep",), neutral=1),
-    ),
+    roles=(LOGITS, required(TOP_P), *FILTER),
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,

@@ -272,6 +272,15 @@ def _children(process: int) -> list[int]:
     return children
 
 
+def waiting_seconds(processes: Sequence[int]) -> dict[int, float]:
+    """Return the time that each process was ready to run but had no processor; empty where the system does not report it."""
+    found = {}
+    for process in processes:
+        with suppress(OSError, ValueError, IndexError):
+            found[process] = int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+    return found
+
+
 def resident_bytes(processes: Sequence[int]) -> int:
     """Return the resident memory of some processes together; 0 where the system does not report it."""
     total = 0

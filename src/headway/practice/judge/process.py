@@ -29,6 +29,9 @@ SECONDS_TO_END = 1.0
 SECONDS_TO_START = 120.0
 """Limit for the start of Python and the import of libraries, before the learner's code runs."""
 
+MOST_WAITING = 9.0
+"""Most time, relative to a limit, by which waiting for a processor extends it."""
+
 MEMORY_INTERVAL = 0.1
 HAS_FORKS = sys.platform == "linux"
 
@@ -106,6 +109,10 @@ class Confined:
     def resident_bytes(self) -> int:
         """Return the memory of all confined processes; 0 where the system does not report it."""
         return 0 if self.process is None else confinement.resident_bytes(confinement.descendants(self.process.pid))
+
+    def waiting_seconds(self) -> dict[int, float]:
+        """Return the time that each confined process has waited for a processor, by its number."""
+        return {} if self.process is None else confinement.waiting_seconds(confinement.descendants(self.process.pid))
 
     def end(self) -> None:
         """End every confined process at once."""
@@ -198,10 +205,22 @@ class Conversation:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._last_look = 0.0
+        self._waited: dict[int, float] = {}
+        self._most_waiting = 0.0
 
     def begin(self, seconds: float) -> None:
         """Start the time limit: what the process needed to start does not count."""
         self.deadline = time.monotonic() + seconds
+        self._most_waiting = MOST_WAITING * seconds
+        self._waited = self.owner.waiting_seconds()
+
+    def _is_late(self) -> bool:
+        """Return True after the deadline; time in which a busy machine did not let the process run does not count."""
+        late = time.monotonic() - self.deadline
+        if late <= 0:
+            return False
+        waited = [seconds - self._waited.get(process, 0.0) for process, seconds in self.owner.waiting_seconds().items()]
+        return late > min(max(waited, default=0.0), self._most_waiting)
 
     def send(self, data: bytes) -> None:
         """Send a request; a process that has ended ignores it."""
@@ -217,7 +236,7 @@ class Conversation:
                 self._look()
                 continue
             if reply is not None:
-                if time.monotonic() > self.deadline:
+                if self._is_late():
                     self.ended_for = "time"
                     break
                 return reply
@@ -240,7 +259,7 @@ class Conversation:
     def _look(self) -> None:
         """End the conversation at a limit."""
         now = time.monotonic()
-        if now > self.deadline:
+        if self._is_late():
             self.ended_for = "time"
         elif now - self._last_look > MEMORY_INTERVAL:
             self._last_look = now

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs, Role, words
+from headway.practice.exercise import MISSING, Convention, Inputs, Role, words
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/distributions")
@@ -125,7 +126,21 @@ LOGITS = Role(
     ),
 )
 TEMPERATURE = Role("temperature", words("t temp tau"), neutral=1.0)
-TOP_K = Role("top_k", words("k topk n num_keep"), neutral=None)
-TOP_P = Role("top_p", words("p topp threshold nucleus_p prob_threshold cumulative_threshold prob_mass nucleus"), neutral=None)
+TOP_K = Role("top_k", words("k topk n num_keep kk"), neutral=None)
+TOP_P = Role("top_p", words("p topp threshold nucleus_p prob_threshold cumulative_threshold prob_mass nucleus cutoff"), neutral=None)
+MIN_P = Role("min_p", words("p p_base base threshold min_prob minp cutoff ratio factor alpha"))
 RNG = Role("rng", words("generator key seed random_state prng_key prng"), neutral=None)
 AXIS = Role("axis", ("dim",), neutral=-1)
+FILTER = (
+    TEMPERATURE,
+    RNG,
+    AXIS,
+    Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
+    Role("min_tokens_to_keep", ("min_keep",), neutral=1),
+)
+"""Operands that every filter of logits may take, apart from its own."""
+
+
+def required(role: Role) -> Role:
+    """Return a role without its neutral value."""
+    return replace(role, neutral=MISSING)

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from headway.practice.diagnosis.repair.donors import Missing
 from headway.practice.diagnosis.repair.expressions import Context, number_of, variants
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.templates import ALIASES
+from headway.practice.diagnosis.repair.tree import places
 
 N = TypeVar("N", bound=ast.AST)
-_SKIPPED_FIELDS = frozenset({"annotation", "returns", "decorator_list", "type_comment", "type_params", "bases"})
 MAX_OWN = 16
 """Expressions of the program that are combined with others."""
 _SUSPECT_BONUS = 0.8
@@ -32,21 +33,24 @@ class _Site:
     node: ast.expr
 
 
-def changes(program: Program, seen: Observation, library: str, suspects: Sequence[int] = ()) -> list[Change]:
+def changes(
+    program: Program, seen: Observation, library: str, suspects: Sequence[int] = (), lacking: Sequence[Missing] = ()
+) -> list[Change]:
     """Return the changes of a program in the order of their costs, without those of code that did not run.
 
     seen      values while the probe ran that fails
     suspects  lines to which the diagnosis points
+    lacking   expressions of right programs that the program lacks
     """
     held = {name: each for names in seen.names.values() for name, each in names.attributes.items()}
-    alias = _alias(program, library)
+    alias = alias_of(program, library)
     found: list[Change] = []
     for index, statement in enumerate(program.statements):
         for function, nodes in _functions_with_bodies(statement):
             names = _names_in(function, seen)
             unused, others = _unused(function, names, held), _globals(program, function)
             own = _own_expressions(nodes, seen)
-            context = Context(names, held, others, library, alias, unused, own, seen.expressions)
+            context = Context(names, held, others, library, alias, unused, own, seen.expressions, lacking, _optional(function))
             for parent in nodes:
                 found += _statement_changes(index, parent, context)
                 found += [change for site in _sites(index, parent) for change in _expression_changes(site, context)]
@@ -62,14 +66,11 @@ def _functions_with_bodies(statement: ast.stmt) -> Iterator[tuple[ast.FunctionDe
     def visit(node: ast.AST, function: ast.FunctionDef | ast.Lambda | None) -> None:
         inner = node if isinstance(node, ast.FunctionDef | ast.Lambda) else function
         owned.setdefault(inner, []).append(node)
-        if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr):
+        if isinstance(node, ast.Raise | ast.Assert):
             return
-        for field, value in ast.iter_fields(node):
-            if field in _SKIPPED_FIELDS:
-                continue
-            for each in value if isinstance(value, list) else [value]:
-                if isinstance(each, ast.AST) and not _is_docstring(each):
-                    visit(each, inner)
+        for place in places(node):
+            if not _is_docstring(place.node):
+                visit(place.node, inner)
 
     holder = ast.Module([statement], [])
     visit(holder, None)
@@ -79,17 +80,12 @@ def _functions_with_bodies(statement: ast.stmt) -> Iterator[tuple[ast.FunctionDe
 
 def _sites(index: int, parent: ast.AST) -> Iterator[_Site]:
     """Yield the expressions that a node holds directly."""
-    if isinstance(parent, ast.Raise | ast.Assert | ast.JoinedStr):
+    is_number = isinstance(parent, ast.UnaryOp) and number_of(parent) is not None
+    if isinstance(parent, ast.Raise | ast.Assert) or is_number or _is_docstring(parent):
         return
-    if isinstance(parent, ast.UnaryOp) and number_of(parent) is not None:
-        return
-    for field, value in ast.iter_fields(parent):
-        if field in _SKIPPED_FIELDS:
-            continue
-        for place, each in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            is_stored = isinstance(getattr(each, "ctx", None), ast.Store | ast.Del)
-            if isinstance(each, ast.expr) and not is_stored and not _is_docstring(parent):
-                yield _Site(index, parent, field, place, each)
+    for place in places(parent):
+        if place.is_read:
+            yield _Site(index, parent, place.field, place.index, place.node)  # type: ignore[arg-type]
 
 
 def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
@@ -174,9 +170,24 @@ def _rewritten(
     elif place == len(body) - 1 and isinstance(node, ast.Expr):
         yield 1.5, [node], [ast.Return(node.value)]
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+        yield from _followed(node, node.targets[0].id, context)
         yield 1.9, [node], [ast.AugAssign(ast.Name(node.targets[0].id, ast.Store()), ast.Add(), node.value)]
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield 1.6, [node], [ast.Assign([ast.Name(node.target.id, ast.Store())], node.value)]
+
+
+def _followed(node: ast.Assign, name: str, context: Context) -> Iterator[tuple[float, list[ast.stmt], list[ast.stmt]]]:
+    """Yield an assignment followed by one of what the program lacks, under the condition that its optional operand is given."""
+    value = context.expressions.get(id(node.value))
+    for each in context.lacking:
+        if value is None or value.digest != each.around:
+            continue
+        new = each.made(ast.Name(name, ast.Load()))
+        statement = ast.Assign([ast.Name(name, ast.Store())], new)
+        optional = sorted(context.optional & {one.id for one in ast.walk(new) if isinstance(one, ast.Name)} - {name})
+        if optional:
+            is_given = ast.Compare(ast.Name(optional[0], ast.Load()), [ast.IsNot()], [ast.Constant(None)])
+            yield 1.15, [node], [node, ast.If(is_given, [statement], [])]
 
 
 def _change(site: _Site, cost: float, new: ast.expr) -> Change:
@@ -247,6 +258,16 @@ def _defined(statement: ast.stmt) -> list[str]:
     return [target.id for target in getattr(statement, "targets", []) if isinstance(target, ast.Name)]
 
 
+def _optional(function: ast.FunctionDef | ast.Lambda | None) -> frozenset[str]:
+    """Return the parameters that are None by default."""
+    if function is None:
+        return frozenset()
+    arguments = function.args
+    last = arguments.args[len(arguments.args) - len(arguments.defaults) :]
+    pairs = [*zip(last, arguments.defaults, strict=True), *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+    return frozenset(each.arg for each, value in pairs if isinstance(value, ast.Constant) and value.value is None)
+
+
 def _unused(function: ast.FunctionDef | ast.Lambda | None, names: Names, held: Mapping[str, Seen]) -> frozenset[str]:
     """Return the parameters, variables and attributes of self that a function does not read."""
     if function is None:
@@ -257,7 +278,7 @@ def _unused(function: ast.FunctionDef | ast.Lambda | None, names: Names, held: M
     return frozenset((set(names.variables) | parameters) - read - {"self"}) | {f"self.{name}" for name in held if name not in used}
 
 
-def _alias(program: Program, library: str) -> str:
+def alias_of(program: Program, library: str) -> str:
     """Return the name under which the file imports an array library."""
     module = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "mlx": "mlx.core"}.get(library, "numpy")
     for name, value in vars(program.subject.module).items() if program.subject.module is not None else ():

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headway.practice.diagnosis.repair.donors import Missing
 from headway.practice.diagnosis.repair.observation import Names, Seen
 from headway.practice.diagnosis.repair.templates import ALIASES, parsed, table
 
@@ -32,6 +33,8 @@ class Context:
     unused     parameters, variables and attributes that the function never reads
     own        different expressions of the program itself whose values are arrays
     expressions  values of the expressions that were evaluated, by the id of their nodes
+    lacking    expressions of right programs that the program lacks
+    optional   parameters that are None by default
     """
 
     names: Names
@@ -42,6 +45,8 @@ class Context:
     unused: frozenset[str] = frozenset()
     own: Sequence[ast.expr] = ()
     expressions: Mapping[int, Seen] = field(default_factory=dict)
+    lacking: Sequence[Missing] = ()
+    optional: frozenset[str] = frozenset()
 
 
 def variants(node: ast.expr, context: Context) -> Iterator[Variant]:

@@ -6,19 +6,30 @@ import ast
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
+import numpy
+
+from headway.arrays import to_numpy
+from headway.practice.diagnosis.repair.tree import Place, places
+
 MAX_ATTRIBUTES = 60
+MAX_DIGESTED = 20_000
+"""Elements of an array whose digest is computed."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """Kind and shape of a value: "float array", "int array", "bool array", "int", "float", "bool", "str", "callable", …"""
+    """Kind and shape of a value: "float array", "int array", "bool array", "int", "float", "bool", "str", "callable", …
+
+    digest   equal for values that are equal up to rounding; None if it was not computed
+    """
 
     kind: str
     shape: tuple[int, ...] = ()
+    digest: int | None = field(default=None, compare=False)
 
     @property
     def is_array(self) -> bool:
@@ -94,7 +105,6 @@ _NOT_RECORDED = (
     ast.YieldFrom,
     ast.NamedExpr,
 )
-_SKIPPED_FIELDS = frozenset({"annotation", "returns", "decorator_list", "bases", "func", "format_spec"})
 
 
 class Recorder:
@@ -103,14 +113,14 @@ class Recorder:
     def __init__(self, statements: Sequence[ast.stmt]) -> None:
         self.values: dict[int, Seen] = {}
         self.nodes: list[ast.expr] = []
-        self._places: list[tuple[ast.AST, str, int | None, ast.expr]] = []
-        for parent, field, index, node in [place for statement in statements for place in _places(statement)]:
-            call = ast.Call(ast.Name(RECORDER, ast.Load()), [ast.Constant(len(self.nodes)), node], [])
+        self._places = [place for statement in statements for place in _recorded(statement)]
+        for place in self._places:
+            assert isinstance(place.node, ast.expr)
+            call = ast.Call(ast.Name(RECORDER, ast.Load()), [ast.Constant(len(self.nodes)), place.node], [])
             for each in (call, call.func, call.args[0]):
-                ast.copy_location(each, node)
-            self.nodes.append(node)
-            self._places.append((parent, field, index, node))
-            _put(parent, field, index, call)
+                ast.copy_location(each, place.node)
+            self.nodes.append(place.node)
+            _put(place, call)
 
     def record(self, index: int, value: Any) -> Any:
         """Store the kind of the last value of an expression, and return the value."""
@@ -119,39 +129,27 @@ class Recorder:
 
     def undo(self) -> None:
         """Remove the instrumentation."""
-        for parent, field, index, node in reversed(self._places):
-            _put(parent, field, index, node)
+        for place in reversed(self._places):
+            _put(place, place.node)
 
 
-def _places(root: ast.AST) -> Iterator[tuple[ast.AST, str, int | None, ast.expr]]:
-    """Yield the places of expressions that are read, inner ones first."""
-    if isinstance(root, ast.JoinedStr):
-        return
-    for field, value in ast.iter_fields(root):
-        if field in _SKIPPED_FIELDS:
-            if field == "func" and isinstance(value, ast.Attribute):
-                yield from _places(value)
+def _recorded(root: ast.AST) -> Iterator[Place]:
+    """Yield the places of expressions whose values are recorded, inner ones first."""
+    for place in places(root):
+        if place.field == "func" and not isinstance(place.node, ast.Attribute):
             continue
-        for index, each in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if not isinstance(each, ast.AST):
-                continue
-            yield from _places(each)
-            is_read = (
-                isinstance(each, ast.expr)
-                and not isinstance(each, _NOT_RECORDED)
-                and not isinstance(getattr(each, "ctx", None), ast.Store | ast.Del)
-            )
-            is_receiver = isinstance(root, ast.Attribute | ast.Subscript) and isinstance(getattr(root, "ctx", None), ast.Store)
-            is_index = isinstance(each, ast.Tuple) and any(isinstance(part, ast.Slice) for part in each.elts)
-            if is_read and not is_receiver and not is_index:
-                yield root, field, index, each  # type: ignore[misc]
+        yield from _recorded(place.node)
+        is_receiver = isinstance(root, ast.Attribute | ast.Subscript) and isinstance(root.ctx, ast.Store)
+        is_index = isinstance(place.node, ast.Tuple) and any(isinstance(part, ast.Slice) for part in place.node.elts)
+        if place.is_read and place.field != "func" and not (is_receiver or is_index or isinstance(place.node, _NOT_RECORDED)):
+            yield place
 
 
-def _put(parent: ast.AST, field: str, index: int | None, node: ast.expr) -> None:
-    if index is None:
-        setattr(parent, field, node)
+def _put(place: Place, node: ast.AST) -> None:
+    if place.index is None:
+        setattr(place.parent, place.field, node)
     else:
-        getattr(parent, field)[index] = node
+        getattr(place.parent, place.field)[place.index] = node
 
 
 def attributes_of(value: Any) -> list[tuple[str, Any]]:
@@ -163,13 +161,37 @@ def attributes_of(value: Any) -> list[tuple[str, Any]]:
     return [(name, each) for name, each in held.items() if not name.startswith("_") and name != "training"][:MAX_ATTRIBUTES]
 
 
+def digest(value: Any) -> int | None:
+    """Return a number that is equal for arrays and numbers that are equal up to rounding; None for other values."""
+    if isinstance(value, bool | int | float):
+        return hash(str(value) if isinstance(value, bool) else f"{value:.5g}")
+    if getattr(value, "dtype", None) is None or not hasattr(value, "shape"):
+        return None
+    try:
+        numbers = to_numpy(value)
+        if numbers.dtype.kind not in "fiub" or numbers.size > MAX_DIGESTED:
+            return None
+        size = float(numpy.abs(numbers[numpy.isfinite(numbers)]).max(initial=0.0)) or 1.0 if numbers.dtype.kind == "f" else 1.0
+        rounded = numpy.round(numbers / size, 4) + 0.0 if numbers.dtype.kind == "f" else numbers
+        return hash(
+            (
+                numbers.dtype.kind,
+                numbers.shape,
+                f"{size:.3g}",
+                rounded.tobytes() if rounded.dtype.itemsize == 8 else rounded.astype(float).tobytes(),
+            )
+        )
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # an array that cannot be converted, such as a tracer
+        return None
+
+
 def described(value: Any) -> Seen:
-    """Return the kind and shape of a value."""
+    """Return the kind, shape and digest of a value."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if dtype is not None and isinstance(shape, Sequence):
         text = str(dtype)
         kind = "bool" if "bool" in text else "int" if "int" in text else "complex" if "complex" in text else "float"
-        return Seen(f"{kind} array", tuple(int(size) for size in shape))
+        return Seen(f"{kind} array", tuple(int(size) for size in shape), digest(value))
     if isinstance(value, bool | int | float | str | list | tuple | dict) or value is None:
-        return Seen(type(value).__name__)
+        return Seen(type(value).__name__, (), digest(value))
     return Seen("callable" if callable(value) else type(value).__name__)

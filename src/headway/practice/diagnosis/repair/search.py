@@ -6,7 +6,7 @@ import ast
 import functools
 import heapq
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,8 +14,9 @@ import numpy
 
 from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.memory import Memory
-from headway.practice.diagnosis.repair.changes import changes
-from headway.practice.diagnosis.repair.observation import Observation, observe
+from headway.practice.diagnosis.repair.changes import alias_of, changes
+from headway.practice.diagnosis.repair.donors import Own, missing
+from headway.practice.diagnosis.repair.observation import Names, Observation, Recorder, observe
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
 from headway.practice.diagnosis.repair.text import edits_of, says
 from headway.practice.diagnosis.subject import Subject
@@ -41,6 +42,11 @@ MAX_CHEAP = 120
 """Pairs of the cheapest changes: the share of the work for pairs, the highest cost, and the number of changes."""
 MAX_COST_OF_SECOND = 1.65
 """Costlier changes are not tried in pairs."""
+SAME_COST = 0.05
+"""Costs that differ by less count as equal."""
+MAX_ALTERNATIVES = 2
+MAX_ALTERNATIVES_TRIED = 40
+"""Repairs of equal cost that are reported, and the number of changes that are tried for them."""
 MAX_SEARCHES = 25
 """Number of changed programs whose conventions are searched, because they no longer raise."""
 WORK_PER_SEARCH = 60
@@ -136,7 +142,8 @@ def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[in
     program = program_of(subject)
     if program is None:
         return None
-    chosen = _likeliest([trial for trial in trials if not trial.matches()])
+    wrong = [trial for trial in trials if not trial.matches()]
+    chosen = _likeliest([trial for trial in wrong if not trial.without_refused().matches()] or wrong)
     num_done, searches = 0, []
     for place, trial in enumerate(chosen):
         share = 1.0 if len(chosen) == 1 else SHARE_OF_FIRST if place == 0 else (1 - SHARE_OF_FIRST) / (len(chosen) - 1)
@@ -147,7 +154,7 @@ def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[in
         found = search.try_changes(search.candidates)
         num_done += search.num_done
         if found is not None:
-            return _repair(program, search, found, num_done)
+            return _repair(program, search, found, num_done, _alternatives(search, found[0]))
         search.work, search.num_done = reserved, 0
         searches.append(search)
     for search in searches[:1]:
@@ -188,11 +195,15 @@ def _second(search: _Search, suspects: Sequence[int]) -> tuple[Change, ...] | No
 
 
 def _likeliest(trials: Sequence[Trial]) -> list[Trial]:
-    """Return the trials whose outputs come nearest to the definition's, those with the fewest conventions first among equals."""
+    """Return the trials whose outputs come nearest to the definition's, those with the fewest conventions first among equals.
+
+    A probe that a convention cannot express counts as one that does not match.
+    """
+    most = max((len(trial.probes) for trial in trials), default=0)
     ranked = sorted(
         (trial for trial in trials if trial.probes),
         key=lambda trial: (
-            -round(_mean_share(trial), 3),
+            -round(_mean_share(trial) * len(trial.probes) / most, 3),
             trial.num_raised() / len(trial.probes),
             -sum(probe.beyond is None for probe in trial.probes),
             _num_named(trial),
@@ -222,8 +233,15 @@ def _search(program: Program, trial: Trial, work: float) -> _Search:
         for probe in trial.probes:
             call = _call_of(trial, program.subject)
             _, num_lines[probe.name] = observe(functools.partial(search._answer, call, probe), program.path)
+    refused = {probe.name for probe in trial.without_refused().refused} if trial.has_answers else set()
     search.order.sort(
-        key=lambda probe: (not failing[probe.name], probe.beyond is not None, -num_lines[probe.name], num_numbers(probe.inputs))
+        key=lambda probe: (
+            not failing[probe.name],
+            probe.name in refused,
+            probe.beyond is not None,
+            -num_lines[probe.name],
+            num_numbers(probe.inputs),
+        )
     )
     search.baseline, search.raises = search.closeness(program.subject)
     return search
@@ -241,11 +259,26 @@ def _candidates(search: _Search, before: tuple[Change, ...], suspects: Sequence[
     search.unit = 1.0 + num_lines / LINES_PER_UNIT
     for change in before:
         change.apply()
+    library = search.trial.call.library
+    lacking = missing(search.trial.exercise, library, probe.inputs, _own(search.program, names, recorder, library))
     try:
-        return changes(search.program, Observation(names, recorder.values, num_lines), search.trial.call.library, suspects)
+        return changes(search.program, Observation(names, recorder.values, num_lines), library, suspects, lacking)
     finally:
         for change in reversed(before):
             change.undo()
+
+
+def _own(program: Program, seen: Mapping[int, Names], recorder: Recorder, library: str) -> Own:
+    """Return the expressions of a program by their values, and its names."""
+    found: dict[int, ast.expr] = {}
+    for each in seen.values():
+        found |= {value.digest: ast.Name(name, ast.Load()) for name, value in each.variables.items() if value.digest is not None}
+    for node in sorted(recorder.nodes, key=lambda each: len(ast.dump(each))):
+        value = recorder.values.get(id(node))
+        if value is not None and value.digest is not None:
+            found.setdefault(value.digest, node)
+    names = vars(program.subject.module) if program.subject.module is not None else {}
+    return Own(found, names, alias_of(program, library))
 
 
 def _call_of(trial: Trial, subject: Subject) -> Call:
@@ -288,6 +321,20 @@ def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -
     return min(0.99, 0.02 + 0.9 * float(close.mean()) + 0.05 * near)
 
 
-def _repair(program: Program, search: _Search, found: tuple[Change, ...], num_evaluations: int) -> Repair | None:
+def _alternatives(search: _Search, found: Change) -> list[Change]:
+    """Return the other changes that cost at most as much as a repair and repair the program too."""
+    place = next(index for index, change in enumerate(search.candidates) if change is found)
+    rest = [change for change in search.candidates[place + 1 :] if change.cost <= found.cost + SAME_COST][:MAX_ALTERNATIVES_TRIED]
+    chosen: list[Change] = []
+    while len(chosen) < MAX_ALTERNATIVES and (other := search.try_changes(rest)) is not None:
+        chosen.append(other[0])
+        rest = rest[next(index for index, change in enumerate(rest) if change is other[0]) + 1 :]
+    return chosen
+
+
+def _repair(
+    program: Program, search: _Search, found: tuple[Change, ...], num_evaluations: int, alternatives: Sequence[Change] = ()
+) -> Repair | None:
     edits = edits_of(program, found)
-    return None if edits is None else Repair(edits, says(found), len(search.order), num_evaluations)
+    others = {each.en: each for change in alternatives if (each := says([change])).en != says(found).en}
+    return None if edits is None else Repair(edits, says(found), len(search.order), num_evaluations, tuple(others.values()))

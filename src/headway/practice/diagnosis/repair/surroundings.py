@@ -27,6 +27,13 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
 
     if own is not None and own.kind not in ("int", "float") and not own.is_array:
         return
+    for each in context.lacking:
+        if own is not None and own.digest == each.around:
+            new = each.made(node)
+            yield 1.25, new
+            optional = sorted(context.optional & (_names_of(new) - _names_of(node)))
+            if optional:
+                yield 1.2, parsed("N if M is not None else E", {"N": new, "M": ast.Name(optional[0], ast.Load()), "E": node})
     for text in table()["wraps"]["any"]:
         yield 2.2, made(text)
     if own is not None and not own.is_array:
@@ -55,6 +62,10 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
     for name, _ in [*_others(context, "size")][:MAX_OTHERS]:
         for text in combinations["size"]:
             yield 1.3 if name in context.unused else 2.5, made(text, S=name)
+
+
+def _names_of(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def _contains(node: ast.expr, other: ast.expr) -> bool:

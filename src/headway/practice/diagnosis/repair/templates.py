@@ -26,15 +26,15 @@ def _template(text: str) -> ast.expr:
 
 def parsed(text: str, holes: Mapping[str, ast.expr]) -> ast.expr:
     """Return an expression with the names in `holes` replaced."""
-    return _filled(_template(text), holes)
+    return filled(_template(text), holes)
 
 
-def _filled(node: Any, holes: Mapping[str, ast.expr]) -> Any:
+def filled(node: Any, holes: Mapping[str, ast.expr]) -> Any:
     """Return a copy of a tree with the holes filled."""
     if isinstance(node, ast.Name) and node.id in holes:
         return holes[node.id]
     if isinstance(node, list):
-        return [_filled(each, holes) for each in node]
+        return [filled(each, holes) for each in node]
     if not isinstance(node, ast.AST):
         return node
-    return type(node)(**{name: _filled(value, holes) for name, value in ast.iter_fields(node)})
+    return type(node)(**{name: filled(value, holes) for name, value in ast.iter_fields(node)})

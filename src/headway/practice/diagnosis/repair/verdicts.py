@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,9 +21,12 @@ from headway.practice.exercise import Exercise
 from headway.practice.verdict import Cause, Repair, Verdict
 
 _BEHAVIOUR = frozenset(
-    {"changes_inputs", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_slow", "too_large", "tool_error", "not_understood"}
+    {"changes_inputs", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_slow", "too_large", "tool_error"}
 )
 """Causes that concern more than the outputs, so that no change of one expression is tried."""
+
+NOT_UNDERSTOOD = "not_understood"
+"""Cause of a verdict on a program whose convention is in doubt: wrong only if a repair proves it."""
 
 Judged = tuple[Subject, Exercise, Verdict]
 
@@ -42,7 +46,7 @@ def with_repairs(judged: Sequence[Judged]) -> list[Verdict]:
         repair = found[subject.name].repair
         if repair is not None:
             repairs[subject.name] = repair
-    return [found[subject.name] for subject, _, _ in judged]
+    return [replace(found[subject.name], trials=()) for subject, _, _ in judged]
 
 
 def with_repair(verdict: Verdict, subject: Subject, exercise: Exercise, callees: dict[str, Repair] | None = None) -> Verdict:
@@ -53,13 +57,19 @@ def with_repair(verdict: Verdict, subject: Subject, exercise: Exercise, callees:
     names = {cause.name for cause in verdict.causes}
     if verdict.is_correct or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
         return verdict
+    is_doubted = NOT_UNDERSTOOD in names
+    if is_doubted and inspect.isclass(subject.value):
+        return verdict
     used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
     repaired = _with_edits(subject, list(used.values())) if used else None
     suspects = [cause.line for cause in verdict.causes if cause.line is not None]
     chosen = subject if repaired is None or diagnose(repaired, exercise).is_correct else repaired
-    repair = find_repair(chosen, trials_of(chosen, exercise), suspects)
+    is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
+    repair = find_repair(chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects)
     if repair is None:
         return verdict
+    if is_doubted:
+        return replace(verdict, status="wrong", causes=(), repair=repair)
     causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes
     note = [ALSO_WRONG.format(name=", ".join(used))] if chosen is repaired else []
     notes = (*verdict.notes, *(each for each in note if each.en not in {old.en for old in verdict.notes}))

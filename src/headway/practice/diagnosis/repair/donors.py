@@ -1,0 +1,187 @@
+"""Expressions of right programs that a learner's program lacks, with the learner's own names.
+
+A right program of the same part runs on the same probe. Values tell which of its expressions the learner's program computes too, and
+under which names. An expression whose value the learner's program never computes, around one that it does, is what may be missing.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from headway.practice.diagnosis.adapters import calls_of
+from headway.practice.diagnosis.repair.observation import Seen
+from headway.practice.diagnosis.repair.program import Program, program_of
+from headway.practice.diagnosis.repair.templates import ALIASES, filled
+from headway.practice.diagnosis.repair.tree import places
+from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.diagnosis.trials import output_of
+from headway.practice.exercise import Exercise, Inputs
+
+MAX_NODES = 40
+"""Size of the expressions that are taken."""
+MAX_DEPTH = 2
+"""Assignments of the right program that are put in place of a variable."""
+HOLE = "__headway_hole__"
+
+
+@dataclass(frozen=True)
+class Missing:
+    """An expression of a right program whose value the learner's program does not compute.
+
+    around    digest of the value that it is computed from
+    made      source → the expression with the learner's names, around that source
+    """
+
+    around: int
+    made: Callable[[ast.expr], ast.expr]
+
+
+@dataclass(frozen=True)
+class Own:
+    """A learner's program.
+
+    expressions   by the digest of their value, the shortest one
+    names         names of its module: of other libraries and functions
+    alias         name under which it imports its array library
+    """
+
+    expressions: Mapping[int, ast.expr]
+    names: Collection[str]
+    alias: str
+
+
+@functools.cache
+def _programs(exercise: str, library: str) -> tuple[str, ...]:
+    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    return tuple(table.get(exercise, {}).get(library, {}).get("programs", ()))
+
+
+@functools.cache
+def _donors(exercise: str, library: str) -> tuple[Program, ...]:
+    found = []
+    for number, text in enumerate(_programs(exercise, library)):
+        module = ModuleType(f"donor_{number}")
+        module.__file__ = f"<donor {exercise} {number}>"
+        with suppress(Exception):  # a library that is not installed
+            exec(compile(text, module.__file__, "exec"), module.__dict__)
+            program = program_of([each for each in subjects_of(module, text) if each.name.lower().startswith("right")][-1])
+            found += [program] if program is not None else []
+    return tuple(found)
+
+
+def missing(exercise: Exercise, library: str, inputs: Inputs, own: Own) -> list[Missing]:
+    """Return the different expressions that a program lacks on some inputs."""
+    found: dict[tuple[int, str], Missing] = {}
+    for program in _donors(exercise.name, "numpy" if library == "list" else library):
+        values = _values(program, exercise, library, inputs)
+        for each in _missing_of(program, values, own):
+            found.setdefault((each.around, ast.unparse(each.made(ast.Name("x", ast.Load())))), each)
+    return list(found.values())
+
+
+def _values(program: Program, exercise: Exercise, library: str, inputs: Inputs) -> dict[int, Seen]:
+    """Return the value of every expression of a right program, by the id of its node."""
+    subject, recorder = program.recording()
+    if subject is None:
+        return {}
+    for call in calls_of(subject, exercise, library):
+        recorder.values.clear()
+        with suppress(Exception):
+            output_of(call, tuple(group[0] for group in exercise.conventions), inputs)
+        if recorder.values:
+            return recorder.values
+    return {}
+
+
+def _missing_of(program: Program, values: Mapping[int, Seen], own: Own) -> Iterator[Missing]:
+    for statement in program.statements:
+        for node in ast.walk(statement):
+            seen = values.get(id(node))
+            is_lacking = seen is not None and seen.is_array and seen.digest not in own.expressions
+            if not is_lacking or not isinstance(node, ast.BinOp | ast.Call | ast.Subscript | ast.IfExp) or _size(node) > MAX_NODES:
+                continue
+            for operand in _operands(node):
+                around = values.get(id(operand))
+                if around is not None and around.is_array and around.digest is not None and around.digest in own.expressions:
+                    with suppress(_UnknownError):
+                        yield Missing(around.digest, _made(node, _Renaming(operand, _assigned(program), values, own)))
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    """Return the expressions directly inside one, and the receiver of a method."""
+    found = [place.node for place in places(node) if isinstance(place.node, ast.expr)]
+    return [each.value if isinstance(each, ast.Attribute) and isinstance(node, ast.Call) and each is node.func else each for each in found]
+
+
+class _UnknownError(Exception):
+    """A name of a right program that has no counterpart in the learner's."""
+
+
+def _made(node: ast.expr, renaming: _Renaming) -> Callable[[ast.expr], ast.expr]:
+    template = renaming.of(node)
+    return lambda source: filled(template, {HOLE: source})
+
+
+@dataclass(frozen=True)
+class _Renaming:
+    """The learner's names in an expression of a right program.
+
+    operand    the expression that becomes the hole
+    assigned   expressions by the variable that they are assigned to
+    """
+
+    operand: ast.expr
+    assigned: Mapping[str, ast.expr]
+    values: Mapping[int, Seen]
+    own: Own
+
+    def of(self, node: Any, depth: int = 0) -> Any:
+        """Return an expression with the learner's names.
+
+        Errors   _UnknownError for a name that the learner's program has no counterpart of.
+        """
+        if isinstance(node, list):
+            return [self.of(each, depth) for each in node]
+        if not isinstance(node, ast.AST):
+            return node
+        if node is self.operand:
+            return ast.Name(HOLE, ast.Load())
+        seen = self.values.get(id(node))
+        if seen is not None and seen.digest is not None and seen.digest in self.own.expressions:
+            return self.own.expressions[seen.digest]
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            return self._name(node, depth)
+        return type(node)(**{name: self.of(value, depth) for name, value in ast.iter_fields(node)})
+
+    def _name(self, node: ast.Name, depth: int) -> ast.expr:
+        if node.id in self.assigned and depth < MAX_DEPTH:
+            found: ast.expr = self.of(self.assigned[node.id], depth + 1)
+            return found
+        if node.id in ALIASES.values():
+            return ast.Name(self.own.alias, ast.Load())
+        if node.id not in self.own.names and not hasattr(builtins, node.id):
+            raise _UnknownError(node.id)
+        return ast.Name(node.id, ast.Load())
+
+
+def _assigned(program: Program) -> dict[str, ast.expr]:
+    """Return the expressions of a program that are assigned to one variable, once."""
+    found: dict[str, list[ast.expr]] = {}
+    for statement in program.statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                found.setdefault(node.targets[0].id, []).append(node.value)
+    return {name: values[0] for name, values in found.items() if len(values) == 1}
+
+
+def _size(node: ast.AST) -> int:
+    return sum(1 for _ in ast.walk(node))

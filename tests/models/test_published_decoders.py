@@ -1,0 +1,116 @@
+"""The keys of config.json that the checkpoints of each decoder carry: every key is understood."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headway.checkpoints.reading import _config
+from headway.errors import CheckpointError, UnsupportedError
+from headway.models import architecture
+
+SHARED: dict[str, Any] = {
+    **{
+        "attention_bias": False,
+        "attention_dropout": 0.0,
+        "bos_token_id": 1,
+        "eos_token_id": [1, 106],
+        "hidden_act": "silu",
+        "pad_token_id": 0,
+    },
+    **{"initializer_range": 0.02, "rms_norm_eps": 1e-6, "torch_dtype": "bfloat16", "transformers_version": "4.50.0", "use_cache": True},
+    **{"rope_scaling": None, "rope_theta": 1000000.0, "tie_word_embeddings": True, "max_position_embeddings": 131072, "vocab_size": 49159},
+}
+
+
+def sizes(hidden: int, intermediate: int, layers: int, heads: int, kv_heads: int) -> dict[str, int]:
+    names = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads")
+    return dict(zip(names, (hidden, intermediate, layers, heads, kv_heads), strict=True))
+
+
+GEMMA2 = SHARED | sizes(2304, 9216, 26, 8, 4) | {"model_type": "gemma2", "head_dim": 256, "cache_implementation": "hybrid"}
+GEMMA2 |= {"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "query_pre_attn_scalar": 256, "sliding_window": 4096}
+GEMMA2 |= {"hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh"}
+GEMMA3 = (
+    GEMMA2 | sizes(1152, 6912, 26, 4, 1) | {"model_type": "gemma3_text", "attn_logit_softcapping": None, "final_logit_softcapping": None}
+)
+GEMMA3 |= {"rope_local_base_freq": 10000, "sliding_window": 512, "sliding_window_pattern": 6, "use_bidirectional_attention": False}
+GEMMA3_4B = {
+    **{"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3", "torch_dtype": "bfloat16", "mm_tokens_per_image": 256},
+    "text_config": {"hidden_size": 2560, "intermediate_size": 10240, "model_type": "gemma3_text", "num_hidden_layers": 34}
+    | {"rope_scaling": {"factor": 8.0, "rope_type": "linear"}, "sliding_window": 1024},
+    "vision_config": {"hidden_size": 1152, "model_type": "siglip_vision_model"},
+}
+PHI4_MINI = SHARED | sizes(3072, 8192, 32, 24, 8) | {"model_type": "phi3", "embd_pdrop": 0.0, "resid_pdrop": 0.0, "full_attn_mod": 1}
+PHI4_MINI |= {"interpolate_factor": 1, "lm_head_bias": False, "mlp_bias": False, "original_max_position_embeddings": 4096}
+PHI4_MINI |= {"partial_rotary_factor": 0.75, "sliding_window": 262144, "auto_map": {"AutoConfig": "configuration_phi3.Phi3Config"}}
+PHI4_MINI |= {"rope_scaling": {"type": "longrope", "short_factor": [1.0] * 48, "long_factor": [2.5] * 48}}
+SMOLLM3 = (
+    SHARED | sizes(2048, 11008, 36, 16, 4) | {"model_type": "smollm3", "max_window_layers": 28, "mlp_bias": False, "pretraining_tp": 2}
+)
+SMOLLM3 |= {"no_rope_layer_interval": 4, "no_rope_layers": [1, 1, 1, 0] * 9, "layer_types": ["full_attention"] * 36, "sliding_window": None}
+SMOLLM3 |= {"use_sliding_window": False}
+GRANITE = SHARED | sizes(2048, 8192, 40, 32, 8) | {"model_type": "granite", "attention_multiplier": 0.015625, "embedding_multiplier": 12.0}
+GRANITE |= {"logits_scaling": 8.0, "mlp_bias": False, "residual_multiplier": 0.22}
+OLMO2 = SHARED | sizes(2048, 8192, 16, 16, 16) | {"model_type": "olmo2"}
+OLMO3 = SHARED | sizes(4096, 11008, 32, 32, 32) | {"model_type": "olmo3", "sliding_window": 4096, "rope_theta": 500000}
+OLMO3 |= {"rope_scaling": {"rope_type": "yarn", "factor": 8.0, "attention_factor": 1.2, "original_max_position_embeddings": 8192}}
+OLMO3 |= {"layer_types": [*["sliding_attention"] * 3, "full_attention"] * 8}
+MOE = {"num_experts_per_tok": 2, "output_router_logits": False, "router_aux_loss_coef": 0.001}
+MIXTRAL = {name: value for name, value in SHARED.items() if name != "attention_bias"} | sizes(4096, 14336, 32, 32, 8) | MOE
+MIXTRAL |= {"model_type": "mixtral", "num_local_experts": 8, "sliding_window": None}
+QWEN3_MOE = SHARED | sizes(2048, 6144, 48, 32, 4) | MOE | {"model_type": "qwen3_moe", "head_dim": 128, "decoder_sparse_step": 1}
+QWEN3_MOE |= {"max_window_layers": 48, "mlp_only_layers": [], "moe_intermediate_size": 768, "norm_topk_prob": True, "num_experts": 128}
+QWEN3_MOE |= {"sliding_window": None, "use_sliding_window": False}
+ALL = [GEMMA2, GEMMA3, GEMMA3_4B, PHI4_MINI, SMOLLM3, GRANITE, OLMO2, OLMO3, MIXTRAL, QWEN3_MOE]
+
+
+def read(keys: dict[str, Any], **more: Any) -> Any:
+    module = architecture(keys["model_type"])
+    return module.spec(_config(module, keys | more, ()))
+
+
+@pytest.mark.parametrize("keys", ALL, ids=lambda keys: keys["model_type"])
+def test_every_key_is_understood(keys):
+    text = keys.get("text_config", keys)
+    spec = read(keys)
+    assert (spec.hidden_size, len(spec.layers)) == (text["hidden_size"], text["num_hidden_layers"])
+
+
+def test_layers_are_those_of_the_checkpoints():
+    assert [layer.attention.window for layer in read(GEMMA3).layers][:7] == [512] * 5 + [None, 512]
+    assert [layer.attention.rotary is None for layer in read(SMOLLM3).layers][:5] == [False, False, False, True, False]
+    thetas = [layer.attention.rotary.parameters["rope_theta"] for layer in read(GEMMA3_4B).layers]
+    assert thetas[:6] == [10000.0] * 5 + [1000000.0]
+    assert read(PHI4_MINI).layers[0].attention.rotary.dim == 96
+    kinds = [layer.attention.rotary.parameters["rope_type"] for layer in read(OLMO3).layers]
+    assert kinds[:4] == ["default", "default", "default", "yarn"]
+    assert read(QWEN3_MOE).layers[0].feed_forward.experts.num_experts == 128
+
+
+@pytest.mark.parametrize(
+    ("keys", "more", "message"),
+    [
+        (PHI4_MINI, {"partial_rotary_factor": 1.5}, "partial_rotary_factor=1.5"),
+        (PHI4_MINI, {"rope_scaling": {"type": "longrope", "short_factor": [1.0], "long_factor": [1.0, 2.0]}}, "different lengths"),
+        (PHI4_MINI, {"rope_scaling": {"type": "longrope", "short_factor": 3, "long_factor": [1.0]}}, "short_factor=3"),
+        (PHI4_MINI, {"rope_scaling": {"type": "longrope", "long_factor": [1.0]}}, "without short_factor"),
+        (OLMO3, {"rope_scaling": OLMO3["rope_scaling"] | {"truncate": "no"}}, "truncate='no'"),
+        (SMOLLM3, {"no_rope_layers": [1, 0]}, "no_rope_layers="),
+        (GRANITE, {"logits_scaling": 0}, "logits_scaling=0"),
+        (GEMMA2, {"query_pre_attn_scalar": -1}, "query_pre_attn_scalar=-1"),
+        (MIXTRAL, {"num_experts_per_tok": 9}, "num_experts_per_tok=9"),
+        (MIXTRAL, {"num_local_experts": 10**9}, "num_local_experts=1000000000"),
+        (QWEN3_MOE, {"mlp_only_layers": ["a"]}, "mlp_only_layers="),
+        (GEMMA3_4B, {"text_config": [1]}, "text_config="),
+    ],
+)
+def test_a_value_that_a_key_cannot_have_is_named(keys, more, message):
+    with pytest.raises(CheckpointError, match=f"{message}.*expected"):
+        read(keys, **more)
+
+
+def test_attention_in_both_directions_is_refused():
+    with pytest.raises(UnsupportedError, match="use_bidirectional_attention=True"):
+        read(GEMMA3, use_bidirectional_attention=True)
