@@ -16,7 +16,7 @@ PROMPT ?= Once upon a time
 TESTS ?=
 FUZZ ?= 10000000
 # One thread per process: two test processes with several threads each slow one another down.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist loadfile --durations 30
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 30
 
 .PHONY: run test quick check docs pictures wheel fuzz benchmark clean
 
@@ -47,7 +47,7 @@ wheel: $(VENV)/ready-to-test
 	$(BIN)/python -m tools.try_wheel dist/*.whl
 
 fuzz: $(VENV)/ready-to-test
-	HEADWAY_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q tests/fuzz
+	HEADWAY_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q tests/fuzz tests/kernels/cpu/test_packed_file.py
 
 benchmark: $(VENV)/ready-to-test $(PEERS)/ready
 	$(BIN)/python -m benchmarks

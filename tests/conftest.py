@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import threading
 from pathlib import Path
 
@@ -14,6 +15,9 @@ import pytest
 from tests.practice.score import write_score
 
 ROOT = Path(__file__).resolve().parents[1]
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # it compiles every operation for every shape; none runs for long
+MOST_BYTES = 1 << 30
+"""Memory that the process may have in addition before JAX's compiled operations are dropped."""
 
 # A busy machine is no failure, and the same commit passes each time; make fuzz draws other examples.
 hypothesis.settings.register_profile(
@@ -48,6 +52,30 @@ def pytest_collection_modifyitems(items) -> None:
 def pytest_collection_finish() -> None:
     """Keep the collected tests out of garbage collection; there are thousands of them."""
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Keep the process small: a worker runs thousands of tests, and every collection looks at all that it keeps."""
+    yield
+    if "jax" in sys.modules and resident_bytes() > item.config.stash.get(RESIDENT, 0) + MOST_BYTES:
+        sys.modules["jax"].clear_caches()
+        gc.collect()
+        item.config.stash[RESIDENT] = resident_bytes()
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
+RESIDENT = pytest.StashKey[int]()
+
+
+def resident_bytes() -> int:
+    """Return the memory of this process, 0 where the system does not report it."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except OSError:
+        return 0
 
 
 def data_directory() -> Path:

@@ -84,6 +84,8 @@ def test_docstrings_start_with_a_verb_or_a_noun_phrase(path):
 @pytest.mark.parametrize("path", SOURCES)
 def test_source_is_written_in_plain_words(path):
     source = (ROOT / path).read_text()
+    if not BANNED.search(re.sub(r'"\s+f?"', "", source)):  # most files; adjacent literals are one text
+        return
     tree = ast.parse(source)
     texts = [*docstrings(tree), *comments(source)]
     if path.startswith("src/") and not path.startswith(STORIES):

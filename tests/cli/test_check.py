@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import headway
+from tests.cli.command import LOCALE
+from tests.cli.command import headway as command
 
 WRONG = "import numpy as np\ndef softmax(x):\n    return np.exp(x) / np.exp(x).sum(axis=-1, keepdims=True)\n"
 RIGHT = (
@@ -16,10 +18,7 @@ RIGHT = (
 
 
 def run(*arguments, **environment):
-    import os
-
-    clean = {name: value for name, value in os.environ.items() if name not in ("LC_ALL", "LC_MESSAGES", "LANG")}
-    return subprocess.run([sys.executable, "-m", "headway", "check", *arguments], capture_output=True, text=True, env=clean | environment)
+    return command("check", *arguments, without=LOCALE, **environment)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The command line, run in a process of its own."""
+"""The command line; in a process of its own where that makes a difference."""
 
 from __future__ import annotations
 
@@ -18,15 +18,8 @@ import headway as package
 from headway.checkpoints import save_checkpoint
 from headway.models import t5
 from headway.tokenizers import byte_tokenizer
+from tests.cli.command import COMMAND, headway, headway_process
 from tests.small_models import random_weights
-
-COMMAND = [sys.executable, "-m", "headway"]
-
-
-def headway(*arguments: str, stdin: str | None = "", **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*COMMAND, *arguments], input=stdin, capture_output=True, text=True, timeout=600, env=os.environ | {"NO_COLOR": "1"} | environment
-    )
 
 
 def test_generate_prints_the_prompt_and_a_story_and_the_throughput_on_stderr():
@@ -70,10 +63,10 @@ def test_a_first_run_packs_and_later_ones_do_not(tmp_path):
     compiled = user_cache_path("headway") / "compiled"
     compiled.mkdir(parents=True, exist_ok=True)
     (tmp_path / "headway" / "compiled").symlink_to(compiled)
-    first = headway("generate", "Once", "-n", "5", "--temperature", "0", **environment)
+    first = headway_process("generate", "Once", "-n", "5", "--temperature", "0", **environment)
     (packed,) = (tmp_path / "headway" / "packed").iterdir()
     before = packed.stat().st_mtime_ns
-    assert headway("generate", "Once", "-n", "5", "--temperature", "0", **environment).stdout == first.stdout
+    assert headway_process("generate", "Once", "-n", "5", "--temperature", "0", **environment).stdout == first.stdout
     assert packed.stat().st_mtime_ns == before
 
 
@@ -196,10 +189,10 @@ def test_help_begins_with_three_examples_and_names_the_exit_codes(subcommand):
 
 def test_models_lists_the_embedded_one(tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HOME", str(tmp_path))
-    (row,) = json.loads(headway("models", "--json").stdout)
+    (row,) = json.loads(headway_process("models", "--json").stdout)
     assert (row["name"], row["architecture"], row["can_run"]) == ("stories", "gpt2", True)
     assert row["bytes"] < 10e6
-    assert "stories" in headway("models").stdout
+    assert "stories" in headway_process("models").stdout
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX has them")
@@ -281,14 +274,14 @@ def test_the_top_level_help_explains_the_exit_codes():
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_and_candidates(shell):
-    assert "_HEADWAY_COMPLETE" in headway(_HEADWAY_COMPLETE=f"source_{shell}").stdout
+    assert "_HEADWAY_COMPLETE" in headway_process(_HEADWAY_COMPLETE=f"source_{shell}").stdout
     words = {
         "COMP_WORDS": "headway gen",
         "COMP_CWORD": "1",
         "_TYPER_COMPLETE_ARGS": "headway gen",
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    assert "generate" in headway(_HEADWAY_COMPLETE=f"complete_{shell}", **words).stdout
+    assert "generate" in headway_process(_HEADWAY_COMPLETE=f"complete_{shell}", **words).stdout
 
 
 def test_help_shows_the_default_length():

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy
@@ -14,20 +12,14 @@ import pytest
 
 from headway.language_model import load
 from tests.checkpoints.test_sentence_transformers import OLD, changed, write
+from tests.cli import command
 from tests.small_encoders import save_bert
 
 LINES = ["paris is the capital", "play ##ing", "( a capital of france )", "the the the"]
 
 
 def headway(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "headway", "embed", *arguments],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env=os.environ | {"NO_COLOR": "1"},
-    )
+    return command.headway("embed", *arguments, stdin=stdin)
 
 
 def vectors_of(result: subprocess.CompletedProcess[str]) -> numpy.ndarray:

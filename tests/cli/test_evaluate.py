@@ -12,7 +12,7 @@ import torch
 import headway as package
 from headway.tokenizers import load_tokenizer
 from headway.train.run import train
-from tests.cli.test_cli import headway
+from tests.cli.command import headway
 from tests.small_encoders import save_bert
 from tests.train.test_architectures import data_of, options_of
 

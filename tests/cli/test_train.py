@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import headway
+from tests.cli.command import headway
 from tests.train.test_architectures import data_of
 
 SHAPE = "--tokenizer characters --context 26 --num-layers 1 --num-heads 2 --hidden-size 12 --batch-size 6 --num-steps 4".split()

@@ -30,7 +30,7 @@ class Running:
 
     def client(self, **options) -> httpx.Client:
         """Return a client; close it."""
-        return httpx.Client(base_url=self.url, timeout=60, **options)
+        return httpx.Client(base_url=self.url, timeout=600, **options)
 
 
 @contextmanager
@@ -50,12 +50,12 @@ def running(served: ServedModel, settings: Settings | None = None, **options) ->
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
-    assert started.wait(60)
+    assert started.wait(600)
     try:
         yield Running(f"http://127.0.0.1:{listening.getsockname()[1]}", service, loops[0])
     finally:
         server.should_exit = True
-        thread.join(60)
+        thread.join(600)
         listening.close()
         assert not thread.is_alive()
 

@@ -17,6 +17,7 @@ from headway.errors import OptionError
 from headway.train.distributed import ALONE, Processes, check_processes, for_this_process, join
 from headway.train.options import TrainingOptions
 from headway.train.state import read_progress
+from tests.cli.command import headway as headway_here
 from tests.train.test_architectures import data_of
 
 SHAPE = "--context 26 --num-layers 2 --num-heads 2 --hidden-size 12 --batch-size 6 --learning-rate 1e-2 --warmup-steps 3 --dtype float32".split()
@@ -25,12 +26,14 @@ ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 
 
 def command(count: int, out: Path, *arguments: str) -> list[str]:
-    begin = [sys.executable] if count == 1 else [*TORCHRUN, str(count)]
-    return [*begin, "-m", "headway", "train", "--out", str(out), *arguments]
+    return [*TORCHRUN, str(count), "-m", "headway", "train", "--out", str(out), *arguments]
 
 
 def run(count: int, out: Path, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    result = subprocess.run(command(count, out, *arguments), capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
+    if count == 1:
+        result = headway_here("train", "--out", str(out), *arguments)
+    else:
+        result = subprocess.run(command(count, out, *arguments), capture_output=True, text=True, timeout=600, env=ENVIRONMENT)
     assert (result.returncode == 0) == (code == 0), result.stderr
     return result
 
@@ -45,11 +48,11 @@ def arguments_for(name: str, folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "more"), [("gpt2", []), ("transformer", []), ("gpt2", ["--sharded"])])
-def test_two_processes_have_the_losses_of_one(tmp_path, name, more):
+@pytest.mark.parametrize("name", ["gpt2", "transformer"])
+def test_two_processes_have_the_losses_of_one(tmp_path, name):
     arguments = [*arguments_for(name, tmp_path / "data"), "--num-steps", "12", "--eval-every", "5"]
     run(1, tmp_path / "one", *arguments)
-    result = run(2, tmp_path / "two", *arguments, *more)
+    result = run(2, tmp_path / "two", *arguments)
     assert json.loads(result.stdout)["step"] == 12, "one process talks"
     assert result.stderr.count("validation loss") == 3
     assert len(losses(tmp_path / "one")) == 12 + 3
@@ -58,11 +61,11 @@ def test_two_processes_have_the_losses_of_one(tmp_path, name, more):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("more", [[], ["--sharded"]], ids=["alike", "sharded"])
-def test_a_run_goes_on_with_another_number_of_processes(tmp_path, more):
+def test_a_sharded_run_has_the_losses_of_one_process_and_goes_on_with_one(tmp_path):
     arguments = arguments_for("gpt2", tmp_path / "data")
     run(1, tmp_path / "whole", *arguments, "--num-steps", "12", "--warmup-steps", "12")
-    run(2, tmp_path / "parts", *arguments, *more, "--num-steps", "5", "--warmup-steps", "12")
+    run(2, tmp_path / "parts", *arguments, "--sharded", "--num-steps", "7", "--warmup-steps", "12")
+    assert headway.load(tmp_path / "parts").generate("The", max_new_tokens=2).token_ids
     run(1, tmp_path / "parts", "--resume", "--num-steps", "12")
     whole, parts = (losses(tmp_path / name)[:12] for name in ("whole", "parts"))
     assert parts == pytest.approx(whole, abs=1e-4)
@@ -99,7 +102,7 @@ def test_a_signal_to_any_process_stops_all_after_the_step_with_the_state_saved(t
     assert errors.count("stopped at step") == 1
     stopped_at = int(errors.partition("stopped at step ")[2].partition(";")[0])
     assert read_progress(state).step == stopped_at >= before
-    result = run(2, out, "--resume", "--num-steps", str(stopped_at + 3))
+    result = run(1, out, "--resume", "--num-steps", str(stopped_at + 3))
     assert json.loads(result.stdout)["step"] == stopped_at + 3
 
 
@@ -107,8 +110,6 @@ def test_a_signal_to_any_process_stops_all_after_the_step_with_the_state_saved(t
 def test_an_error_of_all_is_said_once(tmp_path):
     result = run(2, tmp_path / "out", *arguments_for("gpt2", tmp_path / "data"), "--batch-size", "5", code=2)
     assert result.stderr.count("got batch_size=5 for 2 processes, expected a multiple of 2") == 1
-    result = run(2, tmp_path / "out", "nowhere.txt", code=2)
-    assert result.stderr.count("nowhere.txt, expected a readable text file") == 1
     assert not (tmp_path / "out" / "training" / "options.json").exists()
 
 
@@ -116,12 +117,14 @@ def test_an_error_of_all_is_said_once(tmp_path):
 @pytest.mark.parametrize("more", [[], ["--sharded"]], ids=["alike", "sharded"])
 def test_numbers_that_are_not_finite_stop_all_and_the_run_goes_on_from_before(tmp_path, more):
     arguments = arguments_for("gpt2", tmp_path / "data")
-    run(2, tmp_path / "out", *arguments, *more, "--num-steps", "5")
-    result = run(2, tmp_path / "out", "--resume", "--num-steps", "9", "--learning-rate", "1e38", "--min-learning-rate", "1e38", code=2)
+    run(1, tmp_path / "out", *arguments, "--num-steps", "5")
+    result = run(
+        2, tmp_path / "out", "--resume", "--num-steps", "9", "--learning-rate", "1e38", "--min-learning-rate", "1e38", *more, code=2
+    )
     assert result.stderr.count("the loss became nan at step") == 1
     assert "first value that is not finite: " in result.stderr
     assert "Error: " not in result.stderr.partition("ChildFailedError")[0]
-    result = run(2, tmp_path / "out", "--resume", "--learning-rate", "1e-3", "--min-learning-rate", "1e-3")
+    result = run(1, tmp_path / "out", "--resume", "--learning-rate", "1e-3", "--min-learning-rate", "1e-3")
     assert json.loads(result.stdout)["step"] == 9
     assert json.loads(result.stdout)["validation_loss"] < 3
 

@@ -15,7 +15,7 @@ from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
 
-MAX_BYTES = 2**30
+MAX_BYTES = 2**24
 """Size of the largest output that is compared."""
 
 
@@ -44,7 +44,7 @@ def _as_numpy(answer: Any) -> Any:
 
     Errors   MemoryError for an array of more than MAX_BYTES, which may be a small one that is broadcast.
     """
-    if math.prod(answer.shape) > MAX_BYTES:
+    if 8 * math.prod(answer.shape) > MAX_BYTES:
         raise MemoryError(f"Unable to compare an array of shape {tuple(answer.shape)}")
     if isinstance(answer, numpy.ndarray) and answer.dtype.kind in "biufO":
         return None if answer.dtype.kind == "O" else answer.view(numpy.ndarray)

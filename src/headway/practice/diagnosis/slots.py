@@ -107,6 +107,8 @@ def _put(owner: Any, key: Any, value: Any) -> None:
 
 
 def _is_array(value: Any) -> bool:
+    if value is None or isinstance(value, int | float | str | list | tuple | dict):  # most attributes
+        return False
     return isinstance(value, numpy.ndarray) or any(_is_of(library, value) for library in ("torch", "mlx", "jax"))
 
 
@@ -166,6 +168,8 @@ def _is_mask(name: str, value: Any) -> bool:
     if value.ndim < 2 or value.shape[-1] != value.shape[-2]:
         return False
     numbers = numpy.asarray(value.detach() if hasattr(value, "detach") else value)
+    if value.shape[-1] > 1 and not (numbers[..., 1, 0] == numbers[..., 0, 0]).all():  # most weights
+        return False
     lower, upper = numpy.tril_indices(value.shape[-1]), numpy.triu_indices(value.shape[-1], 1)
     below, above = numbers[(..., *lower)], numbers[(..., *upper)]
     return bool(above.size and (below == below.flat[0]).all() and (above == above.flat[0]).all() and below.flat[0] != above.flat[0])
