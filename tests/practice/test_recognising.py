@@ -138,3 +138,35 @@ def test_a_failure_of_the_tool_accuses_nobody(monkeypatch):
     verdict = found_in("def softmax(x):\n    return x\n")["softmax"][1]
     assert verdict.status == "could not run"
     assert verdict.causes[0].name == "tool_error"
+
+
+ATTENTION_HEAD = """
+import torch
+from torch import nn
+
+class AttentionHead(nn.Module):
+    def __init__(self, n_embd, head_size, block_size):
+        super().__init__()
+        self.key, self.query, self.value = (nn.Linear(n_embd, head_size, bias=False) for _ in range(3))
+        self.register_buffer("tril", torch.tril(torch.ones(block_size, block_size)))
+
+    def forward(self, x):
+        q, k, length = self.query(x), self.key(x), x.shape[1]
+        scores = q @ k.transpose(-2, -1) * k.shape[-1] ** -0.5
+        scores = scores.masked_fill(self.tril[:length, :length] == 0, float("-inf"))
+        return scores.softmax(-1) @ self.value(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("removed", "part", "status"),
+    [
+        ((), "causal_self_attention", "correct"),
+        (("masked_fill",), "causal_self_attention", "wrong"),
+        (("masked_fill", "tril"), "self_attention", "correct"),
+    ],
+)
+def test_an_attention_head_is_causal_if_its_source_says_so(removed, part, status):
+    text = "\n".join(line for line in ATTENTION_HEAD.splitlines() if not any(each in line for each in removed))
+    found, verdict = found_in(text)["AttentionHead"]
+    assert (verdict.exercise, verdict.status) == (part, status), found

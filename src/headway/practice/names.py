@@ -64,11 +64,11 @@ PATTERNS = {
     ),
     "qkv_projection": Pattern(r"qkv|(compute|project|get|make|create).*(query|q)_?(and_?)?(key|k)|q_?k_?v_?proj"),
     "self_attention": Pattern(
-        r"pattern_?weav|^(?!.*(causal|masked|multi|cross|group|decoder|gqa)).*(self_?att(entio)?n|single_?head)",
+        r"pattern_?weav|^(?!.*(causal|masked|multi|cross|group|decoder|gqa)).*(self_?att(entio)?n|single_?head|att(entio)?n_?head$)",
         ATTENTION,
     ),
     "causal_self_attention": Pattern(
-        r"(causal|masked|decoder)_?(multi_?head_?)?(self_?)?att|^head$|att(entio)?n_?head$|^causal",
+        r"(causal|masked|decoder)_?(multi_?head_?)?(self_?)?att|^head$|^causal",
         r"^(?!.*(mask$|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
     ),
     "cross_attention": Pattern(

@@ -103,10 +103,9 @@ class LibraryTokenizer(Tokenizer):
         token = self.backend.id_to_token(token_id) if 0 <= token_id < 2**32 else None
         if token is None or token in self._special_contents or token_id == self.unk_token_id:
             return None
-        kinds = [step["type"] for step in self._decoder_steps]
-        if kinds == ["ByteLevel"]:
+        if self._decoder_kinds == ["ByteLevel"]:
             return self._bytes(token_id, frozenset())
-        if "ByteFallback" in kinds and BYTE_TOKEN.fullmatch(token):
+        if "ByteFallback" in self._decoder_kinds and BYTE_TOKEN.fullmatch(token):
             return bytes([int(token[3:5], 16)])
         # A decoder may drop the space of the first token of a text.
         return self._decode([*self._anchor, token_id])[len(self._anchor) :].encode()
@@ -120,7 +119,7 @@ class LibraryTokenizer(Tokenizer):
         """See Tokenizer."""
         skipped = self._special_contents if skip_special_tokens else frozenset()
         decoder: BytesStreamDecoder | WindowStreamDecoder
-        if [step["type"] for step in self._decoder_steps] == ["ByteLevel"]:
+        if self._decoder_kinds == ["ByteLevel"]:
             decoder = BytesStreamDecoder(lambda token_id, previous: self._bytes(token_id, skipped))
         else:
             decoder = WindowStreamDecoder(self._decode, self.backend, self._decoder_steps, skipped)
@@ -134,6 +133,10 @@ class LibraryTokenizer(Tokenizer):
         return [] if decoder is None else decoder_steps(json.loads(decoder.__getstate__()))
 
     @cached_property
+    def _decoder_kinds(self) -> list[object]:
+        return [step["type"] for step in self._decoder_steps]
+
+    @cached_property
     def _special_contents(self) -> frozenset[str]:
         return frozenset(token.content for token in self.backend.get_added_tokens_decoder().values() if token.special)
 
@@ -142,8 +145,10 @@ class LibraryTokenizer(Tokenizer):
         if token is None or token in skipped:
             return b""
         # The library's ByteLevel decoder returns a token with any other character unchanged.
-        table = byte_characters()
-        return bytes(map(table.__getitem__, token)) if all(character in table for character in token) else token.encode()
+        try:
+            return bytes(map(byte_characters().__getitem__, token))
+        except KeyError:
+            return token.encode()
 
     def save(self, folder: Path, *, model_max_length: int | None = None) -> None:
         """Write tokenizer.json, tokenizer_config.json and any chat templates, in the form that transformers' AutoTokenizer opens.

@@ -60,5 +60,12 @@ def _holds_matrices(subject: Subject) -> bool:
     return bool(re.search(r"Linear\(|Parameter\(|Dense\(|DenseGeneral\(", "\n".join(subject.source)))
 
 
-FAMILIES = {BARE: _attentions}
+def _heads(subject: Subject) -> list[str]:
+    """Return causal attention for a head whose source hides later positions, or prepares to, and plain attention otherwise."""
+    text = "\n".join(line.partition("#")[0] for line in subject.source)
+    is_causal = subject.name.lower().endswith("head") and re.search(r"tri[ul]|causal|subsequent|look_?ahead", text, re.IGNORECASE)
+    return ["causal_self_attention" if is_causal else "self_attention"]
+
+
+FAMILIES = {BARE: _attentions, "self_attention": _heads}
 """Exercises whose name a class of several parts may have."""
