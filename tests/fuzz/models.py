@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from headway.checkpoints import save_checkpoint
-from headway.models import bert, gemma3_text, gpt2, llama, marian, phi3, qwen2, qwen3, smollm3, t5
+from headway.models import bert, gemma3_text, gpt2, llama, marian, phi3, qwen2, qwen3, qwen3_moe, smollm3, t5
 from tests.small_models import random_weights
 
 ROPE = {"rope_type": "default", "rope_theta": 10000.0}
@@ -50,6 +50,12 @@ MODELS: dict[str, tuple[ModuleType, dict[str, Any]]] = {
         SIZES | {"num_key_value_heads": 2, "head_dim": 4, "rope_parameters": {"full_attention": LINEAR, "sliding_attention": ROPE}},
     ),
     "phi3": (phi3, SIZES | {"rope_parameters": LONGROPE}),
+    "qwen3_moe": (
+        qwen3_moe,
+        SIZES
+        | {"num_key_value_heads": 2, "num_experts": 3, "num_experts_per_tok": 2, "moe_intermediate_size": 4, "mlp_only_layers": []}
+        | {"rope_parameters": ROPE},
+    ),
     "smollm3": (smollm3, SIZES | {"num_key_value_heads": 2, "no_rope_layers": [0], "rope_parameters": DYNAMIC}),
     "t5": (t5, T5_SIZES),
     "marian": (marian, MARIAN_SIZES),

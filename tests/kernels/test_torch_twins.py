@@ -56,6 +56,11 @@ def test_twins_with_weights_equal_their_definitions(dtype):
     close(torch_twins.embed(ids, table), functions.embed(ids, table))
 
 
+def test_a_norm_with_a_weight_in_float32_keeps_the_dtype_of_its_input():
+    x, weight = draw(2, 3, 7, dtype=torch.bfloat16), 1 + draw(7, dtype=torch.float32, seed=1)
+    close(torch_twins.rms_norm(x, weight), functions.rms_norm(x, weight))
+
+
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
     batch=st.integers(1, 2),

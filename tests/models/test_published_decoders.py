@@ -102,6 +102,7 @@ def test_layers_are_those_of_the_checkpoints():
         (GEMMA2, {"query_pre_attn_scalar": -1}, "query_pre_attn_scalar=-1"),
         (MIXTRAL, {"num_experts_per_tok": 9}, "num_experts_per_tok=9"),
         (MIXTRAL, {"num_local_experts": 10**9}, "num_local_experts=1000000000"),
+        (QWEN3_MOE, {"num_experts": 10**4, "num_hidden_layers": 10**4}, "num_experts=10000 and num_hidden_layers=10000"),
         (QWEN3_MOE, {"mlp_only_layers": ["a"]}, "mlp_only_layers="),
         (GEMMA3_4B, {"text_config": [1]}, "text_config="),
     ],

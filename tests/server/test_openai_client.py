@@ -79,6 +79,11 @@ def test_several_choices_and_prompts_are_numbered_through(api, stories):
     assert [choice.text for choice in many.choices] == [stories.generate(each, max_new_tokens=6, temperature=0).text for each in prompts]
 
 
+def test_an_empty_prompt_starts_a_text(api, stories):
+    expected = stories.generate([stories.tokenizer.bos_token_id], max_new_tokens=5, temperature=0)
+    assert api.completions.create(model="stories", prompt="", max_tokens=5, temperature=0).choices[0].text == expected.text
+
+
 def test_echo_puts_the_prompt_first(api):
     completion = api.completions.create(model="stories", prompt=PROMPT, max_tokens=3, temperature=0, echo=True)
     assert completion.choices[0].text.startswith(PROMPT)
@@ -131,6 +136,11 @@ def test_embeddings_are_those_of_embed(api, stories):
         numpy.testing.assert_allclose([each.embedding for each in answer.data], expected, rtol=1e-6)
     raw = api.embeddings.with_raw_response.create(model="stories", input=texts, encoding_format="base64").http_response.json()
     assert numpy.frombuffer(base64.b64decode(raw["data"][1]["embedding"]), "<f4") == pytest.approx(expected[1])
+
+
+def test_ids_of_another_tokenizer_are_refused(api):
+    with pytest.raises(openai.BadRequestError, match="token id 99999"):
+        api.embeddings.create(model="stories", input=[[1, 99999]])
 
 
 def test_the_model_is_listed(api):

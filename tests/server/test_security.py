@@ -63,7 +63,6 @@ def test_a_large_body_is_refused(guarded):
         (b'{"prompt":' + b"[" * 4000 + b"]" * 4000 + b"}", "application/json", 400),
         (b'{"prompt": []}', "application/json", 400),
         (b'{"prompt": [[]]}', "application/json", 400),
-        (b'{"prompt": ""}', "application/json", 400),
         (b'{"prompt": [1, "a"]}', "application/json", 400),
         (b'{"prompt": "x", "seed": 1e400}', "application/json", 400),
         (b'{"prompt": "x", "max_tokens": 99999999999999999999999}', "application/json", 400),

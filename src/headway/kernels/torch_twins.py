@@ -73,6 +73,8 @@ def layer_norm(x: Tensor, weight: Tensor | None = None, bias: Tensor | None = No
 
 def rms_norm(x: Tensor, weight: Tensor | None = None, *, eps: float = 1e-6) -> Tensor:
     """Twin of functions.rms_norm."""
+    if weight is not None and weight.dtype != x.dtype:  # torch has no fused kernel for two dtypes, and warns
+        return functions.rms_norm(x, weight, eps=eps)
     return F.rms_norm(x, x.shape[-1:], weight, eps)
 
 

@@ -21,8 +21,8 @@ PREFIX = "model."
 # The rotary frequencies, which config.json determines.
 IGNORED_TENSORS = r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq"
 WITHOUT_EFFECT = ("rope_theta", "rope_scaling", "output_router_logits", "router_aux_loss_coef", "router_jitter_noise")
-MAX_EXPERTS = 10_000
-"""Largest accepted number of experts. It limits the time and memory that a wrong config.json can take."""
+MAX_EXPERTS = 100_000
+"""Largest accepted number of experts in all layers. It limits the time and memory that a wrong config.json can take."""
 Weights = decoder.Weights
 
 
@@ -50,12 +50,14 @@ class Config(RotaryConfig):
         return replace(super().feed_forward, experts=experts)
 
 
-def expect_experts(config: object, num_experts: str, top_k: str) -> None:
-    """Raise CheckpointError unless the number of experts is from 1 to MAX_EXPERTS, and the number per token from 1 to that number."""
+def expect_experts(config: RotaryConfig, num_experts: str, top_k: str) -> None:
+    """Raise CheckpointError unless all layers have at most MAX_EXPERTS experts, and a token uses 1 to all experts of a layer."""
     expect_positive(config, num_experts, top_k)
-    count, used = getattr(config, num_experts), getattr(config, top_k)
-    if count > MAX_EXPERTS:
-        raise CheckpointError(f"got config.json with {num_experts}={count}, expected at most {MAX_EXPERTS}")
+    count, used, num_layers = getattr(config, num_experts), getattr(config, top_k), config.num_hidden_layers
+    if count * num_layers > MAX_EXPERTS:
+        raise CheckpointError(
+            f"got config.json with {num_experts}={count} and num_hidden_layers={num_layers}, expected at most {MAX_EXPERTS} experts in all"
+        )
     if used > count:
         raise CheckpointError(f"got config.json with {top_k}={used}, expected at most {num_experts}={count}")
 

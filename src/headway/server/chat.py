@@ -21,7 +21,7 @@ from headway.server.served_model import Prepared, ServedModel
 from headway.server.tools import template_calls, tool_use
 from headway.server.wire import ChatRequest, Message, decode
 
-FINGERPRINT = f"headway-{headway.__version__}"
+FINGERPRINT = f"build-{headway.__version__}"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import base64
 
 import numpy
 
+from headway.errors import TokenIdError
 from headway.server.errors import not_built
 from headway.server.replies import Call, Reply, json_reply
 from headway.server.served_model import ServedModel
@@ -27,7 +28,14 @@ async def embeddings(call: Call) -> Reply:
 
 
 def _embed(served: ServedModel, inputs: list[str | list[int]]) -> tuple[numpy.ndarray, int]:
-    tokenizer = served.model.tokenizer
+    """Return the vectors, and the number of tokens.
+
+    Errors   TokenIdError for an id outside the vocabulary: some clients send ids of OpenAI's tokenizer.
+    """
+    tokenizer, vocab_size = served.model.tokenizer, served.model.config.vocab_size
+    for each in inputs:
+        if not isinstance(each, str) and max(each) >= vocab_size:
+            raise TokenIdError(f"got token id {max(each)} in input, expected 0 to {vocab_size - 1}", hint="send texts")
     texts = [each if isinstance(each, str) else tokenizer.decode(each, skip_special_tokens=True) for each in inputs]
     with served.embedding_lock:
         vectors = served.model.embed(texts)

@@ -53,7 +53,7 @@ class TextSettings(Struct):
 class ResponsesRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     """The body of POST /v1/responses."""
 
-    input: str | Annotated[list[InputMessage], Meta(min_length=1, max_length=MAX_MESSAGES)]
+    input: str | Annotated[list[InputMessage], Meta(max_length=MAX_MESSAGES)] = ""
     model: Name | None = None
     instructions: str | None = None
     max_output_tokens: Annotated[int, Meta(ge=1, le=MAX_TOKENS)] | None = None

@@ -81,11 +81,16 @@ class ServedModel:
 
     def encode_chat(self, messages: Sequence[Mapping[str, object]], variables: Mapping[str, object] | None = None) -> list[int]:
         """Return the token ids of a conversation; `variables` are those of the template, such as its tools."""
-        return self.model.tokenizer.encode(self.render_chat(messages, variables), add_special_tokens=not self.has_chat_template)
+        text = self.render_chat(messages, variables)
+        return self._or_start(self.model.tokenizer.encode(text, add_special_tokens=not self.has_chat_template))
 
     def encode(self, prompt: str | Sequence[int]) -> list[int]:
-        """Return the token ids of a prompt."""
-        return self.model.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
+        """Return the token ids of a prompt. An empty one is the token that starts a text, as in OpenAI's API."""
+        return self._or_start(self.model.tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt))
+
+    def _or_start(self, token_ids: list[int]) -> list[int]:
+        start = self.model.tokenizer.bos_token_id
+        return token_ids or ([] if start is None else [start])
 
     def prepare(
         self,

@@ -258,7 +258,7 @@ class ChatRequest(Sampling, kw_only=True, forbid_unknown_fields=True):
 class CompletionRequest(Sampling, kw_only=True, forbid_unknown_fields=True):
     """The body of POST /v1/completions."""
 
-    prompt: str | list[Any]
+    prompt: str | list[Any] = ""
     echo: bool | None = None
     best_of: Annotated[int, Meta(ge=1, le=MAX_CHOICES)] | None = None
     logprobs: Annotated[int, Meta(ge=0, le=MAX_LOG_PROBS)] | None = None
