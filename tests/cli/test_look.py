@@ -72,3 +72,21 @@ def test_a_switched_off_layer_changes_the_next_token():
 @pytest.mark.parametrize("part", ["x", "99", "0.99"])
 def test_a_part_that_does_not_exist_is_refused(part):
     assert "to switch off" in str(run("-m", "stories", "Once", "--ablate", part).exception)
+
+
+def test_a_file_is_shown_next_to_its_definition(tmp_path):
+    (tmp_path / "mine.py").write_text("import numpy as np\n\ndef softmax(x):\n    e = np.exp(x)\n    return e / e.sum(-1, keepdims=True)\n")
+    result = run(tmp_path / "mine.py", "--lang", "zh")
+    assert "你的代码" in result.stdout
+    assert "第一行值不同的代码" in result.stdout
+    assert "Softmax: map scores" in result.stdout
+
+
+def test_a_part_of_the_workbook_is_shown(tmp_path):
+    folder = tmp_path / "practice"
+    CliRunner().invoke(app, ["practice", "start", str(folder), "--no-watch", "--lang", "en"])
+    (path,) = folder.glob("*softmax.py")
+    path.write_text("import numpy as np\n\ndef softmax(x):\n    e = np.exp(x)\n    return e / e.sum(-1, keepdims=True)\n")
+    result = CliRunner().invoke(app, ["practice", "look", "softmax", "--folder", str(folder), "--lang", "en"])
+    assert "Your code" in result.stdout
+    assert "first line whose value differs" in result.stdout

@@ -20,11 +20,20 @@ SAVED = Message("wrote {path} ({size:.1f} MB); open it in a browser", "已写入
 
 @with_language
 def command(
-    target: Annotated[str, typer.Argument(metavar="WHAT", help="A definition such as softmax; with --model a prompt.", show_default=False)],
+    target: Annotated[
+        str,
+        typer.Argument(metavar="WHAT", help="A definition such as softmax, a Python file, or with --model a prompt.", show_default=False),
+    ],
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="stories (included), a folder, or a Hugging Face name.", show_default=False)
     ] = None,
     input: Annotated[Path | None, typer.Option("--input", help="An .npz file with the inputs by parameter.", show_default=False)] = None,
+    named: Annotated[
+        str | None, typer.Option("--as", help="The part that a file's function is, if its name does not say so.", show_default=False)
+    ] = None,
+    function: Annotated[
+        str | None, typer.Option("--function", help="Name in the file.  [default: the first that is wrong]", show_default=False)
+    ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write one self-contained page instead.", show_default=False)] = None,
     values: Annotated[bool, typer.Option("--values", help="Print the numbers of small arrays.")] = False,
     ablate: Annotated[
@@ -40,11 +49,13 @@ def command(
 
     \b
       headway look softmax
+      headway look attention.py --html attention.html
       headway look scaled_dot_product_attention --html attention.html
       headway look layer_norm --input mine.npz --values
       headway look --model stories "Once upon a time" --html story.html
 
-    With --model: tokens, attention of each head, residual stream, logit lens, and the next token.
+    A file runs as in headway check: your code and the definition are shown for the same inputs, with the verdict and the first line
+    whose value differs. With --model: tokens, attention of each head, residual stream, logit lens, and the next token.
     Exit codes: 0 success, 2 invalid input.
     """
     language = language_of(lang)
@@ -58,11 +69,25 @@ def command(
         return
     from headway.look.definitions import read_inputs, view_of_definition
 
+    inputs = None if input is None else read_inputs(input)
     if ablate:
         raise PracticeError(Message("got --ablate without --model, expected both", "收到 --ablate 而没有 --model，两者应一起使用"))
-    view = view_of_definition(target, None if input is None else read_inputs(input))
+    if target.endswith((".py", ".ipynb")):
+        from headway.look.learner import view_of_file
+
+        view = view_of_file(Path(target), named=named, function=function, inputs=inputs)
+    else:
+        view = view_of_definition(target, inputs)
     text = view.panels[0].trace.to_json()
     _show(view, text, html, language, lambda: view.print(language=language, has_numbers=values, depth=depth), as_json=as_json)
+
+
+def show_file(path: Path, named: str, html: Path | None, language: str) -> None:
+    """Show a file's function for an exercise next to the definition."""
+    from headway.look.learner import view_of_file
+
+    view = view_of_file(path, named=named)
+    _show(view, "", html, language, lambda: view.print(language=language), as_json=False)
 
 
 def _show(view: View | ModelView, text: str, html: Path | None, language: str, show: Callable[[], None], *, as_json: bool) -> None:

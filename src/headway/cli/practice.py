@@ -123,6 +123,28 @@ def hint(part: Name = None, folder: Folder = None, lang: Language = None) -> Non
 
 @app.command()
 @with_language
+def look(
+    part: Name = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write one self-contained page instead.", show_default=False)] = None,
+    folder: Folder = None,
+    lang: Language = None,
+) -> None:
+    """Show each line of your code for a part with the arrays that it made, next to the definition.
+
+    \b
+      headway practice look
+      headway practice look softmax --html softmax.html
+    """
+    from headway.cli.look import show_file
+    from headway.practice.workbook.folder import path_of
+
+    found = _folder_of(folder)
+    chosen, _ = _part_of(part, found)
+    show_file(path_of(found, chosen), chosen.name, html, language_of(lang))
+
+
+@app.command()
+@with_language
 def solution(part: Name = None, folder: Folder = None, lang: Language = None) -> None:
     """Print one way to write a part, or the repair of find_the_bug.
 

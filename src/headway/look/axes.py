@@ -7,7 +7,6 @@ import itertools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 SIZE_ONE = 1
 
@@ -70,7 +69,7 @@ def evaluate(expression: str, sizes: Mapping[str, int]) -> int | None:
         return None
 
 
-def bind(shapes: Shapes, arguments: Mapping[str, Any]) -> dict[str, int]:
+def bind(shapes: Shapes, arguments: Mapping[str, object]) -> dict[str, int]:
     """Return the sizes of the names in a block, from the shapes of arrays and from integers under these names."""
     texts = " ".join((*expressions_of(shapes), *shapes.equations, *shapes.equations.values()))
     names = set(re.findall(r"[A-Za-z_]\w*", texts))
@@ -81,7 +80,7 @@ def bind(shapes: Shapes, arguments: Mapping[str, Any]) -> dict[str, int]:
             continue
         known = [axis for axis in axes if axis != "..."]
         if "..." in axes:
-            sizes |= _leading(tuple(shape)[: len(shape) - len(known)], sizes)
+            sizes |= _leading(tuple(shape)[: max(len(shape) - len(known), 0)], sizes)
         for axis, size in zip(reversed(known), reversed(tuple(shape)), strict=False):
             if axis.isidentifier() and (size != SIZE_ONE or axis not in sizes):
                 sizes[axis] = int(size)
@@ -121,7 +120,7 @@ class AxisNames:
             self._ambiguous.add(size)
         self._by_size.setdefault(size, name)
 
-    def inner(self, shapes: Shapes | None, arguments: Mapping[str, Any]) -> AxisNames:
+    def inner(self, shapes: Shapes | None, arguments: Mapping[str, object]) -> AxisNames:
         """Return the names in a call of a function with this block: these, and its own for sizes that have no name here."""
         if shapes is None:
             return AxisNames(self.sizes)
@@ -147,6 +146,6 @@ def expressions_of(shapes: Shapes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(axis for axes in shapes.arrays.values() for axis in axes if axis != "..."))
 
 
-def names_for(shapes: Shapes | None, arguments: Mapping[str, Any]) -> AxisNames:
+def names_for(shapes: Shapes | None, arguments: Mapping[str, object]) -> AxisNames:
     """Return the names of axes in the outermost call."""
     return AxisNames({}).inner(shapes, arguments)

@@ -23,7 +23,7 @@ from headway.practice.texts import Texts
 TEXTS = Texts("look")
 
 
-def definition(name: str) -> Callable[..., Any]:
+def definition(name: str) -> Callable[..., object]:
     """Return the function of headway.functions with this name.
 
     Errors   OptionError with the closest names for an unknown one.
@@ -38,7 +38,7 @@ def definition(name: str) -> Callable[..., Any]:
     return found
 
 
-def view_of_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> View:
+def view_of_call(function: Callable[..., object], *args: object, **kwargs: Any) -> View:
     """Return the view of a function with its arguments.
 
     Errors   the function's own exception, if it raises before a statement of it was recorded.
@@ -55,7 +55,7 @@ def view_of_trace(trace: Trace) -> View:
     return View(same(trace.call.function), (Panel(same(source.function), trace),), same(source.summary) if source.summary else None)
 
 
-def view_of_definition(name: str, inputs: Mapping[str, Any] | None = None) -> View:
+def view_of_definition(name: str, inputs: Mapping[str, object] | None = None) -> View:
     """Return the view of a definition with inputs by parameter, by default small example inputs.
 
     Errors   OptionError for an unknown name, or inputs that are not its parameters.
@@ -65,7 +65,7 @@ def view_of_definition(name: str, inputs: Mapping[str, Any] | None = None) -> Vi
     return view_of_call(function, **given)
 
 
-def checked(function: Callable[..., Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+def checked(function: Callable[..., object], inputs: Mapping[str, object]) -> dict[str, Any]:
     """Return inputs by parameter.
 
     Errors   OptionError for inputs that the function does not take, or takes and are missing.

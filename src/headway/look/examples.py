@@ -32,7 +32,7 @@ SIZES = {
 NO_AXES = ("group_size", "num_layers")
 OTHERS = (9, 10, 11, 13, 14, 15, 17, 18, 19, 20, 21, 22, 23)
 LEADING = 3
-NUMBERS: Mapping[str, Any] = {
+NUMBERS: Mapping[str, object] = {
     "temperature": 0.7,
     "top_k": 3,
     "top_p": 0.8,
@@ -59,7 +59,7 @@ NUMBERS: Mapping[str, Any] = {
 """Arguments that are neither arrays nor sizes."""
 
 
-def example_inputs(function: Callable[..., Any], *, seed: int = 0) -> dict[str, Any]:
+def example_inputs(function: Callable[..., object], *, seed: int = 0) -> dict[str, Any]:
     """Return arguments for a function with a `Shapes` block. Optional arrays and trees are left out.
 
     Errors   OptionError for a function without such a block, or with a parameter that needs a value of its own.
@@ -70,7 +70,7 @@ def example_inputs(function: Callable[..., Any], *, seed: int = 0) -> dict[str, 
         raise OptionError(f"got {name} without a Shapes block in its docstring, expected example inputs", hint="give inputs with --input")
     builder = _Builder(shapes, seed)
     parameters = inspect.signature(function).parameters
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     for parameter in parameters.values():
         if parameter.name in shapes.arrays or parameter.name in shapes.kinds:
             if "optional" not in shapes.marks.get(parameter.name, ()):
@@ -90,7 +90,7 @@ class _Builder:
         named = max((sum(axis != "..." for axis in axes) for name, axes in shapes.arrays.items() if name != "return"), default=0)
         self.leading = (LEADING,) if named < 2 else ()
 
-    def scalar(self, name: str) -> Any:
+    def scalar(self, name: str) -> object:
         """Return the value of a parameter that is no array."""
         if name in NUMBERS:
             return NUMBERS[name]
@@ -116,7 +116,7 @@ class _Builder:
             return wanted
         return next(size for size in OTHERS if size not in used)
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> object:
         """Return the array or the tree of a line of the block."""
         if name in self.shapes.arrays:
             return self._array(name, self.shapes.arrays[name], self.shapes.marks.get(name, ()))
@@ -133,7 +133,7 @@ class _Builder:
         scale = shape[-1] ** -0.5 if name == "weight" and len(shape) == 2 else 1.0
         return numpy.asarray(self.random.standard_normal(shape) * scale).round(3)
 
-    def _tree(self, what: ast.expr, outer: Shapes) -> Any:
+    def _tree(self, what: ast.expr, outer: Shapes) -> object:
         """Return the tree for `Kind(name=expression)`, or a tuple of trees for `count * Kind(…)`."""
         if isinstance(what, ast.BinOp):
             count = self.size(ast.unparse(what.left))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy
 
+from headway.arrays import Array
 from headway.checkpoints import Checkpoint
 from headway.errors import OptionError, PromptError
 from headway.functions import softmax
@@ -172,7 +172,7 @@ def trace_prompt(
     if checkpoint.architecture.KIND == "encoder-decoder":
         source, token_ids = token_ids, run.read(token_ids, target)
     hidden = run.hidden(token_ids)
-    residuals = [each.residual for each in run.recorder.attended if not each.is_cross]
+    residuals: list[Array] = [each.residual for each in run.recorder.attended if each.residual is not None]
     _check_ablated(ablated, run.recorder)
     final = run.recorder.final_norm(hidden)
     residuals.append(hidden if final is None else final.x)
@@ -205,7 +205,7 @@ class _Run:
         self.checkpoint = checkpoint
         self.recorder = Recorder(checkpoint.weights, ablated)
         self.encoder: list[Attended] = []
-        self.source: Any = None
+        self.source: object = None
 
     def read(self, token_ids: list[int], target: Sequence[int] | None) -> list[int]:
         """Read the source; return the decoder's tokens: the start token, and the target or the greedy answer."""
@@ -221,13 +221,14 @@ class _Run:
         written, ends = [start], self.checkpoint.generation_config.get("eos_token_id")
         for _ in range(MOST_NEW_TOKENS):
             logits = self.logits(self.hidden(written))
+            assert logits is not None
             best = int(numpy.argmax(logits[0, -1]))
             if best == ends or (isinstance(ends, list) and best in ends):
                 break
             written.append(best)
         return written
 
-    def hidden(self, token_ids: list[int]) -> Any:
+    def hidden(self, token_ids: list[int]) -> Array:
         """Return the hidden states of the stack that predicts, (1, seq_len, hidden_size)."""
         own, config, weights = self.checkpoint.architecture, self.checkpoint.config, self.checkpoint.weights
         self.recorder.begin(can_ablate=True)
@@ -238,14 +239,14 @@ class _Run:
             return own.hidden_states(given, weights, config, ops=self.recorder.ops)
         return own.hidden_states(given, weights, config, source=self.source, ops=self.recorder.ops)
 
-    def logits(self, hidden: Any) -> Any:
+    def logits(self, hidden: Array) -> Array | None:
         """Return logits; None for an encoder without a masked-token head."""
         own, config, weights = self.checkpoint.architecture, self.checkpoint.config, self.checkpoint.weights
         if own.KIND != "encoder":
             return own.logits(hidden, weights, config)
         return None if getattr(weights, "masked_token_head", None) is None else own.masked_token_logits(hidden, weights, config)
 
-    def residual(self, x: Any, hidden: Any, tokenizer: Tokenizer) -> Residual:
+    def residual(self, x: Array, hidden: Array, tokenizer: Tokenizer) -> Residual:
         """Return norms and guesses of a residual stream, given the hidden states that it would become."""
         norms = numpy.linalg.norm(numpy.asarray(x, numpy.float64)[0], axis=-1)
         logits = self.logits(hidden)

@@ -32,7 +32,7 @@ class Recorded:
     """A recording with the function's result, or the exception that it raised."""
 
     trace: Trace
-    result: Any = None
+    result: object = None
     error: BaseException | None = None
 
 
@@ -42,13 +42,13 @@ def is_definition(file: str) -> bool:
 
 
 def record(
-    function: Callable[..., Any],
-    *args: Any,
+    function: Callable[..., object],
+    *args: object,
     is_followed: IsFollowed | None = None,
     names: AxisNames | None = None,
     text: str | None = None,
     most: int = MOST_NUMBERS,
-    **kwargs: Any,
+    **kwargs: object,
 ) -> Recorded:
     """Call a function and record each of its statements, and those of the functions that it calls.
 
@@ -85,7 +85,7 @@ class _Frame:
     source: FunctionSource
     names: AxisNames
     arguments: tuple[Value, ...]
-    seen: dict[str, Any]
+    seen: dict[str, object]
     latest: dict[str, Value]
     line: int | None = None
     calls: list[Call] = field(default_factory=list)
@@ -104,7 +104,7 @@ class _Recorder:
         self.finished: list[Call] = []
         self.num_steps = 0
 
-    def follow(self, frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
+    def follow(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
         """Begin a call, if its function is one to record."""
         code = frame.f_code
         if event != "call" or len(self.stack) >= MOST_DEPTH or not self.is_followed(code.co_filename):
@@ -165,7 +165,7 @@ class _Recorder:
         own.steps.append(Step(own.line, values, calls, operands))
         own.latest |= {value.name: value for value in values}
 
-    def _return(self, own: _Frame, frame: FrameType, result: Any) -> None:
+    def _return(self, own: _Frame, frame: FrameType, result: object) -> None:
         error = own.error
         returned = () if error else tuple(self._values("return", result, own.names))
         self._finish(own, frame, returned)
@@ -177,12 +177,12 @@ class _Recorder:
         call = Call(own.code.co_name, place, own.arguments, tuple(own.steps), single, own.num_omitted, error)
         (self.stack[-1].calls if self.stack else self.finished).append(call)
 
-    def _values(self, name: str, value: Any, names: AxisNames) -> list[Value]:
+    def _values(self, name: str, value: object, names: AxisNames) -> list[Value]:
         with suppress(Exception):  # an object of a learner's may raise at any access
             return list(summaries(name, value, names.of, most=self.most))
         return []
 
-    def trace(self, function: Callable[..., Any], result: Any) -> Trace:
+    def trace(self, function: Callable[..., object], result: object) -> Trace:
         """Return the trace; a function without source gets a call without steps."""
         names = self.names
         if not self.finished:
@@ -190,7 +190,7 @@ class _Recorder:
             returned = self._values("return", result, names or AxisNames({}))
             source = Source("", name, ())
             return Trace(Call(name, 0, (), (), returned[0] if len(returned) == 1 else None), (source,))
-        call = self.finished[0] if len(self.finished) == 1 else max(self.finished, key=lambda each: len(each.steps))
+        call = self.finished[-1]  # the call of a class's instance follows its construction
         sizes = {axis: size for value in _all_values(call) for axis, size in zip(value.axes, value.shape or (), strict=False) if axis}
         return Trace(call, tuple(self.sources), tuple(sizes.items()))
 

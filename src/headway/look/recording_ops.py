@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 
 from headway import functions
+from headway.arrays import Array
+from headway.functions import MultiHeadAttentionWeights
 from headway.trees import leaves
+
+Operation: TypeAlias = Callable[..., Array]
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Attended:
     is_cross: bool
     num_kv_heads: int
     weights: numpy.ndarray
-    residual: numpy.ndarray | None
+    residual: Array | None
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,10 @@ class _Norm:
     """A norm that was computed, with its arguments, so that it can be applied to other inputs."""
 
     name: str
-    x: Any
-    result: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    x: Array
+    result: Array
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
     layer: str | None
 
 
@@ -55,14 +59,14 @@ class Recorder:
     ablated   parts to switch off, of the passes while `can_ablate` is True
     """
 
-    def __init__(self, weights: Any, ablated: Collection[Ablation] = ()) -> None:
+    def __init__(self, weights: object, ablated: Collection[Ablation] = ()) -> None:
         self.ablated = frozenset(ablated)
         self.can_ablate = True
         self.attended: list[Attended] = []
         self.norms: list[_Norm] = []
         self.num_self, self.num_feed_forward = 0, 0
         self._is_cross = False
-        self._residual: Any = None
+        self._residual: Array | None = None
         self._layer_of = {id(leaf): _layer(path) for path, leaf in leaves(weights)}
         self.ops = SimpleNamespace(
             **{name: getattr(functions, name) for name in functions.__all__}
@@ -82,11 +86,11 @@ class Recorder:
         self.can_ablate = can_ablate
         self.attended, self.norms, self.num_self, self.num_feed_forward = [], [], 0, 0
 
-    def final_norm(self, hidden: Any) -> _Norm | None:
+    def final_norm(self, hidden: Array) -> _Norm | None:
         """Return the norm after the last layer whose result these hidden states are; None for a model without one."""
         return next((each for each in reversed(self.norms) if each.result is hidden and each.layer is None), None)
 
-    def _self_attention(self, query: Any, key: Any, value: Any, weights: Any, **options: Any) -> Any:
+    def _self_attention(self, query: Array, key: Array, value: Array, weights: MultiHeadAttentionWeights, **options: Any) -> Array:
         norm = next((each for each in reversed(self.norms) if each.result is query), None)
         layer = self._layer_of.get(id(weights.query.weight))
         is_before = norm is not None and norm.layer is not None and norm.layer == layer  # a post-norm belongs to the layer before
@@ -96,13 +100,13 @@ class Recorder:
         self._is_cross = is_cross
         return result * 0 if self._is_off(Ablation(self.num_self - 1)) else result
 
-    def _cross_attention(self, *args: Any, **options: Any) -> Any:
+    def _cross_attention(self, *args: Any, **options: Any) -> Array:
         self._is_cross = True
         result = functions.cross_attention(*args, **options)
         self._is_cross = False
         return result
 
-    def _attend(self, query: Any, key: Any, value: Any, mask: Any = None, **options: Any) -> Any:
+    def _attend(self, query: Array, key: Array, value: Array, mask: Array | None = None, **options: Any) -> Array:
         weights = functions.attention_weights(query, key, mask, **options)
         residual = None if self._is_cross else self._residual
         self.attended.append(Attended(self._is_cross, key.shape[-3], numpy.asarray(weights), residual))
@@ -115,18 +119,18 @@ class Recorder:
                 result[..., off, :, :] = 0
         return result
 
-    def _norm(self, name: str) -> Any:
-        def norm(x: Any, *args: Any, **kwargs: Any) -> Any:
-            result = getattr(functions, name)(x, *args, **kwargs)
+    def _norm(self, name: str) -> Operation:
+        def norm(x: Array, *args: object, **kwargs: object) -> Array:
+            result: Array = getattr(functions, name)(x, *args, **kwargs)
             weight = args[0] if args else kwargs.get("weight")
             self.norms.append(_Norm(name, x, result, args, kwargs, self._layer_of.get(id(weight))))
             return result
 
         return norm
 
-    def _feed_forward(self, name: str) -> Any:
-        def feed_forward(*args: Any, **kwargs: Any) -> Any:
-            result = getattr(functions, name)(*args, **kwargs)
+    def _feed_forward(self, name: str) -> Operation:
+        def feed_forward(*args: object, **kwargs: object) -> Array:
+            result: Array = getattr(functions, name)(*args, **kwargs)
             is_off = self._is_off(Ablation(self.num_feed_forward))
             self.num_feed_forward += 1
             return result * 0 if is_off else result
@@ -137,9 +141,12 @@ class Recorder:
         return self.can_ablate and part in self.ablated
 
 
-def applied(norm: _Norm | None, x: Any) -> Any:
+def applied(norm: _Norm | None, x: Array) -> Array:
     """Return x after a norm with the arguments that were recorded; x itself without one."""
-    return x if norm is None else getattr(functions, norm.name)(x, *norm.args, **norm.kwargs)
+    if norm is None:
+        return x
+    result: Array = getattr(functions, norm.name)(x, *norm.args, **norm.kwargs)
+    return result
 
 
 def _layer(path: str) -> str | None:

@@ -46,6 +46,12 @@ class Value:
     numbers: tuple[float, ...] = ()
     kept: tuple[tuple[int, ...], ...] = ()
 
+    def __post_init__(self) -> None:
+        lengths = tuple(map(len, self.kept)) if self.kept else self.shape or ()
+        count = 0 if self.shape is None else math.prod(lengths)
+        if len(self.numbers) != count or len(lengths) != len(self.shape or ()) or len(self.axes) not in (0, len(self.shape or ())):
+            raise TypeError(f"{len(self.numbers)} numbers and {len(self.axes)} axes of {self.name!r:.40} with the shape {self.shape}")
+
 
 @dataclass(frozen=True)
 class Operand:
@@ -144,7 +150,7 @@ def calls_of(call: Call) -> Iterator[Call]:
             yield from calls_of(inner)
 
 
-def to_json(data: Any) -> str:
+def to_json(data: object) -> str:
     """Return frozen dataclasses as JSON."""
     return json.dumps(_plain(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
@@ -168,7 +174,7 @@ def from_json(kind: type[T], text: str, schema: str) -> T:
     return built
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, tuple):
@@ -182,7 +188,7 @@ _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _HINTS: dict[type, dict[str, Any]] = {}
 
 
-def _built(kind: Any, value: Any) -> Any:
+def _built(kind: Any, value: object) -> Any:
     """Return a JSON value as the type of a field; a TypeError if it is of another type."""
     if is_dataclass(kind) and isinstance(kind, type):
         if not isinstance(value, dict):

@@ -28,7 +28,7 @@ HIDDEN = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types
 AxesOf = Callable[[str, tuple[int, ...]], tuple[str, ...]]
 
 
-def summaries(name: str, value: Any, axes_of: AxesOf, *, most: int = MOST_NUMBERS) -> Iterator[Value]:
+def summaries(name: str, value: object, axes_of: AxesOf, *, most: int = MOST_NUMBERS) -> Iterator[Value]:
     """Yield the values to show for a name: one, none for a function or module, or one for each leaf of a tree of arrays.
 
     most   most numbers of an array to store; of a larger one, elements at evenly spaced indices
@@ -85,7 +85,7 @@ def _spaced(size: int, length: int) -> tuple[int, ...]:
     return tuple(round(index * (size - 1) / max(length - 1, 1)) for index in range(length))
 
 
-def as_array(value: Any) -> numpy.ndarray | None:
+def as_array(value: object) -> numpy.ndarray | None:
     """Return an array of any library as a NumPy array; None for another value."""
     if isinstance(value, numpy.ndarray | numpy.generic):
         array = numpy.asarray(value)
@@ -104,7 +104,7 @@ def dtype_name(value: Any) -> str:
     return str(value.dtype).rpartition(".")[2]
 
 
-def fingerprint(value: Any) -> Any:
+def fingerprint(value: object) -> object:
     """Return a key that changes if the value does: its identity, and for arrays the numbers in it."""
     array = as_array(value)
     if array is None:
@@ -116,7 +116,7 @@ def _number(value: Any) -> float:
     return value if type(value) in (int, float) else value.item() if isinstance(value, numpy.generic) else float(value)
 
 
-def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
+def _leaves(value: object) -> Iterator[tuple[str, object]]:
     if isinstance(value, list):
         value = tuple(value)
     try:
@@ -125,7 +125,7 @@ def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
         return
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     try:
         text = repr(value)
     except Exception:

@@ -181,6 +181,7 @@ def test_a_real_save_gets_a_real_verdict(folder):
     wrong = right.replace("x - np.max(x, axis=axis, keepdims=True)", "x")
     printed = watched(folder, ("softmax", wrong), ("softmax", "def softmax(x)\n"), ("softmax", ""), ("softmax", right), judge=real)
     assert "the maximum is not subtracted" in printed[1]
+    assert "headway practice look softmax" in printed[1]
     assert "SyntaxError" in printed[2]
     assert "got a file without a function or class, expected softmax" in printed[3]
     assert printed[4].startswith("✓ softmax (line 5)")

@@ -112,6 +112,9 @@ def _prepared(job: Any) -> Callable[[BinaryIO, BinaryIO], None]:
     """Return the function that serves a job, with everything imported that it needs of Headway."""
     from headway.practice.judge import answering, examining
 
+    own = getattr(job, "prepared", None)  # a job of another part, such as headway.look
+    if own is not None:
+        return own()
     return answering.prepared(job) if isinstance(job, Questions) else examining.prepared(job)
 
 

@@ -29,6 +29,7 @@ SHOWN = TEXTS["shown"]
 OPEN = TEXTS["open"]
 HINTS = TEXTS["hints"]
 HINT = TEXTS["hint"]
+LOOK = TEXTS["look"]
 RESET = TEXTS["reset"]
 ASIDE = TEXTS["aside_2"]
 

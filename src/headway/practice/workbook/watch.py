@@ -79,7 +79,8 @@ class Session:
         if not part.is_exercise:
             self.write_line(messages.WRITING.text(self.language))
         judgement = self.judge(part)
-        self.write_line(judgement.text(self.language))
+        offer = f"\n  {messages.LOOK.format(name=part.name).text(self.language)}" if part.is_exercise and not judgement.is_solved else ""
+        self.write_line(judgement.text(self.language) + offer)
         below = messages.unsolved_below(part, before)
         if below and not judgement.is_solved:
             self.write_line(f"  {below.text(self.language)}")
