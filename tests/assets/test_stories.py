@@ -77,6 +77,7 @@ def test_a_story_ends_by_itself_within_the_context(model):
     assert all(80 < len(completion.text.split()) < 400 for completion in completions)
 
 
+@pytest.mark.slow
 def test_sampled_stories_keep_names_and_things():
     model = headway.load("stories")
     stories = [OPENING + model.generate(OPENING, seed=seed).text for seed in range(1000, 1040)]

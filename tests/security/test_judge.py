@@ -31,6 +31,7 @@ def test_an_earlier_definition_of_a_name_is_reported(tmp_path):
     assert any("line 1 also defines softmax" in note.en for note in verdict.notes)
 
 
+@pytest.mark.slow
 def test_a_function_that_only_calls_headways_own_is_correct_with_a_note_or_refused(tmp_path):
     text = "from headway import functions\ndef softmax(x):\n    return functions.softmax(x)\n"
     (verdict,) = checked(tmp_path, text)

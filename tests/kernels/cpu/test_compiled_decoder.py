@@ -125,7 +125,7 @@ def mapped_weights():
 def test_models_that_are_dropped_free_their_threads_and_files():
     gc.collect()
     before = len(workers()), mapped_weights()
-    for _ in range(40):
+    for _ in range(10):
         model = headway.load("stories", num_threads=4)
         model.generate("Once", max_new_tokens=2)
         del model

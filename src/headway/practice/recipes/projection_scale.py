@@ -103,8 +103,12 @@ def leak(num_heads: tuple[int | None, ...]) -> Callable[[Any], list[tuple[Inputs
 
     def measure(ask: Any) -> list[tuple[Inputs, float]]:
         for way in range(4):
-            found = [fill_of(ask, heads, head_dim, way) for heads, head_dim in zip(num_heads, (3, 5), strict=True)]
-            measured = [each for each in found if each is not None]
+            measured = []
+            for heads, head_dim in zip(num_heads, (3, 5), strict=True):
+                found = fill_of(ask, heads, head_dim, way)
+                if found is None:
+                    break
+                measured.append(found)
             if len(measured) == len(num_heads) and numpy.ptp([number for _, number in measured]) < 1e-3:
                 return measured
         return []
