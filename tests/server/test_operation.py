@@ -21,9 +21,12 @@ def test_pieces_are_texts_or_bytes(client):
 
 
 def test_a_conversation_is_rendered_and_tokenized(client, stories):
-    messages = [{"role": "system", "content": "Once"}, {"role": "user", "content": [{"type": "text", "text": "upon"}]}]
-    assert client.post("/apply-template", json={"messages": messages}).json()["prompt"] == "Once\nupon"
-    assert client.post("/tokenize", json={"messages": messages}).json()["tokens"] == stories.tokenizer.encode("Once\nupon")
+    messages = [
+        {"role": "system", "content": "Once"},
+        {"role": "user", "content": [{"type": "text", "text": "upon"}, {"type": "text", "text": "a"}]},
+    ]
+    assert client.post("/apply-template", json={"messages": messages}).json()["prompt"] == "Once\nupon\na"
+    assert client.post("/tokenize", json={"messages": messages}).json()["tokens"] == stories.tokenizer.encode("Once\nupon\na")
 
 
 @pytest.mark.parametrize("body", [{}, {"content": "a", "prompt": "b"}])

@@ -196,4 +196,4 @@ def _usage(generation: Generation) -> dict[str, object]:
 def _text(content: str | Sequence[TextBlock | ThinkingBlock] | None) -> str:
     if content is None or isinstance(content, str):
         return content or ""
-    return "".join(part.text for part in content if isinstance(part, TextBlock))
+    return "\n".join(part.text for part in content if isinstance(part, TextBlock))

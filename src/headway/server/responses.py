@@ -95,7 +95,7 @@ class ResponsesRequest(Struct, kw_only=True, forbid_unknown_fields=True):
         if isinstance(self.input, str):
             return [*found, {"role": "user", "content": self.input}]
         for message in self.input:
-            text = message.content if isinstance(message.content, str) else "".join(part.text for part in message.content)
+            text = message.content if isinstance(message.content, str) else "\n".join(part.text for part in message.content)
             found.append({"role": "system" if message.role == "developer" else message.role, "content": text})
         return found
 

@@ -195,10 +195,10 @@ class Message(Struct, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def text(self) -> str | None:
-        """The content as one string."""
+        """The content as one string; parts are joined by line feeds, as in llama.cpp and vLLM."""
         if self.content is None or isinstance(self.content, str):
             return self.content
-        return "".join(part.text if isinstance(part, TextPart) else part.refusal for part in self.content)
+        return "\n".join(part.text if isinstance(part, TextPart) else part.refusal for part in self.content)
 
 
 class FunctionDefinition(Struct, forbid_unknown_fields=True):

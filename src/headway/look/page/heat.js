@@ -91,6 +91,8 @@ export class HeatMap {
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
     });
     this.node = make("div", { class: "heat" }, this.canvas);
+    this.left = this.top = this.cellWidth = this.cellHeight = this.width = this.height = 0;
+    this.areSlanted = false;
     this.measure();
     this.draw();
   }

@@ -13,6 +13,9 @@ import { indexOf, lengths, matrixOf, numberAt, range, shapeText } from "./values
 export class Inspector {
   constructor() {
     this.body = make("div", { class: "body" });
+    this.readout = make("p", { class: "readout", "aria-live": "polite" });
+    this.place = make("div");
+    this.from = make("div");
     this.title = make("h2", { text: say("values") });
     this.node = make("section", { class: "card inspector", "aria-label": say("values") }, this.title, this.body);
     this.body.append(make("p", { class: "note", text: say("choose") }));
@@ -35,7 +38,8 @@ export class Inspector {
       const stored = lengths(value).join(" × ");
       this.body.append(make("p", { class: "note", text: say("sampled", { shown: stored, whole: (value.shape ?? []).join(" × ") }) }));
     }
-    this.body.append(this.slices(), this.readout, this.place, legend(...range(value)), this.from);
+    const [low, high] = range(value);
+    this.body.append(this.slices(), this.readout, this.place, legend(low, high), this.from);
     this.draw();
   }
 

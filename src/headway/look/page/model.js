@@ -145,12 +145,12 @@ function residualCard(trace) {
 }
 
 const SHOWN_TOKENS = 20;
-const OFF = { topK: null, topP: null, minP: null };
 
 /** @param {any} trace */
 function nextCard(trace) {
   const logits = unpacked(trace.logits);
-  const options = { temperature: 1, ...OFF };
+  /** @type {{temperature: number, topK: number | null, topP: number | null, minP: number | null}} */
+  const options = { temperature: 1, topK: null, topP: null, minP: null };
   const bars = make("div", { class: "bars" });
   const kept = make("p", { class: "note" });
   const draw = () => {

@@ -55,6 +55,7 @@ export function distribution(logits, options) {
     const best = logits.reduce((found, logit, index) => (logit > logits[found] ? index : found), 0);
     return logits.map((_, index) => (index === best ? 1 : 0));
   }
+  /** @type {Float64Array} */
   let kept = scaleByTemperature(logits, options.temperature);
   if (options.topK !== null) kept = keepTopK(kept, options.topK);
   if (options.topP !== null) kept = keepTopP(kept, options.topP);
