@@ -125,8 +125,8 @@ def manual(stories) -> Iterator[Callable[..., tuple[Running, ManualThread]]]:
 
 
 def eventually(condition: Callable[[], bool]) -> bool:
-    """Wait until a condition holds; return False if it does not within 30 seconds."""
-    end = time.monotonic() + 30
+    """Wait until a condition holds; return False if it does not within 10 minutes."""
+    end = time.monotonic() + 600
     while not condition():
         if time.monotonic() > end:
             return False
