@@ -6,7 +6,7 @@ import pytest
 from typer.main import get_command
 
 from headway.cli import app
-from headway.cli.options import generation_values
+from headway.cli.options import generation_values, read_bytes
 from headway.engine.options import Choice, Switch, TokenBiases, default_text, options
 from headway.errors import OptionError
 
@@ -62,3 +62,14 @@ def test_choices_and_biases_are_converted():
             assert generation_values({name: ["5=-1.5", "6=-inf"]}) == {name: {5: -1.5, 6: float("-inf")}}
             with pytest.raises(OptionError, match="got --logit-bias 5:1, expected TOKEN_ID=BIAS"):
                 generation_values({name: ["5:1"]})
+
+
+@pytest.mark.parametrize(("text", "size"), [("1000", 1000), ("4GiB", 4 << 30), ("500MB", 500_000_000), ("1.5 kib", 1536), ("2g", 2 * 10**9)])
+def test_a_size_of_memory(text, size):
+    assert read_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "0", "-1GB", "4 apples", "1e9", "GiB", "9" * 400])
+def test_a_wrong_size_of_memory(text):
+    with pytest.raises(OptionError, match="expected a number of bytes"):
+        read_bytes(text)

@@ -239,3 +239,22 @@ class Repeating(PagedRunner):
         after = [token_id % 6 + 1 for rows in batch for token_id in rows.token_ids[len(rows.token_ids) - rows.num_wanted :]]
         logits[range(len(after)), after] += 100
         return logits
+
+
+def test_a_choice_can_be_aborted_alone():
+    engine, events = paged_engine(), []
+    options = GenerationOptions(max_new_tokens=9, temperature=1.0, seed=1)
+    number = engine.add(Request([1, 2, 3], options, num_choices=3), events.extend)
+    engine.step()
+    engine.abort(number, 1)
+    while engine.step():
+        engine.verify()
+    assert [sum(event.choice == choice for event in events) for choice in range(3)] == [9, 1, 9]
+    assert engine.pool.usage == 0
+
+
+def test_the_first_token_reports_the_cached_prompt():
+    engine, prompt = paged_engine(), list(range(20))
+    for expected in (0, 19):
+        events = collect(engine, Request(prompt, GenerationOptions(max_new_tokens=3)))
+        assert [event.num_cached for event in events] == [expected, 0, 0]

@@ -18,6 +18,7 @@ from headway.server.run import Address, make_server
 from headway.server.served_model import ServedModel
 from headway.server.service import Service
 from headway.server.settings import Settings
+from tests.engine.paged_runner import paged_engine
 
 
 @dataclass
@@ -88,7 +89,7 @@ class ManualThread:
 
     def __init__(self) -> None:
         self.requests, self.sinks, self.aborted = [], [], []
-        self.submitted = threading.Semaphore(0)
+        self.submitted, self.engine = threading.Semaphore(0), paged_engine()
 
     def submit(self, request, sink) -> int:
         self.requests.append(request)
@@ -96,7 +97,7 @@ class ManualThread:
         self.submitted.release()
         return len(self.sinks) - 1
 
-    def abort(self, index) -> None:
+    def abort(self, index, choice=None) -> None:
         self.aborted.append(index)
 
     def close(self) -> None:

@@ -50,3 +50,13 @@ def test_metrics_count_the_tokens(serve):
 def test_health_and_readiness(client):
     assert client.get("/health").json() == {"status": "ok"}
     assert client.get("/ready").json() == {"status": "ready"}
+
+
+def test_a_repeated_prompt_is_reported_as_cached(server):
+    body = {"prompt": "A prompt that no other test has, twice in a row", "max_tokens": 2}
+    with server.client() as client:
+        first, second = (client.post("/v1/completions", json=body).json()["usage"] for _ in range(2))
+        hits = client.get("/metrics").text
+    assert first["prompt_tokens_details"]["cached_tokens"] < second["prompt_tokens_details"]["cached_tokens"] == second["prompt_tokens"] - 1
+    for name in ("kv_cache_usage_perc", "prefix_cache_hits", "num_preemptions", "spec_decode_num_accepted_tokens"):
+        assert f"headway:{name} " in hits

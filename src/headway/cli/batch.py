@@ -30,6 +30,7 @@ def command(
     device: o.Device = None,
     weights: o.PackedWeights = "auto",
     cache: o.CacheKind = None,
+    cache_memory: o.CacheMemory = None,
     threads: o.Threads = None,
     ignore_config_key: o.IgnoreConfigKey = None,
 ) -> None:
@@ -56,7 +57,15 @@ def command(
     num_lines = len(read_lines(requests))  # a wrong line is reported before the model is loaded
     template = read_template(chat_template)
     language_model = o.load_shown(
-        model, weights, cache, threads, array=array, dtype=dtype, device=device, ignored_config_keys=ignore_config_key
+        model,
+        weights,
+        cache,
+        threads,
+        array=array,
+        dtype=dtype,
+        device=device,
+        ignored_config_keys=ignore_config_key,
+        cache_memory=cache_memory,
     )
     shown, started = Shown(), time.perf_counter()
     settings = Settings(accept_any_model=any_model, max_waiting=10**9, max_waiting_tokens=10**12, timeout_seconds=86_400)

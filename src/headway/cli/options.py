@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 import time
 import warnings
@@ -69,6 +70,14 @@ CacheKind = Annotated[
     typer.Option(
         "--cache",
         help="Storage of keys and values in the compiled kernels.  [default: that of the weights if float32 or bfloat16, else int16]",
+    ),
+]
+CacheMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--cache-memory",
+        help="Memory for the keys and values of the compiled kernels, such as 500MB or 4GiB; taken as it is needed.  "
+        "[default: half of the free memory]",
     ),
 ]
 Threads = Annotated[int | None, typer.Option(help="Number of threads of the compiled kernels.  [default: one per core]")]
@@ -187,6 +196,19 @@ def _read_option_file(flag: str, path: str) -> str:
         raise OptionError(f"got {flag} {path!r:.200}, expected a text file that can be read ({reason})") from error
 
 
+def read_bytes(text: str) -> int:
+    """Return a number of bytes written such as 4GiB, 500MB or 1000000.
+
+    Errors   OptionError for anything else.
+    """
+    units = {"": 1, "k": 1000, "m": 1000**2, "g": 1000**3, "t": 1000**4, "ki": 1 << 10, "mi": 1 << 20, "gi": 1 << 30, "ti": 1 << 40}
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]i?)?b?", text.strip().lower())
+    size = int(float(match[1]) * units[match[2] or ""]) if match else 0
+    if size < 1:
+        raise OptionError(f"got {text[:50]!r}, expected a number of bytes", hint="write it as 500MB or 4GiB")
+    return size
+
+
 def load_shown(
     model: str,
     weights: str,
@@ -197,6 +219,7 @@ def load_shown(
     dtype: str,
     device: str | None,
     ignored_config_keys: list[str] | None,
+    cache_memory: str | None = None,
 ) -> LanguageModel:
     """Load a model; show on stderr the work that is only needed the first time."""
     if weights == "plain":
@@ -209,6 +232,7 @@ def load_shown(
             weights=weights,
             cache=None if cache is None else cache.value,
             num_threads=threads,
+            cache_bytes=None if cache_memory is None else read_bytes(cache_memory),
             progress=work.progress,
             array=array.value,
             dtype=dtype,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli import options as o
 from headway.errors import OptionError
+
+if TYPE_CHECKING:
+    from headway.server.served_model import ServedModel
 
 
 def command(
@@ -35,6 +38,7 @@ def command(
     device: o.Device = None,
     weights: o.PackedWeights = "auto",
     cache: o.CacheKind = None,
+    cache_memory: o.CacheMemory = None,
     threads: o.Threads = None,
     ignore_config_key: o.IgnoreConfigKey = None,
 ) -> None:
@@ -68,11 +72,19 @@ def command(
     )
     template = read_template(chat_template)
     language_model = o.load_shown(
-        model, weights, cache, threads, array=array, dtype=dtype, device=device, ignored_config_keys=ignore_config_key
+        model,
+        weights,
+        cache,
+        threads,
+        array=array,
+        dtype=dtype,
+        device=device,
+        ignored_config_keys=ignore_config_key,
+        cache_memory=cache_memory,
     )
     with language_model:
         served = ServedModel(name or wire_name(model), language_model, template)
-        run(Service([served], settings), Address(host, port, certificate, private_key), lambda url: _greet(url, served.name, bool(keys)))
+        run(Service([served], settings), Address(host, port, certificate, private_key), lambda url: _greet(url, served, bool(keys)))
 
 
 def wire_name(model: str) -> str:
@@ -81,11 +93,13 @@ def wire_name(model: str) -> str:
     return path.resolve().name if path.exists() else model
 
 
-def _greet(url: str, name: str, has_keys: bool) -> None:
-    """Print the address and a command to try, on stderr."""
+def _greet(url: str, served: ServedModel, has_keys: bool) -> None:
+    """Print the address, the size of the KV cache, and a command to try, on stderr."""
     key = ' -H "Authorization: Bearer $KEY"' if has_keys else ""
-    body = f'{{"model": "{name}", "prompt": "Once upon a time", "max_tokens": 60}}'
-    print(f"headway: serving {name} at {url}", file=sys.stderr)
+    body = f'{{"model": "{served.name}", "prompt": "Once upon a time", "max_tokens": 60}}'
+    print(f"headway: serving {served.name} at {url}", file=sys.stderr)
+    if (num_tokens := served.model.engine.max_cached_tokens) is not None:
+        print(f"headway: KV cache for {num_tokens:,} tokens (--cache-memory)", file=sys.stderr)
     print(f"curl {url}/v1/completions{key} -H 'Content-Type: application/json' -d '{body}'", file=sys.stderr, flush=True)
 
 

@@ -22,6 +22,7 @@ class ActiveRequest:
     sink       receives the events
     deadline   time.monotonic() at which the request fails; None for never
     is_started True once it has run, also if it was preempted
+    num_cached number of prompt tokens that were found in the prefix cache, until the first event reports it
     drafts     guesses the next tokens; None if they are not guessed for this request
     """
 
@@ -34,6 +35,7 @@ class ActiveRequest:
     source_ids: tuple[int, ...] = ()
     deadline: float | None = None
     is_started: bool = False
+    num_cached: int = 0
     drafts: PromptLookup | None = None
 
     @property

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterable
 from collections.abc import Sequence as SequenceOf
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy
@@ -18,7 +18,7 @@ from headway.engine.batch import PagedRunner, Runner, SequenceRows, UnpagedRunne
 from headway.engine.beam_search import BeamSearch
 from headway.engine.decoding import DecodingStrategy
 from headway.engine.pages import PagePool, Pool, Unpaged
-from headway.engine.request import Event, Request, RequestFailed, Sink
+from headway.engine.request import Event, Request, RequestFailed, SampledToken, Sink
 from headway.engine.sampler import Sampler
 from headway.engine.scheduler import Planned, Scheduler
 from headway.engine.sequence import Sequence
@@ -116,7 +116,7 @@ class Engine:
             has_chunks=is_paged,
         )
         self._active: dict[int, ActiveRequest] = {}
-        self._aborted: list[int] = []
+        self._aborted: list[tuple[int, int | None]] = []
         self._next_id, self._num_deadlines = 0, 0
         self._num_passes = self._num_rows = self._num_drafted = self._num_accepted = 0
         self._model_seconds = self._total_seconds = 0.0
@@ -146,6 +146,11 @@ class Engine:
             self._model_seconds,
             self._total_seconds,
         )
+
+    @property
+    def max_cached_tokens(self) -> int | None:
+        """Number of tokens whose keys and values fit in the memory of the KV cache; None for a runner without pages."""
+        return self.pool.max_pages * self.pool.page_size if isinstance(self.pool, PagePool) else None
 
     def stream(self, requests: SequenceOf[Request]) -> RequestStream:
         """Add requests together; return an iterable over their tokens, which runs the engine in the thread that iterates.
@@ -178,9 +183,9 @@ class Engine:
             self._scheduler.add(active)
         return number
 
-    def abort(self, number: int) -> None:
-        """End a request before the next pass, without an event. Does nothing if it has ended."""
-        self._aborted.append(number)
+    def abort(self, number: int, choice: int | None = None) -> None:
+        """End a request, or one of its choices, before the next pass and without an event. Does nothing if it has ended."""
+        self._aborted.append((number, choice))
 
     def step(self) -> bool:
         """Compute one pass, and pass its events to the sinks; return True if a request waits or runs afterwards.
@@ -337,6 +342,8 @@ class Engine:
                 self._end(active, before)
                 events = [RequestFailed(active.index, _as_headway_error(error))]
             if events:
+                if active.num_cached and isinstance(events[0], SampledToken):
+                    events[0], active.num_cached = replace(events[0], num_cached=active.num_cached), 0
                 active.sink(events)
 
     def _advance(self, active: ActiveRequest, before: list[Sequence], drafted: tuple[numpy.ndarray, list[int]] | None) -> list[Event]:
@@ -390,9 +397,17 @@ class Engine:
 
     def _remove_aborted(self) -> None:
         while self._aborted:
-            active = self._active.get(self._aborted.pop())
-            if active is not None:
+            number, choice = self._aborted.pop()
+            active = self._active.get(number)
+            if active is None:
+                continue
+            if choice is None or not isinstance(active.strategy, Sampler):
                 self._end(active, active.sequences)
+                continue
+            for sequence in active.strategy.drop(choice):
+                self.pool.release(sequence, active.request.cache_key)
+            if not active.sequences:
+                self._end(active, [])
 
     def _end_late(self) -> None:
         """End the requests whose deadline has passed."""

@@ -81,6 +81,7 @@ class SampledToken:
     log_prob       log-probability of the token under the model, before penalties and samplers; None without num_log_probs
     top_log_probs  log-probabilities of the most likely tokens by token id; empty without num_log_probs
     choice         number of the completion, from 0 to num_choices - 1
+    num_cached     on the first token of a request, the number of prompt tokens that were found in the prefix cache
     hypotheses     of a beam search, the num_best hypotheses, best first; the tokens are those of the first
     """
 
@@ -90,6 +91,7 @@ class SampledToken:
     log_prob: float | None = None
     top_log_probs: Mapping[int, float] = field(default_factory=dict)
     choice: int = 0
+    num_cached: int = 0
     hypotheses: tuple[Hypothesis, ...] = ()
 
 

@@ -55,6 +55,14 @@ class Sampler:
             sampled.append(self._append(choice, choice.sequence.logits))
         return sampled
 
+    def drop(self, index: int) -> list[Sequence]:
+        """End a choice; return its sequence in a list, [] if it has ended or none of several has started."""
+        if len(self._choices) == 1 and self.request.num_choices > 1 and not self._choices[0].sequence.num_new_tokens:
+            return []
+        dropped = [choice for choice in self._choices if choice.index == index]
+        self._choices = [choice for choice in self._choices if choice.index != index]
+        return [choice.sequence for choice in dropped]
+
     def advance_drafted(self, logits: numpy.ndarray, drafted: list[int]) -> list[SampledToken]:
         """Append tokens to the only sequence given the logits (num_drafted + 1, vocab_size) after its last token and after each drafted one.
 

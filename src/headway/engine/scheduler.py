@@ -123,6 +123,7 @@ class Scheduler:
                 if not active.is_started:
                     self.num_prefix_tokens += len(sequence.token_ids)
                     self.num_prefix_hits += num_hits
+                    active.num_cached = num_hits
             active.is_started = True
 
     def _reserve(self, active: ActiveRequest, sequence: Sequence, num_tokens: int, planned: list[Planned], *, waits: bool = False) -> bool:

@@ -35,9 +35,9 @@ class EngineThread:
         self._wake.set()
         return number
 
-    def abort(self, number: int) -> None:
-        """End a request before the next pass, without an event."""
-        self.engine.abort(number)
+    def abort(self, number: int, choice: int | None = None) -> None:
+        """End a request, or one of its choices, before the next pass and without an event."""
+        self.engine.abort(number, choice)
         self._wake.set()
 
     def close(self) -> None:

@@ -106,10 +106,13 @@ class Generation:
         if choice not in self._running:
             return None
         self._observe(choice)
+        self.num_cached_tokens += token.num_cached
         chunk = self._texts[choice].add(token)
         if chunk.finish_reason:
             self._running.discard(choice)
             self._metrics.finished(chunk.finish_reason)
+            if not token.finish_reason:  # at a stop string, which the engine does not know
+                self._subscription.stop(token.index, token.choice)
             if not self._running:
                 self._metrics.ended(self.times, self.num_prompt_tokens, self.num_new_tokens)
         return Piece(choice, chunk)

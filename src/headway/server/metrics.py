@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 if TYPE_CHECKING:
+    from headway.engine import EngineStats
     from headway.server.generation import Times
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
+ENGINE_FIGURES = (
+    ("kv_cache_usage_perc", "cache_usage", "Share of the KV cache in use by running requests, 0 to 1"),
+    ("prefix_cache_queries", "num_prefix_tokens", "Prompt tokens that were looked up in the prefix cache"),
+    ("prefix_cache_hits", "num_prefix_hits", "Prompt tokens that were found in the prefix cache"),
+    ("num_preemptions", "num_preemptions", "Requests that gave their memory to others and were computed again"),
+    ("iteration_tokens", "num_rows", "Rows of all passes"),
+    ("spec_decode_num_draft_tokens", "num_drafted", "Tokens that were drafted"),
+    ("spec_decode_num_accepted_tokens", "num_accepted", "Drafted tokens that were accepted"),
+)
+"""Name of a metric, field of EngineStats, and help text."""
 RATE_SECONDS = 30.0
 """Length of the time over which the throughput is measured."""
 
@@ -46,6 +58,15 @@ class Metrics:
         self._next_token = histogram("inter_token_latency_seconds", "Time between two tokens of a request")
         self._end_to_end = histogram("e2e_request_latency_seconds", "Time from arrival to the last token")
         self._decode = histogram("request_decode_time_seconds", "Time from the first to the last token")
+
+    def watch(self, stats: Callable[[], Sequence[EngineStats]]) -> None:
+        """Report the figures of engines, which are read when the metrics are."""
+
+        def total(name: str) -> Callable[[], float]:
+            return lambda: sum(getattr(each, name) for each in stats())
+
+        for name, field, text in ENGINE_FIGURES:
+            Gauge(f"headway:{name}", text, registry=self.registry).set_function(total(field))
 
     def first_token(self, seconds: float) -> None:
         """Count the first token of a request."""

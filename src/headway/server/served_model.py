@@ -6,14 +6,12 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache, partial
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, cast
 
-from headway.engine import LogitsProcessor, Request
+from headway.engine import GenerationOptionsDict, Request
 from headway.language_model import LanguageModel
-from headway.language_model.options import merge_options
-from headway.language_model.stop_strings import StopMatcher
 from headway.language_model.text_stream import TextStream
 from headway.server.errors import context_exceeded, invalid
 from headway.tokenizers.byte_level import byte_characters
@@ -99,7 +97,6 @@ class ServedModel:
         *,
         num_choices: int = 1,
         is_chat: bool = False,
-        make_processors: Callable[[], Sequence[LogitsProcessor]] = tuple,
         **fields: object,
     ) -> Prepared:
         """Return the engine request of a prompt.
@@ -114,24 +111,9 @@ class ServedModel:
             raise context_exceeded(len(token_ids), limit)
         if "temperature" not in options and "temperature" not in self.model.defaults:
             options = {**options, "temperature": 1.0}
-        merged = merge_options(options, self.model.defaults)
-        ends = (*self.model.end_token_ids, *(self.model.tokenizer.eos_token_ids if is_chat else ()))
-        end_token_ids = () if merged.options.ignore_end else tuple(dict.fromkeys(ends))
-        continues = self.model.continues_prompts
-        length = len(token_ids) if continues else 1
-        if grammar := self.model._grammar(merged.options, end_token_ids):
-            make_processors = partial(grammar.processors, length, end_token_ids)
-        request = Request(
-            token_ids,
-            merged.for_prompt(length),
-            end_token_ids,
-            num_choices=num_choices,
-            make_processors=make_processors,
-            **fields,  # type: ignore[arg-type]
-        )
-        stops = StopMatcher(merged.options.stop_strings)
-        before = tuple(token_ids) if continues else ()
-        return Prepared(request, lambda: TextStream(self.model.tokenizer, before, stops, end_token_ids))
+        request = self.model.request(token_ids, cast(GenerationOptionsDict, options), is_chat=is_chat)
+        request = replace(request, num_choices=num_choices, **fields)  # type: ignore[arg-type]
+        return Prepared(request, lambda: self.model.text_stream(request))
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes of a token; b"" for an id without a token."""

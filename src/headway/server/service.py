@@ -49,6 +49,7 @@ class Service:
         """Start the engine's threads; call it within the event loop."""
         loop = asyncio.get_running_loop()
         self._submissions = {name: Submission(self._engine_thread(served.model), loop) for name, served in self.models.items()}
+        self.metrics.watch(lambda: [submission.thread.engine.stats for submission in self._submissions.values()])
 
     def close(self) -> None:
         """Abort the requests that still run. The engine's threads belong to the models."""

@@ -54,6 +54,10 @@ class Subscription:
         """Abort the requests that still run."""
         self._submission.abort(list(self.numbers))
 
+    def stop(self, index: int, choice: int) -> None:
+        """Abort one choice of a request."""
+        self._submission.thread.abort(index, choice)
+
     def _add(self, events: Sequence[Event]) -> None:
         self._events.extend(events)
         self._arrived.set()

@@ -11,7 +11,6 @@ import numpy
 
 from headway.errors import HeadwayError
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.closed_batch import BatchCache
 from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
 from headway.kernels.cpu.kv_cache import PAGE_SIZE, PagedKVCache
 from headway.kernels.cpu.layout import (
@@ -152,22 +151,6 @@ class CompiledDecoder:
                 self._launch_pass(self._plan([Rows(first, chunk, range(num_pages), len(chunk))], kv_cache), kv_cache, 0)
                 hidden.append(self._hidden[: len(chunk)].copy())
         return numpy.concatenate(hidden)
-
-    def new_cache(self, num_sequences: int, max_seq_len: int) -> BatchCache:
-        """Return an empty KV cache for `num_sequences` sequences of at most `max_seq_len` tokens.
-
-        Errors   ResourceError if there is not enough memory.
-        """
-        return BatchCache(PagedKVCache(self.description, self.cache_kind), num_sequences, max_seq_len)
-
-    def next_logits(self, token_ids: Sequence[Sequence[int]], cache: BatchCache) -> numpy.ndarray:
-        """Append tokens to every sequence; return the logits (num_sequences, vocab_size) after the last token of each.
-
-        Errors   as of run.
-        """
-        logits = numpy.concatenate([self._run(batch, cache.paged) for batch in cache.passes(token_ids)])
-        cache.lengths = [length + len(tokens) for length, tokens in zip(cache.lengths, token_ids, strict=True)]
-        return logits
 
     def close(self) -> None:
         """End the threads and release the weights, which unmaps their file. A closed decoder can be closed again, but not run."""
