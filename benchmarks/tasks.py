@@ -40,18 +40,19 @@ def decode_headway(folder: str) -> dict[str, float]:
     """Tokens per second after the first, on NumPy."""
     from headway.checkpoints import load_checkpoint
     from headway.engine import Engine, GenerationOptions, Request
+    from headway.runners import Model, ReferenceRunner
     from headway.trees import leaves
 
     loaded = load_checkpoint(Path(folder))
-    generation = Engine(loaded.architecture, loaded.config, loaded.weights).start(
-        [Request(PROMPT, GenerationOptions(max_new_tokens=NUM_TOKENS))]
-    )
-    times = [time.perf_counter() for _ in generation]
+    model = Model(loaded.architecture, loaded.config, loaded.weights)
+    engine = Engine(ReferenceRunner(model), model.limits)
+    times = [time.perf_counter() for _ in engine.stream([Request(PROMPT, GenerationOptions(max_new_tokens=NUM_TOKENS))])]
+    caches = loaded.architecture.new_kv_cache(loaded.config, 1, len(PROMPT) + NUM_TOKENS, loaded.weights.token_embedding)
     unique = {id(leaf): leaf.nbytes for _, leaf in leaves(loaded.weights)}
     return {
         "tokens_per_second": _pace(times),
         "weight_bytes": sum(unique.values()),
-        "cache_bytes": sum(cache.keys.nbytes + cache.values.nbytes for cache in generation.kv_cache),
+        "cache_bytes": sum(cache.keys.nbytes + cache.values.nbytes for cache in caches),
         "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
     }
 

@@ -64,7 +64,9 @@ def test_choices_and_biases_are_converted():
                 generation_values({name: ["5:1"]})
 
 
-@pytest.mark.parametrize(("text", "size"), [("1000", 1000), ("4GiB", 4 << 30), ("500MB", 500_000_000), ("1.5 kib", 1536), ("2g", 2 * 10**9)])
+@pytest.mark.parametrize(
+    ("text", "size"), [("1000", 1000), ("4GiB", 4 << 30), ("500MB", 500_000_000), ("1.5 kib", 1536), ("2g", 2 * 10**9)]
+)
 def test_a_size_of_memory(text, size):
     assert read_bytes(text) == size
 

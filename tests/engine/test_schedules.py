@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from headway.engine import GenerationOptions, Request, RequestFailed
-from headway.errors import DeadlineError, OverloadedError, ResourceError
+from headway.errors import DeadlineError, OverloadedError, PromptError
 from tests.engine.paged_runner import VOCAB_SIZE, PagedRunner, paged_engine
 
 PAGE_SIZE, MAX_SEQ_LEN = 4, 64
@@ -201,7 +201,7 @@ def test_an_aborted_request_has_no_more_events():
 
 def test_a_request_that_never_fits_is_refused_at_once():
     engine = paged_engine(max_pages=4)
-    with pytest.raises(ResourceError, match="got a request for 17 tokens, expected at most 16, which the KV cache holds"):
+    with pytest.raises(PromptError, match="got a request for 17 tokens, expected at most 16, which the KV cache holds"):
         engine.add(Request([1] * 10, GenerationOptions(max_new_tokens=7)), [].extend)
     assert not engine.has_requests
 

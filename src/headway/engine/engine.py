@@ -167,9 +167,9 @@ class Engine:
         sink    receives the events: tokens, the last of each choice with a finish reason, or a RequestFailed as the only last one
         index   number of the request in the events; by default the returned one
 
-        Errors   PromptError for an empty prompt, or one that fills the context; TokenIdError for a token id out of range;
-                 OptionError for an encoder–decoder without a start token, or options that cannot be combined; ResourceError for
-                 a request that does not fit in the KV cache; OverloadedError if too many requests wait.
+        Errors   PromptError for an empty prompt, one that fills the context, or a request that could never fit in the KV cache;
+                 TokenIdError for a token id out of range; OptionError for an encoder–decoder without a start token, or options
+                 that cannot be combined; OverloadedError if too many requests wait.
         """
         self.check(request)
         limit = self.options.max_waiting
@@ -251,7 +251,7 @@ class Engine:
             )
         num_tokens = len(self._decoder_prompt(request)) + self.max_new_tokens(request)
         if num_tokens > self._longest(request):
-            raise ResourceError(
+            raise PromptError(
                 f"got a request for {num_tokens:,} tokens, expected at most {int(self._longest(request)):,}, which the KV cache holds",
                 hint="set a smaller max_new_tokens, shorten the prompt, or give the cache more memory",
             )

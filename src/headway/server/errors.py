@@ -8,7 +8,16 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from headway.errors import HeadwayError, OptionError, PromptError, ResourceError, TokenIdError, TokenizerError
+from headway.errors import (
+    DeadlineError,
+    HeadwayError,
+    OptionError,
+    OverloadedError,
+    PromptError,
+    ResourceError,
+    TokenIdError,
+    TokenizerError,
+)
 
 CLIENT_ERRORS = (OptionError, PromptError, TokenIdError, TokenizerError)
 """Errors of the engine, the tokenizer and the options that the request itself causes."""
@@ -108,6 +117,10 @@ def from_exception(error: BaseException) -> ApiError:
         name = (found[1] or found[2]) if found else ""
         hint = f" ({error.hint})" if error.hint else ""
         return invalid(f"{error}{hint}", WIRE_NAMES.get(name, name) or None)
+    if isinstance(error, OverloadedError):
+        return overloaded(str(error), 1)
+    if isinstance(error, DeadlineError):
+        return ApiError(504, str(error), type="server_error", code="timeout")
     if isinstance(error, ResourceError):
         return unavailable(str(error), "out_of_memory")
     if isinstance(error, HeadwayError):
