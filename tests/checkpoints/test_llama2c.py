@@ -44,12 +44,12 @@ def draw(logits: numpy.ndarray, top_p: float, random: numpy.ndarray) -> int:
 
 
 def sampled_text(model: headway.LanguageModel, prompt: str, num_steps: int, top_p: float, seed: int) -> str:
-    engine, random = model.engine, Xorshift(seed)
+    parts, random = model.model, Xorshift(seed)
     prompt_ids = model.tokenizer.encode(prompt)
-    cache = engine.architecture.new_kv_cache(model.config, 1, num_steps + 1, engine.weights.token_embedding)
+    cache = parts.architecture.new_kv_cache(model.config, 1, num_steps + 1, parts.weights.token_embedding)
     token_ids = prompt_ids[:1]
     for step in range(num_steps):
-        logits = engine.architecture.forward(numpy.array([token_ids[-1:]]), engine.weights, model.config, kv_cache=cache, ops=engine.ops)
+        logits = parts.architecture.forward(numpy.array([token_ids[-1:]]), parts.weights, model.config, kv_cache=cache, ops=parts.ops)
         in_prompt = step + 1 < len(prompt_ids)
         token_ids.append(prompt_ids[step + 1] if in_prompt else draw(logits[0, -1], top_p, random.uniform()))
     return model.tokenizer.decode(token_ids)

@@ -384,10 +384,10 @@ def test_a_size_of_another_type(folder):
 @pytest.mark.parametrize(
     ("rope", "message"),
     [
-        ({"rope_type": "longrope", "factor": 2.0}, "got config.json with rope_type='longrope', expected one of"),
+        ({"rope_type": "spiral", "factor": 2.0}, "got config.json with rope_type='spiral', expected one of"),
+        ({"rope_type": "longrope", "factor": 2.0}, "rope_type 'longrope' without short_factor, long_factor"),
         ({"rope_type": "llama3", "factor": 2.0}, "without low_freq_factor, high_freq_factor"),
         ({"rope_type": "linear", "factor": 2.0, "warp": 3}, "rope_type 'linear' with 'warp'"),
-        ({"rope_type": "yarn", "factor": 2.0, "truncate": False}, "truncate=false"),
     ],
 )
 def test_a_rope_type_that_is_not_supported(tmp_path, rope, message):

@@ -12,7 +12,7 @@ import numpy
 import pytest
 
 from headway.engine import GenerationOptions, GenerationOptionsDict
-from headway.engine.options import Choice, Integer, Number, Strings, Switch, TokenBiases, TokenIds, default_text, options
+from headway.engine.options import Choice, Integer, JsonSchema, Number, Strings, Switch, Text, TokenBiases, TokenIds, default_text, options
 from headway.errors import OptionError
 
 OPTIONS = options()
@@ -32,9 +32,13 @@ def valid(option):
         return list(option.choices)
     if isinstance(option, TokenBiases):
         return [{}, {5: option.low}, {5: option.high, numpy.int64(6): -math.inf}]
-    return {Switch: [True, False], TokenIds: [[], [3, 5], (3,), numpy.array([3, 5]), range(3)], Strings: ["a", [], ["a", "b"], ("a",)]}[
-        type(option)
-    ]
+    return {
+        Switch: [True, False],
+        TokenIds: [[], [3, 5], (3,), numpy.array([3, 5]), range(3)],
+        Strings: ["a", [], ["a", "b"], ("a",)],
+        Text: ["a", "[ab]+"],
+        JsonSchema: [{}, {"type": "object"}],
+    }[type(option)]
 
 
 def invalid(option):
@@ -51,6 +55,8 @@ def invalid(option):
         Switch: [0, 1, "true"],
         TokenIds: [3, "abc", b"x", [1.5], [True], {3: 5}],
         Strings: [5, "", [""], [5], b"x"],
+        Text: [5, "", ["a"]],
+        JsonSchema: [5, "object", True, []],
     }[type(option)]
 
 
@@ -67,7 +73,10 @@ def test_values_at_the_bounds_are_accepted(name):
 
 @every_option
 def test_values_outside_the_bounds_are_errors_that_name_the_bounds(name):
-    for value in [*invalid(OPTIONS[name]), *WRONG_TYPES]:
+    for value in [
+        *invalid(OPTIONS[name]),
+        *(each for each in WRONG_TYPES if not (isinstance(each, dict) and isinstance(OPTIONS[name], JsonSchema))),
+    ]:
         with pytest.raises(OptionError) as caught:
             GenerationOptions(**given(name, value))
         assert str(caught.value).startswith(f"got {name}=")

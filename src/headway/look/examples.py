@@ -45,6 +45,7 @@ NUMBERS: Mapping[str, object] = {
     "forced": (3,),
     "ngram_size": 3,
     "window": 3,
+    "limit": 2.0,
     "factor": 4.0,
     "low_freq_factor": 1.0,
     "high_freq_factor": 4.0,
