@@ -64,4 +64,4 @@ def test_tokens_and_log_probs_do_not_depend_on_the_schedule(runtime, name, kind,
         engine = Engine(decoder, limits, options=EngineOptions(cache_bytes=pages * decoder.page_bytes, max_gap_seconds=gap))
         assert run(engine, list(zip(arrivals, given, strict=True))) == alone
         if pages == 7:
-            assert engine.stats.num_preemptions
+            assert engine.stats.num_preemptions or decoder.window

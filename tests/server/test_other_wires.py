@@ -27,7 +27,7 @@ def test_a_message_is_the_text_of_generate(claude, stories):
     message = claude.messages.create(model="stories", messages=MESSAGES, max_tokens=12, extra_body=GREEDY)
     assert message.content[0].text == stories.generate(PROMPT, max_new_tokens=12, temperature=0).text
     assert message.stop_reason == "max_tokens"
-    assert (message.usage.input_tokens, message.usage.output_tokens) == (4, 12)
+    assert (message.usage.input_tokens + message.usage.cache_read_input_tokens, message.usage.output_tokens) == (4, 12)
 
 
 def test_a_streamed_message_adds_up(claude, stories):
