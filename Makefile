@@ -55,6 +55,7 @@ benchmark: $(VENV)/ready-to-test $(PEERS)/ready
 	$(BIN)/python -m benchmarks.kernels $(PEERS)/bin/python
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.limits
+	$(BIN)/python -m benchmarks.engine $${HEADWAY_BENCHMARK_FOLDER:-/tmp/headway-benchmark-qwen2-0.5b}
 
 clean:
 	rm -rf $(VENV) $(PEERS) site dist

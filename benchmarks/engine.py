@@ -15,22 +15,24 @@ from pathlib import Path
 import numpy
 
 import headway
-from headway.engine import Engine, EngineOptions, GenerationOptions, Request
-from headway.language_model import LanguageModel
+from headway.checkpoints import load_checkpoint
+from headway.engine import Engine, EngineOptions, GenerationOptions, ModelLimits, Request
+from headway.kernels import operations
+from headway.language_model.decoders import compiled_decoder
 
 THREADS, LONG_PROMPT, ROUNDS = 2, 2048, 3
 
 
 def main(folder: str = "") -> None:
     print("| what | measured |\n|---|---|")
-    with headway.load("stories") as stories:
-        _row("stories: one stream, tokens/s", f"{_one_stream(stories, 400):,.0f}")
-        _row("stories: Python and sampling per pass of one stream", f"{_overhead(stories) * 1e6:.0f} µs")
-        share, rate = _queue(stories)
-        _row("stories: 1,000 queued requests, tokens/s; share of the time outside of the model", f"{rate:,.0f}; {share:.1%}")
-    if not folder:
-        return
-    with headway.load(Path(folder), num_threads=THREADS) as model:
+    stories = headway.load("stories").engine
+    _row("stories: one stream, tokens/s", f"{_one_stream(stories, 400):,.0f}")
+    _row("stories: time per pass of one stream outside of the model", f"{_overhead(stories) * 1e6:.0f} µs")
+    share, rate = _queue(stories)
+    _row("stories: 1,000 queued requests, tokens/s; share of the time outside of the model", f"{rate:,.0f}; {share:.1%}")
+    _row("stories: prompt lookup on stories, ratio to without", f"{_lookup(stories, temperature=0.0, num_tokens=300):.2f}")
+    if folder:
+        model = _engine(Path(folder))
         _row("0.5B int8: one stream, tokens/s", f"{_one_stream(model, 48):.1f}")
         _row("0.5B int8: 16 streams, tokens/s", f"{_streams(model, 16, 48):.1f}")
         gap, longest = _gaps(model)
@@ -43,8 +45,13 @@ def main(folder: str = "") -> None:
         # Random weights have no prose and copy nothing: their greedy text is a loop, and a sampled text never repeats itself.
         _row("0.5B int8: prompt lookup on a text that repeats itself, ratio to without", f"{_lookup(model, temperature=0.0):.2f}")
         _row("0.5B int8: prompt lookup on a text that does not, ratio to without", f"{_lookup(model, temperature=1.0):.2f}")
-    with headway.load("stories") as stories:
-        _row("stories: prompt lookup on stories, ratio to without", f"{_lookup(stories, temperature=0.0, num_tokens=300):.2f}")
+
+
+def _engine(folder: Path) -> Engine:
+    """Return an engine over the compiled decoder of a checkpoint, with int8 weights."""
+    checkpoint = load_checkpoint(folder, dtype=None)
+    runner = compiled_decoder(checkpoint, folder, "int8", num_threads=THREADS)
+    return Engine(runner, ModelLimits(checkpoint.config.vocab_size, checkpoint.config.max_seq_len), sampling_ops=operations("numpy"))
 
 
 def _row(name: str, value: str) -> None:
@@ -52,36 +59,46 @@ def _row(name: str, value: str) -> None:
 
 
 def _random(length: int, seed: int = 0) -> list[int]:
-    return numpy.random.default_rng(seed).integers(100, 5000, length).tolist()
+    return numpy.random.default_rng(seed).integers(100, 4000, length).tolist()
 
 
-def _one_stream(model: LanguageModel, num_tokens: int) -> float:
-    """Return the tokens per second after the first, best of the rounds."""
-    return max(_rate(model.engine, [_random(64, seed)], num_tokens) for seed in range(ROUNDS))
+def _one_stream(engine: Engine, num_tokens: int) -> float:
+    """Return the tokens per second of one stream without prompt lookup, best of the rounds."""
+    return _streams(engine, 1, num_tokens)
 
 
-def _streams(model: LanguageModel, number: int, num_tokens: int) -> float:
-    return max(_rate(model.engine, [_random(64, number * seed + i) for i in range(number)], num_tokens) for seed in range(ROUNDS))
+def _streams(engine: Engine, number: int, num_tokens: int) -> float:
+    # The greedy texts of random weights repeat themselves.
+    engine = Engine(engine.runner, engine.limits, options=EngineOptions(uses_prompt_lookup=False))
+    return max(_rate(engine, [_random(64, number * seed + i) for i in range(number)], num_tokens) for seed in range(ROUNDS))
 
 
 def _rate(engine: Engine, prompts: list[list[int]], num_tokens: int, *, temperature: float = 0.0) -> float:
+    """Return the tokens per second from the first token of the last prompt to the first end."""
     options = GenerationOptions(max_new_tokens=num_tokens, temperature=temperature, seed=1)
-    times = [time.perf_counter() for _ in engine.stream([Request(prompt, options) for prompt in prompts])]
-    return (len(times) - len(prompts)) / (times[-1] - times[len(prompts) - 1])
+    started, number, begun = 0.0, 0, set[int]()
+    for token in engine.stream([Request(prompt, options) for prompt in prompts]):
+        number += len(begun) == len(prompts)
+        begun.add(token.index)
+        if not started and len(begun) == len(prompts):
+            started = time.perf_counter()
+        if token.finish_reason:
+            break
+    return number / (time.perf_counter() - started)
 
 
-def _overhead(model: LanguageModel) -> float:
+def _overhead(engine: Engine) -> float:
     """Return the seconds of a pass of one row that are not the runner's."""
-    before = model.engine.stats
-    _rate(model.engine, [_random(20)], 400)
-    after = model.engine.stats
+    before = engine.stats
+    _rate(engine, [_random(20)], 400)
+    after = engine.stats
     outside = (after.total_seconds - before.total_seconds) - (after.model_seconds - before.model_seconds)
     return outside / (after.num_passes - before.num_passes)
 
 
-def _queue(model: LanguageModel) -> tuple[float, float]:
+def _queue(engine: Engine) -> tuple[float, float]:
     """Return the share of the time outside of the model, and tokens per second, with 1,000 requests at once."""
-    engine, before = model.engine, model.engine.stats
+    before = engine.stats
     requests = [Request(_random(16, seed), GenerationOptions(max_new_tokens=20)) for seed in range(1000)]
     started = time.perf_counter()
     num_tokens = sum(1 for _ in engine.stream(requests))
@@ -89,9 +106,9 @@ def _queue(model: LanguageModel) -> tuple[float, float]:
     return 1 - (engine.stats.model_seconds - before.model_seconds) / seconds, num_tokens / seconds
 
 
-def _gaps(model: LanguageModel) -> tuple[float, float]:
+def _gaps(engine: Engine) -> tuple[float, float]:
     """Return the 99th percentile of the gaps between tokens of four streams while a long prompt is read, and the longest gap."""
-    engine, last, gaps, is_reading = model.engine, {}, [], [False]
+    last, gaps, is_reading = dict[int, float](), list[float](), [False]
 
     def sink(index: int, events: list[object]) -> None:
         now = time.perf_counter()
@@ -116,13 +133,13 @@ def _gaps(model: LanguageModel) -> tuple[float, float]:
     return float(numpy.quantile(gaps, 0.99)), max(gaps)
 
 
-def _shared_prefix(model: LanguageModel) -> tuple[float, float, float]:
+def _shared_prefix(engine: Engine) -> tuple[float, float, float]:
     """Return the seconds to the first token of a long prompt, of another one that differs at its end, and of a pass of one row there."""
     prompt = _random(LONG_PROMPT, 7)
 
     def first_token(token_ids: list[int]) -> tuple[float, float]:
         started = time.perf_counter()
-        times = [time.perf_counter() for _ in model.engine.stream([Request(token_ids, GenerationOptions(max_new_tokens=12))])]
+        times = [time.perf_counter() for _ in engine.stream([Request(token_ids, GenerationOptions(max_new_tokens=12))])]
         return times[0] - started, statistics.median(b - a for a, b in pairwise(times[1:]))
 
     cold, _ = first_token(prompt)
@@ -130,11 +147,11 @@ def _shared_prefix(model: LanguageModel) -> tuple[float, float, float]:
     return cold, warm, step
 
 
-def _lookup(model: LanguageModel, *, temperature: float, num_tokens: int = 100) -> float:
+def _lookup(engine: Engine, *, temperature: float, num_tokens: int = 100) -> float:
     """Return the rate with prompt lookup over that without it, the median of interleaved rounds."""
-    engines = [Engine(model.engine.runner, model.engine.limits, options=EngineOptions(uses_prompt_lookup=uses)) for uses in (True, False)]
-    prompt = model.tokenizer.encode("Once upon a time") if model.tokenizer.vocab_size < 5000 else _random(64)
-    rounds = [[_rate(engine, [prompt], num_tokens, temperature=temperature) for engine in engines] for _ in range(2 * ROUNDS)]
+    engines = [Engine(engine.runner, engine.limits, options=EngineOptions(uses_prompt_lookup=uses)) for uses in (True, False)]
+    prompts = [_random(64, seed) for seed in range(2 * ROUNDS)]
+    rounds = [[_rate(each, [prompt], num_tokens, temperature=temperature) for each in engines] for prompt in prompts]
     return statistics.median(one / other for one, other in rounds)
 
 

@@ -22,6 +22,7 @@ class ActiveRequest:
     sink       receives the events
     deadline   time.monotonic() at which the request fails; None for never
     is_started True once it has run, also if it was preempted
+    is_running True while it has memory and is computed
     num_cached number of prompt tokens that were found in the prefix cache, until the first event reports it
     drafts     guesses the next tokens; None if they are not guessed for this request
     """
@@ -35,6 +36,7 @@ class ActiveRequest:
     source_ids: tuple[int, ...] = ()
     deadline: float | None = None
     is_started: bool = False
+    is_running: bool = False
     num_cached: int = 0
     drafts: PromptLookup | None = None
 

@@ -14,6 +14,8 @@ from headway.errors import ResourceError
 
 FIRST_CHUNK = 64
 """Rows for prompts next to running sequences as long as no pass has been measured."""
+MARGIN = 0.9
+"""Share of the time budget that is planned for: a pass takes longer than the one before, because its rows attend to more keys."""
 MIN_CHUNK = 16
 """Rows for prompts that a pass always has, so that prompts progress whatever the time budget."""
 AGEING = 64
@@ -80,7 +82,7 @@ class Scheduler:
         may_draft = len(self.running) <= MAX_DRAFTING and not self.waiting
         for active in list(self.running):
             for sequence in active.sequences:
-                if active not in self.running:
+                if not active.is_running:
                     break  # preempted for one of the sequences before it
                 if sequence.logits is not None or _num_left(sequence) > 1:
                     continue
@@ -102,7 +104,7 @@ class Scheduler:
         # A waiting prompt gets nearer to the front with each request that arrives after it.
         prompts.sort(key=lambda pair: (pair[0].request.priority, _num_left(pair[1]) + AGEING * pair[0].id))
         for active, sequence in prompts:
-            if active not in self.running:
+            if not active.is_running:
                 continue  # preempted for one of the prompts before it
             end = min(len(sequence.token_ids), sequence.num_computed + budget)
             if end > sequence.num_computed and self._reserve(active, sequence, end, planned, waits=True):
@@ -124,7 +126,7 @@ class Scheduler:
                     self.num_prefix_tokens += len(sequence.token_ids)
                     self.num_prefix_hits += num_hits
                     active.num_cached = num_hits
-            active.is_started = True
+            active.is_started = active.is_running = True
 
     def _reserve(self, active: ActiveRequest, sequence: Sequence, num_tokens: int, planned: list[Planned], *, waits: bool = False) -> bool:
         """Provide memory for a sequence, preempting requests that go after it; return False if there is none for it.
@@ -148,6 +150,7 @@ class Scheduler:
 
     def _preempt(self, active: ActiveRequest) -> None:
         self.running.remove(active)
+        active.is_running = False
         for sequence in active.sequences:
             self.pool.release(sequence, active.request.cache_key)
             sequence.logits = None
@@ -159,7 +162,7 @@ class Scheduler:
         left = self.max_rows - num_rows
         if not num_rows or not self.has_chunks:
             return left
-        within = self.pass_time.rows_within(self.max_gap_seconds)
+        within = self.pass_time.rows_within(MARGIN * self.max_gap_seconds)
         return min(left, FIRST_CHUNK if within is None else max(within - num_rows, MIN_CHUNK))
 
     def _pays(self, num_drafted: int) -> bool:

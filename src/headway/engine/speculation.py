@@ -34,13 +34,20 @@ class PromptLookup:
     _num_indexed: int = 0
 
     def draft(self, token_ids: list[int], max_tokens: int) -> list[int]:
-        """Return the tokens after the last earlier occurrence of the last NGRAM tokens, at most max_tokens; [] for none."""
+        """Return the tokens after the last earlier occurrence of the last NGRAM tokens, at most max_tokens; [] for none.
+
+        A draft that reaches the end of the text continues with its own tokens, as a text does that repeats itself.
+        """
         self._index(token_ids)
         if self.pause:
             self.pause -= 1
             return []
         start = self._ends.get(tuple(token_ids[-NGRAM:]))
-        return [] if start is None else token_ids[start : start + min(self.length, max_tokens)]
+        if start is None:
+            return []
+        period = token_ids[start:]
+        number = min(self.length, max_tokens)
+        return (period * -(-number // len(period)))[:number] if number > 0 else []
 
     def update(self, num_drafted: int, num_accepted: int) -> None:
         """Adapt to the result of a draft."""
