@@ -97,7 +97,7 @@ def _greet(url: str, served: ServedModel, has_keys: bool) -> None:
     """Print the address, the size of the KV cache, and a command to try, on stderr."""
     key = ' -H "Authorization: Bearer $KEY"' if has_keys else ""
     body = f'{{"model": "{served.name}", "prompt": "Once upon a time", "max_tokens": 60}}'
-    print(f"headway: serving {served.name} at {url}", file=sys.stderr)
+    print(f"headway: serving {served.name} at {url}, which is also a page to chat in the browser", file=sys.stderr)
     if (num_tokens := served.model.engine.max_cached_tokens) is not None:
         print(f"headway: KV cache for {num_tokens:,} tokens (--cache-memory)", file=sys.stderr)
     print(f"curl {url}/v1/completions{key} -H 'Content-Type: application/json' -d '{body}'", file=sys.stderr, flush=True)
