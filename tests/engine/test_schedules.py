@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import hypothesis.strategies as st
@@ -261,3 +262,26 @@ def test_the_first_token_reports_the_cached_prompt():
     for expected in (0, 19):
         events = collect(engine, Request(prompt, GenerationOptions(max_new_tokens=3)))
         assert [event.num_cached for event in events] == [expected, 0, 0]
+
+
+def test_a_request_is_added_and_aborted_while_a_pass_runs():
+    runner = PagedRunner()
+    engine, events, numbers = paged_engine(runner=runner), [], []
+
+    def run_and_add(batch, run=runner.run):
+        thread = threading.Thread(
+            target=lambda: numbers.append(engine.add(Request([4, 5], GenerationOptions(max_new_tokens=2)), events.extend))
+        )
+        thread.start()
+        thread.join(60)
+        assert not thread.is_alive()
+        engine.abort(numbers[0])
+        return run(batch)
+
+    engine.add(Request([1, 2, 3], GenerationOptions(max_new_tokens=2)), [].extend)
+    runner.run = run_and_add
+    engine.step()
+    del runner.run
+    while engine.step():
+        engine.verify()
+    assert (len(numbers), events) == (1, [])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Iterable
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import cast
 
 import numpy
@@ -92,7 +94,7 @@ class EngineStats:
 class Engine:
     """Runs requests on a model.
 
-    `add` and `abort` may be called from any thread; `step` computes a pass, and only one thread at a time is in it. The events
+    `add` and `abort` may be called from any thread, and do not wait for a pass to end; `step` computes a pass, and only one thread at a time is in it. The events
     of a request go to its sink, from the thread that called `step`.
 
     runner        computes passes
@@ -117,7 +119,9 @@ class Engine:
         )
         self._active: dict[int, ActiveRequest] = {}
         self._aborted: list[tuple[int, int | None]] = []
-        self._next_id, self._num_deadlines = 0, 0
+        # Other threads add and abort requests during a pass, without waiting for its end.
+        self._arrived = deque[ActiveRequest]()
+        self._numbers, self._num_deadlines = count(), 0
         self._num_passes = self._num_rows = self._num_drafted = self._num_accepted = 0
         self._model_seconds = self._total_seconds = 0.0
         self.lock = threading.RLock()
@@ -125,7 +129,7 @@ class Engine:
     @property
     def has_requests(self) -> bool:
         """True if a request waits or runs."""
-        return bool(self._active)
+        return bool(self._active or self._arrived)
 
     @property
     def stats(self) -> EngineStats:
@@ -133,8 +137,8 @@ class Engine:
         scheduler = self._scheduler
         return EngineStats(
             len(scheduler.running),
-            len(scheduler.waiting),
-            sum(len(each.request.token_ids) for each in list(scheduler.waiting)),
+            len(scheduler.waiting) + len(self._arrived),
+            sum(len(each.request.token_ids) for each in [*scheduler.waiting, *self._arrived]),
             self.pool.usage,
             scheduler.num_prefix_tokens,
             scheduler.num_prefix_hits,
@@ -173,14 +177,10 @@ class Engine:
         """
         self.check(request)
         limit = self.options.max_waiting
-        with self.lock:
-            if limit is not None and len(self._scheduler.waiting) >= limit:
-                raise OverloadedError(f"got a request while {limit} are waiting, expected fewer", hint="try again later")
-            number, self._next_id = self._next_id, self._next_id + 1
-            active = self._activate(number, request, sink, number if index is None else index)
-            self._active[number] = active
-            self._num_deadlines += active.deadline is not None
-            self._scheduler.add(active)
+        if limit is not None and len(self._scheduler.waiting) + len(self._arrived) >= limit:
+            raise OverloadedError(f"got a request while {limit} are waiting, expected fewer", hint="try again later")
+        number = next(self._numbers)
+        self._arrived.append(self._activate(number, request, sink, number if index is None else index))
         return number
 
     def abort(self, number: int, choice: int | None = None) -> None:
@@ -195,6 +195,7 @@ class Engine:
         """
         with self.lock:
             started = time.perf_counter()
+            self._take_arrived()
             self._remove_aborted()
             if self._num_deadlines:
                 self._end_late()
@@ -207,7 +208,7 @@ class Engine:
                 if logits is not None:
                     self._commit(planned, logits)
             self._total_seconds += time.perf_counter() - started
-            return bool(self._active)
+            return self.has_requests
 
     def clear_prefix_cache(self) -> None:
         """Forget the prefixes that no running request uses."""
@@ -394,6 +395,13 @@ class Engine:
         for active in list(self._scheduler.running):
             self._fail(active, reason)
         self.pool.clear()
+
+    def _take_arrived(self) -> None:
+        while self._arrived:
+            active = self._arrived.popleft()
+            self._active[active.id] = active
+            self._num_deadlines += active.deadline is not None
+            self._scheduler.add(active)
 
     def _remove_aborted(self) -> None:
         while self._aborted:
