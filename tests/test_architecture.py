@@ -14,11 +14,12 @@ import headway
 
 SOURCE = Path(headway.__file__).parent
 
-LEAVES = {"errors", "arrays", "trees", "files", "json_files"}
+LEAVES = {"errors", "arrays", "trees", "files", "json_files", "memory_check"}
 ARROWS = {
     "errors": set(),
     "arrays": {"errors"},
     "json_files": {"errors"},
+    "memory_check": {"errors"},
     "trees": set(),
     "files": set(),
     "functions": set(),

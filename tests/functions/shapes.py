@@ -23,6 +23,7 @@ import numpy as np
 
 from headway import functions
 from headway.arrays import is_boolean, is_floating, is_integer
+from headway.look.examples import NUMBERS
 from headway.trees import leaves, map_tree
 
 # Possible sizes by the first matching prefix of a name. The pools do not overlap, so two names never get the same size. Counts are
@@ -37,32 +38,6 @@ POOLS = {
 }
 LEADING = (7, 11)
 MARKS = ("integer", "boolean", "optional")
-
-# Arguments for required parameters that are neither arrays nor dimensions.
-SCALARS: dict[str, Any] = {
-    "temperature": 0.7,
-    "top_k": 3,
-    "top_p": 0.8,
-    "min_p": 0.1,
-    "typical_p": 0.7,
-    "penalty": 1.3,
-    "rate": 0.3,
-    "bias": {1: -2.0},
-    "forbidden": (2, 5),
-    "forced": (3,),
-    "ngram_size": 3,
-    "window": 3,
-    "factor": 4.0,
-    "low_freq_factor": 1.0,
-    "high_freq_factor": 4.0,
-    "original_max_seq_len": 8192,
-    "limit": 2.0,
-    "learning_rate": 0.1,
-    "step": 3,
-    "is_pre_norm": False,
-    "sublayer": lambda x: x,
-    "gradient": lambda x: x,
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -298,7 +273,7 @@ def call_by_docstring(
     seed: int = 0,
     given: Mapping[str, int] | None = None,
 ) -> Call:
-    """Return the arguments for a call: documented arrays and trees, scalars that are dimensions, SCALARS for other required ones."""
+    """Return the arguments for a call: documented arrays and trees, scalars that are dimensions, NUMBERS for other required ones."""
     block = parse(function)
     assert block is not None, f"{function.__qualname__} has no Shapes block"
     builder = Builder(draw_dimensions(block, seed, given), leading, np.random.default_rng(seed), has_optional)
@@ -315,8 +290,8 @@ def call_by_docstring(
         if name in names:
             arguments[name] = builder.dimensions[name]
         elif is_required:
-            assert name in SCALARS, f"{function.__qualname__} takes {name}: document it in Shapes, or give it a value in SCALARS"
-            arguments[name] = SCALARS[name]
+            assert name in NUMBERS, f"{function.__qualname__} takes {name}: document it in Shapes, or give it a value in NUMBERS"
+            arguments[name] = NUMBERS[name]
     return Call(function, arguments, builder, block)
 
 

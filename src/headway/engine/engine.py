@@ -27,9 +27,12 @@ from headway.engine.sequence import Sequence
 from headway.engine.speculation import PromptLookup
 from headway.engine.stream import RequestStream
 from headway.errors import DeadlineError, HeadwayError, OptionError, OverloadedError, PromptError, ResourceError, TokenIdError
+from headway.memory_check import available_bytes
 
 DEFAULT_MAX_NEW_TOKENS = 512
 """Limit for requests without max_new_tokens on models without a maximum sequence length."""
+FALLBACK_BYTES = 4 << 30
+"""Free memory that is assumed where the system does not say."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +97,8 @@ class EngineStats:
 class Engine:
     """Runs requests on a model.
 
-    `add` and `abort` may be called from any thread, and do not wait for a pass to end; `step` computes a pass, and only one thread at a time is in it. The events
-    of a request go to its sink, from the thread that called `step`.
+    `add` and `abort` may be called from any thread, and do not wait for a pass to end. `step` computes a pass; only one thread
+    at a time is in it. The events of a request go to its sink, from the thread that called `step`.
 
     runner        computes passes
     limits        bounds of the model
@@ -266,8 +269,8 @@ class Engine:
             self.pool.check([sequence for active in self._scheduler.running for sequence in active.sequences])
 
     def _max_pages(self) -> int:
-        runner = cast(PagedRunner, self.runner)
-        return max(1, (self.options.cache_bytes or free_memory() // 2) // runner.page_bytes)
+        size = self.options.cache_bytes or (available_bytes() or FALLBACK_BYTES) // 2
+        return max(1, size // cast(PagedRunner, self.runner).page_bytes)
 
     def _longest(self, request: Request) -> float:
         """Return the number of tokens up to which the sequences of a request fit in the KV cache."""
@@ -424,15 +427,6 @@ class Engine:
             if active.deadline is not None and now > active.deadline:
                 message = f"got no end within {active.request.timeout_seconds:g} seconds, expected one"
                 self._fail(active, DeadlineError(message, hint="allow more time, or ask for fewer tokens"))
-
-
-def free_memory() -> int:
-    """Return the number of bytes of memory that are available without swapping; 4 GiB where the system does not say."""
-    try:
-        with open("/proc/meminfo") as file:
-            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return 4 << 30
 
 
 def _as_headway_error(error: Exception) -> HeadwayError:

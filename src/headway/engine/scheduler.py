@@ -64,9 +64,9 @@ class Scheduler:
 
     def remove(self, active: ActiveRequest) -> None:
         """Take a request out, wherever it is."""
-        for requests in (self.waiting, self.running):
-            if active in requests:
-                requests.remove(active)
+        requests = self.running if active.is_running else self.waiting
+        requests.remove(active)
+        active.is_running = False
 
     def plan(self) -> list[Planned]:
         """Return the rows of the next pass; [] if nothing waits or runs."""

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy
 import pytest
 
+from headway import memory_check
 from headway.errors import NotFiniteError, ResourceError
-from headway.kernels.cpu import memory_check, packed_file
+from headway.kernels.cpu import packed_file
 from headway.kernels.cpu.packed_file import packed_weights
 from headway.kernels.cpu.packing import unpack
 from headway.trees import leaves

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headway import memory_check
 from headway.errors import HeadwayError, ResourceError
-from headway.kernels.cpu import memory_check
 from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.kernels.cpu.kv_cache import PagedKVCache
 from headway.kernels.cpu.pass_plan import Rows

@@ -9,8 +9,8 @@ import numpy
 from headway.errors import HeadwayError, ResourceError
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.layout import KEYS_PER_BLOCK, NUM_ROWS
-from headway.kernels.cpu.memory_check import check_memory
 from headway.kernels.cpu.packing import aligned_zeros, round_up
+from headway.memory_check import check_memory
 
 KINDS = {"float32": (layout.FLOAT32, 4), "bfloat16": (layout.BFLOAT16, 2), "int16": (layout.INT16, 2), "int8": (layout.INT8, 1)}
 """Number formats of keys and values, and the bytes per number; int16 and int8 have one scale per key and one per value."""

@@ -32,10 +32,10 @@ from headway.files import replacing
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.file_lock import file_lock
 from headway.kernels.cpu.layout import CACHE_LINE
-from headway.kernels.cpu.memory_check import check_memory
 from headway.kernels.cpu.packing import PackedWeights, aligned_zeros, num_bytes, over, pack, round_up, vector
 from headway.kernels.cpu.runtime import Runtime
 from headway.kernels.cpu.thread_pool import ThreadPool
+from headway.memory_check import check_memory
 
 MAGIC = b"HEADWAY\x03"
 HEADER_BYTES = 4096
