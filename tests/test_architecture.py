@@ -26,7 +26,7 @@ ARROWS = {
     "models": {"functions"},
     "checkpoints": {"models"},
     "tokenizers": set(),
-    "kernels": {"functions"},
+    "kernels": {"functions", "models"},
     "nn": {"functions", "kernels"},
     "engine": {"functions"},
     "runners": {"functions", "engine"},

@@ -18,16 +18,19 @@ from headway.kernels import operations
 from headway.kernels.cpu.pass_plan import Rows
 from headway.language_model.decoders import can_compile, compiled_decoder
 from headway.runners import Model
-from tests.models.saved_by_transformers import CASES, OTHER_DECODERS
+from tests.models.saved_by_transformers import CASES, OTHER_DECODERS, UNCOMPILED
 from tests.small_models import engine_of
 
 LOGITS = 1e-4
 PACKED = {"float32": 2e-6, "bfloat16": 0.02, "int8": 0.03, "int4": 0.3}
 """By kind of the packed weights, of the largest logit."""
 OTHERS = [case.name for case in OTHER_DECODERS]
+BEYOND = "phi3 beyond its original length"
+"""transformers gives the tokens of a pass the angles of the last one; the compiled decoder gives each token its own."""
+OTHERS_COMPILED = [name for name in OTHERS if name not in (*UNCOMPILED, BEYOND)]
 ONE_PER_ARCHITECTURE = ("gpt2", "llama with llama3 rope", "mistral with a window", "qwen2", "qwen3", "gemma3")
 every_decoder = pytest.mark.parametrize("name", [*(case.name for case in CASES), *OTHERS])
-every_case = pytest.mark.parametrize("name", [*(case.name for case in CASES), "phi3 with a window"])
+every_case = pytest.mark.parametrize("name", [*(case.name for case in CASES), *OTHERS_COMPILED])
 one_per_architecture = pytest.mark.parametrize("name", ONE_PER_ARCHITECTURE)
 every_library = pytest.mark.parametrize("array", ARRAY_LIBRARIES)
 
@@ -68,7 +71,7 @@ def test_decoding_one_by_one_equals_one_pass(saved_model, name, array):
     expect_cached_logits(saved_model(name), array)
 
 
-@pytest.mark.parametrize("name", [name for name in OTHERS if name not in ("phi3 beyond its original length", "llama with dynamic rope")])
+@pytest.mark.parametrize("name", [name for name in OTHERS if name not in (BEYOND, "llama with dynamic rope")])
 def test_decoding_one_by_one_equals_one_pass_of_other_decoders(saved_model, name):
     expect_cached_logits(saved_model(name), "numpy")
 
@@ -120,7 +123,7 @@ def test_transformers_reads_a_saved_checkpoint(saved_model, tmp_path, name):
         numpy.testing.assert_allclose(theirs(torch.from_numpy(saved.token_ids)).logits.numpy(), saved.logits, atol=LOGITS, rtol=0)
 
 
-@pytest.mark.parametrize("name", [name for name in OTHERS if name != "phi3 with a window"])
+@pytest.mark.parametrize("name", UNCOMPILED)
 def test_a_decoder_that_the_kernels_do_not_support_runs_on_the_definitions(saved_model, name):
     saved = saved_model(name)
     loaded = load_checkpoint(saved.folder)
@@ -136,7 +139,9 @@ def test_every_key_of_a_vision_models_config_outside_of_its_text_model_is_unused
     assert load_checkpoint(folder).config.sliding_window == keys["text_config"]["sliding_window"]
 
 
-@pytest.mark.parametrize(("name", "kind"), [*product((case.name for case in CASES), PACKED), ("phi3 with a window", "float32")])
+@pytest.mark.parametrize(
+    ("name", "kind"), [*product((case.name for case in CASES), PACKED), *product(OTHERS_COMPILED, ("float32", "int8"))]
+)
 def test_the_compiled_decoder_says_what_transformers_says(saved_model, kernels, name, kind):
     saved = saved_model(name)
     stack = compiled(saved, kind, kernels)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -26,8 +27,8 @@ every_cache = pytest.mark.parametrize("cache_kind", CACHES)
 def with_threads(mine, num_threads, runtime):
     """Return the decoder with another number of threads."""
     pool = Runtime(num_threads, runtime.folder).pool
-    description, weights = mine.decoder.description, mine.decoder.weights
-    return CompiledDecoder(description, weights, runtime.forward_pass, pool, cache_kind=mine.decoder.cache_kind)
+    spec, weights = mine.decoder.spec, mine.decoder.weights
+    return CompiledDecoder(spec, weights, runtime.forward_pass, pool, cache_kind=mine.decoder.cache_kind)
 
 
 @every_cache
@@ -142,8 +143,11 @@ def test_pages_outside_of_the_window_are_never_read(runtime, cache_kind):
 def test_the_window_of_layers_that_attend_to_different_numbers_of_positions(runtime):
     mine = model(WINDOW, "int8", runtime)
     for windows, window in (((150, 70), 150), ((150, None), None)):
-        description = mine.decoder.description.__class__(**{**vars(mine.decoder.description), "windows": windows})
-        assert CompiledDecoder(description, mine.decoder.weights, runtime.forward_pass, runtime.pool).window == window
+        layers = zip(mine.decoder.spec.layers, windows, strict=True)
+        spec = replace(
+            mine.decoder.spec, layers=tuple(replace(layer, attention=replace(layer.attention, window=own)) for layer, own in layers)
+        )
+        assert CompiledDecoder(spec, mine.decoder.weights, runtime.forward_pass, runtime.pool).window == window
 
 
 @every_cache
