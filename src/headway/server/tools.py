@@ -110,6 +110,12 @@ def template_calls(calls: Sequence[Any] | None) -> list[dict[str, object]] | Non
     ] or None
 
 
+def arguments_object(text: str) -> object:
+    """Return the arguments of a generated call as an object; {} if they are not complete."""
+    value = _arguments(text)
+    return value if isinstance(value, dict) else {}
+
+
 def _arguments(text: str) -> object:
     try:
         value = msgspec.json.decode(text)
