@@ -131,19 +131,20 @@ class AnthropicResponse:
     def _content(self) -> list[dict[str, object]]:
         message: Mapping[str, Any] = self.builder.message()
         calls = [
-            {"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": arguments_object(call["function"]["arguments"])}
+            {
+                "type": "tool_use",
+                "id": call["id"],
+                "name": call["function"]["name"],
+                "input": arguments_object(call["function"]["arguments"]),
+            }
             for call in message.get("tool_calls", ())
         ]
         text = message["content"] or ""
         return [*([{"type": "text", "text": text}] if text or not calls else []), *calls]
 
     def _end(self) -> dict[str, object]:
-        reason, found = self.builder.finish_reason(self.chunks[-1].finish_reason or "stop"), None
-        if reason == "stop" and self.stops:
-            text = "".join(chunk.text for chunk in self.chunks)
-            raw = self.served.model.tokenizer.decode([chunk.token_id for chunk in self.chunks if chunk.token_id is not None])
-            rest = raw[len(text) :]
-            found = max((stop for stop in self.stops if rest.startswith(stop)), key=len, default=None)
+        reason = self.builder.finish_reason(self.chunks[-1].finish_reason or "stop")
+        found = self.served.found_stop(self.chunks, self.stops) if reason == "stop" else None
         return {"stop_reason": "stop_sequence" if found else STOP_REASONS[reason], "stop_sequence": found}
 
     def _usage(self) -> dict[str, object]:

@@ -58,11 +58,17 @@ def conversation(served: ServedModel, body: ChatRequest) -> Conversation:
 
     Errors   ApiError or TokenizerError for a request that is wrong.
     """
+    if body.continue_final_message and body.add_generation_prompt:
+        raise invalid("got continue_final_message and add_generation_prompt, expected one of them", "continue_final_message")
     variables: dict[str, object] = msgspec.to_builtins(body.chat_template_kwargs or {})
     tools = tool_use(served, body)
     if tools:
         variables["tools"] = tools.definitions
-    return Conversation(served.encode_chat([template_message(message) for message in body.messages], variables), tools)
+    messages = [template_message(message) for message in body.messages]
+    # A continued message follows the prompt for it: the template itself would end it.
+    continued = str(messages.pop().get("content", "")) if body.continue_final_message else ""
+    adds_prompt = bool(body.continue_final_message) or body.add_generation_prompt is not False
+    return Conversation(served.encode_chat(messages, variables, add_generation_prompt=adds_prompt, continued=continued), tools)
 
 
 def prepare(served: ServedModel, body: ChatRequest, cache_key: str) -> Chat:
@@ -109,9 +115,7 @@ class ChatResponse(OpenAIResponse):
     def __init__(self, served: ServedModel, body: ChatRequest, ready: Chat, generation: Generation) -> None:
         """Describe the response to a request."""
         includes_usage = bool(body.stream_options and body.stream_options.include_usage)
-        super().__init__(
-            generation, served.name, "chatcmpl", ("chat.completion", "chat.completion.chunk"), includes_usage=includes_usage
-        )
+        super().__init__(generation, served.name, "chatcmpl", ("chat.completion", "chat.completion.chunk"), includes_usage=includes_usage)
         self.served, self.has_log_probs = served, bool(body.logprobs)
         self.messages = [ready.new_message() for _ in range(generation.num_texts)]
 
