@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from headway.look.trace import Trace, to_json
+from headway.look.trace import Trace
+from headway.look.trace_json import plain
 from headway.practice.message import Message
 from headway.practice.texts import Texts
 from headway.practice.verdict import Verdict
@@ -73,7 +74,7 @@ def trace_page(
         "verdict": found,
         "note": None,
     }
-    shown = [{"title": _both(each.title), "trace": json.loads(to_json(each.trace)), "differs": each.differs} for each in panels]
+    shown = [{"title": _both(each.title), "trace": plain(each.trace), "differs": each.differs} for each in panels]
     return page("trace.js", data | {"panels": shown}, language)
 
 

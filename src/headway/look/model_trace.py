@@ -13,7 +13,7 @@ from headway.checkpoints import Checkpoint
 from headway.errors import OptionError, PromptError
 from headway.functions import softmax
 from headway.look.recording_ops import Ablation, Attended, Recorder, applied
-from headway.look.trace import from_json, to_json
+from headway.look.trace_json import JsonTrace
 from headway.tokenizers import Tokenizer
 
 SCHEMA = "headway/model-trace/v1"
@@ -91,7 +91,7 @@ class Residual:
 
 
 @dataclass(frozen=True)
-class ModelTrace:
+class ModelTrace(JsonTrace):
     """A prompt's way through a model.
 
     tokens      tokens of the stack that predicts
@@ -117,18 +117,6 @@ class ModelTrace:
     named: tuple[Token, ...]
     ablated: tuple[tuple[int, int], ...] = ()
     schema: str = SCHEMA
-
-    def to_json(self) -> str:
-        """Return the trace as JSON."""
-        return to_json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> ModelTrace:
-        """Rebuild a trace.
-
-        Errors   TraceError for text that is not of the format.
-        """
-        return from_json(cls, text, SCHEMA)
 
 
 def packed(array: numpy.ndarray, dtype: str = "float32") -> Packed:

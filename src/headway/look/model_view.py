@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from headway.files import write_text
 from headway.look.html import MAX_BYTES, PAGE_TEXTS, framed, page
 from headway.look.model_trace import Attention, ModelTrace, Token, packed
 from headway.look.terminal import LEVELS
+from headway.look.trace_json import plain
 from headway.practice.message import Message
 from headway.practice.texts import Texts
 
@@ -93,7 +93,7 @@ class ModelView:
             "title": both,
             "summary": {"en": trace.prompt, "zh": trace.prompt},
             "note": note and {"en": note.en, "zh": note.zh},
-            "trace": json.loads(trace.to_json()),
+            "trace": plain(trace),
         }
         return page("model.js", data, language, texts={**PAGE_TEXTS, **MODEL_TEXTS}, modules=MODULES)
 
