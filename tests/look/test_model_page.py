@@ -158,4 +158,4 @@ def test_a_large_page_stores_less_attention_and_says_so(started, tmp_path):
 
 def test_data_in_the_page_is_the_trace(file, view):
     text = file.read_text().partition('id="data">')[2].partition("</script>")[0]
-    assert json.loads(text)["trace"] == json.loads(view.trace.to_json())
+    assert json.loads(text)["traces"] == [json.loads(view.trace.to_json())]

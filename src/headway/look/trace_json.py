@@ -37,7 +37,9 @@ class JsonTrace:
             raise TraceError("got text that is not JSON, expected a trace") from error
         found = values.get("schema") if isinstance(values, dict) else None
         if found != schema:
-            raise TraceError(f"got a trace of schema {found!r:.80}, expected {schema!r}", hint="write it again with this version of Headway")
+            raise TraceError(
+                f"got a trace of schema {found!r:.80}, expected {schema!r}", hint="write it again with this version of Headway"
+            )
         try:
             built: Self = _built(cls, values)
         except (KeyError, TypeError, RecursionError) as error:
