@@ -41,9 +41,9 @@ class Serving:
 
 @pytest.fixture(scope="module")
 def serving():
-    from headway.look.serving import create_app
-
     import socket
+
+    from headway.look.serving import create_app
 
     model = open_model("stories")
     with socket.create_server(("127.0.0.1", 0)) as listening:

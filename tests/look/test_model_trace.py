@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 import transformers
 
+import headway
 from headway.checkpoints import load_checkpoint, open_checkpoint, resolve_model
-from headway.errors import OptionError, PromptError
+from headway.errors import OptionError, PromptError, TokenIdError
+from headway.functions import softmax
 from headway.look.model_trace import ModelTrace, trace_prompt
+from headway.look.model_view import changes
+from headway.look.models import traced_model
 from headway.look.recording_ops import Ablation, Recorder
 from headway.tokenizers import load_tokenizer
 from tests.models.saved_by_transformers import OTHER_DECODERS
@@ -196,6 +202,53 @@ def test_tokens_have_their_ids_texts_and_bytes(stories):
 def test_json_is_read_again(stories):
     text = trace_prompt(*stories, "Once").to_json()
     assert ModelTrace.from_json(text).to_json() == text
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"array": "torch", "weights": "none"}, {"array": "jax"}, {"weights": "none", "dtype": "float64"}],
+    ids=["int8", "torch", "jax", "float64"],
+)
+def test_a_loaded_model_has_the_trace_of_its_name(stories, options):
+    right = trace_prompt(*stories, "Once upon a time", name="gpt2")
+    with headway.load("stories", **options) as model:
+        found = headway.look(model, "Once upon a time").trace
+    assert found == right
+
+
+def test_a_closed_model_is_refused():
+    model = headway.load("stories", weights="none")
+    model.close()
+    with pytest.raises(OptionError, match="closed"):
+        headway.look(model, "Once")
+
+
+def test_tied_weights_stay_one_array(tmp_path):
+    model = transformers.GPT2LMHeadModel(MODELS["gpt2"][0]).half()
+    model.save_pretrained(tmp_path)
+    checkpoint = load_checkpoint(tmp_path, dtype=None)
+    weights = traced_model(SimpleNamespace(checkpoint=checkpoint, tokenizer=Words())).checkpoint.weights
+    assert weights.output_head is weights.token_embedding
+    assert weights.output_head.dtype == np.float32
+
+
+def test_changes_are_those_of_the_next_tokens_probabilities(stories):
+    view = headway.look("Once upon a", model="stories", compare="Once upon a", ablate=["0"])
+    assert view.trace.ablated
+    assert not view.compared.ablated
+    first, second = (softmax(each.logits.array().astype(np.float64)) for each in view.traces)
+    found = changes(*view.traces)
+    assert found[0][0].id == int(np.argmax(np.abs(second - first)))
+    for token, before, after in found:
+        assert (before, after) == (first[token.id], second[token.id])
+
+
+def test_a_prompt_that_is_too_long_and_ids_that_do_not_exist_are_refused(stories):
+    with pytest.raises(PromptError, match="expected at most 512"):
+        trace_prompt(*stories, [5] * 513)
+    for wrong in (-1, 10**6):
+        with pytest.raises(TokenIdError):
+            trace_prompt(*stories, [5, wrong])
 
 
 def test_an_empty_prompt_is_refused(stories):

@@ -103,16 +103,14 @@ def _serve(model: str, prompt: str, port: int, language: str) -> None:
 
     require_packages()
     from headway.look.models import open_model
-    from headway.look.serving import serve
-    from headway.practice.texts import Texts
+    from headway.look.serving import GREETING, serve
 
-    greeting = Texts("look")["serving"]
     serve(
         open_model(model),
         prompt,
         port=port,
         language=language,
-        on_start=lambda url: typer.echo(greeting.format(url=url).text(language), err=True),
+        on_start=lambda url: typer.echo(GREETING.format(url=url).text(language), err=True),
     )
 
 

@@ -24,7 +24,7 @@ __all__ = ["look"]
 @overload
 def look(what: str, *, model: str, compare: str | None = None, ablate: Sequence[str] = ()) -> ModelView: ...  # type: ignore[overload-overlap]  # model= is never a function's
 @overload
-def look(what: LanguageModel, prompt: str, /, *, compare: str | None = None, ablate: Sequence[str] = ()) -> ModelView: ...  # type: ignore[overload-overlap]  # a model is no function
+def look(what: LanguageModel, prompt: str, /, *, compare: str | None = None, ablate: Sequence[str] = ()) -> ModelView: ...
 @overload
 def look(what: str | Callable[..., Any], *args: Any, **kwargs: Any) -> View: ...
 def look(what: str | LanguageModel | Callable[..., Any], *args: Any, **kwargs: Any) -> View | ModelView:

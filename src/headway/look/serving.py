@@ -21,7 +21,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from headway.errors import HeadwayError, OptionError
 from headway.look.live import LiveRequest, answer, live_page
 from headway.look.models import TracedModel
+from headway.practice.texts import Texts
 
+TEXTS = Texts("look")
+GREETING = TEXTS["serving"]
 HOST = "127.0.0.1"
 MOST_BODY_BYTES = 1_000_000
 HEADERS = {

@@ -19,7 +19,8 @@ TEXTS = Texts("look")
 def smaller(trace: ModelTrace) -> Iterator[tuple[ModelTrace, Message | None]]:
     """Yield a trace and then smaller ones, each with the sentence about what it lacks.
 
-    First attention becomes float16, then it is stored for every second layer, every fourth, and so on, at last for none.
+    First attention becomes float16, then it is stored for every second layer, every fourth, and so on, then for none. At last the logit
+    lens has the most likely token only.
     """
     yield trace, None
     halves = tuple(replace(each, weights=packed(each.weights.array(), "float16")) for each in trace.attentions)
@@ -31,6 +32,8 @@ def smaller(trace: ModelTrace) -> Iterator[tuple[ModelTrace, Message | None]]:
         yield replace(trace, attentions=fewer), note
         every *= 2
     yield replace(trace, attentions=()), TEXTS["no_attention"]
+    best = tuple(replace(each, guesses=tuple(guesses[:1] for guesses in each.guesses)) for each in trace.residuals)
+    yield replace(trace, attentions=(), residuals=best), TEXTS["best_guess"]
 
 
 def thinned(trace: Trace, most: int) -> Trace:
