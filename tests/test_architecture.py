@@ -33,9 +33,9 @@ ARROWS = {
     "practice": {"functions"},
     "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
     "language_model": {"functions", "engine", "runners", "kernels", "checkpoints", "tokenizers"},
-    "look": {"functions", "practice", "checkpoints", "tokenizers"},
+    "look": {"functions", "practice", "language_model", "checkpoints", "tokenizers"},
     "server": {"language_model", "engine", "tokenizers"},
-    "cli": {"look", "language_model", "runners", "practice", "checkpoints", "models", "train", "server"},
+    "cli": {"look", "language_model", "engine", "runners", "practice", "checkpoints", "models", "train", "server"},
     "__init__": {"language_model", "functions", "practice", "look"},
     "__main__": {"cli"},
 }
