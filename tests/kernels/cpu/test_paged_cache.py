@@ -164,9 +164,11 @@ def test_more_pages_change_nothing_in_those_that_exist(runtime, cache_kind):
 
 
 def test_positions_of_a_longer_text_have_the_same_rotation(runtime):
-    rotary = model("qwen2", "int8", runtime).decoder.description.rotary
-    for short, long in zip(rotary(1000), rotary(2048), strict=True):
-        numpy.testing.assert_array_equal(short, long[:1000])
+    for attention in {
+        layer.attention for name in ("qwen2", "gemma3", "phi3") for layer in model(name, "int8", runtime).decoder.spec.layers
+    }:
+        short, long = attention.rotary.tables(1000), attention.rotary.tables(2048)
+        numpy.testing.assert_array_equal(short, [table[:1000] for table in long])
 
 
 @every_cache
@@ -195,8 +197,8 @@ def test_pages_without_tokens_take_no_memory(runtime):
     def resident():
         return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
-    description = model("qwen2", "int8", runtime).decoder.description
-    cache, before = PagedKVCache(description, "float32"), resident()
+    spec = model("qwen2", "int8", runtime).decoder.spec
+    cache, before = PagedKVCache(spec, "float32"), resident()
     cache.allocate(2**28 // cache.page_bytes)
     cache.allocate(2**29 // cache.page_bytes)
     assert resident() - before < 2**26
