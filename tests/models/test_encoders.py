@@ -143,7 +143,7 @@ def test_every_library_with_its_fastest_operations_equals_transformers(saved, fa
 def test_a_folder_saved_here_is_read_by_transformers(saved, family, head, tmp_path):
     saved = saved(family, head)
     loaded = load_checkpoint(saved.folder)
-    save_checkpoint(tmp_path, loaded.architecture, loaded.config, loaded.weights)
+    save_checkpoint(tmp_path, loaded.architecture, loaded.config, loaded.weights, generation_config=loaded.generation_config)
     again = load_checkpoint(tmp_path)
     assert again.config == loaded.config
     for (path, first), (_, second) in zip(leaves(loaded.weights), leaves(again.weights), strict=True):
