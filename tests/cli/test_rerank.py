@@ -44,16 +44,16 @@ def test_rerank_as_json_has_the_best_texts_and_figures(reranker):
 
 def test_classify_prints_labels_and_scores(classifier):
     result = headway("classify", "--model", classifier, "--top", "2", *LINES)
-    expected = [
-        "\t".join(f"{each.name}\t{each.score:.4f}" for each in row) for row in load(classifier).classify(LINES, top_k=2)
-    ]
+    expected = ["\t".join(f"{each.name}\t{each.score:.4f}" for each in row) for row in load(classifier).classify(LINES, top_k=2)]
     assert (result.returncode, result.stdout.splitlines()) == (0, expected), result.stderr
     assert FIGURES.fullmatch(result.stderr)
 
 
 def test_classify_as_json_has_the_labels(classifier):
     rows = json.loads(headway("classify", "--model", classifier, "--json", *LINES).stdout)["labels"]
-    assert [[each["label"] for each in row] for row in rows] == [[each.name for each in row] for row in load(classifier).classify(LINES, top_k=1)]
+    assert [[each["label"] for each in row] for row in rows] == [
+        [each.name for each in row] for row in load(classifier).classify(LINES, top_k=1)
+    ]
 
 
 def test_truncated_texts_are_reported(reranker):

@@ -93,7 +93,9 @@ def test_pairs_are_truncated_as_by_transformers(classifier, first, second, max_l
     theirs = transformers.AutoTokenizer.from_pretrained(classifier)
     own = load_tokenizer(classifier)
     for pair in ((first, second), (first, None)):
-        expected = theirs(*[[each] for each in pair if each is not None], truncation=True, max_length=max_len)  # as a batch, because "" is no pair
+        expected = theirs(
+            *[[each] for each in pair if each is not None], truncation=True, max_length=max_len
+        )  # as a batch, because "" is no pair
         encoded = own.encode_pair(*pair, max_len=max_len)
         assert (encoded.token_ids, encoded.token_types) == (expected["input_ids"][0], expected["token_type_ids"][0])
         assert encoded.is_cut == (len(own.encode_pair(*pair).token_ids) > max_len)

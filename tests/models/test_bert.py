@@ -150,7 +150,9 @@ def test_masked_token_logits_equal_those_of_transformers_and_are_refused_where_t
     loaded = load_checkpoint(saved.folder)
     hidden = encode(loaded, saved)
     if saved.logits is None:
-        with pytest.raises(UnsupportedError, match="got a checkpoint without a masked-token head, expected .*\nhint: use a checkpoint saved"):
+        with pytest.raises(
+            UnsupportedError, match="got a checkpoint without a masked-token head, expected .*\nhint: use a checkpoint saved"
+        ):
             bert.masked_token_logits(hidden, loaded.weights, loaded.config)
     else:
         logits = bert.masked_token_logits(hidden, loaded.weights, loaded.config)

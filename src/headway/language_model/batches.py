@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from headway.engine.options import is_integer
+from headway.engine.option_kinds import is_integer
 from headway.errors import OptionError, PromptError
 
 JAX_LENGTHS = 16

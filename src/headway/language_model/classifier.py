@@ -13,7 +13,7 @@ from headway import functions
 from headway.arrays import Array, Operations, from_numpy, to_numpy
 from headway.checkpoints import Checkpoint
 from headway.checkpoints.classification import ClassifierOptions
-from headway.engine.options import is_integer
+from headway.engine.option_kinds import is_integer
 from headway.errors import NotFiniteError, OptionError, PromptError, UnsupportedError
 from headway.language_model.batches import batches, check_texts, padded_length
 from headway.language_model.embedding import activation_function

@@ -121,7 +121,9 @@ def pooled(hidden: Array, weights: Any, *, ops: Operations = functions) -> Array
     Errors   UnsupportedError if the checkpoint has no pooler.
     """
     if weights.pooler is None:
-        raise UnsupportedError("got a checkpoint without a pooler, expected one with pooler.dense", hint="use another pooling, such as mean")
+        raise UnsupportedError(
+            "got a checkpoint without a pooler, expected one with pooler.dense", hint="use another pooling, such as mean"
+        )
     return _activated("tanh", ops.linear(hidden[:, 0, :], weights.pooler.weight, weights.pooler.bias), ops)
 
 

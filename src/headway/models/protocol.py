@@ -107,7 +107,5 @@ class Architecture(Protocol):
     def masked_token_logits(self, hidden: Array, weights: Any, config: Any, /, *, ops: Operations = ...) -> Array:
         """Return the logits of the masked-token head. Encoders only."""
 
-    def class_logits(
-        self, hidden: Array, weights: Any, config: Any, /, *, lengths: Array | None = None, ops: Operations = ...
-    ) -> Array:
+    def class_logits(self, hidden: Array, weights: Any, config: Any, /, *, lengths: Array | None = None, ops: Operations = ...) -> Array:
         """Return the logits of the classes of whole texts. Encoders only."""
