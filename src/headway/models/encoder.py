@@ -181,7 +181,7 @@ def _activated(name: str, x: Array, ops: Operations) -> Array:
 def _mask(token_ids: Array, lengths: Array | None, bias: Array | None, window: int | None) -> Array | None:
     """Return the mask of a layer, which hides padding and positions outside of the window, or the bias that replaces it."""
     seq_len = token_ids.shape[-1]
-    mask = None if lengths is None else functions.padding_mask(lengths, seq_len)
+    mask: Any = None if lengths is None else functions.padding_mask(lengths, seq_len)
     if window is not None and window < seq_len:
         near = functions.sliding_window_mask(seq_len, window=window, is_bidirectional=True, like=token_ids)
         mask = near if mask is None else mask & near

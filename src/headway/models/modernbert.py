@@ -101,7 +101,7 @@ def config_keys(keys: Mapping[str, object]) -> Mapping[str, object]:
     if by_type is None:
         return keys
     parameters = {name: by_type.get(name) or {} for name in THETAS} if isinstance(by_type, Mapping) else {}
-    thetas = {}
+    thetas: dict[str, object] = {}
     for layer_type, given in parameters.items():
         if not isinstance(given, Mapping) or given.get("rope_type", "default") != "default":
             raise UnsupportedError(f"got config.json with rope_parameters={short_repr(by_type)}, expected the rope_type default")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from headway.errors import UnsupportedError
 from headway.models import encoder, encoder_config
-from headway.models.config import expect_one_of
 from headway.models.encoder_config import EncoderConfig, with_num_labels
 from headway.models.encoder_names import bert_names, stored_encoder
 from headway.models.encoder_spec import ClassifierSpec, EncoderSpec, HeadSpec
@@ -21,6 +21,8 @@ PREFIX = "mpnet."
 # A buffer of constants, and a bias that is unused if lm_head.decoder has one.
 IGNORED_TENSORS = r"embeddings\.position_ids|lm_head\.bias"
 WITHOUT_EFFECT = encoder_config.WITHOUT_EFFECT
+NUM_BUCKETS = 32
+"""transformers ignores relative_attention_num_buckets."""
 FIRST_POSITION = 2
 """transformers' MPNet takes 1 as the padding token, whatever pad_token_id is."""
 NAMES = bert_names(PREFIX, replace(HEADS, pooler=f"{PREFIX}pooler.dense"))
@@ -44,11 +46,14 @@ config_keys = with_num_labels
 class Config(EncoderConfig):
     """The keys of config.json that affect the result."""
 
-    relative_attention_num_buckets: int = 32
+    relative_attention_num_buckets: int = NUM_BUCKETS
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        expect_one_of("relative_attention_num_buckets", self.relative_attention_num_buckets, [32])  # transformers ignores the key
+        if self.relative_attention_num_buckets != NUM_BUCKETS:
+            raise UnsupportedError(
+                f"got config.json with relative_attention_num_buckets={self.relative_attention_num_buckets}, expected {NUM_BUCKETS}"
+            )
 
     @property
     def max_seq_len(self) -> int:

@@ -92,7 +92,7 @@ class LibraryTokenizer(Tokenizer):
                 kept = _longest_first(sizes, max(max_len - self.backend.num_special_tokens_to_add(other is not None), 0))
             for encoding, size in zip(encodings, kept, strict=True):
                 encoding.truncate(size)
-            whole = self.backend.post_process(*encodings)
+            whole = self.backend.post_process(encodings[0], encodings[1] if other is not None else None)
             return EncodedPair(whole.ids, whole.type_ids, kept != sizes)
         except BaseException as error:
             raise_library_error(error, "encode the text")
