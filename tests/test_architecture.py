@@ -36,7 +36,7 @@ ARROWS = {
     "language_model": {"functions", "engine", "runners", "kernels", "checkpoints", "tokenizers"},
     "look": {"functions", "practice", "checkpoints", "tokenizers"},
     "server": {"language_model", "engine", "tokenizers"},
-    "cli": {"look", "language_model", "runners", "practice", "checkpoints", "models", "train", "server"},
+    "cli": {"look", "language_model", "engine", "runners", "practice", "checkpoints", "models", "train", "server"},
     "__init__": {"language_model", "functions", "practice", "look"},
     "__main__": {"cli"},
 }
