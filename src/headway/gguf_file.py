@@ -159,7 +159,7 @@ class GGUFFile:
             self._refuse(f"{len(self._map):,} bytes, expected {name} at byte {self._at:,}")
         (value,) = struct.unpack_from(code, self._map, self._at)
         self._at += size
-        return value  # type: ignore[no-any-return]
+        return value
 
     def _string(self, name: str) -> str:
         length = self._number("<Q", f"the length of {name}")

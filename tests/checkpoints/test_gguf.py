@@ -123,7 +123,9 @@ def by_transformers(transformers: Any, path: Path) -> Any:
 
     keys = load_gguf_checkpoint(path)["config"] | {"head_dim": 16, "query_pre_attn_scalar": 16}
     model = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(**keys)).eval()
-    missing, unexpected = model.load_state_dict(load_gguf_checkpoint(path, return_tensors=True, model_to_load=model)["tensors"], strict=False)
+    missing, unexpected = model.load_state_dict(
+        load_gguf_checkpoint(path, return_tensors=True, model_to_load=model)["tensors"], strict=False
+    )
     assert not unexpected
     assert set(missing) <= {"lm_head.weight"}
     model.tie_weights()

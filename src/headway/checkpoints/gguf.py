@@ -27,7 +27,6 @@ EXPERT = re.compile(r"(blk\.\d+\.ffn_(?:gate|up|down)_exps)\.(\d+)\.(weight|bias
 ROTARY = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
 PERMUTED = {"llama", "smollm3", "granite"}
 """Architectures whose query and key rows are permuted, because llama.cpp rotates neighbouring coordinates."""
-NORMS = ("attention_norm", "attention_output_norm", "feed_forward_norm", "feed_forward_output_norm")
 PARTS = {
     "attention_norm": "attn_norm",
     "attention.query": "attn_q",
@@ -95,7 +94,10 @@ def _without_offsets(spec: DecoderSpec) -> DecoderSpec:
         replace(
             layer,
             attention=replace(layer.attention, query_key_norm=plain(layer.attention.query_key_norm)),
-            **{name: plain(getattr(layer, name)) for name in NORMS},
+            attention_norm=plain(layer.attention_norm),
+            attention_output_norm=plain(layer.attention_output_norm),
+            feed_forward_norm=plain(layer.feed_forward_norm),
+            feed_forward_output_norm=plain(layer.feed_forward_output_norm),
         )
         for layer in spec.layers
     ]

@@ -12,17 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy
-
-from headway import functions
 from headway.errors import CheckpointError, UnsupportedError
 from headway.gguf_file import GGUFFile
 from headway.json_files import short_repr
+from headway.models.rope import rope_of_factors
 
 LARGE_GEMMAS = {"gemma2": 46, "gemma3": 62}
 """Number of layers of the 27B models, whose attention scale depends on the hidden size."""
-LLAMA3_LENGTHS = [2**power for power in range(3, 21)]
-"""Lengths of training that are tried to recognize the rotary factors of Llama 3."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +107,8 @@ def _rope(metadata: Metadata, default_theta: float = 10000.0) -> dict[str, Any]:
     theta = metadata.get("rope.freq_base", default_theta)
     kind = metadata.get("rope.scaling.type", "none")
     if metadata.has("rope_freqs.weight"):
-        return {"rope_parameters": _rope_of_factors(metadata, theta)}
+        factors = metadata.factors("rope_freqs.weight")
+        return {"rope_parameters": rope_of_factors(factors, theta=theta, max_seq_len=metadata.integer("context_length"))}
     if kind == "none" or (kind == "linear" and "rope.scaling.factor" not in _own_keys(metadata)):
         return {"rope_theta": theta}
     scaling: dict[str, Any] = {"rope_type": kind, "rope_theta": theta, "factor": metadata.get("rope.scaling.factor")}
@@ -126,21 +123,6 @@ def _rope(metadata: Metadata, default_theta: float = 10000.0) -> dict[str, Any]:
 
 def _own_keys(metadata: Metadata) -> set[str]:
     return {key.removeprefix(f"{metadata.architecture}.") for key in metadata.file.metadata}
-
-
-def _rope_of_factors(metadata: Metadata, theta: float) -> dict[str, Any]:
-    """Return the rotary parameters of frequencies that the file divides by factors: those of Llama 3 if they give these factors."""
-    factors = metadata.factors("rope_freqs.weight")
-    frequencies = functions.rotary_frequencies(2 * len(factors), theta=theta, like=numpy.zeros(0, numpy.float32))
-    for length in LLAMA3_LENGTHS:
-        given = {"factor": max(factors), "low_freq_factor": 1.0, "high_freq_factor": 4.0}
-        scaled = functions.scale_rotary_llama3(frequencies, original_max_seq_len=length, **given)
-        if numpy.allclose(frequencies / scaled, factors, rtol=1e-4):
-            return {"rope_type": "llama3", "rope_theta": theta, "original_max_position_embeddings": length, **given}
-    return {"rope_type": "longrope", "rope_theta": theta, "short_factor": factors, "long_factor": factors, "attention_factor": 1.0} | {
-        "original_max_position_embeddings": metadata.integer("context_length"),
-        "factor": 1.0,
-    }
 
 
 def _llama(metadata: Metadata) -> dict[str, Any]:

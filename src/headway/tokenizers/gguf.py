@@ -17,6 +17,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeGuard, TypeVar
 
 import tokenizers
 from tokenizers import AddedToken, Regex, decoders, models, pre_tokenizers, processors
@@ -55,6 +56,7 @@ ADDS_BEGIN = ("llama3", "llama-v3", "llama-bpe", "falcon3", "pixtral", "tekken")
 """Byte-level BPE whose texts begin with the bos token unless the file says otherwise."""
 NAMED = {"bos": "bos_token", "eos": "eos_token", "unknown": "unk_token", "padding": "pad_token"}
 MOST_TYPES = 6
+Element = TypeVar("Element")
 HINT = "download the file again"
 
 
@@ -195,7 +197,7 @@ class _Fields:
         return SentencePieceTokenizer(model, model, model.ids, rules, drops_space=has_space)
 
 
-def _are(values: object, kind: type, count: int | None = None) -> bool:
+def _are(values: object, kind: type[Element], count: int | None = None) -> TypeGuard[list[Element]]:
     return isinstance(values, list) and all(type(each) is kind for each in values) and count in (None, len(values))
 
 
