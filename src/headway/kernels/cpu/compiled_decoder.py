@@ -10,6 +10,7 @@ import numpy
 
 from headway.errors import HeadwayError
 from headway.kernels.cpu import layout, records
+from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers
 from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
 from headway.kernels.cpu.kv_cache import PAGE_SIZE, PagedKVCache
 from headway.kernels.cpu.layout import CACHE_LINE, GROUP, GROUPS_PER_TASK, KEYS_PER_BLOCK, NUM_ROWS, ROWS_PER_TASK, TOKENS_PER_PASS
@@ -20,8 +21,6 @@ from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
 from headway.models.spec import DecoderSpec, RotarySpec
 
-PADDED_TOKENS = 12
-"""Activation buffers hold a multiple of this number of tokens: the largest tile computes 12 tokens, the int16 tile 6."""
 MIN_ROTARY = 1024
 """Minimum number of positions of the rotary tables, which are doubled when a text is longer."""
 ROW_FIELDS = ("token_ids", "positions", "first_pages", "wanted", "first_partials")
@@ -61,7 +60,7 @@ class CompiledDecoder:
         self._partial_size = attention.num_heads * (round_up(attention.head_dim, NUM_ROWS) + NUM_ROWS)
         self._num_rotary, self._rotary = 0, dict[RotarySpec, tuple[numpy.ndarray, numpy.ndarray]]()
         self._counters = aligned_zeros((layout.COUNTERS_PER_LAYER * len(spec.layers) + 4) * CACHE_LINE)
-        self._buffers = _Buffers(0, {}, self._kind)
+        self._buffers = Buffers(0, {}, self._kind)
         self._fill_in_model()
 
     @property
@@ -133,7 +132,7 @@ class CompiledDecoder:
             self._is_closed = True
             self._pool.close()
             self.weights = None
-            self._buffers = _Buffers(0, {}, self._kind)
+            self._buffers = Buffers(0, {}, self._kind)
             self._kv_cache = PagedKVCache(self.spec, self.cache_kind)
 
     def _run(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> numpy.ndarray:
@@ -192,7 +191,7 @@ class CompiledDecoder:
         hidden, queries, keys = spec.hidden_size, attention.num_heads * attention.head_dim, attention.num_kv_heads * attention.head_dim
         inner = {f"inner {size}": size for size in sorted({layer.feed_forward.intermediate_size for layer in spec.layers})}
         widths = {"normed_activations": hidden, "attended_activations": queries, **inner}
-        self._buffers = buffers = _Buffers(num_tokens, widths, self._kind)
+        self._buffers = buffers = Buffers(num_tokens, widths, self._kind)
         for name in ("normed_activations", "attended_activations"):
             launch[name] = buffers.records[name].ctypes.data
         for record, layer in zip(self._model.layers, spec.layers, strict=True):
@@ -214,32 +213,3 @@ class CompiledDecoder:
         blocks = 4 * max(num_tokens, GROUPS_PER_TASK * layout.INT16_TOKENS) * NUM_ROWS
         product = 2 * NUM_ROWS * columns + 4 * (blocks + GROUP)
         return round_up(max(attended, product, 4 * columns), CACHE_LINE)
-
-
-class _Buffers:
-    """Memory for the activations of a pass of at most `num_tokens` tokens.
-
-    widths    number of columns of each kind of activations
-    records   the record of each kind of activations
-    """
-
-    def __init__(self, num_tokens: int, widths: dict[str, int], kind: str) -> None:
-        self.num_tokens = num_tokens
-        self._allocated: list[numpy.ndarray] = []
-        self.records = {name: self._activations(round_up(width, GROUP), kind) for name, width in widths.items()}
-
-    def _activations(self, columns: int, kind: str) -> numpy.ndarray:
-        record, groups = numpy.zeros(1, records.ACTIVATIONS), self.num_tokens * columns // GROUP
-        record["x_columns"], record["x_kind"] = columns, KINDS[kind]
-        if kind in ("int8", "int4"):
-            bytes_per_group = {"x_int8": GROUP, "x_scales": 4, "x_sums": 4, "x_int16": 2 * GROUP, "x_int16_scales": 4}
-        else:
-            bytes_per_group = {"x_floats": 4 * GROUP}
-        for part, size in bytes_per_group.items():
-            record[part] = self.allocate(groups * size).ctypes.data
-        return record
-
-    def allocate(self, size: int) -> numpy.ndarray:
-        """Return `size` zero bytes, which are freed together with this object."""
-        self._allocated.append(aligned_zeros(size))
-        return self._allocated[-1]
