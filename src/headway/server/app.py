@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headway.server import anthropic, operation, page
+from headway.server import anthropic, look, operation, page
 from headway.server.chat import chat
 from headway.server.completions import completions
 from headway.server.embeddings import embeddings
@@ -59,6 +59,9 @@ ROUTES = [
 ]
 
 
+LOOK_ROUTES = [Row("GET", "/look/", look.page), Row("POST", "/look/trace", look.trace)]
+
+
 def create_app(service: Service, more_routes: Sequence[Row] = ()) -> Starlette:
     """Return the ASGI application of a service."""
 
@@ -70,7 +73,8 @@ def create_app(service: Service, more_routes: Sequence[Row] = ()) -> Starlette:
         finally:
             service.close()
 
-    routes = [Route(row.path, Endpoint(service, row), methods=[row.method]) for row in (*ROUTES, *more_routes)]
+    own = LOOK_ROUTES if service.settings.has_look else []
+    routes = [Route(row.path, Endpoint(service, row), methods=[row.method]) for row in (*ROUTES, *own, *more_routes)]
     middleware = [Middleware(Guard, service=service)]
     origins = list(service.settings.cors_origins)
     if origins:
