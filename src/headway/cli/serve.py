@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli import options as o
+from headway.cli.load_flags import LoadFlags, with_load_flags
 from headway.errors import OptionError
 
 if TYPE_CHECKING:
     from headway.server.served_model import ServedModel
 
 
+@with_load_flags
 def command(
     model: o.Model = "stories",
     host: Annotated[str, typer.Option(help="Address to listen on; one that other machines reach needs a key or --open.")] = "127.0.0.1",
@@ -33,14 +35,7 @@ def command(
     certificate: Annotated[str | None, typer.Option(help="File with the TLS certificate.")] = None,
     private_key: Annotated[str | None, typer.Option(help="File with the key of the certificate.")] = None,
     any_model: Annotated[bool, typer.Option("--any-model", help="Answer requests for models of other names, too.")] = False,
-    array: o.Array = o.ArrayLibrary.numpy,
-    dtype: o.Dtype = "float32",
-    device: o.Device = None,
-    weights: o.PackedWeights = "auto",
-    cache: o.CacheKind = None,
-    cache_memory: o.CacheMemory = None,
-    threads: o.Threads = None,
-    ignore_config_key: o.IgnoreConfigKey = None,
+    loading: LoadFlags = LoadFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Serve a model over HTTP, with the wire of OpenAI.
 
@@ -71,17 +66,7 @@ def command(
         cors_origins=tuple(cors_origin or ()),
     )
     template = read_template(chat_template)
-    language_model = o.load_shown(
-        model,
-        weights,
-        cache,
-        threads,
-        array=array,
-        dtype=dtype,
-        device=device,
-        ignored_config_keys=ignore_config_key,
-        cache_memory=cache_memory,
-    )
+    language_model = loading.load(model)
     with language_model:
         served = ServedModel(name or wire_name(model), language_model, template)
         run(Service([served], settings), Address(host, port, certificate, private_key), lambda url: _greet(url, served, bool(keys)))
