@@ -20,7 +20,7 @@ from headway.engine.batch import PagedRunner, Runner, SequenceRows, UnpagedRunne
 from headway.engine.beam_search import BeamSearch
 from headway.engine.decoding import DecodingStrategy
 from headway.engine.pages import PagePool, Pool, Unpaged
-from headway.engine.request import Event, Request, RequestFailed, SampledToken, Sink
+from headway.engine.request import Event, Request, RequestFailed, Resumption, SampledToken, Sink
 from headway.engine.sampler import Sampler
 from headway.engine.scheduler import Planned, Scheduler
 from headway.engine.sequence import Sequence
@@ -259,6 +259,8 @@ class Engine:
                 f"got a request for {num_tokens:,} tokens, expected at most {int(self._longest(request)):,}, which the KV cache holds",
                 hint="set a smaller max_new_tokens, shorten the prompt, or give the cache more memory",
             )
+        if request.resumption is not None:
+            self._check_resumption(request, request.resumption, vocab_size)
 
     def verify(self) -> None:
         """Check that each page of the KV cache is in one place; for tests, since it looks at all of them.
@@ -288,11 +290,20 @@ class Engine:
             )
         return [self.limits.decoder_start_token_id]
 
+    def _check_resumption(self, request: Request, resumption: Resumption, vocab_size: int) -> None:
+        _check_token_ids(resumption.token_ids, vocab_size, "in resumption")
+        if request.num_choices > 1 or request.options.num_beams > 1:
+            raise OptionError("got a resumption with several choices or beams, expected one completion")
+        bound = self.max_new_tokens(request)
+        if len(resumption.token_ids) >= bound:
+            raise OptionError(f"got a resumption of {len(resumption.token_ids)} tokens, expected fewer than max_new_tokens={bound}")
+
     def _activate(self, number: int, request: Request, sink: Sink, index: int) -> ActiveRequest:
         prompt = [int(token_id) for token_id in self._decoder_prompt(request)]
         max_new_tokens = self.max_new_tokens(request)
         make: type[BeamSearch] | type[Sampler] = BeamSearch if request.options.num_beams > 1 else Sampler
-        strategy: DecodingStrategy = make(index, request, Sequence(prompt, len(prompt)), max_new_tokens, self.sampling_ops)
+        begun = map(int, request.resumption.token_ids) if request.resumption else ()
+        strategy: DecodingStrategy = make(index, request, Sequence([*prompt, *begun], len(prompt)), max_new_tokens, self.sampling_ops)
         can_draft = self.options.uses_prompt_lookup and self.runner.page_size is not None
         return ActiveRequest(
             number,
