@@ -3,7 +3,7 @@
 from headway.engine.batch import Batch, PagedRunner, Runner, SequenceRows
 from headway.engine.engine import Engine, EngineOptions, EngineStats, ModelLimits
 from headway.engine.options import GenerationOptions, GenerationOptionsDict, Option
-from headway.engine.request import Event, FinishReason, Hypothesis, LogitsProcessor, Request, RequestFailed, Resumption, SampledToken
+from headway.engine.request import Event, FinishReason, Hypothesis, LogitsProcessor, Request, RequestFailed, Resumption, SampledToken, Sink
 from headway.engine.stream import RequestStream
 from headway.engine.thread import EngineThread
 
@@ -29,4 +29,5 @@ __all__ = [
     "Runner",
     "SampledToken",
     "SequenceRows",
+    "Sink",
 ]
