@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy
 from ray import serve
-from ray.exceptions import RayActorError, RayError, TaskCancelledError, WorkerCrashedError
+from ray.exceptions import RayActorError, TaskCancelledError, WorkerCrashedError
 from ray.serve.config import RequestRouterConfig
-from ray.serve.handle import DeploymentHandle
+from ray.serve.handle import DeploymentHandle, DeploymentResponseGenerator
 from starlette.applications import Starlette
 
 from headway.cluster.remote_engine import RemoteEngine, ReplicaLostError
@@ -24,6 +24,10 @@ from headway.server.settings import Settings
 
 LOSSES = (RayActorError, WorkerCrashedError, TaskCancelledError)
 """Errors of Ray after which a request is repeated elsewhere."""
+
+
+HEAD_NODE = "node:__internal_head__"
+"""Resource of the node with Ray's control store, which a single ingress needs to be on: no other node's end stops both."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ def application(models: Sequence[ModelDeployment], settings: Settings, *, num_in
         num_replicas=num_ingresses,
         max_ongoing_requests=100_000,  # the server's own bounds answer 429
         graceful_shutdown_timeout_s=settings.drain_seconds + 5,
-        ray_actor_options={"num_cpus": 0},
+        ray_actor_options={"num_cpus": 0, **({"resources": {HEAD_NODE: 0.001}} if num_ingresses == 1 else {})},
     )(Ingress)
     return ingress.bind(list(models), settings, *handles)
 
@@ -91,6 +95,7 @@ def _caller(handle: DeploymentHandle) -> Callable[[str, bytes], AsyncIterator[by
 
     async def call(key: str, message: bytes) -> AsyncIterator[bytes]:
         response = handle.options(method_name="generate", stream=True).remote(key, message)
+        assert isinstance(response, DeploymentResponseGenerator)
         try:
             async for each in response:
                 yield each
@@ -98,8 +103,6 @@ def _caller(handle: DeploymentHandle) -> Callable[[str, bytes], AsyncIterator[by
             raise ReplicaLostError(type(error).__name__) from error
         except asyncio.CancelledError:
             response.cancel()
-            raise
-        except RayError:
             raise
 
     return call

@@ -6,6 +6,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextvars import Context
 from dataclasses import dataclass, field, replace
 from itertools import count
 
@@ -42,13 +43,14 @@ class _Progress:
             self.ended.add(token.choice)
 
     def remaining(self) -> list[Request]:
-        """Return the requests that generate the rest: one per choice that has tokens, or the same again if none has."""
+        """Return the requests that generate the rest: the same again if there is no token, else one per choice that has not ended."""
         if not self.tokens:
             return [self.request]
-        before = self.request.resumption.token_ids if self.request.resumption else ()
+        begun = self.request.resumption
+        choices, before = ([begun.choice], begun.token_ids) if begun else (range(self.request.num_choices), ())
         return [
-            replace(self.request, num_choices=1, resumption=Resumption(choice, [*before, *tokens]))
-            for choice, tokens in sorted(self.tokens.items())
+            replace(self.request, num_choices=1, resumption=Resumption(choice, [*before, *self.tokens.get(choice, ())]))
+            for choice in choices
             if choice not in self.ended
         ]
 
@@ -67,7 +69,11 @@ class _Open:
 
 
 class RemoteEngine:
-    """An EngineConnection to the replicas of a deployment. Its methods are called in the event loop's thread."""
+    """An EngineConnection to the replicas of a deployment. Its methods are called in the event loop's thread.
+
+    Each call of a replica has an empty context: Ray's router takes concurrent calls within the context of one HTTP request for one call,
+    and the others would wait without end.
+    """
 
     def __init__(self, call: Call) -> None:
         """Connect to nothing yet.
@@ -93,7 +99,7 @@ class RemoteEngine:
             request = replace(request, options=replace(request.options, seed=secrets.randbits(63)))
         number = next(self._numbers)
         self._open[number] = opened = _Open(request, sink)
-        opened.task = asyncio.create_task(self._run(number, opened))
+        opened.task = asyncio.create_task(self._run(number, opened), context=Context())
         return number
 
     def abort(self, number: int, choice: int | None = None) -> None:
@@ -144,9 +150,15 @@ class RemoteEngine:
         if num_losses > MAX_LOSSES:
             raise ResourceError(f"got {num_losses} lost replicas in a row, expected one that answers", hint="see the logs of Ray")
         await asyncio.sleep(PAUSE_SECONDS * (num_losses - 1))
-        async with asyncio.TaskGroup() as group:
-            for each in remaining:
-                group.create_task(self._follow(number, each, deliver, key, num_losses))
+        if len(remaining) == 1:
+            await self._follow(number, remaining[0], deliver, key, num_losses)
+            return
+        try:
+            async with asyncio.TaskGroup() as group:
+                for each in remaining:
+                    group.create_task(self._follow(number, each, deliver, key, num_losses), context=Context())
+        except ExceptionGroup as errors:  # the first error has ended the others
+            raise errors.exceptions[0] from None
 
 
 def _without_cached(events: list[Event]) -> list[Event]:

@@ -58,6 +58,10 @@ class Replica:
         async with self._embedding:
             return await asyncio.to_thread(self._model.embed, texts)
 
+    async def num_open(self, key: str = "") -> int:
+        """Return the number of requests that have not ended."""
+        return self._submission.num_open if self._submission else 0
+
     async def process_id(self, key: str = "") -> int:
         """Return the id of the process."""
         return os.getpid()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -56,7 +57,7 @@ def connect(cluster: str | None) -> None:
     Errors   OptionError for a cluster that cannot be reached.
     """
     try:
-        ray.init(address=cluster or "local", include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        ray.init(address=cluster or "local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, ValueError, RuntimeError) as error:
         raise OptionError(
             f"got --address {cluster}, expected a Ray cluster that can be reached ({error!s:.200})", hint="start one: ray start --head"
