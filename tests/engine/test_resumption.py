@@ -72,4 +72,4 @@ def test_the_embedded_model_continues_with_the_same_log_probabilities(options):
 def test_a_resumption_that_cannot_continue_is_refused(changes, error, message):
     request = Request([1, 2], resumption=Resumption(0, [3, 4]))
     with pytest.raises(error, match=message):
-        paged_engine().check(replace(request, **changes))
+        paged_engine().add(replace(request, **changes), print)

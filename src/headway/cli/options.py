@@ -18,23 +18,11 @@ from typing import Annotated, TypeAlias, TypedDict, cast
 import typer
 
 from headway.cli.array_library import ArrayLibrary
+from headway.engine.option_kinds import Choice, Integer, JsonSchema, Number, Option, Strings, Switch, Text, TokenBiases, TokenIds
+from headway.engine.options import default_text, options
 from headway.errors import OptionError
 from headway.json_files import parse_json_object
 from headway.language_model import Chunk, GenerationOptionsDict
-from headway.language_model.options import (
-    Choice,
-    Integer,
-    JsonSchema,
-    Number,
-    Option,
-    Strings,
-    Switch,
-    Text,
-    TokenBiases,
-    TokenIds,
-    default_text,
-    options,
-)
 
 
 class Cache(StrEnum):

@@ -86,7 +86,7 @@ def _replicas(model: ModelDeployment, settings: Settings) -> serve.Deployment:
         graceful_shutdown_timeout_s=settings.drain_seconds,
         health_check_period_s=5,
         ray_actor_options={"num_cpus": model.num_cpus},
-        request_router_config=RequestRouterConfig(request_router_class=PrefixRouter),
+        request_router_config=RequestRouterConfig(request_router_class=f"{PrefixRouter.__module__}:{PrefixRouter.__name__}"),
     )(Replica)
 
 
