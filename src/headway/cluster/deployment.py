@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy
 from ray import serve
 from ray.exceptions import RayActorError, TaskCancelledError, WorkerCrashedError
-from ray.serve.config import RequestRouterConfig
 from ray.serve.handle import DeploymentHandle, DeploymentResponseGenerator
 from starlette.applications import Starlette
 
@@ -86,7 +85,7 @@ def _replicas(model: ModelDeployment, settings: Settings) -> serve.Deployment:
         graceful_shutdown_timeout_s=settings.drain_seconds,
         health_check_period_s=5,
         ray_actor_options={"num_cpus": model.num_cpus},
-        request_router_config=RequestRouterConfig(request_router_class=f"{PrefixRouter.__module__}:{PrefixRouter.__name__}"),
+        request_router_config={"request_router_class": PrefixRouter},
     )(Replica)
 
 
