@@ -14,12 +14,13 @@ import headway
 
 SOURCE = Path(headway.__file__).parent
 
-LEAVES = {"errors", "arrays", "trees", "files", "json_files", "memory_check"}
+LEAVES = {"errors", "arrays", "trees", "files", "json_files", "memory_check", "gguf_file"}
 ARROWS = {
     "errors": set(),
     "arrays": {"errors"},
     "json_files": {"errors"},
     "memory_check": {"errors"},
+    "gguf_file": {"errors", "json_files"},
     "trees": set(),
     "files": set(),
     "functions": set(),
