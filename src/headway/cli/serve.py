@@ -79,7 +79,7 @@ def command(
         timeout_seconds=timeout,
         drain_seconds=drain,
         cors_origins=tuple(cors_origin or ()),
-        has_look=host in LOCAL_HOSTS,
+        has_look=host in LOCAL_HOSTS and not ray,
     )
     template, listening = read_template(chat_template), Address(host, port, certificate, private_key)
     if ray:
