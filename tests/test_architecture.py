@@ -27,7 +27,7 @@ ARROWS = {
     "models": {"functions"},
     "checkpoints": {"models"},
     "tokenizers": set(),
-    "kernels": {"functions"},
+    "kernels": {"functions", "models"},
     "nn": {"functions", "kernels"},
     "engine": {"functions"},
     "runners": {"functions", "engine"},
