@@ -37,9 +37,6 @@ WEIGHT_SHARE = 0.02
 
 NO_GRAD = r"no_grad|inference_mode"
 DETACHING = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
-FREEZING = r"requires_grad_?\s*[=(]\s*False"
-"""Pattern of source code that excludes weights from training on purpose, as LoRA does."""
-
 FOR_INFERENCE = TEXTS["for_inference"]
 KEEPS_STATE = TEXTS["keeps_state"]
 NO_PROOF = EMPTY
@@ -224,8 +221,7 @@ def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None
     import torch
 
     instance = call.instance_for(arguments)
-    is_frozen = re.search(FREEZING, call.subject.used_source) is not None
-    slots = [slot for slot in call.weight_slots(instance) if slot.is_parameter and (slot.array.requires_grad or not is_frozen)]
+    slots = [slot for slot in call.weight_slots(instance) if slot.is_parameter]
     leaves = [_Leaf(slot.name, to_numpy(slot.array).copy(), _unit(to_numpy(slot.array)), WEIGHT_SHARE) for slot in slots]
 
     def at(slot: Slot, leaf: _Leaf, step: float) -> float:

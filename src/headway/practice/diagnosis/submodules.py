@@ -85,7 +85,7 @@ SIZES = r"dim|size|num|hidden|drop|prob|bias|mult|ratio|(^|_)[dn]_|_p$|heads|typ
 
 
 def kind_of(name: str) -> Kind | None:
-    """Return the kind of the part that a name stands for, or None."""
+    """Return the kind of part that a name means, or None."""
     return next((kind for kind, pattern in KINDS if re.search(pattern, snake(name))), None)
 
 
