@@ -1,4 +1,4 @@
-"""Weight trees: frozen dataclasses and tuples whose leaves are arrays or None.
+"""Weight trees: frozen dataclasses and tuples whose leaves are arrays or None. Fields declared as `static` are not leaves.
 
 The path of a leaf is its field names and tuple indices joined by dots, such as `layers.3.attention.query.weight`.
 """
@@ -13,6 +13,11 @@ from typing import Any, TypeVar
 Tree = TypeVar("Tree")
 
 
+def static(default: Any) -> Any:
+    """Return a dataclass field with a default that trees copy and do not treat as a leaf, such as a number or a name."""
+    return dataclasses.field(default=default, metadata={"static": True})
+
+
 def map_tree(function: Callable[..., Any], tree: Tree, *others: Any) -> Tree:
     """Return the tree with every leaf replaced by `function(leaf, *other_leaves)`; None stays None."""
     if tree is None:
@@ -20,8 +25,9 @@ def map_tree(function: Callable[..., Any], tree: Tree, *others: Any) -> Tree:
     if isinstance(tree, tuple):
         return tuple(map_tree(function, *nodes) for nodes in zip(tree, *others, strict=True))  # type: ignore[return-value]
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        names = [field.name for field in dataclasses.fields(tree)]
-        return type(tree)(**{n: map_tree(function, getattr(tree, n), *(getattr(other, n) for other in others)) for n in names})
+        names = [field.name for field in dataclasses.fields(tree) if not field.metadata.get("static")]
+        mapped = {n: map_tree(function, getattr(tree, n), *(getattr(other, n) for other in others)) for n in names}
+        return dataclasses.replace(tree, **mapped)
     return function(tree, *others)
 
 
@@ -34,6 +40,8 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
             yield from leaves(node, f"{path}.{index}" if path else str(index))
     elif dataclasses.is_dataclass(tree):
         for field in dataclasses.fields(tree):
+            if field.metadata.get("static"):
+                continue
             yield from leaves(getattr(tree, field.name), f"{path}.{field.name}" if path else field.name)
     else:
         yield path, tree

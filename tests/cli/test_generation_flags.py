@@ -7,7 +7,8 @@ from typer.main import get_command
 
 from headway.cli import app
 from headway.cli.options import generation_values, read_bytes
-from headway.engine.options import Choice, Switch, TokenBiases, default_text, options
+from headway.engine.option_kinds import Choice, Switch, TokenBiases
+from headway.engine.options import default_text, options
 from headway.errors import OptionError
 
 OPTIONS = options()

@@ -9,8 +9,7 @@ import numpy
 import pytest
 
 from headway.arrays import ARRAY_LIBRARIES
-from headway.engine import GenerationOptions, Request
-from headway.engine import engine as engine_module
+from headway.engine import GenerationOptions, Request, limits
 from headway.errors import OptionError, PromptError, ResourceError, TokenIdError
 from tests.engine.oracles import FILL, prompts
 from tests.small_models import engine, engine_of, request
@@ -140,7 +139,7 @@ def test_an_answer_ends_at_the_length_that_positions_allow(oracle):
 
 
 def test_an_answer_without_limits_ends_at_the_default_limit(oracle, monkeypatch):
-    monkeypatch.setattr(engine_module, "DEFAULT_MAX_NEW_TOKENS", 7)
+    monkeypatch.setattr(limits, "DEFAULT_MAX_NEW_TOKENS", 7)
     assert len(run(oracle("t5").engine(), prompts(9))[0]) == 7
     assert len(run(oracle("t5").engine(), prompts(9), max_new_tokens=8)[0]) == 8
 

@@ -12,7 +12,8 @@ import numpy
 import pytest
 
 from headway.engine import GenerationOptions, GenerationOptionsDict
-from headway.engine.options import Choice, Integer, JsonSchema, Number, Strings, Switch, Text, TokenBiases, TokenIds, default_text, options
+from headway.engine.option_kinds import Choice, Integer, JsonSchema, Number, Strings, Switch, Text, TokenBiases, TokenIds
+from headway.engine.options import default_text, options
 from headway.errors import OptionError
 
 OPTIONS = options()

@@ -14,6 +14,7 @@ import pytest
 
 from headway import functions
 from headway.arrays import Array
+from headway.functions import Matrix
 from tests.functions import shapes
 
 PUBLIC = {name: getattr(functions, name) for name in functions.__all__}
@@ -23,7 +24,7 @@ WEIGHTS = {name: value for name, value in CLASSES.items() if name.endswith("Weig
 DOCUMENTED = {name: value for name, value in FUNCTIONS.items() if shapes.parse(value)}
 
 # Functions without an underscore that several files use, but that are not part of the public functions.
-SHARED_CHECKS = {"check_positive", "check_rate", "check_sizes", "check_token_ids", "num_kv_heads_of"}
+SHARED_CHECKS = {"as_array", "check_positive", "check_rate", "check_sizes", "check_token_ids", "num_kv_heads_of"}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +52,7 @@ def test_a_weight_tree_is_made_of_the_classes_its_docstring_names(name):
     hints = typing.get_type_hints(WEIGHTS[name])
     for line in block.arguments:
         built = builder.build(line)
-        kinds = [kind for kind in (typing.get_args(hints[line.name]) or (hints[line.name],)) if kind is not type(None) and kind is not ...]
+        kinds = [kind for kind in (typing.get_args(hints[line.name]) or (hints[line.name],)) if kind not in (type(None), ..., Matrix)]
         assert kinds == ([Array] if hasattr(built, "shape") else [type(built[0] if isinstance(built, tuple) else built)]), line.name
 
 
@@ -74,7 +75,9 @@ def test_a_function_documents_every_array_it_takes_and_returns(name):
     signature = inspect.signature(function)
     annotations = {parameter.name: parameter.annotation for parameter in signature.parameters.values()}
     in_library_of = {"like"}  # only determines the library of the result
-    arrays = {n for n, kind in annotations.items() if re.search(r"^ArrayT?\b|^LikeT\b|Weights\b", kind) and n not in in_library_of}
+    arrays = {
+        n for n, kind in annotations.items() if re.search(r"^ArrayT?\b|^LikeT\b|Weights\b|^LowRank\b", kind) and n not in in_library_of
+    }
     block = shapes.parse(function)
     documented = {line.name for line in block.arguments} if block else set()
     assert arrays == documented

@@ -7,8 +7,9 @@ from contextlib import suppress
 import pytest
 
 from headway.engine import GenerationOptions
+from headway.engine.options import options
 from headway.errors import CheckpointError, HeadwayError, OptionError, PromptError, UnsupportedError
-from headway.language_model.options import merge_options, options, own_options, token_ids_of
+from headway.language_model.options import merge_options, own_options, token_ids_of
 
 MARIAN = {  # as published, Helsinki-NLP/opus-mt-en-de
     "bad_words_ids": [[58100]],

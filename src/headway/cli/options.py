@@ -20,23 +20,11 @@ import typer
 
 from headway.cli.array_library import ArrayLibrary
 from headway.cli.progress import Work
+from headway.engine.option_kinds import Choice, Integer, JsonSchema, Number, Option, Strings, Switch, Text, TokenBiases, TokenIds
+from headway.engine.options import default_text, options
 from headway.errors import OptionError
 from headway.json_files import parse_json_object
 from headway.language_model import Chunk, GenerationOptionsDict, LanguageModel, load
-from headway.language_model.options import (
-    Choice,
-    Integer,
-    JsonSchema,
-    Number,
-    Option,
-    Strings,
-    Switch,
-    Text,
-    TokenBiases,
-    TokenIds,
-    default_text,
-    options,
-)
 
 
 class Cache(StrEnum):

@@ -14,9 +14,8 @@ from headway.errors import NotFiniteError, OptionError
 class DecodingStrategy(Protocol):
     """Turns the logits of a request's sequences into tokens. Runs on NumPy, whichever library computed the logits."""
 
-    @property
-    def sequences(self) -> list[Sequence]:
-        """The sequences that continue, each of which needs logits; empty once the request has ended."""
+    sequences: list[Sequence]
+    """The sequences that continue, each of which needs logits; empty once the request has ended. Replaced, never changed in place."""
 
     def advance(self) -> list[SampledToken]:
         """Append a token to each sequence given its logits; replace the sequences that end or branch.
@@ -48,7 +47,7 @@ def fork(sequence: Sequence) -> Sequence:
 
 def check_not_nan(logits: numpy.ndarray) -> None:
     """Raise NotFiniteError if a logit is NaN."""
-    if numpy.isnan(logits).any():
+    if numpy.isnan(logits.flat[logits.argmax()]):  # argmax finds NaN first
         raise NotFiniteError(
             "got NaN among the logits, expected numbers",
             hint="load the model with dtype='float32'; if that does not help, the weights are broken: download the model again",

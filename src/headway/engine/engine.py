@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, replace
 from itertools import count
@@ -19,6 +18,7 @@ from headway.engine.active import ActiveRequest
 from headway.engine.batch import PagedRunner, Runner, SequenceRows, UnpagedRunner
 from headway.engine.beam_search import BeamSearch
 from headway.engine.decoding import DecodingStrategy
+from headway.engine.limits import ModelLimits, RequestLimits
 from headway.engine.pages import PagePool, Pool, Unpaged
 from headway.engine.request import Event, Request, RequestFailed, SampledToken, Sink
 from headway.engine.sampler import Sampler
@@ -26,31 +26,11 @@ from headway.engine.scheduler import Planned, Scheduler
 from headway.engine.sequence import Sequence
 from headway.engine.speculation import PromptLookup
 from headway.engine.stream import RequestStream
-from headway.errors import DeadlineError, HeadwayError, OptionError, OverloadedError, PromptError, ResourceError, TokenIdError
+from headway.errors import DeadlineError, HeadwayError, OverloadedError, ResourceError
 from headway.memory_check import available_bytes
 
-DEFAULT_MAX_NEW_TOKENS = 512
-"""Limit for requests without max_new_tokens on models without a maximum sequence length."""
 FALLBACK_BYTES = 4 << 30
 """Free memory that is assumed where the system does not say."""
-
-
-@dataclass(frozen=True)
-class ModelLimits:
-    """Bounds of a model on token ids and lengths.
-
-    vocab_size              number of token ids of the prompt
-    max_seq_len             longest sequence that the model supports; None for no limit
-    is_encoder_decoder      True if an encoder reads the prompt and a decoder answers it
-    decoder_vocab_size      number of token ids of the completion; vocab_size if None
-    decoder_start_token_id  first token of an encoder–decoder's decoder
-    """
-
-    vocab_size: int
-    max_seq_len: int | None = None
-    is_encoder_decoder: bool = False
-    decoder_vocab_size: int | None = None
-    decoder_start_token_id: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +93,7 @@ class Engine:
         self.options = options or EngineOptions()
         is_paged = runner.page_size is not None
         self.pool: Pool = PagePool(cast(PagedRunner, runner), self._max_pages()) if is_paged else Unpaged(cast(UnpagedRunner, runner))
+        self._limits = RequestLimits(limits, self.pool)
         self._scheduler = Scheduler(
             self.pool,
             max_rows=runner.max_rows,
@@ -162,10 +143,8 @@ class Engine:
     def stream(self, requests: SequenceOf[Request]) -> RequestStream:
         """Add requests together; return an iterable over their tokens, which runs the engine in the thread that iterates.
 
-        Errors   as add; none of the requests is added then.
+        Errors   as add_all.
         """
-        for request in requests:
-            self.check(request)
         return RequestStream(self, requests)
 
     def add(self, request: Request, sink: Sink, *, index: int | None = None) -> int:
@@ -174,17 +153,18 @@ class Engine:
         sink    receives the events: tokens, the last of each choice with a finish reason, or a RequestFailed as the only last one
         index   number of the request in the events; by default the returned one
 
-        Errors   PromptError for an empty prompt, one that fills the context, or a request that could never fit in the KV cache;
-                 TokenIdError for a token id out of range; OptionError for an encoder–decoder without a start token, or options
-                 that cannot be combined; OverloadedError if too many requests wait.
+        Errors   OverloadedError if too many requests wait; else as RequestLimits.check.
         """
-        self.check(request)
-        limit = self.options.max_waiting
-        if limit is not None and len(self._scheduler.waiting) + len(self._arrived) >= limit:
-            raise OverloadedError(f"got a request while {limit} are waiting, expected fewer", hint="try again later")
-        number = next(self._numbers)
-        self._arrived.append(self._activate(number, request, sink, number if index is None else index))
-        return number
+        return self._add([request], sink, None if index is None else [index])[0]
+
+    def add_all(self, requests: SequenceOf[Request], sink: Sink) -> list[int]:
+        """Add requests together, or none if one of them is refused; return their numbers.
+
+        sink    receives the events; the index of an event is the place of its request
+
+        Errors   as add.
+        """
+        return self._add(requests, sink, range(len(requests)))
 
     def abort(self, number: int, choice: int | None = None) -> None:
         """End a request, or one of its choices, before the next pass and without an event. Does nothing if it has ended."""
@@ -218,48 +198,6 @@ class Engine:
         with self.lock:
             self.pool.clear_prefixes()
 
-    def max_new_tokens(self, request: Request) -> int:
-        """Return the number of tokens after which a request ends: its option, or what the context and the KV cache allow."""
-        num_prompt = len(self._decoder_prompt(request))
-        context = self.limits.max_seq_len
-        bounds = [request.options.max_new_tokens, None if context is None else context - num_prompt]
-        bound = min((each for each in bounds if each is not None), default=DEFAULT_MAX_NEW_TOKENS)
-        if request.options.max_new_tokens is None:
-            bound = int(min(bound, max(1, self._longest(request) - num_prompt)))
-        return bound
-
-    def check(self, request: Request) -> None:
-        """Raise the error of a request that can never run; see add."""
-        limits, options = self.limits, request.options
-        if not len(request.token_ids):
-            raise PromptError("got an empty prompt, expected at least one token")
-        _check_token_ids(request.token_ids, limits.vocab_size, "in the prompt", "use the tokenizer of this model")
-        vocab_size = limits.decoder_vocab_size or limits.vocab_size
-        _check_token_ids(self._decoder_prompt(request), vocab_size, "as decoder_start_token_id")
-        _check_token_ids(options.logit_bias or (), vocab_size, "in logit_bias")
-        _check_token_ids(() if options.suppress_tokens is None else options.suppress_tokens, vocab_size, "in suppress_tokens")
-        _check_token_ids([options.forced_bos_token_id or 0], vocab_size, "as forced_bos_token_id")
-        _check_token_ids([options.forced_eos_token_id or 0], vocab_size, "as forced_eos_token_id")
-        if request.num_choices > 1 and options.num_beams > 1:
-            raise OptionError(
-                f"num_choices={request.num_choices} and num_beams={options.num_beams} cannot be combined",
-                hint="set num_best for several texts of a beam search",
-            )
-        limit, length = limits.max_seq_len, len(request.token_ids)
-        if limit is not None and limits.is_encoder_decoder and length > limit:
-            raise PromptError(f"got a prompt of {length} tokens, expected at most {limit}", hint="shorten the prompt")
-        if limit is not None and not limits.is_encoder_decoder and length >= limit:
-            raise PromptError(
-                f"got a prompt of {length} tokens, expected at most {limit - 1}",
-                hint=f"shorten the prompt; the context of {limit} tokens also holds the completion",
-            )
-        num_tokens = len(self._decoder_prompt(request)) + self.max_new_tokens(request)
-        if num_tokens > self._longest(request):
-            raise PromptError(
-                f"got a request for {num_tokens:,} tokens, expected at most {int(self._longest(request)):,}, which the KV cache holds",
-                hint="set a smaller max_new_tokens, shorten the prompt, or give the cache more memory",
-            )
-
     def verify(self) -> None:
         """Check that each page of the KV cache is in one place; for tests, since it looks at all of them.
 
@@ -272,25 +210,21 @@ class Engine:
         size = self.options.cache_bytes or (available_bytes() or FALLBACK_BYTES) // 2
         return max(1, size // cast(PagedRunner, self.runner).page_bytes)
 
-    def _longest(self, request: Request) -> float:
-        """Return the number of tokens up to which the sequences of a request fit in the KV cache."""
-        num_sequences = max(request.options.num_beams, request.num_choices)
-        return self.pool.longest(len(self._decoder_prompt(request)), num_sequences)
+    def _add(self, requests: SequenceOf[Request], sink: Sink, indices: SequenceOf[int] | None) -> list[int]:
+        for request in requests:
+            self._limits.check(request)
+        limit, num_waiting = self.options.max_waiting, len(self._scheduler.waiting) + len(self._arrived)
+        if limit is not None and num_waiting + len(requests) > limit:
+            raise OverloadedError(f"got a request while {num_waiting} are waiting, expected fewer than {limit}", hint="try again later")
+        numbers = [next(self._numbers) for _ in requests]
+        places = numbers if indices is None else indices
+        arrived = [self._activate(*each, sink) for each in zip(numbers, places, requests, strict=True)]
+        self._arrived.extend(arrived)
+        return numbers
 
-    def _decoder_prompt(self, request: Request) -> SequenceOf[int]:
-        """Return the first tokens of the decoder: the start token of an encoder–decoder, else the prompt."""
-        if not self.limits.is_encoder_decoder:
-            return request.token_ids
-        if self.limits.decoder_start_token_id is None:
-            raise OptionError(
-                "got an encoder–decoder without decoder_start_token_id, expected the first token of its decoder",
-                hint="add decoder_start_token_id to the model's config.json",
-            )
-        return [self.limits.decoder_start_token_id]
-
-    def _activate(self, number: int, request: Request, sink: Sink, index: int) -> ActiveRequest:
-        prompt = [int(token_id) for token_id in self._decoder_prompt(request)]
-        max_new_tokens = self.max_new_tokens(request)
+    def _activate(self, number: int, index: int, request: Request, sink: Sink) -> ActiveRequest:
+        prompt = [int(token_id) for token_id in self._limits.decoder_prompt(request)]
+        max_new_tokens = self._limits.max_new_tokens(request)
         make: type[BeamSearch] | type[Sampler] = BeamSearch if request.options.num_beams > 1 else Sampler
         strategy: DecodingStrategy = make(index, request, Sequence(prompt, len(prompt)), max_new_tokens, self.sampling_ops)
         can_draft = self.options.uses_prompt_lookup and self.runner.page_size is not None
@@ -308,22 +242,24 @@ class Engine:
 
     def _run(self, planned: list[Planned]) -> numpy.ndarray:
         """Return the wanted logits of the planned rows, in one or more passes of at most max_rows rows."""
-        started = time.perf_counter()
-        results, batch, num_rows = [], list[SequenceRows](), 0
+        batches, batch, num_rows, total = list[list[SequenceRows]](), list[SequenceRows](), 0, 0
         for each in planned:
-            if num_rows + len(each.rows.token_ids) > self.runner.max_rows:
-                results.append(self.runner.run(batch))
+            added = len(each.rows.token_ids)
+            if num_rows + added > self.runner.max_rows:
+                batches.append(batch)
                 batch, num_rows = [], 0
             batch.append(each.rows)
-            num_rows += len(each.rows.token_ids)
-        results.append(self.runner.run(batch))
+            num_rows += added
+            total += added
+        started = time.perf_counter()
+        logits = self.runner.run(batch) if not batches else numpy.concatenate([self.runner.run(each) for each in [*batches, batch]])
         seconds = time.perf_counter() - started
-        if len(results) == 1:
-            self._scheduler.pass_time.add(num_rows, seconds)
+        if not batches:
+            self._scheduler.pass_time.add(total, seconds)
         self._model_seconds += seconds
         self._num_passes += 1
-        self._num_rows += sum(len(each.rows.token_ids) for each in planned)
-        return results[0] if len(results) == 1 else numpy.concatenate(results)
+        self._num_rows += total
+        return logits
 
     def _commit(self, planned: list[Planned], logits: numpy.ndarray) -> None:
         """Hand the logits to the requests, and the tokens to the sinks."""
@@ -437,9 +373,3 @@ def _as_headway_error(error: Exception) -> HeadwayError:
     result = HeadwayError(f"got {type(error).__name__} in a pass: {error}")
     result.__cause__ = error
     return result
-
-
-def _check_token_ids(token_ids: Iterable[int], vocab_size: int, where: str, hint: str | None = None) -> None:
-    wrong = next((token_id for token_id in token_ids if not 0 <= token_id < vocab_size), None)
-    if wrong is not None:
-        raise TokenIdError(f"got token id {wrong} {where}, expected 0 to {vocab_size - 1}", hint=hint)

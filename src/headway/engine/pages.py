@@ -155,6 +155,8 @@ class PagePool:
         first = sequence.num_computed // self.page_size
         is_shared = first < len(sequence.pages) and self._num_users[sequence.pages[first]] > 1
         num_more = self._num_pages_for(num_tokens) - len(sequence.pages)
+        if num_more <= 0 and not is_shared:
+            return True
         if max(num_more, 0) + is_shared > self.num_available:
             return False
         if is_shared:

@@ -34,33 +34,20 @@ class Sampler:
     def __init__(self, index: int, request: Request, sequence: Sequence, max_new_tokens: int, ops: Operations = functions) -> None:
         """Start with one sequence, the decoder's prompt."""
         self.index, self.request, self.max_new_tokens, self.ops = index, request, max_new_tokens, ops
-        self._choices = [self._choice(0, sequence)]
-
-    @property
-    def sequences(self) -> list[Sequence]:
-        """See DecodingStrategy."""
-        return [choice.sequence for choice in self._choices]
+        self._continue([self._choice(0, sequence)])
 
     def advance(self) -> list[SampledToken]:
         """See DecodingStrategy."""
-        first = self._choices[0]
-        if self.request.num_choices > 1 and first.sequence.num_new_tokens == 0:
-            for index in range(1, self.request.num_choices):
-                copy = fork(first.sequence)
-                copy.logits = first.sequence.logits
-                self._choices.append(self._choice(index, copy))
-        sampled = []
-        for choice in list(self._choices):
-            assert choice.sequence.logits is not None
-            sampled.append(self._append(choice, choice.sequence.logits))
-        return sampled
+        if self.request.num_choices > 1 and self.sequences[0].num_new_tokens == 0:
+            self._branch(self.sequences[0])
+        return [self._append(choice, choice.sequence.logits) for choice in self._choices if choice.sequence.logits is not None]
 
     def drop(self, index: int) -> list[Sequence]:
         """End a choice; return its sequence in a list, [] if it has ended or none of several has started."""
         if len(self._choices) == 1 and self.request.num_choices > 1 and not self._choices[0].sequence.num_new_tokens:
             return []
         dropped = [choice for choice in self._choices if choice.index == index]
-        self._choices = [choice for choice in self._choices if choice.index != index]
+        self._continue([choice for choice in self._choices if choice.index != index])
         return [choice.sequence for choice in dropped]
 
     def advance_drafted(self, logits: numpy.ndarray, drafted: list[int]) -> list[SampledToken]:
@@ -76,6 +63,17 @@ class Sampler:
             if sampled[-1].finish_reason or sampled[-1].token_id != draft:
                 break
         return sampled
+
+    def _branch(self, sequence: Sequence) -> None:
+        """Let the other choices continue copies of the first one's sequence."""
+        copies = [fork(sequence) for _ in range(1, self.request.num_choices)]
+        for copy in copies:
+            copy.logits = sequence.logits
+        self._continue([*self._choices, *(self._choice(index, copy) for index, copy in enumerate(copies, 1))])
+
+    def _continue(self, choices: list[_Choice]) -> None:
+        """Replace the choices that continue."""
+        self._choices, self.sequences = choices, [choice.sequence for choice in choices]
 
     def _choice(self, index: int, sequence: Sequence) -> _Choice:
         seed = self.request.options.seed
@@ -99,7 +97,7 @@ class Sampler:
         sequence.logits = None
         reason = finish_reason(self.request, token_id, sequence.num_new_tokens, self.max_new_tokens)
         if reason:
-            self._choices.remove(choice)
+            self._continue([each for each in self._choices if each is not choice])
         number = self.request.options.num_log_probs
         if number is None:
             return SampledToken(self.index, token_id, reason, choice=choice.index)

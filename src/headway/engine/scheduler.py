@@ -73,33 +73,36 @@ class Scheduler:
         planned: list[Planned] = []
         if self.waiting:
             self._admit()
-        self._plan_running(planned)
-        self._plan_prompts(planned)
+        prompts = self._plan_running(planned)
+        if prompts:
+            self._plan_prompts(prompts, planned)
         return planned
 
-    def _plan_running(self, planned: list[Planned]) -> None:
-        """Plan one row, and perhaps drafted ones, for each sequence that has only its last token left to compute."""
+    def _plan_running(self, planned: list[Planned]) -> list[tuple[ActiveRequest, Sequence]]:
+        """Plan one row, and perhaps drafted ones, for each sequence that has only its last token left to compute; return the others."""
+        prompts: list[tuple[ActiveRequest, Sequence]] = []
         may_draft = len(self.running) <= MAX_DRAFTING and not self.waiting
         for active in list(self.running):
             for sequence in active.sequences:
                 if not active.is_running:
                     break  # preempted for one of the sequences before it
-                if sequence.logits is not None or _num_left(sequence) > 1:
+                if sequence.logits is not None:
+                    continue
+                num_tokens = len(sequence.token_ids)
+                if num_tokens - sequence.num_computed > 1:
+                    prompts.append((active, sequence))
                     continue
                 drafted: list[int] = []
                 if may_draft and active.drafts is not None:
-                    drafted = active.drafts.draft(sequence.token_ids, active.max_len - len(sequence.token_ids) - 1)
+                    drafted = active.drafts.draft(sequence.token_ids, active.max_len - num_tokens - 1)
                     if drafted and not self._pays(len(drafted)):
                         drafted = []
-                num_tokens = len(sequence.token_ids)
                 if self._reserve(active, sequence, num_tokens + len(drafted), planned):
                     planned.append(_planned(active, sequence, num_tokens, drafted))
+        return prompts
 
-    def _plan_prompts(self, planned: list[Planned]) -> None:
+    def _plan_prompts(self, prompts: list[tuple[ActiveRequest, Sequence]], planned: list[Planned]) -> None:
         """Plan chunks of prompts, shortest first."""
-        prompts = [(active, sequence) for active in self.running for sequence in active.sequences if _num_left(sequence) > 1]
-        if not prompts:
-            return
         budget = self._prompt_rows(sum(len(each.rows.token_ids) for each in planned))
         # A waiting prompt gets nearer to the front with each request that arrives after it.
         prompts.sort(key=lambda pair: (pair[0].request.priority, _num_left(pair[1]) + AGEING * pair[0].id))
@@ -113,9 +116,9 @@ class Scheduler:
 
     def _admit(self) -> None:
         """Start waiting requests, as long as there is memory for the next one."""
+        num_needed = sum(len(each.sequences) for each in self.running)
         while self.waiting and len(self.running) < self.max_running:
             active = self.waiting[0]
-            num_needed = sum(len(each.sequences) for each in self.running)
             if self.running and not all(self.pool.can_start(sequence, num_needed) for sequence in active.sequences):
                 return
             self.waiting.pop(0)
@@ -127,6 +130,7 @@ class Scheduler:
                     self.num_prefix_hits += num_hits
                     active.num_cached = num_hits
             active.is_started = active.is_running = True
+            num_needed += len(active.sequences)
 
     def _reserve(self, active: ActiveRequest, sequence: Sequence, num_tokens: int, planned: list[Planned], *, waits: bool = False) -> bool:
         """Provide memory for a sequence, preempting requests that go after it; return False if there is none for it.

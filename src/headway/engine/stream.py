@@ -21,15 +21,12 @@ class RequestStream:
     """
 
     def __init__(self, engine: Engine, requests: Sequence[Request]) -> None:
-        """Add the requests to the engine."""
+        """Add the requests to the engine; see Engine.add_all."""
         self._engine, self._events = engine, deque[Event]()
-        self._unfinished = dict[int, int]()
-        self._numbers = list[int]()
+        self._numbers = engine.add_all(requests, self._events.extend)
+        self._unfinished = {index: request.num_choices for index, request in enumerate(requests)}
         self._close = weakref.finalize(self, _abort, weakref.ref(engine), self._numbers)
         self._close.atexit = False
-        for index, request in enumerate(requests):
-            self._numbers.append(engine.add(request, self._events.extend, index=index))
-            self._unfinished[index] = request.num_choices
 
     def __iter__(self) -> Iterator[SampledToken]:
         """Yield tokens until all requests have ended.

@@ -10,9 +10,9 @@ from headway.functions.encoder import EncoderLayerWeights, EncoderWeights, encod
 from headway.functions.feed_forward import FeedForwardWeights, GatedFeedForwardWeights, feed_forward, gated_feed_forward
 from headway.functions.gated_delta_rule import causal_conv, gated_delta_rule
 from headway.functions.kv_cache import KVCache
-from headway.functions.linear import LinearWeights, linear
+from headway.functions.linear import LinearWeights, Matrix, linear
 from headway.functions.losses import cross_entropy
-from headway.functions.low_rank import LowRankWeights, low_rank
+from headway.functions.low_rank import LowRank, low_rank
 from headway.functions.masks import apply_mask, causal_mask, padding_mask, sliding_window_mask
 from headway.functions.mixture_of_experts import MixtureOfExpertsWeights, mixture_of_experts, route_top_k
 from headway.functions.multi_head_attention import (
@@ -25,6 +25,7 @@ from headway.functions.multi_head_attention import (
 )
 from headway.functions.norms import NormWeights, layer_norm, rms_norm
 from headway.functions.optimize import GradientDescentResult, adam_step, gradient_descent
+from headway.functions.packed import Packed
 from headway.functions.pooling import first_token_pool, last_token_pool, max_pool, mean_pool, normalize
 from headway.functions.positions import (
     learned_positions,
@@ -72,10 +73,12 @@ __all__ = [
     "HeadWeights",
     "KVCache",
     "LinearWeights",
-    "LowRankWeights",
+    "LowRank",
+    "Matrix",
     "MixtureOfExpertsWeights",
     "MultiHeadAttentionWeights",
     "NormWeights",
+    "Packed",
     "TransformerWeights",
     "adam_step",
     "add_logit_bias",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from headway.arrays import Array, ArrayT, array_namespace, as_index, is_integer, is_traced
 from headway.errors import DtypeError, TokenIdError
-from headway.functions.linear import linear
+from headway.functions.linear import Matrix, as_array, linear
 
 
-def embed(token_ids: ArrayT, table: ArrayT) -> ArrayT:
+def embed(token_ids: ArrayT, table: ArrayT | Matrix) -> ArrayT:
     """Look up the embedding of each token id.
 
         table[token_ids]
@@ -27,12 +27,13 @@ def embed(token_ids: ArrayT, table: ArrayT) -> ArrayT:
     Source   Bengio et al. 2003, section 2
     """
     check_token_ids(token_ids, table.shape[0])
-    xp = array_namespace(token_ids, table)
-    rows = xp.take(table, as_index(xp.reshape(token_ids, (-1,))), axis=0)
+    vectors = as_array(table)
+    xp = array_namespace(token_ids, vectors)
+    rows = xp.take(vectors, as_index(xp.reshape(token_ids, (-1,))), axis=0)
     return xp.reshape(rows, (*token_ids.shape, table.shape[1]))
 
 
-def unembed(x: ArrayT, table: ArrayT) -> ArrayT:
+def unembed(x: ArrayT, table: ArrayT | Matrix) -> ArrayT:
     """Compute logits: the dot product of each hidden state with each row of the table.
 
         x @ tableᵀ

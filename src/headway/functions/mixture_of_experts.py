@@ -10,7 +10,7 @@ from headway.arrays import ArrayT, Operations, array_namespace, as_floating, at_
 from headway.errors import OptionError
 from headway.functions.activations import silu
 from headway.functions.feed_forward import GatedFeedForwardWeights
-from headway.functions.linear import LinearWeights
+from headway.functions.linear import LinearWeights, Matrix
 from headway.functions.softmax import softmax
 
 
@@ -57,8 +57,9 @@ def route_top_k(x: ArrayT, router: LinearWeights, *, top_k: int, is_normalized: 
     if not 1 <= top_k <= num_experts:
         raise OptionError(f"got top_k={top_k}, expected 1 to {num_experts}, the number of experts")
     xp = array_namespace(x)
+    weight = router.weight if isinstance(router.weight, Matrix) else at_least_float32(router.weight)
     bias = None if router.bias is None else at_least_float32(router.bias)
-    probabilities = softmax(ops.linear(at_least_float32(x), at_least_float32(router.weight), bias))
+    probabilities = softmax(ops.linear(at_least_float32(x), weight, bias))
     ranks = xp.argsort(xp.argsort(-probabilities, axis=-1), axis=-1)
     shares = xp.where(ranks < top_k, probabilities, xp.zeros_like(probabilities))
     shares = shares / xp.sum(shares, axis=-1, keepdims=True) if is_normalized else shares

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headway import functions
 from headway.arrays import ArrayT, Operations, array_namespace
 from headway.errors import OptionError, ShapeError
-from headway.functions.linear import LinearWeights
+from headway.functions.linear import LinearWeights, as_array
 from headway.functions.multi_head_attention import MultiHeadAttentionWeights, num_kv_heads_of
 
 
@@ -129,12 +129,13 @@ def unstack_heads(weights: MultiHeadAttentionWeights, num_heads: int) -> tuple[H
 
 def _rows(weights: LinearWeights, head: int, head_dim: int) -> LinearWeights:
     rows = slice(head * head_dim, (head + 1) * head_dim)
-    return LinearWeights(weights.weight[rows], None if weights.bias is None else weights.bias[rows])
+    return LinearWeights(as_array(weights.weight)[rows], None if weights.bias is None else weights.bias[rows])
 
 
 def _stack(parts: list[LinearWeights]) -> LinearWeights:
-    xp = array_namespace(parts[0].weight)
+    matrices = [as_array(part.weight) for part in parts]
+    xp = array_namespace(*matrices)
     biases = [part.bias for part in parts if part.bias is not None]
     if biases and len(biases) < len(parts):
         raise ShapeError(f"got {len(biases)} of {len(parts)} heads with a bias, expected all or none")
-    return LinearWeights(xp.concat([part.weight for part in parts], axis=0), xp.concat(biases, axis=0) if biases else None)
+    return LinearWeights(xp.concat(matrices, axis=0), xp.concat(biases, axis=0) if biases else None)

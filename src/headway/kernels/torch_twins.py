@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from headway import functions
+from headway.functions import Matrix
 from headway.functions.embedding import check_token_ids
 from headway.kernels.chosen_experts import mixture_of_experts
 
@@ -34,21 +35,23 @@ def softmax(x: Tensor, *, axis: int = -1) -> Tensor:
     return functions.softmax(x, axis=axis) if not x.is_floating_point() else F.softmax(x, dim=axis)
 
 
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def linear(x: Tensor, weight: Tensor | Matrix, bias: Tensor | None = None) -> Tensor:
     """Twin of functions.linear."""
-    return F.linear(x, weight, bias)
+    return functions.linear(x, weight, bias) if isinstance(weight, Matrix) else F.linear(x, weight, bias)
 
 
-def embed(token_ids: Tensor, table: Tensor) -> Tensor:
+def embed(token_ids: Tensor, table: Tensor | Matrix) -> Tensor:
     """Twin of functions.embed; ids on a GPU are not checked, because reading them would wait for the device."""
+    if isinstance(table, Matrix):
+        return functions.embed(token_ids, table)
     if token_ids.device.type == "cpu":
         check_token_ids(token_ids, table.shape[0])
     return F.embedding(token_ids, table)
 
 
-def unembed(x: Tensor, table: Tensor) -> Tensor:
+def unembed(x: Tensor, table: Tensor | Matrix) -> Tensor:
     """Twin of functions.unembed."""
-    return F.linear(x, table)
+    return linear(x, table)
 
 
 def silu(x: Tensor) -> Tensor:

@@ -13,7 +13,7 @@ from headway import functions
 from headway.arrays import Array, Operations, array_namespace, from_numpy, to_numpy
 from headway.checkpoints import Checkpoint
 from headway.checkpoints.sentence_transformers import Dense, SentenceOptions
-from headway.engine.options import is_integer
+from headway.engine.option_kinds import is_integer
 from headway.errors import NotFiniteError, OptionError, PromptError
 from headway.runners.protocols import Config, Weights
 from headway.tokenizers import Tokenizer

@@ -11,7 +11,7 @@ import numpy
 from headway import functions
 from headway.arrays import Array, Operations, array_namespace, as_index, from_numpy, to_numpy
 from headway.checkpoints import Checkpoint
-from headway.engine.options import is_integer
+from headway.engine.option_kinds import is_integer
 from headway.errors import NotFiniteError, OptionError, PromptError, TokenizerError, UnsupportedError
 from headway.runners.protocols import Config, Weights
 from headway.tokenizers import Tokenizer

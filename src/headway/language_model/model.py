@@ -17,7 +17,7 @@ from headway.arrays import check_computing
 from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
 from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
 from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, GenerationOptionsDict, Hypothesis, Request, Runner
-from headway.engine.options import is_integer
+from headway.engine.option_kinds import is_integer
 from headway.errors import HeadwayError, ModelNotFoundError, OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
 from headway.kernels.cpu.compiled_decoder import CompiledDecoder
@@ -193,6 +193,15 @@ class LanguageModel:
         return Embedder(
             self._checkpoint, self.tokenizer, self._sentence_options(), model.array, model.device, model.ops, self._compiled, self.engine
         )
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """Architecture, config and weights, as they were loaded.
+
+        Errors   OptionError for a model that was closed.
+        """
+        self._check_open()
+        return self._checkpoint
 
     @property
     def engine_thread(self) -> EngineThread:

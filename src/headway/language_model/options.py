@@ -7,42 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from headway.engine import GenerationOptions
-from headway.engine.options import (
-    Choice,
-    Integer,
-    JsonSchema,
-    Number,
-    Option,
-    Strings,
-    Switch,
-    Text,
-    TokenBiases,
-    TokenIds,
-    check_option,
-    default_text,
-    is_integer,
-    options,
-)
+from headway.engine.option_kinds import is_integer
+from headway.engine.options import check_option, options
 from headway.errors import CheckpointError, OptionError, PromptError, UnsupportedError
-
-__all__ = [
-    "Choice",
-    "Integer",
-    "JsonSchema",
-    "MergedOptions",
-    "Number",
-    "Option",
-    "Strings",
-    "Switch",
-    "Text",
-    "TokenBiases",
-    "TokenIds",
-    "default_text",
-    "merge_options",
-    "options",
-    "own_options",
-    "token_ids_of",
-]
 
 SAMPLERS: tuple[str, ...] = GenerationOptions.SAMPLERS
 LENGTHS = ("max_length", "min_length")
