@@ -45,7 +45,9 @@ def is_understood(trial: Trial) -> bool:
     pairs = list(zip(trial.probes, trial.answers, strict=True))
     is_right = [trial.is_same(probe, answer) for probe, answer in pairs]
     shown = {role for (probe, _), right in zip(pairs, is_right, strict=True) if right for role in probe.inputs}
-    if 2 * sum(is_right) >= len(pairs) and all(set(probe.inputs) <= shown for (probe, _), right in zip(pairs, is_right, strict=True) if not right):
+    if 2 * sum(is_right) >= len(pairs) and all(
+        set(probe.inputs) <= shown for (probe, _), right in zip(pairs, is_right, strict=True) if not right
+    ):
         return True
     if inspect.isclass(trial.call.subject.value) or trial.exercise.calls is not None:
         return False

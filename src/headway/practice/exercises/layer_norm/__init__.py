@@ -85,8 +85,8 @@ SCALAR = (
     Convention(
         TEXTS["scalar_weights"],
         steps={
-            "scale": lambda answer, weight, bias: STEPS["scale"](answer, weight[:1], bias),
-            "shift": lambda answer, bias, weight: STEPS["shift"](answer, bias[:1], weight),
+            "scale": lambda normed, weight, bias: normed * weight[:1],
+            "shift": lambda scaled, bias, weight: scaled + bias[:1],
         },
         source=r"(ones|zeros)\(\(?1,?\)",
     ),
