@@ -23,7 +23,19 @@ TOKENS_PER_PASS = 1024
 NO_CACHE = ("keys", "values", "key_scales", "value_scales")
 UNUSED = (
     *("logit_scale", "logit_soft_cap", "embedding_scale"),
-    *("head", "kv_kind", "pages", "first_pages", "first_partials", "partials", "part_output", "num_wanted", "wanted", "hidden_out", "logits"),
+    *(
+        "head",
+        "kv_kind",
+        "pages",
+        "first_pages",
+        "first_partials",
+        "partials",
+        "part_output",
+        "num_wanted",
+        "wanted",
+        "hidden_out",
+        "logits",
+    ),
 )
 """Fields of the launch record that only decoders have."""
 
@@ -74,9 +86,7 @@ class CompiledEncoder:
             _fill_layer(record, layer, layer_weights)
         self._fill_in_model()
 
-    def encode(
-        self, texts: Sequence[Sequence[int]], token_types: Sequence[Sequence[int]] | None = None
-    ) -> list[numpy.ndarray]:
+    def encode(self, texts: Sequence[Sequence[int]], token_types: Sequence[Sequence[int]] | None = None) -> list[numpy.ndarray]:
         """Return the hidden states of each text, (seq_len, hidden_size) in float32.
 
         token_types   0 for the tokens of a first text, 1 for those of a second; all 0 by default

@@ -78,7 +78,11 @@ def _softmax(scores: int, begin: int, end: int, last: int, bias: int) -> Any:
 
     bias   address of the number to add to the first score, followed by those of the next ones; 0 for none
     """
-    before, x, after = float32_view(scores, begin), float32_view(scores + 4 * begin, end - begin), float32_view(scores + 4 * end, last - end)
+    before, x, after = (
+        float32_view(scores, begin),
+        float32_view(scores + 4 * begin, end - begin),
+        float32_view(scores + 4 * end, last - end),
+    )
     if bias:
         added = float32_view(bias + 4 * begin, end - begin)
         for i in range(end - begin):

@@ -104,7 +104,16 @@ PACK = _record(
 CHECKSUM = _record(*POOL, "content", "content_size", "checksums", "chunk_counter")
 """Memory to check: its address and size in bytes (a multiple of 32), and the addresses of the results and of a counter."""
 
-RECORDS = {"matrix": MATRIX, "activations": ACTIVATIONS, "layer": LAYER, "task": TASK, "launch": LAUNCH, "encoder": ENCODER, "pack": PACK, "checksum": CHECKSUM}
+RECORDS = {
+    "matrix": MATRIX,
+    "activations": ACTIVATIONS,
+    "layer": LAYER,
+    "task": TASK,
+    "launch": LAUNCH,
+    "encoder": ENCODER,
+    "pack": PACK,
+    "checksum": CHECKSUM,
+}
 
 
 def unset(kind: numpy.dtype, count: int = 1) -> numpy.ndarray:
