@@ -15,7 +15,7 @@ from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
 from headway.kernels.cpu.kv_cache import PAGE_SIZE, PagedKVCache
 from headway.kernels.cpu.layout import CACHE_LINE, GROUP, GROUPS_PER_TASK, KEYS_PER_BLOCK, NUM_ROWS, ROWS_PER_TASK, TOKENS_PER_PASS
 from headway.kernels.cpu.model_records import ModelRecords
-from headway.kernels.cpu.packing import KINDS, aligned_zeros, round_up
+from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
 from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -143,7 +144,7 @@ class CompiledEncoder:
         records.check_set(self._launches)
         self._counters[:] = 0
         self._pool.run(self._encoder_pass, self._launches.view(numpy.int64))
-        return [self._residual[start:end].copy() for start, end in zip(starts, starts[1:], strict=False)]
+        return [self._residual[start:end].copy() for start, end in itertools.pairwise(starts)]
 
     def _fill_in_model(self) -> None:
         launch, spec, weights, first = self._launches[0], self.spec, self.weights, self.spec.layers[0]
