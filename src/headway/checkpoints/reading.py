@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.arrays import check_computing
+from headway.checkpoints.quantized_folders import refuse_quantized
 from headway.checkpoints.safetensors_file import SafetensorsFile
 from headway.checkpoints.weight_tree import HINT, read_weights, some
 from headway.errors import CheckpointError, ModelNotFoundError
@@ -68,6 +69,7 @@ def load_checkpoint(
             hint="check that this is the config.json of a Hugging Face model",
         )
     module = architecture(model_type)
+    refuse_quantized(folder, keys, getattr(module, "QUANT_METHODS", ()))
     config = read_config(module, keys, ignored_config_keys)
     generation_config = _generation_config(folder, keys)
     tensors = _open_tensors(folder)
