@@ -32,6 +32,7 @@ def command(
     cache: o.CacheKind = None,
     cache_memory: o.CacheMemory = None,
     threads: o.Threads = None,
+    adapter: o.Adapter = None,
     ignore_config_key: o.IgnoreConfigKey = None,
 ) -> None:
     """Run a file of requests without a server, in OpenAI's batch format.
@@ -65,6 +66,7 @@ def command(
         dtype=dtype,
         device=device,
         ignored_config_keys=ignore_config_key,
+        adapter=adapter,
         cache_memory=cache_memory,
     )
     shown, started = Shown(), time.perf_counter()

@@ -34,6 +34,7 @@ def command(
     cache: o.CacheKind = None,
     threads: o.Threads = None,
     echo: Annotated[bool, typer.Option(help="Print the prompt before its continuation. Answers are printed without the prompt.")] = True,
+    adapter: o.Adapter = None,
     ignore_config_key: o.IgnoreConfigKey = None,
     as_json: o.Json = False,
     **generation: Unpack[GenerationOptionsDict],
@@ -51,7 +52,7 @@ def command(
     """
     prompt = _prompt(prompt, prompt_file)
     language_model = o.load_shown(
-        model, weights, cache, threads, array=array, dtype=dtype, device=device, ignored_config_keys=ignore_config_key
+        model, weights, cache, threads, array=array, dtype=dtype, device=device, ignored_config_keys=ignore_config_key, adapter=adapter
     )
     with language_model:
         if system is not None:

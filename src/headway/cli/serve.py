@@ -40,6 +40,7 @@ def command(
     cache: o.CacheKind = None,
     cache_memory: o.CacheMemory = None,
     threads: o.Threads = None,
+    adapter: o.Adapter = None,
     ignore_config_key: o.IgnoreConfigKey = None,
 ) -> None:
     """Serve a model over HTTP, with the wire of OpenAI.
@@ -80,6 +81,7 @@ def command(
         dtype=dtype,
         device=device,
         ignored_config_keys=ignore_config_key,
+        adapter=adapter,
         cache_memory=cache_memory,
     )
     with language_model:
