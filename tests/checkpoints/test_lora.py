@@ -1,4 +1,4 @@
-"""LoRA adapters: computed beside the weights, merged at load, and merged into a folder."""
+"""LoRA adapters: computed next to the weights, merged at load, and merged into a folder."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ def logits(checkpoint: Any) -> numpy.ndarray:
     return numpy.asarray(checkpoint.architecture.forward(TOKENS, checkpoint.weights, checkpoint.config))
 
 
-def test_an_update_beside_the_weights_equals_a_merged_one(llama, adapter):
+def test_an_update_next_to_the_weights_equals_a_merged_one(llama, adapter):
     base = load_checkpoint(llama)
-    beside, merged = with_adapter(base, adapter), with_adapter(base, adapter, merges=True)
-    assert isinstance(beside.weights.layers[0].attention.query.weight, LowRank)
-    numpy.testing.assert_allclose(logits(beside), logits(merged), atol=1e-4, rtol=1e-4)
-    assert numpy.abs(logits(beside) - logits(base)).max() > 0.1
+    unmerged, merged = with_adapter(base, adapter), with_adapter(base, adapter, merges=True)
+    assert isinstance(unmerged.weights.layers[0].attention.query.weight, LowRank)
+    numpy.testing.assert_allclose(logits(unmerged), logits(merged), atol=1e-4, rtol=1e-4)
+    assert numpy.abs(logits(unmerged) - logits(base)).max() > 0.1
 
 
 def test_the_scale_is_alpha_by_the_rank_or_its_root(llama, tmp_path):
