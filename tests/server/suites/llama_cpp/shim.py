@@ -86,10 +86,16 @@ class Limited(ServedModel):
         text = self.render_chat(messages, variables, add_generation_prompt=add_generation_prompt) + continued
         return self.model.tokenizer.encode(text)
 
+    def token_bytes(self, token_id):
+        """Return the bytes of a token; the first special tokens of this file have line feeds around them."""
+        own = super().token_bytes(token_id)
+        return own.strip() if own in (b"\n<s>\n", b"\n</s>\n") else own
+
     def prepare(self, token_ids, options, **fields):
         """Apply the limits."""
-        given = [options.get("max_new_tokens"), self.n_predict if self.n_predict > 0 else None, self.max_seq_len - len(token_ids)]
-        options = {**options, "max_new_tokens": max(1, min(each for each in given if each is not None))}
+        left = self.max_seq_len - len(token_ids)
+        wanted = options.get("max_new_tokens") or (self.n_predict if self.n_predict > 0 else left)
+        options = {**options, "max_new_tokens": max(1, min(wanted, left))}
         if self.seed >= 0:
             options.setdefault("seed", self.seed)
         return super().prepare(token_ids, options, **fields)
