@@ -22,7 +22,7 @@ from tests.conftest import ROOT, data_directory
 from tests.server.conftest import Running, running
 from tests.server.suites.missing import FILES, MISSING
 
-SUITES = Path(os.environ.get("HEADWAY_SUITES", ""))
+SUITES = Path(os.environ.get("HEADWAY_SUITES", "")).absolute()
 HERE = Path(__file__).parent
 OPENAI_FILES = ("chat/test_completions.py", "test_completions.py", "test_embeddings.py", "test_models.py", "test_responses.py")
 
@@ -53,7 +53,7 @@ def sources(package: str, version: str) -> Path:
 
 def python() -> str:
     """Return the interpreter of the suites' environment."""
-    return str((SUITES / "bin" / "python").absolute())
+    return str(SUITES / "bin" / "python")
 
 
 def run(arguments: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -120,8 +120,8 @@ def test_requests_of_openai_s_description(any_model, tmp_path):
     source = data_directory() / "api" / "openai_cut.yaml"
     if not source.exists():
         pytest.skip("no test data with openai_cut.yaml; set HEADWAY_TEST_DATA")
-    description = tmp_path / "openai.yaml"
-    description.write_text(source.read_text(encoding="utf-8").replace("https://api.openai.com/v1", f"{any_model.url}/v1"), encoding="utf-8")
+    description = tmp_path / "openai.json"
+    subprocess.run([python(), HERE / "describe.py", source, description, f"{any_model.url}/v1"], check=True)
     ended = run(
         [
             *("schemathesis.cli", "run", str(description), "--url", f"{any_model.url}/v1", "--phases", "fuzzing", "--no-color"),
