@@ -11,7 +11,7 @@ from headway.engine import Engine, EngineOptions, GenerationOptions, ModelLimits
 from headway.kernels.cpu.runtime import Runtime
 from tests.kernels.cpu.packed_models import model
 
-NAMES = ("gpt2", "llama with odd sizes and a window", "qwen3 with wide heads")
+NAMES = ("gpt2", "llama with odd sizes and a window", "qwen3 with wide heads", "gemma3")
 VOCAB_SIZE = 101
 
 

@@ -14,7 +14,7 @@ import transformers
 
 from headway.arrays import ARRAY_LIBRARIES, dtype_name, from_numpy, to_numpy
 from headway.checkpoints import load_checkpoint, save_checkpoint
-from headway.checkpoints.reading import _config
+from headway.checkpoints.reading import read_config
 from headway.errors import CheckpointError, PromptError, TokenIdError, UnsupportedError
 from headway.kernels import operations
 from headway.models import architecture, bert
@@ -138,7 +138,7 @@ def test_pooled_vectors_equal_those_of_transformers_and_are_refused_where_there_
     loaded = load_checkpoint(saved.folder)
     hidden = encode(loaded, saved)
     if saved.pooled is None:
-        with pytest.raises(UnsupportedError, match="got a BERT checkpoint without a pooler, expected one with pooler"):
+        with pytest.raises(UnsupportedError, match="got a checkpoint without a pooler, expected one with pooler"):
             bert.pooled(hidden, loaded.weights, loaded.config)
     else:
         numpy.testing.assert_allclose(bert.pooled(hidden, loaded.weights, loaded.config), saved.pooled, atol=TOLERANCE, rtol=0)
@@ -151,7 +151,7 @@ def test_masked_token_logits_equal_those_of_transformers_and_are_refused_where_t
     hidden = encode(loaded, saved)
     if saved.logits is None:
         with pytest.raises(
-            UnsupportedError, match="got a BERT checkpoint without a masked-token head, expected .*\nhint: use a checkpoint saved from"
+            UnsupportedError, match="got a checkpoint without a masked-token head, expected .*\nhint: use a checkpoint saved"
         ):
             bert.masked_token_logits(hidden, loaded.weights, loaded.config)
     else:
@@ -263,12 +263,6 @@ def test_a_token_type_that_the_table_has_not_is_an_error(saved):
         bert.encode(numpy.ones((1, 2), numpy.int64), loaded.weights, loaded.config, token_types=numpy.array([[0, 2]]))
 
 
-def test_a_head_that_is_not_built_is_an_error(saved, tmp_path):
-    transformers.BertForSequenceClassification(transformers.BertConfig(**SIZES)).save_pretrained(tmp_path)
-    with pytest.raises(CheckpointError, match="additional tensors classifier.bias, classifier.weight, expected"):
-        load_checkpoint(tmp_path)
-
-
 BERT_BASE_CHINESE = """{"architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1, "directionality": "bidi", "hidden_act": "gelu",
 "hidden_dropout_prob": 0.1, "hidden_size": 768, "initializer_range": 0.02, "intermediate_size": 3072, "layer_norm_eps": 1e-12,
 "max_position_embeddings": 512, "model_type": "bert", "num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 0,
@@ -283,7 +277,7 @@ MINILM = """{"_name_or_path": "nreimers/MiniLM-L6-H384-uncased", "architectures"
 
 def read(text: str, **more: Any) -> bert.Config:
     keys = json.loads(text) | more
-    return _config(architecture(keys["model_type"]), keys, ())
+    return read_config(architecture(keys["model_type"]), keys, ())
 
 
 @pytest.mark.parametrize("text", [BERT_BASE_CHINESE, MINILM], ids=["bert-base-chinese", "MiniLM"])

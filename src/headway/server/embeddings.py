@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy
 
 from headway.errors import TokenIdError
-from headway.server.errors import invalid, not_built
+from headway.server.errors import not_built
 from headway.server.replies import Call, Reply, json_reply
 from headway.server.served_model import ServedModel
 from headway.server.wire import EmbeddingRequest, decode, prompts_of
@@ -39,14 +39,7 @@ def embed(served: ServedModel, inputs: Sequence[str | list[int]]) -> tuple[numpy
         if not isinstance(each, str) and max(each) >= vocab_size:
             raise TokenIdError(f"got token id {max(each)} in input, expected 0 to {vocab_size - 1}", hint="send texts")
     texts = [each if isinstance(each, str) else tokenizer.decode(each, skip_special_tokens=True) for each in inputs]
-
-    def refuse(cut: list[int]) -> None:
-        size, limit = len(tokenizer.encode(texts[cut[0]])), served.model.embedder.max_seq_len
-        message = f"got input {cut[0]} of {size} tokens, which is too large, expected at most {limit}"
-        raise invalid(message, "input", "context_length_exceeded")
-
-    with served.embedding_lock:
-        vectors = served.model.embed(texts, on_cut=refuse)
+    vectors = served.embed(texts)
     return vectors, sum(len(tokenizer.encode(text)) for text in texts)
 
 

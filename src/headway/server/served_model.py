@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, cast
 
+import numpy
+
 from headway.engine import GenerationOptionsDict, Request
 from headway.language_model import Chunk, LanguageModel
 from headway.language_model.text_stream import TextStream
@@ -34,6 +36,7 @@ class ServedModel:
     """A model under a name.
 
     chat_template   a Jinja template in place of the model's own
+    embedder        computes vectors of texts in place of the model, from a worker thread
     """
 
     name: str
@@ -41,6 +44,7 @@ class ServedModel:
     chat_template: str | None = None
     created: int = field(default_factory=lambda: int(time.time()))
     embedding_lock: threading.Lock = field(default_factory=threading.Lock)
+    embedder: Callable[[list[str]], numpy.ndarray] | None = None
 
     @property
     def max_seq_len(self) -> int | None:
@@ -133,6 +137,22 @@ class ServedModel:
         request = self.model.request(token_ids, cast(GenerationOptionsDict, options), is_chat=is_chat)
         request = replace(request, num_choices=num_choices, **fields)  # type: ignore[arg-type]
         return Prepared(request, lambda: self.model.text_stream(request))
+
+    def embed(self, texts: list[str]) -> numpy.ndarray:
+        """Return the vectors (num_texts, hidden_size) of texts, in float32. Callers in other threads wait.
+
+        Errors   ApiError for a text that is too long, which would be cut.
+        """
+        if self.embedder is not None:
+            return self.embedder(texts)
+
+        def refuse(cut: list[int]) -> None:
+            size, limit = len(self.model.tokenizer.encode(texts[cut[0]])), self.model.embedder.max_seq_len
+            message = f"got input {cut[0]} of {size} tokens, which is too large, expected at most {limit}"
+            raise invalid(message, "input", "context_length_exceeded")
+
+        with self.embedding_lock:
+            return self.model.embed(texts, on_cut=refuse)
 
     def found_stop(self, chunks: Sequence[Chunk], stops: Sequence[str]) -> str | None:
         """Return the stop string that ended a text; None if another reason did."""
