@@ -26,6 +26,7 @@ def command(
     device: o.Device = None,
     weights: o.PackedWeights = "auto",
     cache: o.CacheKind = None,
+    cache_memory: o.CacheMemory = None,
     threads: o.Threads = None,
     ignore_config_key: o.IgnoreConfigKey = None,
     **generation: Unpack[GenerationOptionsDict],
@@ -42,7 +43,15 @@ def command(
     Exit codes: 0 success, 1 output closed early (broken pipe), 2 invalid input, 130 interrupted.
     """
     language_model = o.load_shown(
-        model, weights, cache, threads, array=array, dtype=dtype, device=device, ignored_config_keys=ignore_config_key
+        model,
+        weights,
+        cache,
+        threads,
+        array=array,
+        dtype=dtype,
+        device=device,
+        ignored_config_keys=ignore_config_key,
+        cache_memory=cache_memory,
     )
     with language_model:
         if not language_model.tokenizer.has_chat_template:

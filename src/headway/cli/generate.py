@@ -32,6 +32,7 @@ def command(
     device: o.Device = None,
     weights: o.PackedWeights = "auto",
     cache: o.CacheKind = None,
+    cache_memory: o.CacheMemory = None,
     threads: o.Threads = None,
     echo: Annotated[bool, typer.Option(help="Print the prompt before its continuation. Answers are printed without the prompt.")] = True,
     ignore_config_key: o.IgnoreConfigKey = None,
@@ -51,7 +52,15 @@ def command(
     """
     prompt = _prompt(prompt, prompt_file)
     language_model = o.load_shown(
-        model, weights, cache, threads, array=array, dtype=dtype, device=device, ignored_config_keys=ignore_config_key
+        model,
+        weights,
+        cache,
+        threads,
+        array=array,
+        dtype=dtype,
+        device=device,
+        ignored_config_keys=ignore_config_key,
+        cache_memory=cache_memory,
     )
     with language_model:
         if system is not None:
