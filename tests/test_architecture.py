@@ -14,12 +14,13 @@ import headway
 
 SOURCE = Path(headway.__file__).parent
 
-LEAVES = {"errors", "arrays", "trees", "files", "json_files", "memory_check"}
+LEAVES = {"errors", "arrays", "trees", "files", "json_files", "memory_check", "gguf_file"}
 ARROWS = {
     "errors": set(),
     "arrays": {"errors"},
     "json_files": {"errors"},
     "memory_check": {"errors"},
+    "gguf_file": {"errors", "json_files"},
     "trees": set(),
     "files": set(),
     "functions": set(),
@@ -33,7 +34,7 @@ ARROWS = {
     "practice": {"functions"},
     "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
     "language_model": {"functions", "engine", "runners", "kernels", "checkpoints", "tokenizers"},
-    "look": {"functions", "practice", "checkpoints", "tokenizers"},
+    "look": {"functions", "practice", "language_model", "checkpoints", "tokenizers"},
     "server": {"language_model", "engine", "tokenizers"},
     "cli": {"look", "language_model", "engine", "runners", "practice", "checkpoints", "models", "train", "server"},
     "__init__": {"language_model", "functions", "practice", "look"},

@@ -69,6 +69,25 @@ def test_a_switched_off_layer_changes_the_next_token():
     assert after["ablated"] == [[0, -1]]
 
 
+def test_two_prompts_are_compared():
+    result = run("-m", "stories", "Once upon", "--ablate", "2.1", "--compare", "Once upon a", "--lang", "en")
+    assert "Switched off: 2.1" in result.stdout
+    assert result.stdout.count("Logit lens") == 2
+    assert "Largest changes of the next token" in result.stdout
+    first, second = json.loads(run("-m", "stories", "Once upon", "--ablate", "2.1", "--compare", "Once", "--json").stdout)
+    assert (first["ablated"], second["ablated"]) == ([[2, 1]], [])
+    assert (first["prompt"], second["prompt"]) == ("Once upon", "Once")
+
+
+@pytest.mark.parametrize("option", ["--ablate", "--compare"])
+def test_options_of_prompts_need_a_model(option):
+    assert f"got {option} without --model" in str(run("softmax", option, "0", "--lang", "en").exception)
+
+
+def test_something_to_look_at_is_needed():
+    assert "got no WHAT" in str(run("--lang", "en").exception)
+
+
 @pytest.mark.parametrize("part", ["x", "99", "0.99"])
 def test_a_part_that_does_not_exist_is_refused(part):
     assert "to switch off" in str(run("-m", "stories", "Once", "--ablate", part).exception)

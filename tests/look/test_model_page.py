@@ -9,6 +9,7 @@ import pytest
 
 import headway
 from headway import functions
+from headway.look import model_view
 from headway.look.html import MAX_BYTES
 from headway.look.model_trace import Attention, Guess, ModelTrace, Residual, Token, packed
 from headway.look.model_view import ModelView
@@ -42,7 +43,7 @@ def small(*, text="a", heads=2, layers=2, length=4, vocab=50):
     attention = [
         Attention("self", layer, 1, packed(functions.softmax(random.standard_normal((heads, length, length))))) for layer in range(layers)
     ]
-    row = Residual(tuple(random.random(length).tolist()), tuple((Guess(token, 0.5),) for _ in range(length)))
+    row = Residual(tuple(random.random(length).tolist()), tuple((Guess(token, 0.5),) * 3 for _ in range(length)))
     logits = random.standard_normal(vocab).astype(np.float32) * 3
     named = tuple(Token(int(each), text, text, "") for each in np.argsort(-logits))
     return ModelTrace(
@@ -139,23 +140,57 @@ def test_a_page_of_the_embedded_model_with_32_tokens_is_below_two_megabytes():
     assert len(view.html().encode()) < 2 * 2**20
 
 
-def test_a_large_page_stores_less_attention_and_says_so(started, tmp_path):
-    view = ModelView(small(heads=16, layers=28, length=64))
+@pytest.mark.parametrize(
+    ("kilobytes", "note", "layers"),
+    [(400, "float16", 8), (240, "for 2 of 8 layers", 2), (190, "Attention is left out, because", 0), (130, "most likely token only", 0)],
+)
+def test_a_large_page_stores_less_attention_and_says_so(started, tmp_path, monkeypatch, kilobytes, note, layers):
+    monkeypatch.setattr(model_view, "MAX_BYTES", kilobytes * 1000)
+    view = ModelView(small(heads=4, layers=8, length=48))
     document = view.html()
-    assert len(document.encode()) <= MAX_BYTES
-    assert '"dtype":"float16"' in document
+    assert len(document.encode()) <= kilobytes * 1000
+    assert '"dtype":"float16"' in document or not layers
     (tmp_path / "large.html").write_text(document)
     page = opened(started, tmp_path / "large.html")
-    assert "float16" in page.page.locator("footer").inner_text()
+    assert note in page.page.locator("footer").inner_text()
     own = page.page
-    own.get_by_role("button", name="layer 3, head 2").click()
-    own.locator(".large .heat canvas").focus()
-    own.keyboard.press("ArrowRight")
-    right = view.trace.attentions[3].weights.array()[2, 0, 1]
-    assert float(own.locator(".large .readout .number").get_attribute("data-number")) == pytest.approx(right, abs=1e-3)
+    assert own.locator(".layer").count() == layers
+    if layers:
+        own.get_by_role("button", name="layer 4, head 2").click()
+        own.locator(".large .heat canvas").focus()
+        own.keyboard.press("ArrowRight")
+        number = own.locator(".large .readout .number")
+        assert number.get_attribute("data-index") == "4,2,0,1"
+        assert float(number.get_attribute("data-number")) == pytest.approx(view.trace.attentions[4].weights.array()[2, 0, 1], abs=1e-3)
+    assert page.messages == []
+    page.page.context.close()
+
+
+def test_the_limit_is_five_megabytes():
+    assert MAX_BYTES == 5 * 2**20
+
+
+def test_two_prompts_are_shown_next_to_each_other(started, tmp_path, view):
+    both = headway.look(PROMPT, model="stories", ablate=["1"], compare=PROMPT)
+    both.save(tmp_path / "both.html")
+    page = opened(started, tmp_path / "both.html")
+    own = page.page
+    own.get_by_role("button", name="layer 2, head 1", exact=True).last.click()
+    assert own.locator(".head[aria-pressed=true]").count() == 2, "the choice is the same in both"
+    own.locator(".large .heat canvas").nth(1).hover(position={"x": 150, "y": 150})
+    number = own.locator(".large .readout .number")
+    layer, head, row, column = map(int, number.get_attribute("data-index").split(","))
+    assert float(number.get_attribute("data-number")) == view.trace.attentions[layer].weights.array()[head, row, column]
+    assert own.locator(".part").all_inner_texts() == ["layer 1"]
+    shown = own.locator(".changes tbody tr").evaluate_all("rows => rows.map(row => [row.dataset.id, row.dataset.difference])")
+    right = [(token.id, after - before) for token, before, after in model_view.changes(both.trace, both.compared)]
+    assert [int(token) for token, _ in shown] == [token for token, _ in right]
+    np.testing.assert_allclose([float(each) for _, each in shown], [each for _, each in right], atol=1e-6)
+    assert page.messages == []
+    assert page.requests == []
     page.page.context.close()
 
 
 def test_data_in_the_page_is_the_trace(file, view):
     text = file.read_text().partition('id="data">')[2].partition("</script>")[0]
-    assert json.loads(text)["trace"] == json.loads(view.trace.to_json())
+    assert json.loads(text)["traces"] == [json.loads(view.trace.to_json())]

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
 import transformers
 
+import headway
 from headway.checkpoints import load_checkpoint, open_checkpoint, resolve_model
-from headway.errors import OptionError, PromptError
+from headway.errors import OptionError, PromptError, TokenIdError
+from headway.functions import softmax
 from headway.look.model_trace import ModelTrace, trace_prompt
-from headway.look.recording_ops import Ablation
+from headway.look.model_view import changes
+from headway.look.models import traced_model
+from headway.look.recording_ops import Ablation, Recorder
 from headway.tokenizers import load_tokenizer
+from tests.models.saved_by_transformers import OTHER_DECODERS
 
 TOLERANCE = 1e-5
 IDS = [5, 17, 3, 40, 8, 22]
@@ -34,6 +41,8 @@ MODELS = {
         transformers.MarianMTModel,
     ),
 }  # fmt: skip
+
+VARIANTS = ("gemma3 with a vision model", "phi3 with longrope", "phi3 beyond its original length", "qwen3_moe with normalized shares")
 
 
 class Words:
@@ -137,10 +146,38 @@ def test_without_all_layers_the_residual_stream_is_the_embedding(saved):
     name, checkpoint, _ = saved
     if name in ("bert", "marian"):
         pytest.skip("a post-norm changes the stream")
-    if name == "t5":
-        pytest.skip("cross-attention is no part of a layer that is switched off")
     trace = trace_prompt(checkpoint, Words(), IDS, target=TARGET, ablated=[Ablation(0), Ablation(1)])
     assert trace.residuals[0] == trace.residuals[-1]
+
+
+@pytest.mark.parametrize("case", [each for each in OTHER_DECODERS if each.name not in VARIANTS], ids=lambda case: case.name)
+def test_every_decoder_has_the_attention_and_the_residual_stream_of_transformers(case, tmp_path):
+    model = case.model()
+    model.save_pretrained(tmp_path)
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        outputs = model(torch.tensor([IDS * 2]), output_attentions=True, output_hidden_states=True)
+    checkpoint = load_checkpoint(tmp_path)
+    trace = trace_prompt(checkpoint, Words(), IDS * 2)
+    assert len(trace.attentions) == len(outputs.attentions) == len(trace.residuals) - 1
+    for own, other in zip(arrays(trace, "self"), outputs.attentions, strict=True):
+        np.testing.assert_allclose(own, other[0].numpy(), atol=TOLERANCE, rtol=0)
+    for own, state in zip(trace.residuals[:-1], outputs.hidden_states[:-1], strict=True):
+        np.testing.assert_allclose(own.norms, np.linalg.norm(state[0].numpy(), axis=-1), rtol=1e-4)
+    np.testing.assert_allclose(trace.logits.array(), outputs.logits[0, -1].numpy(), atol=1e-4, rtol=0)
+    for layer in range(len(trace.attentions)):  # also where a feed-forward network is a mixture of others
+        ablated = trace_prompt(checkpoint, Words(), IDS * 2, ablated=[Ablation(layer)])
+        assert ablated.residuals[layer + 1] == ablated.residuals[layer]
+
+
+def test_a_sink_is_no_position():
+    random = np.random.default_rng(0)
+    query, key, value = random.standard_normal((3, 1, 2, 4, 8))
+    sinks = np.array([0.5, -1.0])
+    recorder = Recorder(None)
+    result = recorder.ops.attention_with_sinks(query, key, value, sinks, is_causal=True)
+    np.testing.assert_allclose(result, recorder.attended[0].weights @ value, atol=1e-12)
+    assert recorder.attended[0].weights.shape == (1, 2, 4, 4)
 
 
 def test_a_part_that_the_model_lacks_is_refused(saved):
@@ -165,6 +202,53 @@ def test_tokens_have_their_ids_texts_and_bytes(stories):
 def test_json_is_read_again(stories):
     text = trace_prompt(*stories, "Once").to_json()
     assert ModelTrace.from_json(text).to_json() == text
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"array": "torch", "weights": "none"}, {"array": "jax"}, {"weights": "none", "dtype": "float64"}],
+    ids=["int8", "torch", "jax", "float64"],
+)
+def test_a_loaded_model_has_the_trace_of_its_name(stories, options):
+    right = trace_prompt(*stories, "Once upon a time", name="gpt2")
+    with headway.load("stories", **options) as model:
+        found = headway.look(model, "Once upon a time").trace
+    assert found == right
+
+
+def test_a_closed_model_is_refused():
+    model = headway.load("stories", weights="none")
+    model.close()
+    with pytest.raises(OptionError, match="closed"):
+        headway.look(model, "Once")
+
+
+def test_tied_weights_stay_one_array(tmp_path):
+    model = transformers.GPT2LMHeadModel(MODELS["gpt2"][0]).half()
+    model.save_pretrained(tmp_path)
+    checkpoint = load_checkpoint(tmp_path, dtype=None)
+    weights = traced_model(SimpleNamespace(checkpoint=checkpoint, tokenizer=Words())).checkpoint.weights
+    assert weights.output_head is weights.token_embedding
+    assert weights.output_head.dtype == np.float32
+
+
+def test_changes_are_those_of_the_next_tokens_probabilities(stories):
+    view = headway.look("Once upon a", model="stories", compare="Once upon a", ablate=["0"])
+    assert view.trace.ablated
+    assert not view.compared.ablated
+    first, second = (softmax(each.logits.array().astype(np.float64)) for each in view.traces)
+    found = changes(*view.traces)
+    assert found[0][0].id == int(np.argmax(np.abs(second - first)))
+    for token, before, after in found:
+        assert (before, after) == (first[token.id], second[token.id])
+
+
+def test_a_prompt_that_is_too_long_and_ids_that_do_not_exist_are_refused(stories):
+    with pytest.raises(PromptError, match="expected at most 512"):
+        trace_prompt(*stories, [5] * 513)
+    for wrong in (-1, 10**6):
+        with pytest.raises(TokenIdError):
+            trace_prompt(*stories, [5, wrong])
 
 
 def test_an_empty_prompt_is_refused(stories):

@@ -12,7 +12,8 @@ from headway import functions
 from headway.errors import OptionError
 from headway.look.examples import example_inputs
 from headway.look.recording import record
-from headway.look.trace import SCHEMA, Trace, TraceError, calls_of
+from headway.look.trace import SCHEMA, Trace, calls_of
+from headway.look.trace_json import TraceError
 
 DEFINITIONS = sorted(
     name

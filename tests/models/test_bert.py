@@ -14,7 +14,7 @@ import transformers
 
 from headway.arrays import ARRAY_LIBRARIES, dtype_name, from_numpy, to_numpy
 from headway.checkpoints import load_checkpoint, save_checkpoint
-from headway.checkpoints.reading import _config
+from headway.checkpoints.reading import read_config
 from headway.errors import CheckpointError, PromptError, TokenIdError, UnsupportedError
 from headway.kernels import operations
 from headway.models import architecture, bert
@@ -283,7 +283,7 @@ MINILM = """{"_name_or_path": "nreimers/MiniLM-L6-H384-uncased", "architectures"
 
 def read(text: str, **more: Any) -> bert.Config:
     keys = json.loads(text) | more
-    return _config(architecture(keys["model_type"]), keys, ())
+    return read_config(architecture(keys["model_type"]), keys, ())
 
 
 @pytest.mark.parametrize("text", [BERT_BASE_CHINESE, MINILM], ids=["bert-base-chinese", "MiniLM"])

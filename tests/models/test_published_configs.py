@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from headway.checkpoints.reading import _config
+from headway.checkpoints.reading import read_config
 from headway.errors import CheckpointError, UnsupportedError
 from headway.models import architecture, qwen2
 
@@ -46,7 +46,7 @@ QWEN3 = """{"architectures": ["Qwen3ForCausalLM"], "attention_bias": false, "att
 
 def read(text: str, **more):
     keys = json.loads(text) | more
-    return _config(architecture(keys["model_type"]), keys, ())
+    return read_config(architecture(keys["model_type"]), keys, ())
 
 
 @pytest.mark.parametrize(

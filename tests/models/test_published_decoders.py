@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headway.checkpoints.reading import _config
+from headway.checkpoints.reading import read_config
 from headway.errors import CheckpointError, UnsupportedError
 from headway.models import architecture
 
@@ -68,7 +68,7 @@ ALL = [GEMMA2, GEMMA3, GEMMA3_4B, PHI4_MINI, SMOLLM3, GRANITE, OLMO2, OLMO3, MIX
 
 def read(keys: dict[str, Any], **more: Any) -> Any:
     module = architecture(keys["model_type"])
-    return module.spec(_config(module, keys | more, ()))
+    return module.spec(read_config(module, keys | more, ()))
 
 
 @pytest.mark.parametrize("keys", ALL, ids=lambda keys: keys["model_type"])

@@ -15,7 +15,11 @@ def fingerprint(path: Path) -> str:
     Reading a whole checkpoint can take longer than using it. Changing a file in place changes its modification time.
     """
     digest = hashlib.sha256()
-    files = [path] if path.is_file() else sorted([*path.glob("*.safetensors"), *path.glob("*.bin"), *path.glob("config.json")])
+    files = (
+        [path]
+        if path.is_file()
+        else sorted([*path.glob("*.safetensors"), *path.glob("*.bin"), *path.glob("*.gguf"), *path.glob("config.json")])
+    )
     for file in files:
         status = file.stat()
         digest.update(f"{file.name} {status.st_size} {status.st_mtime_ns}\n".encode())

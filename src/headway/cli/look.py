@@ -21,9 +21,9 @@ SAVED = Message("wrote {path} ({size:.1f} MB); open it in a browser", "已写入
 @with_language
 def command(
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(metavar="WHAT", help="A definition such as softmax, a Python file, or with --model a prompt.", show_default=False),
-    ],
+    ] = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", help="stories (included), a folder, or a Hugging Face name.", show_default=False)
     ] = None,
@@ -36,9 +36,17 @@ def command(
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write one self-contained page instead.", show_default=False)] = None,
     values: Annotated[bool, typer.Option("--values", help="Print the numbers of small arrays.")] = False,
+    compare: Annotated[
+        str | None,
+        typer.Option(help="With --model: a second prompt, next to the first, through the whole model.", show_default=False),
+    ] = None,
     ablate: Annotated[
         list[str] | None, typer.Option(help="With --model: a layer such as 3, or a head such as 3.1, to switch off; repeatable.")
     ] = None,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Serve a page to edit the prompt, append tokens, switch off heads and compare prompts.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="With --serve: the port; 0 takes a free one.")] = 0,
     depth: Annotated[int, typer.Option(help="Levels of calls to unfold.")] = 0,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the trace as JSON, in the format headway/trace/v1 or headway/model-trace/v1.")
@@ -50,28 +58,35 @@ def command(
     \b
       headway look softmax
       headway look attention.py --html attention.html
-      headway look scaled_dot_product_attention --html attention.html
       headway look layer_norm --input mine.npz --values
       headway look --model stories "Once upon a time" --html story.html
+      headway look --model stories "Once upon a time" --ablate 2.1 --compare "Once upon a time"
+      headway look --serve
 
     A file runs as in headway check: your code and the definition are shown for the same inputs, with the verdict and the first line
     whose value differs. With --model: tokens, attention of each head, residual stream, logit lens, and the next token.
-    Exit codes: 0 success, 2 invalid input.
+    --serve needs the extra serve. Exit codes: 0 success, 2 invalid input.
     """
     language = language_of(lang)
+    if serve:
+        _serve(model or "stories", target or "Once upon a time", port, language)
+        return
+    if target is None:
+        raise PracticeError(Message("got no WHAT, expected a definition, a file, or a prompt", "没有收到 WHAT，应为定义、文件或提示"))
     if model is not None:
-        from headway.look.models import view_of_prompt
+        from headway.look.models import open_model
 
         if input is not None:
             raise PracticeError(Message("got --input with --model, expected one of them", "--input 不能与 --model 一起使用"))
-        prompt = view_of_prompt(model, target, ablate=ablate or ())
-        _show(prompt, prompt.trace.to_json(), html, language, lambda: prompt.print(language=language), as_json=as_json)
+        prompt = open_model(model).view(target, compare=compare, ablate=ablate or ())
+        _show(prompt, prompt.to_json(), html, language, lambda: prompt.print(language=language), as_json=as_json)
         return
     from headway.look.definitions import read_inputs, view_of_definition
 
     inputs = None if input is None else read_inputs(input)
-    if ablate:
-        raise PracticeError(Message("got --ablate without --model, expected both", "收到 --ablate 而没有 --model，两者应一起使用"))
+    for name, given in (("--ablate", ablate), ("--compare", compare)):
+        if given:
+            raise PracticeError(Message(f"got {name} without --model, expected both", f"收到 {name} 而没有 --model，两者应一起使用"))
     if target.endswith((".py", ".ipynb")):
         from headway.look.learner import view_of_file
 
@@ -80,6 +95,23 @@ def command(
         view = view_of_definition(target, inputs)
     text = view.panels[0].trace.to_json()
     _show(view, text, html, language, lambda: view.print(language=language, has_numbers=values, depth=depth), as_json=as_json)
+
+
+def _serve(model: str, prompt: str, port: int, language: str) -> None:
+    """Serve the page until Ctrl-C."""
+    from headway.cli.serve import require_packages
+
+    require_packages()
+    from headway.look.models import open_model
+    from headway.look.serving import GREETING, serve
+
+    serve(
+        open_model(model),
+        prompt,
+        port=port,
+        language=language,
+        on_start=lambda url: typer.echo(GREETING.format(url=url).text(language), err=True),
+    )
 
 
 def show_file(path: Path, named: str, html: Path | None, language: str) -> None:

@@ -195,6 +195,15 @@ class LanguageModel:
         )
 
     @property
+    def checkpoint(self) -> Checkpoint:
+        """Architecture, config and weights, as they were loaded.
+
+        Errors   OptionError for a model that was closed.
+        """
+        self._check_open()
+        return self._checkpoint
+
+    @property
     def engine_thread(self) -> EngineThread:
         """Thread that runs the engine, for servers; started on first use, and again after it was closed."""
         self._check_open()

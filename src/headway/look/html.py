@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from headway.look.trace import Trace, to_json
+from headway.look.trace import Trace
+from headway.look.trace_json import plain
 from headway.practice.message import Message
 from headway.practice.texts import Texts
 from headway.practice.verdict import Verdict
@@ -65,15 +66,15 @@ def trace_page(
     language   the language that the page opens in
     """
     first = panels[0].trace
-    found = verdict and {"is_correct": verdict.is_correct, "text": _both(Message(verdict.text("en"), verdict.text("zh")))}
+    found = verdict and {"is_correct": verdict.is_correct, "text": both(Message(verdict.text("en"), verdict.text("zh")))}
     data: dict[str, Any] = {
-        "title": _both(title),
-        "summary": summary and _both(summary),
+        "title": both(title),
+        "summary": summary and both(summary),
         "equation": first.sources[first.call.source].equation,
         "verdict": found,
         "note": None,
     }
-    shown = [{"title": _both(each.title), "trace": json.loads(to_json(each.trace)), "differs": each.differs} for each in panels]
+    shown = [{"title": both(each.title), "trace": plain(each.trace), "differs": each.differs} for each in panels]
     return page("trace.js", data | {"panels": shown}, language)
 
 
@@ -84,17 +85,20 @@ def page(
     *,
     texts: Mapping[str, Message] = PAGE_TEXTS,
     modules: tuple[str, ...] = (),
+    is_live: bool = False,
 ) -> str:
     """Return a page of a main module and its data.
 
     modules   those that the main module imports beyond the shared ones
+    is_live   True for a page that may send requests to the server that it is from
 
     The policy of the page allows its own script, by its digest, and nothing else.
     """
     script = bundle((*SHARED, *modules, main))
     style = _read("look.css")
     policy = f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; base-uri 'none'; form-action 'none'"
-    given = dict(data) | {"language": language, "texts": {name: _both(message) for name, message in texts.items()}}
+    policy += "; connect-src 'self'" if is_live else ""
+    given = dict(data) | {"language": language, "texts": {name: both(message) for name, message in texts.items()}}
     content = {
         "policy": policy,
         "title": html.escape(str(data["title"].get(language, data["title"]["en"]))),
@@ -137,5 +141,6 @@ def _digest(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _both(message: Message) -> dict[str, str]:
+def both(message: Message) -> dict[str, str]:
+    """Return a message as the scripts of a page take it."""
     return {"en": message.en, "zh": message.zh}

@@ -5,20 +5,24 @@ from __future__ import annotations
 import base64
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy
 
 from headway.arrays import Array
 from headway.checkpoints import Checkpoint
-from headway.errors import OptionError, PromptError
+from headway.errors import OptionError, PromptError, TokenIdError
 from headway.functions import softmax
 from headway.look.recording_ops import Ablation, Attended, Recorder, applied
-from headway.look.trace import from_json, to_json
+from headway.look.trace_json import JsonTrace
 from headway.tokenizers import Tokenizer
 
 SCHEMA = "headway/model-trace/v1"
 NUM_GUESSES = 5
 MOST_NEW_TOKENS = 12
+MOST_TOKENS = 512
+"""Longest prompt: a page cannot show the attention of more positions."""
+
 NUM_NAMED = 256
 """Number of the most likely next tokens whose text is stored."""
 
@@ -91,7 +95,7 @@ class Residual:
 
 
 @dataclass(frozen=True)
-class ModelTrace:
+class ModelTrace(JsonTrace):
     """A prompt's way through a model.
 
     tokens      tokens of the stack that predicts
@@ -117,18 +121,6 @@ class ModelTrace:
     named: tuple[Token, ...]
     ablated: tuple[tuple[int, int], ...] = ()
     schema: str = SCHEMA
-
-    def to_json(self) -> str:
-        """Return the trace as JSON."""
-        return to_json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> ModelTrace:
-        """Rebuild a trace.
-
-        Errors   TraceError for text that is not of the format.
-        """
-        return from_json(cls, text, SCHEMA)
 
 
 def packed(array: numpy.ndarray, dtype: str = "float32") -> Packed:
@@ -162,11 +154,11 @@ def trace_prompt(
     ablated   heads and layers to switch off; of an encoder–decoder, those of its decoder
     target    tokens of the decoder of an encoder–decoder after its start token; by default its greedy answer
 
-    Errors   PromptError for an empty prompt; OptionError for a head or layer that the model lacks.
+    Errors   PromptError for a prompt that is empty or too long; TokenIdError for an id outside the vocabulary; OptionError for a head or
+             layer that the model lacks.
     """
     token_ids = tokenizer.encode(prompt) if isinstance(prompt, str) else list(prompt)
-    if not token_ids:
-        raise PromptError("got a prompt without tokens, expected at least one")
+    _check_prompt(token_ids, checkpoint.config)
     run = _Run(checkpoint, ablated)
     source: list[int] = []
     if checkpoint.architecture.KIND == "encoder-decoder":
@@ -217,6 +209,7 @@ class _Run:
         if not isinstance(start, int):
             raise OptionError("got an encoder–decoder without decoder_start_token_id, expected the first token of its decoder")
         if target is not None:
+            _check_ids(target, getattr(config, "decoder_vocab_size", None) or config.vocab_size)
             return [start, *target]
         written, ends = [start], self.checkpoint.generation_config.get("eos_token_id")
         for _ in range(MOST_NEW_TOKENS):
@@ -252,13 +245,7 @@ class _Run:
         logits = self.logits(hidden)
         if logits is None:
             return Residual(tuple(norms.tolist()), ())
-        probabilities = softmax(numpy.asarray(logits[0], numpy.float64))
-        best = numpy.argsort(-probabilities, axis=-1, kind="stable")[:, :NUM_GUESSES]
-        guesses = tuple(
-            tuple(Guess(token_of(tokenizer, token_id), float(row[token_id])) for token_id in chosen.tolist())
-            for chosen, row in zip(best, probabilities, strict=True)
-        )
-        return Residual(tuple(norms.tolist()), guesses)
+        return Residual(tuple(norms.tolist()), tuple(_guesses(row, tokenizer) for row in numpy.asarray(logits[0])))
 
 
 def _attentions(attended: Sequence[Attended], kind: str) -> list[Attention]:
@@ -269,6 +256,30 @@ def _attentions(attended: Sequence[Attended], kind: str) -> list[Attention]:
         found.append(Attention(own, counts[own], int(each.num_kv_heads), packed(each.weights[0])))
         counts[own] += 1
     return found
+
+
+def _guesses(logits: numpy.ndarray, tokenizer: Tokenizer) -> tuple[Guess, ...]:
+    """Return the most likely tokens of one position."""
+    probabilities = softmax(logits.astype(numpy.float64))
+    count = min(NUM_GUESSES, len(probabilities))
+    best = numpy.argpartition(-probabilities, count - 1)[:count]  # a whole sort of each row would take most of the time
+    ordered = best[numpy.lexsort((best, -probabilities[best]))]
+    return tuple(Guess(token_of(tokenizer, token_id), float(probabilities[token_id])) for token_id in ordered.tolist())
+
+
+def _check_prompt(token_ids: Sequence[int], config: Any) -> None:
+    if not token_ids:
+        raise PromptError("got a prompt without tokens, expected at least one")
+    most = min(MOST_TOKENS, config.max_seq_len or MOST_TOKENS)
+    if len(token_ids) > most:
+        raise PromptError(f"got a prompt of {len(token_ids)} tokens, expected at most {most}", hint="shorten the prompt")
+    _check_ids(token_ids, config.vocab_size)
+
+
+def _check_ids(token_ids: Sequence[int], vocab_size: int) -> None:
+    wrong = [each for each in token_ids if not 0 <= each < vocab_size]
+    if wrong:
+        raise TokenIdError(f"got token id {wrong[0]}, expected 0 to {vocab_size - 1}")
 
 
 def _position(token_ids: list[int], tokenizer: Tokenizer) -> int:

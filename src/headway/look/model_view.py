@@ -2,35 +2,45 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy
 from rich.console import Console
 from rich.table import Table
 
 from headway.files import write_text
-from headway.look.html import MAX_BYTES, PAGE_TEXTS, framed, page
-from headway.look.model_trace import Attention, ModelTrace, Token, packed
+from headway.functions import softmax
+from headway.look.html import MAX_BYTES, PAGE_TEXTS, both, framed, page
+from headway.look.model_trace import Attention, ModelTrace, Token
 from headway.look.terminal import LEVELS
-from headway.practice.message import Message
+from headway.look.thinning import smaller
+from headway.look.trace_json import plain
+from headway.practice.message import Message, same
 from headway.practice.texts import Texts
 
 TEXTS = Texts("look")
 
 MODEL_TEXTS: Mapping[str, Message] = {
     "after_layer": TEXTS["after_layer"],
+    "append": TEXTS["append"],
     "attention_cross": TEXTS["attention_cross"],
     "attention_encoder": TEXTS["attention_encoder"],
     "attention_note": TEXTS["attention_note"],
     "attention_self": TEXTS["attention_self"],
+    "changes": TEXTS["changes"],
+    "compare": TEXTS["compare"],
+    "computing": TEXTS["computing"],
+    "difference": TEXTS["difference"],
     "embedding": TEXTS["embedding"],
+    "first": TEXTS["first"],
     "grouped": TEXTS["grouped"],
     "hover_lens": TEXTS["hover_lens"],
     "kept": TEXTS["kept"],
     "kv_head": TEXTS["kv_head"],
+    "layer": TEXTS["layer"],
     "layer_head": TEXTS["layer_head"],
     "lens": TEXTS["lens"],
     "lens_note": TEXTS["lens_note"],
@@ -39,33 +49,43 @@ MODEL_TEXTS: Mapping[str, Message] = {
     "off": TEXTS["off"],
     "residual": TEXTS["residual"],
     "residual_note": TEXTS["residual_note"],
+    "run": TEXTS["run"],
+    "sample": TEXTS["sample"],
+    "second": TEXTS["second"],
     "source": TEXTS["source"],
+    "stop_comparing": TEXTS["stop_comparing"],
+    "switch_off": TEXTS["switch_off"],
+    "switch_on": TEXTS["switch_on"],
+    "switched_off": TEXTS["switched_off"],
     "tokens": TEXTS["tokens"],
     "tokens_note": TEXTS["tokens_note"],
+    "unreachable": TEXTS["unreachable"],
     "written": TEXTS["written"],
 }
-MODULES = ("sampling.js",)
+MODULES = ("sampling.js", "tokens.js", "attention.js", "residuals.js", "next.js", "live.js")
 
 
 @dataclass(frozen=True)
 class ModelView:
-    """A prompt's way through a model. In a notebook it shows itself as a page; `save` writes the page."""
+    """A prompt's way through a model. In a notebook it shows itself as a page; `save` writes the page.
+
+    compared   a second prompt through the same model, shown next to the first; None for one prompt
+    """
 
     trace: ModelTrace
+    compared: ModelTrace | None = None
+
+    @property
+    def traces(self) -> tuple[ModelTrace, ...]:
+        """The one or two traces."""
+        return (self.trace,) if self.compared is None else (self.trace, self.compared)
 
     def html(self, language: str = "en") -> str:
         """Return a self-contained page of at most 5 MB; attention is stored as float16, then for fewer layers, if it must be smaller."""
-        document = self._page(self.trace, language, None)
-        if len(document.encode()) <= MAX_BYTES:
-            return document
-        halves = tuple(_halved(each) for each in self.trace.attentions)
-        document = self._page(replace(self.trace, attentions=halves), language, TEXTS["halved"])
-        every = 2
-        while len(document.encode()) > MAX_BYTES and every <= len(halves):
-            fewer = tuple(each for each in halves if each.layer % every == 0)
-            note = TEXTS["layers_left_out"].format(shown=len(fewer), all=len(halves))
-            document = self._page(replace(self.trace, attentions=fewer), language, note)
-            every *= 2
+        for steps in zip(*map(smaller, self.traces), strict=True):
+            document = model_page([trace for trace, _ in steps], language, note=steps[0][1] or steps[-1][1])
+            if len(document.encode()) <= MAX_BYTES:
+                break
         return document
 
     def save(self, path: str | os.PathLike[str], language: str = "en") -> None:
@@ -75,27 +95,20 @@ class ModelView:
         """
         write_text(Path(path), self.html(language))
 
-    def print(self, console: Console | None = None, *, language: str = "en") -> None:
-        """Print the tokens, the strongest attention of each layer's heads, and the logit lens."""
-        console = console or Console()
-        trace = self.trace
-        for title, tokens in ((TEXTS["source"], trace.source), (TEXTS["tokens"], trace.tokens)):
-            if tokens:
-                console.print(f"{title.text(language)}: {' '.join(f'{visible(each)}/{each.id}' for each in tokens)}", markup=False)
-        for each in trace.attentions:
-            _print_attention(each, trace, console, language)
-        if trace.residuals[0].guesses:
-            console.print(_lens(trace, language))
+    def to_json(self) -> str:
+        """Return the trace as JSON, or a list of the two traces."""
+        return self.trace.to_json() if self.compared is None else f"[{','.join(each.to_json() for each in self.traces)}]"
 
-    def _page(self, trace: ModelTrace, language: str, note: Message | None) -> str:
-        both = {"en": trace.model or trace.kind, "zh": trace.model or trace.kind}
-        data = {
-            "title": both,
-            "summary": {"en": trace.prompt, "zh": trace.prompt},
-            "note": note and {"en": note.en, "zh": note.zh},
-            "trace": json.loads(trace.to_json()),
-        }
-        return page("model.js", data, language, texts={**PAGE_TEXTS, **MODEL_TEXTS}, modules=MODULES)
+    def print(self, console: Console | None = None, *, language: str = "en") -> None:
+        """Print the tokens, the strongest attention of each layer's heads, and the logit lens; of two prompts, what changed as well."""
+        console = console or Console()
+        for number, trace in enumerate(self.traces):
+            if number:
+                console.rule()
+            _print_trace(trace, console, language)
+        if self.compared is not None and self.compared.logits is not None:
+            console.rule()
+            console.print(_changes(self.trace, self.compared, language))
 
     def _repr_html_(self) -> str:
         """Return the page in an iframe, for a notebook."""
@@ -108,8 +121,54 @@ def visible(token: Token) -> str:
     return text.replace(" ", "·").replace("\n", "↵").replace("\t", "⇥")
 
 
-def _halved(attention: Attention) -> Attention:
-    return replace(attention, weights=packed(attention.weights.array(), "float16"))
+def model_page(traces: Sequence[ModelTrace], language: str, *, note: Message | None = None, live: Mapping[str, str] | None = None) -> str:
+    """Return the page of one or two traces.
+
+    note   what was left out
+    live   for a page with a server: `prompt` to begin with, `model` and `url` that computes traces
+    """
+    title = same(traces[0].model or traces[0].kind if traces else (live or {})["model"])
+    data = {
+        "title": both(title),
+        "summary": both(same(" · ".join(each.prompt for each in traces))),
+        "note": note and both(note),
+        "traces": [plain(each) for each in traces],
+        "live": live,
+    }
+    return page("model.js", data, language, texts={**PAGE_TEXTS, **MODEL_TEXTS}, modules=MODULES, is_live=live is not None)
+
+
+def changes(before: ModelTrace, after: ModelTrace, count: int = 10) -> list[tuple[Token, float, float]]:
+    """Return the tokens whose probability of being the next differs most, with both probabilities."""
+    assert before.logits is not None
+    assert after.logits is not None
+    first, second = (softmax(each.array().astype(numpy.float64)) for each in (before.logits, after.logits))
+    named = {token.id: token for token in (*before.named, *after.named)}
+    most = sorted(named, key=lambda each: (-abs(first[each] - second[each]), each))[:count]
+    return [(named[each], float(first[each]), float(second[each])) for each in most]
+
+
+def _print_trace(trace: ModelTrace, console: Console, language: str) -> None:
+    for title, tokens in ((TEXTS["source"], trace.source), (TEXTS["tokens"], trace.tokens)):
+        if tokens:
+            shown = " ".join(f"{visible(each)}/{each.id}" for each in tokens)
+            console.print(f"{title.text(language)}: {shown}", markup=False, highlight=False)
+    if trace.ablated:
+        parts = ", ".join(str(layer) if head < 0 else f"{layer}.{head}" for layer, head in trace.ablated)
+        console.print(f"{TEXTS['switched_off'].text(language)}: {parts}", markup=False, highlight=False)
+    for each in trace.attentions:
+        _print_attention(each, trace, console, language)
+    if trace.residuals[0].guesses:
+        console.print(_lens(trace, language))
+
+
+def _changes(before: ModelTrace, after: ModelTrace, language: str) -> Table:
+    table = Table(title=TEXTS["changes"].text(language), title_justify="left", show_edge=False)
+    for name in ("", TEXTS["first"].text(language), TEXTS["second"].text(language), ""):
+        table.add_column(name)
+    for token, old, changed in changes(before, after):
+        table.add_row(_plain(visible(token)), f"{old:.4f}", f"{changed:.4f}", f"{changed - old:+.4f}")
+    return table
 
 
 def _print_attention(attention: Attention, trace: ModelTrace, console: Console, language: str) -> None:

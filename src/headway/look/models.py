@@ -1,31 +1,85 @@
-"""Views of models by name."""
+"""Models that prompts are traced through, by name or already loaded."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from headway.checkpoints import open_checkpoint, resolve_model
+import numpy
+
+from headway.arrays import is_floating, to_numpy
+from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
 from headway.errors import OptionError
-from headway.look.model_trace import trace_prompt
+from headway.look.model_trace import ModelTrace, trace_prompt
 from headway.look.model_view import ModelView
 from headway.look.recording_ops import Ablation
-from headway.tokenizers import load_tokenizer
+from headway.tokenizers import Tokenizer, load_tokenizer
+from headway.trees import map_tree
+
+if TYPE_CHECKING:
+    from headway.language_model import LanguageModel
 
 
-def view_of_prompt(model: str, prompt: str, *, ablate: Sequence[str] = (), ignored_config_keys: Collection[str] = ()) -> ModelView:
-    """Return the view of a prompt's way through a model, which runs on the definitions in float32.
+@dataclass(frozen=True)
+class TracedModel:
+    """A model whose weights are float32 NumPy arrays, with its tokenizer."""
+
+    name: str
+    checkpoint: Checkpoint
+    tokenizer: Tokenizer
+
+    def trace(self, prompt: str | Sequence[int], *, ablate: Sequence[str] = (), target: Sequence[int] | None = None) -> ModelTrace:
+        """Return a prompt's way through the model.
+
+        prompt   text, or token ids
+        ablate   parts to switch off: "3" for a layer, "3.1" for head 1 of layer 3
+        target   tokens of the decoder of an encoder–decoder after its start token; by default its greedy answer
+
+        Errors   PromptError for an empty prompt or one that is too long; OptionError for a part that the model lacks;
+                 TokenIdError for an id outside the vocabulary.
+        """
+        parts = [ablation(each) for each in ablate]
+        return trace_prompt(self.checkpoint, self.tokenizer, prompt, name=self.name, ablated=parts, target=target)
+
+    def view(self, prompt: str, *, compare: str | None = None, ablate: Sequence[str] = ()) -> ModelView:
+        """Return the view of a prompt's way through the model, or of two next to each other.
+
+        compare   a second prompt, through the whole model: the same prompt with `ablate` shows what those parts do
+
+        Errors   as trace.
+        """
+        return ModelView(self.trace(prompt, ablate=ablate), None if compare is None else self.trace(compare))
+
+
+def open_model(model: str, *, ignored_config_keys: Collection[str] = ()) -> TracedModel:
+    """Return a model by name.
 
     model    `stories` (included), a folder, or a Hugging Face name
-    ablate   parts to switch off: "3" for a layer, "3.1" for head 1 of layer 3
 
-    Errors   ModelNotFoundError, CheckpointError, UnsupportedError, TokenizerError; PromptError for an empty prompt; OptionError for a
-             part that the model lacks.
+    Errors   ModelNotFoundError, CheckpointError, UnsupportedError, TokenizerError.
     """
-    parts = [ablation(each) for each in ablate]
     path = resolve_model(model)
-    checkpoint = open_checkpoint(path, ignored_config_keys=ignored_config_keys)
-    return ModelView(trace_prompt(checkpoint, load_tokenizer(path), prompt, name=model, ablated=parts))
+    return TracedModel(model, open_checkpoint(path, ignored_config_keys=ignored_config_keys), load_tokenizer(path))
+
+
+def traced_model(model: LanguageModel, name: str = "") -> TracedModel:
+    """Return a model that is already loaded. Weights of another library or dtype are copied.
+
+    Errors   OptionError for a model that was closed.
+    """
+    checkpoint = model.checkpoint
+    copies: dict[int, numpy.ndarray] = {}  # tied weights stay one array
+
+    def as_float32(array: object) -> numpy.ndarray:
+        if id(array) not in copies:
+            own = to_numpy(array)
+            copies[id(array)] = own.astype(numpy.float32, copy=False) if is_floating(own) else own
+        return copies[id(array)]
+
+    own_name = name or checkpoint.architecture.__name__.rpartition(".")[2]
+    return TracedModel(own_name, replace(checkpoint, weights=map_tree(as_float32, checkpoint.weights)), model.tokenizer)
 
 
 def ablation(text: str) -> Ablation:

@@ -20,7 +20,7 @@ Operation: TypeAlias = Callable[..., Array]
 
 @dataclass(frozen=True)
 class Ablation:
-    """A part of the stack to switch off: a head of a layer's self-attention, or with head=None the whole layer."""
+    """A part of the stack to switch off: a head of a layer's self-attention, or with head=None all that the layer adds."""
 
     layer: int
     head: int | None = None
@@ -30,7 +30,7 @@ class Ablation:
 class Attended:
     """One attention of a pass.
 
-    weights    (batch_size, num_heads, query_len, key_len)
+    weights    (batch_size, num_heads, query_len, key_len); where a head has a sink, its rows sum to less than 1
     residual   residual stream that enters the layer; None for cross-attention
     """
 
@@ -65,7 +65,7 @@ class Recorder:
         self.attended: list[Attended] = []
         self.norms: list[_Norm] = []
         self.num_self, self.num_feed_forward = 0, 0
-        self._is_cross = False
+        self._is_cross = self._has_sinks = self._is_in_feed_forward = False
         self._residual: Array | None = None
         self._layer_of = {id(leaf): _layer(path) for path, leaf in leaves(weights)}
         self.ops = SimpleNamespace(
@@ -74,10 +74,12 @@ class Recorder:
                 "multi_head_attention": self._self_attention,
                 "cross_attention": self._cross_attention,
                 "scaled_dot_product_attention": self._attend,
+                "attention_with_sinks": self._attend_with_sinks,
                 "rms_norm": self._norm("rms_norm"),
                 "layer_norm": self._norm("layer_norm"),
                 "feed_forward": self._feed_forward("feed_forward"),
                 "gated_feed_forward": self._feed_forward("gated_feed_forward"),
+                "mixture_of_experts": self._feed_forward("mixture_of_experts"),
             }
         )
 
@@ -98,18 +100,26 @@ class Recorder:
         is_cross, self._is_cross = self._is_cross, key is not query
         result = functions.multi_head_attention(query, key, value, weights, **options)
         self._is_cross = is_cross
-        return result * 0 if self._is_off(Ablation(self.num_self - 1)) else result
+        return self._unless_off(result, self.num_self - 1)
 
     def _cross_attention(self, *args: Any, **options: Any) -> Array:
         self._is_cross = True
         result = functions.cross_attention(*args, **options)
         self._is_cross = False
+        return self._unless_off(result, self.num_self - 1)
+
+    def _attend_with_sinks(self, *args: Any, **options: Any) -> Array:
+        self._has_sinks = True
+        result = functions.attention_with_sinks(*args, **options | {"ops": self.ops})
+        self._has_sinks = False
         return result
 
     def _attend(self, query: Array, key: Array, value: Array, mask: Array | None = None, **options: Any) -> Array:
-        weights = functions.attention_weights(query, key, mask, **options)
+        weights = numpy.asarray(functions.attention_weights(query, key, mask, **options))
+        if self._has_sinks:  # the last key is the sink, which is no position
+            weights = weights[..., :-1]
         residual = None if self._is_cross else self._residual
-        self.attended.append(Attended(self._is_cross, key.shape[-3], numpy.asarray(weights), residual))
+        self.attended.append(Attended(self._is_cross, key.shape[-3], weights, residual))
         result = functions.scaled_dot_product_attention(query, key, value, mask, **options)
         if not self._is_cross:
             off = [head for head in range(query.shape[-3]) if self._is_off(Ablation(self.num_self, head))]
@@ -130,12 +140,18 @@ class Recorder:
 
     def _feed_forward(self, name: str) -> Operation:
         def feed_forward(*args: object, **kwargs: object) -> Array:
+            is_expert, self._is_in_feed_forward = self._is_in_feed_forward, True
             result: Array = getattr(functions, name)(*args, **kwargs)
-            is_off = self._is_off(Ablation(self.num_feed_forward))
+            self._is_in_feed_forward = is_expert
+            if is_expert:
+                return result
             self.num_feed_forward += 1
-            return result * 0 if is_off else result
+            return self._unless_off(result, self.num_feed_forward - 1)
 
         return feed_forward
+
+    def _unless_off(self, result: Array, layer: int) -> Array:
+        return numpy.zeros_like(result) if self._is_off(Ablation(layer)) else result
 
     def _is_off(self, part: Ablation) -> bool:
         return self.can_ablate and part in self.ablated

@@ -2,12 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy
 
+from headway.look.model_trace import ModelTrace, packed
 from headway.look.trace import Call, Step, Trace, Value
 from headway.look.values import kept_indices
+from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("look")
+
+
+def smaller(trace: ModelTrace) -> Iterator[tuple[ModelTrace, Message | None]]:
+    """Yield a trace and then smaller ones, each with the sentence about what it lacks.
+
+    First attention becomes float16, then it is stored for every second layer, every fourth, and so on, then for none. At last the logit
+    lens has the most likely token only.
+    """
+    yield trace, None
+    halves = tuple(replace(each, weights=packed(each.weights.array(), "float16")) for each in trace.attentions)
+    yield replace(trace, attentions=halves), TEXTS["halved"]
+    every, num_layers = 2, max((each.layer for each in halves), default=0) + 1
+    while every < 2 * num_layers:
+        fewer = tuple(each for each in halves if each.layer % every == 0)
+        note = TEXTS["layers_left_out"].format(shown=len({each.layer for each in fewer}), all=num_layers)
+        yield replace(trace, attentions=fewer), note
+        every *= 2
+    yield replace(trace, attentions=()), TEXTS["no_attention"]
+    best = tuple(replace(each, guesses=tuple(guesses[:1] for guesses in each.guesses)) for each in trace.residuals)
+    yield replace(trace, attentions=(), residuals=best), TEXTS["best_guess"]
 
 
 def thinned(trace: Trace, most: int) -> Trace:

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
-import types
-import typing
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass
 
-from headway.errors import HeadwayError
+from headway.look.trace_json import JsonTrace
 
 SCHEMA = "headway/trace/v1"
 """Name of the JSON format; a field that is removed or changes its meaning needs a new version."""
-
-T = TypeVar("T")
-
-
-class TraceError(HeadwayError, ValueError):
-    """A JSON trace that is not of the format SCHEMA."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +108,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(JsonTrace):
     """A call with the sources of all functions in it.
 
     axes   sizes of the named axes
@@ -129,18 +119,6 @@ class Trace:
     axes: tuple[tuple[str, int], ...] = ()
     schema: str = SCHEMA
 
-    def to_json(self) -> str:
-        """Return the trace as JSON. NaN and infinities are the strings "nan", "inf" and "-inf"."""
-        return to_json(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> Trace:
-        """Rebuild a trace.
-
-        Errors   TraceError for text that is not of the format.
-        """
-        return from_json(cls, text, SCHEMA)
-
 
 def calls_of(call: Call) -> Iterator[Call]:
     """Yield a call and all calls in it, outer ones first."""
@@ -148,68 +126,3 @@ def calls_of(call: Call) -> Iterator[Call]:
     for step in call.steps:
         for inner in step.calls:
             yield from calls_of(inner)
-
-
-def to_json(data: object) -> str:
-    """Return frozen dataclasses as JSON."""
-    return json.dumps(_plain(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def from_json(kind: type[T], text: str, schema: str) -> T:
-    """Rebuild a dataclass from `to_json`.
-
-    Errors   TraceError for another schema, and for values of other types than the fields'.
-    """
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise TraceError("got text that is not JSON, expected a trace") from error
-    found = values.get("schema") if isinstance(values, dict) else None
-    if found != schema:
-        raise TraceError(f"got a trace of schema {found!r:.80}, expected {schema!r}", hint="write it again with this version of Headway")
-    try:
-        built: T = _built(kind, values)
-    except (KeyError, TypeError, RecursionError) as error:
-        raise TraceError(f"got a malformed trace ({error}), expected {schema}") from error
-    return built
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, tuple):
-        return [_plain(each) for each in value]
-    if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    return value
-
-
-_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_HINTS: dict[type, dict[str, Any]] = {}
-
-
-def _built(kind: Any, value: object) -> Any:
-    """Return a JSON value as the type of a field; a TypeError if it is of another type."""
-    if is_dataclass(kind) and isinstance(kind, type):
-        if not isinstance(value, dict):
-            raise TypeError(f"{kind.__name__} of {type(value).__name__}")
-        hints = _HINTS.setdefault(kind, typing.get_type_hints(kind))
-        return kind(**{each.name: _built(hints[each.name], value[each.name]) for each in fields(kind)})
-    origin, options = typing.get_origin(kind), typing.get_args(kind)
-    if origin is tuple:
-        if not isinstance(value, list):
-            raise TypeError(f"list of {type(value).__name__}")
-        kinds = [options[0]] * len(value) if options[-1] is Ellipsis else list(options)
-        if len(kinds) != len(value):
-            raise TypeError(f"{len(kinds)} values of {len(value)}")
-        return tuple(_built(each, part) for each, part in zip(kinds, value, strict=True))
-    if origin is types.UnionType:
-        return None if value is None else _built(options[0], value)
-    if kind is float:
-        if type(value) is str and value in _NOT_FINITE:
-            return _NOT_FINITE[value]
-        if type(value) in (int, float, bool):
-            return value
-    elif type(value) is kind:
-        return value
-    raise TypeError(f"{getattr(kind, '__name__', kind)} of {type(value).__name__}")

@@ -56,6 +56,8 @@ _KEYS: dict[str, tuple[str, ...]] = {
 }
 _NUM_REQUIRED = {"default": 0, "linear": 1, "dynamic": 2, "llama3": 4, "yarn": 2, "longrope": 4}
 _OLD_NAMES = {"su": "longrope"}
+LLAMA3_LENGTHS = [2**power for power in range(3, 21)]
+"""Lengths of training that are tried to recognize the factors of Llama 3."""
 DEPENDS_ON_LENGTH = ("dynamic", "longrope")
 """Kinds whose frequencies depend on the length of the sequence."""
 
@@ -118,6 +120,25 @@ def rope_by_layer_type(keys: Mapping[str, object], *, default_theta: object, def
             {**shared, **old, **({"rope_parameters": given[layer_type]} if layer_type in given else {})}, default_theta=theta
         )
         for layer_type, (old, theta) in by_type.items()
+    }
+
+
+def rope_of_factors(factors: list[float], *, theta: float, max_seq_len: int) -> RopeParameters:
+    """Return the parameters of frequencies that are divided by factors: those of Llama 3 if they give these factors."""
+    frequencies = functions.rotary_frequencies(2 * len(factors), theta=theta, like=numpy.zeros(0, numpy.float32))
+    given = {"factor": max(factors), "low_freq_factor": 1.0, "high_freq_factor": 4.0}
+    for length in LLAMA3_LENGTHS:
+        scaled = functions.scale_rotary_llama3(frequencies, original_max_seq_len=length, **given)
+        if numpy.allclose(frequencies / scaled, factors, rtol=1e-4):
+            return cast(RopeParameters, {"rope_type": "llama3", "rope_theta": theta, "original_max_position_embeddings": length, **given})
+    return {
+        "rope_type": "longrope",
+        "rope_theta": theta,
+        "short_factor": factors,
+        "long_factor": factors,
+        "original_max_position_embeddings": max_seq_len,
+        "factor": 1.0,
+        "attention_factor": 1.0,
     }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -17,26 +17,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headway.server import anthropic, operation, page
+from headway.server import anthropic, llama_cpp, operation, page
 from headway.server.chat import chat
 from headway.server.completions import completions
 from headway.server.embeddings import embeddings
 from headway.server.errors import ApiError, from_exception
-from headway.server.replies import Call, EventStream, Handler, Reply, json_reply
+from headway.server.replies import Call, EventStream, Reply, Row, json_reply
 from headway.server.responses import responses
 from headway.server.security import authenticate, check_content_type, read_body
 from headway.server.service import Service
 
 LOG = logging.getLogger("headway.server")
-
-
-class Row(NamedTuple):
-    """A route: method, path, the function that answers, and the body of its errors."""
-
-    method: str
-    path: str
-    handler: Handler
-    error_body: Callable[[ApiError], dict[str, object]] = ApiError.body
 
 
 ROUTES = [
@@ -56,10 +47,11 @@ ROUTES = [
     Row("POST", "/tokenize", operation.tokenize),
     Row("POST", "/detokenize", operation.detokenize),
     Row("POST", "/apply-template", operation.apply_template),
+    *llama_cpp.ROUTES,
 ]
 
 
-def create_app(service: Service, more_routes: Sequence[Row] = ()) -> Starlette:
+def create_app(service: Service, table: Sequence[Row] = tuple(ROUTES)) -> Starlette:
     """Return the ASGI application of a service."""
 
     @asynccontextmanager
@@ -70,7 +62,7 @@ def create_app(service: Service, more_routes: Sequence[Row] = ()) -> Starlette:
         finally:
             service.close()
 
-    routes = [Route(row.path, Endpoint(service, row), methods=[row.method]) for row in (*ROUTES, *more_routes)]
+    routes = [Route(row.path, Endpoint(service, row), methods=[row.method]) for row in table]
     middleware = [Middleware(Guard, service=service)]
     origins = list(service.settings.cors_origins)
     if origins:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from uuid import uuid4
 
 import msgspec
 
-import headway
 from headway.errors import OptionError
-from headway.server import sse
+from headway.language_model import Chunk
+from headway.server.answer import OpenAIResponse, answer
 from headway.server.errors import invalid
-from headway.server.generation import Generation
+from headway.server.generation import Generation, Piece
 from headway.server.log_probs import chat_log_probs
 from headway.server.message import MessageBuilder, TextMessage
-from headway.server.replies import Call, EventStream, Reply, json_reply
+from headway.server.replies import Call, EventStream, Reply
 from headway.server.served_model import Prepared, ServedModel
-from headway.server.tools import template_calls, tool_use
+from headway.server.tools import ToolUse, template_calls, tool_use
 from headway.server.wire import ChatRequest, Message, decode
-
-FINGERPRINT = f"build-{headway.__version__}"
 
 
 @dataclass(frozen=True)
@@ -43,17 +39,36 @@ async def chat(call: Call) -> Reply | EventStream:
     call.service.admit(body.n or 1)
     ready = await call.service.in_worker(prepare, served, body, call.cache_key)
     generation = call.service.generate(served, [ready.prepared])
-    shape = _Shape(served, bool(body.logprobs))
-    if body.stream:
-        include_usage = bool(body.stream_options and body.stream_options.include_usage)
-        messages = [ready.new_message() for _ in range(body.n or 1)]
-        return EventStream(_stream(shape, messages, generation, include_usage, call.service.settings.ping_seconds), generation.close)
-    try:
-        collected = await generation.collect()
-    finally:
-        generation.close()
-    choices = [shape.choice(index, ready.new_message(), chunks) for index, chunks in enumerate(collected)]
-    return json_reply({**shape.start, "object": "chat.completion", "choices": choices, "usage": generation.usage})
+    return await answer(call, ChatResponse(served, body, ready, generation), is_stream=bool(body.stream))
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A conversation as the model reads it.
+
+    tools   those of the request that the answer may call; None for none
+    """
+
+    token_ids: list[int]
+    tools: ToolUse | None
+
+
+def conversation(served: ServedModel, body: ChatRequest) -> Conversation:
+    """Return the messages and tools of a request as token ids.
+
+    Errors   ApiError or TokenizerError for a request that is wrong.
+    """
+    if body.continue_final_message and body.add_generation_prompt:
+        raise invalid("got continue_final_message and add_generation_prompt, expected one of them", "continue_final_message")
+    variables: dict[str, object] = msgspec.to_builtins(body.chat_template_kwargs or {})
+    tools = tool_use(served, body)
+    if tools:
+        variables["tools"] = tools.definitions
+    messages = [template_message(message) for message in body.messages]
+    # A continued message follows the prompt for it: the template itself would end it.
+    continued = str(messages.pop().get("content", "")) if body.continue_final_message else ""
+    adds_prompt = bool(body.continue_final_message) or body.add_generation_prompt is not False
+    return Conversation(served.encode_chat(messages, variables, add_generation_prompt=adds_prompt, continued=continued), tools)
 
 
 def prepare(served: ServedModel, body: ChatRequest, cache_key: str) -> Chat:
@@ -61,17 +76,13 @@ def prepare(served: ServedModel, body: ChatRequest, cache_key: str) -> Chat:
 
     Errors   ApiError, OptionError or TokenizerError for a request that is wrong.
     """
-    variables: dict[str, object] = msgspec.to_builtins(body.chat_template_kwargs or {})
-    tools = tool_use(served, body)
-    options = body.generation_options()
-    if tools:
-        variables["tools"] = tools.definitions
-        if tools.grammar is not None:
-            options["grammar"] = tools.grammar
-    token_ids = served.encode_chat([template_message(message) for message in body.messages], variables)
+    options, read = body.generation_options(), conversation(served, body)
+    grammar = read.tools.grammar if read.tools else None
+    if grammar is not None:
+        options["grammar"] = grammar
     try:
         prepared = served.prepare(
-            token_ids,
+            read.token_ids,
             options,
             num_choices=body.n or 1,
             is_chat=True,
@@ -79,10 +90,10 @@ def prepare(served: ServedModel, body: ChatRequest, cache_key: str) -> Chat:
             priority=body.priority or 0,
         )
     except OptionError as error:
-        if tools and tools.grammar is not None and str(error).startswith("got grammar"):
+        if grammar is not None and str(error).startswith("got grammar"):
             raise invalid(f"got parameters of a tool that cannot be used: {error}", "tools") from error
         raise
-    return Chat(prepared, tools.new_message if tools else TextMessage)
+    return Chat(prepared, read.tools.new_message if read.tools else TextMessage)
 
 
 def template_message(message: Message) -> dict[str, object]:
@@ -98,19 +109,45 @@ def template_message(message: Message) -> dict[str, object]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-class _Shape:
+class ChatResponse(OpenAIResponse):
     """The objects of one response."""
 
-    def __init__(self, served: ServedModel, has_log_probs: bool) -> None:
-        self.served, self.has_log_probs = served, has_log_probs
-        self.start = {
-            "id": f"chatcmpl-{uuid4().hex}",
-            "created": int(time.time()),
-            "model": served.name,
-            "system_fingerprint": FINGERPRINT,
-        }
+    def __init__(self, served: ServedModel, body: ChatRequest, ready: Chat, generation: Generation) -> None:
+        """Describe the response to a request."""
+        includes_usage = bool(body.stream_options and body.stream_options.include_usage)
+        super().__init__(generation, served.name, "chatcmpl", ("chat.completion", "chat.completion.chunk"), includes_usage=includes_usage)
+        self.served, self.has_log_probs = served, bool(body.logprobs)
+        self.messages = [ready.new_message() for _ in range(generation.num_texts)]
 
-    def choice(self, index: int, message: MessageBuilder, chunks: Sequence[headway.Chunk]) -> dict[str, object]:
+    def whole(self, collected: Sequence[Sequence[Chunk]]) -> object:
+        """See Response."""
+        return self.choices([self._choice(index, chunks) for index, chunks in enumerate(collected)])
+
+    def begin(self) -> list[bytes]:
+        """See Response."""
+        first = {"role": "assistant", "content": None}
+        return [self.event([{"index": index, "delta": first, "finish_reason": None}]) for index in range(len(self.messages))]
+
+    def piece(self, piece: Piece) -> list[bytes]:
+        """See Response. Log-probabilities are with the first of the events."""
+        chunk, message = piece.chunk, self.messages[piece.choice]
+        deltas = message.add(chunk.text)
+        if chunk.finish_reason:
+            deltas += message.flush()
+        log_probs = chat_log_probs(self.served, [chunk]) if self.has_log_probs else None
+        if log_probs and not deltas:
+            deltas = [{"content": ""}]
+        events = []
+        for delta in deltas:
+            events.append(self.event([{"index": piece.choice, "delta": delta, "logprobs": log_probs, "finish_reason": None}]))
+            log_probs = None
+        if chunk.finish_reason:
+            reason = message.finish_reason(chunk.finish_reason)
+            events.append(self.event([{"index": piece.choice, "delta": {}, "logprobs": None, "finish_reason": reason}]))
+        return events
+
+    def _choice(self, index: int, chunks: Sequence[Chunk]) -> dict[str, object]:
+        message = self.messages[index]
         for chunk in chunks:
             message.add(chunk.text)
         message.flush()
@@ -120,42 +157,3 @@ class _Shape:
             "logprobs": chat_log_probs(self.served, chunks) if self.has_log_probs else None,
             "finish_reason": message.finish_reason(chunks[-1].finish_reason or "stop"),
         }
-
-    def event(self, choices: Sequence[object], **more: object) -> bytes:
-        return sse.data({**self.start, "object": "chat.completion.chunk", "choices": choices, **more})
-
-    def deltas(self, index: int, message: MessageBuilder, chunk: headway.Chunk, more: Mapping[str, object]) -> list[bytes]:
-        """Return the events of a chunk. Log-probabilities are with the first of them."""
-        deltas = message.add(chunk.text)
-        if chunk.finish_reason:
-            deltas += message.flush()
-        log_probs = chat_log_probs(self.served, [chunk]) if self.has_log_probs else None
-        if log_probs and not deltas:
-            deltas = [{"content": ""}]
-        events = []
-        for delta in deltas:
-            events.append(self.event([{"index": index, "delta": delta, "logprobs": log_probs, "finish_reason": None}], **more))
-            log_probs = None
-        if chunk.finish_reason:
-            reason = message.finish_reason(chunk.finish_reason)
-            events.append(self.event([{"index": index, "delta": {}, "logprobs": None, "finish_reason": reason}], **more))
-        return events
-
-
-async def _stream(
-    shape: _Shape, messages: Sequence[MessageBuilder], generation: Generation, include_usage: bool, ping_seconds: float
-) -> AsyncIterator[bytes]:
-    more: Mapping[str, object] = {"usage": None} if include_usage else {}
-    first = [{"index": index, "delta": {"role": "assistant", "content": None}, "finish_reason": None} for index in range(len(messages))]
-    events = [shape.event([choice], **more) for choice in first]
-    async for pieces in generation.passes(ping_seconds):
-        for piece in pieces:
-            events += shape.deltas(piece.choice, messages[piece.choice], piece.chunk, more)
-        if not pieces:
-            yield sse.PING
-        elif events:
-            yield b"".join(events)
-            events = []
-    if include_usage:
-        events.append(shape.event([], usage=generation.usage))
-    yield b"".join([*events, sse.DONE])

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncIterator, Mapping, Sequence
-from uuid import uuid4
+from collections.abc import Sequence
 
 from headway.language_model import Chunk
-from headway.server import sse
-from headway.server.chat import FINGERPRINT
+from headway.server.answer import OpenAIResponse, answer
 from headway.server.errors import invalid, not_built
-from headway.server.generation import Generation
+from headway.server.generation import Generation, Piece
 from headway.server.log_probs import completion_log_probs
-from headway.server.replies import Call, EventStream, Reply, json_reply
+from headway.server.replies import Call, EventStream, Reply
 from headway.server.served_model import Prepared, ServedModel
 from headway.server.wire import MAX_PROMPTS, CompletionRequest, decode, prompts_of
 
@@ -30,16 +27,7 @@ async def completions(call: Call) -> Reply | EventStream:
     call.service.admit(num_choices)
     prepared = await call.service.in_worker(prepare, served, body, prompts, call.cache_key)
     generation = call.service.generate(served, prepared)
-    shape = _Shape(served, body, prompts)
-    if body.stream:
-        include_usage = bool(body.stream_options and body.stream_options.include_usage)
-        return EventStream(_stream(shape, generation, include_usage, call.service.settings.ping_seconds), generation.close)
-    try:
-        collected = await generation.collect()
-    finally:
-        generation.close()
-    choices = [shape.choice(index, shape.before(index), chunks, shape.before(index)) for index, chunks in enumerate(collected)]
-    return json_reply({**shape.start, "choices": choices, "usage": generation.usage})
+    return await answer(call, CompletionResponse(served, body, prompts, generation), is_stream=bool(body.stream))
 
 
 def prepare(served: ServedModel, body: CompletionRequest, prompts: Sequence[str | list[int]], cache_key: str) -> list[Prepared]:
@@ -61,28 +49,39 @@ def _check(body: CompletionRequest) -> None:
         raise not_built("echo", "log-probabilities of the prompt are not computed; leave echo or logprobs out")
 
 
-class _Shape:
+class CompletionResponse(OpenAIResponse):
     """The objects of one response."""
 
-    def __init__(self, served: ServedModel, body: CompletionRequest, prompts: Sequence[str | list[int]]) -> None:
-        self.served, self.body, self.prompts = served, body, prompts
-        self.has_log_probs = body.logprobs is not None
-        self.start = {
-            "id": f"cmpl-{uuid4().hex}",
-            "object": "text_completion",
-            "created": int(time.time()),
-            "model": served.name,
-            "system_fingerprint": FINGERPRINT,
-        }
+    def __init__(self, served: ServedModel, body: CompletionRequest, prompts: Sequence[str | list[int]], generation: Generation) -> None:
+        """Describe the response to a request."""
+        includes_usage = bool(body.stream_options and body.stream_options.include_usage)
+        super().__init__(generation, served.name, "cmpl", ("text_completion", "text_completion"), includes_usage=includes_usage)
+        self.served, self.has_log_probs = served, body.logprobs is not None
+        # The text of each choice so far: its prompt with echo.
+        self.texts = [""] * generation.num_texts
+        if body.echo:
+            before = [prompt if isinstance(prompt, str) else served.model.tokenizer.decode(prompt) for prompt in prompts]
+            self.texts = [text for text in before for _ in range(body.n or 1)]
 
-    def before(self, index: int) -> str:
-        """Return the text that precedes a choice: its prompt with echo."""
-        if not self.body.echo:
-            return ""
-        prompt = self.prompts[index // (self.body.n or 1)]
-        return prompt if isinstance(prompt, str) else self.served.model.tokenizer.decode(prompt)
+    def whole(self, collected: Sequence[Sequence[Chunk]]) -> object:
+        """See Response."""
+        texts = self.texts
+        return self.choices([self._choice(index, texts[index], chunks, texts[index]) for index, chunks in enumerate(collected)])
 
-    def choice(self, index: int, text: str, chunks: Sequence[Chunk], before: str) -> dict[str, object]:
+    def begin(self) -> list[bytes]:
+        """See Response."""
+        return [self.event([self._choice(index, text, [], "")]) for index, text in enumerate(self.texts) if text]
+
+    def piece(self, piece: Piece) -> list[bytes]:
+        """See Response."""
+        chunk, index = piece.chunk, piece.choice
+        if not (chunk.text or chunk.finish_reason or self.has_log_probs):
+            return []
+        choice = self._choice(index, "", [chunk], self.texts[index])
+        self.texts[index] += chunk.text
+        return [self.event([choice])]
+
+    def _choice(self, index: int, text: str, chunks: Sequence[Chunk], before: str) -> dict[str, object]:
         """Return a choice: `text`, and the text of the chunks.
 
         before   text of the choice before the chunks
@@ -93,26 +92,3 @@ class _Shape:
             "logprobs": completion_log_probs(self.served, chunks, len(before)) if self.has_log_probs else None,
             "finish_reason": chunks[-1].finish_reason if chunks else None,
         }
-
-    def event(self, choices: Sequence[Mapping[str, object]], **more: object) -> bytes:
-        return sse.data({**self.start, "choices": choices, **more})
-
-
-async def _stream(shape: _Shape, generation: Generation, include_usage: bool, ping_seconds: float) -> AsyncIterator[bytes]:
-    more: Mapping[str, object] = {"usage": None} if include_usage else {}
-    texts = [shape.before(index) for index in range(generation.num_texts)]
-    events = [shape.event([shape.choice(index, text, [], "")], **more) for index, text in enumerate(texts) if text]
-    async for pieces in generation.passes(ping_seconds):
-        for piece in pieces:
-            if piece.chunk.text or piece.chunk.finish_reason or shape.has_log_probs:
-                choice = shape.choice(piece.choice, "", [piece.chunk], texts[piece.choice])
-                events.append(shape.event([choice], **more))
-                texts[piece.choice] += piece.chunk.text
-        if not pieces:
-            yield sse.PING
-        elif events:
-            yield b"".join(events)
-            events = []
-    if include_usage:
-        events.append(shape.event([], usage=generation.usage))
-    yield b"".join([*events, sse.DONE])

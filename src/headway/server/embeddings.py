@@ -19,7 +19,7 @@ async def embeddings(call: Call) -> Reply:
     served = call.service.find(body.model)
     inputs = prompts_of(body.input, "input")
     call.service.admit()
-    vectors, num_tokens = await call.service.in_worker(_embed, served, inputs)
+    vectors, num_tokens = await call.service.in_worker(embed, served, inputs)
     if body.dimensions not in (None, vectors.shape[1]):
         raise not_built("dimensions", f"the vectors have {vectors.shape[1]}; leave it out")
     data = [{"object": "embedding", "index": index, "embedding": _encoded(row, body.encoding_format)} for index, row in enumerate(vectors)]
@@ -27,7 +27,7 @@ async def embeddings(call: Call) -> Reply:
     return json_reply({"object": "list", "model": served.name, "data": data, "usage": usage})
 
 
-def _embed(served: ServedModel, inputs: list[str | list[int]]) -> tuple[numpy.ndarray, int]:
+def embed(served: ServedModel, inputs: list[str | list[int]]) -> tuple[numpy.ndarray, int]:
     """Return the vectors, and the number of tokens.
 
     Errors   TokenIdError for an id outside the vocabulary: some clients send ids of OpenAI's tokenizer.

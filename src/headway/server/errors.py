@@ -73,8 +73,8 @@ def context_exceeded(num_prompt_tokens: int, max_seq_len: int) -> ApiError:
     """Return a 400 for a prompt that leaves no room for a completion."""
     return ApiError(
         400,
-        f"got a prompt of {num_prompt_tokens} tokens, expected at most {max_seq_len - 1}; the context of {max_seq_len} tokens also holds "
-        "the completion",
+        f"got a prompt of {num_prompt_tokens} tokens, which exceeds the available context size of {max_seq_len} tokens, expected at most "
+        f"{max_seq_len - 1}; the context also holds the completion",
         type="exceed_context_size_error",
         code="context_length_exceeded",
         param="messages",

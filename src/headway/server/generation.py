@@ -32,7 +32,11 @@ class Times:
 
 
 class Generation:
-    """The choices of one HTTP request while they are generated. Close it in every case: that aborts what still runs."""
+    """The choices of one HTTP request while they are generated. Close it in every case: that aborts what still runs.
+
+    requests     one per prompt
+    num_cached   number of tokens of each prompt that were found in the prefix cache
+    """
 
     def __init__(self, prepared: Sequence[Prepared], submission: Submission, metrics: Metrics, timeout_seconds: float) -> None:
         """Submit the requests.
@@ -41,7 +45,8 @@ class Generation:
         """
         self._metrics, self._timeout_seconds, self.times = metrics, timeout_seconds, Times()
         self.num_prompt_tokens = sum(len(each.request.token_ids) for each in prepared)
-        self.num_new_tokens = self.num_cached_tokens = 0
+        self.requests = [each.request for each in prepared]
+        self.num_new_tokens, self.num_cached = 0, [0] * len(prepared)
         self.num_choices = prepared[0].request.num_choices
         self._texts = [each.new_text() for each in prepared for _ in range(each.request.num_choices)]
         self.num_texts = len(self._texts)
@@ -51,7 +56,7 @@ class Generation:
         metrics.num_waiting_tokens += self.num_prompt_tokens
         self._is_open = True
         try:
-            self._subscription = submission.open([each.request for each in prepared])
+            self._subscription = submission.open(self.requests)
         except BaseException:
             self._release()
             raise
@@ -102,11 +107,12 @@ class Generation:
         self._unstarted.clear()
 
     def _piece(self, token: SampledToken) -> Piece | None:
-        choice = self._subscription.numbers[token.index] * self.num_choices + token.choice
+        number = self._subscription.numbers[token.index]
+        choice = number * self.num_choices + token.choice
         if choice not in self._running:
             return None
         self._observe(choice)
-        self.num_cached_tokens += token.num_cached
+        self.num_cached[number] += token.num_cached
         chunk = self._texts[choice].add(token)
         if chunk.finish_reason:
             self._running.discard(choice)
@@ -131,6 +137,11 @@ class Generation:
                 self._metrics.num_waiting_tokens -= self.num_prompt_tokens
         self.times.last = now
         self.num_new_tokens += 1
+
+    @property
+    def num_cached_tokens(self) -> int:
+        """Number of prompt tokens that were found in the prefix cache."""
+        return sum(self.num_cached)
 
     @property
     def usage(self) -> dict[str, object]:

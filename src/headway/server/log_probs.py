@@ -16,8 +16,8 @@ def chat_log_probs(served: ServedModel, chunks: Sequence[Chunk]) -> dict[str, ob
     content = []
     for chunk in chunks:
         if chunk.token_id is not None and chunk.log_prob is not None:
-            top = [_entry(served, token_id, log_prob) for token_id, log_prob in chunk.top_log_probs.items()]
-            content.append({**_entry(served, chunk.token_id, chunk.log_prob), "top_logprobs": top})
+            top = [token_entry(served, token_id, log_prob) for token_id, log_prob in chunk.top_log_probs.items()]
+            content.append({**token_entry(served, chunk.token_id, chunk.log_prob), "top_logprobs": top})
     return {"content": content, "refusal": None}
 
 
@@ -46,7 +46,8 @@ def _by_text(served: ServedModel, log_probs: Mapping[int, float]) -> dict[str, f
     return by_text
 
 
-def _entry(served: ServedModel, token_id: int, log_prob: float) -> dict[str, object]:
+def token_entry(served: ServedModel, token_id: int, log_prob: float) -> dict[str, object]:
+    """Return a token's text, log-probability and bytes."""
     own = served.token_bytes(token_id)
     return {"token": own.decode(errors="replace"), "logprob": max(log_prob, LOWEST), "bytes": list(own)}
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from headway.server.chat import template_message
 from headway.server.errors import invalid, unavailable
 from headway.server.replies import Call, Reply, json_reply
 from headway.server.served_model import ServedModel
+from headway.server.tools import definition
 from headway.server.wire import DetokenizeRequest, TemplateRequest, TokenizeRequest, decode
 
 
@@ -89,5 +92,8 @@ async def apply_template(call: Call) -> Reply:
     body = decode(TemplateRequest, call.body)
     served = call.service.find(body.model)
     messages = [template_message(message) for message in body.messages]
-    text = await call.service.in_worker(lambda: served.render_chat(messages, add_generation_prompt=body.add_generation_prompt))
+    variables: dict[str, object] = msgspec.to_builtins(body.chat_template_kwargs or {})
+    if body.tools:
+        variables["tools"] = [definition(tool) for tool in body.tools]
+    text = await call.service.in_worker(lambda: served.render_chat(messages, variables, add_generation_prompt=body.add_generation_prompt))
     return json_reply({"prompt": text})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from uuid import uuid4
 
 import msgspec
@@ -58,6 +58,15 @@ class EventStream:
 
 
 Handler: TypeAlias = Callable[[Call], Awaitable[Reply | EventStream]]
+
+
+class Row(NamedTuple):
+    """A route: method, path, the function that answers, and the body of its errors."""
+
+    method: str
+    path: str
+    handler: Handler
+    error_body: Callable[[ApiError], dict[str, object]] = ApiError.body
 
 
 def json_reply(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:

@@ -3,112 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import Annotated, Any, Literal
+from typing import Any, cast
 from uuid import uuid4
 
-from msgspec import Meta, Struct
+import msgspec
 
+from headway.language_model import Chunk
 from headway.server import sse
-from headway.server.errors import ApiError, not_built
-from headway.server.generation import Generation
-from headway.server.replies import Call, EventStream, Reply, json_reply
-from headway.server.wire import MAX_MESSAGES, MAX_TOKENS, Name, decode
+from headway.server.answer import answer
+from headway.server.chat import Chat, prepare
+from headway.server.errors import ApiError
+from headway.server.generation import Generation, Piece
+from headway.server.message import Delta
+from headway.server.replies import Call, EventStream, Reply
+from headway.server.responses_wire import ResponsesRequest
+from headway.server.wire import decode
 
-
-class InputPart(Struct, tag_field="type", tag="input_text"):
-    """Text of a user."""
-
-    text: str
-
-
-class OutputPart(Struct, tag_field="type", tag="output_text"):
-    """Text of the assistant, as an earlier response returned it."""
-
-    text: str
-
-
-class InputMessage(Struct):
-    """A message of the input; ids and statuses of earlier responses have no effect."""
-
-    role: Literal["user", "assistant", "system", "developer"]
-    content: str | list[InputPart | OutputPart]
-    type: Literal["message"] = "message"
-
-
-class TextFormat(Struct):
-    """Format of the answer; only text is supported."""
-
-    type: Literal["text"]
-
-
-class TextSettings(Struct):
-    """Settings of the answer's text."""
-
-    format: TextFormat | None = None
-    verbosity: None = None
-
-
-class ResponsesRequest(Struct, kw_only=True, forbid_unknown_fields=True):
-    """The body of POST /v1/responses."""
-
-    input: str | Annotated[list[InputMessage], Meta(max_length=MAX_MESSAGES)] = ""
-    model: Name | None = None
-    instructions: str | None = None
-    max_output_tokens: Annotated[int, Meta(ge=1, le=MAX_TOKENS)] | None = None
-    temperature: Annotated[float, Meta(ge=0, le=100)] | None = None
-    top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
-    stream: bool | None = None
-    text: TextSettings | None = None
-    tools: list[dict[str, Any]] | None = None
-    tool_choice: Any = None
-    previous_response_id: str | None = None
-    conversation: None = None
-    background: bool | None = None
-    truncation: Literal["disabled"] | None = None
-    # Accepted without effect.
-    parallel_tool_calls: bool | None = None
-    metadata: dict[str, str] | None = None
-    store: bool | None = None
-    include: list[str] | None = None
-    user: Name | None = None
-    service_tier: str | None = None
-    safety_identifier: Name | None = None
-    prompt_cache_key: Name | None = None
-    prompt_cache_retention: str | None = None
-    stream_options: dict[str, Any] | None = None
-
-    def conversation_messages(self) -> list[dict[str, object]]:
-        """Return the input as chat templates read it.
-
-        Errors   ApiError for fields that are not supported.
-        """
-        # Clients offer tools of OpenAI's own, such as web_search; a model that does not know them answers without.
-        if any(tool.get("type") == "function" for tool in self.tools or ()):
-            raise not_built("tools", "leave functions out, or use /v1/chat/completions")
-        if self.previous_response_id:
-            raise not_built("previous_response_id", "responses are not stored; send the earlier messages in input")
-        if self.background:
-            raise not_built("background", "responses are not stored")
-        found: list[dict[str, object]] = [{"role": "system", "content": self.instructions}] if self.instructions else []
-        if isinstance(self.input, str):
-            return [*found, {"role": "user", "content": self.input}]
-        for message in self.input:
-            text = message.content if isinstance(message.content, str) else "\n".join(part.text for part in message.content)
-            found.append({"role": "system" if message.role == "developer" else message.role, "content": text})
-        return found
-
-    def generation_options(self) -> dict[str, object]:
-        """Return the keywords of `LanguageModel.generate`."""
-        options: dict[str, object] = {}
-        if self.max_output_tokens is not None:
-            options["max_new_tokens"] = self.max_output_tokens
-        if self.temperature is not None:
-            options["temperature"] = 0.0 if self.temperature < 1e-6 else self.temperature
-        if self.top_p is not None:
-            options["top_p"] = max(self.top_p, 1e-6)
-        return options
+Item = dict[str, Any]
 
 
 async def responses(call: Call) -> Reply | EventStream:
@@ -117,25 +30,21 @@ async def responses(call: Call) -> Reply | EventStream:
     served = call.service.find(body.model)
     call.service.check_generates(served)
     call.service.admit()
-    token_ids = await call.service.in_worker(served.encode_chat, body.conversation_messages())
-    prepared = served.prepare(token_ids, body.generation_options(), is_chat=True, cache_key=call.cache_key)
-    generation = call.service.generate(served, [prepared])
-    shape = _Shape(served.name, body)
-    if body.stream:
-        return EventStream(_stream(shape, generation, call.service.settings.ping_seconds), generation.close, shape.error)
-    try:
-        (chunks,) = await generation.collect()
-    finally:
-        generation.close()
-    return json_reply(shape.response("".join(chunk.text for chunk in chunks), chunks[-1].finish_reason, generation))
+    ready = await call.service.in_worker(lambda: prepare(served, body.chat(), call.cache_key))
+    generation = call.service.generate(served, [ready.prepared])
+    return await answer(call, ResponsesResponse(served.name, body, ready, generation), is_stream=bool(body.stream))
 
 
-class _Shape:
-    """The objects of one response."""
+class ResponsesResponse:
+    """The objects of one response. Its output is a list of items: a message, and calls of functions."""
 
-    def __init__(self, model: str, body: ResponsesRequest) -> None:
-        self.body, self.numbers = body, count()
-        self.item_id = f"msg_{uuid4().hex}"
+    ping = sse.PING
+
+    def __init__(self, model: str, body: ResponsesRequest, ready: Chat, generation: Generation) -> None:
+        """Describe the response to a request."""
+        self.generation, self.builder, self.numbers = generation, ready.new_message(), count()
+        self.reason: str | None = None
+        self.output = list[Item]()
         self.start: dict[str, object] = {
             "id": f"resp_{uuid4().hex}",
             "object": "response",
@@ -148,29 +57,98 @@ class _Shape:
             "previous_response_id": None,
             "store": False,
             "temperature": body.temperature,
-            "text": {"format": {"type": "text"}},
-            "tool_choice": "auto",
-            "tools": [],
+            "text": {"format": msgspec.to_builtins(body.text.format) if body.text and body.text.format else {"type": "text"}},
+            "tool_choice": msgspec.to_builtins(body.tool_choice) or "auto",
+            "tools": [msgspec.to_builtins(tool) for tool in body.functions()],
             "top_p": body.top_p,
             "truncation": "disabled",
         }
 
-    def item(self, text: str | None, status: str) -> dict[str, object]:
-        """Return the message; without content if the text is None."""
-        content = [] if text is None else [self.part(text)]
-        return {"id": self.item_id, "type": "message", "role": "assistant", "status": status, "content": content}
+    def whole(self, collected: Sequence[Sequence[Chunk]]) -> object:
+        """See Response."""
+        for chunk in collected[0]:
+            self.piece(Piece(0, chunk))
+        self.end()
+        return self._response()
 
-    def part(self, text: str) -> dict[str, object]:
-        return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    def begin(self) -> list[bytes]:
+        """See Response."""
+        in_progress = {"response": self._response(is_running=True)}
+        return [self._event("created", in_progress), self._event("in_progress", in_progress)]
 
-    def response(self, text: str | None, reason: str | None, generation: Generation) -> dict[str, object]:
-        """Return the response; in progress if the text is None."""
+    def piece(self, piece: Piece) -> list[bytes]:
+        """See Response."""
+        self.reason = piece.chunk.finish_reason
+        return [event for delta in self.builder.add(piece.chunk.text) for event in self._delta(delta)]
+
+    def end(self) -> list[bytes]:
+        """See Response."""
+        events = [event for delta in self.builder.flush() for event in self._delta(delta)]
+        if not self.output:
+            events += self._add(_message_item())
+        events += self._finish_item()
+        return [*events, self._event("incomplete" if self.reason == "length" else "completed", {"response": self._response()})]
+
+    def error(self, error: ApiError) -> bytes:
+        """See Response."""
+        values = {"sequence_number": next(self.numbers), "code": error.code, "message": error.message, "param": None}
+        return sse.named({"type": "error", **values})
+
+    def _delta(self, delta: Delta) -> list[bytes]:
+        """Return the events of a part of a chat message, and add it to the output."""
+        events: list[bytes] = []
+        if text := delta.get("content"):
+            if not self.output or self.output[-1]["type"] != "message":
+                events += self._add(_message_item())
+            self.output[-1]["content"][0]["text"] += text
+            events.append(self._event("output_text.delta", {**self._part_place(), "delta": text, "logprobs": []}))
+        for call in cast(Sequence[Mapping[str, Any]], delta.get("tool_calls", ())):
+            if "id" in call:
+                events += self._add(_call_item(call["id"], call["function"]["name"]))
+            if arguments := call["function"]["arguments"]:
+                self.output[-1]["arguments"] += arguments
+                events.append(self._event("function_call_arguments.delta", {**self._place(), "delta": arguments}))
+        return events
+
+    def _add(self, item: Item) -> list[bytes]:
+        """Finish the last item, and start another."""
+        events = self._finish_item()
+        self.output.append(item)
+        shown = {**item, "content": []} if item["type"] == "message" else item
+        events.append(self._event("output_item.added", {"output_index": len(self.output) - 1, "item": shown}))
+        if item["type"] == "message":
+            events.append(self._event("content_part.added", {**self._part_place(), "part": item["content"][0]}))
+        return events
+
+    def _finish_item(self) -> list[bytes]:
+        if not self.output:
+            return []
+        item = self.output[-1]
+        item["status"] = "incomplete" if self.reason == "length" else "completed"
+        if item["type"] == "message":
+            part = item["content"][0]
+            events = [
+                self._event("output_text.done", {**self._part_place(), "text": part["text"], "logprobs": []}),
+                self._event("content_part.done", {**self._part_place(), "part": part}),
+            ]
+        else:
+            done = {**self._place(), "name": item["name"], "arguments": item["arguments"]}
+            events = [self._event("function_call_arguments.done", done)]
+        return [*events, self._event("output_item.done", {"output_index": len(self.output) - 1, "item": item})]
+
+    def _place(self) -> dict[str, object]:
+        return {"item_id": self.output[-1]["id"], "output_index": len(self.output) - 1}
+
+    def _part_place(self) -> dict[str, object]:
+        return {**self._place(), "content_index": 0}
+
+    def _response(self, *, is_running: bool = False) -> dict[str, object]:
         more: dict[str, object] = {"error": None, "incomplete_details": None}
-        if text is None:
+        if is_running:
             return {**self.start, **more, "status": "in_progress", "output": [], "usage": None}
-        if reason == "length":
+        if self.reason == "length":
             more["incomplete_details"] = {"reason": "max_output_tokens"}
-        status = "incomplete" if reason == "length" else "completed"
+        generation = self.generation
         usage = {
             "input_tokens": generation.num_prompt_tokens,
             "input_tokens_details": {"cached_tokens": generation.num_cached_tokens, "cache_write_tokens": 0},
@@ -178,45 +156,24 @@ class _Shape:
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": generation.num_prompt_tokens + generation.num_new_tokens,
         }
-        return {**self.start, **more, "status": status, "output": [self.item(text, status)], "usage": usage}
+        status = "incomplete" if self.reason == "length" else "completed"
+        return {**self.start, **more, "status": status, "output": self.output, "usage": usage}
 
-    def event(self, kind: str, values: Mapping[str, object]) -> bytes:
+    def _event(self, kind: str, values: Mapping[str, object]) -> bytes:
         return sse.named({"type": f"response.{kind}", "sequence_number": next(self.numbers), **values})
 
-    def error(self, error: ApiError) -> bytes:
-        return sse.named(
-            {"type": "error", "sequence_number": next(self.numbers), "code": error.code, "message": error.message, "param": None}
-        )
+
+def _message_item() -> Item:
+    part = {"type": "output_text", "text": "", "annotations": [], "logprobs": []}
+    return {"id": f"msg_{uuid4().hex}", "type": "message", "role": "assistant", "status": "in_progress", "content": [part]}
 
 
-async def _stream(shape: _Shape, generation: Generation, ping_seconds: float) -> AsyncIterator[bytes]:
-    in_progress = {"response": shape.response(None, None, generation)}
-    place: dict[str, object] = {"item_id": shape.item_id, "output_index": 0, "content_index": 0}
-    events = [
-        shape.event("created", in_progress),
-        shape.event("in_progress", in_progress),
-        shape.event("output_item.added", {"output_index": 0, "item": shape.item(None, "in_progress")}),
-        shape.event("content_part.added", {**place, "part": shape.part("")}),
-    ]
-    texts, reason = [], None
-    async for pieces in generation.passes(ping_seconds):
-        for piece in pieces:
-            reason = piece.chunk.finish_reason
-            if piece.chunk.text:
-                texts.append(piece.chunk.text)
-                events.append(shape.event("output_text.delta", {**place, "delta": piece.chunk.text, "logprobs": []}))
-        if not pieces:
-            yield sse.PING
-        elif events:
-            yield b"".join(events)
-            events = []
-    text = "".join(texts)
-    response = shape.response(text, reason, generation)
-    yield b"".join(
-        [
-            shape.event("output_text.done", {**place, "text": text, "logprobs": []}),
-            shape.event("content_part.done", {**place, "part": shape.part(text)}),
-            shape.event("output_item.done", {"output_index": 0, "item": shape.item(text, str(response["status"]))}),
-            shape.event("incomplete" if reason == "length" else "completed", {"response": response}),
-        ]
-    )
+def _call_item(call_id: str, name: str) -> Item:
+    return {
+        "id": f"fc_{uuid4().hex}",
+        "type": "function_call",
+        "call_id": call_id,
+        "name": name,
+        "arguments": "",
+        "status": "in_progress",
+    }

@@ -6,14 +6,15 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import uvicorn
 
 from headway.errors import OptionError
-from headway.server.app import create_app
+from headway.server.app import ROUTES, create_app
 from headway.server.errors import unavailable
+from headway.server.replies import Row
 from headway.server.service import Service
 
 
@@ -51,25 +52,26 @@ class Server(uvicorn.Server):
         yield
 
 
-def run(service: Service, address: Address, on_start: Callable[[str], None] | None = None) -> None:
+def run(service: Service, address: Address, on_start: Callable[[str], None] | None = None, *, table: Sequence[Row] = tuple(ROUTES)) -> None:
     """Serve until SIGINT or SIGTERM.
 
     on_start   called with the server's URL when it accepts connections
+    table      the routes
 
     Errors   OptionError for an address that cannot be used.
     """
     listening = address.listen()
-    server = make_server(service, address)
+    server = make_server(service, address, table)
     host, port = listening.getsockname()[:2]
     scheme = "https" if address.certificate else "http"
     url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
     asyncio.run(_serve(server, service, listening, lambda: on_start and on_start(url)))
 
 
-def make_server(service: Service, address: Address) -> Server:
+def make_server(service: Service, address: Address, table: Sequence[Row] = tuple(ROUTES)) -> Server:
     """Return the server of a service; its `serve` takes listening sockets."""
     config = uvicorn.Config(
-        create_app(service),
+        create_app(service, table),
         http="h11",  # it bounds the size of headers; httptools does not
         ws="none",
         loop="asyncio",

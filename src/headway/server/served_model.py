@@ -11,11 +11,11 @@ from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from headway.engine import GenerationOptionsDict, Request
-from headway.language_model import LanguageModel
+from headway.language_model import Chunk, LanguageModel
 from headway.language_model.text_stream import TextStream
 from headway.server.errors import context_exceeded, invalid
 from headway.tokenizers.byte_level import byte_characters
-from headway.tokenizers.chat_template import render
+from headway.tokenizers.chat_template import choose_template, render
 
 MAX_RENDERED = 4 * 1024 * 1024
 """Most characters of a rendered conversation."""
@@ -53,6 +53,14 @@ class ServedModel:
         """True if conversations are rendered by a template."""
         return self.chat_template is not None or self.model.tokenizer.has_chat_template
 
+    @property
+    def template(self) -> str:
+        """The chat template, the one for tools if there are two; "" for none."""
+        if self.chat_template is not None:
+            return self.chat_template
+        templates = self.model.tokenizer.chat_templates
+        return choose_template(templates, has_tools=True) if templates else ""
+
     def render_chat(
         self,
         messages: Sequence[Mapping[str, object]],
@@ -77,9 +85,20 @@ class ServedModel:
             raise invalid(f"got a conversation of {len(text):,} characters, expected at most {MAX_RENDERED:,}", "messages")
         return text
 
-    def encode_chat(self, messages: Sequence[Mapping[str, object]], variables: Mapping[str, object] | None = None) -> list[int]:
-        """Return the token ids of a conversation; `variables` are those of the template, such as its tools."""
-        text = self.render_chat(messages, variables)
+    def encode_chat(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        variables: Mapping[str, object] | None = None,
+        *,
+        add_generation_prompt: bool = True,
+        continued: str = "",
+    ) -> list[int]:
+        """Return the token ids of a conversation.
+
+        variables   those of the template, such as its tools
+        continued   start of the answer
+        """
+        text = self.render_chat(messages, variables, add_generation_prompt=add_generation_prompt) + continued
         return self._or_start(self.model.tokenizer.encode(text, add_special_tokens=not self.has_chat_template))
 
     def encode(self, prompt: str | Sequence[int]) -> list[int]:
@@ -114,6 +133,15 @@ class ServedModel:
         request = self.model.request(token_ids, cast(GenerationOptionsDict, options), is_chat=is_chat)
         request = replace(request, num_choices=num_choices, **fields)  # type: ignore[arg-type]
         return Prepared(request, lambda: self.model.text_stream(request))
+
+    def found_stop(self, chunks: Sequence[Chunk], stops: Sequence[str]) -> str | None:
+        """Return the stop string that ended a text; None if another reason did."""
+        if not stops or chunks[-1].finish_reason != "stop":
+            return None
+        text = "".join(chunk.text for chunk in chunks)
+        raw = self.model.tokenizer.decode([chunk.token_id for chunk in chunks if chunk.token_id is not None])
+        rest = raw[len(text) :]
+        return max((stop for stop in stops if rest.startswith(stop)), key=len, default=None)
 
     def token_bytes(self, token_id: int) -> bytes:
         """Return the bytes of a token; b"" for an id without a token."""

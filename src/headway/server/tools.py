@@ -17,7 +17,6 @@ from headway.server.message import MessageBuilder
 from headway.server.served_model import ServedModel
 from headway.server.tool_calls import parser
 from headway.server.wire import ChatRequest, NamedToolChoice, Tool
-from headway.tokenizers.chat_template import choose_template
 
 MAX_CALLS = 16
 """Most calls in an answer that must call a tool; a weak model would otherwise call without end."""
@@ -51,7 +50,7 @@ def tool_use(served: ServedModel, body: ChatRequest) -> ToolUse | None:
         raise invalid("got tool_choice without tools, expected tools to choose from", "tool_choice")
     if not tools or choice == "none":
         return None
-    kind = call_format(_template(served))
+    kind = call_format(served.template)
     if kind is None:
         raise not_built("tools", f"the chat template of {served.name} has no tools in the format of Hermes, Llama 3 or Mistral")
     names = [tool.function.name for tool in tools]
@@ -67,7 +66,7 @@ def tool_use(served: ServedModel, body: ChatRequest) -> ToolUse | None:
         allowed = tools
     is_single = body.parallel_tool_calls is False or isinstance(choice, NamedToolChoice)
     return ToolUse(
-        [_definition(tool) for tool in tools],
+        [definition(tool) for tool in tools],
         partial(parser, kind, names, max_calls=1 if is_single else None),
         None if choice in (None, "auto") else call_grammar(kind, allowed, 1 if is_single else MAX_CALLS),
     )
@@ -110,6 +109,12 @@ def template_calls(calls: Sequence[Any] | None) -> list[dict[str, object]] | Non
     ] or None
 
 
+def arguments_object(text: str) -> object:
+    """Return the arguments of a generated call as an object; {} if they are not complete."""
+    value = _arguments(text)
+    return value if isinstance(value, dict) else {}
+
+
 def _arguments(text: str) -> object:
     try:
         value = msgspec.json.decode(text)
@@ -118,13 +123,7 @@ def _arguments(text: str) -> object:
     return value if isinstance(value, dict) else text
 
 
-def _definition(tool: Tool) -> dict[str, object]:
+def definition(tool: Tool) -> dict[str, object]:
+    """Return a tool as chat templates read it."""
     function = {"name": tool.function.name, "description": tool.function.description or "", "parameters": tool.function.parameters or {}}
     return {"type": "function", "function": function}
-
-
-def _template(served: ServedModel) -> str:
-    if served.chat_template is not None:
-        return served.chat_template
-    templates = served.model.tokenizer.chat_templates
-    return choose_template(templates, has_tools=True) if templates else ""

@@ -239,6 +239,8 @@ class ChatRequest(Sampling, kw_only=True, forbid_unknown_fields=True):
     top_logprobs: Annotated[int, Meta(ge=0, le=MAX_LOG_PROBS)] | None = None
     modalities: list[Literal["text"]] | None = None
     chat_template_kwargs: ChatTemplateOptions | None = None
+    add_generation_prompt: bool | None = None
+    continue_final_message: bool | None = None
     tools: Annotated[list[Tool], Meta(max_length=MAX_TOOLS)] | None = None
     tool_choice: Literal["none", "auto", "required"] | NamedToolChoice | None = None
     parallel_tool_calls: bool | None = None
@@ -307,6 +309,8 @@ class TemplateRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     messages: Annotated[list[Message], Meta(min_length=1, max_length=MAX_MESSAGES)]
     model: Name | None = None
     add_generation_prompt: bool = True
+    tools: Annotated[list[Tool], Meta(max_length=MAX_TOOLS)] | None = None
+    chat_template_kwargs: ChatTemplateOptions | None = None
 
 
 _Body = TypeVar("_Body")

@@ -7,8 +7,10 @@ from pathlib import Path
 import tokenizers
 
 from headway.errors import TokenizerError
+from headway.gguf_file import find_gguf
 from headway.tokenizers.byte_level import build_byte_level, set_post_processor
 from headway.tokenizers.chat_template import read_chat_templates
+from headway.tokenizers.gguf import load_gguf_tokenizer
 from headway.tokenizers.library import LibraryTokenizer, raise_library_error
 from headway.tokenizers.llama2c import read_llama2c_tokenizer
 from headway.tokenizers.reading import read_optional_json
@@ -21,7 +23,7 @@ from headway.tokenizers.wordpiece import build_wordpiece, configure_wordpiece
 PAIRS = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 EXPECTED = (
     "tokenizer.json; vocab.json and merges.txt; encoder.json and vocab.bpe; source.spm, target.spm and vocab.json; spiece.model; "
-    "one tok*.bin of llama2.c; tokenizer.model; or vocab.txt"
+    "one tok*.bin of llama2.c; tokenizer.model; vocab.txt; or one GGUF file"
 )
 
 
@@ -37,6 +39,7 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     tok*.bin                                llama2.c
     tokenizer.model                         Llama 2
     vocab.txt                               BERT
+    *.gguf                                  the tokenizer inside of the file; the path of such a file is enough
 
     The .spm and .model files are SentencePiece models and need the library `sentencepiece`.
 
@@ -46,6 +49,8 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     path = Path(path)
     if path.is_file() and path.match("tok*.bin"):
         return read_llama2c_tokenizer(path)
+    if path.suffix == ".gguf" and path.is_file():
+        return load_gguf_tokenizer(path)
     folder = path.parent if path.is_file() else path
     if not folder.is_dir():
         raise TokenizerError(f"got {path}, which does not exist, expected a folder with {EXPECTED}")
@@ -77,6 +82,8 @@ def _load_others(folder: Path) -> Tokenizer:
         return load_llama(folder, class_name, config)
     if (folder / "vocab.txt").exists():
         return _load_from_library(folder, folder / "vocab.txt")
+    if (gguf := find_gguf(folder)) is not None:
+        return load_gguf_tokenizer(gguf)
     raise TokenizerError(f"got {folder} without a tokenizer, expected {EXPECTED}", hint="download the tokenizer's files too")
 
 

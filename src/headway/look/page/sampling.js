@@ -46,9 +46,11 @@ export function keepMinP(logits, minP) {
   return keep(logits, (index) => probabilities[index] >= minP * largest);
 }
 
+/** @typedef {{temperature: number, topK: number | null, topP: number | null, minP: number | null}} SamplingOptions */
+
 /**
  * Return the probabilities that a request with these options samples from, in the engine's order. null leaves a filter out.
- * @param {Float64Array} logits @param {{temperature: number, topK: number | null, topP: number | null, minP: number | null}} options
+ * @param {Float64Array} logits @param {SamplingOptions} options
  */
 export function distribution(logits, options) {
   if (options.temperature === 0) {
@@ -61,4 +63,16 @@ export function distribution(logits, options) {
   if (options.topP !== null) kept = keepTopP(kept, options.topP);
   if (options.minP !== null) kept = keepMinP(kept, options.minP);
   return softmax(kept);
+}
+
+/** Return the index that a uniform number in [0, 1) chooses by these probabilities. @param {Float64Array} probabilities @param {number} uniform */
+export function sampled(probabilities, uniform) {
+  let [sum, last] = [0, 0];
+  for (let index = 0; index < probabilities.length; index++) {
+    if (!probabilities[index]) continue;
+    sum += probabilities[index];
+    last = index;
+    if (sum > uniform) break;
+  }
+  return last;
 }

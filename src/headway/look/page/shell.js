@@ -14,7 +14,7 @@ function preferred() {
 }
 
 /**
- * Show a page, and again whenever the theme or the language changes.
+ * Show a page, and again whenever the theme, the language or the width changes. Return the function that shows it again.
  * @param {(app: HTMLElement) => void} draw
  */
 export function show(draw) {
@@ -25,8 +25,11 @@ export function show(draw) {
     document.documentElement.dataset.theme = state.theme;
     document.documentElement.lang = state.language;
     words.language = state.language;
+    const [focused, top] = [document.activeElement?.id, window.scrollY];
     app.replaceChildren(header(state, redraw));
     draw(app);
+    if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    window.scrollTo(0, top);
   };
   redraw();
   let width = window.innerWidth;
@@ -35,6 +38,7 @@ export function show(draw) {
     redraw();
     width = window.innerWidth;
   });
+  return redraw;
 }
 
 /** @param {{theme: string, language: string}} state @param {() => void} redraw */
@@ -51,7 +55,6 @@ function header(state, redraw) {
     onclick: () => {
       state.theme = state.theme === "dark" ? "light" : "dark";
       redraw();
-      document.getElementById("theme")?.focus();
     },
   });
   const language = make("button", {
@@ -61,7 +64,6 @@ function header(state, redraw) {
     onclick: () => {
       state.language = state.language === "zh" ? "en" : "zh";
       redraw();
-      document.getElementById("language")?.focus();
     },
   });
   return make("header", {}, make("h1", { text: title }), make("p", { text: summary }), make("div", { class: "tools" }, theme, language));

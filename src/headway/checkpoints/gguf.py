@@ -1,0 +1,168 @@
+"""Loading a GGUF file as a checkpoint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from headway.arrays import check_computing
+from headway.checkpoints.gguf_blocks import PLAIN, dequantize
+from headway.checkpoints.gguf_keys import config_keys
+from headway.checkpoints.reading import Checkpoint, read_config
+from headway.checkpoints.weight_tree import read_weights
+from headway.errors import CheckpointError
+from headway.gguf_file import GGUFFile
+from headway.json_files import short_repr
+from headway.models import architecture
+from headway.models.spec import DecoderSpec, NormSpec
+from headway.models.tensor_names import EXPERTS, TensorNames, stored_decoder
+
+EXPERT = re.compile(r"(blk\.\d+\.ffn_(?:gate|up|down)_exps)\.(\d+)\.(weight|bias)")
+"""The name of one expert's matrix; the file has one tensor for all experts."""
+ROTARY = ("rope_freqs.weight", "rope_factors_long.weight", "rope_factors_short.weight")
+PERMUTED = {"llama", "smollm3", "granite"}
+"""Architectures whose query and key rows are permuted, because llama.cpp rotates neighbouring coordinates."""
+PARTS = {
+    "attention_norm": "attn_norm",
+    "attention.query": "attn_q",
+    "attention.key": "attn_k",
+    "attention.value": "attn_v",
+    "attention.output": "attn_output",
+    "attention.query_norm": "attn_q_norm",
+    "attention.key_norm": "attn_k_norm",
+    "attention_output_norm": "post_attention_norm",
+    "feed_forward_norm": "ffn_norm",
+    "feed_forward.gate": "ffn_gate",
+    "feed_forward.up": "ffn_up",
+    "feed_forward.down": "ffn_down",
+    "feed_forward.router": "ffn_gate_inp",
+    f"{EXPERTS}gate": "ffn_gate_exps.{}",
+    f"{EXPERTS}up": "ffn_up_exps.{}",
+    f"{EXPERTS}down": "ffn_down_exps.{}",
+    "feed_forward_output_norm": "post_ffw_norm",
+}
+END_KEYS = ("eos_token_id", "eot_token_id", "eom_token_id")
+"""Keys of tokenizer.ggml whose tokens end a text."""
+
+
+def load_gguf(path: Path, *, array: str = "numpy", dtype: str | None = "float32", device: str | None = None) -> Checkpoint:
+    """Load a GGUF file, version 2 or 3, of a decoder.
+
+    dtype   dtype of the weights, which quantized tensors are converted to; None leaves float32, float16 and bfloat16 as they are
+
+    Errors   CheckpointError for a broken file, and for tensors that are missing, unexpected or of another shape; UnsupportedError for an
+             architecture, a number format or a metadata value that is not supported.
+    """
+    if dtype is not None:
+        check_computing(array, dtype, device)
+    file = GGUFFile(path)
+    keys = config_keys(file)
+    module = architecture(keys["model_type"])
+    config = read_config(module, keys, ())
+    spec = _without_offsets(module.spec(config))
+    name = str(file.metadata["general.architecture"])
+    table = stored_decoder(spec, _names(file), is_tied="output.weight" not in file.tensors)
+    attention = spec.layers[0].attention
+    heads = {"attn_q": attention.num_heads, "attn_k": attention.num_kv_heads} if name in PERMUTED else {}
+    tensors = _Tensors(file, heads)
+    weights = read_weights(module, config, table, tensors.by_name(), array=array, dtype=dtype, device=device)
+    return Checkpoint(module, config, weights, _generation_config(file))
+
+
+def _names(file: GGUFFile) -> TensorNames:
+    """Return the names of the tensors, some of which hold several matrices in some files."""
+    parts = dict(PARTS)
+    if "blk.0.attn_qkv.weight" in file.tensors:
+        parts |= dict.fromkeys(("attention.query", "attention.key", "attention.value"), "attn_qkv")
+    if "blk.0.ffn_gate.weight" not in file.tensors:
+        parts["feed_forward.gate"] = "ffn_up"
+    return TensorNames("token_embd", "blk.{}", parts, "output_norm", position_embedding="position_embd", output_head="output")
+
+
+def _without_offsets(spec: DecoderSpec) -> DecoderSpec:
+    """Return the description of a decoder whose norms are stored as they are used."""
+
+    def plain(norm: NormSpec | None) -> NormSpec | None:
+        return norm and replace(norm, has_unit_offset=False)
+
+    layers = [
+        replace(
+            layer,
+            attention=replace(layer.attention, query_key_norm=plain(layer.attention.query_key_norm)),
+            attention_norm=plain(layer.attention_norm),
+            attention_output_norm=plain(layer.attention_output_norm),
+            feed_forward_norm=plain(layer.feed_forward_norm),
+            feed_forward_output_norm=plain(layer.feed_forward_output_norm),
+        )
+        for layer in spec.layers
+    ]
+    return replace(spec, layers=tuple(layers), norm=replace(spec.norm, has_unit_offset=False))
+
+
+class _Tensors:
+    """The tensors of a file as arrays: rows in the order of Hugging Face, and each expert's matrix on its own."""
+
+    def __init__(self, file: GGUFFile, heads: Mapping[str, int]) -> None:
+        """Take the number of heads of the matrices whose rows are permuted, by the part of the tensor's name."""
+        self.file, self.heads = file, heads
+
+    def by_name(self) -> dict[str, _Tensors]:
+        """Return the tensors by name, without the factors of rotary frequencies, which are part of the config."""
+        names: list[str] = []
+        for name, info in self.file.tensors.items():
+            stem, _, kind = name.rpartition(".")
+            is_stacked = EXPERT.fullmatch(f"{stem}.0.{kind}")
+            # A wrong number of experts cannot make this list long: the numbers of the tensor are in the file.
+            names += [f"{stem}.{index}.{kind}" for index in range(info.shape[0])] if is_stacked else [name]
+        return {name: self for name in names if name not in ROTARY}
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Return the shape of a tensor."""
+        stacked = EXPERT.fullmatch(name)
+        return self.file.tensors[f"{stacked[1]}.{stacked[3]}"].shape[1:] if stacked else self.file.tensors[name].shape
+
+    def tensor(self, name: str) -> numpy.ndarray:
+        """Return a tensor in float32, or over the mapped file if it is float32, float16 or bfloat16."""
+        stacked = EXPERT.fullmatch(name)
+        stored_name = f"{stacked[1]}.{stacked[3]}" if stacked else name
+        info = self.file.tensors[stored_name]
+        number_format = info.format
+        row_bytes = info.shape[-1] // number_format.block_size * number_format.num_bytes
+        rows = self.file.data(stored_name).reshape(*info.shape[:-1], row_bytes)
+        rows = rows[int(stacked[2])] if stacked else rows
+        part = name.split(".")[-2]
+        if part in self.heads:
+            rows = _in_halves(name, rows, self.heads[part])
+        if number_format.name in PLAIN:
+            return numpy.ascontiguousarray(rows).view(PLAIN[number_format.name])
+        return dequantize(rows, number_format)
+
+    def release(self, name: str) -> None:
+        """Return the memory that reading a tensor took to the system."""
+        if not EXPERT.fullmatch(name):
+            self.file.release(name)
+
+
+def _in_halves(name: str, rows: numpy.ndarray, num_heads: int) -> numpy.ndarray:
+    """Return rows of pairs of neighbouring rotary coordinates in each head as those of first and second halves."""
+    if len(rows) % (2 * num_heads):
+        raise CheckpointError(f"got the tensor {name} of {len(rows)} rows, expected a multiple of {2 * num_heads}")
+    return rows.reshape(num_heads, -1, 2, *rows.shape[1:]).swapaxes(1, 2).reshape(rows.shape)
+
+
+def _generation_config(file: GGUFFile) -> dict[str, Any]:
+    """Return the token ids that begin and end a text, as in generation_config.json."""
+    found: dict[str, Any] = {}
+    ids = {key: file.metadata.get(f"tokenizer.ggml.{key}") for key in ("bos_token_id", *END_KEYS)}
+    for key, token_id in ids.items():
+        if token_id is not None and (not isinstance(token_id, int) or isinstance(token_id, bool)):
+            raise CheckpointError(f"got {file.path} with tokenizer.ggml.{key}={short_repr(token_id)}, expected a token id")
+    if ids["bos_token_id"] is not None:
+        found["bos_token_id"] = ids["bos_token_id"]
+    ends = list(dict.fromkeys(ids[key] for key in END_KEYS if ids[key] is not None))
+    return found | ({"eos_token_id": ends} if ends else {})

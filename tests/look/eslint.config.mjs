@@ -1,0 +1,50 @@
+// Rules for the scripts of the pages; types and undefined names are checked by TypeScript.
+
+const MARKUP = "Text is set as text, never parsed as HTML.";
+
+export default [
+  {
+    languageOptions: { ecmaVersion: 2022, sourceType: "module" },
+    rules: {
+      "array-callback-return": "error",
+      "constructor-super": "error",
+      "default-case-last": "error",
+      eqeqeq: "error",
+      "for-direction": "error",
+      "no-cond-assign": "error",
+      "no-const-assign": "error",
+      "no-constant-condition": "error",
+      "no-dupe-args": "error",
+      "no-dupe-class-members": "error",
+      "no-dupe-else-if": "error",
+      "no-dupe-keys": "error",
+      "no-empty": "error",
+      "no-eval": "error",
+      "no-fallthrough": "error",
+      "no-implied-eval": "error",
+      "no-new-func": "error",
+      "no-redeclare": "error",
+      "no-restricted-properties": ["error", { object: "document", property: "write", message: MARKUP }],
+      "no-restricted-syntax": [
+        "error",
+        { selector: "MemberExpression[property.name=/^(innerHTML|outerHTML|insertAdjacentHTML|srcdoc)$/]", message: MARKUP },
+      ],
+      "no-self-assign": "error",
+      "no-self-compare": "error",
+      "no-shadow": ["error", { hoist: "functions" }],
+      "no-sparse-arrays": "error",
+      "no-this-before-super": "error",
+      "no-throw-literal": "error",
+      "no-unreachable": "error",
+      "no-unsafe-finally": "error",
+      "no-unused-expressions": "error",
+      "no-unused-vars": ["error", { argsIgnorePattern: "^_" }],
+      "no-use-before-define": ["error", { functions: false, classes: false, variables: false }],
+      "no-useless-concat": "error",
+      "no-var": "error",
+      "prefer-const": ["error", { destructuring: "all" }],
+      "require-await": "error",
+      "valid-typeof": "error",
+    },
+  },
+];
