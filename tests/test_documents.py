@@ -50,12 +50,16 @@ def unknown_options(arguments: list[str]) -> set[str]:
 def load(tmp_path_factory) -> Callable[..., headway.LanguageModel]:
     """`headway.load` with a small model in place of each published one."""
     bert = save_bert(tmp_path_factory.mktemp("bert"), "BertForMaskedLM")
+    reranker = save_bert(tmp_path_factory.mktemp("reranker"), "BertForSequenceClassification", num_labels=1)
+    classifier = save_bert(tmp_path_factory.mktemp("classifier"), "BertForSequenceClassification")
     small = {
         "stories": "stories",
         "Qwen/Qwen2-0.5B": "stories",
         "Helsinki-NLP/opus-mt-en-de": answering_model(tmp_path_factory.mktemp("t5")),
         "google-bert/bert-base-uncased": bert,
         "sentence-transformers/all-MiniLM-L6-v2": bert,
+        "BAAI/bge-reranker-base": reranker,
+        "distilbert/distilbert-base-uncased-finetuned-sst-2-english": classifier,
     }
     original = headway.load
     return lambda name, **options: original(small[name], **options)

@@ -138,7 +138,7 @@ def test_pooled_vectors_equal_those_of_transformers_and_are_refused_where_there_
     loaded = load_checkpoint(saved.folder)
     hidden = encode(loaded, saved)
     if saved.pooled is None:
-        with pytest.raises(UnsupportedError, match="got a BERT checkpoint without a pooler, expected one with pooler"):
+        with pytest.raises(UnsupportedError, match="got a checkpoint without a pooler, expected one with pooler"):
             bert.pooled(hidden, loaded.weights, loaded.config)
     else:
         numpy.testing.assert_allclose(bert.pooled(hidden, loaded.weights, loaded.config), saved.pooled, atol=TOLERANCE, rtol=0)
@@ -151,7 +151,7 @@ def test_masked_token_logits_equal_those_of_transformers_and_are_refused_where_t
     hidden = encode(loaded, saved)
     if saved.logits is None:
         with pytest.raises(
-            UnsupportedError, match="got a BERT checkpoint without a masked-token head, expected .*\nhint: use a checkpoint saved from"
+            UnsupportedError, match="got a checkpoint without a masked-token head, expected .*\nhint: use a checkpoint saved"
         ):
             bert.masked_token_logits(hidden, loaded.weights, loaded.config)
     else:
@@ -261,12 +261,6 @@ def test_a_token_type_that_the_table_has_not_is_an_error(saved):
     loaded = load_checkpoint(saved("model").folder)
     with pytest.raises(TokenIdError, match="got token id 2, expected 0 to 1"):
         bert.encode(numpy.ones((1, 2), numpy.int64), loaded.weights, loaded.config, token_types=numpy.array([[0, 2]]))
-
-
-def test_a_head_that_is_not_built_is_an_error(saved, tmp_path):
-    transformers.BertForSequenceClassification(transformers.BertConfig(**SIZES)).save_pretrained(tmp_path)
-    with pytest.raises(CheckpointError, match="additional tensors classifier.bias, classifier.weight, expected"):
-        load_checkpoint(tmp_path)
 
 
 BERT_BASE_CHINESE = """{"architectures": ["BertForMaskedLM"], "attention_probs_dropout_prob": 0.1, "directionality": "bidi", "hidden_act": "gelu",

@@ -190,34 +190,39 @@ def _dense(folder: Path) -> Dense:
 
 def _normalize(folder: Path) -> Normalize:
     path = folder / "config.json"
-    _check_keys(path, _read(path), (), ON_SENTENCES)
+    _check_keys(path, read_optional(path), (), ON_SENTENCES)
     return Normalize()
 
 
 def _transformer_options(folder: Path) -> tuple[int | None, bool]:
     """Return max_seq_length and do_lower_case. Since version 6 the tokenizer's own files hold the length."""
     path = folder / "sentence_bert_config.json"
-    keys = _read(path)
+    keys = read_optional(path)
     fixed = {"transformer_task": "feature-extraction", "module_output_name": "token_embeddings"}
     _check_keys(path, keys, {"max_seq_length", "do_lower_case", "modality_config", "unpad_inputs"}, fixed)
     forward = {"method": "forward", "method_output_name": "last_hidden_state"}
     modality = keys.get("modality_config") or {"text": forward}
     if not isinstance(modality, dict) or modality.get("text") != forward:
         raise UnsupportedError(f"got {path} with modality_config={short_repr(modality)}, expected text with {forward}")
-    if keys.get("max_seq_length") is None:
-        path = folder / "tokenizer_config.json"
-        longest = _read(path).get("model_max_length")
-        is_unlimited = isinstance(longest, int | float) and not isinstance(longest, bool) and longest > NO_LIMIT
-        max_seq_length = None if is_unlimited else _size(path, {"model_max_length": longest}, "model_max_length")
-    else:
-        max_seq_length = _size(path, keys, "max_seq_length")
+    max_seq_length = model_max_length(folder)
     return max_seq_length, _flag(path, keys, "do_lower_case", default=False)
+
+
+def model_max_length(folder: Path) -> int | None:
+    """Return the maximum number of tokens of a text: max_seq_length of sentence-transformers, else the tokenizer's; None for no limit."""
+    path = folder / "sentence_bert_config.json"
+    if (own := _size(path, read_optional(path), "max_seq_length")) is not None:
+        return own
+    path = folder / "tokenizer_config.json"
+    longest = read_optional(path).get("model_max_length")
+    is_unlimited = isinstance(longest, int | float) and not isinstance(longest, bool) and longest > NO_LIMIT
+    return None if is_unlimited else _size(path, {"model_max_length": longest}, "model_max_length")
 
 
 def _model_options(folder: Path) -> tuple[dict[str, str], str | None, str, int | None]:
     """Return the prompts, the name of the default one, the similarity, and truncate_dim."""
     path = folder / "config_sentence_transformers.json"
-    keys = {key: value for key, value in _read(path).items() if value is not None}
+    keys = {key: value for key, value in read_optional(path).items() if value is not None}
     used = {"__version__", "requirements", "prompts", "default_prompt_name", "similarity_fn_name", "truncate_dim"}
     _check_keys(path, keys, used, {"model_type": "SentenceTransformer"})
     given, default, similarity = keys.get("prompts", {}), keys.get("default_prompt_name"), keys.get("similarity_fn_name", "cosine")
@@ -272,10 +277,10 @@ def _inside(folder: Path, path: str) -> Path:
 def _read_required(path: Path) -> dict[str, object]:
     if not path.exists():
         raise CheckpointError(f"got {path.parent} without {path.name}, expected it, because modules.json names the folder", hint=HINT)
-    return _read(path)
+    return read_optional(path)
 
 
-def _read(path: Path) -> dict[str, object]:
+def read_optional(path: Path) -> dict[str, object]:
     """Return the object in a JSON file; an empty one if there is no such file."""
     try:
         return read_json_object(path)

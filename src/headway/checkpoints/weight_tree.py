@@ -138,14 +138,17 @@ def _are_equal(first: numpy.ndarray, second: numpy.ndarray) -> bool:
 
 
 def _absent_parts(table: Mapping[str, Stored], names: Mapping[str, str], tensors: Collection[str]) -> set[str]:
-    """Return the optional parts of which no tensor is present; a tensor that the rest of the model uses too does not count.
+    """Return the optional parts of which no tensor is present; a tensor that another part or the rest of the model uses does not count.
 
     Errors   CheckpointError for a part of which some tensors are present and some are not.
     """
-    shared = {names[path] for path, place in table.items() if place.part is None}
+    parts = {place.part for place in table.values()}
+    by_part = {part: {names[path] for path, place in table.items() if place.part == part} for part in parts}
     absent = set()
-    for part in sorted({place.part for place in table.values() if place.part is not None}):
-        own = {names[path] for path, place in table.items() if place.part == part} - shared
+    for part in sorted(part for part in parts if part is not None):
+        own = by_part[part] - by_part.get(None, set())
+        others = set().union(*(names for other, names in by_part.items() if other not in (None, part)))
+        own = own - others or own  # two heads of one architecture may share a layer
         missing = sorted(own - set(tensors))
         if missing and len(missing) < len(own):
             raise CheckpointError(f"got a checkpoint without {some(missing)}, expected all or none of the tensors of its {part}", hint=HINT)

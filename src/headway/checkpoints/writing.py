@@ -48,7 +48,9 @@ def save_checkpoint(
     model_type = getattr(config, "model_type", module.__name__.rpartition(".")[2])
     tensors = _tensors(module.stored_weights(config), weights)
     save_tensors(folder / "model.safetensors", {name: _stored_as(tensor, dtype) for name, tensor in tensors.items()}, {"format": "pt"})
-    keys = {"architectures": [ARCHITECTURES[model_type].saved_as], "model_type": model_type, "dtype": dtype, **dataclasses.asdict(config)}
+    own_keys = dataclasses.asdict(config)
+    own_keys = module.saved_keys(own_keys) if hasattr(module, "saved_keys") else own_keys
+    keys = {"architectures": [ARCHITECTURES[model_type].saved_as], "model_type": model_type, "dtype": dtype, **own_keys}
     generation_config = generation_config or {}
     keys |= {name: generation_config[name] for name in TOKEN_KEYS if name in generation_config}
     write_text(folder / "generation_config.json", json.dumps(generation_config, indent=2) + "\n")

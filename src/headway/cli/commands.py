@@ -15,7 +15,23 @@ import headway
 Command: TypeAlias = Any
 """A command of click, of which later versions of typer have a copy."""
 
-NAMES = ("generate", "chat", "serve", "batch", "models", "train", "evaluate", "check", "look", "grade", "lsp", "embed", "practice")
+NAMES = (
+    "generate",
+    "chat",
+    "serve",
+    "batch",
+    "models",
+    "train",
+    "evaluate",
+    "check",
+    "look",
+    "grade",
+    "lsp",
+    "embed",
+    "rerank",
+    "classify",
+    "practice",
+)
 """Names of the subcommands; each is a module of headway.cli with `command`, or with `app` if it has subcommands of its own."""
 
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +11,7 @@ import numpy
 import typer
 
 from headway.cli import options as o
-from headway.cli.progress import Shown
+from headway.cli.texts import count, print_truncated, progress, read_texts, short
 from headway.errors import OptionError
 from headway.files import replacing
 from headway.language_model import Embedder, load
@@ -50,7 +47,7 @@ def command(
     Exit codes: 0 success, 2 invalid input, 130 interrupted.
     """
     _check(similar=similar, top=top, out=out, prompt=prompt, batch_size=batch_size)
-    lines = _texts(texts or [], file)
+    lines = read_texts(texts or [], file)
     embedder = load(
         model, array=array.value, dtype=dtype, device=device, weights="none", ignored_config_keys=ignore_config_key or ()
     ).embedder
@@ -59,17 +56,17 @@ def command(
     started = time.perf_counter()
     if similar is not None:
         prompt = embedder.prompt_name("document", "passage", "corpus")
-    with _progress(len(lines), batch_size) as on_batch:
+    with progress(len(lines), batch_size) as on_batch:
         vectors = embedder.embed(
             lines,
             batch_size=batch_size,
             is_normalized=normalize,
             prompt=prompt,
             on_batch=on_batch,
-            on_cut=partial(_print_truncated, embedder),
+            on_cut=lambda cut: print_truncated(cut, embedder.max_seq_len),
         )
     seconds = time.perf_counter() - started
-    print(f"{_count(len(lines))}, {vectors.shape[1]} dimensions: {seconds:.2f} s, {len(lines) / seconds:,.0f} texts/s", file=sys.stderr)
+    print(f"{count(len(lines))}, {vectors.shape[1]} dimensions: {seconds:.2f} s, {len(lines) / seconds:,.0f} texts/s", file=sys.stderr)
     figures = {"model": model, "num_texts": len(lines), "hidden_size": vectors.shape[1], "seconds": round(seconds, 4)}
     if similar is not None:
         _print_nearest(_nearest(embedder, similar, lines, vectors, normalize)[:top], {**figures, "similar": similar}, as_json=as_json)
@@ -92,50 +89,6 @@ def _check(*, similar: str | None, top: int, out: Path | None, prompt: str | Non
         raise OptionError(f"got --out {out}, expected a name that ends in .npy")
 
 
-def _texts(texts: list[str], file: Path | None) -> list[str]:
-    """Return the texts of the arguments, or the lines of a file or of stdin.
-
-    Errors   OptionError for both, none, an empty line, or a file that cannot be read or is not UTF-8.
-    """
-    if texts and file:
-        raise OptionError("texts and --file cannot be combined", hint="leave one out")
-    if texts:
-        return texts
-    if file is None and sys.stdin.isatty():
-        raise OptionError("got no texts, expected arguments, --file or lines on stdin", hint='for example: headway embed "one" "two"')
-    try:
-        content = file.read_text(encoding="utf-8-sig") if file else sys.stdin.read()
-    except UnicodeDecodeError as error:
-        raise OptionError(f"got {file or 'stdin'} that is not UTF-8 ({error})", hint="convert it to UTF-8") from error
-    except OSError as error:
-        raise OptionError(f"got --file {file}, expected a readable file ({error.strerror})") from error
-    lines = content.removesuffix("\n").split("\n") if content else []
-    lines, name = [line.removesuffix("\r") for line in lines], file or "stdin"
-    empty = next((number for number, line in enumerate(lines, start=1) if not line.strip()), None)
-    if empty is not None:
-        raise OptionError(f"got {name} with an empty line {empty}, expected a text on every line", hint="remove the line")
-    if not lines:
-        raise OptionError(f"got {name} without a line, expected at least one text")
-    return lines
-
-
-@contextmanager
-def _progress(num_texts: int, batch_size: int) -> Iterator[Callable[[int], None] | None]:
-    """Show a progress bar on a terminal if there is more than one batch."""
-    if num_texts <= batch_size or not sys.stderr.isatty():
-        yield None
-        return
-    with Shown().bar(num_texts, "text") as advance:
-        yield advance
-
-
-def _print_truncated(embedder: Embedder, cut: list[int]) -> None:
-    print(
-        f"{_count(len(cut))} longer than {embedder.max_seq_len:,} tokens, truncated at the end; the first is number {cut[0] + 1}",
-        file=sys.stderr,
-    )
-
-
 def _nearest(
     embedder: Embedder, similar: str, lines: list[str], vectors: numpy.ndarray, is_normalized: bool | None
 ) -> list[dict[str, Any]]:
@@ -143,7 +96,7 @@ def _nearest(
     (one,) = embedder.embed([similar], is_normalized=is_normalized, prompt=embedder.prompt_name("query"))
     scores = embedder.similarity(one, vectors)
     order = numpy.argsort(-scores, kind="stable").tolist()
-    return [{"score": _short(scores[index]), "line": index + 1, "text": lines[index]} for index in order]
+    return [{"score": short(scores[index]), "line": index + 1, "text": lines[index]} for index in order]
 
 
 def _print_nearest(nearest: list[dict[str, Any]], figures: dict[str, Any], *, as_json: bool) -> None:
@@ -159,18 +112,9 @@ def _print_vectors(vectors: numpy.ndarray, out: Path | None, figures: dict[str, 
         with replacing(out) as temporary, temporary.open("wb") as file:
             numpy.save(file, vectors)
         figures = {**figures, "out": str(out)}
-    rows = [] if out else [[_short(number) for number in vector] for vector in vectors]
+    rows = [] if out else [[short(number) for number in vector] for vector in vectors]
     if as_json:
         o.print_json(figures if out else {**figures, "vectors": rows})
         return
     for row in rows:
         o.print_json(row)
-
-
-def _short(number: numpy.float32) -> float:
-    """Return the number as a float that prints with the few digits that float32 needs."""
-    return float(str(number))
-
-
-def _count(number: int) -> str:
-    return "1 text" if number == 1 else f"{number:,} texts"

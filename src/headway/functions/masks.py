@@ -34,16 +34,24 @@ def causal_mask(query_len: int, key_len: int | None = None, *, offset: int | Non
 
 
 def sliding_window_mask(
-    query_len: int, key_len: int | None = None, *, window: int, offset: int | None = None, like: LikeT | None = None
+    query_len: int,
+    key_len: int | None = None,
+    *,
+    window: int,
+    is_bidirectional: bool = False,
+    offset: int | None = None,
+    like: LikeT | None = None,
 ) -> LikeT:
     """Sliding-window mask: each query may attend to its own position and to the window - 1 positions before it.
 
         offset + query_position - window < key_position ≤ offset + query_position
+        |key_position - query_position - offset| < window                            if bidirectional
 
     Shapes
         return  (query_len, key_len) boolean
 
-    window   number of positions that a query may attend to, its own included
+    window            number of positions that a query may attend to, its own included
+    is_bidirectional  True to attend to the window - 1 positions after it too; False by default
     key_len, offset, like     as in causal_mask
 
     Errors   OptionError for a window below 1; ShapeError for a negative length.
@@ -56,7 +64,8 @@ def sliding_window_mask(
     if window < 1:
         raise OptionError(f"got window={window}, expected at least 1", hint="use causal_mask for attention without a window")
     queries, keys = _positions(query_len, key_len, offset, like)
-    return (keys <= queries) & (keys > queries - window)
+    last = queries + window - 1 if is_bidirectional else queries
+    return (keys <= last) & (keys > queries - window)
 
 
 def padding_mask(lengths: ArrayT, seq_len: int, *, is_left: bool = False) -> ArrayT:

@@ -1,6 +1,7 @@
 """Language models: text in; text, embeddings or filled masks out."""
 
 from headway.engine import GenerationOptions, GenerationOptionsDict
+from headway.language_model.classifier import Classifier, Label, Ranked
 from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import Candidate, FilledText
 from headway.language_model.model import LanguageModel, load
@@ -9,11 +10,14 @@ from headway.language_model.text_stream import Chunk, Completion
 __all__ = [
     "Candidate",
     "Chunk",
+    "Classifier",
     "Completion",
     "Embedder",
     "FilledText",
     "GenerationOptions",
     "GenerationOptionsDict",
+    "Label",
     "LanguageModel",
+    "Ranked",
     "load",
 ]

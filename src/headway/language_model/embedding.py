@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, cast
 
@@ -13,8 +13,8 @@ from headway import functions
 from headway.arrays import Array, Operations, array_namespace, from_numpy, to_numpy
 from headway.checkpoints import Checkpoint
 from headway.checkpoints.sentence_transformers import Dense, SentenceOptions
-from headway.engine.option_kinds import is_integer
 from headway.errors import NotFiniteError, OptionError, PromptError
+from headway.language_model.batches import batches, check_texts, padded_length
 from headway.runners.protocols import Config, Weights
 from headway.tokenizers import Tokenizer
 
@@ -26,9 +26,6 @@ POOLS = {
     "lasttoken": "last_token_pool",
 }
 """Functions by the pooling mode in a model's files."""
-
-JAX_LENGTHS = 16
-"""Batches are padded to a multiple of this length on JAX, which compiles a function for every shape."""
 
 
 class EmbeddingArchitecture(Protocol):
@@ -99,7 +96,7 @@ class Embedder:
         Errors   PromptError for no texts, a text that is not a string, or a text without tokens; OptionError for an unknown
                  prompt or a wrong batch_size; NotFiniteError if a vector has NaN or infinite components.
         """
-        texts, start = self._checked(texts, batch_size), self._prompt(prompt)
+        texts, start = check_texts(texts, batch_size), self._prompt(prompt)
         rows = [self._token_ids(start + text) for text in texts]
         limit = sys.maxsize if self.max_seq_len is None else self.max_seq_len
         cut = [index for index, row in enumerate(rows) if len(row) > limit]
@@ -114,7 +111,7 @@ class Embedder:
                 f"got text {empty[0]}, {texts[empty[0]]!r}, without a token to pool, expected at least one", hint="remove the text"
             )
         vectors: dict[int, numpy.ndarray] = {}
-        for chosen in _batches([len(row) for row in rows], batch_size):
+        for chosen in batches([len(row) for row in rows], batch_size):
             vectors |= zip(chosen, self._batch([rows[index] for index in chosen], num_unpooled), strict=True)
             if on_batch:
                 on_batch(len(vectors))
@@ -146,20 +143,6 @@ class Embedder:
         """Maximum number of tokens of a text, special tokens included; None for no limit."""
         limits = [each for each in (self.options.max_seq_length, self.checkpoint.config.max_seq_len) if each is not None]
         return min(limits, default=None)
-
-    def _checked(self, texts: Sequence[str], batch_size: int) -> list[str]:
-        if isinstance(texts, str):
-            raise PromptError("got a string, expected a list of texts", hint="write [text]")
-        if not isinstance(texts, Sequence | numpy.ndarray):
-            raise PromptError(f"got texts of type {type(texts).__name__}, expected a list of texts")
-        wrong = [each for each in texts if not isinstance(each, str)]
-        if wrong:
-            raise PromptError(f"got {wrong[0]!r:.100} among the texts, expected strings")
-        if not len(texts):
-            raise PromptError("got no texts, expected at least one")
-        if not is_integer(batch_size) or batch_size < 1:
-            raise OptionError(f"got batch_size={batch_size!r:.100}, expected an integer of at least 1")
-        return list(texts)
 
     def _prompt(self, name: str | None) -> str:
         prompts = self.options.prompts
@@ -200,7 +183,8 @@ class Embedder:
     def _batch(self, rows: Sequence[Sequence[int]], num_unpooled: int) -> numpy.ndarray:
         """Return the pooled vectors of a batch. Decoders are padded on the left, so that the last token is in the last column."""
         lengths = numpy.array([len(row) for row in rows])
-        seq_len, is_left = self._padded(int(lengths.max())), self.checkpoint.architecture.KIND == "decoder"
+        seq_len = padded_length(int(lengths.max()), self.array, self.checkpoint.config.max_seq_len)
+        is_left = self.checkpoint.architecture.KIND == "decoder"
         is_real = functions.padding_mask(lengths, seq_len, is_left=is_left)[:, 0, 0, :]
         token_ids = numpy.zeros((len(rows), seq_len), numpy.int64)
         token_ids[is_real] = [token_id for row in rows for token_id in row]
@@ -208,12 +192,6 @@ class Embedder:
         is_pooled = is_real & (numpy.arange(seq_len) >= first[:, None])
         hidden = self._hidden(token_ids, lengths if not is_real.all() else None)
         return self._pool(hidden, is_pooled)
-
-    def _padded(self, longest: int) -> int:
-        if self.array != "jax":
-            return longest
-        rounded = -(-longest // JAX_LENGTHS) * JAX_LENGTHS
-        return max(longest, min(rounded, self.checkpoint.config.max_seq_len or rounded))
 
     def _hidden(self, token_ids: numpy.ndarray, lengths: numpy.ndarray | None) -> Array:
         """Return the hidden states of every token, padding included."""
@@ -243,7 +221,7 @@ class Embedder:
         """Apply the steps after the pooling, in NumPy."""
         for step in self.options.steps:
             if isinstance(step, Dense):
-                vectors = _activation(step.activation)(functions.linear(vectors, step.weight, step.bias))
+                vectors = activation_function(step.activation)(functions.linear(vectors, step.weight, step.bias))
             elif is_normalized is not False:
                 vectors = functions.normalize(vectors)
         vectors = vectors[:, : self.options.truncate_dim]
@@ -260,18 +238,8 @@ class Embedder:
         return array
 
 
-def _batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
-    """Yield batches of indices, longest texts first; no text of a batch is shorter than half of its longest."""
-    batch: list[int] = []
-    for index in sorted(range(len(lengths)), key=lambda index: lengths[index], reverse=True):
-        if batch and (len(batch) == batch_size or 2 * lengths[index] < lengths[batch[0]]):
-            yield batch
-            batch = []
-        batch.append(index)
-    yield batch
-
-
-def _activation(name: str | None) -> Callable[[numpy.ndarray], numpy.ndarray]:
+def activation_function(name: str | None) -> Callable[[numpy.ndarray], numpy.ndarray]:
+    """Return an activation by its name in sentence_transformers.ACTIVATIONS."""
     if name is None:
         return lambda x: x
     return (lambda x: array_namespace(x).tanh(x)) if name == "tanh" else getattr(functions, name)

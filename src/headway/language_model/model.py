@@ -15,6 +15,7 @@ import numpy
 
 from headway.arrays import check_computing
 from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
+from headway.checkpoints.classification import ClassifierOptions, read_classifier_options
 from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
 from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, GenerationOptionsDict, Hypothesis, Request, Runner
 from headway.engine.option_kinds import is_integer
@@ -23,6 +24,7 @@ from headway.kernels import operations
 from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.kernels.cpu.progress import Progress
 from headway.kernels.cpu.thread_pool import check_num_threads
+from headway.language_model.classifier import Classifier, Label, Ranked, Text
 from headway.language_model.decoders import can_compile, captured_decoder, compiled_decoder, weights_kind
 from headway.language_model.embedding import Embedder
 from headway.language_model.fill_mask import FilledText, fill_mask
@@ -105,6 +107,7 @@ def load(
         checkpoint,
         load_tokenizer(path),
         lambda: read_sentence_options(path),
+        lambda: read_classifier_options(path),
         array=array,
         device=device,
         decoder=decoder,
@@ -115,7 +118,7 @@ def load(
 class LanguageModel:
     """A model with its tokenizer.
 
-    A decoder continues a prompt, an encoder–decoder answers it, an encoder fills its masks. All three compute embeddings.
+    A decoder continues a prompt, an encoder–decoder answers it, an encoder fills its masks or classifies it. All three compute embeddings.
     A model can be used as a context manager, which closes it at the end.
 
     kind           "decoder", "encoder-decoder" or "encoder"
@@ -129,6 +132,7 @@ class LanguageModel:
         checkpoint: Checkpoint,
         tokenizer: Tokenizer,
         sentence_options: Callable[[], SentenceOptions] = SentenceOptions,
+        classifier_options: Callable[[], ClassifierOptions] = lambda: ClassifierOptions({}),
         *,
         array: str = "numpy",
         device: str | None = None,
@@ -138,6 +142,7 @@ class LanguageModel:
         """Combine the parts; `load` reads them from files.
 
         sentence_options   called when embeddings are first computed, because reading them may fail
+        classifier_options called when classes are first computed
         decoder            faster twin of a decoder; None runs the architecture
         cache_bytes        memory for the keys and values of a compiled decoder
         """
@@ -157,7 +162,7 @@ class LanguageModel:
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
         self.is_closed = False
         self._thread: EngineThread | None = None
-        self._checkpoint, self._sentence_options = checkpoint, sentence_options
+        self._checkpoint, self._sentence_options, self._classifier_options = checkpoint, sentence_options, classifier_options
         self._compiled = None if array == "torch" else cast(CompiledDecoder | None, decoder)
         # A running stream or an embedder may outlive the model. Both hold the engine, so the decoder is closed with the engine.
         self._free = weakref.finalize(self.engine, decoder.close) if decoder else None
@@ -174,6 +179,7 @@ class LanguageModel:
         if self._free:
             self._free()
         self.__dict__.pop("embedder", None)
+        self.__dict__.pop("classifier", None)
         del self.engine, self.model, self._checkpoint, self._compiled
 
     def __enter__(self) -> LanguageModel:
@@ -193,6 +199,16 @@ class LanguageModel:
         return Embedder(
             self._checkpoint, self.tokenizer, self._sentence_options(), model.array, model.device, model.ops, self._compiled, self.engine
         )
+
+    @cached_property
+    def classifier(self) -> Classifier:
+        """Classes of texts, and the relevance of texts to a query.
+
+        Errors   UnsupportedError for a model without a classifier, or with one that is not supported; CheckpointError for broken files.
+        """
+        self._check_open()
+        model = self.model
+        return Classifier(self._checkpoint, self.tokenizer, self._classifier_options(), model.array, model.device, model.ops)
 
     @property
     def checkpoint(self) -> Checkpoint:
@@ -311,6 +327,31 @@ class LanguageModel:
         return self.embedder.embed(
             texts, batch_size=batch_size, is_normalized=is_normalized, prompt=prompt, on_batch=on_batch, on_cut=on_cut
         )
+
+    def classify(
+        self,
+        texts: Sequence[Text],
+        *,
+        top_k: int | None = None,
+        batch_size: int = 32,
+        on_batch: Callable[[int], None] | None = None,
+        on_cut: Callable[[list[int]], None] | None = None,
+    ) -> list[list[Label]]:
+        """Return the labels of each text, or pair of texts, the most likely first; see Classifier.classify."""
+        return self.classifier.classify(texts, top_k=top_k, batch_size=batch_size, on_batch=on_batch, on_cut=on_cut)
+
+    def rerank(
+        self,
+        query: str,
+        texts: Sequence[str],
+        *,
+        top_k: int | None = None,
+        batch_size: int = 32,
+        on_batch: Callable[[int], None] | None = None,
+        on_cut: Callable[[list[int]], None] | None = None,
+    ) -> list[Ranked]:
+        """Return texts by their relevance to a query, the most relevant first; see Classifier.rerank."""
+        return self.classifier.rerank(query, texts, top_k=top_k, batch_size=batch_size, on_batch=on_batch, on_cut=on_cut)
 
     def _encode(self, prompt: object) -> list[int]:
         """Return the token ids of a prompt.

@@ -21,7 +21,9 @@ A decoder, which continues a text, adds
 an encoder, which reads a whole text,
 
     encode(token_ids, …)           token ids to one vector each
-    masked_token_logits(hidden, …) those vectors to logits, if the checkpoint has the head
+    masked_token_logits(hidden, …) those vectors to logits of tokens, if the checkpoint has the head
+    class_logits(hidden, …)        those vectors to logits of classes, if the checkpoint has the head
+    spec(config)                   the parts of its layers as data, which encoder.py interprets
 
 and an encoder–decoder, which reads one text and writes another, all of the decoder's but stack, and
 
@@ -67,6 +69,12 @@ ARCHITECTURES = {
     "mt5": Registered("t5", "MT5ForConditionalGeneration"),
     "marian": Registered("marian", "MarianMTModel"),
     "bert": Registered("bert", "BertModel"),
+    "roberta": Registered("roberta", "RobertaModel"),
+    "xlm-roberta": Registered("roberta", "XLMRobertaModel"),
+    "camembert": Registered("roberta", "CamembertModel"),
+    "mpnet": Registered("mpnet", "MPNetModel"),
+    "distilbert": Registered("distilbert", "DistilBertModel"),
+    "modernbert": Registered("modernbert", "ModernBertModel"),
 }
 """Architectures by the model_type of config.json."""
 

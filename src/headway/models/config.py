@@ -23,7 +23,7 @@ WITHOUT_EFFECT = frozenset(
     forced_bos_token_id forced_eos_token_id gradient_checkpointing is_llama_config id2label initializer_range label2id length_penalty max_length
     min_length model_type no_repeat_ngram_size num_beam_groups num_beams num_return_sequences output_attentions
     output_hidden_states output_scores pad_token_id prefix pretraining_tp problem_type remove_invalid_values repetition_penalty
-    resid_pdrop return_dict return_dict_in_generate sep_token_id suppress_tokens task_specific_params temperature tokenizer_class
+    resid_pdrop return_dict return_dict_in_generate sbert_ce_default_activation_function sentence_transformers sep_token_id suppress_tokens task_specific_params temperature tokenizer_class
     top_k top_p torch_dtype torchscript transformers.js_config transformers_version typical_p unsloth_fixed unsloth_version
     use_bfloat16 use_cache use_return_dict
     """.split()

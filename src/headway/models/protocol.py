@@ -11,7 +11,6 @@ from headway.arrays import Array, Operations
 from headway.functions import KVCache
 from headway.models.past import KVCaches
 from headway.models.source import Source
-from headway.models.spec import DecoderSpec
 from headway.models.stack import Stack
 from headway.models.stored import Stored
 
@@ -60,8 +59,11 @@ class Architecture(Protocol):
     def config_keys(self, keys: Mapping[str, object], /) -> Mapping[str, object]:
         """Return the keys of config.json as Config names them. Architectures whose files have others only."""
 
-    def spec(self, config: Any, /) -> DecoderSpec:
-        """Return the parts of the layers as data. Decoders only."""
+    def saved_keys(self, keys: Mapping[str, object], /) -> dict[str, object]:
+        """Return the fields of a Config as config.json names them: the inverse of config_keys. Such architectures only."""
+
+    def spec(self, config: Any, /) -> Any:
+        """Return the parts of the layers as data: the DecoderSpec of a decoder, the EncoderSpec of an encoder."""
 
     def stack(self, config: Any, /) -> Stack:
         """Return the description that a compiled decoder needs. Decoders only; UnsupportedError if the kernels do not support it."""
@@ -86,11 +88,24 @@ class Architecture(Protocol):
     def logits(self, hidden: Array, weights: Any, config: Any, /, *, ops: Operations = ...) -> Array:
         """Return the logits of hidden states. Decoders and encoder–decoders only."""
 
-    def encode(self, token_ids: Array, weights: Any, config: Any, /, *, lengths: Array | None = None, ops: Operations = ...) -> Array:
-        """Return a vector for each token. Encoders and encoder–decoders only."""
+    def encode(
+        self,
+        token_ids: Array,
+        weights: Any,
+        config: Any,
+        /,
+        *,
+        lengths: Array | None = None,
+        token_types: Array | None = None,
+        ops: Operations = ...,
+    ) -> Array:
+        """Return a vector for each token. Encoders, and encoder–decoders, which take no token types."""
 
     def read(self, token_ids: Array, weights: Any, config: Any, /, *, lengths: Array | None = None, ops: Operations = ...) -> Source:
         """Return the source as the decoder attends to it. Encoder–decoders only."""
 
     def masked_token_logits(self, hidden: Array, weights: Any, config: Any, /, *, ops: Operations = ...) -> Array:
         """Return the logits of the masked-token head. Encoders only."""
+
+    def class_logits(self, hidden: Array, weights: Any, config: Any, /, *, lengths: Array | None = None, ops: Operations = ...) -> Array:
+        """Return the logits of the classes of whole texts. Encoders only."""

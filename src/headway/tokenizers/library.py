@@ -15,7 +15,7 @@ from headway.files import write_text
 from headway.tokenizers.byte_level import byte_characters
 from headway.tokenizers.cleaning import CleaningStreamDecoder, clean_up
 from headway.tokenizers.streaming import BYTE_TOKEN, BytesStreamDecoder, DecoderStep, WindowStreamDecoder, decoder_steps, plain_character
-from headway.tokenizers.tokenizer import StreamDecoder, Tokenizer, check_text, check_token_ids
+from headway.tokenizers.tokenizer import EncodedPair, StreamDecoder, Tokenizer, check_text, check_token_ids
 
 
 def raise_library_error(error: BaseException, action: str) -> NoReturn:
@@ -73,6 +73,27 @@ class LibraryTokenizer(Tokenizer):
         check_text(text)
         try:
             return self.backend.encode(text, add_special_tokens=add_special_tokens).ids
+        except BaseException as error:
+            raise_library_error(error, "encode the text")
+
+    def encode_pair(self, text: str, other: str | None = None, *, max_len: int | None = None) -> EncodedPair:
+        """See Tokenizer.
+
+        Errors   also TokenizerError if the library cannot encode the texts.
+        """
+        texts = [text] if other is None else [text, other]
+        for each in texts:
+            check_text(each)
+        try:
+            encodings = [self.backend.encode(each, add_special_tokens=False) for each in texts]
+            sizes = [len(encoding.ids) for encoding in encodings]
+            kept = sizes
+            if max_len is not None:
+                kept = _longest_first(sizes, max(max_len - self.backend.num_special_tokens_to_add(other is not None), 0))
+            for encoding, size in zip(encodings, kept, strict=True):
+                encoding.truncate(size)
+            whole = self.backend.post_process(encodings[0], encodings[1] if other is not None else None)
+            return EncodedPair(whole.ids, whole.type_ids, kept != sizes)
         except BaseException as error:
             raise_library_error(error, "encode the text")
 
@@ -170,3 +191,17 @@ class LibraryTokenizer(Tokenizer):
             )
         write_text(folder / "tokenizer.json", self.backend.to_str(pretty=True))
         write_text(folder / "tokenizer_config.json", json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+
+
+def _longest_first(sizes: list[int], limit: int) -> list[int]:
+    """Return the numbers of tokens that are kept of one or two texts.
+
+    Source   the strategy longest_first of the tokenizers library
+    """
+    if sum(sizes) <= limit or len(sizes) == 1:
+        return [min(size, limit) for size in sizes]
+    short = min(sizes)
+    long = short if short > limit else max(short, limit - short)
+    if short + long > limit:
+        short, long = limit // 2, limit // 2 + limit % 2
+    return [long, short] if sizes[0] > sizes[1] else [short, long]

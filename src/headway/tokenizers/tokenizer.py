@@ -4,9 +4,23 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from headway.errors import PromptError, TokenIdError
+from headway.errors import PromptError, TokenIdError, TokenizerError
 from headway.tokenizers.chat_template import choose_template, render
+
+
+@dataclass(frozen=True)
+class EncodedPair:
+    """The token ids of a text or a pair of texts, special tokens included.
+
+    token_types  0 for the tokens of the first text, 1 for those of the second; all 0 if the tokenizer does not distinguish them
+    is_cut       True if a text was truncated
+    """
+
+    token_ids: list[int]
+    token_types: list[int]
+    is_cut: bool = False
 
 
 class StreamDecoder(ABC):
@@ -71,6 +85,15 @@ class Tokenizer(ABC):
         Errors   as encode.
         """
         return self.encode(text, add_special_tokens=add_special_tokens)
+
+    def encode_pair(self, text: str, other: str | None = None, *, max_len: int | None = None) -> EncodedPair:
+        """Return the token ids of a text, or of a pair of texts with the tokens that separate them.
+
+        max_len   maximum number of tokens, special ones included; the texts are truncated at their ends, the longer one first
+
+        Errors   as encode; TokenizerError for a tokenizer that encodes no pairs.
+        """
+        raise TokenizerError("got a tokenizer that encodes no pairs of texts, expected one with a tokenizer.json or BERT's vocab.txt")
 
     @abstractmethod
     def decode(self, token_ids: Sequence[int], *, skip_special_tokens: bool = True) -> str:
