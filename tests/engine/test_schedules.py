@@ -216,6 +216,7 @@ def test_a_request_fails_at_its_deadline():
 def test_prompt_lookup_computes_several_tokens_in_a_pass():
     """A runner that repeats its prompt for ever."""
     engine = paged_engine(runner=Repeating())
+    engine._scheduler.pass_time.seconds = lambda rows: 1.0  # a draft always pays
     events = collect(engine, Request([1, 2, 3, 4, 5, 6] * 2, GenerationOptions(max_new_tokens=40)))
     assert [event.token_id for event in events] == ([1, 2, 3, 4, 5, 6] * 7)[:40]
     assert len(engine.runner.passes) < 15
@@ -274,11 +275,12 @@ def test_a_request_is_added_and_aborted_while_a_pass_runs():
 
 def test_the_oldest_request_is_never_preempted():
     """Four requests that need more pages than there are; the first one goes last by priority, and still has a token in each pass."""
-    engine, tokens, others = paged_engine(max_pages=12, max_running=4), [], []
+    engine, tokens, others = paged_engine(max_pages=12, uses_prompt_lookup=False), [], []
     engine.add(Request([1, 2, 3], GenerationOptions(max_new_tokens=40), priority=5), tokens.extend)
+    engine.step()
     for number in range(3):
         engine.add(Request([4 + number] * 6, GenerationOptions(max_new_tokens=30)), others.extend)
-    for number in range(1, 41):
+    for number in range(2, 41):
         engine.step()
         engine.verify()
         assert len(tokens) == number
