@@ -2,6 +2,7 @@
 # make test       set up the test dependencies and run every test; TESTS=path … runs some
 # make quick      the same without the slow tests
 # make check      lint, types, and the direction of imports
+# make cluster    the tests on a Ray cluster of two nodes on this machine; needs the extra ray: minutes
 # make docs       build the documentation site in site/
 # make pictures   draw the pictures of README again
 # make wheel      build the wheel in dist/ and try it in a clean virtual environment
@@ -18,7 +19,7 @@ FUZZ ?= 10000000
 # One thread per process: two test processes with several threads each slow one another down.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 30
 
-.PHONY: run test quick check docs pictures wheel fuzz benchmark clean
+.PHONY: run test quick cluster check docs pictures wheel fuzz benchmark clean
 
 run: $(VENV)/ready
 	@$(BIN)/headway generate "$(PROMPT)"
@@ -28,6 +29,10 @@ test: $(VENV)/ready-to-test
 
 quick: $(VENV)/ready-to-test
 	$(PYTEST) -m "not slow" $(TESTS)
+
+cluster: $(VENV)/ready-to-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[ray]"
+	HEADWAY_CLUSTER=1 $(BIN)/python -m pytest -q tests/cluster
 
 check: $(VENV)/ready-to-test
 	$(BIN)/ruff check

@@ -27,7 +27,7 @@ ARROWS = {
     "models": {"functions"},
     "checkpoints": {"models"},
     "tokenizers": set(),
-    "kernels": {"functions"},
+    "kernels": {"functions", "models"},
     "nn": {"functions", "kernels"},
     "engine": {"functions"},
     "runners": {"functions", "engine"},
@@ -36,7 +36,8 @@ ARROWS = {
     "language_model": {"functions", "engine", "runners", "kernels", "checkpoints", "tokenizers"},
     "look": {"functions", "practice", "language_model", "checkpoints", "tokenizers"},
     "server": {"language_model", "engine", "tokenizers"},
-    "cli": {"look", "language_model", "engine", "runners", "practice", "checkpoints", "models", "train", "server"},
+    "cluster": {"language_model", "engine", "server"},
+    "cli": {"cluster", "look", "language_model", "engine", "runners", "practice", "checkpoints", "models", "train", "server"},
     "__init__": {"language_model", "functions", "practice", "look"},
     "__main__": {"cli"},
 }

@@ -100,6 +100,10 @@ class ManualThread:
     def abort(self, index, choice=None) -> None:
         self.aborted.append(index)
 
+    @property
+    def stats(self):
+        return [self.engine.stats]
+
     def close(self) -> None:
         pass
 

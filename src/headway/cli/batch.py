@@ -10,10 +10,12 @@ from typing import Annotated
 import typer
 
 from headway.cli import options as o
+from headway.cli.load_flags import LoadFlags, with_load_flags
 from headway.cli.progress import Shown
 from headway.cli.serve import read_template, require_packages, wire_name
 
 
+@with_load_flags
 def command(
     requests: Annotated[Path, typer.Argument(metavar="INPUT.jsonl", help="Requests, one per line: custom_id, method, url and body.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="File to append the results to. Lines that have one are not run again.")],
@@ -25,14 +27,7 @@ def command(
     any_model: Annotated[bool, typer.Option("--any-model", help="Run requests for models of other names, too.")] = False,
     chat_template: Annotated[Path | None, typer.Option(help="Jinja file in place of the model's chat template.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Requests that run at a time.")] = 64,
-    array: o.Array = o.ArrayLibrary.numpy,
-    dtype: o.Dtype = "float32",
-    device: o.Device = None,
-    weights: o.PackedWeights = "auto",
-    cache: o.CacheKind = None,
-    cache_memory: o.CacheMemory = None,
-    threads: o.Threads = None,
-    ignore_config_key: o.IgnoreConfigKey = None,
+    loading: LoadFlags = LoadFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Run a file of requests without a server, in OpenAI's batch format.
 
@@ -56,17 +51,7 @@ def command(
     files = Files(requests, out, errors)
     num_lines = len(read_lines(requests))  # a wrong line is reported before the model is loaded
     template = read_template(chat_template)
-    language_model = o.load_shown(
-        model,
-        weights,
-        cache,
-        threads,
-        array=array,
-        dtype=dtype,
-        device=device,
-        ignored_config_keys=ignore_config_key,
-        cache_memory=cache_memory,
-    )
+    language_model = loading.load(model)
     shown, started = Shown(), time.perf_counter()
     settings = Settings(accept_any_model=any_model, max_waiting=10**9, max_waiting_tokens=10**12, timeout_seconds=86_400)
     with language_model:

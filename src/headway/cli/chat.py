@@ -9,6 +9,7 @@ from typing import Annotated, Unpack
 import typer
 
 from headway.cli import options as o
+from headway.cli.load_flags import LoadFlags, with_load_flags
 from headway.errors import PromptError, TokenizerError
 from headway.language_model import Chunk, GenerationOptionsDict, LanguageModel
 
@@ -17,18 +18,12 @@ MAX_NEW_TOKENS = 512
 
 
 @o.with_generation_flags(max_new_tokens=str(MAX_NEW_TOKENS))
+@with_load_flags
 def command(
     model: o.Model,
     message: Annotated[str | None, typer.Argument(help="Message to answer; without it, messages are read from stdin.")] = None,
     system: o.System = None,
-    array: o.Array = o.ArrayLibrary.numpy,
-    dtype: o.Dtype = "float32",
-    device: o.Device = None,
-    weights: o.PackedWeights = "auto",
-    cache: o.CacheKind = None,
-    cache_memory: o.CacheMemory = None,
-    threads: o.Threads = None,
-    ignore_config_key: o.IgnoreConfigKey = None,
+    loading: LoadFlags = LoadFlags(),  # noqa: B008 - frozen
     **generation: Unpack[GenerationOptionsDict],
 ) -> None:
     """Chat with a model that has a chat template.
@@ -42,17 +37,7 @@ def command(
 
     Exit codes: 0 success, 1 output closed early (broken pipe), 2 invalid input, 130 interrupted.
     """
-    language_model = o.load_shown(
-        model,
-        weights,
-        cache,
-        threads,
-        array=array,
-        dtype=dtype,
-        device=device,
-        ignored_config_keys=ignore_config_key,
-        cache_memory=cache_memory,
-    )
+    language_model = loading.load(model)
     with language_model:
         if not language_model.tokenizer.has_chat_template:
             raise TokenizerError(

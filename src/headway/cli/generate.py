@@ -11,6 +11,7 @@ from typing import Annotated, Unpack
 import typer
 
 from headway.cli import options as o
+from headway.cli.load_flags import LoadFlags, with_load_flags
 from headway.errors import OptionError, PromptError
 from headway.language_model import Chunk, GenerationOptionsDict, LanguageModel
 
@@ -19,6 +20,7 @@ MAX_NEW_TOKENS = 400
 
 
 @o.with_generation_flags(max_new_tokens=f"{MAX_NEW_TOKENS}; the model's for an encoder–decoder")
+@with_load_flags
 def command(
     prompt: Annotated[
         str | None,
@@ -27,15 +29,8 @@ def command(
     model: o.Model = "stories",
     prompt_file: Annotated[str | None, typer.Option(help="File to read the prompt from; - is stdin.")] = None,
     system: o.System = None,
-    array: o.Array = o.ArrayLibrary.numpy,
-    dtype: o.Dtype = "float32",
-    device: o.Device = None,
-    weights: o.PackedWeights = "auto",
-    cache: o.CacheKind = None,
-    cache_memory: o.CacheMemory = None,
-    threads: o.Threads = None,
+    loading: LoadFlags = LoadFlags(),  # noqa: B008 - frozen
     echo: Annotated[bool, typer.Option(help="Print the prompt before its continuation. Answers are printed without the prompt.")] = True,
-    ignore_config_key: o.IgnoreConfigKey = None,
     as_json: o.Json = False,
     **generation: Unpack[GenerationOptionsDict],
 ) -> None:
@@ -51,17 +46,7 @@ def command(
     Exit codes: 0 success, 1 output closed early (broken pipe), 2 invalid input, 130 interrupted.
     """
     prompt = _prompt(prompt, prompt_file)
-    language_model = o.load_shown(
-        model,
-        weights,
-        cache,
-        threads,
-        array=array,
-        dtype=dtype,
-        device=device,
-        ignored_config_keys=ignore_config_key,
-        cache_memory=cache_memory,
-    )
+    language_model = loading.load(model)
     with language_model:
         if system is not None:
             chunks = _answer(language_model, model, system, prompt, generation)

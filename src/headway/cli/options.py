@@ -7,7 +7,6 @@ import json
 import re
 import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -19,12 +18,11 @@ from typing import Annotated, TypeAlias, TypedDict, cast
 import typer
 
 from headway.cli.array_library import ArrayLibrary
-from headway.cli.progress import Work
 from headway.engine.option_kinds import Choice, Integer, JsonSchema, Number, Option, Strings, Switch, Text, TokenBiases, TokenIds
 from headway.engine.options import default_text, options
 from headway.errors import OptionError
 from headway.json_files import parse_json_object
-from headway.language_model import Chunk, GenerationOptionsDict, LanguageModel, load
+from headway.language_model import Chunk, GenerationOptionsDict
 
 
 class Cache(StrEnum):
@@ -195,38 +193,6 @@ def read_bytes(text: str) -> int:
     if size < 1:
         raise OptionError(f"got {text[:50]!r}, expected a number of bytes", hint="write it as 500MB or 4GiB")
     return size
-
-
-def load_shown(
-    model: str,
-    weights: str,
-    cache: Cache | None,
-    threads: int | None,
-    *,
-    array: ArrayLibrary,
-    dtype: str,
-    device: str | None,
-    ignored_config_keys: list[str] | None,
-    cache_memory: str | None = None,
-) -> LanguageModel:
-    """Load a model; show on stderr the work that is only needed the first time."""
-    if weights == "plain":
-        print("headway: warning: --weights plain is deprecated, use --weights none", file=sys.stderr)
-        weights = "none"
-    with Work() as work, warnings.catch_warnings():
-        warnings.simplefilter("default", DeprecationWarning)
-        return load(
-            model,
-            weights=weights,
-            cache=None if cache is None else cache.value,
-            num_threads=threads,
-            cache_bytes=None if cache_memory is None else read_bytes(cache_memory),
-            progress=work.progress,
-            array=array.value,
-            dtype=dtype,
-            device=device,
-            ignored_config_keys=ignored_config_keys or (),
-        )
 
 
 class Alternative(TypedDict):

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli import options as o
+from headway.cli.load_flags import LoadFlags, with_load_flags
 from headway.errors import OptionError
 
 if TYPE_CHECKING:
+    from headway.server.run import Address
     from headway.server.served_model import ServedModel
+    from headway.server.settings import Settings
 
 
+@with_load_flags
 def command(
     model: o.Model = "stories",
     host: Annotated[str, typer.Option(help="Address to listen on; one that other machines reach needs a key or --open.")] = "127.0.0.1",
@@ -33,14 +40,16 @@ def command(
     certificate: Annotated[str | None, typer.Option(help="File with the TLS certificate.")] = None,
     private_key: Annotated[str | None, typer.Option(help="File with the key of the certificate.")] = None,
     any_model: Annotated[bool, typer.Option("--any-model", help="Answer requests for models of other names, too.")] = False,
-    array: o.Array = o.ArrayLibrary.numpy,
-    dtype: o.Dtype = "float32",
-    device: o.Device = None,
-    weights: o.PackedWeights = "auto",
-    cache: o.CacheKind = None,
-    cache_memory: o.CacheMemory = None,
-    threads: o.Threads = None,
-    ignore_config_key: o.IgnoreConfigKey = None,
+    ray: Annotated[bool, typer.Option("--ray", help="Serve on a Ray cluster; needs the extra ray.")] = False,
+    address: Annotated[
+        str | None, typer.Option(help="Address of the Ray cluster; auto is that of this machine.  [default: one that is started here]")
+    ] = None,
+    replicas: Annotated[int | None, typer.Option(min=1, help="With --ray, number of processes with an engine.  [default: 1]")] = None,
+    ingresses: Annotated[
+        int | None,
+        typer.Option(min=1, help="With --ray, number of processes that answer HTTP; a single one is on Ray's head node.  [default: 1]"),
+    ] = None,
+    loading: LoadFlags = LoadFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Serve a model over HTTP, with the wire of OpenAI.
 
@@ -48,6 +57,7 @@ def command(
       headway serve
       headway serve --model Qwen/Qwen2-0.5B-Instruct --port 9000
       headway serve --model ./my-model --host 0.0.0.0 --api-key-file keys.txt
+      headway serve --model /shared/my-model --ray --address auto --replicas 8 --threads 16
 
     Needs the extra serve. Ctrl-C or SIGTERM lets running requests finish; a second one ends them.
 
@@ -70,21 +80,56 @@ def command(
         drain_seconds=drain,
         cors_origins=tuple(cors_origin or ()),
     )
-    template = read_template(chat_template)
-    language_model = o.load_shown(
-        model,
-        weights,
-        cache,
-        threads,
-        array=array,
-        dtype=dtype,
-        device=device,
-        ignored_config_keys=ignore_config_key,
-        cache_memory=cache_memory,
-    )
+    template, listening = read_template(chat_template), Address(host, port, certificate, private_key)
+    if ray:
+        serve_cluster(
+            name or wire_name(model), model, template, loading, settings, listening, Scale(address, replicas or 1, ingresses or 1)
+        )
+        return
+    for flag, given in (("--replicas", replicas), ("--ingresses", ingresses), ("--address", address)):
+        if given is not None:
+            raise OptionError(f"got {flag} without --ray, expected one process", hint="add --ray, which needs the extra ray")
+    language_model = loading.load(model)
     with language_model:
         served = ServedModel(name or wire_name(model), language_model, template)
-        run(Service([served], settings), Address(host, port, certificate, private_key), lambda url: _greet(url, served, bool(keys)))
+        run(Service([served], settings), listening, lambda url: _greet(url, served, bool(keys)))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Size of a cluster's application.
+
+    address     of a Ray cluster; None starts one on this machine
+    """
+
+    address: str | None
+    num_replicas: int
+    num_ingresses: int
+
+
+def serve_cluster(
+    name: str, model: str, template: str | None, loading: LoadFlags, settings: Settings, listening: Address, scale: Scale
+) -> None:
+    """Serve a model on a Ray cluster until a signal.
+
+    Errors   OptionError without the extra ray, and on a cluster of others without --threads.
+    """
+    require_packages("ray", "ray")
+    if scale.address is not None and loading.threads is None:
+        raise OptionError("got --address without --threads, expected the cores of a replica", hint="Ray reserves as many: --threads 16")
+    from headway.cluster.deployment import ModelDeployment
+    from headway.cluster.run import run
+    from headway.language_model import load_without_kernels
+
+    threads = loading.threads or max(1, (os.cpu_count() or 1) // scale.num_replicas)
+    loading = replace(loading, threads=threads)
+    light = partial(load_without_kernels, model, ignored_config_keys=tuple(loading.ignore_config_key or ()))
+    deployment = ModelDeployment(name, loading.loader(model), light, scale.num_replicas, threads, template)
+
+    def greet(url: str) -> None:
+        print(f"headway: serving {name} at {url}, {scale.num_replicas} replicas with {threads} threads each", file=sys.stderr, flush=True)
+
+    run([deployment], settings, listening, cluster=scale.address, num_ingresses=scale.num_ingresses, on_start=greet)
 
 
 def wire_name(model: str) -> str:
@@ -115,12 +160,13 @@ def read_template(path: Path | None) -> str | None:
         raise OptionError(f"got --chat-template {path}, expected a text file that can be read ({reason})") from error
 
 
-def require_packages() -> None:
-    """Raise OptionError if the extra is not installed."""
+def require_packages(extra: str = "serve", *names: str) -> None:
+    """Raise OptionError if an extra is not installed."""
     from importlib.util import find_spec
 
-    missing = [name for name in ("starlette", "uvicorn", "msgspec", "prometheus_client") if find_spec(name) is None]
+    missing = [name for name in names or ("starlette", "uvicorn", "msgspec", "prometheus_client") if find_spec(name) is None]
     if missing:
         raise OptionError(
-            f"got an installation without {', '.join(missing)}, expected the extra serve", hint='install it: pip install "headway[serve]"'
+            f"got an installation without {', '.join(missing)}, expected the extra {extra}",
+            hint=f'install it: pip install "headway[{extra}]"',
         )

@@ -5,7 +5,7 @@ from headway.engine.engine import Engine, EngineOptions, EngineStats
 from headway.engine.limits import ModelLimits
 from headway.engine.option_kinds import Option
 from headway.engine.options import GenerationOptions, GenerationOptionsDict
-from headway.engine.request import Event, FinishReason, Hypothesis, LogitsProcessor, Request, RequestFailed, SampledToken
+from headway.engine.request import Event, FinishReason, Hypothesis, LogitsProcessor, Request, RequestFailed, Resumption, SampledToken, Sink
 from headway.engine.stream import RequestStream
 from headway.engine.thread import EngineThread
 
@@ -27,7 +27,9 @@ __all__ = [
     "Request",
     "RequestFailed",
     "RequestStream",
+    "Resumption",
     "Runner",
     "SampledToken",
     "SequenceRows",
+    "Sink",
 ]

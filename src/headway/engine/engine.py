@@ -226,7 +226,8 @@ class Engine:
         prompt = [int(token_id) for token_id in self._limits.decoder_prompt(request)]
         max_new_tokens = self._limits.max_new_tokens(request)
         make: type[BeamSearch] | type[Sampler] = BeamSearch if request.options.num_beams > 1 else Sampler
-        strategy: DecodingStrategy = make(index, request, Sequence(prompt, len(prompt)), max_new_tokens, self.sampling_ops)
+        begun = map(int, request.resumption.token_ids) if request.resumption else ()
+        strategy: DecodingStrategy = make(index, request, Sequence([*prompt, *begun], len(prompt)), max_new_tokens, self.sampling_ops)
         can_draft = self.options.uses_prompt_lookup and self.runner.page_size is not None
         return ActiveRequest(
             number,

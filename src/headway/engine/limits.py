@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from headway.engine.pages import Pool
-from headway.engine.request import Request
+from headway.engine.request import Request, Resumption
 from headway.errors import OptionError, PromptError, TokenIdError
 
 DEFAULT_MAX_NEW_TOKENS = 512
@@ -52,6 +52,8 @@ class RequestLimits:
                 f"num_choices={request.num_choices} and num_beams={request.options.num_beams} cannot be combined",
                 hint="set num_best for several texts of a beam search",
             )
+        if request.resumption is not None:
+            self._check_resumption(request, request.resumption)
 
     def decoder_prompt(self, request: Request) -> Sequence[int]:
         """Return the first tokens of the decoder: the start token of an encoder–decoder, else the prompt.
@@ -91,6 +93,14 @@ class RequestLimits:
         for name in ("forced_bos_token_id", "forced_eos_token_id"):
             if (token_id := getattr(options, name)) is not None:
                 _check_range([token_id], vocab_size, f"as {name}")
+
+    def _check_resumption(self, request: Request, resumption: Resumption) -> None:
+        _check_range(resumption.token_ids, self.model.decoder_vocab_size or self.model.vocab_size, "in resumption")
+        if request.num_choices > 1 or request.options.num_beams > 1:
+            raise OptionError("got a resumption with several choices or beams, expected one completion")
+        num_tokens, bound = len(resumption.token_ids), self.max_new_tokens(request)
+        if num_tokens >= bound:
+            raise OptionError(f"got a resumption of {num_tokens} tokens, expected fewer than max_new_tokens={bound}")
 
     def _check_lengths(self, request: Request) -> None:
         limit, length = self.model.max_seq_len, len(request.token_ids)

@@ -30,6 +30,18 @@ FinishReason = Literal["stop", "length"]
 
 
 @dataclass(frozen=True)
+class Resumption:
+    """Tokens that another engine generated for a request, which continues after them with the tokens it would have had there.
+
+    choice      number of the completion that continues; it decides the random numbers
+    token_ids   tokens of the completion so far
+    """
+
+    choice: int
+    token_ids: Sequence[int]
+
+
+@dataclass(frozen=True)
 class Request:
     """A prompt to continue, or to answer with an encoder–decoder.
 
@@ -41,6 +53,7 @@ class Request:
     cache_key         requests share the cached keys and values of a common prefix only if they have the same key
     timeout_seconds   time from arrival after which the request fails; None for no limit
     make_processors   returns logits processors for one choice, which run after those of the options
+    resumption        a begun completion to continue, without beam search and with num_choices=1; None starts at the prompt
     """
 
     token_ids: Sequence[int]
@@ -51,6 +64,7 @@ class Request:
     cache_key: str = ""
     timeout_seconds: float | None = None
     make_processors: Callable[[], Sequence[LogitsProcessor]] = tuple
+    resumption: Resumption | None = None
 
 
 @dataclass(frozen=True)

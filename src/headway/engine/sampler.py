@@ -32,9 +32,14 @@ class Sampler:
     """
 
     def __init__(self, index: int, request: Request, sequence: Sequence, max_new_tokens: int, ops: Operations = functions) -> None:
-        """Start with one sequence, the decoder's prompt."""
+        """Start with one sequence: the decoder's prompt, and the tokens of a resumption."""
         self.index, self.request, self.max_new_tokens, self.ops = index, request, max_new_tokens, ops
-        self._continue([self._choice(0, sequence)])
+        first = self._choice(request.resumption.choice if request.resumption else 0, sequence)
+        if request.options.temperature > 0:  # each token of a resumption took one random number
+            bits = first.random.bit_generator
+            assert isinstance(bits, numpy.random.PCG64)
+            bits.advance(sequence.num_new_tokens)
+        self._continue([first])
 
     def advance(self) -> list[SampledToken]:
         """See DecodingStrategy."""

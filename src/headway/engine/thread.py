@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from headway.engine.engine import Engine
+from headway.engine.engine import Engine, EngineStats
 from headway.engine.request import Request, Sink
 
 
@@ -23,6 +23,11 @@ class EngineThread:
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._loop, name="headway-engine", daemon=True)
         self._thread.start()
+
+    @property
+    def stats(self) -> Sequence[EngineStats]:
+        """Figures of the engine, in a list: connections to several engines have several."""
+        return [self.engine.stats]
 
     @property
     def is_alive(self) -> bool:

@@ -84,10 +84,9 @@ class KVCache:
         length   number of filled positions; a cache with more loses its first ones, one with fewer is padded on the left with zeros,
                  which the caller hides with a mask
         """
-        return cls(
-            *(_joined([(getattr(cache, name), cache.length) for cache in caches], length, max_seq_len) for name in ("keys", "values")),
-            length=length,
-        )
+        keys = _joined([(cache.keys, cache.length) for cache in caches], length, max_seq_len)
+        values = _joined([(cache.values, cache.length) for cache in caches], length, max_seq_len)
+        return cls(keys, values, length)
 
     @property
     def max_seq_len(self) -> int:

@@ -15,10 +15,12 @@ from headway.errors import OptionError, UnsupportedError
 from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.kernels.cpu.kv_cache import KINDS
 from headway.kernels.cpu.packed_file import SMALL, packed_weights
+from headway.kernels.cpu.packing import tree_bytes
 from headway.kernels.cpu.progress import Progress, log_progress
 from headway.kernels.cpu.runtime import Runtime
+from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import ThreadPool
-from headway.trees import leaves
+from headway.trees import leaves, tree_from_leaves
 
 if TYPE_CHECKING:
     from headway.kernels.captured_decoder import CapturedDecoder
@@ -79,18 +81,19 @@ def compiled_decoder(
     runtime = Runtime(num_threads, folder / "compiled", progress)
     key = fingerprint(path)
     file = folder / "packed" / f"{key[:32]}-{kind}.weights"
-    weights = packed_weights(file, key, kind, leaves(checkpoint.weights), runtime)
+    packed = packed_weights(file, key, kind, leaves(checkpoint.weights), runtime)
+    weights = tree_from_leaves(type(checkpoint.weights), packed)
     pool = runtime.pool
-    if num_threads is None and weights.num_bytes < SMALL:
+    if num_threads is None and tree_bytes(weights) < SMALL:
         pool.close()  # it may have packed the weights
         pool = ThreadPool(1)
-    description = checkpoint.architecture.stack(checkpoint.config)
-    return CompiledDecoder(description, weights, runtime.forward_pass, pool, cache_kind=cache_kind)
+    spec = checkpoint.architecture.spec(checkpoint.config)
+    return CompiledDecoder(spec, weights, runtime.forward_pass, pool, cache_kind=cache_kind)
 
 
 def captured_decoder(checkpoint: Checkpoint, ops: Operations) -> CapturedDecoder | None:
     """Return a decoder with captured steps if the weights are PyTorch tensors on a CUDA device, otherwise None."""
-    if not can_compile(checkpoint) or not getattr(checkpoint.weights.token_embedding, "is_cuda", False):
+    if not _can_capture(checkpoint) or not getattr(checkpoint.weights.token_embedding, "is_cuda", False):
         return None
     from headway.kernels.captured_decoder import CapturedDecoder
 
@@ -106,11 +109,21 @@ def can_compile(checkpoint: Checkpoint) -> bool:
     return True
 
 
+def _can_capture(checkpoint: Checkpoint) -> bool:
+    if checkpoint.architecture.KIND != "decoder":
+        return False
+    try:
+        checkpoint.architecture.stack(checkpoint.config)
+    except UnsupportedError:
+        return False
+    return True
+
+
 def _check_kernels_support(checkpoint: Checkpoint) -> None:
     name, hint = checkpoint.architecture.__name__.rpartition(".")[2], "leave out the weights option for this model"
     if checkpoint.architecture.KIND != "decoder":
         raise UnsupportedError(f"got packed weights for {name}, expected a decoder, such as gpt2, llama, qwen2 or qwen3", hint=hint)
     try:
-        checkpoint.architecture.stack(checkpoint.config)
+        check_supported(checkpoint.architecture.spec(checkpoint.config))
     except UnsupportedError as error:
         raise UnsupportedError(f"got packed weights for {name}: {error}", hint=hint) from error

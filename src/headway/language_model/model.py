@@ -115,6 +115,16 @@ def load(
     )
 
 
+def load_without_kernels(name_or_folder: str | PathLike[str] = "stories", *, ignored_config_keys: Collection[str] = ()) -> LanguageModel:
+    """Load a model whose passes other processes compute: its weights stay in the file.
+
+    It encodes and decodes texts and makes requests. Errors are those of load.
+    """
+    path = _resolve(name_or_folder)
+    checkpoint = open_checkpoint(path, dtype=None, ignored_config_keys=ignored_config_keys)
+    return LanguageModel(checkpoint, load_tokenizer(path), lambda: read_sentence_options(path))
+
+
 class LanguageModel:
     """A model with its tokenizer.
 
@@ -298,9 +308,17 @@ class LanguageModel:
         more = self.tokenizer.eos_token_ids if is_chat else ()
         end_token_ids = () if merged.options.ignore_end else tuple(dict.fromkeys((*self.end_token_ids, *more)))
         length = len(token_ids) if self.continues_prompts else 1
-        grammar = self._grammar(merged.options, end_token_ids)
-        make_processors = tuple if grammar is None else partial(grammar.processors, length, end_token_ids)
-        return Request(token_ids, merged.for_prompt(length), end_token_ids, make_processors=make_processors)
+        return self.with_processors(Request(token_ids, merged.for_prompt(length), end_token_ids))
+
+    def with_processors(self, request: Request) -> Request:
+        """Return a request with the processors of its options, such as a grammar; those of another process cannot be sent.
+
+        Errors   OptionError for a grammar that is not valid or not supported, and for a model without an end token.
+        """
+        grammar = self._grammar(request.options, request.end_token_ids)
+        length = len(request.token_ids) if self.continues_prompts else 1
+        make = tuple if grammar is None else partial(grammar.processors, length, request.end_token_ids)
+        return replace(request, make_processors=make)
 
     def text_stream(self, request: Request) -> TextStream:
         """Return a decoder of the tokens of one completion of a request, which cuts it at the request's stop strings."""

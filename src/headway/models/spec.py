@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from headway.models.rope import RopeParameters
+import numpy
+
+from headway.models.rope import RopeParameters, rotary_tables
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,16 @@ class RotarySpec:
 
     dim: int
     parameters: RopeParameters = field(hash=False)
+
+    def tables(self, num_positions: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Return the cosines and sines of the first positions, (num_positions, dim // 2) float32 each.
+
+        Kinds that depend on the length of the sequence give each position the angles that it has as the last one.
+        """
+        positions = numpy.arange(num_positions)[:, None]
+        tables = rotary_tables(positions, self.dim, self.parameters, like=numpy.zeros(0, numpy.float32))
+        cos, sin = (numpy.ascontiguousarray(table.reshape(num_positions, -1), numpy.float32) for table in map(numpy.asarray, tables))
+        return cos, sin
 
 
 @dataclass(frozen=True)

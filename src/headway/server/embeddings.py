@@ -37,8 +37,7 @@ def embed(served: ServedModel, inputs: list[str | list[int]]) -> tuple[numpy.nda
         if not isinstance(each, str) and max(each) >= vocab_size:
             raise TokenIdError(f"got token id {max(each)} in input, expected 0 to {vocab_size - 1}", hint="send texts")
     texts = [each if isinstance(each, str) else tokenizer.decode(each, skip_special_tokens=True) for each in inputs]
-    with served.embedding_lock:
-        vectors = served.model.embed(texts)
+    vectors = served.embed(texts)
     return vectors, sum(len(tokenizer.encode(text)) for text in texts)
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, cast
 
+import numpy
+
 from headway.engine import GenerationOptionsDict, Request
 from headway.language_model import Chunk, LanguageModel
 from headway.language_model.text_stream import TextStream
@@ -34,6 +36,7 @@ class ServedModel:
     """A model under a name.
 
     chat_template   a Jinja template in place of the model's own
+    embedder        computes vectors of texts in place of the model, from a worker thread
     """
 
     name: str
@@ -41,6 +44,7 @@ class ServedModel:
     chat_template: str | None = None
     created: int = field(default_factory=lambda: int(time.time()))
     embedding_lock: threading.Lock = field(default_factory=threading.Lock)
+    embedder: Callable[[list[str]], numpy.ndarray] | None = None
 
     @property
     def max_seq_len(self) -> int | None:
@@ -133,6 +137,13 @@ class ServedModel:
         request = self.model.request(token_ids, cast(GenerationOptionsDict, options), is_chat=is_chat)
         request = replace(request, num_choices=num_choices, **fields)  # type: ignore[arg-type]
         return Prepared(request, lambda: self.model.text_stream(request))
+
+    def embed(self, texts: list[str]) -> numpy.ndarray:
+        """Return the vectors (num_texts, hidden_size) of texts, in float32. Callers in other threads wait."""
+        if self.embedder is not None:
+            return self.embedder(texts)
+        with self.embedding_lock:
+            return self.model.embed(texts)
 
     def found_stop(self, chunks: Sequence[Chunk], stops: Sequence[str]) -> str | None:
         """Return the stop string that ended a text; None if another reason did."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from operator import attrgetter
 from typing import TypeVar
 
-from headway.engine import EngineThread
-from headway.language_model import LanguageModel
 from headway.server.errors import ApiError, invalid, overloaded, unavailable
 from headway.server.generation import Generation
 from headway.server.metrics import Metrics
 from headway.server.served_model import Prepared, ServedModel
 from headway.server.settings import Settings
-from headway.server.submission import Submission
+from headway.server.submission import EngineConnection, Submission
 
 _Result = TypeVar("_Result")
 
@@ -31,11 +28,11 @@ class Service:
         self,
         models: Sequence[ServedModel],
         settings: Settings | None = None,
-        engine_thread: Callable[[LanguageModel], EngineThread] = attrgetter("engine_thread"),
+        engine_thread: Callable[[ServedModel], EngineConnection] = lambda served: served.model.engine_thread,
     ) -> None:
         """Serve models; the first one answers requests that name none.
 
-        engine_thread   returns the thread that runs a model's engine
+        engine_thread   returns the thread that runs a model's engine, or a connection to others
         """
         self._engine_thread = engine_thread
         self.models = {served.name: served for served in models}
@@ -48,8 +45,8 @@ class Service:
     def start(self) -> None:
         """Start the engine's threads; call it within the event loop."""
         loop = asyncio.get_running_loop()
-        self._submissions = {name: Submission(self._engine_thread(served.model), loop) for name, served in self.models.items()}
-        self.metrics.watch(lambda: [submission.thread.engine.stats for submission in self._submissions.values()])
+        self._submissions = {name: Submission(self._engine_thread(served), loop) for name, served in self.models.items()}
+        self.metrics.watch(lambda: [each for submission in self._submissions.values() for each in submission.thread.stats])
 
     def close(self) -> None:
         """Abort the requests that still run. The engine's threads belong to the models."""

@@ -7,12 +7,31 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Protocol
 
-from headway.engine import EngineThread, Event, Request, RequestFailed
+from headway.engine import EngineStats, Event, Request, RequestFailed, Sink
 from headway.server.errors import ApiError
 
 MAX_BUFFERED = 4096
 """Most events that wait for a slow reader. One that falls further back loses its request."""
+
+
+class EngineConnection(Protocol):
+    """An engine as the server uses it: an EngineThread, or engines of other processes. Methods are called in the loop's thread."""
+
+    @property
+    def is_alive(self) -> bool:
+        """True while requests can be submitted."""
+
+    @property
+    def stats(self) -> Sequence[EngineStats]:
+        """Figures of the engines that are known."""
+
+    def submit(self, request: Request, sink: Sink) -> int:
+        """Start a request; return its number. The sink receives its events, from any thread."""
+
+    def abort(self, number: int, choice: int | None = None) -> None:
+        """End a request, or one of its choices, without an event."""
 
 
 class Subscription:
@@ -67,9 +86,9 @@ class Subscription:
 
 
 class Submission:
-    """The engine's thread as seen from the event loop. All methods but the sink are called in the loop's thread."""
+    """An engine as seen from the event loop. All methods but the sink are called in the loop's thread."""
 
-    def __init__(self, thread: EngineThread, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, thread: EngineConnection, loop: asyncio.AbstractEventLoop) -> None:
         """Connect a thread and a loop."""
         self.thread, self._loop = thread, loop
         self._subscriptions: dict[int, Subscription] = {}

@@ -8,7 +8,6 @@ from pathlib import Path
 from platformdirs import user_cache_path
 
 from headway.kernels.cpu.packed_file import packed_weights
-from headway.kernels.cpu.packing import unpack
 from headway.kernels.cpu.runtime import Runtime
 from headway.trees import leaves
 from tests.kernels.cpu.packed_models import MODELS
@@ -57,5 +56,4 @@ def try_mutants(folder: Path, first: int, last: int) -> None:
 
 
 def _numbers(packed) -> dict[str, bytes]:
-    matrices = {name: unpack(matrix).tobytes() for name, matrix in packed.matrices.items()}
-    return matrices | {name: vector.tobytes() for name, vector in packed.vectors.items()}
+    return {path: array.tobytes() for path, array in leaves(tuple(packed.values()))}

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy
 
+from headway.functions import Packed
 from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.kernels.cpu.packed_file import packed_weights
-from headway.kernels.cpu.packing import unpack
 from headway.kernels.cpu.pass_plan import Rows
 from headway.kernels.cpu.products import HAS_BFLOAT16_DOT
 from headway.kernels.cpu.runtime import Runtime
-from headway.models import gpt2, llama, qwen2, qwen3
+from headway.models import gemma, gemma2, gemma3_text, gpt2, granite, llama, olmo2, olmo3, phi3, qwen2, qwen3, smollm3
 from headway.trees import leaves, tree_from_leaves
 from tests.small_models import random_weights
 
@@ -45,6 +45,26 @@ MODELS = {
         qwen3.Config(hidden_size=64, intermediate_size=96, num_attention_heads=14, num_key_value_heads=2, head_dim=64, **LLAMA_LIKE),
     ),
 }
+SIZES = LLAMA_LIKE | {"hidden_size": 64, "intermediate_size": 96, "num_attention_heads": 4, "num_key_value_heads": 2}
+NARROW = SIZES | {"head_dim": 24, "query_pre_attn_scalar": 24, "sliding_window": 150, "num_hidden_layers": 3}
+LONGROPE = {"rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.1, 1.3, 1.5, 2.0, 3.0], "factor": 8.0}
+LONGROPE |= {"long_factor": [2.0, 2.5, 3.0, 4.0, 8.0, 9.0], "original_max_position_embeddings": 600, "partial_rotary_factor": 0.75}
+GEMMA3_ROPE = {"sliding_attention": ROPE, "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0}}
+CONSTANTS = {"embedding_multiplier": 3.0, "attention_multiplier": 0.3, "residual_multiplier": 0.6, "logits_scaling": 2.5}
+FAMILIES = {
+    "gemma": (gemma, gemma.Config(**SIZES | {"head_dim": 24})),
+    "gemma2": (gemma2, gemma2.Config(**NARROW, attn_logit_softcapping=5.0, final_logit_softcapping=4.0)),
+    "gemma3": (gemma3_text, gemma3_text.Config(**NARROW | {"rope_parameters": GEMMA3_ROPE}, sliding_window_pattern=2)),
+    "phi3": (phi3, phi3.Config(**SIZES | {"rope_parameters": LONGROPE})),
+    "smollm3": (smollm3, smollm3.Config(**SIZES, no_rope_layers=[1, 0])),
+    "granite": (granite, granite.Config(**SIZES, **CONSTANTS)),
+    "olmo2": (olmo2, olmo2.Config(**SIZES, attention_bias=True)),
+    "olmo3": (
+        olmo3,
+        olmo3.Config(**SIZES | {"rope_parameters": GEMMA3_ROPE}, sliding_window=150, layer_types=["sliding_attention", "full_attention"]),
+    ),
+}
+"""Architectures with parts that those above do not have."""
 TOLERANCE = {"float32": 1e-5, "bfloat16": 0.02 if HAS_BFLOAT16_DOT else 2e-5, "int8": 0.08, "int4": 0.08}
 """Relative to the largest logit, by kind. Integer and bfloat16 products round their activations; the definitions do not."""
 CACHES = {"float32": 1e-5, "bfloat16": 0.2, "int16": 1e-2, "int8": 0.6}
@@ -64,17 +84,13 @@ class Model:
 
 
 def model(name: str, kind: str, runtime: Runtime, *, cache_kind: str = "float32") -> Model:
-    architecture, config = MODELS[name]
+    architecture, config = (MODELS | FAMILIES)[name]
     tree = random_weights(architecture, config, deviation=0.2)
     packed = packed_weights(None, "", kind, list(leaves(tree)), runtime)
-    unpacked = {path: _unpacked(packed, path) for path, _ in leaves(tree)}
-    decoder = CompiledDecoder(architecture.stack(config), packed, runtime.forward_pass, runtime.pool, cache_kind=cache_kind)
+    weights = tree_from_leaves(architecture.Weights, packed)
+    decoder = CompiledDecoder(architecture.spec(config), weights, runtime.forward_pass, runtime.pool, cache_kind=cache_kind)
+    unpacked = {path: leaf.dense() if isinstance(leaf, Packed) else leaf for path, leaf in packed.items()}
     return Model(architecture, config, tree_from_leaves(architecture.Weights, unpacked), decoder)
-
-
-def _unpacked(packed: Any, path: str) -> numpy.ndarray:
-    name = path.removesuffix(".weight")
-    return packed.vectors[path] if path in packed.vectors else unpack(packed.matrices[name])
 
 
 class Texts:

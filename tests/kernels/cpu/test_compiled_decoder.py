@@ -17,14 +17,15 @@ from headway.kernels.cpu.pass_plan import Rows
 from headway.kernels.cpu.runtime import Runtime
 from headway.kernels.cpu.thread_pool import MAX_THREADS
 from headway.language_model.decoders import weights_kind
-from tests.kernels.cpu.packed_models import CACHES, MODELS, TOLERANCE, Texts, error, model, prompts
+from tests.kernels.cpu.packed_models import CACHES, FAMILIES, MODELS, TOLERANCE, Texts, error, model, prompts
 
 every_model = pytest.mark.parametrize("name", MODELS)
+every_family = pytest.mark.parametrize("name", [*MODELS, *FAMILIES])
 every_kind = pytest.mark.parametrize("kind", TOLERANCE)
 WINDOW = "llama with odd sizes and a window"
 
 
-@every_model
+@every_family
 @every_kind
 def test_logits_are_those_of_the_definitions(runtime, name, kind):
     mine, (prompt,) = model(name, kind, runtime), prompts(53)
@@ -42,17 +43,26 @@ def test_a_prompt_longer_than_one_pass_and_one_attention_task(runtime, kind):
 
 
 @pytest.mark.parametrize("cache_kind", CACHES)
-@every_model
+@every_family
 def test_the_number_format_of_the_cache_changes_little(runtime, name, cache_kind):
     mine, (prompt,) = model(name, "float32", runtime, cache_kind=cache_kind), prompts(190)
     assert error(Texts(mine.decoder).read([prompt])[0], mine.last_logits(prompt)) < CACHES[cache_kind]
 
 
-@every_model
+@every_family
 def test_hidden_states_are_those_of_the_definitions(runtime, name):
     mine, (prompt,) = model(name, "float32", runtime), prompts(530)
     expected = mine.architecture.hidden_states(numpy.array([prompt]), mine.weights, mine.config)[0]
     assert error(mine.decoder.hidden_states(prompt), expected) < 1e-5
+
+
+def test_longrope_gives_each_token_the_angles_of_its_position(runtime):
+    mine, (prompt,) = model("phi3", "float32", runtime), prompts(608)
+    whole = Texts(mine.decoder).read([prompt])[0]
+    cache = mine.architecture.new_kv_cache(mine.config, 1, 608, mine.weights.token_embedding)
+    for first, last in ((0, 600), *((position, position + 1) for position in range(600, 608))):  # 600 is the original length
+        logits = mine.architecture.forward(numpy.array([prompt[first:last]]), mine.weights, mine.config, kv_cache=cache)[0, -1]
+    assert error(whole, logits) < TOLERANCE["float32"]
 
 
 @pytest.mark.parametrize("cache_kind", CACHES)

@@ -13,9 +13,9 @@ import pytest
 
 from headway import memory_check
 from headway.errors import NotFiniteError, ResourceError
+from headway.functions import Packed
 from headway.kernels.cpu import packed_file
 from headway.kernels.cpu.packed_file import packed_weights
-from headway.kernels.cpu.packing import unpack
 from headway.trees import leaves
 from tests.fuzz.mutations import num_mutants
 from tests.kernels.cpu.packed_models import MODELS
@@ -62,8 +62,7 @@ def reading(runtime):
 
 
 def read(packed):
-    matrices = {name: unpack(matrix) for name, matrix in packed.matrices.items()}
-    return matrices | {name: vector.copy() for name, vector in packed.vectors.items()}
+    return {name: leaf.dense() if isinstance(leaf, Packed) else leaf.copy() for name, leaf in packed.items()}
 
 
 def same(one, other):
@@ -96,7 +95,7 @@ def test_packing_of_a_large_model_is_announced(runtime, tree, tmp_path, monkeypa
 def test_a_shared_matrix_is_stored_once(runtime, tmp_path):
     architecture, config = MODELS["gpt2"]
     packed = packed_weights(tmp_path / "packed", "key", "int8", list(leaves(random_weights(architecture, config))), runtime)
-    assert packed.matrices["output_head"] is packed.matrices["token_embedding"]
+    assert packed["output_head"] is packed["token_embedding"]
 
 
 def spoil(path, how):
@@ -178,7 +177,7 @@ def test_a_file_of_another_key_or_kind_is_replaced(runtime, tree, tmp_path):
     packed_weights(path, "one", "int8", tree, runtime)
     other = [(name, leaf + 1 if leaf.ndim == 1 else leaf) for name, leaf in tree]
     assert same(read(packed_weights(path, "two", "int8", other, runtime)), read(packed_weights(None, "", "int8", other, runtime)))
-    assert packed_weights(path, "two", "int4", other, runtime).kind == "int4"
+    assert packed_weights(path, "two", "int4", other, runtime)["output_head"].kind == "int4"
 
 
 def test_a_file_of_other_shapes_is_replaced(runtime, tree, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -26,8 +27,8 @@ every_cache = pytest.mark.parametrize("cache_kind", CACHES)
 def with_threads(mine, num_threads, runtime):
     """Return the decoder with another number of threads."""
     pool = Runtime(num_threads, runtime.folder).pool
-    description, weights = mine.decoder.description, mine.decoder.weights
-    return CompiledDecoder(description, weights, runtime.forward_pass, pool, cache_kind=mine.decoder.cache_kind)
+    spec, weights = mine.decoder.spec, mine.decoder.weights
+    return CompiledDecoder(spec, weights, runtime.forward_pass, pool, cache_kind=mine.decoder.cache_kind)
 
 
 @every_cache
@@ -142,8 +143,11 @@ def test_pages_outside_of_the_window_are_never_read(runtime, cache_kind):
 def test_the_window_of_layers_that_attend_to_different_numbers_of_positions(runtime):
     mine = model(WINDOW, "int8", runtime)
     for windows, window in (((150, 70), 150), ((150, None), None)):
-        description = mine.decoder.description.__class__(**{**vars(mine.decoder.description), "windows": windows})
-        assert CompiledDecoder(description, mine.decoder.weights, runtime.forward_pass, runtime.pool).window == window
+        layers = zip(mine.decoder.spec.layers, windows, strict=True)
+        spec = replace(
+            mine.decoder.spec, layers=tuple(replace(layer, attention=replace(layer.attention, window=own)) for layer, own in layers)
+        )
+        assert CompiledDecoder(spec, mine.decoder.weights, runtime.forward_pass, runtime.pool).window == window
 
 
 @every_cache
@@ -160,9 +164,11 @@ def test_more_pages_change_nothing_in_those_that_exist(runtime, cache_kind):
 
 
 def test_positions_of_a_longer_text_have_the_same_rotation(runtime):
-    rotary = model("qwen2", "int8", runtime).decoder.description.rotary
-    for short, long in zip(rotary(1000), rotary(2048), strict=True):
-        numpy.testing.assert_array_equal(short, long[:1000])
+    for attention in {
+        layer.attention for name in ("qwen2", "gemma3", "phi3") for layer in model(name, "int8", runtime).decoder.spec.layers
+    }:
+        short, long = attention.rotary.tables(1000), attention.rotary.tables(2048)
+        numpy.testing.assert_array_equal(short, [table[:1000] for table in long])
 
 
 @every_cache
@@ -191,8 +197,8 @@ def test_pages_without_tokens_take_no_memory(runtime):
     def resident():
         return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
-    description = model("qwen2", "int8", runtime).decoder.description
-    cache, before = PagedKVCache(description, "float32"), resident()
+    spec = model("qwen2", "int8", runtime).decoder.spec
+    cache, before = PagedKVCache(spec, "float32"), resident()
     cache.allocate(2**28 // cache.page_bytes)
     cache.allocate(2**29 // cache.page_bytes)
     assert resident() - before < 2**26

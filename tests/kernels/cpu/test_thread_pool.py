@@ -15,7 +15,7 @@ import pytest
 
 from headway.errors import HeadwayError, OptionError, ResourceError
 from headway.kernels.cpu.layout import ARRIVALS, NUM_BARRIERS, NUM_THREADS
-from headway.kernels.cpu.packing import pack, unpack
+from headway.kernels.cpu.packing import pack
 from headway.kernels.cpu.runtime import Runtime
 from headway.kernels.cpu.thread_pool import MAX_THREADS, ThreadPool, num_cores
 
@@ -23,14 +23,14 @@ FORK = """
 import os, sys
 import numpy
 from platformdirs import user_cache_path
-from headway.kernels.cpu.packing import pack, unpack
+from headway.kernels.cpu.packing import pack
 from headway.kernels.cpu.runtime import Runtime
 
 runtime = Runtime(2, user_cache_path("headway") / "compiled")
 pack("x", numpy.ones((64, 64), numpy.float32), "int8", runtime.pack, runtime.pool)
 child = os.fork()
 packed = pack("x", numpy.ones((64, 64), numpy.float32), "int8", runtime.pack, runtime.pool)
-is_right = abs(unpack(packed) - 1).max() < 0.01
+is_right = abs(packed.dense() - 1).max() < 0.01
 runtime.pool.close()
 if not child:
     os._exit(0 if is_right else 1)
@@ -159,17 +159,17 @@ def test_many_more_threads_than_cores_finish(runtime):
     many = Runtime(24, runtime.folder)
     for _ in range(20):
         packed = pack("x", matrix, "int8", runtime.pack, many.pool)
-    assert (unpack(packed) == unpack(pack("x", matrix, "int8", runtime.pack, runtime.pool))).all()
+    assert (packed.dense() == pack("x", matrix, "int8", runtime.pack, runtime.pool).dense()).all()
     many.pool.close()
 
 
 def test_several_python_threads_may_use_one_pool(runtime):
     matrix = numpy.random.default_rng(0).standard_normal((64, 64)).astype(numpy.float32)
-    expected, wrong = unpack(pack("x", matrix, "int8", runtime.pack, runtime.pool)), []
+    expected, wrong = pack("x", matrix, "int8", runtime.pack, runtime.pool).dense(), []
 
     def work():
         for _ in range(20):
-            if not (unpack(pack("x", matrix, "int8", runtime.pack, runtime.pool)) == expected).all():
+            if not (pack("x", matrix, "int8", runtime.pack, runtime.pool).dense() == expected).all():
                 wrong.append(1)
 
     threads = [threading.Thread(target=work) for _ in range(4)]
@@ -184,7 +184,7 @@ def test_several_python_threads_may_use_one_pool(runtime):
 def test_a_call_may_be_interrupted_at_any_point(runtime):
     matrix = numpy.random.default_rng(0).standard_normal((64, 64)).astype(numpy.float32)
     pool, interruptions = ThreadPool(3, runtime.pool._wait_for_change), 0
-    expected = unpack(pack("x", matrix, "int8", runtime.pack, pool))
+    expected = pack("x", matrix, "int8", runtime.pack, pool).dense()
 
     def interrupt(number, frame):
         raise KeyboardInterrupt
@@ -205,7 +205,7 @@ def test_a_call_may_be_interrupted_at_any_point(runtime):
         gc.enable()
         signal.signal(signal.SIGALRM, before)
     assert interruptions > 10
-    assert (unpack(pack("x", matrix, "int8", runtime.pack, pool)) == expected).all()
+    assert (pack("x", matrix, "int8", runtime.pack, pool).dense() == expected).all()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu.attention_tiles import key_tile, value_tile
-from headway.kernels.cpu.elementwise import REASSOCIATE, exp
+from headway.kernels.cpu.elementwise import REASSOCIATE, exp, soft_cap
 from headway.kernels.cpu.kv_page import element_size, key_size, keys_address, padded_size, page_address, values_address
 from headway.kernels.cpu.lanes import largest_of_rows
 from headway.kernels.cpu.layout import (
@@ -40,10 +40,12 @@ from headway.kernels.cpu.layout import (
     PARTIALS,
     POSITIONS,
     QUERIES,
+    SCALE,
+    SOFT_CAP,
     VALUE_SCALES,
     WINDOW,
 )
-from headway.kernels.cpu.memory import compiled, float32_view, int16_view, int64_view
+from headway.kernels.cpu.memory import compiled, float32_view, float_field, int16_view, int64_view
 from headway.kernels.cpu.products import INSTRUCTIONS, bfloat16_product, float32_product
 
 F = numpy.float32
@@ -186,7 +188,7 @@ def _write_answer(answer: int, padded: int, target: int, head_dim: int) -> None:
 
 
 @compiled
-def attend(launch: Any, layer: Any, scale: float, task: Any, kv_head: int, scratch: int) -> None:
+def attend(launch: Any, layer: Any, task: Any, kv_head: int, scratch: int) -> None:
     """Compute one task: some rows of one sequence, all query heads of one key head, and a range of keys.
 
     Each part of KEYS_PER_PARTIAL keys has an answer of its own, which is merged into the answer for the keys before it. Tasks of one
@@ -198,7 +200,7 @@ def attend(launch: Any, layer: Any, scale: float, task: Any, kv_head: int, scrat
     answers = scratch
     parts = answers + size * num_rows
     queries = parts + size * num_rows
-    _load_queries(launch, task, kv_head, group, num_rows, scale, queries)
+    _load_queries(launch, task, kv_head, group, num_rows, float_field(layer, SCALE), queries)
     _clear(answers, num_rows, padded)
 
     first_position = int64_view(launch[POSITIONS], task[LAST_ROW])[task[FIRST_ROW]]
@@ -239,6 +241,8 @@ def _attend_block(
         end = min(max(position + 1 - block, 0), count)
         begin = min(max(position + 1 - layer[WINDOW] - block, 0), end) if layer[WINDOW] else 0
         answer = answers + 4 * row * size
+        if layer[SOFT_CAP]:
+            soft_cap(scores + 4 * begin, end - begin, float_field(layer, SOFT_CAP))
         rescale = _softmax_block(scores, begin, end, float32_view(answer + 4 * padded, 2))
         if rescale != F(1):
             output = float32_view(answer, padded)

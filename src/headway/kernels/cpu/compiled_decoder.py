@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Sequence
 from typing import Any
@@ -10,83 +9,59 @@ from typing import Any
 import numpy
 
 from headway.errors import HeadwayError
-from headway.kernels.cpu import layout
+from headway.kernels.cpu import layout, records
 from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
 from headway.kernels.cpu.kv_cache import PAGE_SIZE, PagedKVCache
-from headway.kernels.cpu.layout import (
-    CACHE_LINE,
-    GROUP,
-    GROUPS_PER_TASK,
-    KEYS_PER_BLOCK,
-    NUM_ROWS,
-    ROWS_PER_TASK,
-    TOKENS_PER_PASS,
-)
-from headway.kernels.cpu.packing import KINDS, NO_MATRIX, PackedWeights, aligned_zeros, round_up
+from headway.kernels.cpu.layout import CACHE_LINE, GROUP, GROUPS_PER_TASK, KEYS_PER_BLOCK, NUM_ROWS, ROWS_PER_TASK, TOKENS_PER_PASS
+from headway.kernels.cpu.model_records import ModelRecords
+from headway.kernels.cpu.packing import KINDS, aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
+from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
+from headway.models.spec import DecoderSpec, RotarySpec
 
-NORMS = {"layer_norm": layout.LAYER_NORM, "rms_norm": layout.RMS_NORM}
-ACTIVATIONS = {"silu": layout.SILU, "gelu": layout.GELU, "gelu_tanh": layout.GELU_TANH, "relu": layout.RELU}
-MATRICES = {
-    "attention.query": layout.QUERY,
-    "attention.key": layout.KEY,
-    "attention.value": layout.VALUE,
-    "attention.output": layout.OUTPUT,
-    "feed_forward.gate": layout.GATE,
-    "feed_forward.up": layout.UP,
-    "feed_forward.down": layout.DOWN,
-}
-VECTORS = {
-    "attention_norm.weight": layout.ATTENTION_NORM,
-    "attention_norm.bias": layout.ATTENTION_NORM_BIAS,
-    "feed_forward_norm.weight": layout.FEED_FORWARD_NORM,
-    "feed_forward_norm.bias": layout.FEED_FORWARD_NORM_BIAS,
-    "attention.query_norm.weight": layout.QUERY_NORM,
-    "attention.key_norm.weight": layout.KEY_NORM,
-}
 PADDED_TOKENS = 12
 """Activation buffers hold a multiple of this number of tokens: the largest tile computes 12 tokens, the int16 tile 6."""
 MIN_ROTARY = 1024
 """Minimum number of positions of the rotary tables, which are doubled when a text is longer."""
-ROW_FIELDS = (layout.TOKEN_IDS, layout.POSITIONS, layout.FIRST_PAGES, layout.WANTED, layout.FIRST_PARTIALS)
+ROW_FIELDS = ("token_ids", "positions", "first_pages", "wanted", "first_partials")
 """The fields of the launch record with numbers per row, in the order of PassPlan.rows."""
 
 
 class CompiledDecoder:
     """A decoder whose forward passes are compiled code.
 
-    description  sizes and options of the architecture: see headway.models.stack
+    spec         the parts of the layers: see headway.models.spec
+    weights      the weight tree, with Packed matrices, and with norms, biases and learned positions in float32
     pool         the threads; they belong to the decoder, which closes them
     cache_kind   number format of keys and values: float32, bfloat16, int16 or int8
 
     A decoder that is no longer referenced frees its threads and memory; `close` does so at once.
+
+    Errors   UnsupportedError for a decoder that the kernels do not support.
     """
 
-    def __init__(
-        self, description: Any, weights: PackedWeights, forward_pass: Entry, pool: ThreadPool, *, cache_kind: str = "float32"
-    ) -> None:
+    def __init__(self, spec: DecoderSpec, weights: Any, forward_pass: Entry, pool: ThreadPool, *, cache_kind: str = "float32") -> None:
         """Fill in the parts of the launch record that are the same for every pass."""
-        self.description, self.weights, self.cache_kind = description, weights, cache_kind
-        self.vocab_size = weights.matrices["token_embedding"].rows
-        positions, windows = weights.vectors.get("position_embedding"), description.windows
+        check_supported(spec)
+        self.spec, self.weights, self.cache_kind, attention = spec, weights, cache_kind, spec.layers[0].attention
+        windows = [layer.attention.window for layer in spec.layers]
         self._limits = Limits(
-            self.vocab_size,
-            None if positions is None else len(positions),
-            max(windows) if all(windows) else None,
-            description.num_heads // description.num_kv_heads,
+            spec.vocab_size,
+            spec.num_positions,
+            max(window for window in windows if window) if all(windows) else None,
+            attention.num_heads // attention.num_kv_heads,
         )
         self._forward_pass, self._pool, self._lock, self._is_closed = forward_pass, pool, threading.Lock(), False
-        self._kv_cache = PagedKVCache(description, cache_kind)
-        self._launch = numpy.zeros(layout.LAUNCH_SIZE, numpy.int64)
-        self._layers = numpy.zeros((description.num_layers, layout.LAYER_SIZE), numpy.int64)
+        self._kind: str = weights.output_head.kind
+        self._kv_cache = PagedKVCache(spec, cache_kind)
+        self._model = ModelRecords(spec, weights)
+        self._launches = records.unset(records.LAUNCH)
         self._rows = numpy.zeros((len(ROW_FIELDS), self.max_rows + 1), numpy.int64)
-        self._partial_size = description.num_heads * (round_up(description.head_dim, NUM_ROWS) + NUM_ROWS)
-        self._num_rotary: float = math.inf if description.rotary is None else 0
-        self._floats = numpy.array([description.eps, *description.scales], numpy.float32)
-        self._records = {name: numpy.array(self._record(name), numpy.int64) for name in ("token_embedding", "output_head")}
-        self._counters = aligned_zeros((layout.COUNTERS_PER_LAYER * description.num_layers + 3) * CACHE_LINE)
-        self._buffers = _Buffers(0, self._widths(), weights.kind)
+        self._partial_size = attention.num_heads * (round_up(attention.head_dim, NUM_ROWS) + NUM_ROWS)
+        self._num_rotary, self._rotary = 0, dict[RotarySpec, tuple[numpy.ndarray, numpy.ndarray]]()
+        self._counters = aligned_zeros((layout.COUNTERS_PER_LAYER * len(spec.layers) + 4) * CACHE_LINE)
+        self._buffers = _Buffers(0, {}, self._kind)
         self._fill_in_model()
 
     @property
@@ -143,7 +118,7 @@ class CompiledDecoder:
 
     def hidden_states(self, token_ids: Sequence[int]) -> numpy.ndarray:
         """Return the normalized vectors (seq_len, hidden_size) of one text's tokens, the input of the output head."""
-        kv_cache, hidden, num_pages = PagedKVCache(self.description, self.cache_kind), [], -(-len(token_ids) // PAGE_SIZE)
+        kv_cache, hidden, num_pages = PagedKVCache(self.spec, self.cache_kind), [], -(-len(token_ids) // PAGE_SIZE)
         kv_cache.allocate(num_pages)
         for first in range(0, len(token_ids) or 1, self.max_rows):
             chunk = token_ids[first : first + self.max_rows]
@@ -157,14 +132,14 @@ class CompiledDecoder:
         with self._lock:
             self._is_closed = True
             self._pool.close()
-            self.weights = PackedWeights(self.weights.kind, {}, {})
-            self._buffers = _Buffers(0, {}, self.weights.kind)
-            self._kv_cache = PagedKVCache(self.description, self.cache_kind)
+            self.weights = None
+            self._buffers = _Buffers(0, {}, self._kind)
+            self._kv_cache = PagedKVCache(self.spec, self.cache_kind)
 
     def _run(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> numpy.ndarray:
         with self._lock:  # the decoder has one launch record
             plan = self._plan(batch, kv_cache)
-            logits = numpy.empty((len(plan.wanted), self.vocab_size), numpy.float32)
+            logits = numpy.empty((len(plan.wanted), self.spec.vocab_size), numpy.float32)
             if plan.token_ids:
                 self._launch_pass(plan, kv_cache, logits.ctypes.data if plan.wanted else 0)
         return logits
@@ -176,7 +151,7 @@ class CompiledDecoder:
 
     def _launch_pass(self, plan: PassPlan, kv_cache: PagedKVCache, logits_address: int) -> None:
         """Run a pass; the normalized vectors of the wanted rows are in self._hidden."""
-        launch, num_rows, num_partials = self._launch, len(plan.positions), plan.first_partials[-1]
+        launch, num_rows, num_partials = self._launches[0], len(plan.positions), plan.first_partials[-1]
         if num_rows > self._buffers.num_tokens:
             self._allocate_buffers(num_rows)
         if max(plan.positions) >= self._num_rotary:
@@ -185,110 +160,84 @@ class CompiledDecoder:
             row[: len(values)] = values
         pages, tasks = kv_cache.addresses(plan.pages), numpy.array(plan.tasks, numpy.int64)
         partials = numpy.empty(num_partials * self._partial_size, numpy.float32) if num_partials else None
-        launch[layout.NUM_TOKENS], launch[layout.NUM_WANTED] = num_rows, len(plan.wanted)
-        launch[layout.PAGES], launch[layout.LOGITS] = pages.ctypes.data, logits_address
-        launch[layout.NUM_TASKS], launch[layout.TASKS] = len(tasks), tasks.ctypes.data
-        launch[layout.PARTIALS] = 0 if partials is None else partials.ctypes.data
+        launch["num_tokens"], launch["num_wanted"] = num_rows, len(plan.wanted)
+        launch["pages"], launch["logits"] = pages.ctypes.data, logits_address
+        launch["num_tasks"], launch["tasks"] = len(tasks), tasks.ctypes.data
+        launch["partials"] = 0 if partials is None else partials.ctypes.data
         self._counters[:] = 0
-        self._pool.run(self._forward_pass, launch)
+        records.check_set(self._launches)
+        self._pool.run(self._forward_pass, self._launches.view(numpy.int64))
 
     def _fill_in_model(self) -> None:
-        launch, description = self._launch, self.description
-        for index, layer in enumerate(self._layers):
-            prefix = f"layers.{index}."
-            for name, field in VECTORS.items():
-                layer[field] = self._address(prefix + name)
-            for name, field in MATRICES.items():
-                layer[field : field + layout.MATRIX_SIZE] = self._record(prefix + name)
-            layer[layout.WINDOW] = description.windows[index] or 0
-        self._kv_cache.write_offsets(self._layers)
+        launch = self._launches[0]
+        self._model.fill_launch(launch, self.spec, self.weights)
+        self._kv_cache.write_offsets(self._model.layers)
+        launch["kv_kind"], launch["counters"] = CACHE_KINDS[self.cache_kind][0], self._counters.ctypes.data
         for row, field in zip(self._rows, ROW_FIELDS, strict=True):
             launch[field] = row.ctypes.data
-        launch[layout.KV_KIND] = CACHE_KINDS[self.cache_kind][0]
-        launch[layout.COUNTERS], launch[layout.LAYERS] = self._counters.ctypes.data, self._layers.ctypes.data
-        launch[layout.FLOATS] = self._floats.ctypes.data
-        launch[layout.NUM_LAYERS], launch[layout.HIDDEN_SIZE] = description.num_layers, description.hidden_size
-        launch[layout.NUM_HEADS], launch[layout.NUM_KV_HEADS] = description.num_heads, description.num_kv_heads
-        launch[layout.HEAD_DIM] = description.head_dim
-        launch[layout.NORM], launch[layout.ACTIVATION] = NORMS[description.norm], ACTIVATIONS[description.activation]
-        launch[layout.POSITION_TABLE] = self._address("position_embedding")
-        launch[layout.EMBEDDING] = self._records["token_embedding"].ctypes.data
-        launch[layout.HEAD] = self._records["output_head"].ctypes.data
-        launch[layout.FINAL_NORM], launch[layout.FINAL_NORM_BIAS] = self._address("norm.weight"), self._address("norm.bias")
-
-    def _record(self, name: str) -> list[int]:
-        matrices, vectors = self.weights.matrices, self.weights.vectors
-        matrix = matrices.get(name) or matrices.get(f"{name}.weight")
-        return matrix.record(vectors.get(f"{name}.bias")) if matrix else NO_MATRIX
-
-    def _address(self, name: str) -> int:
-        vector = self.weights.vectors.get(name)
-        return 0 if vector is None else vector.ctypes.data
 
     def _compute_rotary(self, num_positions: int) -> None:
         """Compute the rotary tables of at least this number of positions."""
-        assert self.description.rotary is not None
         self._num_rotary = max(MIN_ROTARY, 1 << (num_positions - 1).bit_length())
-        self._rotary = [numpy.ascontiguousarray(table, numpy.float32) for table in self.description.rotary(self._num_rotary)]
-        self._launch[layout.COSINES], self._launch[layout.SINES] = (table.ctypes.data for table in self._rotary)
-
-    def _widths(self) -> dict[int, int]:
-        """Return the number of columns of each kind of activations, by its field of the launch record."""
-        description = self.description
-        return {
-            layout.NORMED_ACTIVATIONS: description.hidden_size,
-            layout.ATTENDED_ACTIVATIONS: description.num_heads * description.head_dim,
-            layout.INNER_ACTIVATIONS: description.intermediate_size,
-        }
+        kinds = {layer.attention.rotary for layer in self.spec.layers}
+        self._rotary = {rotary: rotary.tables(self._num_rotary) for rotary in kinds if rotary}
+        for record, layer in zip(self._model.layers, self.spec.layers, strict=True):
+            if layer.attention.rotary:
+                record["cosines"], record["sines"] = (table.ctypes.data for table in self._rotary[layer.attention.rotary])
 
     def _allocate_buffers(self, num_rows: int) -> None:
         """Allocate the activations of passes of at least this number of rows."""
         num_tokens = min(round_up(max(num_rows, 2 * self._buffers.num_tokens), PADDED_TOKENS), round_up(self.max_rows, PADDED_TOKENS))
-        self._buffers = buffers = _Buffers(num_tokens, self._widths(), self.weights.kind)
-        launch, description = self._launch, self.description
-        queries, keys = description.num_heads * description.head_dim, description.num_kv_heads * description.head_dim
-        fields = (layout.RESIDUAL, layout.QUERIES, layout.NEW_KEYS, layout.NEW_VALUES, layout.ATTENDED)
-        for field, size in zip(fields, (description.hidden_size, queries, keys, keys, queries), strict=True):
-            launch[field] = buffers.allocate(4 * num_tokens * size).ctypes.data
-        for field, record in buffers.records.items():
-            launch[field] = record.ctypes.data
-        self._hidden = buffers.allocate(4 * num_tokens * description.hidden_size).view(numpy.float32).reshape(num_tokens, -1)
-        launch[layout.HIDDEN_OUT] = self._hidden.ctypes.data
-        columns = round_up(max(self._widths().values()), GROUP)
-        heads = max(ROWS_PER_TASK, description.num_heads // description.num_kv_heads)
-        attention = heads * (14 * round_up(description.head_dim, NUM_ROWS) + 8 * NUM_ROWS + 6 * KEYS_PER_BLOCK + 8)
+        spec, launch, attention = self.spec, self._launches[0], self.spec.layers[0].attention
+        hidden, queries, keys = spec.hidden_size, attention.num_heads * attention.head_dim, attention.num_kv_heads * attention.head_dim
+        inner = {f"inner {size}": size for size in sorted({layer.feed_forward.intermediate_size for layer in spec.layers})}
+        widths = {"normed_activations": hidden, "attended_activations": queries, **inner}
+        self._buffers = buffers = _Buffers(num_tokens, widths, self._kind)
+        for name in ("normed_activations", "attended_activations"):
+            launch[name] = buffers.records[name].ctypes.data
+        for record, layer in zip(self._model.layers, spec.layers, strict=True):
+            record["inner_activations"] = buffers.records[f"inner {layer.feed_forward.intermediate_size}"].ctypes.data
+        records.check_set(self._model.layers)
+        sizes = {"residual": hidden, "queries": queries, "new_keys": keys, "new_values": keys, "attended": queries, "part_output": hidden}
+        for name, size in sizes.items():
+            launch[name] = buffers.allocate(4 * num_tokens * size).ctypes.data
+        self._hidden = buffers.allocate(4 * num_tokens * hidden).view(numpy.float32).reshape(num_tokens, -1)
+        launch["hidden_out"] = self._hidden.ctypes.data
+        launch["scratch_bytes"] = size = self._scratch_bytes(num_tokens, round_up(max(widths.values()), GROUP))
+        launch["scratch"] = buffers.allocate(size * self._pool.num_threads).ctypes.data
+
+    def _scratch_bytes(self, num_tokens: int, columns: int) -> int:
+        """Return the scratch memory of a thread for attention and for products with this number of columns."""
+        attention = self.spec.layers[0].attention
+        heads = max(ROWS_PER_TASK, attention.num_heads // attention.num_kv_heads)
+        attended = heads * (14 * round_up(attention.head_dim, NUM_ROWS) + 8 * NUM_ROWS + 6 * KEYS_PER_BLOCK + 8)
         blocks = 4 * max(num_tokens, GROUPS_PER_TASK * layout.INT16_TOKENS) * NUM_ROWS
         product = 2 * NUM_ROWS * columns + 4 * (blocks + GROUP)
-        launch[layout.SCRATCH_BYTES] = round_up(max(attention, product, 4 * columns), CACHE_LINE)
-        launch[layout.SCRATCH] = buffers.allocate(int(launch[layout.SCRATCH_BYTES]) * self._pool.num_threads).ctypes.data
+        return round_up(max(attended, product, 4 * columns), CACHE_LINE)
 
 
 class _Buffers:
     """Memory for the activations of a pass of at most `num_tokens` tokens.
 
-    records   by field of the launch record, the record of these activations
+    widths    number of columns of each kind of activations
+    records   the record of each kind of activations
     """
 
-    def __init__(self, num_tokens: int, widths: dict[int, int], kind: str) -> None:
+    def __init__(self, num_tokens: int, widths: dict[str, int], kind: str) -> None:
         self.num_tokens = num_tokens
         self._allocated: list[numpy.ndarray] = []
-        self.records: dict[int, numpy.ndarray] = {}
-        for field, width in widths.items():
-            columns, record = round_up(width, GROUP), numpy.zeros(layout.ACTIVATIONS_SIZE, numpy.int64)
-            record[layout.X_COLUMNS], record[layout.X_KIND] = columns, KINDS[kind]
-            if kind in ("int8", "int4"):
-                groups = num_tokens * columns // GROUP
-                for part, bytes_per_group in (
-                    (layout.X_INT8, GROUP),
-                    (layout.X_SCALES, 4),
-                    (layout.X_SUMS, 4),
-                    (layout.X_INT16, 2 * GROUP),
-                    (layout.X_INT16_SCALES, 4),
-                ):
-                    record[part] = self.allocate(groups * bytes_per_group).ctypes.data
-            else:
-                record[layout.X_FLOATS] = self.allocate(4 * num_tokens * columns).ctypes.data
-            self.records[field] = record
+        self.records = {name: self._activations(round_up(width, GROUP), kind) for name, width in widths.items()}
+
+    def _activations(self, columns: int, kind: str) -> numpy.ndarray:
+        record, groups = numpy.zeros(1, records.ACTIVATIONS), self.num_tokens * columns // GROUP
+        record["x_columns"], record["x_kind"] = columns, KINDS[kind]
+        if kind in ("int8", "int4"):
+            bytes_per_group = {"x_int8": GROUP, "x_scales": 4, "x_sums": 4, "x_int16": 2 * GROUP, "x_int16_scales": 4}
+        else:
+            bytes_per_group = {"x_floats": 4 * GROUP}
+        for part, size in bytes_per_group.items():
+            record[part] = self.allocate(groups * size).ctypes.data
+        return record
 
     def allocate(self, size: int) -> numpy.ndarray:
         """Return `size` zero bytes, which are freed together with this object."""

@@ -92,9 +92,17 @@ def norm(kind: int, x: Any, weight: int, bias: int, eps: float, count: int, out:
             out[i] += biases[i]
 
 
+@compiled(fastmath=REASSOCIATE)
+def soft_cap(numbers: int, count: int, limit: float) -> None:
+    """Limit the float32 numbers at an address: limit · tanh(x / limit)."""
+    x, inverse = float32_view(numbers, count), F(2) / F(limit)
+    for i in range(count):  # tanh(y) = 1 - 2 / (1 + e^(2y))
+        x[i] = F(limit) * (F(1) - F(2) / (F(1) + exp(inverse * x[i])))
+
+
 @compiled
 def rotate(x: Any, cos: Any, sin: Any, half: int) -> None:
-    """Apply rotary embeddings to one head, in place; element i is paired with element half + i."""
+    """Apply rotary embeddings to the first 2 · half elements of a head, in place; element i is paired with element half + i."""
     for i in range(half):
         a, b = x[i], x[half + i]
         x[i] = a * cos[i] - b * sin[i]

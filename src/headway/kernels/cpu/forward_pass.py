@@ -13,7 +13,7 @@ import numpy
 
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.attention import attend, merge_partials
-from headway.kernels.cpu.elementwise import activate, norm, rotate, round_to_bfloat16, store_int16_pairs
+from headway.kernels.cpu.elementwise import activate, norm, rotate, round_to_bfloat16, soft_cap, store_int16_pairs
 from headway.kernels.cpu.kv_page import store_kv
 from headway.kernels.cpu.lanes import round_group
 from headway.kernels.cpu.layout import (
@@ -32,6 +32,7 @@ from headway.kernels.cpu.memory import (
     compiled,
     fetch_and_add,
     float32_view,
+    float_field,
     float_from_bits,
     int8_view,
     int64_view,
@@ -100,8 +101,11 @@ def read_row(matrix: Any, row: int, out: Any, count: int) -> None:
 
 
 @compiled
-def project(launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: int, scratch: int, is_added: bool) -> int:
-    """Multiply activations by a packed matrix; write the result (num_tokens, rows) to an address, or add it to the numbers there."""
+def project(launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: int, scratch: int, factor: float) -> int:
+    """Multiply activations by a packed matrix.
+
+    factor   0 to write the result (num_tokens, rows) to `out`; otherwise the result times this number is added to the numbers there
+    """
     rows, columns = matrix[ROWS], matrix[COLUMNS]
     num_blocks, per_task = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_per_task(columns, num_tokens)
     unit_size = max(1, num_blocks // (8 * launch[layout.NUM_THREADS])) if num_tokens == 1 else 1
@@ -114,23 +118,23 @@ def project(launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out
         last, begin = min(first + per_task, num_tokens), task % num_units * unit_size
         for block in range(begin, min(begin + unit_size, num_blocks)):
             _multiply_with_bias(matrix, block, x, first, last, int16_scratch, result_address)
-            _write_block(matrix, block, result_address, first, last, out, is_added)
+            _write_block(matrix, block, result_address, first, last, out, factor)
         task = next_task(counter)
     return num_units * num_chunks
 
 
 @compiled
-def _write_block(matrix: Any, block: int, result_address: int, first: int, last: int, out: int, is_added: bool) -> None:
+def _write_block(matrix: Any, block: int, result_address: int, first: int, last: int, out: int, factor: float) -> None:
     rows, row = matrix[ROWS], block * NUM_ROWS
-    count = min(NUM_ROWS, rows - row)
+    count, scale = min(NUM_ROWS, rows - row), F(factor)
     for token in range(first, last):
         result, target = (
             float32_view(result_address + 4 * NUM_ROWS * (token - first), count),
             float32_view(out + 4 * (token * rows + row), count),
         )
-        if is_added:
+        if scale != F(0):
             for i in range(count):
-                target[i] += result[i]
+                target[i] += scale * result[i]
         else:
             for i in range(count):
                 target[i] = result[i]
@@ -200,27 +204,56 @@ def project_up(launch: Any, counter: int, layer: int, x: Any, inner: Any, num_to
 
 
 @compiled
-def _norm_rows(launch: Any, counter: int, weight: int, bias: int, num_tokens: int, scratch: int) -> int:
-    """Normalize every token's vector for the products that follow."""
-    size, eps = launch[layout.HIDDEN_SIZE], numpy.float64(float32_view(launch[layout.FLOATS], 1)[0])
-    x, normed = int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE), float32_view(scratch, size)
+def _norm_row(launch: Any, x: int, weight: int, bias: int, size: int, out: int) -> None:
+    """Write the norm of the numbers at an address to `out`; both may be the same address."""
+    norm(launch[layout.NORM], float32_view(x, size), weight, bias, float_field(launch, layout.EPS), size, float32_view(out, size))
+
+
+@compiled
+def _prepare_rows(launch: Any, counter: int, weight: int, bias: int, num_tokens: int, scratch: int) -> int:
+    """Store every token's vector for the products that follow, normalized if there is a norm."""
+    size, x = launch[layout.HIDDEN_SIZE], int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE)
     token = fetch_and_add(counter)
     while token < num_tokens:
-        norm(launch[layout.NORM], float32_view(launch[layout.RESIDUAL] + 4 * token * size, size), weight, bias, eps, size, normed)
-        store_activations(x, token, scratch, 0, size)
+        address = launch[layout.RESIDUAL] + 4 * token * size
+        if weight:
+            _norm_row(launch, address, weight, bias, size, scratch)
+            address = scratch
+        store_activations(x, token, address, 0, size)
+        token = next_task(counter)
+    return num_tokens
+
+
+@compiled
+def _add_normed_rows(launch: Any, counter: int, weight: int, bias: int, factor: float, num_tokens: int) -> int:
+    """Add the normalized output of a part, times a factor, to every token's vector."""
+    size, scale = launch[layout.HIDDEN_SIZE], F(factor)
+    token = fetch_and_add(counter)
+    while token < num_tokens:
+        address = launch[layout.PART_OUTPUT] + 4 * token * size
+        _norm_row(launch, address, weight, bias, size, address)
+        normed, x = float32_view(address, size), float32_view(launch[layout.RESIDUAL] + 4 * token * size, size)
+        for i in range(size):
+            x[i] += scale * normed[i]
         token = next_task(counter)
     return num_tokens
 
 
 @compiled
 def _embed_rows(launch: Any, counter: int, num_tokens: int) -> int:
-    """Look up token embeddings and add learned positions."""
-    size, embedding = launch[layout.HIDDEN_SIZE], int64_view(launch[layout.EMBEDDING], MATRIX_SIZE)
+    """Look up token embeddings, scale them, and add learned positions."""
+    size, embedding, scale = (
+        launch[layout.HIDDEN_SIZE],
+        int64_view(launch[layout.EMBEDDING], MATRIX_SIZE),
+        F(float_field(launch, layout.EMBEDDING_SCALE)),
+    )
     token_ids, positions = int64_view(launch[layout.TOKEN_IDS], num_tokens), int64_view(launch[layout.POSITIONS], num_tokens)
     token = fetch_and_add(counter)
     while token < num_tokens:
         x = float32_view(launch[layout.RESIDUAL] + 4 * token * size, size)
         read_row(embedding, token_ids[token], x, size)
+        for i in range(size):
+            x[i] *= scale
         if launch[layout.POSITION_TABLE]:
             learned = float32_view(launch[layout.POSITION_TABLE] + 4 * positions[token] * size, size)
             for i in range(size):
@@ -230,40 +263,53 @@ def _embed_rows(launch: Any, counter: int, num_tokens: int) -> int:
 
 
 @compiled
+def _norm_all_heads(launch: Any, counter: int, layer: Any, num_tokens: int) -> int:
+    """Normalize all queries and all keys of every token together."""
+    queries, keys = launch[layout.NUM_HEADS] * launch[layout.HEAD_DIM], launch[layout.NUM_KV_HEADS] * launch[layout.HEAD_DIM]
+    token = fetch_and_add(counter)
+    while token < num_tokens:
+        query, key = launch[layout.QUERIES] + 4 * token * queries, launch[layout.NEW_KEYS] + 4 * token * keys
+        _norm_row(launch, query, layer[layout.WIDE_QUERY_NORM], 0, queries, query)
+        _norm_row(launch, key, layer[layout.WIDE_KEY_NORM], 0, keys, key)
+        token = next_task(counter)
+    return num_tokens
+
+
+@compiled
 def _prepare_heads(launch: Any, counter: int, layer: Any, num_tokens: int) -> int:
     """Normalize the heads of queries and keys if the model does, apply rotary embeddings, and store keys and values in the cache."""
     num_heads, num_kv_heads, head_dim = launch[layout.NUM_HEADS], launch[layout.NUM_KV_HEADS], launch[layout.HEAD_DIM]
-    eps, half = numpy.float64(float32_view(launch[layout.FLOATS], 1)[0]), head_dim // 2
+    half, group = layer[layout.ROTARY_HALF], num_heads // num_kv_heads
     positions, first_pages = int64_view(launch[layout.POSITIONS], num_tokens), int64_view(launch[layout.FIRST_PAGES], num_tokens)
     task = fetch_and_add(counter)
     while task < num_tokens * num_kv_heads:
         token, kv_head = task // num_kv_heads, task % num_kv_heads
-        position, group = positions[token], num_heads // num_kv_heads
+        position = positions[token]
         key_address, value_address = launch[layout.NEW_KEYS] + 4 * task * head_dim, launch[layout.NEW_VALUES] + 4 * task * head_dim
         for head in range(group + 1):
             query_address = launch[layout.QUERIES] + 4 * (token * num_heads + kv_head * group + head) * head_dim
-            x = float32_view(key_address if head == group else query_address, head_dim)
+            address = key_address if head == group else query_address
             weight = layer[layout.KEY_NORM] if head == group else layer[layout.QUERY_NORM]
             if weight:
-                norm(layout.RMS_NORM, x, weight, 0, eps, head_dim, x)
-            if launch[layout.COSINES]:
-                cos = float32_view(launch[layout.COSINES] + 4 * position * half, half)
-                sin = float32_view(launch[layout.SINES] + 4 * position * half, half)
-                rotate(x, cos, sin, half)
+                _norm_row(launch, address, weight, 0, head_dim, address)
+            if half:
+                cos = float32_view(layer[layout.COSINES] + 4 * position * half, half)
+                sin = float32_view(layer[layout.SINES] + 4 * position * half, half)
+                rotate(float32_view(address, head_dim), cos, sin, half)
         store_kv(launch, layer, first_pages[token], kv_head, position, key_address, value_address)
         task = next_task(counter)
     return num_tokens * num_kv_heads
 
 
 @compiled
-def _attend_all(launch: Any, counter: int, layer: Any, scale: float, scratch: int) -> int:
+def _attend_all(launch: Any, counter: int, layer: Any, scratch: int) -> int:
     """Compute the attention of every task and key head."""
     num_kv_heads = launch[layout.NUM_KV_HEADS]
     num_tasks = launch[layout.NUM_TASKS] * num_kv_heads
     index = fetch_and_add(counter)
     while index < num_tasks:
         task = int64_view(launch[layout.TASKS] + 8 * layout.TASK_SIZE * (index // num_kv_heads), layout.TASK_SIZE)
-        attend(launch, layer, scale, task, index % num_kv_heads, scratch)
+        attend(launch, layer, task, index % num_kv_heads, scratch)
         index = next_task(counter)
     return num_tasks
 
@@ -300,51 +346,90 @@ def run(launch_address: int, thread: int) -> int:
 @compiled
 def _run_layer(launch: Any, index: int, scratch: int, counter: int) -> None:
     num_tokens, line, address = launch[layout.NUM_TOKENS], layout.CACHE_LINE, launch[layout.LAYERS] + 8 * layout.LAYER_SIZE * index
-    layer, scale = int64_view(address, layout.LAYER_SIZE), numpy.float64(float32_view(launch[layout.FLOATS] + 4 * (1 + index), 1)[0])
-    normed = int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE)
+    layer, normed = int64_view(address, layout.LAYER_SIZE), int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE)
     attended = int64_view(launch[layout.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE)
-    inner = int64_view(launch[layout.INNER_ACTIVATIONS], ACTIVATIONS_SIZE)
+    inner = int64_view(layer[layout.INNER_ACTIVATIONS], ACTIVATIONS_SIZE)
     query, key = int64_view(address + 8 * layout.QUERY, MATRIX_SIZE), int64_view(address + 8 * layout.KEY, MATRIX_SIZE)
     value, output = int64_view(address + 8 * layout.VALUE, MATRIX_SIZE), int64_view(address + 8 * layout.OUTPUT, MATRIX_SIZE)
     down = int64_view(address + 8 * layout.DOWN, MATRIX_SIZE)
 
-    wait_for_all(counter, _norm_rows(launch, counter, layer[layout.ATTENTION_NORM], layer[layout.ATTENTION_NORM_BIAS], num_tokens, scratch))
-    queries = project(launch, counter + line, query, normed, num_tokens, launch[layout.QUERIES], scratch, False)
-    keys = project(launch, counter + 2 * line, key, normed, num_tokens, launch[layout.NEW_KEYS], scratch, False)
-    values = project(launch, counter + 3 * line, value, normed, num_tokens, launch[layout.NEW_VALUES], scratch, False)
+    norm_address, bias_address = layer[layout.ATTENTION_NORM], layer[layout.ATTENTION_NORM_BIAS]
+    wait_for_all(counter, _prepare_rows(launch, counter, norm_address, bias_address, num_tokens, scratch))
+    queries = project(launch, counter + line, query, normed, num_tokens, launch[layout.QUERIES], scratch, 0.0)
+    keys = project(launch, counter + 2 * line, key, normed, num_tokens, launch[layout.NEW_KEYS], scratch, 0.0)
+    values = project(launch, counter + 3 * line, value, normed, num_tokens, launch[layout.NEW_VALUES], scratch, 0.0)
     wait_for_all(counter + line, queries)
     wait_for_all(counter + 2 * line, keys)
     wait_for_all(counter + 3 * line, values)
     counter += 4 * line
+    if layer[layout.WIDE_QUERY_NORM]:
+        wait_for_all(counter, _norm_all_heads(launch, counter, layer, num_tokens))
+    counter += line
     wait_for_all(counter, _prepare_heads(launch, counter, layer, num_tokens))
     counter += line
-    wait_for_all(counter, _attend_all(launch, counter, layer, scale, scratch))
+    wait_for_all(counter, _attend_all(launch, counter, layer, scratch))
     counter += line
     wait_for_all(counter, _merge_heads(launch, counter, num_tokens, scratch))
     counter += line
-    wait_for_all(counter, project(launch, counter, output, attended, num_tokens, launch[layout.RESIDUAL], scratch, True))
-    counter += line
+    norm_address, bias_address = layer[layout.ATTENTION_OUTPUT_NORM], layer[layout.ATTENTION_OUTPUT_NORM_BIAS]
+    _project_to_residual(launch, counter, layer, output, attended, norm_address, bias_address, scratch)
+    counter += 2 * line
     norm_address, bias_address = layer[layout.FEED_FORWARD_NORM], layer[layout.FEED_FORWARD_NORM_BIAS]
-    wait_for_all(counter, _norm_rows(launch, counter, norm_address, bias_address, num_tokens, scratch))
+    wait_for_all(counter, _prepare_rows(launch, counter, norm_address, bias_address, num_tokens, scratch))
     counter += line
     wait_for_all(counter, project_up(launch, counter, address, normed, inner, num_tokens, scratch))
     counter += line
-    wait_for_all(counter, project(launch, counter, down, inner, num_tokens, launch[layout.RESIDUAL], scratch, True))
+    norm_address, bias_address = layer[layout.FEED_FORWARD_OUTPUT_NORM], layer[layout.FEED_FORWARD_OUTPUT_NORM_BIAS]
+    _project_to_residual(launch, counter, layer, down, inner, norm_address, bias_address, scratch)
+
+
+@compiled
+def _project_to_residual(launch: Any, counter: int, layer: Any, matrix: Any, x: Any, weight: int, bias: int, scratch: int) -> None:
+    """Multiply by the last matrix of a part and add the result to the residual, normalized if there is a norm."""
+    num_tokens, factor = launch[layout.NUM_TOKENS], float_field(layer, layout.RESIDUAL_SCALE)
+    out = launch[layout.PART_OUTPUT] if weight else launch[layout.RESIDUAL]
+    wait_for_all(counter, project(launch, counter, matrix, x, num_tokens, out, scratch, 0.0 if weight else factor))
+    if weight:
+        counter += layout.CACHE_LINE
+        wait_for_all(counter, _add_normed_rows(launch, counter, weight, bias, factor, num_tokens))
 
 
 @compiled
 def _finish(launch: Any, scratch: int, counter: int) -> None:
     """Apply the final norm to the wanted rows and, if logits are wanted, multiply by the output head."""
     size, wanted = launch[layout.HIDDEN_SIZE], int64_view(launch[layout.WANTED], launch[layout.NUM_WANTED])
-    eps, normed = numpy.float64(float32_view(launch[layout.FLOATS], 1)[0]), int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE)
+    normed = int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE)
     index = fetch_and_add(counter)
     while index < launch[layout.NUM_WANTED]:
-        out_address = launch[layout.HIDDEN_OUT] + 4 * index * size
-        x = float32_view(launch[layout.RESIDUAL] + 4 * wanted[index] * size, size)
-        norm(launch[layout.NORM], x, launch[layout.FINAL_NORM], launch[layout.FINAL_NORM_BIAS], eps, size, float32_view(out_address, size))
-        store_activations(normed, index, out_address, 0, size)
+        out = launch[layout.HIDDEN_OUT] + 4 * index * size
+        x = launch[layout.RESIDUAL] + 4 * wanted[index] * size
+        _norm_row(launch, x, launch[layout.FINAL_NORM], launch[layout.FINAL_NORM_BIAS], size, out)
+        store_activations(normed, index, out, 0, size)
         index = next_task(counter)
     wait_for_all(counter, launch[layout.NUM_WANTED])
     if launch[layout.LOGITS]:
         head, counter = int64_view(launch[layout.HEAD], MATRIX_SIZE), counter + layout.CACHE_LINE
-        wait_for_all(counter, project(launch, counter, head, normed, launch[layout.NUM_WANTED], launch[layout.LOGITS], scratch, False))
+        wait_for_all(counter, project(launch, counter, head, normed, launch[layout.NUM_WANTED], launch[layout.LOGITS], scratch, 0.0))
+        counter += layout.CACHE_LINE
+        wait_for_all(counter, _scale_logits(launch, counter, head[ROWS]))
+
+
+@compiled
+def _scale_logits(launch: Any, counter: int, vocab_size: int) -> int:
+    """Multiply the logits by the model's factor and limit them, in chunks of a row."""
+    scale, limit = F(float_field(launch, layout.LOGIT_SCALE)), float_field(launch, layout.LOGIT_SOFT_CAP)
+    if scale == F(1) and limit == 0.0:
+        return 0
+    num_chunks = (vocab_size + layout.LOGITS_PER_TASK - 1) // layout.LOGITS_PER_TASK
+    task = fetch_and_add(counter)
+    while task < launch[layout.NUM_WANTED] * num_chunks:
+        first = task % num_chunks * layout.LOGITS_PER_TASK
+        address = launch[layout.LOGITS] + 4 * (task // num_chunks * vocab_size + first)
+        count = min(layout.LOGITS_PER_TASK, vocab_size - first)
+        logits = float32_view(address, count)
+        for i in range(count):
+            logits[i] *= scale
+        if limit != 0.0:
+            soft_cap(address, count, limit)
+        task = next_task(counter)
+    return launch[layout.NUM_WANTED] * num_chunks

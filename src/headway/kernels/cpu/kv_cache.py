@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy
 
 from headway.errors import HeadwayError, ResourceError
@@ -11,6 +9,7 @@ from headway.kernels.cpu import layout
 from headway.kernels.cpu.layout import KEYS_PER_BLOCK, NUM_ROWS
 from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.memory_check import check_memory
+from headway.models.spec import AttentionSpec, DecoderSpec
 
 KINDS = {"float32": (layout.FLOAT32, 4), "bfloat16": (layout.BFLOAT16, 2), "int16": (layout.INT16, 2), "int8": (layout.INT8, 1)}
 """Number formats of keys and values, and the bytes per number; int16 and int8 have one scale per key and one per value."""
@@ -19,14 +18,14 @@ PAGE_SIZE = KEYS_PER_BLOCK
 """Number of tokens in a page. Attention reads one block of keys per page, so that pages change no bit of its result."""
 
 
-def _layer_sizes(description: Any, kind: str) -> dict[int, int]:
+def _layer_sizes(attention: AttentionSpec, kind: str) -> dict[str, int]:
     """Return the number of bytes that a page has in one layer, by the field of the layer's record."""
-    tokens = description.num_kv_heads * PAGE_SIZE
+    tokens = attention.num_kv_heads * PAGE_SIZE
     is_integer = kind.startswith("int")
-    key_size = round_up(description.head_dim, 2) if is_integer else description.head_dim  # as in kv_page.key_size
-    key, value = (tokens * size * KINDS[kind][1] for size in (key_size, round_up(description.head_dim, NUM_ROWS)))
+    key_size = round_up(attention.head_dim, 2) if is_integer else attention.head_dim  # as in kv_page.key_size
+    key, value = (tokens * size * KINDS[kind][1] for size in (key_size, round_up(attention.head_dim, NUM_ROWS)))
     scale = 4 * tokens if is_integer else 0
-    return {layout.KEYS: key, layout.VALUES: value, layout.KEY_SCALES: scale, layout.VALUE_SCALES: scale}
+    return {"keys": key, "values": value, "key_scales": scale, "value_scales": scale}
 
 
 class PagedKVCache:
@@ -40,11 +39,11 @@ class PagedKVCache:
     num_pages   number of pages
     """
 
-    def __init__(self, description: Any, kind: str) -> None:
-        """Start without pages."""
-        self.kind, self._sizes = kind, _layer_sizes(description, kind)
+    def __init__(self, spec: DecoderSpec, kind: str) -> None:
+        """Start without pages. All layers have the same number and size of key heads."""
+        self.kind, self._sizes = kind, _layer_sizes(spec.layers[0].attention, kind)
         self._layer_bytes = sum(self._sizes.values())
-        self.page_bytes = description.num_layers * self._layer_bytes
+        self.page_bytes = len(spec.layers) * self._layer_bytes
         self._pages: list[numpy.ndarray] = []
         self._addresses = numpy.zeros(1, numpy.int64)
 
@@ -90,8 +89,7 @@ class PagedKVCache:
 
     def write_offsets(self, layers: numpy.ndarray) -> None:
         """Fill in the offsets of keys, values and scales in a page, which are fields of the layers' records."""
-        for index, layer in enumerate(layers):
-            offset = index * self._layer_bytes
-            for field, size in self._sizes.items():
-                layer[field] = offset
-                offset += size
+        offsets = self._layer_bytes * numpy.arange(len(layers))
+        for field, size in self._sizes.items():
+            layers[field] = offsets
+            offsets = offsets + size

@@ -72,6 +72,20 @@ def float_from_bits(context: Any, bits: Any) -> Any:
 
 
 @intrinsic
+def _float64_from_bits(context: Any, bits: Any) -> Any:
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@compiled
+def float_field(record: Any, index: int) -> float:
+    """Return a field of a record that holds a float64."""
+    return _float64_from_bits(record[index])
+
+
+@intrinsic
 def fetch_and_add(context: Any, address: Any) -> Any:
     """Atomically add one to the int64 at an address and return its previous value."""
 

@@ -24,15 +24,17 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy
 
 from headway.files import replacing
-from headway.kernels.cpu import layout
+from headway.functions import Packed
+from headway.kernels.cpu import layout, records
 from headway.kernels.cpu.file_lock import file_lock
 from headway.kernels.cpu.layout import CACHE_LINE
-from headway.kernels.cpu.packing import PackedWeights, aligned_zeros, num_bytes, over, pack, round_up, vector
+from headway.kernels.cpu.packing import aligned_zeros, num_bytes, over, pack, round_up, vector
+from headway.kernels.cpu.records import check_set, unset
 from headway.kernels.cpu.runtime import Runtime
 from headway.kernels.cpu.thread_pool import ThreadPool
 from headway.memory_check import check_memory
@@ -44,10 +46,12 @@ SMALL = 16_000_000
 LARGE = 100_000_000
 """Bytes of weights from which the start of packing is reported, because it takes a second or more."""
 Leaves = Iterable[tuple[str, Any]]
+Leaf: TypeAlias = Packed | numpy.ndarray
+"""A packed matrix, or a norm's weight, a bias or the table of learned positions in float32."""
 
 
-def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, runtime: Runtime) -> PackedWeights:
-    """Return a checkpoint's weights, packed: from the file if it holds them, otherwise packed now and, if there is space, kept in the file.
+def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, runtime: Runtime) -> dict[str, Leaf]:
+    """Return the leaves of a checkpoint's packed weights: from the file if it holds them, otherwise packed now and, if possible, kept there.
 
     key      identifies the checkpoint
     leaves   (path, array) of the weight tree; the numbers are read only to pack them
@@ -89,17 +93,17 @@ class _Sections:
         """Return the header of a file with this content."""
         return (MAGIC + self.digest + _content_digest(memory[HEADER_BYTES:], runtime)).ljust(HEADER_BYTES, b"\0")
 
-    def weights(self, memory: numpy.ndarray) -> PackedWeights:
-        """Return the weights over the memory of a whole file."""
+    def weights(self, memory: numpy.ndarray) -> dict[str, Leaf]:
+        """Return the leaves over the memory of a whole file."""
         shared = {
             offset: over(self.kind, shape, memory[offset : offset + num_bytes(self.kind, shape)])
             for shape, offset in self.matrices.values()
         }
-        vectors = {
+        vectors: dict[str, Leaf] = {
             name: memory[offset : offset + 4 * int(numpy.prod(shape))].view(numpy.float32).reshape(shape)
             for name, (shape, offset) in self.vectors.items()
         }
-        return PackedWeights(self.kind, {name: shared[offset] for name, (_, offset) in self.matrices.items()}, vectors)
+        return vectors | {name: shared[offset] for name, (_, offset) in self.matrices.items()}
 
 
 def _sections(key: str, kind: str, leaves: list[tuple[str, Any]]) -> _Sections:
@@ -113,7 +117,7 @@ def _sections(key: str, kind: str, leaves: list[tuple[str, Any]]) -> _Sections:
         if len(shape) == 2 and path != "position_embedding":
             identity = (leaf.ctypes.data, shape, leaf.strides)
             offset = stored.setdefault(identity, end)
-            matrices[path.removesuffix(".weight")] = (shape, offset)
+            matrices[path] = (shape, offset)
             end += num_bytes(kind, shape) if offset == end else 0
         else:
             vectors[path] = (shape, end)
@@ -127,14 +131,15 @@ def _content_digest(content: numpy.ndarray, runtime: Runtime) -> bytes:
     pool = runtime.pool if len(content) >= SMALL else ThreadPool(1)
     checksums = numpy.zeros(round_up(len(content), layout.CHUNK_BYTES) // layout.CHUNK_BYTES, numpy.uint64)
     counter = numpy.zeros(1, numpy.int64)
-    job = numpy.zeros(layout.CHECKSUM_SIZE, numpy.int64)
-    job[layout.CONTENT], job[layout.CONTENT_SIZE] = content.ctypes.data, len(content)
-    job[layout.CHECKSUMS], job[layout.CHUNK_COUNTER] = checksums.ctypes.data, counter.ctypes.data
-    pool.run(runtime.checksum, job)
+    job = unset(records.CHECKSUM)
+    job["content"], job["content_size"] = content.ctypes.data, len(content)
+    job["checksums"], job["chunk_counter"] = checksums.ctypes.data, counter.ctypes.data
+    check_set(job)
+    pool.run(runtime.checksum, job.view(numpy.int64))
     return hashlib.sha256(checksums.astype("<u8").tobytes()).digest()
 
 
-def _read(path: Path, sections: _Sections, runtime: Runtime) -> PackedWeights | None:
+def _read(path: Path, sections: _Sections, runtime: Runtime) -> dict[str, Leaf] | None:
     """Map a file; return None if it does not exist or is not exactly what is expected."""
     try:
         with path.open("rb") as file:
@@ -148,7 +153,7 @@ def _read(path: Path, sections: _Sections, runtime: Runtime) -> PackedWeights | 
     return sections.weights(memory) if header == sections.header(memory, runtime) else None
 
 
-def _write(path: Path, sections: _Sections, leaves: list[tuple[str, Any]], runtime: Runtime) -> PackedWeights | None:
+def _write(path: Path, sections: _Sections, leaves: list[tuple[str, Any]], runtime: Runtime) -> dict[str, Leaf] | None:
     """Pack the weights into a file and map it; return None if it cannot be written.
 
     The file is written, not mapped, while it grows: a full disk is then an error and not a SIGBUS.
@@ -181,7 +186,7 @@ def _write_sections(path: Path, sections: _Sections, leaves: list[tuple[str, Any
                 content = vector(name, leaf).tobytes()
                 file.write(content.ljust(round_up(len(content), CACHE_LINE), b"\0"))
             else:
-                shape, offset = sections.matrices[name.removesuffix(".weight")]
+                shape, offset = sections.matrices[name]
                 if offset >= written:
                     memory = scratch[: num_bytes(sections.kind, shape)]
                     memory[-CACHE_LINE:] = 0  # scales may end within a cache line
@@ -195,19 +200,19 @@ def _write_sections(path: Path, sections: _Sections, leaves: list[tuple[str, Any
         file.write(header)
 
 
-def _pack_into_memory(sections: _Sections, leaves: list[tuple[str, Any]], runtime: Runtime) -> PackedWeights:
+def _pack_into_memory(sections: _Sections, leaves: list[tuple[str, Any]], runtime: Runtime) -> dict[str, Leaf]:
     check_memory(sections.size, f"weights packed as {sections.kind}")
     memory = aligned_zeros(sections.size)
     weights, report, packed = sections.weights(memory), _Report(leaves, sections, runtime), set()
     for name, leaf in leaves:
-        if name in weights.vectors:
-            weights.vectors[name][...] = vector(name, leaf)
+        target = weights[name]
+        if isinstance(target, numpy.ndarray):
+            target[...] = vector(name, leaf)
         else:
-            shape, offset = sections.matrices[name.removesuffix(".weight")]
+            shape, offset = sections.matrices[name]
             if offset not in packed:
                 packed.add(offset)
-                target = memory[offset : offset + num_bytes(sections.kind, shape)]
-                pack(name, leaf, sections.kind, runtime.pack, runtime.pool, target)
+                pack(name, leaf, sections.kind, runtime.pack, runtime.pool, memory[offset : offset + num_bytes(sections.kind, shape)])
         report.add(leaf)
     return weights
 

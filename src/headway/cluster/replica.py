@@ -1,0 +1,72 @@
+"""The deployment of a model: its engine in a process that Ray starts, called by the ingress."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+
+import numpy
+
+from headway.cluster.messages import decode_request, encode_events
+from headway.engine import RequestFailed
+from headway.errors import HeadwayError
+from headway.language_model import LanguageModel
+from headway.server.submission import Submission
+
+SILENT_SECONDS = 3600.0
+"""Longest wait for the events of a pass before it is repeated."""
+
+
+class Replica:
+    """A model with its engine. Serve runs its methods in one event loop."""
+
+    def __init__(self, load: Callable[[], LanguageModel]) -> None:
+        """Load the model; it takes the time of a load, in which Serve sends no request."""
+        self._model = load()
+        self._submission: Submission | None = None
+        self._embedding = asyncio.Lock()
+
+    async def generate(self, key: str, message: bytes) -> AsyncIterator[bytes]:
+        """Yield the events of a request, as one message for all that arrived meanwhile. Cancelling it aborts the request.
+
+        key       placement key, for the router
+        message   see encode_request
+        """
+        if self._submission is None:
+            self._submission = Submission(self._model.engine_thread, asyncio.get_running_loop())
+        try:
+            request = await asyncio.to_thread(lambda: self._model.with_processors(decode_request(message)))
+            subscription = self._submission.open([request])
+        except HeadwayError as error:
+            yield encode_events([RequestFailed(0, error)])
+            return
+        num_running = request.num_choices
+        try:
+            while num_running:
+                events = await subscription.next(SILENT_SECONDS)
+                if any(isinstance(event, RequestFailed) for event in events):
+                    num_running = 0
+                num_running -= sum(not isinstance(event, RequestFailed) and event.finish_reason is not None for event in events)
+                if events:
+                    yield encode_events(events)
+        finally:
+            subscription.close()
+
+    async def embed(self, key: str, texts: list[str]) -> numpy.ndarray:
+        """Return the vectors of texts."""
+        async with self._embedding:
+            return await asyncio.to_thread(self._model.embed, texts)
+
+    async def num_open(self, key: str = "") -> int:
+        """Return the number of requests that have not ended."""
+        return self._submission.num_open if self._submission else 0
+
+    async def process_id(self, key: str = "") -> int:
+        """Return the id of the process."""
+        return os.getpid()
+
+    def check_health(self) -> None:
+        """Raise an error if the engine's thread has ended; Serve then starts another replica."""
+        if self._submission is not None and not self._submission.thread.is_alive:
+            raise RuntimeError("the engine's thread has ended")
