@@ -1,4 +1,4 @@
-"""Encoders beside other programs: `python -m benchmarks.encoders` prints tables in about six minutes. Nothing else should run.
+"""Encoders compared with other programs: `python -m benchmarks.encoders` prints tables in about six minutes. Nothing else should run.
 
 Random weights in the shapes of MiniLM-L6 and bge-base, 32 texts of 128 tokens, and 32 texts of 16 to 128 tokens; 2 threads; token ids in,
 hidden states out. Each measurement is a process; the programs take turns. A peer whose package is missing is left out.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy
 
@@ -17,7 +17,6 @@ from headway.engine.option_kinds import is_integer
 from headway.errors import NotFiniteError, OptionError, PromptError, UnsupportedError
 from headway.language_model.batches import batches, check_texts, padded_length
 from headway.language_model.embedding import TextEncoder, activation_function
-from headway.models.encoder_spec import EncoderSpec
 from headway.runners.protocols import Config, Weights
 from headway.tokenizers import Tokenizer
 
@@ -45,8 +44,8 @@ class Ranked:
 class ClassifyingArchitecture(Protocol):
     """The functions of an encoder with a classifier."""
 
-    def spec(self, config: Config, /) -> EncoderSpec:
-        """Return the parts of the layers as data."""
+    def spec(self, config: Config, /) -> Any:
+        """Return the parts of the model as data: see headway.models.encoder_spec."""
 
     def encode(
         self,
@@ -214,15 +213,21 @@ class Classifier:
         if self.encoder:
             encoded = self.encoder.encode(rows, types)
             # The classifier reads one vector of each text.
-            hidden = numpy.stack([each.mean(axis=0) if spec.classifier.takes_mean else each[0] for each in encoded])[:, None]
+            hidden: Array = numpy.stack([each.mean(axis=0) if spec.classifier.takes_mean else each[0] for each in encoded])[:, None]
         else:
             seq_len = padded_length(int(lengths.max()), self.array, model.config.max_seq_len)
             token_ids, token_types = numpy.zeros((2, len(rows), seq_len), numpy.int64)
             for index, (row, row_types) in enumerate(zip(rows, types, strict=True)):
                 token_ids[index, : len(row)], token_types[index, : len(row)] = row, row_types
             given = None if (lengths == seq_len).all() else self._array(lengths)
-            options = {"lengths": given, "token_types": self._array(token_types), "ops": self.ops}
-            hidden = architecture.encode(self._array(token_ids), model.weights, model.config, **options)
+            hidden = architecture.encode(
+                self._array(token_ids),
+                model.weights,
+                model.config,
+                lengths=given,
+                token_types=self._array(token_types),
+                ops=self.ops,
+            )
         logits: numpy.ndarray = to_numpy(architecture.class_logits(hidden, model.weights, model.config, lengths=given, ops=self.ops))
         return logits.astype(numpy.float32)
 
