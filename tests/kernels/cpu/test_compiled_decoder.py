@@ -17,7 +17,7 @@ from headway.kernels.cpu.pass_plan import Rows
 from headway.kernels.cpu.runtime import Runtime
 from headway.kernels.cpu.thread_pool import MAX_THREADS
 from headway.language_model.decoders import weights_kind
-from tests.kernels.cpu.packed_models import CACHES, FAMILIES, MODELS, TOLERANCE, Texts, error, model, prompts
+from tests.kernels.cpu.packed_models import CACHES, FAMILIES, MIXTURES, MODELS, TOLERANCE, Texts, error, model, prompts
 
 every_model = pytest.mark.parametrize("name", MODELS)
 every_family = pytest.mark.parametrize("name", [*MODELS, *FAMILIES])
@@ -28,10 +28,22 @@ WINDOW = "llama with odd sizes and a window"
 @every_family
 @every_kind
 def test_logits_are_those_of_the_definitions(runtime, name, kind):
+    if name in MIXTURES and kind != "float32":
+        pytest.skip("rounded activations may choose other experts: see the next test")
     mine, (prompt,) = model(name, kind, runtime), prompts(53)
     text = Texts(mine.decoder)
     assert error(text.read([prompt])[0], mine.last_logits(prompt)) < TOLERANCE[kind]
     assert error(text.read([[7]])[0], mine.last_logits([*prompt, 7])) < TOLERANCE[kind]
+
+
+@every_kind
+@pytest.mark.parametrize("name", MIXTURES)
+def test_almost_all_vectors_of_a_mixture_of_experts_are_those_of_the_definitions(runtime, name, kind):
+    mine, (prompt,) = model(name, kind, runtime), prompts(300)
+    expected = mine.architecture.hidden_states(numpy.array([prompt]), mine.weights, mine.config)[0]
+    errors = abs(mine.decoder.hidden_states(prompt) - expected).max(axis=1) / abs(expected).max()
+    assert (errors < TOLERANCE[kind]).mean() > 0.97
+    assert numpy.median(errors) < 0.1 * TOLERANCE[kind]
 
 
 @every_kind

@@ -15,7 +15,7 @@ def check_supported(spec: DecoderSpec) -> None:
         "layers with different heads": len({_heads(attention) for attention in attentions}) > 1,
         "different norms": any((norm.kind, norm.eps) != (spec.norm.kind, spec.norm.eps) for norm in norms),
         "different activations": len({layer.feed_forward.activation for layer in spec.layers}) > 1,
-        "a mixture of experts": any(layer.feed_forward.experts for layer in spec.layers),
+        "experts without a norm of their input": any(layer.feed_forward.experts and not layer.feed_forward_norm for layer in spec.layers),
         "dynamic rotary positions": any(each.rotary and each.rotary.parameters["rope_type"] == "dynamic" for each in attentions),
     }
     found = [part for part, is_there in unsupported.items() if is_there]
