@@ -21,7 +21,10 @@ class Pattern:
     also: str | None = None
 
 
-ATTENTION = r"^(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)"
+ATTENTION = r"^(?!dot_?att)(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)"
+
+NO_PART = r"(?i:data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$"
+"""Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
 
 PATTERNS = {
     "softmax": Pattern(r"^(?!.*mask).*(?<!log_)(?<!log)soft_?max(?!.*(attention|cross|loss|temp))"),
@@ -31,7 +34,7 @@ PATTERNS = {
         r"|norm)).*(linear|dense|affine|fully_?connected|fc_(layer|forward))",
     ),
     "embed": Pattern(
-        r"^(?!.*(pos|rotary|rope|sinus|patch|unembed|de_?embed|time_|output|layer_?norm|attn|attention)).*(embed|look_?up|^wte$)",
+        r"^(?!.*(pos|rotary|rope|sinus|patch|time_?step|sentence|vision|image|_?nd$|unembed|de_?embed|time_|output|layer_?norm|attn|attention)).*(embed|look_?up|^wte$)",
     ),
     "relu": Pattern(
         r"(?<!^p)(?<!_p)(?<!leaky)(?<!leaky_)(?<!sq)(?<![a-z]e)(?<!ge)relu(?!6|_?2|_?sq|_?backward|_?grad|_?deriv|_?prime)",
@@ -186,6 +189,8 @@ def means(name: str, exercise: str) -> bool:
 def fitting(name: str) -> tuple[list[str], list[str]]:
     """Return the exercises that a name means, and those that it may also mean, likeliest first."""
     plain = name.lstrip("_")
+    if re.search(NO_PART, plain):
+        return [], []
     likely = [each for each, pattern in PATTERNS.items() if re.search(pattern.called, plain, re.IGNORECASE)]
     possible = [each for each, pattern in PATTERNS.items() if pattern.also and re.search(pattern.also, plain, re.IGNORECASE)]
     return likely, [each for each in possible if each not in likely]

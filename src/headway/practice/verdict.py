@@ -24,6 +24,9 @@ STATUS_WORDS = {
     "missing": Message("missing", "缺失"),
 }
 
+NOT_UNDERSTOOD = Message("not understood", "未能理解")
+"""Text for a subject that runs, and whose outputs fit no convention that is known."""
+
 
 UNSURE = {
     "likely": Message(" (probably two mistakes at once)", "（很可能同时有两处错误）"),
@@ -140,6 +143,11 @@ class Verdict:
         return self.status == "correct"
 
     @property
+    def status_word(self) -> Message:
+        """Return the status as text."""
+        return NOT_UNDERSTOOD if any(cause.name == "not_understood" for cause in self.causes) else STATUS_WORDS[self.status]
+
+    @property
     def confidence(self) -> Confidence:
         """Certainty of the cause: one mistake that explains every output is certain, a pair or one of several is not."""
         if self.status == "unknown":
@@ -154,9 +162,7 @@ class Verdict:
         certainty = UNSURE.get(self.confidence, Message("", ""))
         mark = "✓" if self.is_correct else "✗"
         place = _place(self.cell, self.line)
-        heading = HEADING.format(
-            mark=mark, subject=self.subject, place=place, title=title, status=STATUS_WORDS[self.status], certainty=certainty
-        )
+        heading = HEADING.format(mark=mark, subject=self.subject, place=place, title=title, status=self.status_word, certainty=certainty)
         lines = [heading.text(language)]
         for number, cause in enumerate(self.causes, 1):
             prefix = f"{number}. " if len(self.causes) > 1 else ""

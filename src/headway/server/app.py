@@ -17,12 +17,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headway.server import anthropic, llama_cpp, operation, page
+from headway.server import anthropic, llama_cpp, look, operation, page
 from headway.server.chat import chat
 from headway.server.completions import completions
 from headway.server.embeddings import embeddings
 from headway.server.errors import ApiError, from_exception
 from headway.server.replies import Call, EventStream, Reply, Row, json_reply
+from headway.server.rerank import rerank
 from headway.server.responses import responses
 from headway.server.security import authenticate, check_content_type, read_body
 from headway.server.service import Service
@@ -41,6 +42,7 @@ ROUTES = [
     Row("POST", "/v1/chat/completions", chat),
     Row("POST", "/v1/completions", completions),
     Row("POST", "/v1/embeddings", embeddings),
+    Row("POST", "/v1/rerank", rerank),
     Row("POST", "/v1/responses", responses),
     Row("POST", "/v1/messages", anthropic.messages, anthropic.error_body),
     Row("POST", "/v1/messages/count_tokens", anthropic.count_tokens, anthropic.error_body),
@@ -49,6 +51,9 @@ ROUTES = [
     Row("POST", "/apply-template", operation.apply_template),
     *llama_cpp.ROUTES,
 ]
+
+
+LOOK_ROUTES = [Row("GET", "/look/", look.page), Row("POST", "/look/trace", look.trace)]
 
 
 def create_app(service: Service, table: Sequence[Row] = tuple(ROUTES)) -> Starlette:
@@ -62,7 +67,8 @@ def create_app(service: Service, table: Sequence[Row] = tuple(ROUTES)) -> Starle
         finally:
             service.close()
 
-    routes = [Route(row.path, Endpoint(service, row), methods=[row.method]) for row in table]
+    own = LOOK_ROUTES if service.settings.has_look else []
+    routes = [Route(row.path, Endpoint(service, row), methods=[row.method]) for row in (*table, *own)]
     middleware = [Middleware(Guard, service=service)]
     origins = list(service.settings.cors_origins)
     if origins:

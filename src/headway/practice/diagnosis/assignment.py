@@ -297,6 +297,8 @@ def _chosen(
 
 
 def _has_shape(members: Sequence[Slot], roles: tuple[str, ...], inputs: Inputs) -> bool:
+    if any(inputs.get(role) is None for role in roles):
+        return False
     arrays = [numpy.asarray(inputs[role]) for role in roles]
     whole = (sum(len(array) for array in arrays), *arrays[0].shape[1:])
     shape = members[0].shape

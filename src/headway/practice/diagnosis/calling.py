@@ -70,14 +70,14 @@ def bind_parameters(
     bound: dict[str, Role] = {}
     free = list(roles)
     for parameter in parameters:
-        role = next((role for role in free if _fits(parameter.name, role)), None)
+        role = next((role for role in free if fits_name(parameter.name, role)), None)
         if role is not None:
             bound[parameter.name] = role
             free.remove(role)
     for parameter in parameters:
         if parameter.name in bound or parameter.default is not inspect.Parameter.empty:
             continue
-        bystander = next((role for role in BYSTANDERS if _fits(parameter.name, role)), None)
+        bystander = next((role for role in BYSTANDERS if fits_name(parameter.name, role)), None)
         role = bystander or next((role for role in free if unnamed is None or role in unnamed), None)
         if role is None:
             return None
@@ -98,7 +98,7 @@ def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], st
 
     style   shape of tables of rotary positions
     """
-    listed = {each.name for each in parameters if any(_fits(each.name, role) for role in roles)}
+    listed = {each.name for each in parameters if any(fits_name(each.name, role) for role in roles)}
     masks = _masks(parameters, roles)
     roles = [role for role in roles if role not in masks.values()]
     neutral: dict[str, Role] = {}
@@ -123,18 +123,24 @@ def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], st
     )
 
 
+OF_SOURCE = r"cross|enc|src|source|memory|(^|_)e(_|$)"
+"""Words in the name of a mask for the encoder's output."""
+
+
 def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> dict[str, Role]:
     """Return the roles of masks under names that no role lists: `self_attention_mask`, `cross_attention_mask`."""
     found: dict[str, Role] = {}
-    of_masks = [role for role in roles if role.name.endswith("mask") and not any(_fits(each.name, role) for each in parameters)]
-    for parameter in parameters:
-        if "mask" not in parameter.name.lower() or any(_fits(parameter.name, role) for role in roles):
-            continue
-        is_source = bool(re.search(r"cross|enc|src|source|memory", parameter.name.lower()))
-        free = [role for role in of_masks if role not in found.values()]
+    of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in parameters)]
+    unlisted = [each for each in parameters if "mask" in each.name.lower() and not any(fits_name(each.name, role) for role in roles)]
+    of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
+    for parameter in unlisted:
+        is_source = parameter in of_source
+        free = [role for role in of_masks if role not in found.values() and (role.name.startswith("encoder") == is_source or not of_source)]
         role = next((role for role in free if role.name.startswith("encoder") == is_source), next(iter(free), None))
         if role is not None:
             found[parameter.name] = role
+        elif parameter.default is parameter.empty:
+            found[parameter.name] = Role(f"neutral {parameter.name}", neutral=None)
     return found
 
 
@@ -165,7 +171,8 @@ def function_calls(subject: Subject, exercise: Exercise, library: str, call_clas
     return [] if binding is None else [(call_class or Call)(subject, binding, library)]
 
 
-def _fits(name: str, role: Role) -> bool:
+def fits_name(name: str, role: Role) -> bool:
+    """Return True if a role lists a parameter's name."""
     plain = name.lower().strip("_")
     return plain == role.name or plain in role.called
 

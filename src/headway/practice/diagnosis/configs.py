@@ -52,9 +52,7 @@ class Config:
             return value
         fallback = _fields(base).get(name, NOTHING) if base is not None else NOTHING
         value = neutral_value(name) if fallback is NOTHING else fallback
-        if value is NOTHING:
-            raise NoSuchSizeError(name)
-        return value
+        return None if value is NOTHING else value  # a setting that is not given
 
     def __getitem__(self, key: str) -> Any:
         return getattr(self, key)

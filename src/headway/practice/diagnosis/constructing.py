@@ -15,6 +15,7 @@ from headway.practice.diagnosis.configs import config_bases, config_parameter, g
 from headway.practice.diagnosis.rotation import NUM_STYLES
 from headway.practice.diagnosis.slots import module_library
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
+from headway.practice.diagnosis.submodules import Submodule
 from headway.practice.diagnosis.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
 from headway.practice.exercise import MISSING, Exercise, Role
 
@@ -35,6 +36,7 @@ class Construction:
     fixed                  constructor parameters with values that have no effect
     base                   the file's own config; None for one that answers to any name
     variables              variables of the module that hold sizes
+    wired       correct parts that replace those of an instance; None to keep its own
     is_plain               True if all of them are numbers, not configs
     """
 
@@ -49,6 +51,7 @@ class Construction:
     base: Any = None
     variables: tuple[str, ...] = ()
     is_plain: bool = True
+    wired: Submodule | None = None
 
     @property
     def takes_all_sizes(self) -> bool:

@@ -44,10 +44,26 @@ def load_module(path: Path, text: str) -> ModuleType | Verdict:
     sys.path.insert(0, str(path.resolve().parent))
     sys.modules[path.stem] = module  # dataclasses and pickle look the module up by name
     try:
-        exec(compile(text, str(path), "exec"), module.__dict__)
+        exec(compile(_without_cuda(ast.parse(text)), str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     return module
+
+
+def _without_cuda(tree: ast.Module) -> ast.Module:
+    """Return a file's tree with the processor in place of CUDA devices, which the child process cannot use."""
+    return ast.fix_missing_locations(_Processor().visit(tree)) if "cuda" in ast.dump(tree) else tree
+
+
+class _Processor(ast.NodeTransformer):
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        is_device = isinstance(node.value, str) and re.fullmatch(r"cuda(:\d+)?", node.value)
+        return ast.copy_location(ast.Constant("cpu"), node) if is_device else node
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        is_move = isinstance(node.func, ast.Attribute) and node.func.attr == "cuda" and not isinstance(node.func.value, ast.Constant)
+        return node.func.value if is_move and isinstance(node.func, ast.Attribute) else node
 
 
 def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
@@ -59,7 +75,7 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     module.__file__ = str(path)
     sys.modules[path.stem] = module
     try:
-        for statement in ast.parse(text).body:
+        for statement in _without_cuda(ast.parse(text)).body:
             code = compile(ast.Module([statement], []), str(path), "exec")
             if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
                 exec(code, module.__dict__)

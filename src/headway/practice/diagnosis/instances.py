@@ -31,6 +31,7 @@ from headway.practice.diagnosis.rotation import head_dim
 from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.submodules import Submodule
+from headway.practice.diagnosis.wiring import wire
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
@@ -43,14 +44,19 @@ DROPOUT = 0.5
 """Dropout rate that modules are constructed with; in eval mode it must have no effect."""
 
 NOT_PARAMETERS = TEXTS["not_parameters"]
+PARTS_REPLACED = TEXTS["parts_replaced"]
 
 
 AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
 """A function that assigns weights to the arrays of an instance."""
 
 
-def instance_calls(subject: Subject, exercise: Exercise, library: str, find: AssignWeights = assignments) -> list[Call]:
+def instance_calls(
+    subject: Subject, exercise: Exercise, library: str, find: AssignWeights = assignments, wired: Submodule | None = None
+) -> list[Call]:
     """Return the ways to call a class in one array library: one for every possible assignment of weights to its arrays.
+
+    wired   correct parts that replace the instance's own
 
     Of several readings of the constructor's parameters the first is taken whose arrays have room for all weights.
     """
@@ -58,7 +64,7 @@ def instance_calls(subject: Subject, exercise: Exercise, library: str, find: Ass
         return []
     found: list[tuple[list[Call], float]] = []
     for construction in constructions(subject, exercise):
-        calls, share = _calls_of(construction, subject, exercise, library, find, is_exact=bool(found))
+        calls, share = _calls_of(replace(construction, wired=wired), subject, exercise, library, find, is_exact=bool(found))
         if share == 1:
             return calls
         found.append((calls, share))
@@ -134,7 +140,8 @@ class InstanceCall(Call):
         """Return notes on fused weights, and on weights that are not parameters."""
         instance = next(iter(self.made.values()), None)
         is_lost = any(not slot.is_parameter for slot in (self.weight_slots(instance) if instance is not None else ()))
-        return (*self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []))
+        wired = [PARTS_REPLACED] if self.construction.wired is not None else []
+        return (*self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired)
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if an instance can be constructed for these inputs and its arrays have room for the weights."""
@@ -164,6 +171,8 @@ class InstanceCall(Call):
     @property
     def _rotates(self) -> bool:
         """Return True for a class with rotary positions, which need heads of even width."""
+        if self.construction.wired is not None:
+            return False
         takes_tables = any(role.name.startswith(TABLE) for role in self.binding.role_of.values())
         return takes_tables or bool(re.search(ROTARY_SOURCE, "\n".join(self.subject.source), re.IGNORECASE))
 
@@ -230,11 +239,16 @@ class InstanceCall(Call):
     def _constructor_arguments(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], Inputs]:
         """Return the constructor's arguments by parameter name, and all constructor and config values by role."""
         constructor = {name[len(CONSTRUCTOR_PREFIX) :]: value for name, value in arguments.items() if name.startswith(CONSTRUCTOR_PREFIX)}
-        return constructor, {
+        sizes = {
             self.binding.role_of[name].name: value
             for name, value in arguments.items()
             if name.startswith((CONSTRUCTOR_PREFIX, CONFIG_PREFIX))
         }
+        if self.construction.wired is None:
+            return constructor, sizes
+        role_of = {name: role.name for name, role in self.construction.constructor.role_of.items()}
+        wide = {name: value * WIDENING if role_of[name] in WIDTHS else value for name, value in constructor.items()}
+        return wide, {name: value * WIDENING if name in WIDTHS else value for name, value in sizes.items()}
 
     def _instance(self, arguments: Mapping[str, Any]) -> Any:
         """Return a cached or new instance for the sizes in the arguments."""
@@ -264,6 +278,9 @@ class InstanceCall(Call):
             ]
             with globals_set(self.subject.module, self._variables(arguments)):
                 instance = self.subject.value(*positional, **given)
+            if construction.wired is not None:
+                width, inner = (config_values[name] // WIDENING for name in WIDTHS[:2])
+                wire(instance, replace(construction.wired, width=width, inner=inner, num_heads=config_values["num_heads"]))
             if callable(getattr(self.subject.value, "eval", None)):
                 instance.eval()
             self.made[key] = self._filled(instance, {}, arguments)
@@ -302,6 +319,10 @@ def _binding(construction: Construction, assignment: Assignment, *, is_construct
     """Return all roles of a class as the parameters of one function."""
     role_of = {CONSTRUCTOR_PREFIX + name: role for name, role in construction.constructor.role_of.items()}
     bound = {role.name for role in role_of.values()}
+    if construction.wired is not None:
+        sizes = [role for role in construction.roles if role.name in (*WIDTHS[:2], "num_heads") and role.name not in bound]
+        role_of |= {CONFIG_PREFIX + role.name: role for role in sizes}
+        bound |= {role.name for role in sizes}
     if construction.takes_all_sizes:
         role_of |= {CONFIG_PREFIX + role.name: role for role in construction.sizes_taken if role.name not in bound}
     elif any(
@@ -326,6 +347,12 @@ def _required(call: InstanceCall) -> set[str]:
     needed |= {WEIGHT_PREFIX + role.name for role in construction.roles if role.is_weight and not role.name.endswith("bias")}
     return needed & set(call.binding.role_of)
 
+
+WIDTHS = ("hidden_size", "intermediate_size", "head_dim", "value_dim")
+"""Sizes of parts that are replaced."""
+
+WIDENING = 8
+"""Factor between these sizes in the constructor and in the call, so that the widths of the parts suit rotary positions and groups."""
 
 SEQUENCES = ("x", "query", "key", "value", "encoder_output", "context")
 

@@ -14,9 +14,9 @@ from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.inner_width import widened
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.params import as_class
-from headway.practice.diagnosis.slots import Slot
+from headway.practice.diagnosis.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.submodules import submodule_roles
+from headway.practice.diagnosis.submodules import Submodule, submodule_roles
 from headway.practice.exercise import Exercise, Inputs
 
 CROSS = r"cross|enc|src|memory|inter|context|dec_enc"
@@ -35,10 +35,33 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
         return function_calls(subject, exercise, library)
     exercise = replace(exercise, roles=(*exercise.roles, *submodule_roles(_prefixes(exercise), subject)))
     calls = instance_calls(subject, exercise, library, layer_assignments)
-    if any(role.startswith("norm") for call in calls if isinstance(call, InstanceCall) for role in call.assignment.roles):
-        return calls
     norms = [replace(role, is_optional=True) if role.name.startswith("norm") else role for role in exercise.roles]
-    return instance_calls(subject, replace(exercise, roles=tuple(norms)), library, layer_assignments)
+    without_norms = replace(exercise, roles=tuple(norms))
+    if not any(role.startswith("norm") for call in calls if isinstance(call, InstanceCall) for role in call.assignment.roles):
+        calls = instance_calls(subject, without_norms, library, layer_assignments)
+    if any(_holds_only_weights(call, exercise) for call in calls):
+        return calls
+    return [*_wired_calls(subject, without_norms, library), *calls]
+
+
+def _holds_only_weights(call: Call, exercise: Exercise) -> bool:
+    """Return True if a class can be constructed and each of its arrays is a weight of the layer."""
+    _, instance = call.sample(exercise) if isinstance(call, InstanceCall) else (None, None)
+    return (
+        isinstance(call, InstanceCall)
+        and instance is not None
+        and len(call.weight_slots(instance)) == len(slots_of(instance, call.subject.value.__module__))
+    )
+
+
+def _wired_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the calls of a class with ready-made parts in place of its own; none if it has no such parts."""
+    if module_library(subject.value) != "torch":
+        return []
+    spec = Submodule(0, 1, is_causal=exercise.name == "transformer_block")
+    spec = replace(spec, activation="gelu_tanh") if spec.is_causal else spec
+    found = [instance_calls(subject, exercise, library, layer_assignments, replace(spec, num_returned=count)) for count in (1, 2, 3)]
+    return [call for calls in found for call in calls if isinstance(call, InstanceCall) and call.assignment.roles]
 
 
 def _prefixes(exercise: Exercise) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 
-from headway.arrays import array_library, array_namespace, asarray_like, is_floating
+from headway.arrays import array_library, array_namespace, asarray_like, is_floating, to_numpy
 
 SUBMODULES = "headway.practice.diagnosis.submodules"
 """Module that defines the ready-made submodules."""
@@ -167,7 +167,7 @@ def _is_mask(name: str, value: Any) -> bool:
         return True
     if value.ndim < 2 or value.shape[-1] != value.shape[-2]:
         return False
-    numbers = numpy.asarray(value.detach() if hasattr(value, "detach") else value)
+    numbers = to_numpy(value)
     if value.shape[-1] > 1 and not (numbers[..., 1, 0] == numbers[..., 0, 0]).all():  # most weights
         return False
     lower, upper = numpy.tril_indices(value.shape[-1]), numpy.triu_indices(value.shape[-1], 1)

@@ -6,15 +6,16 @@ import importlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 
 from headway import functions
-from headway.arrays import array_namespace, from_numpy, is_boolean, to_numpy
+from headway.arrays import array_namespace, from_numpy, is_boolean, is_floating, to_numpy
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights
-from headway.practice.diagnosis.calling import DTYPES
+from headway.practice.diagnosis.calling import DTYPES, OF_SOURCE
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.wording import snake
 from headway.practice.exercise import Inputs, Role
 
 ATTENTION = "self_attn self_attention attn attention mha multi_head_attention self_attention_block attention_block self_attention_layer slf_attn self_mha"
@@ -27,41 +28,72 @@ WEIGHTS_RETURNED = r"att\w*\([^\n]*\)\s*\[0\]|,\s*\w+\s*=\s*self\.\w*att"
 """Pattern of source code in which the attention returns more than its output."""
 
 
+Kind = Literal["attention", "feed_forward", "norm"]
+
+KINDS: tuple[tuple[Kind, str], ...] = (
+    ("norm", r"norm|(^|_)ln"),
+    ("attention", r"att(entio)?n|(^|_)mh?s?a(_|$)"),
+    ("feed_forward", r"(^|_)ff|ffn|mlp|feed_?foo?r?ward|moe|experts"),
+)
+"""Kinds of parts, and the words in their names; the first that matches counts."""
+
+
 @dataclass(frozen=True)
 class Submodule:
     """Specification of a submodule.
 
-    inner         inner width of a feed-forward; None for an attention
-    has_weights   True if the attention returns (output, None), as if None were its weights
+    inner         inner width of a feed-forward
+    num_returned  number of values that the attention returns: the output, and None for each of the others
+    is_causal     True if the attention hides later positions by itself
+    activation    name of the feed-forward's activation
     """
 
     width: int
     num_heads: int
-    inner: int | None = None
-    has_weights: bool = False
+    inner: int = 0
+    kind: Kind = "attention"
+    num_returned: int = 1
+    is_causal: bool = False
+    activation: str = "relu"
 
     def made(self, library: str) -> Any:
         """Return a new submodule."""
-        attention, feed_forward = _classes(library)
-        return attention(self) if self.inner is None else feed_forward(self)
+        return _classes(library)[self.kind](self)
 
 
 def submodule_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
     """Return the roles of submodules for a layer with one attention per prefix."""
-    has_weights = bool(re.search(WEIGHTS_RETURNED, "\n".join(subject.source)))
+    num_returned = 1 + bool(re.search(WEIGHTS_RETURNED, "\n".join(subject.source)))
 
     def attention(inputs: Inputs) -> Submodule:
-        return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], has_weights=has_weights)
+        return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], num_returned=num_returned)
 
     def feed_forward(inputs: Inputs) -> Submodule:
-        return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], inputs["up_weight"].shape[0])
+        return Submodule(inputs["down_weight"].shape[0], inputs["num_heads"], inputs["up_weight"].shape[0], "feed_forward")
 
-    names = [ATTENTION, CROSS][: len(prefixes)]
+    kinds = [("attention", ATTENTION), ("cross_attention", CROSS)][: len(prefixes)]
     attentions = [
-        Role(f"{prefix}attention_part", tuple(called.split()), size_of=attention, is_submodule=True)
-        for prefix, called in zip(prefixes, names, strict=True)
+        Role(f"{prefix}attention_part", (*called.split(), *_taken_as(kind, subject)), size_of=attention, is_submodule=True)
+        for prefix, (kind, called) in zip(prefixes, kinds, strict=True)
     ]
-    return (*attentions, Role("feed_forward_part", tuple(FEED_FORWARD.split()), size_of=feed_forward, is_submodule=True))
+    called = (*FEED_FORWARD.split(), *_taken_as("feed_forward", subject))
+    return (*attentions, Role("feed_forward_part", called, size_of=feed_forward, is_submodule=True))
+
+
+SIZES = r"dim|size|num|hidden|drop|prob|bias|mult|ratio|(^|_)[dn]_|_p$|heads|type"
+"""Words of parameters that are no parts."""
+
+
+def kind_of(name: str) -> Kind | None:
+    """Return the kind of part that a name means, or None."""
+    return next((kind for kind, pattern in KINDS if re.search(pattern, snake(name))), None)
+
+
+def _taken_as(kind: str, subject: Subject) -> list[str]:
+    """Return the constructor parameters that take a part of a kind, by the words in their names."""
+    required = [each.name for each in subject.parameters if each.default is each.empty and not re.search(SIZES, snake(each.name))]
+    of_kind = [name for name in required if kind_of(name) == kind.removeprefix("cross_")]
+    return [snake(name) for name in of_kind if bool(re.search(OF_SOURCE, snake(name))) == kind.startswith("cross_")]
 
 
 class _Linear:
@@ -73,8 +105,8 @@ class _Linear:
 
 
 @lru_cache
-def _classes(library: str) -> tuple[Any, Any]:
-    """Return the attention and feed-forward classes, derived from the library's Module if it has one."""
+def _classes(library: str) -> dict[Kind, Any]:
+    """Return the classes of submodules, derived from the library's Module if it has one."""
     names = {"torch": "torch.nn", "mlx": "mlx.nn"}
     nn = importlib.import_module(names[library]) if library in names else None
     base = object if nn is None else nn.Module
@@ -88,25 +120,49 @@ def _classes(library: str) -> tuple[Any, Any]:
             self.query, self.key, self.value, self.output = (linear(spec.width, spec.width) for _ in range(4))
             self.spec = spec
 
-        def forward(self, query: Any, key: Any = None, value: Any = None, mask: Any = None, **named: Any) -> Any:
-            is_mask = key is not None and value is None
-            mask = key if is_mask else next((each for name, each in named.items() if "mask" in name and each is not None), mask)
-            key, value = (query, query) if key is None or is_mask else (key, value)
+        def forward(self, query: Any, *others: Any, **named: Any) -> Any:
+            spec = self.spec
+            key, value, mask = _operands(query, [*others, *named.values()])
             weights = MultiHeadAttentionWeights(_weights(self.query), _weights(self.key), _weights(self.value), _weights(self.output))
-            answer = functions.multi_head_attention(query, key, value, weights, num_heads=self.spec.num_heads, mask=_read(mask))
-            return (answer, None) if self.spec.has_weights else answer
+            answer = functions.multi_head_attention(
+                query, key, value, weights, num_heads=spec.num_heads, mask=_read(mask), is_causal=spec.is_causal
+            )
+            return answer if spec.num_returned == 1 else (answer, *[None] * (spec.num_returned - 1))
 
     class FeedForward(base):  # type: ignore[misc, valid-type]
         def __init__(self, spec: Submodule) -> None:
             super().__init__()
-            self.up, self.down = linear(spec.width, spec.inner or 0), linear(spec.inner or 0, spec.width)
+            self.up, self.down = linear(spec.width, spec.inner), linear(spec.inner, spec.width)
+            self.spec = spec
 
-        def forward(self, x: Any) -> Any:
-            return functions.feed_forward(x, FeedForwardWeights(_weights(self.up), _weights(self.down)), activation=functions.relu)
+        def forward(self, x: Any, *others: Any, **named: Any) -> Any:
+            activation = getattr(functions, self.spec.activation)
+            return functions.feed_forward(x, FeedForwardWeights(_weights(self.up), _weights(self.down)), activation=activation)
 
     if library != "torch":
         Attention.__call__, FeedForward.__call__ = Attention.forward, FeedForward.forward
-    return Attention, FeedForward
+    return {"attention": Attention, "feed_forward": FeedForward, "norm": lambda spec: nn.LayerNorm(spec.width) if nn else None}
+
+
+def _operands(query: Any, others: list[Any]) -> tuple[Any, Any, Any]:
+    """Return key, value and mask of an attention that is called with any further arguments."""
+    sequences = [each for each in others if _is_sequence(each, query)]
+    key, value = (sequences * 2)[:2] if sequences else (query, query)
+    masks = [each for each in others if _may_be_mask(each) and not any(each is one for one in sequences)]
+    fitting = [each for each in masks if each.shape[-1] == key.shape[-2]] or (masks if len(masks) == 1 else [])
+    return key, value, next(iter(fitting), None)
+
+
+def _is_sequence(value: Any, query: Any) -> bool:
+    is_alike = getattr(value, "ndim", 0) == query.ndim and is_floating(value)
+    return is_alike and value.shape[-1] == query.shape[-1] and value.shape[:-2] == query.shape[:-2]
+
+
+def _may_be_mask(value: Any) -> bool:
+    """Return True for an array that is no table of rotary positions: those are complex, or pairs."""
+    return (
+        getattr(value, "ndim", 0) >= 2 and (is_boolean(value) or is_floating(value) or "int" in str(value.dtype)) and value.shape[-1] != 2
+    )
 
 
 def _weights(layer: Any) -> LinearWeights:

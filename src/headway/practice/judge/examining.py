@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, BinaryIO
 
+from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_definitions, load_module, with_exercises
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.subject import Subject
@@ -60,14 +61,13 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
         (subject, exercise_by_name(verdict.exercise), verdict)
         for (subject, _), verdict in zip(chosen, verdicts(chosen, begin), strict=True)
     ]
-    for _, _, verdict in judged:
+    for verdict in settled([verdict for _, _, verdict in judged]):
         claim = claim_of(verdict.subject, verdict.trial, is_whole=is_whole).to_dict() if verdict.is_correct and verdict.trial else None
         report(final=verdict.to_dict(), claim=claim)
     report(judged=True)  # if the time ends during the search for repairs, the verdicts count without them
     wrong = [each for each in judged if not each[2].is_correct]
     if wrong:
         from headway.practice.diagnosis.repair import with_repairs
-    for verdict in with_repairs(wrong) if wrong else []:
-        if verdict.repair is not None:
-            report(final=verdict.to_dict(), claim=None)
+    for verdict in settled(with_repairs(wrong)) if wrong else []:
+        report(final=verdict.to_dict(), claim=None)
     report(end=True)

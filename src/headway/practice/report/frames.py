@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headway.practice.message import Message
 from headway.practice.source import Source
-from headway.practice.verdict import STATUS_WORDS, Cause, Edit, Verdict
+from headway.practice.verdict import Cause, Edit, Verdict
 
 PLACE = Message("cell {cell}, line {line}: ", "第 {cell} 个单元格第 {line} 行：")
 
@@ -42,7 +42,7 @@ def message_of(verdict: Verdict, cause: Cause | None, language: str) -> str:
     start = PLACE.format(cell=place.cell, line=place.line).text(language) if place.cell is not None and place.line else ""
     repair = f"→ {verdict.repair.says.text(language)}" if verdict.repair and len(verdict.causes) <= 1 else ""
     if cause is None:
-        parts = [verdict.difference.text(language) if verdict.difference else STATUS_WORDS[verdict.status].text(language), repair]
+        parts = [verdict.difference.text(language) if verdict.difference else verdict.status_word.text(language), repair]
     else:
         parts = [cause.says.text(language), f"→ {cause.fix.text(language)}" if cause.fix.en else "", repair]
     return start + "\n".join(part for part in parts if part)

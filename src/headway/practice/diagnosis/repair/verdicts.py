@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
 from headway.practice.diagnosis.repair.program import program_of
@@ -24,9 +25,6 @@ _BEHAVIOUR = frozenset(
     {"changes_inputs", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_slow", "too_large", "tool_error"}
 )
 """Causes that concern more than the outputs, so that no change of one expression is tried."""
-
-NOT_UNDERSTOOD = "not_understood"
-"""Cause of a verdict on a program whose convention is in doubt: wrong only if a repair proves it."""
 
 Judged = tuple[Subject, Exercise, Verdict]
 

@@ -12,7 +12,7 @@ from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
 from headway.practice.exercises.feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.feed_forward.recoveries import RECOVERIES, drawn
 from headway.practice.exercises.feed_forward.steps import STEPS
-from headway.practice.recipes.activations import gelu, gelu_tanh, relu, silu
+from headway.practice.recipes.activations import gelu, gelu_tanh, quick_gelu, relu, silu
 from headway.practice.recipes.wrapping import feed_forward_example, wrapped
 from headway.practice.texts import Texts
 
@@ -80,6 +80,8 @@ ACTIVATIONS = (
     (TEXTS["activation_gelu"], gelu),
     (TEXTS["activation_gelu_tanh"], gelu_tanh),
     (TEXTS["activation_silu"], silu),
+    (TEXTS["activation_quick_gelu"], quick_gelu),
+    (TEXTS["activation_squared_relu"], lambda x: relu(x) ** 2),
 )
 
 EXERCISE = Exercise(

@@ -80,6 +80,19 @@ STANDARD_DEVIATION = (
 )
 """LayerNorm as in the paper's best-known implementation; both deviations together are its own contract."""
 
+SCALAR = (
+    Convention(),
+    Convention(
+        TEXTS["scalar_weights"],
+        steps={
+            "scale": lambda normed, weight, bias: normed * weight[:1],
+            "shift": lambda scaled, bias, weight: scaled + bias[:1],
+        },
+        source=r"(ones|zeros)\(\(?1,?\)",
+    ),
+)
+"""A gain and a shift of one number each, as in a well-known tutorial; a layer of its own."""
+
 EXERCISE = Exercise(
     name="layer_norm",
     title=TEXTS.title,
@@ -96,7 +109,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, RETURNS),
+    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, RETURNS),
     recoveries=(eps_recovery(EPS, ROOT),),
     equation="layer_norm(x) = (x - mean x) / √(var x + eps) · weight + bias",
     hints=TEXTS.hints,

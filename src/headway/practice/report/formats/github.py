@@ -18,7 +18,7 @@ from headway.practice.report.formats.text import points_of, text_of
 from headway.practice.report.frames import frame, message_of, place_of, relative_path
 from headway.practice.report.results import Report
 from headway.practice.source import Source
-from headway.practice.verdict import STATUS_WORDS, Cause, Verdict
+from headway.practice.verdict import Cause, Verdict
 
 MAX_ANNOTATIONS = 10
 """Errors, and warnings, that one step may show; GitHub drops further ones silently."""
@@ -67,7 +67,7 @@ def _annotation(level: str, verdict: Verdict, cause: Cause | None, settings: Set
             properties |= {"line": str(place.line), "endLine": str(place.end_line or place.line)}
             if place.column and place.end_column and place.end_line == place.line:
                 properties |= {"col": str(place.column), "endColumn": str(place.end_column)}
-    properties["title"] = f"{verdict.subject}: {STATUS_WORDS[verdict.status].text(settings.language)}"
+    properties["title"] = f"{verdict.subject}: {verdict.status_word.text(settings.language)}"
     return _command(level, properties, message_of(verdict, cause, settings.language))
 
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from headway.practice.report.formats import Output, Settings
 from headway.practice.report.results import Report
-from headway.practice.verdict import STATUS_WORDS, Verdict
+from headway.practice.verdict import Verdict
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 cannot contain."""
@@ -51,7 +51,7 @@ def _add_suite(root: ElementTree.Element, name: str, verdicts: tuple[Verdict, ..
         if kind is None:
             ElementTree.SubElement(case, "system-out").text = text
         else:
-            says = verdict.causes[0].says if verdict.causes else STATUS_WORDS[verdict.status]
+            says = verdict.causes[0].says if verdict.causes else verdict.status_word
             ElementTree.SubElement(case, kind, type=_clean(verdict.rule or ""), message=_clean(says.text(language))).text = text
 
 

@@ -1,0 +1,77 @@
+"""Verdicts that accuse nobody where the convention of a program is in doubt.
+
+Outputs that differ without a cause or a repair show a mistake only if the calls are understood. Otherwise the program may follow a
+convention that nobody listed, and the verdict says so instead of "wrong".
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy
+
+from headway.practice.diagnosis.calling import fits_name
+from headway.practice.diagnosis.nested import BECAUSE
+from headway.practice.diagnosis.trials import Trial
+from headway.practice.message import EMPTY
+from headway.practice.texts import Texts
+from headway.practice.verdict import Cause, Verdict
+
+TEXTS = Texts("diagnosis")
+
+NOT_UNDERSTOOD = "not_understood"
+"""Cause of a verdict on a program whose convention is in doubt: wrong only if a repair proves it."""
+
+
+def settled(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the verdicts on a file, with those in doubt as not understood, and those on functions that are wrong only because of them."""
+    found = [_doubted(each) if _is_in_doubt(each) else each for each in verdicts]
+    named = {each.subject for each in found if any(cause.name == NOT_UNDERSTOOD for cause in each.causes)}
+    return [_because_of_doubted(each, named) for each in found]
+
+
+def _is_in_doubt(verdict: Verdict) -> bool:
+    return verdict.status == "unknown" and verdict.repair is None and verdict.trial is not None and not is_understood(verdict.trial)
+
+
+def is_understood(trial: Trial) -> bool:
+    """Return True if the way a subject is called is beyond doubt.
+
+    It is if half of the outputs are right and show the meaning of every operand that the wrong ones have, or if a function of arrays names all its
+    operands as the part does and returns the part's shapes.
+    """
+    pairs = list(zip(trial.probes, trial.answers, strict=True))
+    is_right = [trial.is_same(probe, answer) for probe, answer in pairs]
+    shown = {role for (probe, _), right in zip(pairs, is_right, strict=True) if right for role in probe.inputs}
+    if 2 * sum(is_right) >= len(pairs) and all(
+        set(probe.inputs) <= shown for (probe, _), right in zip(pairs, is_right, strict=True) if not right
+    ):
+        return True
+    if inspect.isclass(trial.call.subject.value) or trial.exercise.calls is not None:
+        return False
+    is_named = all(fits_name(name, role) for name, role in trial.call.binding.role_of.items())
+    return is_named and all(numpy.shape(answer) == numpy.shape(trial.expected(probe)) for probe, answer in pairs)
+
+
+def _doubted(verdict: Verdict) -> Verdict:
+    tried = len({each.conventions for each in verdict.trials}) or 1
+    says = TEXTS["in_doubt"].format(count=tried)
+    cause = Cause(NOT_UNDERSTOOD, says, TEXTS["select_part_or_state_shapes"], EMPTY, line=verdict.line)
+    return replace(verdict, status="could not run", causes=(cause,), notes=())
+
+
+def _because_of_doubted(verdict: Verdict, doubted: set[str]) -> Verdict:
+    """Return the verdict as not understood if every function that it is wrong because of is not understood."""
+    names = {name for cause in verdict.causes if cause.name.startswith(BECAUSE) for name in cause.name.removeprefix(BECAUSE).split("_and_")}
+    if verdict.is_correct or not names or not names <= doubted:
+        return verdict
+    cause = Cause(
+        NOT_UNDERSTOOD,
+        TEXTS["uses_doubted"].format(names=", ".join(sorted(names))),
+        TEXTS["select_part_or_state_shapes"],
+        EMPTY,
+        line=verdict.line,
+    )
+    return replace(verdict, status="could not run", causes=(cause,), notes=())

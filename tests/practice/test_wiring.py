@@ -1,0 +1,127 @@
+"""Layers whose parts are replaced by correct ones, and programs whose convention is in doubt."""
+
+import pytest
+
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.doubt import settled
+from headway.practice.diagnosis.files import load_module
+from headway.practice.diagnosis.recognising import recognised
+from headway.practice.diagnosis.subject import subjects_of
+
+pytest.importorskip("torch")
+
+LLAMA = """
+import torch
+from torch import nn
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(dim))
+    def forward(self, x):
+        return x * torch.rsqrt((x * x).mean(-1, keepdim=True) + 1e-6) * self.weight
+
+class SwiGLU(nn.Module):
+    def __init__(self, dim, hidden_dim):
+        super().__init__()
+        self.w1, self.w2, self.w3 = nn.Linear(dim, hidden_dim), nn.Linear(hidden_dim, dim), nn.Linear(dim, hidden_dim)
+    def forward(self, x):
+        return self.w2(nn.functional.silu(self.w1(x)) * self.w3(x))
+
+class Attention(nn.Module):
+    def __init__(self, dim, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.wqkv, self.wo = nn.Linear(dim, 3 * dim), nn.Linear(dim, dim)
+        self.q_norm = RMSNorm(dim // n_heads)
+    def forward(self, x, freqs_cis):
+        batch, length, dim = x.shape
+        q, k, v = (each.view(batch, length, self.n_heads, -1).transpose(1, 2) for each in self.wqkv(x).chunk(3, -1))
+        q = torch.view_as_real(torch.view_as_complex(self.q_norm(q).reshape(*q.shape[:-1], -1, 2)) * freqs_cis).flatten(-2)
+        weights = (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).tril().softmax(-1)
+        return self.wo((weights @ v).transpose(1, 2).reshape(batch, length, dim))
+
+class TransformerBlock(nn.Module):
+    def __init__(self, dim, n_heads, hidden_dim):
+        super().__init__()
+        self.attention, self.feed_forward = Attention(dim, n_heads), SwiGLU(dim, hidden_dim)
+        self.attention_norm, self.ffn_norm = RMSNorm(dim), RMSNorm(dim)
+    def forward(self, x, freqs_cis):
+        h = x + self.attention(self.attention_norm(x), freqs_cis)
+        return h + self.feed_forward(self.ffn_norm(h))
+"""
+
+PARAMETRIC = """
+from torch import nn
+
+class FeedForward(nn.Module):
+    def __init__(self, dim, hidden_dim):
+        super().__init__()
+        self.fc1, self.fc2 = nn.Linear(dim, hidden_dim), nn.Linear(hidden_dim, dim)
+    def forward(self, x):
+        return self.fc2(nn.functional.hardswish(self.fc1(x)))
+"""
+
+
+def verdict_on(tmp_path, text, name):
+    """Return the settled verdict on one definition of a file."""
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    module = load_module(path, text)
+    subject = next(each for each in subjects_of(module, text) if each.name == name)
+    return settled([diagnose(subject, recognised(subject))])[0]
+
+
+def test_a_block_with_parts_of_another_convention_is_judged_with_correct_parts(tmp_path):
+    verdict = verdict_on(tmp_path, LLAMA, "TransformerBlock")
+    assert verdict.is_correct
+    assert any("correct parts in place" in note.en for note in verdict.notes)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("h + self.feed_forward(self.ffn_norm(h))", "self.feed_forward(self.ffn_norm(h))"),
+        ("h + self.feed_forward(self.ffn_norm(h))", "x + self.feed_forward(self.ffn_norm(h))"),
+        ("self.feed_forward(self.ffn_norm(h))", "self.feed_forward(self.ffn_norm(x))"),
+        ("self.attention(self.attention_norm(x), freqs_cis)", "self.attention(x, freqs_cis)"),
+        ("self.feed_forward(self.ffn_norm(h))", "self.feed_forward(self.attention_norm(h))"),
+    ],
+)
+def test_a_block_that_connects_its_parts_wrongly_is_not_correct(tmp_path, right, wrong):
+    assert right in LLAMA
+    assert not verdict_on(tmp_path, LLAMA.replace(right, wrong), "TransformerBlock").is_correct
+
+
+def test_outputs_that_fit_no_convention_are_not_understood_instead_of_wrong(tmp_path):
+    verdict = verdict_on(tmp_path, PARAMETRIC, "FeedForward")
+    assert (verdict.status, [cause.name for cause in verdict.causes]) == ("could not run", ["not_understood"])
+    assert "not understood" in verdict.text()
+    assert verdict.difference is not None
+
+
+def test_a_function_of_named_operands_is_wrong_without_a_known_cause(tmp_path):
+    text = "import numpy as np\ndef softmax(x, axis=-1):\n    return np.cos(x) * 3 + np.sin(x)\n"
+    assert verdict_on(tmp_path, text, "softmax").status == "unknown"
+
+
+def test_a_file_that_names_cuda_runs_on_the_processor(tmp_path):
+    text = PARAMETRIC.replace("hardswish", "relu").replace("(dim, hidden_dim)\n", '(dim, hidden_dim)\n        self.to("cuda")\n', 1)
+    text = text.replace("self.fc1(x)", "self.fc1(x.cuda())").replace(
+        "def __init__(self, dim, hidden_dim):", "def __init__(self, dim, hidden_dim, device='cuda:0'):"
+    )
+    assert verdict_on(tmp_path, text, "FeedForward").is_correct
+
+
+def test_masks_named_after_encoder_and_decoder_are_not_exchanged():
+    from headway.practice.diagnosis.calling import bind_call
+    from headway.practice.exercises import exercise
+
+    def forward(x, e_output, e_mask, d_mask):
+        """Take the encoder's mask first."""
+
+    import inspect
+
+    roles = [role for role in exercise("decoder_layer").roles if not role.is_weight and not role.is_size]
+    binding = bind_call(list(inspect.signature(forward).parameters.values()), roles)
+    assert {name: role.name for name, role in binding.role_of.items()}["e_mask"] == "encoder_mask"
