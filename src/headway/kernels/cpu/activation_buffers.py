@@ -13,27 +13,25 @@ PADDED_TOKENS = 12
 
 
 class Buffers:
-    """Memory for the activations of a pass of at most `num_tokens` tokens.
+    """Memory for the activations of a pass of at most `num_tokens` tokens, for weights of a kind."""
 
-    widths    number of columns of each kind of activations
-    records   the record of each kind of activations
-    """
-
-    def __init__(self, num_tokens: int, widths: dict[str, int], kind: str) -> None:
-        self.num_tokens = num_tokens
+    def __init__(self, num_tokens: int, kind: str) -> None:
+        self.num_tokens, self._kind = num_tokens, kind
         self._allocated: list[numpy.ndarray] = []
-        self.records = {name: self._activations(round_up(width, GROUP), kind) for name, width in widths.items()}
 
-    def _activations(self, columns: int, kind: str) -> numpy.ndarray:
-        record, groups = numpy.zeros(1, records.ACTIVATIONS), self.num_tokens * columns // GROUP
-        record["x_columns"], record["x_kind"] = columns, KINDS[kind]
-        if kind in ("int8", "int4"):
+    def activations(self, num_rows: int, width: int) -> int:
+        """Return the address of the record of new activations."""
+        columns = round_up(width, GROUP)
+        record, groups = numpy.zeros(1, records.ACTIVATIONS), round_up(num_rows, PADDED_TOKENS) * columns // GROUP
+        record["x_columns"], record["x_kind"] = columns, KINDS[self._kind]
+        if self._kind in ("int8", "int4"):
             bytes_per_group = {"x_int8": GROUP, "x_scales": 4, "x_sums": 4, "x_int16": 2 * GROUP, "x_int16_scales": 4}
         else:
             bytes_per_group = {"x_floats": 4 * GROUP}
         for part, size in bytes_per_group.items():
             record[part] = self.allocate(groups * size).ctypes.data
-        return record
+        self._allocated.append(record)
+        return record.ctypes.data
 
     def allocate(self, size: int) -> numpy.ndarray:
         """Return `size` zero bytes, which are freed together with this object."""

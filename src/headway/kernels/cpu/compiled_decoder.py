@@ -19,7 +19,7 @@ from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
 from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
-from headway.models.spec import DecoderSpec, RotarySpec
+from headway.models.spec import DecoderSpec, FeedForwardSpec, RotarySpec
 
 MIN_ROTARY = 1024
 """Minimum number of positions of the rotary tables, which are doubled when a text is longer."""
@@ -60,7 +60,7 @@ class CompiledDecoder:
         self._partial_size = attention.num_heads * (round_up(attention.head_dim, NUM_ROWS) + NUM_ROWS)
         self._num_rotary, self._rotary = 0, dict[RotarySpec, tuple[numpy.ndarray, numpy.ndarray]]()
         self._counters = aligned_zeros((layout.COUNTERS_PER_LAYER * len(spec.layers) + 4) * CACHE_LINE)
-        self._buffers = Buffers(0, {}, self._kind)
+        self._buffers = Buffers(0, self._kind)
         self._fill_in_model()
 
     @property
@@ -132,7 +132,7 @@ class CompiledDecoder:
             self._is_closed = True
             self._pool.close()
             self.weights = None
-            self._buffers = Buffers(0, {}, self._kind)
+            self._buffers = Buffers(0, self._kind)
             self._kv_cache = PagedKVCache(self.spec, self.cache_kind)
 
     def _run(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> numpy.ndarray:
@@ -189,21 +189,38 @@ class CompiledDecoder:
         num_tokens = min(round_up(max(num_rows, 2 * self._buffers.num_tokens), PADDED_TOKENS), round_up(self.max_rows, PADDED_TOKENS))
         spec, launch, attention = self.spec, self._launches[0], self.spec.layers[0].attention
         hidden, queries, keys = spec.hidden_size, attention.num_heads * attention.head_dim, attention.num_kv_heads * attention.head_dim
-        inner = {f"inner {size}": size for size in sorted({layer.feed_forward.intermediate_size for layer in spec.layers})}
-        widths = {"normed_activations": hidden, "attended_activations": queries, **inner}
-        self._buffers = buffers = Buffers(num_tokens, widths, self._kind)
-        for name in ("normed_activations", "attended_activations"):
-            launch[name] = buffers.records[name].ctypes.data
+        self._buffers = buffers = Buffers(num_tokens, self._kind)
+        launch["normed_activations"] = buffers.activations(num_tokens, hidden)
+        launch["attended_activations"] = buffers.activations(num_tokens, queries)
+        inner = {
+            each: buffers.activations(_num_slots(each, num_tokens), each.intermediate_size)
+            for each in {layer.feed_forward for layer in spec.layers}
+        }
         for record, layer in zip(self._model.layers, spec.layers, strict=True):
-            record["inner_activations"] = buffers.records[f"inner {layer.feed_forward.intermediate_size}"].ctypes.data
+            record["inner_activations"] = inner[layer.feed_forward]
         records.check_set(self._model.layers)
+        self._allocate_slots(num_tokens)
         sizes = {"residual": hidden, "queries": queries, "new_keys": keys, "new_values": keys, "attended": queries, "part_output": hidden}
         for name, size in sizes.items():
             launch[name] = buffers.allocate(4 * num_tokens * size).ctypes.data
         self._hidden = buffers.allocate(4 * num_tokens * hidden).view(numpy.float32).reshape(num_tokens, -1)
         launch["hidden_out"] = self._hidden.ctypes.data
-        launch["scratch_bytes"] = size = self._scratch_bytes(num_tokens, round_up(max(widths.values()), GROUP))
+        launch["scratch_bytes"] = size = self._scratch_bytes(
+            num_tokens, round_up(max(hidden, queries, *(each.intermediate_size for each in inner)), GROUP)
+        )
         launch["scratch"] = buffers.allocate(size * self._pool.num_threads).ctypes.data
+
+    def _allocate_slots(self, num_tokens: int) -> None:
+        """Allocate what a mixture of experts needs: see experts."""
+        launch, mixtures = self._launches[0], {layer.feed_forward for layer in self.spec.layers if layer.feed_forward.experts}
+        slots = max((_num_slots(each, num_tokens) for each in mixtures), default=0)
+        top_k = max((each.experts.top_k for each in mixtures if each.experts), default=0)
+        num_experts = max((each.experts.num_experts for each in mixtures if each.experts), default=0)
+        launch["expert_activations"] = self._buffers.activations(slots, self.spec.hidden_size)
+        sizes = {"chosen": 8 * num_tokens * top_k, "slots": 8 * num_tokens * top_k, "shares": 4 * num_tokens * top_k}
+        sizes |= {"slot_ranges": 16 * num_experts, "slot_output": 4 * slots * self.spec.hidden_size}
+        for name, size in sizes.items():
+            launch[name] = self._buffers.allocate(size).ctypes.data
 
     def _scratch_bytes(self, num_tokens: int, columns: int) -> int:
         """Return the scratch memory of a thread for attention and for products with this number of columns."""
@@ -212,4 +229,11 @@ class CompiledDecoder:
         attended = heads * (14 * round_up(attention.head_dim, NUM_ROWS) + 8 * NUM_ROWS + 6 * KEYS_PER_BLOCK + 8)
         blocks = 4 * max(num_tokens, GROUPS_PER_TASK * layout.INT16_TOKENS) * NUM_ROWS
         product = 2 * NUM_ROWS * columns + 4 * (blocks + GROUP)
-        return round_up(max(attended, product, 4 * columns), CACHE_LINE)
+        experts = max((layer.feed_forward.experts.num_experts for layer in self.spec.layers if layer.feed_forward.experts), default=0)
+        return round_up(max(attended, product, 4 * columns, 4 * experts), CACHE_LINE)
+
+
+def _num_slots(feed_forward: FeedForwardSpec, num_tokens: int) -> int:
+    """Return the number of rows of a feed-forward network's activations."""
+    experts = feed_forward.experts
+    return num_tokens if experts is None else num_tokens * experts.top_k + layout.SLOTS_PER_TILE * experts.num_experts

@@ -21,9 +21,13 @@ from headway.models.encoder_spec import EncoderLayerSpec, EncoderSpec
 
 TOKENS_PER_PASS = 1024
 """Number of tokens of a pass, unless a text is longer: their activations stay in the caches."""
-NO_CACHE = ("keys", "values", "key_scales", "value_scales")
+UNUSED_OF_LAYERS = (
+    *("keys", "values", "key_scales", "value_scales"),
+    *("num_experts", "top_k", "is_normalized", "router", "experts", "expert_size"),
+)
 UNUSED = (
     *("logit_scale", "logit_soft_cap", "embedding_scale"),
+    *("expert_activations", "chosen", "shares", "slots", "slot_ranges", "slot_output"),
     *(
         "head",
         "kv_kind",
@@ -38,7 +42,7 @@ UNUSED = (
         "logits",
     ),
 )
-"""Fields of the launch record that only decoders have."""
+"""Fields of the records of layers and of the launch record that only decoders use."""
 
 
 def check_encoder_supported(spec: EncoderSpec) -> None:
@@ -82,7 +86,7 @@ class CompiledEncoder:
         self._layers = records.unset(records.LAYER, len(spec.layers))
         self._launches = records.unset(records.ENCODER)
         self._counters = aligned_zeros((1 + layout.COUNTERS_PER_LAYER * len(spec.layers)) * CACHE_LINE)
-        self._buffers, self._longest = Buffers(0, {}, self._kind), 0
+        self._buffers, self._longest = Buffers(0, self._kind), 0
         for record, layer, layer_weights in zip(self._layers, spec.layers, weights.layers, strict=True):
             _fill_layer(record, layer, layer_weights)
         self._fill_in_model()
@@ -112,7 +116,7 @@ class CompiledEncoder:
         with self._lock:
             self._is_closed = True
             self._pool.close()
-            self.weights, self._buffers = None, Buffers(0, {}, self._kind)
+            self.weights, self._buffers = None, Buffers(0, self._kind)
 
     def _check(self, texts: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> None:
         for text, text_types in zip(texts, types, strict=True):
@@ -167,18 +171,17 @@ class CompiledEncoder:
         self._compute_tables()
         spec, launch, first = self.spec, self._launches[0], self.spec.layers[0]
         size, inner = first.attention.num_heads * first.attention.head_dim, first.feed_forward.intermediate_size
-        widths = {"normed_activations": spec.hidden_size, "attended_activations": size, "inner": inner}
-        self._buffers = buffers = Buffers(num_tokens, widths, self._kind)
-        for name in ("normed_activations", "attended_activations"):
-            launch[name] = buffers.records[name].ctypes.data
-        self._layers["inner_activations"] = buffers.records["inner"].ctypes.data
+        self._buffers = buffers = Buffers(num_tokens, self._kind)
+        launch["normed_activations"] = buffers.activations(num_tokens, spec.hidden_size)
+        launch["attended_activations"] = buffers.activations(num_tokens, size)
+        self._layers["inner_activations"] = buffers.activations(num_tokens, inner)
         records.check_set(self._layers)
         for name in ("queries", "new_keys", "new_values", "attended"):
             launch[name] = buffers.allocate(4 * num_tokens * size).ctypes.data
         residual = buffers.allocate(4 * num_tokens * spec.hidden_size)
         self._residual = residual.view(numpy.float32).reshape(num_tokens, -1)
         launch["residual"], launch["longest"] = residual.ctypes.data, self._longest
-        launch["scratch_bytes"] = scratch = self._scratch_bytes(num_tokens, round_up(max(widths.values()), GROUP))
+        launch["scratch_bytes"] = scratch = self._scratch_bytes(num_tokens, round_up(max(spec.hidden_size, size, inner), GROUP))
         launch["scratch"] = buffers.allocate(scratch * self._pool.num_threads).ctypes.data
 
     def _compute_tables(self) -> None:
@@ -214,7 +217,7 @@ def _fill_layer(record: Any, layer: EncoderLayerSpec, weights: Any) -> None:
     for name in ("gate", "up", "down"):
         record[name] = linear_record(getattr(weights.feed_forward, name, None))
     record["residual_scale"] = 1.0
-    for name in NO_CACHE:
+    for name in UNUSED_OF_LAYERS:
         record[name] = 0
 
 

@@ -12,12 +12,12 @@ import numpy
 
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.elementwise import REASSOCIATE, exp, rotate
-from headway.kernels.cpu.forward_pass import store_activations
 from headway.kernels.cpu.kv_page import padded_size
 from headway.kernels.cpu.lanes import largest_of_rows
 from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, GROUP, NUM_ROWS, QUERIES_PER_CHUNK
 from headway.kernels.cpu.memory import compiled, float32_view, float_field, int64_view
 from headway.kernels.cpu.products import float32_product
+from headway.kernels.cpu.projections import store_activations
 
 F = numpy.float32
 

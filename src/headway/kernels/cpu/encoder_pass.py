@@ -11,9 +11,9 @@ from typing import Any
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.elementwise import norm
 from headway.kernels.cpu.encoder_attention import attend_text
-from headway.kernels.cpu.forward_pass import project, project_up, read_row, store_activations
 from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, CACHE_LINE, GROUP, LAYER_SIZE, MATRIX_SIZE, TASK_SIZE
 from headway.kernels.cpu.memory import barrier, compiled, fetch_and_add, float32_view, float_field, int64_view, next_task, wait_for_all
+from headway.kernels.cpu.projections import project, project_up, read_row, store_activations
 
 
 @compiled
