@@ -273,6 +273,11 @@ def test_other_architectures_and_missing_tensors_are_named(tmp_path):
     with pytest.raises(UnsupportedError, match=r"general\.architecture='mamba', expected one of llama, "):
         open_checkpoint(path)
     writer = gguf.GGUFWriter(path, "llama")
+    writer.add_uint16("split.count", 3)
+    write(writer)
+    with pytest.raises(UnsupportedError, match="one of 3 parts of a model"):
+        open_checkpoint(path)
+    writer = gguf.GGUFWriter(path, "llama")
     write(writer)
     with pytest.raises(CheckpointError, match=r"llama\.embedding_length=None, expected an integer"):
         open_checkpoint(path)

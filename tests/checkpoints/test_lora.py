@@ -11,10 +11,11 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import headway
-from headway.checkpoints import load_checkpoint, merge_adapter, with_adapter
+from headway.checkpoints import load_checkpoint, merge_adapter, resolve_model, with_adapter
 from headway.errors import CheckpointError, ModelNotFoundError, OptionError, UnsupportedError
 from headway.functions import LowRank
 from headway.trees import leaves
+from tests.cli.command import headway as command
 from tests.fuzz.models import write_model
 from tests.fuzz.mutations import byte_mutants, json_mutants, num_mutants, report, run
 
@@ -85,22 +86,32 @@ def test_a_merged_folder_differs_in_the_adapters_matrices_only(llama, adapter, t
         merge_adapter(llama, adapter, tmp_path / "merged")
 
 
-def test_generation_with_an_adapter_equals_that_of_the_merged_folder(tmp_path):
-    from headway.checkpoints import resolve_model
-
-    base = resolve_model("stories")
-    loaded = load_checkpoint(base)
+def adapter_of_stories(folder: Path) -> Path:
+    """Write an adapter of one matrix of the embedded model."""
+    loaded = load_checkpoint(resolve_model("stories"))
     path, place = next(
         (path, place) for path, place in loaded.architecture.stored_weights(loaded.config).items() if "output.weight" in path
     )
-    rows, columns = dict(leaves(loaded.weights))[path].shape
-    adapter = write_adapter(tmp_path / "adapter", {place.name.removesuffix(".weight"): (rows, columns)}, lora_alpha=0.2)
-    merge_adapter(base, adapter, tmp_path / "merged")
+    return write_adapter(folder, {place.name.removesuffix(".weight"): dict(leaves(loaded.weights))[path].shape}, lora_alpha=0.2)
+
+
+def test_generation_with_an_adapter_equals_that_of_the_merged_folder(tmp_path):
+    adapter = adapter_of_stories(tmp_path / "adapter")
+    merge_adapter(resolve_model("stories"), adapter, tmp_path / "merged")
     options = {"max_new_tokens": 12, "temperature": 0}
     for weights in ("none", "float32"):
         with_one = headway.load("stories", adapter=adapter, weights=weights).generate("Once upon a time", **options)
         assert with_one == headway.load(tmp_path / "merged", weights=weights).generate("Once upon a time", **options)
         assert with_one != headway.load("stories", weights=weights).generate("Once upon a time", **options)
+
+
+def test_the_command_line_merges_and_uses_an_adapter(tmp_path):
+    adapter, merged = adapter_of_stories(tmp_path / "adapter"), tmp_path / "merged"
+    result = command("merge", "--model", "stories", "--adapter", str(adapter), "--out", str(merged))
+    assert (result.returncode, result.stderr) == (0, f"{merged}: updated 1 matrix\n")
+    generate = ("generate", "--weights", "none", "--temperature", "0", "--max-new-tokens", "8", "Once upon a time")
+    assert command(*generate, "--adapter", str(adapter)).stdout == command(*generate, "--model", str(merged)).stdout
+    assert command(*generate, "--adapter", str(tmp_path)).returncode == 2
 
 
 @pytest.mark.parametrize(

@@ -28,4 +28,4 @@ def command(
     Exit codes: 0 success, 2 invalid input, 130 interrupted.
     """
     count = merge_adapter(resolve_model(model), adapter, out)
-    print(f"merged {count} matrices into {out}", file=sys.stderr)
+    print(f"{out}: updated {count} {'matrix' if count == 1 else 'matrices'}", file=sys.stderr)

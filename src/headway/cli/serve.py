@@ -158,18 +158,15 @@ def serve_cluster(
 
     Errors   OptionError without the extra ray, and on a cluster of others without --threads.
     """
-    require_packages("ray", "ray")
-    if scale.address is not None and loading.threads is None:
-        raise OptionError("got --address without --threads, expected the cores of a replica", hint="Ray reserves as many: --threads 16")
+    num_cpus = cores_of_a_replica(loading, scale.address, scale.num_replicas * len(models))
     from headway.cluster.deployment import ModelDeployment
     from headway.cluster.run import run
     from headway.language_model import load_without_kernels
 
-    num_cpus = loading.threads or max(1, (os.cpu_count() or 1) // (scale.num_replicas * len(models)))
     ignored = tuple(loading.ignore_config_key or ())
 
     def deployment(name: str, source: str) -> ModelDeployment:
-        loader = replace(loading, threads=None if loading.weights == "none" else num_cpus).loader(source)
+        loader = with_threads(loading, num_cpus).loader(source)
         light = partial(load_without_kernels, source, ignored_config_keys=ignored)
         return ModelDeployment(name, loader, light, scale.num_replicas, num_cpus, template)
 
@@ -185,6 +182,22 @@ def serve_cluster(
         num_ingresses=scale.num_ingresses,
         on_start=greet,
     )
+
+
+def cores_of_a_replica(loading: LoadFlags, address: str | None, num_replicas: int) -> int:
+    """Return the number of cores that Ray reserves for an engine: --threads, or a share of this machine.
+
+    Errors   OptionError without the extra ray, and on a cluster of others without --threads.
+    """
+    require_packages("ray", "ray")
+    if address is not None and loading.threads is None:
+        raise OptionError("got --address without --threads, expected the cores of a replica", hint="Ray reserves as many: --threads 16")
+    return loading.threads or max(1, (os.cpu_count() or 1) // num_replicas)
+
+
+def with_threads(loading: LoadFlags, num_cpus: int) -> LoadFlags:
+    """Return flags with as many threads as cores, for models that have compiled kernels."""
+    return replace(loading, threads=None if loading.weights == "none" else num_cpus)
 
 
 def wire_name(model: str) -> str:
