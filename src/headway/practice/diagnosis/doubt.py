@@ -33,7 +33,11 @@ def settled(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _is_in_doubt(verdict: Verdict) -> bool:
-    return verdict.status == "unknown" and verdict.repair is None and verdict.trial is not None and not is_understood(verdict.trial)
+    """Return True for outputs without an explanation, or with one that a single probe supports, if no repair proves the mistake."""
+    if verdict.repair is not None or verdict.trial is None:
+        return False
+    is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
+    return is_coincidence or (verdict.status == "unknown" and not is_understood(verdict.trial))
 
 
 def is_understood(trial: Trial) -> bool:
