@@ -61,6 +61,7 @@ benchmark: $(VENV)/ready-to-test $(PEERS)/ready
 	$(BIN)/python -m benchmarks.quality
 	$(BIN)/python -m benchmarks.limits
 	$(BIN)/python -m benchmarks.engine $${HEADWAY_BENCHMARK_FOLDER:-/tmp/headway-benchmark-qwen2-0.5b}
+	$(BIN)/python -m benchmarks.prompt_lookup $${HEADWAY_BENCHMARK_FOLDER:-/tmp/headway-benchmark-qwen2-0.5b}
 
 clean:
 	rm -rf $(VENV) $(PEERS) site dist

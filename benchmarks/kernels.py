@@ -1,7 +1,10 @@
-"""The compiled decoder against the peers and against what the machine allows: `python -m benchmarks.kernels PEERS_PYTHON`.
+"""The compiled decoder against the peers and against what the machine allows: `python -m benchmarks.kernels PEERS_PYTHON [TASK …]`.
 
-PEERS_PYTHON is the interpreter of the environment that benchmarks/peers describes. Ours and the peers run in turn, one process per
-measurement; a peer that cannot be measured is named.
+PEERS_PYTHON is the interpreter of the environment that benchmarks/peers describes, and TASK a task of benchmarks.peers.measure, all by
+default. Ours and the peers run in turn, one process per measurement; a peer that cannot be measured is named. The engine with 16 requests
+against the continuous batching of the peers, in about six minutes:
+
+    python -m benchmarks.kernels .venv-peers/bin/python batch_16
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks.peers.measure import TASKS
 from benchmarks.peers.settings import THREADS
 
 ROOT = Path(__file__).parents[1]
@@ -32,10 +36,10 @@ TABLE = (
 )
 
 
-def main(peers_python: str) -> None:
+def main(peers_python: str, *tasks: str) -> None:
     print(f"| what | reading, GB/s | share of it | {'ours':>8} | peers, tokens/s | ratio to the best |")
     print("|---|---|---|---|---|---|", flush=True)
-    for task, ours, peers in TABLE:
+    for task, ours, peers in (row for row in TABLE if row[0] in (tasks or TASKS)):
         names = (ours, *peers)
         paces: dict[str, list[float]] = {name: [] for name in names}
         limits, errors, peak = [], {}, 0

@@ -35,7 +35,7 @@ ARROWS = {
     "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
     "language_model": {"functions", "engine", "runners", "kernels", "checkpoints", "tokenizers"},
     "look": {"functions", "practice", "language_model", "checkpoints", "tokenizers"},
-    "server": {"language_model", "engine", "tokenizers"},
+    "server": {"look", "language_model", "engine", "tokenizers"},
     "cluster": {"language_model", "engine", "server"},
     "cli": {"cluster", "look", "language_model", "engine", "runners", "practice", "checkpoints", "models", "train", "server"},
     "__init__": {"language_model", "functions", "practice", "look"},

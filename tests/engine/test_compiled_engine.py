@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy
 import pytest
 
-from headway.engine import Engine, EngineOptions, GenerationOptions, ModelLimits, Request
+from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, ModelLimits, Request
 from headway.kernels.cpu.runtime import Runtime
+from tests.engine.test_leaks import check_nothing_is_left, objects, run_many
 from tests.kernels.cpu.packed_models import model
 
 NAMES = ("gpt2", "llama with odd sizes and a window", "qwen3 with wide heads", "gemma3")
@@ -65,3 +68,33 @@ def test_tokens_and_log_probs_do_not_depend_on_the_schedule(runtime, name, kind,
         assert run(engine, list(zip(arrivals, given, strict=True))) == alone
         if pages == 7:
             assert engine.stats.num_preemptions or decoder.window
+
+
+@pytest.mark.parametrize("num_threads", [1, 3])
+def test_tokens_and_log_probs_do_not_depend_on_the_number_of_threads(runtime, num_threads):
+    other = Runtime(num_threads, runtime.folder)
+    limits, results = ModelLimits(VOCAB_SIZE, 400), []
+    for each in (runtime, other):
+        engine = Engine(model(NAMES[0], "int8", each, cache_kind="int16").decoder, limits)
+        results.append(run(engine, [(0, request) for request in requests(1)]))
+    assert results[0] == results[1]
+
+
+def open_files():
+    return len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").exists() else 0
+
+
+def test_no_thread_and_no_open_file_is_left_of_a_closed_decoder(runtime):
+    before, threads = objects(), threading.active_count()
+    files, finished = open_files(), threading.Event()
+    decoder = model("gpt2", "int8", Runtime(2, runtime.folder), cache_kind="int16").decoder
+    engine = Engine(decoder, ModelLimits(VOCAB_SIZE, 64), options=EngineOptions(cache_bytes=20 * decoder.page_bytes, max_running=5))
+    thread = EngineThread(engine)
+    ends = run_many(engine, 150, thread.submit, lambda: None)
+    thread.submit(Request([1], GenerationOptions(max_new_tokens=1), priority=9), lambda events: finished.set())
+    assert finished.wait(300)
+    thread.close()
+    assert ends["finished"] > 75
+    check_nothing_is_left(engine, before)
+    decoder.close()
+    assert (threading.active_count(), open_files()) == (threads, files)

@@ -108,21 +108,6 @@ def test_any_schedule_gives_the_tokens_of_each_request_alone(schedule):
     assert engine.pool.usage == 0
 
 
-def test_nothing_leaks_after_many_requests():
-    engine = paged_engine(max_pages=30, max_running=5)
-    done = []
-    for number in range(2000):
-        prompt = [number % VOCAB_SIZE, 3, 5, number % 7] * (1 + number % 5)
-        engine.add(Request(prompt, GenerationOptions(max_new_tokens=1 + number % 6, temperature=1.0, seed=number)), done.extend)
-        engine.step()
-    while engine.step():
-        pass
-    engine.verify()
-    assert sum(event.finish_reason is not None for event in done) == 2000
-    assert engine.pool.usage == 0
-    assert len(engine.runner.pages) == 30
-
-
 def test_a_prefix_is_computed_once():
     engine, prompt = paged_engine(), list(range(20))
     first = collect(engine, Request(prompt, GenerationOptions(max_new_tokens=3)))
@@ -231,6 +216,7 @@ def test_a_request_fails_at_its_deadline():
 def test_prompt_lookup_computes_several_tokens_in_a_pass():
     """A runner that repeats its prompt for ever."""
     engine = paged_engine(runner=Repeating())
+    engine._scheduler.pass_time.seconds = lambda rows: 1.0  # a draft always pays
     events = collect(engine, Request([1, 2, 3, 4, 5, 6] * 2, GenerationOptions(max_new_tokens=40)))
     assert [event.token_id for event in events] == ([1, 2, 3, 4, 5, 6] * 7)[:40]
     assert len(engine.runner.passes) < 15
@@ -285,3 +271,48 @@ def test_a_request_is_added_and_aborted_while_a_pass_runs():
     while engine.step():
         engine.verify()
     assert (len(numbers), events) == (1, [])
+
+
+def test_the_oldest_request_is_never_preempted():
+    """Four requests that need more pages than there are; the first one goes last by priority, and still has a token in each pass."""
+    engine, tokens, others = paged_engine(max_pages=12, uses_prompt_lookup=False), [], []
+    engine.add(Request([1, 2, 3], GenerationOptions(max_new_tokens=40), priority=5), tokens.extend)
+    engine.step()
+    for number in range(3):
+        engine.add(Request([4 + number] * 6, GenerationOptions(max_new_tokens=30)), others.extend)
+    for number in range(2, 41):
+        engine.step()
+        engine.verify()
+        assert len(tokens) == number
+    while engine.step():
+        engine.verify()
+    assert engine.stats.num_preemptions > 0
+    assert sum(event.finish_reason is not None for event in others) == 3
+
+
+def test_requests_with_a_smaller_priority_go_first():
+    engine, order = paged_engine(max_running=1), []
+    for name, priority in (("first", 0), ("low", 2), ("high", -1), ("normal", 0), ("high again", -1)):
+        engine.add(Request([1, 2], GenerationOptions(max_new_tokens=1), priority=priority), lambda _, name=name: order.append(name))
+    while engine.step():
+        pass
+    assert order == ["high", "high again", "first", "normal", "low"]
+
+
+def test_a_request_fails_at_its_deadline_while_it_waits():
+    engine, running, waiting = paged_engine(max_running=1), [], []
+    engine.add(Request([1, 2], GenerationOptions(max_new_tokens=9)), running.extend)
+    engine.step()
+    engine.add(Request([1, 2], timeout_seconds=0.0), waiting.extend)
+    while engine.step():
+        engine.verify()
+    assert [type(event.error) for event in waiting] == [DeadlineError]
+    assert len(running) == 9
+
+
+def test_requests_that_are_added_together_are_refused_together():
+    engine = paged_engine(max_waiting=2)
+    for requests, error in (([Request([1])] * 3, OverloadedError), ([Request([1]), Request([])], PromptError)):
+        with pytest.raises(error):
+            engine.stream(requests)
+        assert not engine.has_requests

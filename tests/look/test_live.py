@@ -7,9 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
-import time
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -17,45 +14,20 @@ import pytest
 from headway import functions
 from headway.errors import OptionError
 from headway.look.live import LiveRequest, answer
-from headway.look.models import TracedModel, open_model
+from headway.look.models import open_model
 from tests.look.browser import Opened, browser
+from tests.look.live_server import TOKEN, serving_look
 
 httpx = pytest.importorskip("httpx", reason="needs httpx")
-uvicorn = pytest.importorskip("uvicorn", reason="needs the extra serve")
+pytest.importorskip("uvicorn", reason="needs the extra serve")
 
-TOKEN = "secret-of-the-test"
 PROMPT = "Once upon a time"
-
-
-@dataclass
-class Serving:
-    """A running server."""
-
-    model: TracedModel
-    port: int
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.port}/{TOKEN}/"
 
 
 @pytest.fixture(scope="module")
 def serving():
-    import socket
-
-    from headway.look.serving import create_app
-
-    model = open_model("stories")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-        server = uvicorn.Server(uvicorn.Config(create_app(model, PROMPT, token=TOKEN, port=port), ws="none", log_level="warning"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield Serving(model, port)
-        server.should_exit = True
-        thread.join(600)
+    with serving_look(open_model("stories"), PROMPT) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

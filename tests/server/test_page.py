@@ -231,3 +231,37 @@ def test_every_module_names_files_that_exist() -> None:
     for name, content in page_files().items():
         for imported in re.findall(r'from "\./([^"]+)"', content.decode()):
             assert imported in page_files(), name
+
+
+@pytest.mark.slow
+def test_the_page_links_to_headway_look_which_shows_the_last_message(serve: Callable[..., Running], open_page: Callable[..., Any]) -> None:
+    page = open_page(serve(api_keys=("secret",), has_look=True).url, allowed="401")
+    page.fill("#key", "secret")
+    page.click("#key-form button")
+    page.wait_for_selector("#key-form", state="hidden")
+    set_longest(page, 16)
+    ask(page, "The fox <b>ran</b>")
+    with page.expect_popup() as opened:
+        page.get_by_role("link", name="Look inside").click()
+    look = opened.value
+    look.locator(".bars .option").first.wait_for()
+    assert look.locator("#prompt-0").input_value() == "The fox <b>ran</b>"
+    look.locator("#head-0").click()
+    look.locator("button.part", has_text="layer 0, head 0").wait_for()
+
+
+def test_headway_look_needs_a_key_and_is_served_only_where_the_settings_say_so(serve: Callable[..., Running], client: Any) -> None:
+    assert client.get("/look/").status_code == 404
+    assert 'id="look" hidden' in client.get("/").text
+    body = {"prompt": "Once", "model": "stories", "ablate": ["0.1"]}
+    with serve(api_keys=("secret",), has_look=True).client() as other:
+        page = other.get("/look/")
+        assert "connect-src 'self'" in page.headers["content-security-policy"]
+        assert "unsafe" not in page.headers["content-security-policy"]
+        assert other.post("/look/trace", json=body).status_code == 401
+        key = {"Authorization": "Bearer secret"}
+        assert other.post("/look/trace", json=body, headers=key).json()["trace"]["ablated"] == [[0, 1]]
+        assert other.post("/look/trace", json=body | {"model": "other"}, headers=key).status_code == 404
+        wrong = other.post("/look/trace", json=body | {"ablate": ["99"]}, headers=key)
+        assert wrong.status_code == 400
+        assert "to switch off" in wrong.json()["error"]["message"]

@@ -65,7 +65,7 @@ def command(
     """
     require_packages()
     from headway.server.run import Address, run
-    from headway.server.security import check_address, read_keys
+    from headway.server.security import LOCAL_HOSTS, check_address, read_keys
     from headway.server.served_model import ServedModel
     from headway.server.service import Service
     from headway.server.settings import Settings
@@ -79,6 +79,7 @@ def command(
         timeout_seconds=timeout,
         drain_seconds=drain,
         cors_origins=tuple(cors_origin or ()),
+        has_look=host in LOCAL_HOSTS and not ray,
     )
     template, listening = read_template(chat_template), Address(host, port, certificate, private_key)
     if ray:

@@ -77,6 +77,17 @@ class KVCache:
             raise ShapeError(f"got rows {list(rows)}, expected at least one, each from 0 to {self.keys.shape[0] - 1}")
         self.keys, self.values = (_take(buffer, rows, self.key_len(0)) for buffer in (self.keys, self.values))
 
+    @classmethod
+    def join(cls, caches: Sequence[KVCache], length: int, max_seq_len: int) -> KVCache:
+        """Create a cache with the rows of several, aligned at their last positions.
+
+        length   number of filled positions; a cache with more loses its first ones, one with fewer is padded on the left with zeros,
+                 which the caller hides with a mask
+        """
+        keys = _joined([(cache.keys, cache.length) for cache in caches], length, max_seq_len)
+        values = _joined([(cache.values, cache.length) for cache in caches], length, max_seq_len)
+        return cls(keys, values, length)
+
     @property
     def max_seq_len(self) -> int:
         """Maximum number of positions."""
@@ -103,6 +114,16 @@ def _take(buffer: ArrayT, rows: Sequence[int], filled: int) -> ArrayT:
     if filled == buffer.shape[-2]:
         return taken
     return _write(buffer if len(rows) == buffer.shape[0] else _zeros((len(rows), *buffer.shape[1:]), buffer), taken, 0)
+
+
+def _joined(buffers: Sequence[tuple[ArrayT, int]], length: int, max_seq_len: int) -> ArrayT:
+    """Return the rows of buffers with their numbers of filled positions: the last `length` of these, then zeros up to max_seq_len."""
+    xp, rows = array_namespace(buffers[0][0]), []
+    for buffer, filled in buffers:
+        kept = buffer[..., max(filled - length, 0) : filled, :]
+        before, after = ((*kept.shape[:-2], number, kept.shape[-1]) for number in (max(length - filled, 0), max_seq_len - length))
+        rows.append(xp.concat([_zeros(before, kept), kept, _zeros(after, kept)], axis=-2))
+    return xp.concat(rows, axis=0)
 
 
 def _zeros(shape: tuple[int, ...], like: ArrayT) -> ArrayT:

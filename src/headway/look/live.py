@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,13 @@ from headway.look.thinning import smaller
 from headway.look.trace_json import plain
 
 FIELDS = ("prompt", "target", "ablate", "model")
+HEADERS = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
 
 
 @dataclass(frozen=True)
@@ -74,6 +82,13 @@ def live_page(name: str, prompt: str, language: str = "en") -> str:
     prompt   the prompt that it begins with
     """
     return model_page([], language, live={"model": name, "prompt": prompt, "url": "trace"})
+
+
+def headers_of(document: str) -> dict[str, str]:
+    """Return the headers of a page: the content security policy that it states itself, without frames, and HEADERS."""
+    found = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', document)
+    assert found is not None
+    return HEADERS | {"Content-Security-Policy": f"{found[1]}; frame-ancestors 'none'"}
 
 
 def _list(value: object, kind: type, name: str) -> tuple[Any, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -9,14 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from headway.arrays import is_floating, to_numpy
+from headway.arrays import dtype_name, is_floating, to_numpy
 from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
 from headway.errors import OptionError
 from headway.look.model_trace import ModelTrace, trace_prompt
 from headway.look.model_view import ModelView
 from headway.look.recording_ops import Ablation
+from headway.memory_check import check_memory
 from headway.tokenizers import Tokenizer, load_tokenizer
-from headway.trees import map_tree
+from headway.trees import leaves, map_tree
 
 if TYPE_CHECKING:
     from headway.language_model import LanguageModel
@@ -67,9 +69,11 @@ def open_model(model: str, *, ignored_config_keys: Collection[str] = ()) -> Trac
 def traced_model(model: LanguageModel, name: str = "") -> TracedModel:
     """Return a model that is already loaded. Weights of another library or dtype are copied.
 
-    Errors   OptionError for a model that was closed.
+    Errors   OptionError for a model that was closed; ResourceError if the copy does not fit in memory.
     """
     checkpoint = model.checkpoint
+    sizes = {id(array): math.prod(array.shape) * 4 for _, array in leaves(checkpoint.weights) if dtype_name(array.dtype) != "float32"}
+    check_memory(sum(sizes.values()), "the weights in float32")
     copies: dict[int, numpy.ndarray] = {}  # tied weights stay one array
 
     def as_float32(array: object) -> numpy.ndarray:

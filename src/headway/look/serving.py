@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import re
 import secrets
 import socket
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from headway.errors import HeadwayError, OptionError
-from headway.look.live import LiveRequest, answer, live_page
+from headway.look.live import HEADERS, LiveRequest, answer, headers_of, live_page
 from headway.look.models import TracedModel
 from headway.practice.texts import Texts
 
@@ -27,20 +26,6 @@ TEXTS = Texts("look")
 GREETING = TEXTS["serving"]
 HOST = "127.0.0.1"
 MOST_BODY_BYTES = 1_000_000
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-}
-
-
-def policy_of(document: str) -> str:
-    """Return the content security policy that a page states itself, for its header, where it forbids frames as well."""
-    found = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', document)
-    assert found is not None
-    return f"{found[1]}; frame-ancestors 'none'"
 
 
 def create_app(model: TracedModel, prompt: str, *, token: str, port: int, language: str = "en") -> ASGIApp:
@@ -50,7 +35,6 @@ def create_app(model: TracedModel, prompt: str, *, token: str, port: int, langua
     port    requests for another host or port get 403, so that no name of a foreign site reaches this server
     """
     document = live_page(model.name, prompt, language)
-    headers = HEADERS | {"Content-Security-Policy": policy_of(document)}
     one_at_a_time = Lock()
 
     def traced(body: bytes) -> bytes:
@@ -58,7 +42,7 @@ def create_app(model: TracedModel, prompt: str, *, token: str, port: int, langua
             return answer(model, LiveRequest.from_json(body))
 
     async def page(_: Request) -> Response:
-        return Response(document, media_type="text/html", headers=headers)
+        return Response(document, media_type="text/html", headers=headers_of(document))
 
     async def trace(request: Request) -> Response:
         if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy
 
@@ -43,6 +43,18 @@ class KVCache(Protocol):
 
     def take(self, rows: Sequence[int], /) -> None:
         """Replace row i by a copy of rows[i]; a row may be taken several times, or dropped."""
+
+
+class JoinableKVCache(KVCache, Protocol):
+    """Keys and values of one layer, which can be joined with those of other rows."""
+
+    @property
+    def length(self) -> int:
+        """Number of filled positions."""
+
+    @classmethod
+    def join(cls, caches: Sequence[Self], length: int, max_seq_len: int, /) -> Self:
+        """Return the rows of several caches, aligned at their last positions; see headway.functions.KVCache."""
 
 
 class Architecture(Protocol):

@@ -12,7 +12,7 @@ from headway.arrays import Array, array_namespace, to_numpy
 from headway.engine import Batch
 from headway.errors import HeadwayError, ResourceError
 from headway.runners.model import Model
-from headway.runners.protocols import Architecture, EncoderDecoderArchitecture, KVCache
+from headway.runners.protocols import Architecture, EncoderDecoderArchitecture, JoinableKVCache, KVCache
 from headway.trees import map_tree
 
 PREFILL_CHUNK = 512
@@ -21,16 +21,18 @@ PREFILL_CHUNK = 512
 
 @dataclass(eq=False)
 class Group:
-    """Sequences that started in the same pass. They share a KV cache, with one row each.
+    """Sequences that are computed together. They share a KV cache, with one row each.
 
     owners       number of the sequence in each row
     num_padding  number of padding tokens on the left of each row
+    max_lens     maximum number of tokens of each row
     kv_cache     one cache per layer, or one for all layers
     source       output of an encoder–decoder's encoder, a tree of arrays with a row for each sequence
     """
 
     owners: list[int]
     num_padding: numpy.ndarray
+    max_lens: numpy.ndarray
     kv_cache: Sequence[KVCache]
     source: object = None
     padding: Array | None = field(default=None)
@@ -41,7 +43,7 @@ class Group:
             for layer in self.kv_cache:
                 layer.take(parents)
             self.source = map_tree(lambda leaf: _select_rows(leaf, parents), self.source)
-            self.num_padding = self.num_padding[parents]
+            self.num_padding, self.max_lens = self.num_padding[parents], self.max_lens[parents]
             if self.padding is not None:
                 self.padding = _select_rows(self.padding, parents)
         self.owners = owners
@@ -50,8 +52,9 @@ class Group:
 class ReferenceRunner:
     """Runs a model by its definitions, or by the array library's own twins of them (Model.ops).
 
-    Sequences that start in the same pass are computed together for as long as they run, with padding on the left; those that
-    start later are computed after them, in the same pass of the engine.
+    Prompts that start in the same pass are computed together, with padding on the left. Afterwards they are computed together with the
+    sequences that are running, except where has_fixed_batch_size is true, and with encoder–decoders: there the sequences of each start
+    are a group of their own, and the groups are computed one after another, in the same pass of the engine.
     """
 
     page_size: int | None = None
@@ -74,6 +77,8 @@ class ReferenceRunner:
                 self._groups.remove(group)
         if started:
             results |= self._start(started)
+        if len(self._groups) > 1 and not self.has_fixed_batch_size and not self.model.is_encoder_decoder:
+            self._groups = [self._merge(self._groups)]
         return numpy.stack([results[rows.sequence_id] for rows in batch])
 
     def release(self, sequence_ids: Sequence[int]) -> None:
@@ -91,18 +96,35 @@ class ReferenceRunner:
         """Compute prompts together, as a group."""
         model, longest = self.model, max(len(rows.token_ids) for rows in batch)
         num_padding = numpy.array([longest - len(rows.token_ids) for rows in batch])
+        max_lens = numpy.array([rows.max_len for rows in batch])
         # The shorter of two rows starts further right and ends there too.
-        max_seq_len = max(int(padding) + rows.max_len for padding, rows in zip(num_padding, batch, strict=True))
         group = Group(
             [rows.sequence_id for rows in batch],
             num_padding,
-            self._new_kv_cache(len(batch), max_seq_len),
+            max_lens,
+            self._new_kv_cache(len(batch), int((num_padding + max_lens).max())),
             padding=model.asarray(num_padding) if num_padding.any() else None,
         )
         if model.is_encoder_decoder:
             group.source = self._encode([rows.source_ids for rows in batch])
         self._groups.append(group)
         return self._logits_by_sequence(group, batch)
+
+    def _merge(self, groups: Sequence[Group]) -> Group:
+        """Return the rows of several groups as one, aligned at their last positions, with as little padding as that needs."""
+        layers = [[cast(JoinableKVCache, cache) for cache in layer] for layer in zip(*(group.kv_cache for group in groups), strict=True)]
+        filled = [cache.length for cache in next(iter(layers))]
+        length = max(each - int(group.num_padding.min()) for each, group in zip(filled, groups, strict=True))
+        num_padding = numpy.concatenate([group.num_padding + length - each for each, group in zip(filled, groups, strict=True)])
+        max_lens = numpy.concatenate([group.max_lens for group in groups])
+        max_seq_len = int((num_padding + max_lens).max())
+        return Group(
+            [owner for group in groups for owner in group.owners],
+            num_padding,
+            max_lens,
+            [type(layer[0]).join(layer, length, max_seq_len) for layer in layers],
+            padding=self.model.asarray(num_padding) if num_padding.any() else None,
+        )
 
     def _continue(self, group: Group, batch: Batch) -> dict[int, numpy.ndarray]:
         """Compute the next tokens of a group, some of whose sequences may have ended or branched."""

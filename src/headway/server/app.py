@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from headway.server import anthropic, llama_cpp, operation, page
+from headway.server import anthropic, llama_cpp, look, operation, page
 from headway.server.chat import chat
 from headway.server.completions import completions
 from headway.server.embeddings import embeddings
@@ -51,6 +51,9 @@ ROUTES = [
 ]
 
 
+LOOK_ROUTES = [Row("GET", "/look/", look.page), Row("POST", "/look/trace", look.trace)]
+
+
 def create_app(service: Service, table: Sequence[Row] = tuple(ROUTES)) -> Starlette:
     """Return the ASGI application of a service."""
 
@@ -62,7 +65,8 @@ def create_app(service: Service, table: Sequence[Row] = tuple(ROUTES)) -> Starle
         finally:
             service.close()
 
-    routes = [Route(row.path, Endpoint(service, row), methods=[row.method]) for row in table]
+    own = LOOK_ROUTES if service.settings.has_look else []
+    routes = [Route(row.path, Endpoint(service, row), methods=[row.method]) for row in (*table, *own)]
     middleware = [Middleware(Guard, service=service)]
     origins = list(service.settings.cors_origins)
     if origins:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
@@ -40,8 +41,9 @@ def page_files() -> dict[str, bytes]:
 
 
 async def index(call: Call) -> Reply:
-    """Return the page."""
-    return _reply("index.html")
+    """Return the page, with its link to headway look where that is served."""
+    reply = _reply("index.html")
+    return replace(reply, body=reply.body.replace(b'id="look" hidden', b'id="look"')) if call.service.settings.has_look else reply
 
 
 async def file(call: Call) -> Reply:

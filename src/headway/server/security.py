@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope
 from headway.errors import OptionError
 from headway.server.errors import ApiError
 
-OPEN_PATHS = frozenset({"/", "/health", "/ready"})
+OPEN_PATHS = frozenset({"/", "/health", "/ready", "/look/"})
 """The paths that need no key. Everything else does, paths that do not exist included."""
 
 OPEN_PREFIX = "/page/"

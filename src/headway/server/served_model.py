@@ -44,6 +44,7 @@ class ServedModel:
     chat_template: str | None = None
     created: int = field(default_factory=lambda: int(time.time()))
     embedding_lock: threading.Lock = field(default_factory=threading.Lock)
+    look_lock: threading.Lock = field(default_factory=threading.Lock)
     embedder: Callable[[list[str]], numpy.ndarray] | None = None
 
     @property

@@ -157,6 +157,11 @@ byId("new").addEventListener("click", () => {
   showError(null);
   byId("input").focus();
 });
+byId("look").addEventListener("click", () => {
+  const prompt = byId("input").value || (messages.findLast((message) => message.role === "user")?.content ?? "");
+  const lang = document.documentElement.lang === "en" ? "en" : "zh";
+  byId("look").href = `look/#${new URLSearchParams({ model: byId("model").value, lang, prompt })}`;
+});
 byId("model").addEventListener("change", () => remember("model", byId("model").value));
 byId("language").addEventListener("click", () => remember("language", showLanguage(document.documentElement.lang === "en" ? "zh" : "en")));
 byId("theme").addEventListener("click", () => {

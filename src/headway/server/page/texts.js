@@ -2,7 +2,7 @@
 
 const TEXTS = {
   en: {
-    skip: "Skip to the message", model: "Model", newChat: "New chat", theme: "Theme", settings: "Settings",
+    skip: "Skip to the message", model: "Model", newChat: "New chat", look: "Look inside", theme: "Theme", settings: "Settings",
     keyNeeded: "This server needs an API key", useKey: "Use", keyWrong: "The server does not accept this key.",
     conversation: "Conversation", empty: "Write a message. The model answers on the machine that serves this page.",
     message: "Message", send: "Send", stop: "Stop", keys: "Enter sends, Shift+Enter starts a line, Escape stops.",
@@ -14,7 +14,7 @@ const TEXTS = {
     rate: "{tokens} tokens, {rate} per second", unreachable: "The server does not answer.", themes: { auto: "Theme: automatic", light: "Theme: light", dark: "Theme: dark" },
   },
   zh: {
-    skip: "跳到消息输入框", model: "模型", newChat: "新对话", theme: "主题", settings: "设置",
+    skip: "跳到消息输入框", model: "模型", newChat: "新对话", look: "查看内部", theme: "主题", settings: "设置",
     keyNeeded: "此服务器需要 API 密钥", useKey: "使用", keyWrong: "服务器不接受此密钥。",
     conversation: "对话", empty: "写一条消息。模型在提供此页面的机器上回答。",
     message: "消息", send: "发送", stop: "停止", keys: "Enter 发送，Shift+Enter 换行，Esc 停止。",
