@@ -23,7 +23,7 @@ class Pattern:
 
 ATTENTION = r"^(?!dot_?att)(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)"
 
-NO_PART = r"(?i:data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$"
+NO_PART = r"(?i:^init_|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
 
 PATTERNS = {

@@ -65,6 +65,8 @@ def is_understood(trial: Trial) -> bool:
         return True
     if inspect.isclass(trial.call.subject.value) or trial.exercise.calls is not None:
         return False
+    if any(each.default is True for each in trial.call.subject.parameters):  # a mode of its own
+        return False
     is_named = all(fits_name(name, role) for name, role in trial.call.binding.role_of.items())
     return is_named and all(numpy.shape(answer) == numpy.shape(trial.expected(probe)) for probe, answer in pairs)
 
