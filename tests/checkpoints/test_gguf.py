@@ -273,6 +273,31 @@ def test_other_architectures_and_missing_tensors_are_named(tmp_path):
     with pytest.raises(UnsupportedError, match=r"general\.architecture='mamba', expected one of llama, "):
         open_checkpoint(path)
     writer = gguf.GGUFWriter(path, "llama")
+    writer.add_uint16("split.count", 3)
+    write(writer)
+    with pytest.raises(UnsupportedError, match="one of 3 parts of a model"):
+        open_checkpoint(path)
+    writer = gguf.GGUFWriter(path, "llama")
     write(writer)
     with pytest.raises(CheckpointError, match=r"llama\.embedding_length=None, expected an integer"):
         open_checkpoint(path)
+
+
+@pytest.mark.parametrize(("kind", "packed_kind"), [("Q8_0", "int8"), ("Q4_0", "int4")])
+def test_packing_keeps_the_bits_of_q8_0_and_q4_0(tmp_path, kind, packed_kind):
+    """Headway's int8 and int4 have the same groups, scales and codes."""
+    from platformdirs import user_cache_path
+
+    from headway.checkpoints.gguf_blocks import QuantizedRows
+    from headway.kernels.cpu.packed_file import packed_weights
+    from headway.kernels.cpu.runtime import Runtime
+
+    matrices = dict.fromkeys(("embd.weight", "_q.weight", "_k.weight", "_v.weight", "output.weight", "gate.weight", "up.weight"), kind)
+    write_model(tmp_path / "model.gguf", "llama", matrices | {"down.weight": kind})
+    whole = dict(leaves(open_checkpoint(tmp_path / "model.gguf").weights))
+    lazy = dict(leaves(open_checkpoint(tmp_path / "model.gguf", dtype=None).weights))
+    assert sum(isinstance(leaf, QuantizedRows) for leaf in lazy.values()) == 2 * 7 + 2
+    packed = packed_weights(None, "key", packed_kind, lazy.items(), Runtime(1, user_cache_path("headway") / "compiled"))
+    for path, leaf in lazy.items():
+        if isinstance(leaf, QuantizedRows):
+            numpy.testing.assert_array_equal(packed[path].dense(), whole[path], err_msg=path)

@@ -481,3 +481,24 @@ def test_a_rope_scaling_that_would_divide_by_zero(tmp_path):
     edit(tmp_path, rope_parameters={"rope_type": "yarn", "rope_theta": 1, "factor": 2.0})
     with pytest.raises(CheckpointError, match="'yarn' with rope_theta=1, expected another number"):
         load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        ({"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False}}, "GPTQ"),
+        ({"quantization_config": {"quant_method": "awq", "bits": 4, "zero_point": True, "version": "gemm"}}, "AWQ"),
+        ({"quantization_config": {"quant_method": "compressed-tensors", "format": "pack-quantized"}}, "compressed-tensors"),
+        ({"quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128]}}, "FP8"),
+        ({"quantization_config": {"quant_method": "bitsandbytes", "load_in_4bit": True}}, "bitsandbytes"),
+        ({"quantization_config": {"load_in_8bit": True}}, "bitsandbytes"),
+        ({"quantization_config": {"quant_method": "mxfp4"}}, "MXFP4"),
+        ({"quantization_config": {"quant_method": "later"}}, "'later'"),
+        ({"quantization": {"group_size": 64, "bits": 4}, "quantization_config": {"group_size": 64, "bits": 4}}, "MLX, 4 bits, 'affine'"),
+    ],
+)
+def test_quantized_weights_are_refused_by_the_name_of_their_format(folder, keys, name):
+    edit(folder, **keys)
+    with pytest.raises(UnsupportedError, match=f"in the format {name}.*expected float32") as caught:
+        load_checkpoint(folder)
+    assert "GGUF" in str(caught.value.hint)

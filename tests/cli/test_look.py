@@ -101,6 +101,13 @@ def test_a_file_is_shown_next_to_its_definition(tmp_path):
     assert "Softmax: map scores" in result.stdout
 
 
+def test_any_function_of_a_file_is_shown_with_given_inputs(tmp_path):
+    (tmp_path / "mine.py").write_text("def other(x):\n    return x\n\ndef shifted(x):\n    y = x + 1\n    return y\n")
+    np.savez(tmp_path / "mine.npz", x=np.array([7.25, 1.0]))
+    result = run(tmp_path / "mine.py", "--function", "shifted", "--input", tmp_path / "mine.npz", "--values", "--lang", "en")
+    assert "8.25" in result.stdout
+
+
 def test_a_part_of_the_workbook_is_shown(tmp_path):
     folder = tmp_path / "practice"
     CliRunner().invoke(app, ["practice", "start", str(folder), "--no-watch", "--lang", "en"])

@@ -48,6 +48,11 @@ class Nodes:
         )
         start([model], settings or Settings(drain_seconds=1), Address(port=int(self.url.rpartition(":")[2])))
 
+    def stop(self) -> None:
+        from ray import serve
+
+        serve.delete("headway")
+
     def process_ids(self) -> set[int]:
         from ray import serve
 
@@ -208,3 +213,29 @@ def test_a_full_queue_answers_429(nodes):
         answer = client.post("/v1/completions", json={"prompt": ["a", "b"], "max_tokens": 1})
     assert answer.status_code == 429
     assert int(answer.headers["Retry-After"]) >= 1
+
+
+def test_a_batch_continues_with_the_lines_that_have_no_result(nodes, tmp_path):
+    from headway.cluster.batch import run_batch
+    from headway.server.batch import Files
+
+    nodes.stop()  # the engines of the application hold the cores
+    files = Files(tmp_path / "in.jsonl", tmp_path / "out.jsonl", tmp_path / "errors.jsonl")
+    body = {"model": "stories", "max_tokens": 4, "temperature": 0}
+    lines = [
+        {"custom_id": str(i), "method": "POST", "url": "/v1/completions", "body": {**body, "prompt": f"The fox {i}"}} for i in range(40)
+    ]
+    lines[7]["body"]["model"] = "other"
+    files.input.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    runner = ("stories", partial(headway.load, "stories", num_threads=1), None, Settings(), 8)
+    first = run_batch(runner, files, num_replicas=2, num_cpus=1)
+    assert (first.num_lines, first.num_earlier, first.num_failed) == (40, 0, 1)
+    whole = files.out.read_bytes().splitlines(keepends=True)
+    files.out.write_bytes(b"".join(whole[:20]) + whole[20][:15])
+    second = run_batch(runner, files, num_replicas=1, num_cpus=1)
+    assert (second.num_earlier, second.num_failed) == (21, 0)
+    texts = {(each := json.loads(line))["custom_id"]: each["response"]["body"]["choices"][0]["text"] for line in files.out.open()}
+    with headway.load("stories", num_threads=1) as model:
+        expected = [model.generate(f"The fox {i}", max_new_tokens=4, temperature=0).text for i in range(40)]
+    assert [texts[str(i)] for i in range(40) if i != 7] == [text for i, text in enumerate(expected) if i != 7]
+    assert len(files.out.read_text().splitlines()) == 39

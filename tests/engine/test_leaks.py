@@ -94,12 +94,13 @@ def check_nothing_is_left(engine, before):
 def test_nothing_is_left_after_many_requests(number):
     before, nodes = objects(), sum(isinstance(each, Node) for each in gc.get_objects())
     runner = CheapRunner(fails_every=97)
-    engine = Engine(runner, ModelLimits(VOCAB_SIZE, 64), options=EngineOptions(cache_bytes=30, max_running=5, max_gap_seconds=10.0))
+    engine = Engine(runner, ModelLimits(VOCAB_SIZE, 64), options=EngineOptions(cache_bytes=12, max_running=5, max_gap_seconds=10.0))
     ends = run_many(engine, number, engine.add, engine.step)
     while engine.step():
         pass
     assert ends["finished"] > number / 2
     assert ends["failed"] > number / 6
+    assert engine.stats.num_preemptions > 0
     check_nothing_is_left(engine, before)
     # What remains is one empty root per cache key.
     assert sum(isinstance(each, Node) for each in gc.get_objects()) - nodes <= 3

@@ -49,7 +49,23 @@ def test_the_tokens_kept_are_those_of_the_definitions(vocab_size, spread):
             assert mine.dtype == logits.dtype
 
 
-@pytest.mark.parametrize("name", ["keep_top_k", "keep_top_p"])
+@pytest.mark.parametrize("shape", [(7,), (3000,), (5, 300), (2, 3, 11)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_sampled_tokens_and_kept_ones_are_those_of_the_definitions_bit_for_bit(shape, dtype):
+    logits = (RANDOM.standard_normal(shape) * 3).astype(dtype)
+    logits[..., 1] = -np.inf
+    for min_p in (1e-6, 0.05, 0.6, 1.0):
+        kept = numpy_twins.keep_min_p(logits, min_p)
+        np.testing.assert_array_equal(kept, functions.keep_min_p(logits, min_p))
+        assert kept.dtype == logits.dtype
+        for random in (0.0, 0.3, 0.999999, RANDOM.random()):
+            draws = np.full(shape[:-1], random)
+            np.testing.assert_array_equal(numpy_twins.sample(kept, draws), functions.sample(kept, draws))
+    nothing = np.full(shape, -np.inf, dtype)
+    np.testing.assert_array_equal(numpy_twins.sample(nothing, np.zeros(shape[:-1])), functions.sample(nothing, np.zeros(shape[:-1])))
+
+
+@pytest.mark.parametrize("name", ["keep_min_p", "keep_top_k", "keep_top_p"])
 def test_what_cannot_be_kept_is_the_definitions_error(name):
     with pytest.raises(OptionError, match=f"got {name[5:]}="):
         getattr(numpy_twins, name)(np.zeros(5000), 0)

@@ -110,6 +110,7 @@ def test_a_file_without_a_part_is_refused(tmp_path):
     [
         ("while True: pass", "time"),
         ("import os; os._exit(0)", "end"),
+        ("y = bytearray(10**12)", "Memory"),
         ("raise ValueError('\\x1b[31m')", "ValueError"),
     ],
 )

@@ -10,8 +10,10 @@ import pytest
 
 import headway
 from headway import functions
+from headway.look.definitions import view_of_trace
 from headway.look.examples import example_inputs
 from headway.look.html import Panel, in_script
+from headway.look.models import open_model
 from headway.look.recording import record
 from headway.look.view import View
 from headway.practice.message import same
@@ -148,16 +150,96 @@ def test_the_policy_allows_only_the_pages_own_script(file):
     assert not re.search(r"https?:", policy)
 
 
-def test_a_large_trace_is_sampled_to_five_megabytes_and_says_so():
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory):
+    """The page of a function with a loop, a call, and a NaN."""
+
+    def double(x):
+        twice = 2 * x
+        return 1 * twice
+
+    def repeat(x):
+        for _ in range(3):
+            x = double(x)
+        return x
+
+    path = tmp_path_factory.mktemp("look") / "loop.html"
+    headway.look(repeat, np.array([1.0, np.nan, -3.0])).save(path)
+    return path
+
+
+def test_a_loop_shows_the_values_of_each_run_and_a_call_unfolds(started, loop):
+    page = opened(started, loop)
+    own = page.page
+    row = own.locator(".row", has_text="x = double(x)")
+    assert "run 1 of 3" in row.locator(".runs").inner_text()
+    for number in (1, 2, 3):
+        row.locator(".chip", has_text="x").first.click()
+        own.locator(".inspector .heat canvas").focus()
+        own.keyboard.press("ArrowRight")
+        own.keyboard.press("ArrowLeft")
+        assert shown_number(own)[1] == 2.0**number
+        row.locator(".runs input").press("ArrowRight")
+    assert "run 3 of 3" in row.locator(".runs").inner_text()
+    assert own.get_by_text("twice = 2 * x").count() == 0, "calls are folded"
+    row.locator("summary", has_text="double").focus()
+    own.keyboard.press("Enter")
+    assert "twice" in row.locator("details .chip", has_text="twice").inner_text()
+    assert page.messages == []
+    page.page.context.close()
+
+
+def test_nan_is_counted_and_shown(started, loop):
+    page = opened(started, loop)
+    chip = page.page.locator(".arguments .chip").first
+    assert "NaN × 1" in chip.inner_text()
+    assert "-3 … 1" in chip.inner_text()
+    chip.click()
+    page.page.locator(".inspector .heat canvas").focus()
+    page.page.keyboard.press("ArrowRight")
+    assert page.page.locator(".readout").inner_text().endswith("= nan")
+    page.page.context.close()
+
+
+def test_the_names_of_the_axes_are_in_the_chips_and_in_the_readout(started, file):
+    page = opened(started, file)
+    chip = page.page.locator(".chip", has_text="weights").first
+    assert "(num_heads=4, query_len=5, key_len=7)" in chip.inner_text()
+    hover(page.page, 1, 2, 5, 3)
+    assert page.page.locator(".readout").inner_text().startswith("return[num_heads=0, query_len=1, value_dim=2] = ")
+    page.page.context.close()
+
+
+@pytest.mark.slow
+def test_the_page_of_a_whole_forward_with_32_tokens_is_below_two_megabytes():
+    model = open_model("stories").checkpoint
+    ids = np.arange(100, 132)[None]
+    trace = record(model.architecture.hidden_states, ids, model.weights, model.config).trace
+    (hidden,) = [value for step in trace.call.steps for value in step.values if value.name == "return"]
+    right = model.architecture.hidden_states(ids, model.weights, model.config)
+    np.testing.assert_array_equal(hidden.numbers, right[np.ix_(*hidden.kept)].ravel())
+    assert len(view_of_trace(trace).html().encode()) < 2 * 10**6
+
+
+def test_the_same_array_is_summarized_once_for_all_its_names():
+    x = np.ones((3, 4))
+    call = record(lambda a, b: a + b, x, x).trace.call
+    assert call.arguments[0].numbers is call.arguments[1].numbers
+    assert [value.name for value in call.arguments] == ["a", "b"]
+
+
+def test_a_large_trace_is_sampled_and_says_so(started, tmp_path):
     def many(x):
         for _ in range(90):
             x = x * 1.0001
         return x
 
     trace = record(many, np.random.default_rng(0).standard_normal((64, 64))).trace
-    document = View(same("many"), (Panel(same("many"), trace),)).html()
-    assert 10**6 < len(document.encode()) <= 5 * 2**20
-    assert '"kept":[[' in document
+    View(same("many"), (Panel(same("many"), trace),)).save(tmp_path / "many.html")
+    assert 10**5 < (tmp_path / "many.html").stat().st_size <= 2 * 10**6
+    page = opened(started, tmp_path / "many.html")
+    assert re.search(r"\d+ × \d+ of 64 × 64 elements are stored", page.page.locator(".inspector").inner_text())
+    page.page.context.close()
 
 
 def test_a_notebook_shows_the_page_in_a_frame_without_access_to_the_notebook():

@@ -205,7 +205,7 @@ OTHER_DECODERS = [
     Case("llama with dynamic rope", "Llama", _rope("dynamic", factor=4.0) | {"max_position_embeddings": 9}),
 ]
 """Decoders with parts that GPT-2, Llama and Qwen do not have."""
-UNCOMPILED = ("mixtral", "qwen3_moe", "qwen3_moe with normalized shares", "llama with dynamic rope")
+UNCOMPILED = ("llama with dynamic rope",)
 """Those that the compiled kernels do not support."""
 
 

@@ -1,4 +1,7 @@
-"""The keys of config.json that the checkpoints of each decoder carry: every key is understood."""
+"""The keys of config.json that published checkpoints of each decoder carry: every key is understood.
+
+Those of Gemma 3, Phi-4-mini and Qwen3-30B-A3B are complete; the others have all keys of their class in transformers.
+"""
 
 from __future__ import annotations
 
@@ -32,25 +35,41 @@ def sizes(hidden: int, intermediate: int, layers: int, heads: int, kv_heads: int
 GEMMA2 = SHARED | sizes(2304, 9216, 26, 8, 4) | {"model_type": "gemma2", "head_dim": 256, "cache_implementation": "hybrid"}
 GEMMA2 |= {"attn_logit_softcapping": 50.0, "final_logit_softcapping": 30.0, "query_pre_attn_scalar": 256, "sliding_window": 4096}
 GEMMA2 |= {"hidden_act": "gelu_pytorch_tanh", "hidden_activation": "gelu_pytorch_tanh"}
-GEMMA3 = (
-    GEMMA2 | sizes(1152, 6912, 26, 4, 1) | {"model_type": "gemma3_text", "attn_logit_softcapping": None, "final_logit_softcapping": None}
-)
-GEMMA3 |= {"rope_local_base_freq": 10000, "sliding_window": 512, "sliding_window_pattern": 6, "use_bidirectional_attention": False}
+GEMMA3 = sizes(1152, 6912, 26, 4, 1) | {"architectures": ["Gemma3ForCausalLM"], "model_type": "gemma3_text", "head_dim": 256}
+GEMMA3 |= {"attention_bias": False, "attention_dropout": 0.0, "attn_logit_softcapping": None, "final_logit_softcapping": None}
+GEMMA3 |= {"bos_token_id": 2, "eos_token_id": [1, 106], "pad_token_id": 0, "cache_implementation": "hybrid", "vocab_size": 262144}
+GEMMA3 |= {"hidden_activation": "gelu_pytorch_tanh", "initializer_range": 0.02, "max_position_embeddings": 32768, "use_cache": True}
+GEMMA3 |= {"query_pre_attn_scalar": 256, "rms_norm_eps": 1e-06, "rope_local_base_freq": 10000, "rope_scaling": None, "rope_theta": 1000000}
+GEMMA3 |= {"sliding_window": 512, "sliding_window_pattern": 6, "torch_dtype": "bfloat16", "transformers_version": "4.50.0.dev0"}
+GEMMA3_270M = {name: value for name, value in GEMMA3.items() if name != "sliding_window_pattern"} | sizes(640, 2048, 18, 4, 1)
+GEMMA3_270M |= {"_sliding_window_pattern": 6, "layer_types": [*["sliding_attention"] * 5, "full_attention"] * 3}
+GEMMA3_270M |= {"rope_local_base_freq": 10000.0, "use_bidirectional_attention": False}
+LINEAR = {"factor": 8.0, "rope_type": "linear"}
 GEMMA3_4B = {
-    **{"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3", "torch_dtype": "bfloat16", "mm_tokens_per_image": 256},
+    **{"architectures": ["Gemma3ForConditionalGeneration"], "model_type": "gemma3", "boi_token_index": 255999, "eoi_token_index": 256000},
+    **{"eos_token_id": [1, 106], "image_token_index": 262144, "initializer_range": 0.02, "mm_tokens_per_image": 256},
     "text_config": {"hidden_size": 2560, "intermediate_size": 10240, "model_type": "gemma3_text", "num_hidden_layers": 34}
-    | {"rope_scaling": {"factor": 8.0, "rope_type": "linear"}, "sliding_window": 1024},
-    "vision_config": {"hidden_size": 1152, "model_type": "siglip_vision_model"},
+    | {"rope_scaling": LINEAR, "sliding_window": 1024},
+    "torch_dtype": "bfloat16",
+    "vision_config": {"hidden_size": 1152, "model_type": "siglip_vision_model", "num_hidden_layers": 27, "vision_use_head": False},
 }
-PHI4_MINI = SHARED | sizes(3072, 8192, 32, 24, 8) | {"model_type": "phi3", "embd_pdrop": 0.0, "resid_pdrop": 0.0, "full_attn_mod": 1}
-PHI4_MINI |= {"interpolate_factor": 1, "lm_head_bias": False, "mlp_bias": False, "original_max_position_embeddings": 4096}
-PHI4_MINI |= {"partial_rotary_factor": 0.75, "sliding_window": 262144, "auto_map": {"AutoConfig": "configuration_phi3.Phi3Config"}}
-PHI4_MINI |= {"rope_scaling": {"type": "longrope", "short_factor": [1.0] * 48, "long_factor": [2.5] * 48}}
+GEMMA3_27B = GEMMA3_4B | {
+    "text_config": sizes(5376, 21504, 62, 32, 16)
+    | {"head_dim": 128, "model_type": "gemma3_text", "query_pre_attn_scalar": 168, "rope_scaling": LINEAR, "sliding_window": 1024}
+}
+PHI4_MINI = sizes(3072, 8192, 32, 24, 8) | {"architectures": ["Phi3ForCausalLM"], "model_type": "phi3", "attention_bias": False}
+PHI4_MINI |= {"auto_map": {"AutoConfig": "configuration_phi3.Phi3Config", "AutoTokenizer": "Xenova/gpt-4o"}, "attention_dropout": 0.0}
+PHI4_MINI |= {"bos_token_id": 199999, "embd_pdrop": 0.0, "eos_token_id": 199999, "full_attn_mod": 1, "hidden_act": "silu"}
+PHI4_MINI |= {"initializer_range": 0.02, "interpolate_factor": 1, "lm_head_bias": False, "max_position_embeddings": 131072}
+PHI4_MINI |= {"mlp_bias": False, "original_max_position_embeddings": 4096, "pad_token_id": 199999, "partial_rotary_factor": 0.75}
+PHI4_MINI |= {"resid_pdrop": 0.0, "rms_norm_eps": 1e-05, "rope_theta": 10000.0, "sliding_window": 262144, "tie_word_embeddings": True}
+PHI4_MINI |= {"rope_scaling": {"type": "longrope", "short_factor": [1.0] * 48, "long_factor": [1, *[1.118320672] * 47]}}
+PHI4_MINI |= {"torch_dtype": "bfloat16", "transformers_version": "4.45.0", "use_cache": True, "vocab_size": 200064}
 SMOLLM3 = (
     SHARED | sizes(2048, 11008, 36, 16, 4) | {"model_type": "smollm3", "max_window_layers": 28, "mlp_bias": False, "pretraining_tp": 2}
 )
 SMOLLM3 |= {"no_rope_layer_interval": 4, "no_rope_layers": [1, 1, 1, 0] * 9, "layer_types": ["full_attention"] * 36, "sliding_window": None}
-SMOLLM3 |= {"use_sliding_window": False}
+SMOLLM3 |= {"use_sliding_window": False, "bos_token_id": None, "pad_token_id": 128004, "rope_theta": 5000000.0, "vocab_size": 128256}
 GRANITE = SHARED | sizes(2048, 8192, 40, 32, 8) | {"model_type": "granite", "attention_multiplier": 0.015625, "embedding_multiplier": 12.0}
 GRANITE |= {"logits_scaling": 8.0, "mlp_bias": False, "residual_multiplier": 0.22}
 OLMO2 = SHARED | sizes(2048, 8192, 16, 16, 16) | {"model_type": "olmo2"}
@@ -60,10 +79,14 @@ OLMO3 |= {"layer_types": [*["sliding_attention"] * 3, "full_attention"] * 8}
 MOE = {"num_experts_per_tok": 2, "output_router_logits": False, "router_aux_loss_coef": 0.001}
 MIXTRAL = {name: value for name, value in SHARED.items() if name != "attention_bias"} | sizes(4096, 14336, 32, 32, 8) | MOE
 MIXTRAL |= {"model_type": "mixtral", "num_local_experts": 8, "sliding_window": None}
-QWEN3_MOE = SHARED | sizes(2048, 6144, 48, 32, 4) | MOE | {"model_type": "qwen3_moe", "head_dim": 128, "decoder_sparse_step": 1}
-QWEN3_MOE |= {"max_window_layers": 48, "mlp_only_layers": [], "moe_intermediate_size": 768, "norm_topk_prob": True, "num_experts": 128}
-QWEN3_MOE |= {"sliding_window": None, "use_sliding_window": False}
-ALL = [GEMMA2, GEMMA3, GEMMA3_4B, PHI4_MINI, SMOLLM3, GRANITE, OLMO2, OLMO3, MIXTRAL, QWEN3_MOE]
+QWEN3_MOE = sizes(2048, 6144, 48, 32, 4) | {"architectures": ["Qwen3MoeForCausalLM"], "model_type": "qwen3_moe", "attention_bias": False}
+QWEN3_MOE |= {"attention_dropout": 0.0, "bos_token_id": 151643, "decoder_sparse_step": 1, "eos_token_id": 151645, "head_dim": 128}
+QWEN3_MOE |= {"hidden_act": "silu", "initializer_range": 0.02, "max_position_embeddings": 40960, "max_window_layers": 48}
+QWEN3_MOE |= {"mlp_only_layers": [], "moe_intermediate_size": 768, "norm_topk_prob": True, "num_experts": 128, "num_experts_per_tok": 8}
+QWEN3_MOE |= {"output_router_logits": False, "rms_norm_eps": 1e-06, "rope_scaling": None, "rope_theta": 1000000.0}
+QWEN3_MOE |= {"router_aux_loss_coef": 0.001, "sliding_window": None, "tie_word_embeddings": False, "torch_dtype": "bfloat16"}
+QWEN3_MOE |= {"transformers_version": "4.51.0", "use_cache": True, "use_sliding_window": False, "vocab_size": 151936}
+ALL = [GEMMA2, GEMMA3, GEMMA3_270M, GEMMA3_4B, GEMMA3_27B, PHI4_MINI, SMOLLM3, GRANITE, OLMO2, OLMO3, MIXTRAL, QWEN3_MOE]
 
 
 def read(keys: dict[str, Any], **more: Any) -> Any:
@@ -71,7 +94,9 @@ def read(keys: dict[str, Any], **more: Any) -> Any:
     return module.spec(read_config(module, keys | more, ()))
 
 
-@pytest.mark.parametrize("keys", ALL, ids=lambda keys: keys["model_type"])
+@pytest.mark.parametrize(
+    "keys", ALL, ids="gemma2 gemma3-1b gemma3-270m gemma3-4b gemma3-27b phi4-mini smollm3 granite olmo2 olmo3 mixtral qwen3-moe".split()
+)
 def test_every_key_is_understood(keys):
     text = keys.get("text_config", keys)
     spec = read(keys)
@@ -80,6 +105,8 @@ def test_every_key_is_understood(keys):
 
 def test_layers_are_those_of_the_checkpoints():
     assert [layer.attention.window for layer in read(GEMMA3).layers][:7] == [512] * 5 + [None, 512]
+    assert read(GEMMA3_270M).layers[5].attention.window is None
+    assert read(GEMMA3_27B).layers[0].attention.scale == pytest.approx(168**-0.5)
     assert [layer.attention.rotary is None for layer in read(SMOLLM3).layers][:5] == [False, False, False, True, False]
     thetas = [layer.attention.rotary.parameters["rope_theta"] for layer in read(GEMMA3_4B).layers]
     assert thetas[:6] == [10000.0] * 5 + [1000000.0]

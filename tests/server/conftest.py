@@ -35,9 +35,9 @@ class Running:
 
 
 @contextmanager
-def running(served: ServedModel, settings: Settings | None = None, **options) -> Iterator[Running]:
-    """Serve a model while the block runs."""
-    service, address = Service([served], settings, **options), Address(port=0)
+def running(*served: ServedModel, settings: Settings | None = None, **options) -> Iterator[Running]:
+    """Serve models while the block runs."""
+    service, address = Service(served, settings, **options), Address(port=0)
     listening = address.listen()
     server, started, loops = make_server(service, address), threading.Event(), []
 
@@ -79,7 +79,7 @@ def server(stories) -> Iterator[Running]:
 def serve(stories) -> Iterator[Callable[..., Running]]:
     """A function that starts another server of the embedded model with given settings."""
     with ExitStack() as stack:
-        yield lambda **settings: stack.enter_context(running(ServedModel("stories", stories), Settings(**settings)))
+        yield lambda **settings: stack.enter_context(running(ServedModel("stories", stories), settings=Settings(**settings)))
 
 
 class ManualThread:
@@ -124,7 +124,7 @@ def manual(stories) -> Iterator[Callable[..., tuple[Running, ManualThread]]]:
         def start(**settings) -> tuple[Running, ManualThread]:
             thread = ManualThread()
             served = ServedModel("stories", stories)
-            return stack.enter_context(running(served, Settings(**settings), engine_thread=lambda _: thread)), thread
+            return stack.enter_context(running(served, settings=Settings(**settings), engine_thread=lambda _: thread)), thread
 
         yield start
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -138,3 +139,30 @@ def test_vectors_are_those_of_openai_in_a_list(client):
     given = {"input": ["A fox", "a girl"]}
     own, openai = client.post("/embeddings", json=given).json(), client.post("/v1/embeddings", json=given).json()["data"]
     assert [each["embedding"][0] for each in own] == [each["embedding"] for each in openai]
+
+
+def test_inputs_of_vectors_are_texts_objects_and_both(client, stories):
+    ids = stories.tokenizer.encode(" fox", add_special_tokens=False)
+    text = "A" + stories.tokenizer.decode(ids)
+    inputs = [
+        text,
+        {"prompt_string": text},
+        {"content": [{"type": "text", "text": text[:2]}, {"type": "text", "text": text[2:]}]},
+        ["A", *ids],
+    ]
+    vectors = [each["embedding"] for each in client.post("/embedding", json={"content": inputs}).json()]
+    assert vectors == vectors[:1] * 4
+
+
+@pytest.mark.parametrize("wrong", [[], {"content": "string"}, {"content": [{"type": "image_url"}]}, [10**9], 7, [[]]])
+def test_other_inputs_of_vectors_are_refused(client, wrong):
+    assert client.post("/embeddings", json={"input": wrong}).status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/embeddings", "/v1/embeddings"])
+def test_an_input_that_would_be_cut_is_refused(client, path, monkeypatch, stories):
+    embedder = stories.embedder
+    monkeypatch.setattr(stories, "embedder", replace(embedder, options=replace(embedder.options, max_seq_length=8)))
+    response = client.post(path, json={"input": ["A fox", "A fox " * 20]})
+    assert response.status_code == 400
+    assert "too large" in response.json()["error"]["message"]

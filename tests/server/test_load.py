@@ -9,10 +9,12 @@ import threading
 import httpx
 import pytest
 
-from headway.engine import SampledToken
+from headway.engine import GenerationOptions, Request, SampledToken
 from headway.errors import NotFiniteError
 from headway.server import submission
 from headway.server.errors import unavailable
+from headway.server.metrics import Metrics
+from tests.engine.paged_runner import paged_engine
 from tests.server.conftest import eventually
 
 BODY = {"prompt": "Once upon a time", "max_tokens": 100}
@@ -69,6 +71,16 @@ def test_a_full_queue_answers_429_with_a_time(manual):
         assert results[0].status_code == 200
     with server.client() as client:
         assert client.get("/ready").status_code == 200
+
+
+def test_the_metrics_count_the_running_requests_of_all_engines():
+    engines = [paged_engine() for _ in range(3)]
+    for engine in engines[:2]:
+        engine.add(Request([1], GenerationOptions(max_new_tokens=9)), print)
+        engine.step()
+    metrics = Metrics()
+    metrics.watch(lambda: [engine.stats for engine in engines])
+    assert b"headway:num_requests_running 2.0" in metrics.text()
 
 
 def test_a_request_ends_at_its_deadline(manual):

@@ -9,6 +9,7 @@ from headway.checkpoints.fingerprint import fingerprint
 from headway.checkpoints.gguf import load_gguf
 from headway.checkpoints.hub import models_here, resolve_model
 from headway.checkpoints.llama2c import load_llama2c
+from headway.checkpoints.lora import merge_adapter, with_adapter
 from headway.checkpoints.reading import Checkpoint, load_checkpoint
 from headway.checkpoints.writing import save_checkpoint
 from headway.errors import CheckpointError
@@ -20,10 +21,12 @@ __all__ = [
     "load_checkpoint",
     "load_gguf",
     "load_llama2c",
+    "merge_adapter",
     "models_here",
     "open_checkpoint",
     "resolve_model",
     "save_checkpoint",
+    "with_adapter",
 ]
 
 

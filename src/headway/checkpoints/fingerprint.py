@@ -5,21 +5,18 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+PATTERNS = ("*.safetensors", "*.bin", "*.gguf", "config.json", "adapter_config.json")
 SAMPLES = 64
 SAMPLE_BYTES = 4096
 
 
-def fingerprint(path: Path) -> str:
-    """Return a digest of a model's folder or file: the name, size, modification time and 65 samples of 4 KiB of each file.
+def fingerprint(*paths: Path) -> str:
+    """Return a digest of models' folders or files: the name, size, modification time and 65 samples of 4 KiB of each file.
 
     Reading a whole checkpoint can take longer than using it. Changing a file in place changes its modification time.
     """
     digest = hashlib.sha256()
-    files = (
-        [path]
-        if path.is_file()
-        else sorted([*path.glob("*.safetensors"), *path.glob("*.bin"), *path.glob("*.gguf"), *path.glob("config.json")])
-    )
+    files = [file for path in paths for file in _files(path)]
     for file in files:
         status = file.stat()
         digest.update(f"{file.name} {status.st_size} {status.st_mtime_ns}\n".encode())
@@ -28,3 +25,9 @@ def fingerprint(path: Path) -> str:
                 content.seek(sample * max(status.st_size - SAMPLE_BYTES, 0) // SAMPLES)
                 digest.update(content.read(SAMPLE_BYTES))
     return digest.hexdigest()
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    return sorted(file for pattern in PATTERNS for file in path.glob(pattern))

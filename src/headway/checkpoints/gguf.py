@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import check_computing
-from headway.checkpoints.gguf_blocks import PLAIN, dequantize
+from headway.checkpoints.gguf_blocks import PLAIN, QuantizedRows, dequantize
 from headway.checkpoints.gguf_keys import config_keys
 from headway.checkpoints.reading import Checkpoint, read_config
 from headway.checkpoints.weight_tree import read_weights
@@ -53,7 +53,7 @@ END_KEYS = ("eos_token_id", "eot_token_id", "eom_token_id")
 def load_gguf(path: Path, *, array: str = "numpy", dtype: str | None = "float32", device: str | None = None) -> Checkpoint:
     """Load a GGUF file, version 2 or 3, of a decoder.
 
-    dtype   dtype of the weights, which quantized tensors are converted to; None leaves float32, float16 and bfloat16 as they are
+    dtype   dtype of the weights; None leaves float32, float16 and bfloat16 as they are, and converts a quantized matrix when it is used
 
     Errors   CheckpointError for a broken file, and for tensors that are missing, unexpected or of another shape; UnsupportedError for an
              architecture, a number format or a metadata value that is not supported.
@@ -69,7 +69,7 @@ def load_gguf(path: Path, *, array: str = "numpy", dtype: str | None = "float32"
     table = stored_decoder(spec, _names(file), is_tied="output.weight" not in file.tensors)
     attention = spec.layers[0].attention
     heads = {"attn_q": attention.num_heads, "attn_k": attention.num_kv_heads} if name in PERMUTED else {}
-    tensors = _Tensors(file, heads)
+    tensors = _Tensors(file, heads, keeps_blocks=dtype is None)
     weights = read_weights(module, config, table, tensors.by_name(), array=array, dtype=dtype, device=device)
     return Checkpoint(module, config, weights, _generation_config(file))
 
@@ -107,9 +107,12 @@ def _without_offsets(spec: DecoderSpec) -> DecoderSpec:
 class _Tensors:
     """The tensors of a file as arrays: rows in the order of Hugging Face, and each expert's matrix on its own."""
 
-    def __init__(self, file: GGUFFile, heads: Mapping[str, int]) -> None:
-        """Take the number of heads of the matrices whose rows are permuted, by the part of the tensor's name."""
-        self.file, self.heads = file, heads
+    def __init__(self, file: GGUFFile, heads: Mapping[str, int], *, keeps_blocks: bool) -> None:
+        """Take the number of heads of the matrices whose rows are permuted, by the part of the tensor's name.
+
+        keeps_blocks   True to return quantized matrices as QuantizedRows, which are converted when they are used
+        """
+        self.file, self.heads, self.keeps_blocks = file, heads, keeps_blocks
 
     def by_name(self) -> dict[str, _Tensors]:
         """Return the tensors by name, without the factors of rotary frequencies, which are part of the config."""
@@ -126,8 +129,8 @@ class _Tensors:
         stacked = EXPERT.fullmatch(name)
         return self.file.tensors[f"{stacked[1]}.{stacked[3]}"].shape[1:] if stacked else self.file.tensors[name].shape
 
-    def tensor(self, name: str) -> numpy.ndarray:
-        """Return a tensor in float32, or over the mapped file if it is float32, float16 or bfloat16."""
+    def tensor(self, name: str) -> Any:
+        """Return a tensor over the mapped file if it is float32, float16 or bfloat16, else in float32 or as QuantizedRows."""
         stacked = EXPERT.fullmatch(name)
         stored_name = f"{stacked[1]}.{stacked[3]}" if stacked else name
         info = self.file.tensors[stored_name]
@@ -140,6 +143,8 @@ class _Tensors:
             rows = _in_halves(name, rows, self.heads[part])
         if number_format.name in PLAIN:
             return numpy.ascontiguousarray(rows).view(PLAIN[number_format.name])
+        if self.keeps_blocks and rows.ndim == 2:
+            return QuantizedRows(rows, number_format)
         return dequantize(rows, number_format)
 
     def release(self, name: str) -> None:

@@ -8,7 +8,9 @@ Source   ggml-org/ggml, src/ggml-common.h (layouts) and src/ggml-quants.c (dequa
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from types import EllipsisType
 
 import ml_dtypes
 import numpy
@@ -21,6 +23,34 @@ PLAIN = {"F32": numpy.dtype("<f4"), "F16": numpy.dtype("<f2"), "BF16": numpy.dty
 """Formats that are arrays of a dtype."""
 MXFP4_VALUES = numpy.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], numpy.float32)
 """Twice the numbers of MXFP4's 4-bit codes, as in ggml."""
+
+
+class QuantizedRows:
+    """A quantized matrix that takes the place of a float32 array: it is converted when it is used, and not kept.
+
+    rows   (..., bytes per row) uint8
+    """
+
+    dtype = numpy.dtype(numpy.float32)
+
+    def __init__(self, rows: numpy.ndarray, number_format: Format) -> None:
+        self.rows, self.number_format = rows, number_format
+        columns = rows.shape[-1] // number_format.num_bytes * number_format.block_size
+        self.shape: tuple[int, ...] = (*rows.shape[:-1], columns)
+        self.ndim, self.size = len(self.shape), math.prod(self.shape)
+        self.ctypes, self.strides, self.nbytes = rows.ctypes, rows.strides, rows.nbytes  # identify the memory
+
+    def __getitem__(self, index: tuple[slice, EllipsisType]) -> QuantizedRows:
+        """Return some of the rows."""
+        return QuantizedRows(self.rows[index[0]], self.number_format)
+
+    def __array__(self, dtype: numpy.dtype | None = None, copy: bool | None = None) -> numpy.ndarray:
+        """Return the matrix in float32, or in another dtype."""
+        return dequantize(self.rows, self.number_format).astype(dtype or self.dtype, copy=False)
+
+    def astype(self, dtype: numpy.dtype, copy: bool = True) -> numpy.ndarray:
+        """Return the matrix in a dtype."""
+        return self.__array__(dtype)
 
 
 def dequantize(rows: numpy.ndarray, number_format: Format) -> numpy.ndarray:

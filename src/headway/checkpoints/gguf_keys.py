@@ -77,6 +77,12 @@ def config_keys(file: GGUFFile) -> dict[str, Any]:
             f"got {file.path} with general.architecture={short_repr(name)}, expected one of {', '.join(ARCHITECTURES)}",
             hint="use a Hugging Face folder of a model that docs/models.md names",
         )
+    parts = file.metadata.get("split.count", 0)
+    if isinstance(parts, int) and parts > 1:
+        raise UnsupportedError(
+            f"got {file.path}, one of {parts} parts of a model, expected a file with the whole model",
+            hint="join the parts with llama.cpp: llama-gguf-split --merge FIRST-PART OUT",
+        )
     metadata = Metadata(file, name)
     return ARCHITECTURES[name](metadata)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.arrays import check_computing
+from headway.checkpoints.quantized_folders import refuse_quantized
 from headway.checkpoints.safetensors_file import SafetensorsFile
 from headway.checkpoints.weight_tree import HINT, read_weights, some
 from headway.errors import CheckpointError, ModelNotFoundError
@@ -68,9 +69,10 @@ def load_checkpoint(
             hint="check that this is the config.json of a Hugging Face model",
         )
     module = architecture(model_type)
+    refuse_quantized(folder, keys, getattr(module, "QUANT_METHODS", ()))
     config = read_config(module, keys, ignored_config_keys)
     generation_config = _generation_config(folder, keys)
-    tensors = _open_tensors(folder)
+    tensors = open_tensors(folder)
     table = module.stored_weights(config)
     weights = read_weights(module, config, table, tensors, array=array, dtype=dtype, device=device)
     return Checkpoint(module, config, weights, generation_config)
@@ -92,7 +94,7 @@ def read_config(module: Architecture, keys: Mapping[str, Any], ignored: Collecti
     return config_from(module.Config, keys, without_effect=module.WITHOUT_EFFECT, ignored=ignored)
 
 
-def _open_tensors(folder: Path) -> dict[str, SafetensorsFile]:
+def open_tensors(folder: Path) -> dict[str, SafetensorsFile]:
     """Return the file of each tensor, by the tensor's name."""
     index = folder / "model.safetensors.index.json"
     shards: dict[str, str] = {}

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headway.cli import options as o
 from headway.cli.load_flags import LoadFlags, with_load_flags
 from headway.cli.progress import Shown
-from headway.cli.serve import read_template, require_packages, wire_name
+from headway.cli.serve import cores_of_a_replica, read_template, require_packages, wire_name, with_threads
+from headway.errors import OptionError
+from headway.language_model import LanguageModel
+
+if TYPE_CHECKING:
+    from headway.server.batch import Files, Progress, Summary
+    from headway.server.settings import Settings
 
 
 @with_load_flags
@@ -27,6 +35,11 @@ def command(
     any_model: Annotated[bool, typer.Option("--any-model", help="Run requests for models of other names, too.")] = False,
     chat_template: Annotated[Path | None, typer.Option(help="Jinja file in place of the model's chat template.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=4096, help="Requests that run at a time.")] = 64,
+    ray: Annotated[bool, typer.Option("--ray", help="Run on a Ray cluster; needs the extra ray.")] = False,
+    address: Annotated[
+        str | None, typer.Option(help="Address of the Ray cluster; auto is that of this machine.  [default: one that is started here]")
+    ] = None,
+    replicas: Annotated[int, typer.Option(min=1, help="With --ray, number of processes with an engine.")] = 1,
     loading: LoadFlags = LoadFlags(),  # noqa: B008 - frozen
 ) -> None:
     """Run a file of requests without a server, in OpenAI's batch format.
@@ -34,6 +47,7 @@ def command(
     \b
       headway batch requests.jsonl --out results.jsonl
       headway batch requests.jsonl --out results.jsonl --errors failed.jsonl --model Qwen/Qwen2-0.5B-Instruct
+      headway batch requests.jsonl --out results.jsonl --ray --address auto --replicas 8 --threads 16 --model /shared/my-model
       head -1 requests.jsonl   # {"custom_id": "1", "method": "POST", "url": "/v1/completions", "body": {"prompt": "Once"}}
 
     All lines are checked before the first one runs. A run that was interrupted or killed continues with the lines that have no
@@ -42,22 +56,27 @@ def command(
     Exit codes: 0 success, 1 a line failed, 2 invalid input, 130 interrupted.
     """
     require_packages()
-    from headway.server.batch import Files, run_batch
+    from headway.server.batch import Files
     from headway.server.batch_file import read_lines
-    from headway.server.served_model import ServedModel
-    from headway.server.service import Service
     from headway.server.settings import Settings
 
     files = Files(requests, out, errors)
     num_lines = len(read_lines(requests))  # a wrong line is reported before the model is loaded
     template = read_template(chat_template)
-    language_model = loading.load(model)
-    shown, started = Shown(), time.perf_counter()
+    if not ray and (address is not None or replicas > 1):
+        raise OptionError("got --address or --replicas without --ray, expected one process", hint="add --ray, which needs the extra ray")
     settings = Settings(accept_any_model=any_model, max_waiting=10**9, max_waiting_tokens=10**12, timeout_seconds=86_400)
-    with language_model:
-        service = Service([ServedModel(name or wire_name(model), language_model, template)], settings)
-        with shown.bar(num_lines, "lines") as progress:
-            summary = run_batch(service, files, concurrency=concurrency, progress=progress)
+    name = name or wire_name(model)
+    run: Callable[[Progress], Summary]
+    if ray:
+        num_cpus = cores_of_a_replica(loading, address, replicas)
+        runner = (name, with_threads(loading, num_cpus).loader(model), template, settings, concurrency)
+        run = partial(_run_on_cluster, runner, files, address, replicas, num_cpus)
+    else:
+        run = partial(_run_here, name, loading.load(model), template, settings, files, concurrency)
+    started = time.perf_counter()
+    with Shown().bar(num_lines, "lines") as progress:
+        summary = run(progress)
     seconds = time.perf_counter() - started
     earlier = f", {summary.num_earlier:,} of them earlier" if summary.num_earlier else ""
     print(
@@ -66,3 +85,29 @@ def command(
     )
     if summary.num_failed:
         raise typer.Exit(1)
+
+
+def _run_here(
+    name: str, model: LanguageModel, template: str | None, settings: Settings, files: Files, concurrency: int, progress: Progress
+) -> Summary:
+    from headway.server.batch import run_batch
+    from headway.server.served_model import ServedModel
+    from headway.server.service import Service
+
+    with model:
+        return run_batch(Service([ServedModel(name, model, template)], settings), files, concurrency=concurrency, progress=progress)
+
+
+def _run_on_cluster(
+    runner: tuple[Any, ...], files: Files, address: str | None, num_replicas: int, num_cpus: int, progress: Progress
+) -> Summary:
+    import ray
+
+    from headway.cluster.batch import run_batch
+    from headway.cluster.run import connect
+
+    connect(address)
+    try:
+        return run_batch(runner, files, num_replicas=num_replicas, num_cpus=num_cpus, progress=progress)
+    finally:
+        ray.shutdown()

@@ -21,6 +21,7 @@ NAMES = (
     "serve",
     "batch",
     "models",
+    "merge",
     "train",
     "evaluate",
     "check",

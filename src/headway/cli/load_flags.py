@@ -26,6 +26,7 @@ class LoadFlags:
     cache: o.CacheKind = None
     cache_memory: o.CacheMemory = None
     threads: o.Threads = None
+    adapter: o.Adapter = None
     ignore_config_key: o.IgnoreConfigKey = None
 
     def loader(self, model: str) -> Callable[..., LanguageModel]:
@@ -43,6 +44,7 @@ class LoadFlags:
             cache=None if self.cache is None else self.cache.value,
             cache_bytes=None if self.cache_memory is None else o.read_bytes(self.cache_memory),
             num_threads=self.threads,
+            adapter=self.adapter,
             ignored_config_keys=tuple(self.ignore_config_key or ()),
         )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -11,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli import options as o
 from headway.cli.load_flags import LoadFlags, with_load_flags
 from headway.errors import OptionError
+from headway.memory_check import available_bytes
 
 if TYPE_CHECKING:
     from headway.server.run import Address
@@ -23,10 +25,20 @@ if TYPE_CHECKING:
 
 @with_load_flags
 def command(
-    model: o.Model = "stories",
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="stories (included), a folder, or a Hugging Face name; NAME=FOLDER gives its name on the wire. Repeatable: the first one "
+            "answers requests that name none.  [default: stories]",
+        ),
+    ] = None,
     host: Annotated[str, typer.Option(help="Address to listen on; one that other machines reach needs a key or --open.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
-    name: Annotated[str | None, typer.Option("--name", help="Name of the model on the wire.  [default: --model, or its last part]")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Name of a single model on the wire.  [default: --model, or its last part]")
+    ] = None,
     api_key: Annotated[list[str] | None, typer.Option(help="Key that callers must send; repeatable.", envvar="HEADWAY_API_KEY")] = None,
     api_key_file: Annotated[Path | None, typer.Option(help="File with one key per line.")] = None,
     is_open: Annotated[bool, typer.Option("--open", help="Serve everybody who reaches --host, without a key.")] = False,
@@ -57,6 +69,7 @@ def command(
       headway serve
       headway serve --model Qwen/Qwen2-0.5B-Instruct --port 9000
       headway serve --model ./my-model --host 0.0.0.0 --api-key-file keys.txt
+      headway serve --model chat=./my-model --model vectors=./all-MiniLM-L6-v2 --cache-memory 2GiB
       headway serve --model /shared/my-model --ray --address auto --replicas 8 --threads 16
 
     Needs the extra serve. Ctrl-C or SIGTERM lets running requests finish; a second one ends them.
@@ -81,19 +94,49 @@ def command(
         cors_origins=tuple(cors_origin or ()),
         has_look=host in LOCAL_HOSTS and not ray,
     )
-    template, listening = read_template(chat_template), Address(host, port, certificate, private_key)
+    models, listening = named_models(model or ["stories"], name), Address(host, port, certificate, private_key)
+    template = read_template(chat_template)
+    if template is not None and len(models) > 1:
+        raise OptionError("got --chat-template for several models, expected one model", hint="put the template into the model's folder")
     if ray:
-        serve_cluster(
-            name or wire_name(model), model, template, loading, settings, listening, Scale(address, replicas or 1, ingresses or 1)
-        )
+        serve_cluster(models, template, loading, settings, listening, Scale(address, replicas or 1, ingresses or 1))
         return
     for flag, given in (("--replicas", replicas), ("--ingresses", ingresses), ("--address", address)):
         if given is not None:
             raise OptionError(f"got {flag} without --ray, expected one process", hint="add --ray, which needs the extra ray")
-    language_model = loading.load(model)
-    with language_model:
-        served = ServedModel(name or wire_name(model), language_model, template)
-        run(Service([served], settings), listening, lambda url: _greet(url, served, bool(keys)))
+    loading = replace(loading, cache_memory=loading.cache_memory or _share_of_memory(len(models)))
+    with ExitStack() as stack:
+        served = [ServedModel(each, stack.enter_context(loading.load(source)), template) for each, source in models.items()]
+        run(Service(served, settings), listening, lambda url: _greet(url, served, bool(keys)))
+
+
+def named_models(given: Sequence[str], name: str | None) -> dict[str, str]:
+    """Return the models by their name on the wire.
+
+    given   names or folders, each as it is or as NAME=FOLDER
+    name    name of a single model
+
+    Errors   OptionError for two models with one name, and a name for several.
+    """
+    if name is not None and len(given) > 1:
+        raise OptionError(f"got --name for {len(given)} models, expected one model", hint="write --model NAME=FOLDER for each of them")
+    models: dict[str, str] = {}
+    for each in given:
+        before, separator, source = each.partition("=")
+        if Path(each).exists() or not separator:
+            before, source = name or wire_name(each), each
+        if not before or not source:
+            raise OptionError(f"got --model {each!r}, expected NAME=FOLDER with a name and a folder")
+        if before in models:
+            raise OptionError(f"got two models with the name {before!r}, expected different ones", hint="write --model NAME=FOLDER")
+        models[before] = source
+    return models
+
+
+def _share_of_memory(num_models: int) -> str | None:
+    """Return the value of --cache-memory for each of several models: together they get half of the free memory."""
+    free = available_bytes()
+    return None if num_models == 1 or free is None else str(free // (2 * num_models))
 
 
 @dataclass(frozen=True)
@@ -109,28 +152,52 @@ class Scale:
 
 
 def serve_cluster(
-    name: str, model: str, template: str | None, loading: LoadFlags, settings: Settings, listening: Address, scale: Scale
+    models: Mapping[str, str], template: str | None, loading: LoadFlags, settings: Settings, listening: Address, scale: Scale
 ) -> None:
-    """Serve a model on a Ray cluster until a signal.
+    """Serve models on a Ray cluster until a signal.
 
     Errors   OptionError without the extra ray, and on a cluster of others without --threads.
     """
-    require_packages("ray", "ray")
-    if scale.address is not None and loading.threads is None:
-        raise OptionError("got --address without --threads, expected the cores of a replica", hint="Ray reserves as many: --threads 16")
+    num_cpus = cores_of_a_replica(loading, scale.address, scale.num_replicas * len(models))
     from headway.cluster.deployment import ModelDeployment
     from headway.cluster.run import run
     from headway.language_model import load_without_kernels
 
-    threads = loading.threads or max(1, (os.cpu_count() or 1) // scale.num_replicas)
-    loading = replace(loading, threads=threads)
-    light = partial(load_without_kernels, model, ignored_config_keys=tuple(loading.ignore_config_key or ()))
-    deployment = ModelDeployment(name, loading.loader(model), light, scale.num_replicas, threads, template)
+    ignored = tuple(loading.ignore_config_key or ())
+
+    def deployment(name: str, source: str) -> ModelDeployment:
+        loader = with_threads(loading, num_cpus).loader(source)
+        light = partial(load_without_kernels, source, ignored_config_keys=ignored)
+        return ModelDeployment(name, loader, light, scale.num_replicas, num_cpus, template)
 
     def greet(url: str) -> None:
-        print(f"headway: serving {name} at {url}, {scale.num_replicas} replicas with {threads} threads each", file=sys.stderr, flush=True)
+        size = f"{scale.num_replicas} replicas of {num_cpus} cores each"
+        print(f"headway: serving {', '.join(models)} at {url}, {size}", file=sys.stderr, flush=True)
 
-    run([deployment], settings, listening, cluster=scale.address, num_ingresses=scale.num_ingresses, on_start=greet)
+    run(
+        [deployment(*each) for each in models.items()],
+        settings,
+        listening,
+        cluster=scale.address,
+        num_ingresses=scale.num_ingresses,
+        on_start=greet,
+    )
+
+
+def cores_of_a_replica(loading: LoadFlags, address: str | None, num_replicas: int) -> int:
+    """Return the number of cores that Ray reserves for an engine: --threads, or a share of this machine.
+
+    Errors   OptionError without the extra ray, and on a cluster of others without --threads.
+    """
+    require_packages("ray", "ray")
+    if address is not None and loading.threads is None:
+        raise OptionError("got --address without --threads, expected the cores of a replica", hint="Ray reserves as many: --threads 16")
+    return loading.threads or max(1, (os.cpu_count() or 1) // num_replicas)
+
+
+def with_threads(loading: LoadFlags, num_cpus: int) -> LoadFlags:
+    """Return flags with as many threads as cores, for models that have compiled kernels."""
+    return replace(loading, threads=None if loading.weights == "none" else num_cpus)
 
 
 def wire_name(model: str) -> str:
@@ -139,13 +206,16 @@ def wire_name(model: str) -> str:
     return path.resolve().name if path.exists() else model
 
 
-def _greet(url: str, served: ServedModel, has_keys: bool) -> None:
-    """Print the address, the size of the KV cache, and a command to try, on stderr."""
+def _greet(url: str, models: Sequence[ServedModel], has_keys: bool) -> None:
+    """Print the address, the size of the KV caches, and a command to try, on stderr."""
     key = ' -H "Authorization: Bearer $KEY"' if has_keys else ""
-    body = f'{{"model": "{served.name}", "prompt": "Once upon a time", "max_tokens": 60}}'
-    print(f"headway: serving {served.name} at {url}, which is also a page to chat in the browser", file=sys.stderr)
-    if (num_tokens := served.model.engine.max_cached_tokens) is not None:
-        print(f"headway: KV cache for {num_tokens:,} tokens (--cache-memory)", file=sys.stderr)
+    body = f'{{"model": "{models[0].name}", "prompt": "Once upon a time", "max_tokens": 60}}'
+    names = ", ".join(served.name for served in models)
+    print(f"headway: serving {names} at {url}, which is also a page to chat in the browser", file=sys.stderr)
+    for served in models:
+        if (num_tokens := served.model.engine.max_cached_tokens) is not None:
+            of = f" of {served.name}" if len(models) > 1 else ""
+            print(f"headway: KV cache{of} for {num_tokens:,} tokens (--cache-memory)", file=sys.stderr)
     print(f"curl {url}/v1/completions{key} -H 'Content-Type: application/json' -d '{body}'", file=sys.stderr, flush=True)
 
 

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 import numpy
 from ray import serve
 from ray.exceptions import RayActorError, TaskCancelledError, WorkerCrashedError
+from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle, DeploymentResponseGenerator
 from starlette.applications import Starlette
 
 from headway.cluster.remote_engine import RemoteEngine, ReplicaLostError
 from headway.cluster.replica import Replica
 from headway.cluster.router import PrefixRouter
+from headway.errors import ResourceError
 from headway.language_model import LanguageModel
 from headway.server.app import create_app
 from headway.server.served_model import ServedModel
@@ -70,8 +72,9 @@ def application(models: Sequence[ModelDeployment], settings: Settings, *, num_in
     ingress = serve.deployment(
         name="ingress",
         num_replicas=num_ingresses,
+        max_surge_percent=100,  # a new one accepts requests before the old one ends
         max_ongoing_requests=100_000,  # the server's own bounds answer 429
-        graceful_shutdown_timeout_s=settings.drain_seconds + 5,
+        graceful_shutdown_timeout_s=settings.timeout_seconds,  # replaced, it answers its requests to the end
         ray_actor_options={"num_cpus": 0, **({"resources": {HEAD_NODE: 0.001}} if num_ingresses == 1 else {})},
     )(Ingress)
     return ingress.bind(list(models), settings, *handles)
@@ -100,6 +103,8 @@ def _caller(handle: DeploymentHandle) -> Callable[[str, bytes], AsyncIterator[by
                 yield each
         except LOSSES as error:
             raise ReplicaLostError(type(error).__name__) from error
+        except RayServeException as error:
+            raise ResourceError(f"got no replica ({type(error).__name__}), expected one that answers", hint="see serve status") from error
         except asyncio.CancelledError:
             response.cancel()
             raise

@@ -72,5 +72,6 @@ def start(models: Sequence[ModelDeployment], settings: Settings, address: Addres
         "ssl_certfile": address.certificate,
         "ssl_keyfile": address.private_key,
     }
-    serve.start(http_options=options)
+    # Connections end with the node that accepted them, so no other node accepts some where a single ingress is on the head node.
+    serve.start(http_options=options, proxy_location="HeadOnly" if num_ingresses == 1 else "EveryNode")
     serve.run(application(models, settings, num_ingresses=num_ingresses), name=APPLICATION, route_prefix="/")

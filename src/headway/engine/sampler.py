@@ -119,10 +119,10 @@ def _choose(logits: numpy.ndarray, options: GenerationOptions, random: numpy.ran
     if options.top_p is not None:
         logits = ops.keep_top_p(logits, options.top_p)
     if options.min_p is not None:
-        logits = functions.keep_min_p(logits, options.min_p)
+        logits = ops.keep_min_p(logits, options.min_p)
     if options.typical_p is not None:
         logits = functions.keep_typical(logits, options.typical_p)
-    return int(functions.sample(logits, numpy.asarray(random.random())))
+    return int(ops.sample(logits, numpy.asarray(random.random())))
 
 
 def _log_probs(logits: numpy.ndarray, token_id: int, number: int, ops: Operations) -> tuple[float, dict[int, float]]:

@@ -11,7 +11,7 @@ from headway.arrays import as_floating, at_least_float32
 from headway.functions import LowRank, Matrix
 from headway.kernels.chosen_experts import mixture_of_experts
 
-__all__ = ["keep_top_k", "keep_top_p", "linear", "mixture_of_experts", "unembed"]
+__all__ = ["keep_min_p", "keep_top_k", "keep_top_p", "linear", "mixture_of_experts", "sample", "unembed"]
 
 NUM_SORTED_FIRST = 1024
 """Number of most likely tokens that keep_top_p sorts first; it sorts 8 times as many until they reach top_p."""
@@ -44,7 +44,7 @@ def keep_top_p(logits: numpy.ndarray, top_p: float) -> numpy.ndarray:
     if logits.ndim != 1 or not 0 < top_p < 1 or vocab_size <= NUM_SORTED_FIRST:
         return functions.keep_top_p(logits, top_p)
     logits = as_floating(logits)
-    probabilities, num_sorted = functions.softmax(at_least_float32(logits)), NUM_SORTED_FIRST
+    probabilities, num_sorted = _softmax(at_least_float32(logits)), NUM_SORTED_FIRST
     limit = top_p * probabilities.sum(dtype=numpy.float64)
     while num_sorted < vocab_size:
         descending = -numpy.sort(-numpy.partition(probabilities, -num_sorted)[-num_sorted:])
@@ -53,6 +53,34 @@ def keep_top_p(logits: numpy.ndarray, top_p: float) -> numpy.ndarray:
             return _keep(logits, probabilities >= descending[before < limit].min())
         num_sorted *= 8
     return functions.keep_top_p(logits, top_p)
+
+
+def keep_min_p(logits: numpy.ndarray, min_p: float) -> numpy.ndarray:
+    """Twin of functions.keep_min_p: its arithmetic without the layers that choose an array library."""
+    if not 0 < min_p <= 1 or logits.dtype not in (numpy.float32, numpy.float64):
+        return functions.keep_min_p(logits, min_p)
+    probabilities = _softmax(logits)
+    return _keep(logits, probabilities >= min_p * probabilities.max(axis=-1, keepdims=True))
+
+
+def sample(logits: numpy.ndarray, random: numpy.ndarray) -> numpy.ndarray:
+    """Twin of functions.sample: finds the token in the sorted sums by bisection."""
+    if logits.ndim != 1 or logits.dtype not in (numpy.float32, numpy.float64):
+        return functions.sample(logits, random)
+    cumulative = numpy.cumsum(_softmax(logits))
+    total = cumulative[-1:]
+    index = cumulative.searchsorted(random * total, side="right")[0]
+    return numpy.minimum(index, cumulative.searchsorted(total, side="left")[0])
+
+
+def _softmax(logits: numpy.ndarray) -> numpy.ndarray:
+    """Return functions.softmax of float32 or float64 numbers."""
+    largest = logits.max(axis=-1, keepdims=True)
+    weights = logits - numpy.where(largest == -numpy.inf, numpy.zeros_like(largest), largest)
+    numpy.exp(weights, out=weights)
+    total = weights.sum(axis=-1, keepdims=True)
+    weights /= numpy.where(total == 0, numpy.ones_like(total), total)
+    return weights
 
 
 def _keep(logits: numpy.ndarray, is_kept: numpy.ndarray) -> numpy.ndarray:

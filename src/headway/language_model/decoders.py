@@ -60,6 +60,7 @@ def compiled_decoder(
     cache_kind: str | None = None,
     progress: Progress = log_progress,
     folder: Path | None = None,
+    adapter: Path | None = None,
 ) -> CompiledDecoder:
     """Return the compiled decoder of a checkpoint whose weights are in the dtype of the file.
 
@@ -68,6 +69,7 @@ def compiled_decoder(
     cache_kind   number format of keys and values: float32, bfloat16, int16 or int8
     progress     called with the work that is needed before a generation can begin: see headway.kernels.cpu.progress
     folder       folder for packed weights and compiled code; the user's cache folder by default
+    adapter      folder of the adapter that is merged into the checkpoint's weights
 
     Errors   UnsupportedError for an architecture without a compiled decoder; OptionError for an unknown cache_kind or a number of
              threads out of its range.
@@ -79,7 +81,7 @@ def compiled_decoder(
     folder = folder or user_cache_path("headway")
 
     runtime = Runtime(num_threads, folder / "compiled", progress)
-    key = fingerprint(path)
+    key = fingerprint(path) if adapter is None else fingerprint(path, adapter)
     file = folder / "packed" / f"{key[:32]}-{kind}.weights"
     packed = packed_weights(file, key, kind, leaves(checkpoint.weights), runtime)
     weights = tree_from_leaves(type(checkpoint.weights), packed)

@@ -14,7 +14,7 @@ from typing import TypeAlias, Unpack, cast, overload
 import numpy
 
 from headway.arrays import check_computing
-from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model
+from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model, with_adapter
 from headway.checkpoints.classification import ClassifierOptions, read_classifier_options
 from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
 from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, GenerationOptionsDict, Hypothesis, Request, Runner
@@ -52,6 +52,7 @@ def load(
     cache: str | None = None,
     num_threads: int | None = None,
     cache_bytes: int | None = None,
+    adapter: str | PathLike[str] | None = None,
     ignored_config_keys: Collection[str] = (),
     progress: Progress | None = None,
     tell: Progress | None = None,
@@ -68,6 +69,8 @@ def load(
                  and bfloat16 weights, else int16
     num_threads  threads of the compiled kernels; one per physical core by default
     cache_bytes  memory for keys and values of the compiled kernels; half of the free memory by default, taken as it is needed
+    adapter      folder of a LoRA adapter. The compiled kernels use weights into which it is merged; the definitions compute it
+                 next to the weights
     ignored_config_keys   unsupported keys of config.json that you know have no effect
     progress     called with a description, the amount done and the total, during work that is only needed the first time;
                  by default this work is logged
@@ -91,6 +94,9 @@ def load(
     checkpoint = open_checkpoint(path, array=array, dtype=stored_dtype, device=device, ignored_config_keys=ignored_config_keys)
     if kind != "none" and weights == "auto" and not can_compile(checkpoint):
         kind, checkpoint = "none", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
+    adapter_folder = None if adapter is None else Path(adapter)
+    if adapter_folder is not None:
+        checkpoint = with_adapter(checkpoint, adapter_folder, array=array, device=device, merges=kind != "none")
     for name, given in (("cache", cache), ("num_threads", num_threads)):
         if kind == "none" and given is not None:
             raise OptionError(
@@ -100,8 +106,8 @@ def load(
     decoder: CompiledDecoder | CapturedDecoder | None = None
     if kind != "none":
         make_decoder = partial(compiled_decoder, progress=progress) if progress else compiled_decoder
-        decoder = make_decoder(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache)
-    elif weights == "auto" and array == "torch":
+        decoder = make_decoder(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, adapter=adapter_folder)
+    elif weights == "auto" and array == "torch" and adapter is None:
         decoder = cast(CapturedDecoder | None, captured_decoder(checkpoint, operations(array)))
     return LanguageModel(
         checkpoint,

@@ -15,7 +15,7 @@ import headway
 from headway.look.axes import AxisNames, names_for, parse_shapes
 from headway.look.provenance import operands_of
 from headway.look.statements import FunctionSource, function_source
-from headway.look.trace import Call, Source, Step, Trace, Value
+from headway.look.trace import Call, Source, Step, Trace, Value, values_of
 from headway.look.values import MOST_NUMBERS, fingerprint, summaries
 
 MOST_STEPS = 3000
@@ -102,6 +102,7 @@ class _Recorder:
         self.stack: list[_Frame] = []
         self.sources: list[Source] = []
         self.finished: list[Call] = []
+        self.known: dict[object, Value] = {}
         self.num_steps = 0
 
     def follow(self, frame: FrameType, event: str, _: object) -> Callable[..., Any] | None:
@@ -179,7 +180,7 @@ class _Recorder:
 
     def _values(self, name: str, value: object, names: AxisNames) -> list[Value]:
         with suppress(Exception):  # an object of a learner's may raise at any access
-            return list(summaries(name, value, names.of, most=self.most))
+            return list(summaries(name, value, names.of, most=self.most, known=self.known))
         return []
 
     def trace(self, function: Callable[..., object], result: object) -> Trace:
@@ -191,9 +192,5 @@ class _Recorder:
             source = Source("", name, ())
             return Trace(Call(name, 0, (), (), returned[0] if len(returned) == 1 else None), (source,))
         call = self.finished[-1]  # the call of a class's instance follows its construction
-        sizes = {axis: size for value in _all_values(call) for axis, size in zip(value.axes, value.shape or (), strict=False) if axis}
+        sizes = {axis: size for value in values_of(call) for axis, size in zip(value.axes, value.shape or (), strict=False) if axis}
         return Trace(call, tuple(self.sources), tuple(sizes.items()))
-
-
-def _all_values(call: Call) -> list[Value]:
-    return [*call.arguments, *(value for step in call.steps for value in step.values)]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy
 
 from headway.look.model_trace import ModelTrace, packed
-from headway.look.trace import Call, Step, Trace, Value
+from headway.look.trace import Call, Step, Trace, Value, calls_of, values_of
 from headway.look.values import kept_indices
 from headway.practice.message import Message
 from headway.practice.texts import Texts
@@ -34,6 +34,11 @@ def smaller(trace: ModelTrace) -> Iterator[tuple[ModelTrace, Message | None]]:
     yield replace(trace, attentions=()), TEXTS["no_attention"]
     best = tuple(replace(each, guesses=tuple(guesses[:1] for guesses in each.guesses)) for each in trace.residuals)
     yield replace(trace, attentions=(), residuals=best), TEXTS["best_guess"]
+
+
+def num_numbers(trace: Trace) -> int:
+    """Return the number of elements that a trace stores."""
+    return sum(len(value.numbers) for call in calls_of(trace.call) for value in values_of(call))
 
 
 def thinned(trace: Trace, most: int) -> Trace:

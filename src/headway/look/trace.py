@@ -120,6 +120,13 @@ class Trace(JsonTrace):
     schema: str = SCHEMA
 
 
+def values_of(call: Call) -> Iterator[Value]:
+    """Yield the arguments of a call and the values of its own statements."""
+    yield from call.arguments
+    for step in call.steps:
+        yield from step.values
+
+
 def calls_of(call: Call) -> Iterator[Call]:
     """Yield a call and all calls in it, outer ones first."""
     yield call

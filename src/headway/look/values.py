@@ -6,7 +6,7 @@ import math
 import types
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import is_dataclass
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import numpy
@@ -28,21 +28,28 @@ HIDDEN = (types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types
 AxesOf = Callable[[str, tuple[int, ...]], tuple[str, ...]]
 
 
-def summaries(name: str, value: object, axes_of: AxesOf, *, most: int = MOST_NUMBERS) -> Iterator[Value]:
+def summaries(
+    name: str, value: object, axes_of: AxesOf, *, most: int = MOST_NUMBERS, known: dict[object, Value] | None = None
+) -> Iterator[Value]:
     """Yield the values to show for a name: one, none for a function or module, or one for each leaf of a tree of arrays.
 
-    most   most numbers of an array to store; of a larger one, elements at evenly spaced indices
+    most    most numbers of an array to store; of a larger one, elements at evenly spaced indices
+    known   summaries of arrays by fingerprint, to which those made here are added: calls pass on the same arrays
     """
+    known = {} if known is None else known
     if isinstance(value, HIDDEN):
         return
     array = as_array(value)
     if array is not None:
-        yield summary(name, array, axes_of(name, array.shape), dtype=dtype_name(value), most=most)
+        key, axes = (fingerprint(value), most), axes_of(name, array.shape)
+        if key not in known:
+            known[key] = summary(name, array, axes, dtype=dtype_name(value), most=most)
+        yield replace(known[key], name=name, axes=axes)
     elif (is_dataclass(value) or isinstance(value, tuple | list)) and any(as_array(each) is not None for _, each in _leaves(value)):
         for number, (path, leaf) in enumerate(_leaves(value)):
             if number >= MOST_LEAVES:
                 break
-            yield from summaries(f"{name}.{path}", leaf, axes_of, most=most)
+            yield from summaries(f"{name}.{path}", leaf, axes_of, most=most, known=known)
     else:
         yield Value(name, text=_text(value))
 
@@ -109,7 +116,7 @@ def fingerprint(value: object) -> object:
     array = as_array(value)
     if array is None:
         return id(value), len(value) if isinstance(value, list | dict) else None
-    return id(value), array.shape, zlib.crc32(numpy.ascontiguousarray(array).tobytes())
+    return id(value), array.dtype, array.shape, zlib.crc32(numpy.ascontiguousarray(array).tobytes())
 
 
 def _number(value: Any) -> float:

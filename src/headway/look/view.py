@@ -12,7 +12,7 @@ from rich.console import Console
 from headway.files import write_text
 from headway.look.html import MAX_BYTES, Panel, framed, trace_page
 from headway.look.terminal import print_trace
-from headway.look.thinning import thinned
+from headway.look.thinning import num_numbers, thinned
 from headway.practice.message import Message
 from headway.practice.texts import Texts
 from headway.practice.verdict import Verdict
@@ -21,6 +21,10 @@ TEXTS = Texts("look")
 
 FEWER_NUMBERS = (1024, 256, 64, 16)
 """Numbers per array that are tried, one after another, until a page is small enough."""
+
+MAX_SAMPLED_BYTES = 2 * 10**6
+BYTES_PER_NUMBER = 2
+"""Fewest bytes of a number in a page; a trace that is too large by this is not written to find out."""
 
 TEXT_WIDTH = 120
 
@@ -39,15 +43,20 @@ class View:
     verdict: Verdict | None = None
 
     def html(self, language: str = "en") -> str:
-        """Return a self-contained page of at most 5 MB; of larger traces, evenly spaced elements of each array are kept."""
-        panels = self.panels
-        for most in (None, *FEWER_NUMBERS):
-            if most is not None:
-                panels = tuple(Panel(each.title, thinned(each.trace, most), each.differs) for each in self.panels)
-            document = trace_page(panels, title=self.title, summary=self.summary, verdict=self.verdict, language=language)
+        """Return a self-contained page of at most 5 MB. Of a larger trace, evenly spaced elements of each array are kept, at most 2 MB."""
+        if BYTES_PER_NUMBER * sum(num_numbers(each.trace) for each in self.panels) <= MAX_BYTES:
+            document = self._page(self.panels, language)
             if len(document.encode()) <= MAX_BYTES:
+                return document
+        for most in FEWER_NUMBERS:
+            panels = tuple(Panel(each.title, thinned(each.trace, most), each.differs) for each in self.panels)
+            document = self._page(panels, language)
+            if len(document.encode()) <= MAX_SAMPLED_BYTES:
                 break
         return document
+
+    def _page(self, panels: tuple[Panel, ...], language: str) -> str:
+        return trace_page(panels, title=self.title, summary=self.summary, verdict=self.verdict, language=language)
 
     def save(self, path: str | os.PathLike[str], language: str = "en") -> None:
         """Write the page to a file.

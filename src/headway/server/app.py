@@ -23,6 +23,7 @@ from headway.server.completions import completions
 from headway.server.embeddings import embeddings
 from headway.server.errors import ApiError, from_exception
 from headway.server.replies import Call, EventStream, Reply, Row, json_reply
+from headway.server.rerank import rerank
 from headway.server.responses import responses
 from headway.server.security import authenticate, check_content_type, read_body
 from headway.server.service import Service
@@ -41,6 +42,7 @@ ROUTES = [
     Row("POST", "/v1/chat/completions", chat),
     Row("POST", "/v1/completions", completions),
     Row("POST", "/v1/embeddings", embeddings),
+    Row("POST", "/v1/rerank", rerank),
     Row("POST", "/v1/responses", responses),
     Row("POST", "/v1/messages", anthropic.messages, anthropic.error_body),
     Row("POST", "/v1/messages/count_tokens", anthropic.count_tokens, anthropic.error_body),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,10 +67,28 @@ def remaining(files: Files) -> tuple[list[Line], int]:
     return sorted(left, key=lambda line: (line.url, line.prefix)), len(lines)
 
 
+Deliver = Callable[[int, dict[str, Any]], None]
+"""Called with the status code and the result of a line."""
+
+
 def run_batch(service: Service, files: Files, *, concurrency: int = 64, progress: Progress | None = None) -> Summary:
     """Run the lines without a result and append their results.
 
     concurrency   most requests at a time
+
+    Errors   OptionError for files that cannot be used; nothing is run then.
+    """
+
+    def run(lines: Sequence[Line], source: BinaryIO, deliver: Deliver) -> None:
+        asyncio.run(run_lines(service, ((line, line.body(source)) for line in lines), deliver, concurrency))
+
+    return with_files(files, run, progress)
+
+
+def with_files(files: Files, run: Callable[[Sequence[Line], BinaryIO, Deliver], None], progress: Progress | None = None) -> Summary:
+    """Let a function run the lines without a result; append the results that it delivers.
+
+    run   receives the lines, the input file, and a function for each result
 
     Errors   OptionError for files that cannot be used; nothing is run then.
     """
@@ -82,40 +101,35 @@ def run_batch(service: Service, files: Files, *, concurrency: int = 64, progress
             failed = Output(files.errors)
             stack.callback(failed.close)
         lines, num_lines = remaining(files)
-        summary = Summary(num_lines, num_lines - len(lines))
-        source = stack.enter_context(files.input.open("rb"))
-        asyncio.run(_run(service, lines, source, summary, (out, failed), concurrency, progress))
-    return summary
+        summary, started = Summary(num_lines, num_lines - len(lines)), time.monotonic()
+        num_done = summary.num_earlier
 
-
-async def _run(
-    service: Service,
-    lines: Sequence[Line],
-    source: BinaryIO,
-    summary: Summary,
-    outputs: tuple[Output, Output],
-    concurrency: int,
-    progress: Progress | None,
-) -> None:
-    service.start()
-    started, waiting = asyncio.get_running_loop().time(), iter(lines)
-    done = summary.num_earlier
-
-    async def work() -> None:
-        nonlocal done
-        for line in waiting:
-            status, result = await _answer(service, line, line.body(source))
-            outputs[status >= 400].append(result)
-            done += 1
+        def deliver(status: int, result: dict[str, Any]) -> None:
+            nonlocal num_done
+            (failed if status >= 400 else out).append(result)
+            num_done += 1
             summary.num_failed += status >= 400
             summary.num_tokens += _num_tokens(result)
             if progress:
-                rate = summary.num_tokens / max(asyncio.get_running_loop().time() - started, 1e-9)
-                progress(done, f"{summary.num_failed} failed, {rate:,.0f} tokens/s")
+                rate = summary.num_tokens / max(time.monotonic() - started, 1e-9)
+                progress(num_done, f"{summary.num_failed} failed, {rate:,.0f} tokens/s")
+
+        run(lines, stack.enter_context(files.input.open("rb")), deliver)
+    return summary
+
+
+async def run_lines(service: Service, lines: Iterable[tuple[Line, bytes]], deliver: Deliver, concurrency: int) -> None:
+    """Run lines with their bodies, at most `concurrency` at a time; deliver each result when it is there."""
+    service.start()
+    waiting = iter(lines)
+
+    async def work() -> None:
+        for line, body in waiting:
+            deliver(*await _answer(service, line, body))
 
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(concurrency, len(lines))):
+            for _ in range(concurrency):
                 group.create_task(work())
     finally:
         service.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 
 import numpy
 
@@ -27,10 +28,11 @@ async def embeddings(call: Call) -> Reply:
     return json_reply({"object": "list", "model": served.name, "data": data, "usage": usage})
 
 
-def embed(served: ServedModel, inputs: list[str | list[int]]) -> tuple[numpy.ndarray, int]:
+def embed(served: ServedModel, inputs: Sequence[str | list[int]]) -> tuple[numpy.ndarray, int]:
     """Return the vectors, and the number of tokens.
 
-    Errors   TokenIdError for an id outside the vocabulary: some clients send ids of OpenAI's tokenizer.
+    Errors   TokenIdError for an id outside the vocabulary: some clients send ids of OpenAI's tokenizer; ApiError for an input that is too
+             long, which would be cut.
     """
     tokenizer, vocab_size = served.model.tokenizer, served.model.config.vocab_size
     for each in inputs:

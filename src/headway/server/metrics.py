@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 ENGINE_FIGURES = (
+    ("num_requests_running", "num_running", "Requests that have memory and are computed"),
     ("kv_cache_usage_perc", "cache_usage", "Share of the KV cache in use by running requests, 0 to 1"),
     ("prefix_cache_queries", "num_prefix_tokens", "Prompt tokens that were looked up in the prefix cache"),
     ("prefix_cache_hits", "num_prefix_hits", "Prompt tokens that were found in the prefix cache"),
@@ -35,7 +36,7 @@ class Metrics:
     """
 
     def __init__(self) -> None:
-        self.num_waiting_choices = self.num_waiting_tokens = self.num_running_requests = 0
+        self.num_waiting_choices = self.num_waiting_tokens = 0
         self._ended: deque[tuple[float, int]] = deque()
         self.registry = CollectorRegistry()
 
@@ -48,7 +49,6 @@ class Metrics:
         def gauge(name: str, text: str) -> Gauge:
             return Gauge(f"headway:{name}", text, registry=self.registry)
 
-        gauge("num_requests_running", "Requests that generate tokens").set_function(lambda: self.num_running_requests)
         gauge("num_requests_waiting", "Choices without a first token").set_function(lambda: self.num_waiting_choices)
         self._prompt_tokens = counter("prompt_tokens", "Tokens of prompts")
         self._generation_tokens = counter("generation_tokens", "Generated tokens")

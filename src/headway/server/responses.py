@@ -145,7 +145,7 @@ class ResponsesResponse:
     def _response(self, *, is_running: bool = False) -> dict[str, object]:
         more: dict[str, object] = {"error": None, "incomplete_details": None}
         if is_running:
-            return {**self.start, **more, "status": "in_progress", "output": [], "usage": None}
+            return {**self.start, **more, "status": "in_progress", "output": []}
         if self.reason == "length":
             more["incomplete_details"] = {"reason": "max_output_tokens"}
         generation = self.generation

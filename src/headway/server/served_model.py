@@ -140,11 +140,20 @@ class ServedModel:
         return Prepared(request, lambda: self.model.text_stream(request))
 
     def embed(self, texts: list[str]) -> numpy.ndarray:
-        """Return the vectors (num_texts, hidden_size) of texts, in float32. Callers in other threads wait."""
+        """Return the vectors (num_texts, hidden_size) of texts, in float32. Callers in other threads wait.
+
+        Errors   ApiError for a text that is too long, which would be cut.
+        """
         if self.embedder is not None:
             return self.embedder(texts)
+
+        def refuse(cut: list[int]) -> None:
+            size, limit = len(self.model.tokenizer.encode(texts[cut[0]])), self.model.embedder.max_seq_len
+            message = f"got input {cut[0]} of {size} tokens, which is too large, expected at most {limit}"
+            raise invalid(message, "input", "context_length_exceeded")
+
         with self.embedding_lock:
-            return self.model.embed(texts)
+            return self.model.embed(texts, on_cut=refuse)
 
     def found_stop(self, chunks: Sequence[Chunk], stops: Sequence[str]) -> str | None:
         """Return the stop string that ended a text; None if another reason did."""

@@ -13,7 +13,7 @@ from headway.kernels.cpu.packed_file import packed_weights
 from headway.kernels.cpu.pass_plan import Rows
 from headway.kernels.cpu.products import HAS_BFLOAT16_DOT
 from headway.kernels.cpu.runtime import Runtime
-from headway.models import gemma, gemma2, gemma3_text, gpt2, granite, llama, olmo2, olmo3, phi3, qwen2, qwen3, smollm3
+from headway.models import gemma, gemma2, gemma3_text, gpt2, granite, llama, mixtral, olmo2, olmo3, phi3, qwen2, qwen3, qwen3_moe, smollm3
 from headway.trees import leaves, tree_from_leaves
 from tests.small_models import random_weights
 
@@ -63,8 +63,15 @@ FAMILIES = {
         olmo3,
         olmo3.Config(**SIZES | {"rope_parameters": GEMMA3_ROPE}, sliding_window=150, layer_types=["sliding_attention", "full_attention"]),
     ),
+    "mixtral": (mixtral, mixtral.Config(**SIZES, num_local_experts=5, num_experts_per_tok=2)),
+    "qwen3_moe": (
+        qwen3_moe,
+        qwen3_moe.Config(**SIZES, num_experts=7, num_experts_per_tok=3, moe_intermediate_size=40, mlp_only_layers=[1]),
+    ),
 }
 """Architectures with parts that those above do not have."""
+MIXTURES = ("mixtral", "qwen3_moe")
+"""Those in which rounded activations may choose other experts than exact ones, where two are almost equally likely."""
 TOLERANCE = {"float32": 1e-5, "bfloat16": 0.02 if HAS_BFLOAT16_DOT else 2e-5, "int8": 0.08, "int4": 0.08}
 """Relative to the largest logit, by kind. Integer and bfloat16 products round their activations; the definitions do not."""
 CACHES = {"float32": 1e-5, "bfloat16": 0.2, "int16": 1e-2, "int8": 0.6}

@@ -37,7 +37,7 @@ from tests.kernels.cpu.packed_models import MODELS, Texts, model, prompts
 
 packed_file.aligned_zeros = guarded
 runtime = Runtime(3, user_cache_path("headway") / "compiled")
-for name in (*MODELS, "gemma2", "olmo2", "phi3"):  # the last three have buffers and tables of their own
+for name in (*MODELS, "gemma2", "olmo2", "phi3", "qwen3_moe"):  # the last have buffers and tables of their own
     for cache_kind in ("float32", "bfloat16", "int16", "int8"):
         mine = model(name, sys.argv[1], runtime, cache_kind=cache_kind)
         for lengths in ((1,), (31, 1, 7), (140, 600)):

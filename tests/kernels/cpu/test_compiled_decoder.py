@@ -6,18 +6,22 @@ import gc
 import subprocess
 import sys
 import threading
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy
 import pytest
 
 import headway
-from headway.errors import HeadwayError, OptionError, PromptError, TokenIdError
+from headway.errors import HeadwayError, OptionError, PromptError, TokenIdError, UnsupportedError
 from headway.kernels.cpu.pass_plan import Rows
 from headway.kernels.cpu.runtime import Runtime
+from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import MAX_THREADS
 from headway.language_model.decoders import weights_kind
-from tests.kernels.cpu.packed_models import CACHES, FAMILIES, MODELS, TOLERANCE, Texts, error, model, prompts
+from headway.models.spec import AttentionSpec
+from tests.kernels.cpu.packed_models import CACHES, FAMILIES, MIXTURES, MODELS, TOLERANCE, Texts, error, model, prompts
 
 every_model = pytest.mark.parametrize("name", MODELS)
 every_family = pytest.mark.parametrize("name", [*MODELS, *FAMILIES])
@@ -25,13 +29,24 @@ every_kind = pytest.mark.parametrize("kind", TOLERANCE)
 WINDOW = "llama with odd sizes and a window"
 
 
-@every_family
-@every_kind
+@pytest.mark.parametrize(
+    ("name", "kind"), [each for each in product([*MODELS, *FAMILIES], TOLERANCE) if each[0] not in MIXTURES or each[1] == "float32"]
+)
 def test_logits_are_those_of_the_definitions(runtime, name, kind):
     mine, (prompt,) = model(name, kind, runtime), prompts(53)
     text = Texts(mine.decoder)
     assert error(text.read([prompt])[0], mine.last_logits(prompt)) < TOLERANCE[kind]
     assert error(text.read([[7]])[0], mine.last_logits([*prompt, 7])) < TOLERANCE[kind]
+
+
+@every_kind
+@pytest.mark.parametrize("name", MIXTURES)
+def test_almost_all_vectors_of_a_mixture_of_experts_are_those_of_the_definitions(runtime, name, kind):
+    mine, (prompt,) = model(name, kind, runtime), prompts(300)
+    expected = mine.architecture.hidden_states(numpy.array([prompt]), mine.weights, mine.config)[0]
+    errors = abs(mine.decoder.hidden_states(prompt) - expected).max(axis=1) / abs(expected).max()
+    assert (errors < TOLERANCE[kind]).mean() > 0.97
+    assert numpy.median(errors) < 0.1 * TOLERANCE[kind]
 
 
 @every_kind
@@ -157,6 +172,29 @@ def test_a_closed_decoder_ends_its_threads_and_refuses_calls(runtime):
         with pytest.raises(HeadwayError, match="got a call of a closed model") as caught:
             call()
         assert caught.value.hint
+
+
+@dataclass(frozen=True)
+class AttentionWithSinks(AttentionSpec):
+    sinks: bool = False
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (lambda layer: replace(layer, feed_forward=replace(layer.feed_forward, activation="tanh")), "an activation of another kind"),
+        (lambda layer: replace(layer, feed_forward_norm=replace(layer.feed_forward_norm, eps=0.5)), "different norms"),
+        (lambda layer: replace(layer, attention=AttentionWithSinks(**vars(layer.attention), sinks=True)), "sinks"),
+    ],
+)
+def test_a_part_that_the_kernels_do_not_know_is_refused(change, part):
+    architecture, config = MODELS["qwen2"]
+    spec = architecture.spec(config)
+    check_supported(spec)
+    with pytest.raises(UnsupportedError, match=f"got a decoder with {part}, expected one that the compiled kernels support"):
+        check_supported(replace(spec, layers=tuple(map(change, spec.layers))))
+    with_default = tuple(replace(layer, attention=AttentionWithSinks(**vars(layer.attention))) for layer in spec.layers)
+    check_supported(replace(spec, layers=with_default))
 
 
 @pytest.mark.parametrize("num_threads", [1.5, True, "2", 0, 10**6])

@@ -32,7 +32,7 @@ def with_threads(mine, num_threads, runtime):
 
 
 @every_cache
-@pytest.mark.parametrize("name", ["gpt2", "qwen3 with wide heads", WINDOW])
+@pytest.mark.parametrize("name", ["gpt2", "qwen3 with wide heads", WINDOW, "mixtral"])
 def test_tokens_one_by_one_give_the_bits_of_a_whole_pass(runtime, name, cache_kind):
     mine, (prompt,) = model(name, "int8", runtime, cache_kind=cache_kind), prompts(1100)
     whole, text = Texts(mine.decoder).read([prompt])[0], Texts(mine.decoder, seed=1)

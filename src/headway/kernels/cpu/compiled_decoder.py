@@ -18,7 +18,7 @@ from headway.kernels.cpu.packing import KINDS, aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
 from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
-from headway.models.spec import DecoderSpec, RotarySpec
+from headway.models.spec import DecoderSpec, FeedForwardSpec, RotarySpec
 
 PADDED_TOKENS = 12
 """Activation buffers hold a multiple of this number of tokens: the largest tile computes 12 tokens, the int16 tile 6."""
@@ -61,7 +61,7 @@ class CompiledDecoder:
         self._partial_size = attention.num_heads * (round_up(attention.head_dim, NUM_ROWS) + NUM_ROWS)
         self._num_rotary, self._rotary = 0, dict[RotarySpec, tuple[numpy.ndarray, numpy.ndarray]]()
         self._counters = aligned_zeros((layout.COUNTERS_PER_LAYER * len(spec.layers) + 4) * CACHE_LINE)
-        self._buffers = _Buffers(0, {}, self._kind)
+        self._buffers = _Buffers(0, self._kind)
         self._fill_in_model()
 
     @property
@@ -133,7 +133,7 @@ class CompiledDecoder:
             self._is_closed = True
             self._pool.close()
             self.weights = None
-            self._buffers = _Buffers(0, {}, self._kind)
+            self._buffers = _Buffers(0, self._kind)
             self._kv_cache = PagedKVCache(self.spec, self.cache_kind)
 
     def _run(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> numpy.ndarray:
@@ -190,21 +190,38 @@ class CompiledDecoder:
         num_tokens = min(round_up(max(num_rows, 2 * self._buffers.num_tokens), PADDED_TOKENS), round_up(self.max_rows, PADDED_TOKENS))
         spec, launch, attention = self.spec, self._launches[0], self.spec.layers[0].attention
         hidden, queries, keys = spec.hidden_size, attention.num_heads * attention.head_dim, attention.num_kv_heads * attention.head_dim
-        inner = {f"inner {size}": size for size in sorted({layer.feed_forward.intermediate_size for layer in spec.layers})}
-        widths = {"normed_activations": hidden, "attended_activations": queries, **inner}
-        self._buffers = buffers = _Buffers(num_tokens, widths, self._kind)
-        for name in ("normed_activations", "attended_activations"):
-            launch[name] = buffers.records[name].ctypes.data
+        self._buffers = buffers = _Buffers(num_tokens, self._kind)
+        launch["normed_activations"] = buffers.activations(num_tokens, hidden)
+        launch["attended_activations"] = buffers.activations(num_tokens, queries)
+        inner = {
+            each: buffers.activations(_num_slots(each, num_tokens), each.intermediate_size)
+            for each in {layer.feed_forward for layer in spec.layers}
+        }
         for record, layer in zip(self._model.layers, spec.layers, strict=True):
-            record["inner_activations"] = buffers.records[f"inner {layer.feed_forward.intermediate_size}"].ctypes.data
+            record["inner_activations"] = inner[layer.feed_forward]
         records.check_set(self._model.layers)
+        self._allocate_slots(num_tokens)
         sizes = {"residual": hidden, "queries": queries, "new_keys": keys, "new_values": keys, "attended": queries, "part_output": hidden}
         for name, size in sizes.items():
             launch[name] = buffers.allocate(4 * num_tokens * size).ctypes.data
         self._hidden = buffers.allocate(4 * num_tokens * hidden).view(numpy.float32).reshape(num_tokens, -1)
         launch["hidden_out"] = self._hidden.ctypes.data
-        launch["scratch_bytes"] = size = self._scratch_bytes(num_tokens, round_up(max(widths.values()), GROUP))
+        launch["scratch_bytes"] = size = self._scratch_bytes(
+            num_tokens, round_up(max(hidden, queries, *(each.intermediate_size for each in inner)), GROUP)
+        )
         launch["scratch"] = buffers.allocate(size * self._pool.num_threads).ctypes.data
+
+    def _allocate_slots(self, num_tokens: int) -> None:
+        """Allocate what a mixture of experts needs: see experts."""
+        launch, mixtures = self._launches[0], {layer.feed_forward for layer in self.spec.layers if layer.feed_forward.experts}
+        slots = max((_num_slots(each, num_tokens) for each in mixtures), default=0)
+        top_k = max((each.experts.top_k for each in mixtures if each.experts), default=0)
+        num_experts = max((each.experts.num_experts for each in mixtures if each.experts), default=0)
+        launch["expert_activations"] = self._buffers.activations(slots, self.spec.hidden_size)
+        sizes = {"chosen": 8 * num_tokens * top_k, "slots": 8 * num_tokens * top_k, "shares": 4 * num_tokens * top_k}
+        sizes |= {"slot_ranges": 16 * num_experts, "slot_output": 4 * slots * self.spec.hidden_size}
+        for name, size in sizes.items():
+            launch[name] = self._buffers.allocate(size).ctypes.data
 
     def _scratch_bytes(self, num_tokens: int, columns: int) -> int:
         """Return the scratch memory of a thread for attention and for products with this number of columns."""
@@ -213,31 +230,36 @@ class CompiledDecoder:
         attended = heads * (14 * round_up(attention.head_dim, NUM_ROWS) + 8 * NUM_ROWS + 6 * KEYS_PER_BLOCK + 8)
         blocks = 4 * max(num_tokens, GROUPS_PER_TASK * layout.INT16_TOKENS) * NUM_ROWS
         product = 2 * NUM_ROWS * columns + 4 * (blocks + GROUP)
-        return round_up(max(attended, product, 4 * columns), CACHE_LINE)
+        experts = max((layer.feed_forward.experts.num_experts for layer in self.spec.layers if layer.feed_forward.experts), default=0)
+        return round_up(max(attended, product, 4 * columns, 4 * experts), CACHE_LINE)
+
+
+def _num_slots(feed_forward: FeedForwardSpec, num_tokens: int) -> int:
+    """Return the number of rows of a feed-forward network's activations."""
+    experts = feed_forward.experts
+    return num_tokens if experts is None else num_tokens * experts.top_k + layout.SLOTS_PER_TILE * experts.num_experts
 
 
 class _Buffers:
-    """Memory for the activations of a pass of at most `num_tokens` tokens.
+    """Memory for the activations of a pass of at most `num_tokens` tokens, for weights of a kind."""
 
-    widths    number of columns of each kind of activations
-    records   the record of each kind of activations
-    """
-
-    def __init__(self, num_tokens: int, widths: dict[str, int], kind: str) -> None:
-        self.num_tokens = num_tokens
+    def __init__(self, num_tokens: int, kind: str) -> None:
+        self.num_tokens, self._kind = num_tokens, kind
         self._allocated: list[numpy.ndarray] = []
-        self.records = {name: self._activations(round_up(width, GROUP), kind) for name, width in widths.items()}
 
-    def _activations(self, columns: int, kind: str) -> numpy.ndarray:
-        record, groups = numpy.zeros(1, records.ACTIVATIONS), self.num_tokens * columns // GROUP
-        record["x_columns"], record["x_kind"] = columns, KINDS[kind]
-        if kind in ("int8", "int4"):
+    def activations(self, num_rows: int, width: int) -> int:
+        """Return the address of the record of new activations."""
+        columns = round_up(width, GROUP)
+        record, groups = numpy.zeros(1, records.ACTIVATIONS), round_up(num_rows, PADDED_TOKENS) * columns // GROUP
+        record["x_columns"], record["x_kind"] = columns, KINDS[self._kind]
+        if self._kind in ("int8", "int4"):
             bytes_per_group = {"x_int8": GROUP, "x_scales": 4, "x_sums": 4, "x_int16": 2 * GROUP, "x_int16_scales": 4}
         else:
             bytes_per_group = {"x_floats": 4 * GROUP}
         for part, size in bytes_per_group.items():
             record[part] = self.allocate(groups * size).ctypes.data
-        return record
+        self._allocated.append(record)
+        return record.ctypes.data
 
     def allocate(self, size: int) -> numpy.ndarray:
         """Return `size` zero bytes, which are freed together with this object."""

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from headway.kernels.cpu.layout import GELU, GELU_TANH, GROUP, INT16_TOKENS, LAYER_NORM, SILU
-from headway.kernels.cpu.memory import compiled, float32_view, float_bits, float_from_bits, int8_view, int16_view, uint16_view
+from headway.kernels.cpu.layout import EPS, GELU, GELU_TANH, GROUP, INT16_TOKENS, LAYER_NORM, NORM, SILU
+from headway.kernels.cpu.memory import compiled, float32_view, float_bits, float_field, float_from_bits, int8_view, int16_view, uint16_view
 
 F = numpy.float32
 REASSOCIATE = {"reassoc", "contract", "nsz"}
@@ -90,6 +90,12 @@ def norm(kind: int, x: Any, weight: int, bias: int, eps: float, count: int, out:
         biases = float32_view(bias, count)
         for i in range(count):
             out[i] += biases[i]
+
+
+@compiled
+def norm_row(launch: Any, x: int, weight: int, bias: int, size: int, out: int) -> None:
+    """Write the model's norm of the numbers at an address to `out`; both may be the same address."""
+    norm(launch[NORM], float32_view(x, size), weight, bias, float_field(launch, EPS), size, float32_view(out, size))
 
 
 @compiled(fastmath=REASSOCIATE)

@@ -33,7 +33,11 @@ SILU, GELU, GELU_TANH, RELU = range(4)
 INT16_TOKENS = 6
 """Number of tokens whose int16 activations are interleaved."""
 
-COUNTERS_PER_LAYER = 14
+COUNTERS_PER_LAYER = 16
+SLOTS_PER_TILE = 12
+"""The first slot of an expert is a multiple of this: see experts."""
+EXPERT_SIZES = 3 * MATRIX_SIZE  # noqa: F405
+"""Size of the matrices of an expert: gate, up and down."""
 TOKENS_PER_PASS = 512
 """Maximum number of tokens in a pass."""
 GROUPS_PER_TASK = 8

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from headway.kernels.cpu import layout, records
 from headway.kernels.cpu.packing import address, matrix_record
-from headway.models.spec import AttentionSpec, DecoderSpec, LayerSpec
+from headway.models.spec import AttentionSpec, DecoderSpec, FeedForwardSpec, LayerSpec
 
 NORMS = {"layer_norm": layout.LAYER_NORM, "rms_norm": layout.RMS_NORM}
 ACTIVATIONS = {"silu": layout.SILU, "gelu": layout.GELU, "gelu_tanh": layout.GELU_TANH, "relu": layout.RELU}
@@ -21,8 +23,10 @@ class ModelRecords:
     def __init__(self, spec: DecoderSpec, weights: Any) -> None:
         """Fill in the records. The weights must outlive them."""
         self.layers = records.unset(records.LAYER, len(spec.layers))
+        self._experts: list[numpy.ndarray] = []
         for record, layer, layer_weights in zip(self.layers, spec.layers, weights.layers, strict=True):
             _fill_layer(record, layer, layer_weights)
+            self._fill_experts(record, layer.feed_forward, layer_weights.feed_forward)
         self._embedding, self._head = matrix_record(weights.token_embedding), matrix_record(weights.output_head)
 
     def fill_launch(self, launch: Any, spec: DecoderSpec, weights: Any) -> None:
@@ -38,6 +42,16 @@ class ModelRecords:
         launch["position_table"] = address(weights.position_embedding)
         launch["embedding"], launch["head"] = address(self._embedding), address(self._head)
         _fill_norm(launch, "final_norm", weights.norm)
+
+    def _fill_experts(self, record: Any, spec: FeedForwardSpec, weights: Any) -> None:
+        for name in ("num_experts", "top_k", "is_normalized", "router", "experts", "expert_size"):
+            record[name] = 0
+        if spec.experts is not None:
+            matrices = [_linear_record(getattr(expert, name)) for expert in weights.experts for name in ("gate", "up", "down")]
+            self._experts.append(numpy.array(matrices, records.MATRIX))
+            record["num_experts"], record["top_k"] = spec.experts.num_experts, spec.experts.top_k
+            record["is_normalized"], record["expert_size"] = spec.experts.is_normalized, spec.intermediate_size
+            record["router"], record["experts"] = address(weights.router.weight), address(self._experts[-1])
 
 
 def _fill_layer(record: Any, layer: LayerSpec, weights: Any) -> None:

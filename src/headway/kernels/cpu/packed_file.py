@@ -45,6 +45,8 @@ SMALL = 16_000_000
 """Bytes of weights below which one thread is as fast as several: synchronization would take longer than the work."""
 LARGE = 100_000_000
 """Bytes of weights from which the start of packing is reported, because it takes a second or more."""
+UNPACKED = ("position_embedding", "router.weight")
+"""Ends of the paths of matrices that stay in float32: a table of vectors, and those that choose experts."""
 Leaves = Iterable[tuple[str, Any]]
 Leaf: TypeAlias = Packed | numpy.ndarray
 """A packed matrix, or a norm's weight, a bias or the table of learned positions in float32."""
@@ -114,7 +116,7 @@ def _sections(key: str, kind: str, leaves: list[tuple[str, Any]]) -> _Sections:
     end = HEADER_BYTES
     for path, leaf in leaves:
         shape = tuple(int(size) for size in leaf.shape)
-        if len(shape) == 2 and path != "position_embedding":
+        if len(shape) == 2 and not path.endswith(UNPACKED):
             identity = (leaf.ctypes.data, shape, leaf.strides)
             offset = stored.setdefault(identity, end)
             matrices[path] = (shape, offset)

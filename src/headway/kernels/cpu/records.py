@@ -44,6 +44,7 @@ LAYER = _record(
     *_floats("scale", "soft_cap", "residual_scale"),
     *("keys", "values", "key_scales", "value_scales", "inner_activations"),
     *((name, MATRIX) for name in ("query", "key", "value", "output", "gate", "up", "down")),
+    *("num_experts", "top_k", "is_normalized", "router", "experts", "expert_size"),
 )
 """A layer.
 
@@ -53,6 +54,7 @@ window                          number of positions that a token attends to; 0 f
 scale, soft_cap                 of the attention scores; a soft cap of 0 is absent
 keys, values, …                 byte offsets of keys, values and their scales from the start of a page
 inner_activations               address of the record of the feed-forward network's activations
+num_experts, …                  a mixture of experts, or 0; addresses of the router, (num_experts, hidden_size) float32, and of the matrices
 """
 
 TASK = _record("first_row", "last_row", "first_key", "last_key", "partial")
@@ -70,6 +72,7 @@ LAUNCH = _record(
     *("position_table", "embedding", "head", "final_norm", "final_norm_bias", "kv_kind"),
     *("num_tokens", "token_ids", "positions", "pages", "first_pages", "num_tasks", "tasks", "first_partials", "partials"),
     *("residual", "queries", "new_keys", "new_values", "attended", "part_output", "normed_activations", "attended_activations"),
+    *("expert_activations", "chosen", "shares", "slots", "slot_ranges", "slot_output"),
     *("num_wanted", "wanted", "hidden_out", "logits"),
 )
 """The launch record of a forward pass: addresses and sizes of the model, the pass's tokens and the buffers.
@@ -77,6 +80,7 @@ LAUNCH = _record(
 pages        address of the addresses of the pages of every sequence; a page that is 0 is never read
 first_pages  address of the index in `pages` of the first page of each token's sequence
 part_output  address of the output of attention or of the feed-forward network before its norm
+chosen, …    the experts of every token, their shares and slots; of every expert the first slot and the end: see experts
 """
 
 PACK = _record(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from headway.server import operation
 from headway.server.llama_cpp import about, chat, completion
 from headway.server.replies import Row
+from headway.server.rerank import rerank
 
 ROUTES = [
     Row("POST", "/completion", completion.complete),
@@ -18,6 +19,7 @@ ROUTES = [
     Row("POST", "/chat/completions/input_tokens", chat.count_tokens),
     Row("POST", "/embedding", about.embeddings),
     Row("POST", "/embeddings", about.embeddings),
+    Row("POST", "/rerank", rerank),
     Row("GET", "/props", about.props),
     Row("GET", "/slots", about.slots),
     Row("GET", "/models", operation.models),

@@ -6,9 +6,10 @@ from headway.engine import GenerationOptions, Request
 from headway.server.answer import FINGERPRINT
 from headway.server.embeddings import embed
 from headway.server.llama_cpp.results import settings
+from headway.server.llama_cpp.wire import EmbeddingFields, texts_of
 from headway.server.replies import Call, Reply, json_reply
 from headway.server.served_model import ServedModel
-from headway.server.wire import EmbeddingRequest, decode, prompts_of
+from headway.server.wire import decode
 
 NUM_SLOTS = 4
 """Number of slots that are reported if fewer requests run: llama-server's default. There are none here."""
@@ -44,11 +45,11 @@ async def slots(call: Call) -> Reply:
 
 async def embeddings(call: Call) -> Reply:
     """Return the vectors of texts, each in a list of one."""
-    body = decode(EmbeddingRequest, call.body)
+    body = decode(EmbeddingFields, call.body)
     served = call.service.find(body.model)
-    inputs = prompts_of(body.input, "input")
     call.service.admit()
-    vectors, _ = await call.service.in_worker(embed, served, inputs)
+    given = body.content if body.input is None else body.input
+    vectors, _ = await call.service.in_worker(lambda: embed(served, texts_of(given, served)))
     return json_reply([{"index": index, "embedding": [row.tolist()]} for index, row in enumerate(vectors)])
 
 

@@ -149,6 +149,45 @@ def prompts_of(prompt: object, served: ServedModel) -> list[list[int]]:
     return [_token_ids(each, served) for each in prompt]
 
 
+class EmbeddingFields(Struct, kw_only=True, forbid_unknown_fields=True):
+    """The body of POST /embeddings."""
+
+    input: Any = None
+    content: Any = None
+    model: Name | None = None
+
+
+def texts_of(value: object, served: ServedModel) -> list[str]:
+    """Return one text or several: those of `prompts_of`, and objects with a content of text parts.
+
+    Errors   ApiError for anything else, for no texts and for too many.
+    """
+    if _is_single(value):
+        return [_text(value, served)]
+    if not isinstance(value, list) or not 1 <= len(value) <= MAX_PROMPTS:
+        raise invalid(f"got a wrong input, expected a text, token ids, or a list of 1 to {MAX_PROMPTS} of them", "input")
+    return [_text(each, served) for each in value]
+
+
+def _text(value: object, served: ServedModel) -> str:
+    wrong = invalid("got a wrong input, expected a text, token ids, or an object with prompt_string or a content of text parts", "input")
+    if isinstance(value, dict) and "content" in value:
+        parts = value["content"]
+        if not isinstance(parts, list) or any(not isinstance(part, dict) or part.get("type") != "text" for part in parts):
+            raise wrong
+        value = "".join(str(part.get("text", "")) for part in parts)
+    elif isinstance(value, dict):
+        value = value.get("prompt_string")
+    if isinstance(value, str):
+        return value
+    vocab_size = served.model.config.vocab_size
+    if not isinstance(value, list) or not value:
+        raise wrong
+    if any(not isinstance(each, str) and not (isinstance(each, int) and 0 <= each < vocab_size) for each in value):
+        raise wrong
+    return "".join(each if isinstance(each, str) else served.model.tokenizer.decode([each], skip_special_tokens=True) for each in value)
+
+
 def _is_single(prompt: object) -> bool:
     """Return True for one prompt: a list of texts is several, one that has ids and texts is one."""
     return isinstance(prompt, str | dict) or (isinstance(prompt, list) and any(isinstance(each, int) for each in prompt))

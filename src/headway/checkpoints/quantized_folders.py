@@ -1,0 +1,53 @@
+"""Folders of quantized weights in formats that are not read: each is refused by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from headway.errors import UnsupportedError
+from headway.json_files import short_repr
+
+FORMATS = {
+    "gptq": "GPTQ",
+    "awq": "AWQ",
+    "bitsandbytes": "bitsandbytes",
+    "bitnet": "BitNet",
+    "compressed-tensors": "compressed-tensors",
+    "fp8": "FP8 with a scale per block",
+    "fbgemm_fp8": "FP8 of FBGEMM",
+    "modelopt": "NVIDIA ModelOpt",
+    "mxfp4": "MXFP4",
+    "quark": "AMD Quark",
+    "quanto": "Quanto",
+    "aqlm": "AQLM",
+    "hqq": "HQQ",
+    "eetq": "EETQ",
+    "torchao": "torchao",
+    "auto-round": "AutoRound",
+    "vptq": "VPTQ",
+}
+"""Names by quant_method of quantization_config."""
+
+
+def refuse_quantized(folder: Path, keys: Mapping[str, object], supported: tuple[str, ...] = ()) -> None:
+    """Raise UnsupportedError for a config.json of quantized weights, with the name of their format.
+
+    supported   quant_methods that the architecture reads
+    """
+    given = keys.get("quantization_config")
+    method = given.get("quant_method") if isinstance(given, Mapping) else None
+    if method in supported:
+        return
+    if isinstance(method, str):
+        name = FORMATS.get(method, short_repr(method))
+    elif isinstance(given, Mapping) and (given.get("load_in_8bit") or given.get("load_in_4bit")):
+        name = FORMATS["bitsandbytes"]
+    elif isinstance(given := keys.get("quantization"), Mapping) and "group_size" in given:  # MLX writes both keys, without a quant_method
+        name = f"MLX, {short_repr(given.get('bits', '?'))} bits, {short_repr(given.get('mode', 'affine'))}"
+    else:
+        return
+    raise UnsupportedError(
+        f"got {folder} with weights in the format {name}, expected float32, float16 or bfloat16",
+        hint="use the model's original folder, which Headway packs to int8 or int4 itself, or a GGUF file of the model",
+    )

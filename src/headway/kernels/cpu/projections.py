@@ -1,0 +1,191 @@
+"""Activations in the form that products read, and products of them with a packed matrix, divided into tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.kernels.cpu import layout
+from headway.kernels.cpu.elementwise import activate, round_to_bfloat16, store_int16_pairs
+from headway.kernels.cpu.lanes import round_group
+from headway.kernels.cpu.layout import BFLOAT16, COLUMNS, GROUP, GROUPS_PER_TASK, INT16_TOKENS, MATRIX_SIZE, NUM_ROWS, ROWS
+from headway.kernels.cpu.memory import (
+    compiled,
+    fetch_and_add,
+    float32_view,
+    float_from_bits,
+    int8_view,
+    int64_view,
+    next_task,
+    uint8_view,
+    uint16_view,
+)
+from headway.kernels.cpu.packer import float16_number
+from headway.kernels.cpu.products import HAS_BFLOAT16_DOT, multiply, tokens_per_task
+
+F = numpy.float32
+
+
+@compiled
+def store_activations(x: Any, row: int, numbers: int, first: int, count: int) -> None:
+    """Store float32 activations as columns of a row in the form that the products read; `first` is a multiple of 32."""
+    columns = x[layout.X_COLUMNS]
+    for start in range(0, count, GROUP):
+        length, index = min(GROUP, count - start), row * columns + first + start
+        if x[layout.X_KIND] > BFLOAT16:
+            group = index // GROUP
+            codes, scale = x[layout.X_INT8] + 32 * group, x[layout.X_SCALES] + 4 * group
+            round_group(numbers + 4 * start, length, codes, scale, x[layout.X_SUMS] + 4 * group)
+            if x[layout.X_INT16]:
+                lane, row_group = row % INT16_TOKENS, (row // INT16_TOKENS * columns + first + start) // GROUP * INT16_TOKENS
+                store_int16_pairs(codes, x[layout.X_INT16] + 64 * row_group + 4 * lane)
+                float32_view(x[layout.X_INT16_SCALES] + 4 * (row_group + lane), 1)[0] = float32_view(scale, 1)[0]
+        elif x[layout.X_KIND] == BFLOAT16 and HAS_BFLOAT16_DOT:
+            round_to_bfloat16(numbers + 4 * start, length, x[layout.X_FLOATS] + 2 * index)
+        else:
+            out, source = float32_view(x[layout.X_FLOATS] + 4 * index, GROUP), float32_view(numbers + 4 * start, length)
+            for i in range(length):
+                out[i] = source[i]
+            for i in range(length, GROUP):
+                out[i] = F(0)
+
+
+@compiled
+def read_row(matrix: Any, row: int, out: Any, count: int) -> None:
+    """Write one row of a packed matrix to `out` as float32."""
+    kind, columns = matrix[layout.KIND], matrix[COLUMNS]
+    block, lane = row // NUM_ROWS, row % NUM_ROWS
+    first = block * NUM_ROWS * columns
+    if kind == layout.FLOAT32:
+        numbers = float32_view(matrix[layout.CODES] + 4 * first, NUM_ROWS * columns)
+        for i in range(count):
+            out[i] = numbers[NUM_ROWS * i + lane]
+    elif kind == BFLOAT16:
+        bits = uint16_view(matrix[layout.CODES] + 2 * first, NUM_ROWS * columns)
+        for i in range(count):
+            out[i] = float_from_bits(numpy.int32(bits[NUM_ROWS * (i - i % 2) + 2 * lane + i % 2]) << numpy.int32(16))
+    else:
+        scales = uint16_view(matrix[layout.SCALES] + first // 16, NUM_ROWS * columns // GROUP)
+        signed = int8_view(matrix[layout.CODES] + first, NUM_ROWS * columns)
+        nibbles = uint8_view(matrix[layout.CODES] + first // 2, NUM_ROWS * columns // 2)
+        for i in range(count):
+            group, inside = i // GROUP, i % GROUP
+            scale = float16_number(scales[NUM_ROWS * group + lane])
+            if kind == layout.INT8:
+                code = F(signed[GROUP * NUM_ROWS * group + inside // 4 * 64 + 4 * lane + inside % 4])
+            else:
+                byte = nibbles[16 * NUM_ROWS * group + inside % 16 // 4 * 64 + 4 * lane + inside % 4]
+                code = F(byte & 15) - F(8) if inside < 16 else F(byte >> 4) - F(8)
+            out[i] = code * scale
+
+
+@compiled
+def project(launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: int, scratch: int, factor: float) -> int:
+    """Multiply activations by a packed matrix.
+
+    factor   0 to write the result (num_tokens, rows) to `out`; otherwise the result times this number is added to the numbers there
+    """
+    rows, columns = matrix[ROWS], matrix[COLUMNS]
+    num_blocks, per_task = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_per_task(columns, num_tokens)
+    unit_size = max(1, num_blocks // (8 * launch[layout.NUM_THREADS])) if num_tokens == 1 else 1
+    num_units = (num_blocks + unit_size - 1) // unit_size
+    num_chunks = (num_tokens + per_task - 1) // per_task
+    int16_scratch, result_address = scratch, scratch + 2 * NUM_ROWS * columns
+    task = fetch_and_add(counter)
+    while task < num_units * num_chunks:
+        first = task // num_units * per_task
+        last, begin = min(first + per_task, num_tokens), task % num_units * unit_size
+        for block in range(begin, min(begin + unit_size, num_blocks)):
+            multiply_with_bias(matrix, block, x, first, last, int16_scratch, result_address)
+            write_block(matrix, block, result_address, first, last, out, factor)
+        task = next_task(counter)
+    return num_units * num_chunks
+
+
+@compiled
+def write_block(matrix: Any, block: int, result_address: int, first: int, last: int, out: int, factor: float) -> None:
+    """Write the products of a block of rows to their place in `out`, or add them, times a factor other than 0."""
+    rows, row = matrix[ROWS], block * NUM_ROWS
+    count, scale = min(NUM_ROWS, rows - row), F(factor)
+    for token in range(first, last):
+        result, target = (
+            float32_view(result_address + 4 * NUM_ROWS * (token - first), count),
+            float32_view(out + 4 * (token * rows + row), count),
+        )
+        if scale != F(0):
+            for i in range(count):
+                target[i] += scale * result[i]
+        else:
+            for i in range(count):
+                target[i] = result[i]
+
+
+@compiled
+def multiply_with_bias(matrix: Any, block: int, x: Any, first: int, last: int, scratch: int, out: int) -> None:
+    """Multiply 16 rows by some tokens and add the bias: see multiply."""
+    multiply(matrix, block, x, first, last, scratch, out)
+    if matrix[layout.BIAS]:
+        count = min(NUM_ROWS, matrix[ROWS] - block * NUM_ROWS)
+        bias = float32_view(matrix[layout.BIAS] + 4 * NUM_ROWS * block, count)
+        for token in range(last - first):
+            result = float32_view(out + 4 * NUM_ROWS * token, count)
+            for i in range(count):
+                result[i] += bias[i]
+
+
+@compiled
+def _multiply_groups(matrix: Any, begin: int, end: int, x: Any, first: int, last: int, scratch: int, out: int, block_size: int) -> None:
+    """Multiply groups of 32 rows by some tokens; the results of consecutive blocks are block_size numbers apart."""
+    for block in range(2 * begin, min(2 * end, (matrix[ROWS] + NUM_ROWS - 1) // NUM_ROWS)):
+        multiply_with_bias(matrix, block, x, first, last, scratch, out + 4 * (block - 2 * begin) * block_size)
+
+
+@compiled
+def project_up(launch: Any, counter: int, layer: int, x: Any, inner: Any, num_tokens: int, scratch: int) -> int:
+    """Up-projection and activation of the feed-forward: activation(gate) · up, or activation(up), in groups of 32.
+
+    For a single token a task reads several groups of one matrix and then of the other: long sequential reads are faster.
+    """
+    up, gate = int64_view(layer + 8 * layout.UP, MATRIX_SIZE), int64_view(layer + 8 * layout.GATE, MATRIX_SIZE)
+    per_task, groups = tokens_per_task(up[COLUMNS], num_tokens), (up[ROWS] + GROUP - 1) // GROUP
+    unit_size = min(GROUPS_PER_TASK, max(1, groups // (12 * launch[layout.NUM_THREADS]))) if num_tokens == 1 else 1
+    num_units, num_chunks = (groups + unit_size - 1) // unit_size, (num_tokens + per_task - 1) // per_task
+    task = fetch_and_add(counter)
+    while task < num_units * num_chunks:
+        first, begin = task // num_units * per_task, task % num_units * unit_size
+        last, end = min(first + per_task, num_tokens), min(begin + unit_size, groups)
+        activate_groups(launch[layout.ACTIVATION], up, gate, x, inner, begin, end, first, last, scratch)
+        task = next_task(counter)
+    return num_units * num_chunks
+
+
+@compiled
+def activate_groups(
+    activation: int, up: Any, gate: Any, x: Any, inner: Any, begin: int, end: int, first: int, last: int, scratch: int
+) -> None:
+    """Compute the groups `begin` to `end` of the inner activations of the tokens `first` to `last`."""
+    rows, columns = up[ROWS], up[COLUMNS]
+    block_size = (last - first + INT16_TOKENS - 1) // INT16_TOKENS * INT16_TOKENS * NUM_ROWS
+    ups_address = scratch + 2 * NUM_ROWS * columns
+    gates_address = ups_address + 8 * (end - begin) * block_size
+    row_address = gates_address + 8 * (end - begin) * block_size
+    ups, gates, row = (
+        float32_view(ups_address, 2 * (end - begin) * block_size),
+        float32_view(gates_address, 2 * (end - begin) * block_size),
+        float32_view(row_address, GROUP),
+    )
+    _multiply_groups(up, begin, end, x, first, last, scratch, ups_address, block_size)
+    if gate[ROWS]:
+        _multiply_groups(gate, begin, end, x, first, last, scratch, gates_address, block_size)
+    for group in range(begin, end):
+        count, base = min(GROUP, rows - GROUP * group), 2 * (group - begin) * block_size
+        for token in range(last - first):
+            for i in range(count):
+                index = base + i // NUM_ROWS * block_size + token * NUM_ROWS + i % NUM_ROWS
+                row[i] = gates[index] if gate[ROWS] else ups[index]
+            activate(activation, row, count)
+            if gate[ROWS]:
+                for i in range(count):
+                    row[i] *= ups[base + i // NUM_ROWS * block_size + token * NUM_ROWS + i % NUM_ROWS]
+            store_activations(inner, first + token, row_address, GROUP * group, count)

@@ -1,0 +1,23 @@
+"""Write OpenAI's description for a server: `python describe.py SOURCE TARGET URL`.
+
+Two of its schemas contradict what OpenAI itself sends, and are left out: vectors as base64 are arrays there, and the nulls in events are of
+no type, since `nullable` is no keyword of OpenAPI 3.1.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import yaml
+
+source, target, url = sys.argv[1:]
+described = yaml.safe_load(Path(source).read_text(encoding="utf-8"))
+described["servers"] = [{"url": url}]
+described["components"]["schemas"]["CreateEmbeddingRequest"]["properties"]["encoding_format"]["enum"] = ["float"]
+for path in described["paths"].values():
+    for operation in path.values():
+        for response in operation.get("responses", {}).values():
+            for kind, content in response.get("content", {}).items():
+                if kind == "text/event-stream":
+                    content.pop("schema", None)
+Path(target).write_text(json.dumps(described), encoding="utf-8")
