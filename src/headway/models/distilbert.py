@@ -19,7 +19,16 @@ KIND = "encoder"
 PREFIX = "distilbert."
 IGNORED_TENSORS = r"embeddings\.position_ids"
 # Sinusoidal position embeddings are stored like learned ones.
-WITHOUT_EFFECT = ("activation", "attention_dropout", "dropout", "output_past", "qa_dropout", "seq_classif_dropout", "sinusoidal_pos_embds")
+WITHOUT_EFFECT = (
+    "activation",
+    "attention_dropout",
+    "dropout",
+    "output_past",
+    "qa_dropout",
+    "seq_classif_dropout",
+    "sinusoidal_pos_embds",
+    "tie_weights_",
+)
 OTHER_KEYS = {
     "dim": "hidden_size",
     "n_layers": "num_hidden_layers",
