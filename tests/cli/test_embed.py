@@ -93,8 +93,8 @@ def test_normalize_and_prompt_are_those_of_python(folder):
 
 
 def test_another_array_library_and_batch_size_print_nearly_the_same(folder):
-    expected = load(folder).embedder.embed(LINES)
-    for options in (("--array", "torch"), ("--batch-size", "1")):
+    for options, weights in ((("--array", "torch"), "none"), (("--batch-size", "1"), "auto"), (("--weights", "none"), "none")):
+        expected = load(folder, weights=weights).embedder.embed(LINES)
         numpy.testing.assert_allclose(vectors_of(headway("--model", folder, *options, *LINES)), expected, atol=1e-5)
 
 

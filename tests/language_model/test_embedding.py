@@ -76,7 +76,7 @@ def by_transformers(folder: Path, texts: list[str], *, max_length: int) -> numpy
 @pytest.mark.slow
 @pytest.mark.parametrize("array", ["numpy", "torch"])
 def test_a_trained_model_gives_the_vectors_of_transformers_and_finds_paraphrases(minilm, array):
-    vectors = load(minilm, array=array).embedder.embed(SENTENCES, batch_size=6)
+    vectors = load(minilm, array=array, weights="none").embedder.embed(SENTENCES, batch_size=6)
     assert (vectors.shape, vectors.dtype) == ((20, 384), numpy.float32)
     assert cosines(vectors, by_transformers(minilm, SENTENCES, max_length=256)).min() > 0.999999
     scores = vectors @ vectors.T - 2 * numpy.eye(20)
@@ -96,7 +96,7 @@ def test_half_precision_changes_a_trained_models_vectors_little(minilm, dtype):
 def test_long_and_empty_texts_give_the_vectors_of_sentence_transformers(minilm):
     sentence_transformers = pytest.importorskip("sentence_transformers", reason="no oracle; run: pip install sentence-transformers")
     texts = ["", "a " * 254, "a " * 255 + "tail", "one two three " * 200, "😀" * 300, " \n"]
-    embedder = load(minilm).embedder
+    embedder = load(minilm, weights="none").embedder
     assert embedder.max_seq_len == 256
     expected = sentence_transformers.SentenceTransformer(str(minilm), device="cpu").encode(texts)
     assert cosines(embedder.embed(texts), expected).min() > 0.999999
@@ -128,7 +128,7 @@ def test_a_folder_saved_by_sentence_transformers_gives_its_vectors(tmp_path, nam
     more = [modules.Dense(width, 7), modules.Normalize()] if has_dense else []
     model = library.SentenceTransformer(modules=[transformer, pooling, *more], device="cpu", prompts={"query": "find : "})
     model.save(str(tmp_path / "saved"), create_model_card=False)
-    embedder = load(tmp_path / "saved").embedder
+    embedder = load(tmp_path / "saved", weights="none").embedder
     for prompt in (None, "query"):
         result, expected = embedder.embed(TEXTS, prompt=prompt, batch_size=3), model.encode(TEXTS, prompt_name=prompt)
         numpy.testing.assert_allclose(result, expected, atol=1e-5, rtol=0)
@@ -223,7 +223,7 @@ def test_on_cut_is_called_before_the_first_batch():
 
 
 def test_a_truncated_text_keeps_its_special_tokens(tmp_path):
-    embedder = load(save_bert(tmp_path)).embedder
+    embedder = load(save_bert(tmp_path), weights="none").embedder
     words = "paris is the capital of france . ( a play )".split()
     assert embedder.max_seq_len == 14
     for text in (" ".join(words * 4), "[CLS] " * 40, "[SEP] a " * 40):
@@ -234,7 +234,7 @@ def test_a_truncated_text_keeps_its_special_tokens(tmp_path):
 
 
 def test_the_default_is_mean_pooling_and_normalization(tmp_path):
-    embedder = load(save_bert(tmp_path)).embedder
+    embedder = load(save_bert(tmp_path), weights="none").embedder
     assert not embedder.options.is_declared
     numpy.testing.assert_allclose(embedder.embed(TEXTS), by_transformers(tmp_path, TEXTS, max_length=14), atol=1e-5, rtol=0)
 

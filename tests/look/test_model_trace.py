@@ -44,6 +44,22 @@ MODELS = {
 
 VARIANTS = ("gemma3 with a vision model", "phi3 with longrope", "phi3 beyond its original length", "qwen3_moe with normalized shares")
 
+ENCODERS = {
+    "roberta": (transformers.RobertaConfig(**SMALL, max_position_embeddings=34, pad_token_id=1), transformers.RobertaForMaskedLM),
+    "distilbert": (
+        transformers.DistilBertConfig(vocab_size=61, dim=24, hidden_dim=32, n_layers=2, n_heads=4, max_position_embeddings=32),
+        transformers.DistilBertForMaskedLM,
+    ),
+    "mpnet": (transformers.MPNetConfig(**SMALL, max_position_embeddings=34), transformers.MPNetForMaskedLM),
+    "modernbert": (
+        transformers.ModernBertConfig(
+            **SMALL, global_attn_every_n_layers=2, local_attention=4, pad_token_id=0, bos_token_id=1, eos_token_id=2, cls_token_id=1,
+            sep_token_id=2,
+        ),
+        transformers.ModernBertForMaskedLM,
+    ),
+}  # fmt: skip
+
 
 class Words:
     """A tokenizer of which only the texts of tokens are needed."""
@@ -168,6 +184,21 @@ def test_every_decoder_has_the_attention_and_the_residual_stream_of_transformers
     for layer in range(len(trace.attentions)):  # also where a feed-forward network is a mixture of others
         ablated = trace_prompt(checkpoint, Words(), IDS * 2, ablated=[Ablation(layer)])
         assert ablated.residuals[layer + 1] == ablated.residuals[layer]
+
+
+@pytest.mark.parametrize("name", ENCODERS)
+def test_every_encoder_has_the_attention_of_transformers(name, tmp_path):
+    config, kind = ENCODERS[name]
+    torch.manual_seed(0)
+    model = kind(config).eval()
+    model.save_pretrained(tmp_path)
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        outputs = model(torch.tensor([IDS]), output_attentions=True)
+    trace = trace_prompt(load_checkpoint(tmp_path), Words(), IDS)
+    for own, other in zip(arrays(trace, "self"), outputs.attentions, strict=True):
+        np.testing.assert_allclose(own, other[0].numpy(), atol=TOLERANCE, rtol=0)
+    np.testing.assert_allclose(trace.logits.array(), outputs.logits[0, -1].numpy(), atol=1e-4, rtol=0)
 
 
 def test_a_sink_is_no_position():

@@ -125,3 +125,63 @@ def test_masks_named_after_encoder_and_decoder_are_not_exchanged():
     roles = [role for role in exercise("decoder_layer").roles if not role.is_weight and not role.is_size]
     binding = bind_call(list(inspect.signature(forward).parameters.values()), roles)
     assert {name: role.name for name, role in binding.role_of.items()}["e_mask"] == "encoder_mask"
+
+
+UNPROJECTED = """
+import torch
+from torch import nn
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.num_heads = num_heads
+        self.q, self.k, self.v = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model), nn.Linear(d_model, d_model)
+    def forward(self, x):
+        batch, length, width = x.shape
+        q, k, v = (each(x).view(batch, length, self.num_heads, -1).transpose(1, 2) for each in (self.q, self.k, self.v))
+        weights = (q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5).softmax(-1)
+        return (weights @ v).transpose(1, 2).reshape(batch, length, width)
+"""
+
+PROJECTING = """
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff):
+        super().__init__()
+        self.attention, self.output = MultiHeadAttention(d_model, num_heads), nn.Linear(d_model, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.ff = nn.Sequential(nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model))
+    def forward(self, x):
+        x = self.norm1(x + self.output(self.attention(x)))
+        return self.norm2(x + self.ff(x))
+"""
+
+
+def test_a_last_matrix_that_a_correct_caller_applies_is_no_mistake(tmp_path):
+    from headway.practice.diagnosis.files import with_exercises
+    from headway.practice.diagnosis.nested import verdicts
+
+    def found(text):
+        path = tmp_path / "mine.py"
+        path.write_text(text)
+        return [verdict.status for verdict in settled(verdicts(list(with_exercises(load_module(path, text), text))))]
+
+    assert found(UNPROJECTED) == ["wrong"]
+    assert found(UNPROJECTED + PROJECTING) == ["could not run", "correct"]
+
+
+def test_positions_are_taken_by_their_number(tmp_path):
+    text = """
+import math
+import torch
+from torch import nn
+
+class PositionalEncoding(nn.Module):
+    def __init__(self, d_model, max_len=5000):
+        super().__init__()
+        angles = torch.arange(max_len).unsqueeze(1) * torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
+        self.register_buffer("pe", torch.stack([angles.sin(), angles.cos()], -1).flatten(1).unsqueeze(0))
+    def forward(self, length):
+        return self.pe[:, :length]
+"""
+    assert verdict_on(tmp_path, text, "PositionalEncoding").is_correct
+    assert not verdict_on(tmp_path, text.replace("angles.cos()", "angles.sin()"), "PositionalEncoding").is_correct

@@ -27,6 +27,8 @@ def command(
     array: o.Array = o.ArrayLibrary.numpy,
     dtype: o.Dtype = "float32",
     device: o.Device = None,
+    weights: o.PackedWeights = "auto",
+    threads: o.Threads = None,
     ignore_config_key: o.IgnoreConfigKey = None,
     as_json: o.Json = False,
 ) -> None:
@@ -47,7 +49,13 @@ def command(
             raise OptionError(f"got {name} {number}, expected at least 1")
     lines = read_texts(texts or [], file)
     classifier = load(
-        model, array=array.value, dtype=dtype, device=device, weights="none", ignored_config_keys=ignore_config_key or ()
+        model,
+        array=array.value,
+        dtype=dtype,
+        device=device,
+        weights=weights,
+        num_threads=threads,
+        ignored_config_keys=ignore_config_key or (),
     ).classifier
     started = time.perf_counter()
     with progress(len(lines), batch_size) as on_batch:

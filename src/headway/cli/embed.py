@@ -30,6 +30,8 @@ def command(
     array: o.Array = o.ArrayLibrary.numpy,
     dtype: o.Dtype = "float32",
     device: o.Device = None,
+    weights: o.PackedWeights = "auto",
+    threads: o.Threads = None,
     ignore_config_key: o.IgnoreConfigKey = None,
     as_json: o.Json = False,
 ) -> None:
@@ -49,7 +51,13 @@ def command(
     _check(similar=similar, top=top, out=out, prompt=prompt, batch_size=batch_size)
     lines = read_texts(texts or [], file)
     embedder = load(
-        model, array=array.value, dtype=dtype, device=device, weights="none", ignored_config_keys=ignore_config_key or ()
+        model,
+        array=array.value,
+        dtype=dtype,
+        device=device,
+        weights=weights,
+        num_threads=threads,
+        ignored_config_keys=ignore_config_key or (),
     ).embedder
     if not embedder.options.is_declared:
         print(f"{model} names no pooling: using the mean over a text's tokens, normalized to length 1", file=sys.stderr)

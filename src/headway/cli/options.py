@@ -47,7 +47,7 @@ PackedWeights = Annotated[
         "--weights",
         metavar=f"[{'|'.join(WEIGHTS)}]",
         autocompletion=lambda: list(WEIGHTS),
-        help="Storage of a decoder's weights in the compiled kernels, on NumPy. none runs the definitions instead; auto is int8 for "
+        help="Storage of the weights in the compiled kernels, on NumPy. none runs the definitions instead; auto is int8 for encoders, "
         "gpt2, llama, qwen2 and qwen3, else none.",
     ),
 ]

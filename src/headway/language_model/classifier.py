@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy
 
@@ -16,7 +16,7 @@ from headway.checkpoints.classification import ClassifierOptions
 from headway.engine.option_kinds import is_integer
 from headway.errors import NotFiniteError, OptionError, PromptError, UnsupportedError
 from headway.language_model.batches import batches, check_texts, padded_length
-from headway.language_model.embedding import activation_function
+from headway.language_model.embedding import TextEncoder, activation_function
 from headway.runners.protocols import Config, Weights
 from headway.tokenizers import Tokenizer
 
@@ -44,6 +44,9 @@ class Ranked:
 class ClassifyingArchitecture(Protocol):
     """The functions of an encoder with a classifier."""
 
+    def spec(self, config: Config, /) -> Any:
+        """Return the parts of the model as data: see headway.models.encoder_spec."""
+
     def encode(
         self,
         token_ids: Array,
@@ -68,6 +71,7 @@ class Classifier:
     """An encoder with a classifier and its tokenizer.
 
     options  names of the labels and the activation of the scores, from the model's files
+    encoder  compiled twin of the encoder; None runs the architecture
     """
 
     checkpoint: Checkpoint
@@ -76,6 +80,7 @@ class Classifier:
     array: str = "numpy"
     device: str | None = None
     ops: Operations = functions
+    encoder: TextEncoder | None = None
 
     def __post_init__(self) -> None:
         if getattr(self.checkpoint.weights, "classifier", None) is None:
@@ -201,18 +206,28 @@ class Classifier:
     def _batch(self, rows: Sequence[Sequence[int]], types: Sequence[Sequence[int]]) -> numpy.ndarray:
         """Return the logits of a batch, padded on the right."""
         model, architecture = self.checkpoint, cast(ClassifyingArchitecture, self.checkpoint.architecture)
-        lengths = numpy.array([len(row) for row in rows])
-        seq_len = padded_length(int(lengths.max()), self.array, model.config.max_seq_len)
-        token_ids, token_types = numpy.zeros((2, len(rows), seq_len), numpy.int64)
-        for index, (row, row_types) in enumerate(zip(rows, types, strict=True)):
-            token_ids[index, : len(row)] = row
-            token_types[index, : len(row)] = row_types
-        given = None if (lengths == seq_len).all() else self._array(lengths)
-        has_types = architecture.spec(model.config).num_pair_types > 1  # type: ignore[attr-defined]
-        pair_types = self._array(token_types) if has_types else None
-        hidden = architecture.encode(
-            self._array(token_ids), model.weights, model.config, lengths=given, token_types=pair_types, ops=self.ops
-        )
+        spec, lengths = architecture.spec(model.config), numpy.array([len(row) for row in rows])
+        if spec.num_pair_types == 1:
+            types = [[0] * len(row) for row in rows]
+        given = None
+        if self.encoder:
+            encoded = self.encoder.encode(rows, types)
+            # The classifier reads one vector of each text.
+            hidden: Array = numpy.stack([each.mean(axis=0) if spec.classifier.takes_mean else each[0] for each in encoded])[:, None]
+        else:
+            seq_len = padded_length(int(lengths.max()), self.array, model.config.max_seq_len)
+            token_ids, token_types = numpy.zeros((2, len(rows), seq_len), numpy.int64)
+            for index, (row, row_types) in enumerate(zip(rows, types, strict=True)):
+                token_ids[index, : len(row)], token_types[index, : len(row)] = row, row_types
+            given = None if (lengths == seq_len).all() else self._array(lengths)
+            hidden = architecture.encode(
+                self._array(token_ids),
+                model.weights,
+                model.config,
+                lengths=given,
+                token_types=self._array(token_types),
+                ops=self.ops,
+            )
         logits: numpy.ndarray = to_numpy(architecture.class_logits(hidden, model.weights, model.config, lengths=given, ops=self.ops))
         return logits.astype(numpy.float32)
 

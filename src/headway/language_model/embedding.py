@@ -51,6 +51,13 @@ class EmbeddingStack(Protocol):
         """Return the final hidden states of one text, (seq_len, hidden_size)."""
 
 
+class TextEncoder(Protocol):
+    """A compiled encoder."""
+
+    def encode(self, texts: Sequence[Sequence[int]], token_types: Sequence[Sequence[int]] | None = None, /) -> list[numpy.ndarray]:
+        """Return the final hidden states of each text, (seq_len, hidden_size)."""
+
+
 @dataclass(frozen=True)
 class Embedder:
     """A model with its tokenizer, and the pooling of hidden states into one vector per text.
@@ -59,6 +66,7 @@ class Embedder:
 
     options  pooling and the steps after it, from the model's sentence-transformers files
     stack    compiled twin of a decoder; None runs the architecture
+    encoder  compiled twin of an encoder; None runs the architecture
     owner    object that must live as long as the embedder, because it closes the stack
     """
 
@@ -69,6 +77,7 @@ class Embedder:
     device: str | None = None
     ops: Operations = functions
     stack: EmbeddingStack | None = None
+    encoder: TextEncoder | None = None
     owner: object = None
 
     def embed(
@@ -182,6 +191,9 @@ class Embedder:
 
     def _batch(self, rows: Sequence[Sequence[int]], num_unpooled: int) -> numpy.ndarray:
         """Return the pooled vectors of a batch. Decoders are padded on the left, so that the last token is in the last column."""
+        if self.encoder:
+            texts = [hidden[num_unpooled:][None] for hidden in self.encoder.encode(rows)]
+            return numpy.concatenate([self._pool(hidden, numpy.ones(hidden.shape[:2], bool)) for hidden in texts])
         lengths = numpy.array([len(row) for row in rows])
         seq_len = padded_length(int(lengths.max()), self.array, self.checkpoint.config.max_seq_len)
         is_left = self.checkpoint.architecture.KIND == "decoder"

@@ -22,11 +22,13 @@ from headway.engine.option_kinds import is_integer
 from headway.errors import HeadwayError, ModelNotFoundError, OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
 from headway.kernels.cpu.compiled_decoder import CompiledDecoder
+from headway.kernels.cpu.compiled_encoder import CompiledEncoder
 from headway.kernels.cpu.progress import Progress
 from headway.kernels.cpu.thread_pool import check_num_threads
 from headway.language_model.classifier import Classifier, Label, Ranked, Text
 from headway.language_model.decoders import can_compile, captured_decoder, compiled_decoder, weights_kind
 from headway.language_model.embedding import Embedder
+from headway.language_model.encoders import can_compile_encoder, compiled_encoder
 from headway.language_model.fill_mask import FilledText, fill_mask
 from headway.language_model.grammar import Grammar, Vocabulary, compile_grammar
 from headway.language_model.options import merge_options, own_options, token_ids_of
@@ -62,7 +64,7 @@ def load(
     array        array library: numpy, torch, jax or mlx
     dtype        float32, bfloat16, float16 or float64
     device       of torch, such as "cuda"; the default device of torch if None
-    weights      how the compiled kernels store a decoder's weights: float32, bfloat16, int8 or int4; "none" runs the
+    weights      how the compiled kernels store the weights: float32, bfloat16, int8 or int4; "none" runs the
                  definitions on the checkpoint's own tensors; "auto" is int8 on NumPy for architectures with compiled kernels,
                  else "none", and captures decode steps as CUDA graphs with torch on CUDA
     cache        how the compiled kernels store keys and values: float32, bfloat16, int16 or int8; by default that of float32
@@ -92,19 +94,27 @@ def load(
     path, kind = _resolve(name_or_folder), weights_kind(weights, array, dtype)
     stored_dtype = None if kind != "none" else dtype
     checkpoint = open_checkpoint(path, array=array, dtype=stored_dtype, device=device, ignored_config_keys=ignored_config_keys)
-    if kind != "none" and weights == "auto" and not can_compile(checkpoint):
-        kind, checkpoint = "none", open_checkpoint(path, ignored_config_keys=ignored_config_keys)
+    is_encoder = checkpoint.architecture.KIND == "encoder"
+    if kind != "none" and (is_encoder or (weights == "auto" and not can_compile(checkpoint))):
+        checkpoint = open_checkpoint(path, ignored_config_keys=ignored_config_keys)
+        # An encoder with an adapter runs the definitions.
+        if not is_encoder or adapter is not None or (weights == "auto" and not can_compile_encoder(checkpoint)):
+            kind = "none"
     adapter_folder = None if adapter is None else Path(adapter)
     if adapter_folder is not None:
         checkpoint = with_adapter(checkpoint, adapter_folder, array=array, device=device, merges=kind != "none")
-    for name, given in (("cache", cache), ("num_threads", num_threads)):
-        if kind == "none" and given is not None:
+    for name, given, is_used in (("cache", cache, kind != "none" and not is_encoder), ("num_threads", num_threads, kind != "none")):
+        if given is not None and not is_used:
             raise OptionError(
                 f"got {name}={given!r} for a model without packed weights, expected a decoder on numpy with packed weights",
                 hint=f"leave {name} out",
             )
     decoder: CompiledDecoder | CapturedDecoder | None = None
-    if kind != "none":
+    make_encoder: Callable[[], CompiledEncoder] | None = None
+    if kind != "none" and is_encoder:
+        make = partial(compiled_encoder, progress=progress) if progress else compiled_encoder
+        make_encoder = partial(make, checkpoint, path, kind, num_threads=num_threads)
+    elif kind != "none":
         make_decoder = partial(compiled_decoder, progress=progress) if progress else compiled_decoder
         decoder = make_decoder(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, adapter=adapter_folder)
     elif weights == "auto" and array == "torch" and adapter is None:
@@ -117,6 +127,7 @@ def load(
         array=array,
         device=device,
         decoder=decoder,
+        make_encoder=make_encoder,
         cache_bytes=cache_bytes,
     )
 
@@ -153,6 +164,7 @@ class LanguageModel:
         array: str = "numpy",
         device: str | None = None,
         decoder: CompiledDecoder | CapturedDecoder | None = None,
+        make_encoder: Callable[[], CompiledEncoder] | None = None,
         cache_bytes: int | None = None,
     ) -> None:
         """Combine the parts; `load` reads them from files.
@@ -160,6 +172,7 @@ class LanguageModel:
         sentence_options   called when embeddings are first computed, because reading them may fail
         classifier_options called when classes are first computed
         decoder            faster twin of a decoder; None runs the architecture
+        make_encoder       returns the faster twin of an encoder when it is first needed; None runs the architecture
         cache_bytes        memory for the keys and values of a compiled decoder
         """
         self.config, self.tokenizer = checkpoint.config, tokenizer
@@ -177,6 +190,7 @@ class LanguageModel:
         self.defaults = own_options(own)
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
         self.is_closed = False
+        self._make_encoder = make_encoder
         self._thread: EngineThread | None = None
         self._checkpoint, self._sentence_options, self._classifier_options = checkpoint, sentence_options, classifier_options
         self._compiled = None if array == "torch" else cast(CompiledDecoder | None, decoder)
@@ -194,6 +208,8 @@ class LanguageModel:
             self._thread.close()
         if self._free:
             self._free()
+        if encoder := self.__dict__.pop("_encoder", None):
+            encoder.close()
         self.__dict__.pop("embedder", None)
         self.__dict__.pop("classifier", None)
         del self.engine, self.model, self._checkpoint, self._compiled
@@ -213,7 +229,15 @@ class LanguageModel:
         self._check_open()
         model = self.model
         return Embedder(
-            self._checkpoint, self.tokenizer, self._sentence_options(), model.array, model.device, model.ops, self._compiled, self.engine
+            self._checkpoint,
+            self.tokenizer,
+            self._sentence_options(),
+            model.array,
+            model.device,
+            model.ops,
+            self._compiled,
+            self._encoder,
+            self.engine,
         )
 
     @cached_property
@@ -224,7 +248,12 @@ class LanguageModel:
         """
         self._check_open()
         model = self.model
-        return Classifier(self._checkpoint, self.tokenizer, self._classifier_options(), model.array, model.device, model.ops)
+        options = self._classifier_options()
+        return Classifier(self._checkpoint, self.tokenizer, options, model.array, model.device, model.ops, self._encoder)
+
+    @cached_property
+    def _encoder(self) -> CompiledEncoder | None:
+        return self._make_encoder() if self._make_encoder else None
 
     @property
     def checkpoint(self) -> Checkpoint:

@@ -23,7 +23,7 @@ class Pattern:
 
 ATTENTION = r"^(?!dot_?att)(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)"
 
-NO_PART = r"(?i:data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$"
+NO_PART = r"(?i:^init_|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
 
 PATTERNS = {
@@ -34,7 +34,7 @@ PATTERNS = {
         r"|norm)).*(linear|dense|affine|fully_?connected|fc_(layer|forward))",
     ),
     "embed": Pattern(
-        r"^(?!.*(pos|rotary|rope|sinus|patch|time_?step|sentence|vision|image|_?nd$|unembed|de_?embed|time_|output|layer_?norm|attn|attention)).*(embed|look_?up|^wte$)",
+        r"^(?!.*(pos|rotary|rope|sinus|patch|time_?step|sentence|vision|image|aggregat|_?nd$|unembed|de_?embed|time_|output|layer_?norm|attn|attention)).*(embed|look_?up|^wte$)",
     ),
     "relu": Pattern(
         r"(?<!^p)(?<!_p)(?<!leaky)(?<!leaky_)(?<!sq)(?<![a-z]e)(?<!ge)relu(?!6|_?2|_?sq|_?backward|_?grad|_?deriv|_?prime)",
@@ -72,7 +72,7 @@ PATTERNS = {
     ),
     "causal_self_attention": Pattern(
         r"(causal|masked|decoder)_?(multi_?head_?)?(self_?)?att|^head$|^causal",
-        r"^(?!.*(mask$|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
+        r"^(?!dot_?att)(?!.*(mask$|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)",
     ),
     "cross_attention": Pattern(
         r"cross_?(multi_?head_?)?att|enc(oder)?_?dec(oder)?_?att",

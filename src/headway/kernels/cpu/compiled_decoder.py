@@ -10,18 +10,17 @@ import numpy
 
 from headway.errors import HeadwayError
 from headway.kernels.cpu import layout, records
+from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers
 from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
 from headway.kernels.cpu.kv_cache import PAGE_SIZE, PagedKVCache
 from headway.kernels.cpu.layout import CACHE_LINE, GROUP, GROUPS_PER_TASK, KEYS_PER_BLOCK, NUM_ROWS, ROWS_PER_TASK, TOKENS_PER_PASS
 from headway.kernels.cpu.model_records import ModelRecords
-from headway.kernels.cpu.packing import KINDS, aligned_zeros, round_up
+from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
 from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
 from headway.models.spec import DecoderSpec, FeedForwardSpec, RotarySpec
 
-PADDED_TOKENS = 12
-"""Activation buffers hold a multiple of this number of tokens: the largest tile computes 12 tokens, the int16 tile 6."""
 MIN_ROTARY = 1024
 """Minimum number of positions of the rotary tables, which are doubled when a text is longer."""
 ROW_FIELDS = ("token_ids", "positions", "first_pages", "wanted", "first_partials")
@@ -61,7 +60,7 @@ class CompiledDecoder:
         self._partial_size = attention.num_heads * (round_up(attention.head_dim, NUM_ROWS) + NUM_ROWS)
         self._num_rotary, self._rotary = 0, dict[RotarySpec, tuple[numpy.ndarray, numpy.ndarray]]()
         self._counters = aligned_zeros((layout.COUNTERS_PER_LAYER * len(spec.layers) + 4) * CACHE_LINE)
-        self._buffers = _Buffers(0, self._kind)
+        self._buffers = Buffers(0, self._kind)
         self._fill_in_model()
 
     @property
@@ -133,7 +132,7 @@ class CompiledDecoder:
             self._is_closed = True
             self._pool.close()
             self.weights = None
-            self._buffers = _Buffers(0, self._kind)
+            self._buffers = Buffers(0, self._kind)
             self._kv_cache = PagedKVCache(self.spec, self.cache_kind)
 
     def _run(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> numpy.ndarray:
@@ -190,7 +189,7 @@ class CompiledDecoder:
         num_tokens = min(round_up(max(num_rows, 2 * self._buffers.num_tokens), PADDED_TOKENS), round_up(self.max_rows, PADDED_TOKENS))
         spec, launch, attention = self.spec, self._launches[0], self.spec.layers[0].attention
         hidden, queries, keys = spec.hidden_size, attention.num_heads * attention.head_dim, attention.num_kv_heads * attention.head_dim
-        self._buffers = buffers = _Buffers(num_tokens, self._kind)
+        self._buffers = buffers = Buffers(num_tokens, self._kind)
         launch["normed_activations"] = buffers.activations(num_tokens, hidden)
         launch["attended_activations"] = buffers.activations(num_tokens, queries)
         inner = {
@@ -238,30 +237,3 @@ def _num_slots(feed_forward: FeedForwardSpec, num_tokens: int) -> int:
     """Return the number of rows of a feed-forward network's activations."""
     experts = feed_forward.experts
     return num_tokens if experts is None else num_tokens * experts.top_k + layout.SLOTS_PER_TILE * experts.num_experts
-
-
-class _Buffers:
-    """Memory for the activations of a pass of at most `num_tokens` tokens, for weights of a kind."""
-
-    def __init__(self, num_tokens: int, kind: str) -> None:
-        self.num_tokens, self._kind = num_tokens, kind
-        self._allocated: list[numpy.ndarray] = []
-
-    def activations(self, num_rows: int, width: int) -> int:
-        """Return the address of the record of new activations."""
-        columns = round_up(width, GROUP)
-        record, groups = numpy.zeros(1, records.ACTIVATIONS), round_up(num_rows, PADDED_TOKENS) * columns // GROUP
-        record["x_columns"], record["x_kind"] = columns, KINDS[self._kind]
-        if self._kind in ("int8", "int4"):
-            bytes_per_group = {"x_int8": GROUP, "x_scales": 4, "x_sums": 4, "x_int16": 2 * GROUP, "x_int16_scales": 4}
-        else:
-            bytes_per_group = {"x_floats": 4 * GROUP}
-        for part, size in bytes_per_group.items():
-            record[part] = self.allocate(groups * size).ctypes.data
-        self._allocated.append(record)
-        return record.ctypes.data
-
-    def allocate(self, size: int) -> numpy.ndarray:
-        """Return `size` zero bytes, which are freed together with this object."""
-        self._allocated.append(aligned_zeros(size))
-        return self._allocated[-1]

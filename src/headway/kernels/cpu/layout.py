@@ -52,6 +52,8 @@ LOGITS_PER_TASK = 4096
 """Number of logits that one task scales."""
 ROWS_PER_TASK = 96
 """Maximum number of query heads of one key head in one task, for passes with several tokens per sequence."""
+QUERIES_PER_CHUNK = 24
+"""Number of queries of an encoder whose scores are held at a time."""
 
 CHUNK_BYTES = 1 << 20
 """Bytes per checksum."""

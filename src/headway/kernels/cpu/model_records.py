@@ -41,13 +41,13 @@ class ModelRecords:
         launch["logit_scale"], launch["logit_soft_cap"] = _number(spec.logit_scale, 1.0), _number(spec.logit_soft_cap, 0.0)
         launch["position_table"] = address(weights.position_embedding)
         launch["embedding"], launch["head"] = address(self._embedding), address(self._head)
-        _fill_norm(launch, "final_norm", weights.norm)
+        fill_norm(launch, "final_norm", weights.norm)
 
     def _fill_experts(self, record: Any, spec: FeedForwardSpec, weights: Any) -> None:
         for name in ("num_experts", "top_k", "is_normalized", "router", "experts", "expert_size"):
             record[name] = 0
         if spec.experts is not None:
-            matrices = [_linear_record(getattr(expert, name)) for expert in weights.experts for name in ("gate", "up", "down")]
+            matrices = [linear_record(getattr(expert, name)) for expert in weights.experts for name in ("gate", "up", "down")]
             self._experts.append(numpy.array(matrices, records.MATRIX))
             record["num_experts"], record["top_k"] = spec.experts.num_experts, spec.experts.top_k
             record["is_normalized"], record["expert_size"] = spec.experts.is_normalized, spec.intermediate_size
@@ -56,16 +56,17 @@ class ModelRecords:
 
 def _fill_layer(record: Any, layer: LayerSpec, weights: Any) -> None:
     for name in ("attention_norm", "attention_output_norm", "feed_forward_norm", "feed_forward_output_norm"):
-        _fill_norm(record, name, getattr(weights, name))
-    _fill_attention(record, layer.attention, weights.attention)
+        fill_norm(record, name, getattr(weights, name))
+    fill_attention(record, layer.attention, weights.attention)
     for name in ("gate", "up", "down"):
-        record[name] = _linear_record(getattr(weights.feed_forward, name, None))
+        record[name] = linear_record(getattr(weights.feed_forward, name, None))
     record["residual_scale"] = _number(layer.residual_scale, 1.0)
 
 
-def _fill_attention(record: Any, attention: AttentionSpec, weights: Any) -> None:
+def fill_attention(record: Any, attention: AttentionSpec, weights: Any) -> None:
+    """Fill in the fields of a layer's record that describe its attention."""
     for name in ("query", "key", "value", "output"):
-        record[name] = _linear_record(getattr(weights, name))
+        record[name] = linear_record(getattr(weights, name))
     for name in ("query_norm", "key_norm"):
         norm = getattr(weights, name)
         own, other = (f"wide_{name}", name) if attention.has_wide_norm else (name, f"wide_{name}")
@@ -75,11 +76,13 @@ def _fill_attention(record: Any, attention: AttentionSpec, weights: Any) -> None
     record["rotary_half"], record["cosines"], record["sines"] = attention.rotary.dim // 2 if attention.rotary else 0, 0, 0
 
 
-def _fill_norm(record: Any, name: str, norm: Any) -> None:
+def fill_norm(record: Any, name: str, norm: Any) -> None:
+    """Fill in the addresses of a norm's weight and bias; 0 for those that are absent."""
     record[name], record[f"{name}_bias"] = (address(norm.weight), address(norm.bias)) if norm else (0, 0)
 
 
-def _linear_record(weights: Any) -> Any:
+def linear_record(weights: Any) -> Any:
+    """Return the record of a linear layer's packed matrix; that of an absent matrix for None."""
     return (matrix_record(weights.weight, weights.bias) if weights else matrix_record(None))[0]
 
 

@@ -83,6 +83,21 @@ part_output  address of the output of attention or of the feed-forward network b
 chosen, …    the experts of every token, their shares and slots; of every expert the first slot and the end: see experts
 """
 
+ENCODER = numpy.dtype(
+    [
+        *((name, LAUNCH[name]) for name in LAUNCH.names or ()),
+        *((name, numpy.int64) for name in ("type_table", "token_types", "embedding_norm", "embedding_norm_bias")),
+        *((name, numpy.int64) for name in ("position_bias", "longest")),
+    ]
+)
+"""The launch record of a pass of an encoder: a launch record whose tasks are texts, and
+
+type_table     address of the record of the token-type embedding; 0 without one
+token_types    address of the token type of each row
+position_bias  address of the biases (num_heads, 2 · longest - 1) of the distances from 1 - longest to longest - 1; 0 without biases
+longest        number of tokens of the longest text
+"""
+
 PACK = _record(
     *POOL,
     *("source", "source_kind", "row_stride", "column_stride", "num_columns", "pack_counter", "bad_counter", "pack_scratch"),
@@ -93,7 +108,16 @@ PACK = _record(
 CHECKSUM = _record(*POOL, "content", "content_size", "checksums", "chunk_counter")
 """Memory to check: its address and size in bytes (a multiple of 32), and the addresses of the results and of a counter."""
 
-RECORDS = {"matrix": MATRIX, "activations": ACTIVATIONS, "layer": LAYER, "task": TASK, "launch": LAUNCH, "pack": PACK, "checksum": CHECKSUM}
+RECORDS = {
+    "matrix": MATRIX,
+    "activations": ACTIVATIONS,
+    "layer": LAYER,
+    "task": TASK,
+    "launch": LAUNCH,
+    "encoder": ENCODER,
+    "pack": PACK,
+    "checksum": CHECKSUM,
+}
 
 
 def unset(kind: numpy.dtype, count: int = 1) -> numpy.ndarray:

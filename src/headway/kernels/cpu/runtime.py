@@ -53,5 +53,10 @@ class Runtime:
         return self._entries["forward_pass.run"]
 
     @cached_property
+    def encoder_pass(self) -> Entry:
+        """A pass of an encoder. It is compiled separately, because most processes do not need it."""
+        return native.load(["encoder_pass.run"], self.folder, self.progress)["encoder_pass.run"]
+
+    @cached_property
     def _entries(self) -> dict[str, Entry]:
         return native.load(ENTRIES, self.folder, self.progress)

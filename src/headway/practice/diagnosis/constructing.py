@@ -143,6 +143,9 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
         none = {name: None for name, role in zip(unknown, choice, strict=True) if not isinstance(role, Role)}
         yield Binding({name: of_choice[name] for name in order if name in of_choice}), fixed | none
     sized = [name for name in order if name in bound and bound[name] in sizes]
+    for name, other, role in itertools.product(unknown[:1], sized[:MOST_EXCHANGED], left):  # n_embed, d_embed
+        of_both = bound | {name: bound[other], other: role}
+        yield Binding({each: of_both[each] for each in order if each in of_both}), fixed
     if 2 <= len(sized) <= MOST_EXCHANGED:
         for exchanged in itertools.islice(itertools.permutations([bound[name] for name in sized]), 1, None):
             of_order = bound | dict(zip(sized, exchanged, strict=True))

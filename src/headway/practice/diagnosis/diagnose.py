@@ -227,8 +227,9 @@ def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
     """Return the reason why two calls differ: active dropout if they agree without it, otherwise random weights or state."""
     without = [replace(trial, call=trial.call.without_dropout()) for trial in trials if trial.call.is_instance]
     for trial in without:
-        first, again = (output_of(trial.call, trial.conventions, trial.probes[0].inputs) for _ in range(2))
-        if not isinstance(first, Raised) and first is not None and is_same(first, again, precision(first)):
+        largest = max(trial.probes, key=lambda probe: num_numbers(probe.inputs))
+        first, *others = (output_of(trial.call, trial.conventions, largest.inputs) for _ in range(4))
+        if not isinstance(first, Raised) and first is not None and all(is_same(first, other, precision(first)) for other in others):
             return DROPOUT_IN_EVAL
     return NOT_REPEATABLE
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy
 
 from headway.practice.diagnosis.calling import fits_name
+from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.trials import Trial
 from headway.practice.message import EMPTY
@@ -33,7 +34,20 @@ def settled(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def _is_in_doubt(verdict: Verdict) -> bool:
-    return verdict.status == "unknown" and verdict.repair is None and verdict.trial is not None and not is_understood(verdict.trial)
+    """Return True for outputs that no repair explains, and no cause that more than coincidence supports."""
+    if verdict.repair is not None or verdict.trial is None:
+        return False
+    is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
+    is_guess = verdict.status == "wrong" and verdict.confidence != "certain" and _lacks_weights(verdict.trial)
+    return is_coincidence or is_guess or (verdict.status == "unknown" and not is_understood(verdict.trial))
+
+
+def _lacks_weights(trial: Trial) -> bool:
+    """Return True for a class that does not hold all weights of the part: it may be a part of another extent."""
+    if not isinstance(trial.call, InstanceCall):
+        return False
+    needed = {role.name for role in trial.exercise.roles if role.is_weight and not role.is_optional}
+    return not needed & set(trial.probes[0].inputs) <= trial.call.assignment.roles
 
 
 def is_understood(trial: Trial) -> bool:
@@ -50,6 +64,8 @@ def is_understood(trial: Trial) -> bool:
     ):
         return True
     if inspect.isclass(trial.call.subject.value) or trial.exercise.calls is not None:
+        return False
+    if any(each.default is True for each in trial.call.subject.parameters):  # a mode of its own
         return False
     is_named = all(fits_name(name, role) for name, role in trial.call.binding.role_of.items())
     return is_named and all(numpy.shape(answer) == numpy.shape(trial.expected(probe)) for probe, answer in pairs)

@@ -91,6 +91,8 @@ def _calls_of(
     placed = max((len(needed & roles) for roles in places), default=0)
     share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
     calls: list[Call] = [replace(first, assignment=each, binding=_binding(construction, each)) for each in held or [Assignment({})]]
+    if any(content.is_transposed and "table" in content.roles for assignment in held for content in assignment.contents.values()):
+        share /= 2  # the constructor's two sizes are likelier to be exchanged
     takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
     if share and takes_tables and isinstance(calls[0](_without_mask(sample) | calls[0].sizes(sample)), Raised):
         share /= 2

@@ -57,7 +57,24 @@ def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject
         verdict = _judged_safely(subject, exercise, faults)
         is_because = any(cause.name.startswith(BECAUSE) for cause in verdict.causes)
         judged.append(Judged(subject, exercise, verdict, is_at_fault=not verdict.is_correct and not is_because))
+    judged = [_in_context(each, judged) for each in judged]
     return [next(each.verdict for each in judged if each.subject is subject) for subject, _ in given]
+
+
+PARTIAL = {"no_output_projection", "first_map_alone", "first_maps_alone"}
+"""Mistakes that a caller may make good: the last matrix is missing."""
+
+
+def _in_context(each: Judged, judged: Sequence[Judged]) -> Judged:
+    """Return a subject without its last matrix as not understood if a correct caller applies that matrix itself."""
+    if not {cause.name for cause in each.verdict.causes} & PARTIAL:
+        return each
+    callers = [other for other in judged if other.verdict.is_correct and _calls(other.subject, each.subject.name)]
+    if not callers:
+        return each
+    says = TEXTS["applied_by_caller"].format(name=callers[0].subject.name)
+    cause = Cause("not_understood", says, TEXTS["select_part_or_state_shapes"], EMPTY, line=each.verdict.line)
+    return replace(each, verdict=replace(each.verdict, status="could not run", causes=(cause,), notes=()))
 
 
 def _callees_first(given: Sequence[tuple[Subject, Exercise]]) -> list[tuple[Subject, Exercise]]:

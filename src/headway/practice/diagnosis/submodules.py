@@ -120,9 +120,10 @@ def _classes(library: str) -> dict[Kind, Any]:
             self.query, self.key, self.value, self.output = (linear(spec.width, spec.width) for _ in range(4))
             self.spec = spec
 
-        def forward(self, query: Any, *others: Any, **named: Any) -> Any:
+        def forward(self, *others: Any, **named: Any) -> Any:
             spec = self.spec
-            key, value, mask = _operands(query, [*others, *named.values()])
+            query, *rest = [*others, *(named[name] for name in sorted(named, key=_place))]
+            key, value, mask = _operands(query, rest)
             weights = MultiHeadAttentionWeights(_weights(self.query), _weights(self.key), _weights(self.value), _weights(self.output))
             answer = functions.multi_head_attention(
                 query, key, value, weights, num_heads=spec.num_heads, mask=_read(mask), is_causal=spec.is_causal
@@ -142,6 +143,11 @@ def _classes(library: str) -> dict[Kind, Any]:
     if library != "torch":
         Attention.__call__, FeedForward.__call__ = Attention.forward, FeedForward.forward
     return {"attention": Attention, "feed_forward": FeedForward, "norm": lambda spec: nn.LayerNorm(spec.width) if nn else None}
+
+
+def _place(name: str) -> int:
+    """Return the place of an operand among query, key and value, by its name."""
+    return next((place for place, start in enumerate(("q", "x", "h", "k", "v")) if name.lower().startswith(start)), 5)
 
 
 def _operands(query: Any, others: list[Any]) -> tuple[Any, Any, Any]:

@@ -129,6 +129,12 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+HEADLESS = (
+    Convention(),
+    Convention(TEXTS["head_elsewhere"], steps={"head": lambda x, wte: x}, called=r"(?<!lm)model$", file_names=r"head(?!s|_)"),
+)
+"""A model without its output head, which another class of the file has."""
+
 EXERCISE = Exercise(
     name="gpt2",
     title=TEXTS.title,
@@ -145,7 +151,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(TAKES, RETURNS, of_blocks.GELUS, of_blocks.EPSILONS),
+    conventions=(TAKES, RETURNS, HEADLESS, of_blocks.GELUS, of_blocks.EPSILONS),
     equation="norm(blocks(wte[token_ids] + wpe[positions])) @ wteᵀ",
     hints=TEXTS.hints,
     is_trained_through=False,

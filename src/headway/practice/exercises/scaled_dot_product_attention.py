@@ -101,6 +101,7 @@ MATRICES = TEXTS["matrices"]
 BATCH = TEXTS["batch"]
 HEADS = TEXTS["heads"]
 WHOLE = TEXTS["whole"]
+WRONG_INTEGERS = TEXTS["wrong_for_integers"]
 CACHED = TEXTS["cached"]
 NOTHING_ALLOWED = TEXTS["nothing_allowed"]
 TOO_LARGE = TEXTS["too_large"]
@@ -136,7 +137,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("causal with a cache", operands(2, 5, 4, 7) | {"is_causal": True}, CACHED),
         Probe("masked and causal", operands(5, 5, 4, 7) | {"mask": square, "is_causal": True}, MATRICES),
         Probe("given scale", operands(3, 5, 4, 7) | {"scale": 0.3}, MATRICES),
-        Probe("whole numbers", {name: numpy.round(x * 2).astype(int) for name, x in operands(3, 5, 4, 7).items()}, WHOLE),
+        Probe("whole numbers", {name: numpy.round(x * 2).astype(int) for name, x in operands(3, 5, 4, 7).items()}, WHOLE, WRONG_INTEGERS),
         Probe("batch", operands(3, 5, 4, 7, (2,)), BATCH),
         Probe("heads", operands(3, 5, 4, 7, (2, 6)), HEADS),
         Probe("heads, square", operands(4, 4, 4, 4, (4, 4)), HEADS),

@@ -43,6 +43,10 @@ def _as_positions(inputs: Inputs) -> Inputs:
     return inputs | {"seq_len": numpy.arange(inputs["seq_len"])} if inputs.get("x") is None else inputs
 
 
+def _as_length(inputs: Inputs) -> Inputs | None:
+    return None if inputs.get("x") is None else inputs | {"x": inputs["x"].shape[-2]}
+
+
 def _rows_first(inputs: Inputs) -> Inputs | None:
     x = inputs.get("x")
     if x is None:
@@ -64,6 +68,7 @@ RETURNS = (
 TAKES = (
     Convention(),
     Convention(TEXTS["takes_positions"], encode=_as_positions, role="seq_len"),
+    Convention(TEXTS["takes_length"], encode=_as_length, decode=_sum_of, role="x", named=r"len|num|size|^[tln]$"),
     Convention(
         TEXTS["sequence_first"],
         encode=_rows_first,

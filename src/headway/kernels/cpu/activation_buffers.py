@@ -1,0 +1,39 @@
+"""Memory for the activations of a pass."""
+
+from __future__ import annotations
+
+import numpy
+
+from headway.kernels.cpu import records
+from headway.kernels.cpu.layout import GROUP
+from headway.kernels.cpu.packing import KINDS, aligned_zeros, round_up
+
+PADDED_TOKENS = 12
+"""Activation buffers hold a multiple of this number of tokens: the largest tile computes 12 tokens, the int16 tile 6."""
+
+
+class Buffers:
+    """Memory for the activations of a pass of at most `num_tokens` tokens, for weights of a kind."""
+
+    def __init__(self, num_tokens: int, kind: str) -> None:
+        self.num_tokens, self._kind = num_tokens, kind
+        self._allocated: list[numpy.ndarray] = []
+
+    def activations(self, num_rows: int, width: int) -> int:
+        """Return the address of the record of new activations."""
+        columns = round_up(width, GROUP)
+        record, groups = numpy.zeros(1, records.ACTIVATIONS), round_up(num_rows, PADDED_TOKENS) * columns // GROUP
+        record["x_columns"], record["x_kind"] = columns, KINDS[self._kind]
+        if self._kind in ("int8", "int4"):
+            bytes_per_group = {"x_int8": GROUP, "x_scales": 4, "x_sums": 4, "x_int16": 2 * GROUP, "x_int16_scales": 4}
+        else:
+            bytes_per_group = {"x_floats": 4 * GROUP}
+        for part, size in bytes_per_group.items():
+            record[part] = self.allocate(groups * size).ctypes.data
+        self._allocated.append(record)
+        return record.ctypes.data
+
+    def allocate(self, size: int) -> numpy.ndarray:
+        """Return `size` zero bytes, which are freed together with this object."""
+        self._allocated.append(aligned_zeros(size))
+        return self._allocated[-1]

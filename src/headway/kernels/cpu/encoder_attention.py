@@ -1,0 +1,178 @@
+"""Attention of one head within one text, in float32, for use inside Numba functions.
+
+The keys and values of a head are copied into the form of packed float32 matrices: blocks of 16 rows, interleaved. Both products are then
+those of float32 matrices, for some queries at a time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway.kernels.cpu import layout
+from headway.kernels.cpu.elementwise import REASSOCIATE, exp, rotate
+from headway.kernels.cpu.kv_page import padded_size
+from headway.kernels.cpu.lanes import largest_of_rows
+from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, GROUP, NUM_ROWS, QUERIES_PER_CHUNK
+from headway.kernels.cpu.memory import compiled, float32_view, float_field, int64_view
+from headway.kernels.cpu.products import float32_product
+from headway.kernels.cpu.projections import store_activations
+
+F = numpy.float32
+
+
+@compiled
+def _rotate(layer: Any, position: int, x: Any) -> None:
+    """Apply rotary embeddings to a query or a key, in place, if the layer has them."""
+    half = layer[layout.ROTARY_HALF]
+    if half:
+        cos, sin = (
+            float32_view(layer[layout.COSINES] + 4 * position * half, half),
+            float32_view(layer[layout.SINES] + 4 * position * half, half),
+        )
+        rotate(x, cos, sin, half)
+
+
+@compiled
+def _head_address(launch: Any, base: int, row: int, head: int) -> int:
+    """Return the address of one head of a row of queries, keys or values."""
+    return base + 4 * (row * launch[layout.NUM_HEADS] + head) * launch[layout.HEAD_DIM]
+
+
+@compiled
+def _pack_keys(launch: Any, layer: Any, first: int, last: int, head: int, out_address: int) -> None:
+    """Copy keys to (num_blocks, head_dim, 16), rotated; the last block is padded with zeros."""
+    head_dim, num_padded = launch[layout.HEAD_DIM], padded_size(last - first)
+    out = float32_view(out_address, num_padded * head_dim)
+    for key in range(num_padded):
+        start = key // NUM_ROWS * NUM_ROWS * head_dim + key % NUM_ROWS
+        if key < last - first:
+            x = float32_view(_head_address(launch, launch[layout.NEW_KEYS], first + key, head), head_dim)
+            _rotate(layer, key, x)
+            for i in range(head_dim):
+                out[start + NUM_ROWS * i] = x[i]
+        else:
+            for i in range(head_dim):
+                out[start + NUM_ROWS * i] = F(0)
+
+
+@compiled
+def _pack_values(launch: Any, first: int, last: int, head: int, out_address: int) -> None:
+    """Copy values to (head_dim / 16, num_keys, 16), padded with zeros."""
+    head_dim, num_keys = launch[layout.HEAD_DIM], last - first
+    out = float32_view(out_address, num_keys * padded_size(head_dim))
+    for key in range(num_keys):
+        x = float32_view(_head_address(launch, launch[layout.NEW_VALUES], first + key, head), head_dim)
+        for column in range(0, head_dim, NUM_ROWS):
+            start, count = (column * num_keys) + NUM_ROWS * key, min(NUM_ROWS, head_dim - column)
+            for i in range(count):
+                out[start + i] = x[column + i]
+            for i in range(count, NUM_ROWS):
+                out[start + i] = F(0)
+
+
+@compiled(fastmath=REASSOCIATE)
+def _softmax(scores: int, begin: int, end: int, last: int, bias: int) -> Any:
+    """Replace the scores from begin to end by their exponentials, and the others up to `last` by zero; return the sum.
+
+    bias   address of the number to add to the first score, followed by those of the next ones; 0 for none
+    """
+    before, x, after = (
+        float32_view(scores, begin),
+        float32_view(scores + 4 * begin, end - begin),
+        float32_view(scores + 4 * end, last - end),
+    )
+    if bias:
+        added = float32_view(bias + 4 * begin, end - begin)
+        for i in range(end - begin):
+            x[i] += added[i]
+    num_whole = (end - begin) // NUM_ROWS
+    largest = largest_of_rows(scores + 4 * begin, num_whole)
+    for i in range(NUM_ROWS * num_whole, end - begin):
+        largest = x[i] if x[i] > largest else largest
+    for i in range(begin):
+        before[i] = F(0)
+    for i in range(last - end):
+        after[i] = F(0)
+    total = F(0)
+    for i in range(end - begin):
+        weight = exp(x[i] - largest)
+        x[i] = weight
+        total += weight
+    return total
+
+
+@compiled(fastmath=REASSOCIATE)
+def _divide(x: Any, total: Any, count: int, out: Any) -> None:
+    factor = F(1) / total
+    for i in range(count):
+        out[i] = x[i] * factor
+
+
+@compiled
+def attend_text(launch: Any, layer: Any, first: int, last: int, head: int, scratch: int) -> None:
+    """Compute one head of the attention of one text, the rows from first to last."""
+    head_dim, num_keys = launch[layout.HEAD_DIM], last - first
+    padded, padded_keys = padded_size(head_dim), padded_size(num_keys)
+    values = scratch + 4 * padded_keys * head_dim
+    rest = values + 4 * num_keys * padded
+    _pack_keys(launch, layer, first, last, head, scratch)
+    _pack_values(launch, first, last, head, values)
+    for query in range(0, num_keys, QUERIES_PER_CHUNK):
+        end = min(query + QUERIES_PER_CHUNK, num_keys)
+        _attend_queries(launch, layer, first, query, end, num_keys, head, scratch, values, padded, padded_keys, rest)
+
+
+@compiled
+def _attend_queries(
+    launch: Any,
+    layer: Any,
+    first: int,
+    begin: int,
+    end: int,
+    num_keys: int,
+    head: int,
+    keys: int,
+    values: int,
+    padded: int,
+    padded_keys: int,
+    scratch: int,
+) -> None:
+    """Compute the attention of the queries from begin to end of a text whose first row is `first`."""
+    head_dim, scale, count = launch[layout.HEAD_DIM], F(float_field(layer, layout.SCALE)), end - begin
+    reach = layer[layout.WINDOW] - 1 if layer[layout.WINDOW] else num_keys
+    first_key, last_key = max(begin - reach, 0) // NUM_ROWS * NUM_ROWS, min(end + reach, num_keys)
+    scores = scratch + 4 * QUERIES_PER_CHUNK * head_dim
+    out = scores + 4 * QUERIES_PER_CHUNK * padded_keys
+    for row in range(count):
+        x, target = (
+            float32_view(_head_address(launch, launch[layout.QUERIES], first + begin + row, head), head_dim),
+            float32_view(scratch + 4 * row * head_dim, head_dim),
+        )
+        for i in range(head_dim):
+            target[i] = x[i] * scale
+        _rotate(layer, begin + row, target)
+    for key in range(first_key, last_key, NUM_ROWS):
+        block, block_out = keys + 4 * key * head_dim, scores + 4 * (key - first_key)
+        float32_product(block, scratch, 4 * head_dim, head_dim, block_out, 4 * padded_keys, count, 0)
+    totals = float32_view(out + 4 * QUERIES_PER_CHUNK * padded, QUERIES_PER_CHUNK)
+    longest, num_scores = launch[layout.LONGEST], last_key - first_key
+    for row in range(count):
+        query, bias = begin + row, 0
+        if launch[layout.POSITION_BIAS]:
+            bias = launch[layout.POSITION_BIAS] + 4 * (head * (2 * longest - 1) + longest - 1 - query + first_key)
+        visible, last_visible = max(query - reach, 0) - first_key, min(query + reach + 1, num_keys) - first_key
+        totals[row] = _softmax(scores + 4 * row * padded_keys, visible, last_visible, num_scores, bias)
+    for column in range(0, padded, NUM_ROWS):
+        block = values + 4 * (column * num_keys + NUM_ROWS * first_key)
+        float32_product(block, scores, 4 * padded_keys, num_scores, out + 4 * column, 4 * padded, count, 0)
+    x = int64_view(launch[layout.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE)
+    for row in range(count):
+        token, address = first + begin + row, out + 4 * row * padded
+        answer = float32_view(address, head_dim)
+        if head_dim % GROUP:
+            _divide(answer, totals[row], head_dim, float32_view(_head_address(launch, launch[layout.ATTENDED], token, head), head_dim))
+        else:
+            _divide(answer, totals[row], head_dim, answer)
+            store_activations(x, token, address, head * head_dim, head_dim)
