@@ -152,9 +152,9 @@ def closed(port: int, num_streams: int, num_tokens: int) -> float:
 
 
 def steady_rate(times: Sequence[Sequence[float]]) -> float:
-    """Return the tokens per second while all streams run."""
+    """Return the tokens per second while all streams run; NaN if the first one ends before the last one starts."""
     start, end = max(each[0] for each in times), min(each[-1] for each in times)
-    return sum(start < at <= end for each in times for at in each) / (end - start)
+    return sum(start < at <= end for each in times for at in each) / (end - start) if end > start else float("nan")
 
 
 def engine_rate(folder: str, num_streams: int, num_tokens: int) -> float:
@@ -197,13 +197,13 @@ def main(folder: str, llama_server: str = "", gguf: str = "", seconds: str = str
     """Print the cost of HTTP, and the table of each server at the same rates."""
     print("| what | measured |\n|---|---|")
     http_cost("stories", num_tokens=400)
-    http_cost(folder, rounds=1)
+    http_cost(folder, num_tokens=192, rounds=1)  # long enough to run together after all prompts are read
     mean_tokens = sum(NEW_TOKENS) / 2
     commands: dict[str, Callable[[], list[str]]] = {"Headway": lambda: headway_command(folder, "--max-waiting", "32")}
     if llama_server:
         commands["llama-server"] = lambda: llama_command(llama_server, gguf)
     with server(headway_command(folder), PORT):
-        capacity = closed(PORT, STREAMS, 64) / mean_tokens
+        capacity = closed(PORT, STREAMS, 128) / mean_tokens
     rates = {"half of the capacity": capacity / 4, "at the capacity": capacity / 2, "twice the capacity": capacity}
     print(f"\ncapacity: {capacity:.2f} requests/s of {mean_tokens:.0f} tokens without their prompts, which take as long again\n\n{HEAD}")
     for name, command in commands.items():
