@@ -56,7 +56,9 @@ def make(shape: str) -> None:
     from transformers import BertConfig, BertModel
 
     torch.manual_seed(0)
-    BertModel(BertConfig(**SHAPES[shape], vocab_size=30522, max_position_embeddings=512)).save_pretrained(FOLDER / shape)
+    BertModel(
+        BertConfig(**SHAPES[shape], vocab_size=30522, max_position_embeddings=512, position_embedding_type="absolute")
+    ).save_pretrained(FOLDER / shape)
 
 
 def headway(path: Path, kind: str) -> Run:
