@@ -10,14 +10,20 @@ from pathlib import Path
 
 import yaml
 
-source, target, url = sys.argv[1:]
-described = yaml.safe_load(Path(source).read_text(encoding="utf-8"))
-described["servers"] = [{"url": url}]
-described["components"]["schemas"]["CreateEmbeddingRequest"]["properties"]["encoding_format"]["enum"] = ["float"]
-for path in described["paths"].values():
-    for operation in path.values():
-        for response in operation.get("responses", {}).values():
-            for kind, content in response.get("content", {}).items():
-                if kind == "text/event-stream":
-                    content.pop("schema", None)
-Path(target).write_text(json.dumps(described), encoding="utf-8")
+
+def describe(source: Path, target: Path, url: str) -> None:
+    """Write the description in `source` to `target`, for the server at `url`."""
+    described = yaml.safe_load(source.read_text(encoding="utf-8"))
+    described["servers"] = [{"url": url}]
+    described["components"]["schemas"]["CreateEmbeddingRequest"]["properties"]["encoding_format"]["enum"] = ["float"]
+    for path in described["paths"].values():
+        for operation in path.values():
+            for response in operation.get("responses", {}).values():
+                for kind, content in response.get("content", {}).items():
+                    if kind == "text/event-stream":
+                        content.pop("schema", None)
+    target.write_text(json.dumps(described), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    describe(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
