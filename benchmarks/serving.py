@@ -122,6 +122,8 @@ def server(command: Sequence[str], port: int) -> Iterator[None]:
                         break
             except OSError:
                 time.sleep(0.1)
+        else:
+            raise RuntimeError(f"{command[0]} did not answer in time")
         yield
     finally:
         process.terminate()

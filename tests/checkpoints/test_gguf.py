@@ -39,6 +39,7 @@ SCALES = {"embedding_scale": 2.0, "attention.scale": 0.5, "residual_scale": 0.25
 MODELS: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     "llama": ("llama", "llama", {}, {}),
     "llama, tied": ("llama", "llama", {"tie_word_embeddings": True}, {}),
+    "llama, biases": ("llama", "llama", {"attention_bias": True}, {}),
     "mixtral": ("llama", "mixtral", {"num_local_experts": 3}, {"expert_count": 3, "expert_used_count": 2}),
     "qwen2": ("qwen2", "qwen2", {"head_dim": None}, {}),
     "qwen3": ("qwen3", "qwen3", {}, {}),

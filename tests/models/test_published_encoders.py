@@ -80,6 +80,11 @@ def test_lengths_and_layers_are_those_of_the_checkpoints():
     assert [layer.attention_norm is None for layer in layers][:2] == [True, False]
 
 
+def test_modernbert_has_the_norm_and_activation_of_its_own_keys():
+    config = read(MODERNBERT | {"layer_norm_eps": 1e-3, "hidden_act": "relu"})
+    assert config == read(MODERNBERT)
+
+
 @pytest.mark.parametrize(
     ("keys", "more", "error", "message"),
     [
@@ -89,6 +94,7 @@ def test_lengths_and_layers_are_those_of_the_checkpoints():
         (MODERNBERT, {"classifier_pooling": "max"}, UnsupportedError, "classifier_pooling='max'"),
         (MODERNBERT, {"layer_types": ["full_attention"]}, CheckpointError, "layer_types="),
         (MODERNBERT, {"rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, UnsupportedError, "expected the rope_type default"),
+        (MODERNBERT, {"rope_parameters": {"rope_type": "yarn", "factor": 4.0}}, UnsupportedError, "rope_parameters="),
         (MODERNBERT, {"local_attention": 0}, CheckpointError, "local_attention=0"),
     ],
 )

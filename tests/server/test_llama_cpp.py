@@ -54,8 +54,20 @@ def test_a_grammar_in_gbnf_and_a_schema_constrain_the_text(client):
     assert client.post("/completion", json={**given, "json_schema": {"const": "x"}}).json()["content"] == '"x"'
     chat = {"messages": MESSAGES, "max_tokens": 20, "response_format": {"type": "json_object", "schema": {"const": 7}}}
     assert client.post("/chat/completions", json=chat).json()["choices"][0]["message"]["content"] == "7"
-    wrong = client.post("/completion", json={**given, "grammar": "root ::= (a"})
+    content = client.post("/completion", json={**given, "json_schema": {}, "temperature": 0}).json()["content"]
+    assert content.lstrip()[0] in '{["-0123456789tfn'  # the first character of any JSON
+
+
+@pytest.mark.parametrize("grammar", ["root ::= (a", 'foo ::= "a"', "root ::= nothing", 'root ::= "a\\'])
+def test_a_wrong_grammar_is_refused(client, grammar):
+    pytest.importorskip("llguidance", reason="llguidance is not installed")
+    wrong = client.post("/completion", json={"prompt": PROMPT, "n_predict": 4, "grammar": grammar})
     assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "grammar")
+
+
+@pytest.mark.parametrize("text", ["²", "--5", "9" * 5000])
+def test_a_bias_of_a_text_that_resembles_a_number_is_of_its_tokens(client, text):
+    assert client.post("/completion", json={"prompt": PROMPT, "n_predict": 4, "logit_bias": {text: -100}}).status_code == 200
 
 
 def test_probabilities_have_token_ids(client):

@@ -1,4 +1,4 @@
-"""Reading the files of a folder that say what the outputs of a classifier mean.
+"""Reading a classifier's labels, kind of problem, activation and maximum length from the files of its folder.
 
 Source   transformers' PretrainedConfig and TextClassificationPipeline; sentence-transformers' CrossEncoder, versions 2 to 6
 """

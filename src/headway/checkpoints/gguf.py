@@ -139,6 +139,8 @@ class _Tensors:
         rows = self.file.data(stored_name).reshape(*info.shape[:-1], row_bytes)
         rows = rows[int(stacked[2])] if stacked else rows
         part = name.split(".")[-2]
+        if part in self.heads and rows.ndim == 1:  # a bias, whose rows are its numbers
+            return _in_halves(name, dequantize(rows, number_format), self.heads[part])
         if part in self.heads:
             rows = _in_halves(name, rows, self.heads[part])
         if number_format.name in PLAIN:

@@ -125,6 +125,8 @@ def named_models(given: Sequence[str], name: str | None) -> dict[str, str]:
         before, separator, source = each.partition("=")
         if Path(each).exists() or not separator:
             before, source = name or wire_name(each), each
+        elif name is not None:
+            raise OptionError(f"got --name with --model {each!r}, expected one of the two names", hint="leave --name out")
         if not before or not source:
             raise OptionError(f"got --model {each!r}, expected NAME=FOLDER with a name and a folder")
         if before in models:
@@ -197,7 +199,8 @@ def cores_of_a_replica(loading: LoadFlags, address: str | None, num_replicas: in
 
 def with_threads(loading: LoadFlags, num_cpus: int) -> LoadFlags:
     """Return flags with as many threads as cores, for models that have compiled kernels."""
-    return replace(loading, threads=None if loading.weights == "none" else num_cpus)
+    has_kernels = loading.weights not in ("none", "plain") and loading.array.value == "numpy" and loading.dtype == "float32"
+    return replace(loading, threads=num_cpus if has_kernels else None)
 
 
 def wire_name(model: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy
 from ray import serve
-from ray.exceptions import RayActorError, TaskCancelledError, WorkerCrashedError
+from ray.exceptions import RayActorError, RayTaskError, TaskCancelledError, WorkerCrashedError
 from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle, DeploymentResponseGenerator
 from starlette.applications import Starlette
@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from headway.cluster.remote_engine import RemoteEngine, ReplicaLostError
 from headway.cluster.replica import Replica
 from headway.cluster.router import PrefixRouter
-from headway.errors import ResourceError
+from headway.errors import DeadlineError, ResourceError
 from headway.language_model import LanguageModel
 from headway.server.app import create_app
 from headway.server.served_model import ServedModel
@@ -56,9 +56,8 @@ class Ingress:
         """Load the tokenizers."""
         served, engines = list[ServedModel](), dict[str, RemoteEngine]()
         for model, handle in zip(models, handles, strict=True):
-            served.append(
-                ServedModel(model.name, model.load_without_kernels(), model.chat_template, embedder=_embedder(model.name, handle))
-            )
+            embedder = _embedder(model.name, handle, settings.timeout_seconds)
+            served.append(ServedModel(model.name, model.load_without_kernels(), model.chat_template, embedder=embedder))
             engines[model.name] = RemoteEngine(_caller(handle))
         self._service = Service(served, settings, engine_thread=lambda each: engines[each.name])
 
@@ -112,11 +111,18 @@ def _caller(handle: DeploymentHandle) -> Callable[[str, bytes], AsyncIterator[by
     return call
 
 
-def _embedder(name: str, handle: DeploymentHandle) -> Callable[[list[str]], numpy.ndarray]:
+def _embedder(name: str, handle: DeploymentHandle, timeout_seconds: float) -> Callable[[list[str]], numpy.ndarray]:
     """Return a function that computes vectors in a replica; it waits, and is called from worker threads."""
 
     def embed(texts: list[str]) -> numpy.ndarray:
-        vectors: numpy.ndarray = handle.embed.remote(f"{name}/{texts[0]}", texts).result()
+        try:
+            vectors: numpy.ndarray = handle.embed.remote(f"{name}/{texts[0]}", texts).result(timeout_s=timeout_seconds)
+        except RayTaskError as error:  # its text is a traceback
+            raise error.cause from None
+        except TimeoutError as error:
+            raise DeadlineError(f"the request took longer than {timeout_seconds:g} seconds") from error
+        except LOSSES as error:
+            raise ResourceError(f"got no replica ({type(error).__name__}), expected one that answers") from error
         return vectors
 
     return embed

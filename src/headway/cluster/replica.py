@@ -12,6 +12,7 @@ from headway.cluster.messages import decode_request, encode_events
 from headway.engine import RequestFailed
 from headway.errors import HeadwayError
 from headway.language_model import LanguageModel
+from headway.server.served_model import ServedModel
 from headway.server.submission import Submission
 
 SILENT_SECONDS = 3600.0
@@ -24,6 +25,7 @@ class Replica:
     def __init__(self, load: Callable[[], LanguageModel]) -> None:
         """Load the model; it takes the time of a load, in which Serve sends no request."""
         self._model = load()
+        self._served = ServedModel("", self._model)
         self._submission: Submission | None = None
         self._embedding = asyncio.Lock()
 
@@ -56,7 +58,7 @@ class Replica:
     async def embed(self, key: str, texts: list[str]) -> numpy.ndarray:
         """Return the vectors of texts."""
         async with self._embedding:
-            return await asyncio.to_thread(self._model.embed, texts)
+            return await asyncio.to_thread(self._served.embed, texts)
 
     async def num_open(self, key: str = "") -> int:
         """Return the number of requests that have not ended."""

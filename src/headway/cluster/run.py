@@ -6,6 +6,7 @@ import logging
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import ray
 from ray import serve
@@ -35,16 +36,18 @@ def run(
     Errors   OptionError for a cluster that cannot be reached.
     """
     stop = threading.Event()
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, lambda *_: stop.set())
     connect(cluster)
+    for each in (signal.SIGINT, signal.SIGTERM):  # after ray.init, which installs a handler of its own
+        signal.signal(each, lambda *_: stop.set())
     try:
         start(models, settings, address, num_ingresses=num_ingresses)
         if on_start:
             scheme = "https" if address.certificate else "http"
-            on_start(f"{scheme}://{address.host}:{address.port}")
+            host = f"[{address.host}]" if ":" in address.host else address.host
+            on_start(f"{scheme}://{host}:{address.port}")
         stop.wait()
-        serve.delete(APPLICATION)
+        with suppress(TimeoutError):  # Ray waits for a minute
+            serve.delete(APPLICATION)
     finally:
         if cluster is None:
             serve.shutdown()

@@ -178,8 +178,9 @@ class Engine:
         """
         with self.lock:
             started = time.perf_counter()
+            num_aborted = len(self._aborted)  # requests of later aborts may not have been taken
             self._take_arrived()
-            self._remove_aborted()
+            self._remove_aborted(num_aborted)
             if self._num_deadlines:
                 self._end_late()
             try:
@@ -343,9 +344,9 @@ class Engine:
             self._num_deadlines += active.deadline is not None
             self._scheduler.add(active)
 
-    def _remove_aborted(self) -> None:
-        while self._aborted:
-            number, choice = self._aborted.pop()
+    def _remove_aborted(self, count: int) -> None:
+        for _ in range(count):
+            number, choice = self._aborted.pop(0)
             active = self._active.get(number)
             if active is None:
                 continue

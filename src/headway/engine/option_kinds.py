@@ -21,7 +21,7 @@ class Option:
     help        one sentence for --help and the documentation
     unset       the default in words, if None is the default, such as "every token"
     off         values that mean "not set" in generation_config.json and on the command line; Python callers pass None
-    config_key  whether generation_config.json may set the option
+    config_key  when generation_config.json sets the option: see ConfigKey
     """
 
     help: str

@@ -123,13 +123,14 @@ class Scheduler:
                 return
             self.waiting.pop(0)
             bisect.insort(self.running, active, key=lambda each: each.order)
+            active.is_running = True
             for sequence in active.sequences:
                 num_hits = self.pool.start(sequence, active.request.cache_key)
                 if not active.is_started:
                     self.num_prefix_tokens += len(sequence.token_ids)
                     self.num_prefix_hits += num_hits
                     active.num_cached = num_hits
-            active.is_started = active.is_running = True
+            active.is_started = True
             num_needed += len(active.sequences)
 
     def _reserve(self, active: ActiveRequest, sequence: Sequence, num_tokens: int, planned: list[Planned], *, waits: bool = False) -> bool:

@@ -97,8 +97,7 @@ def load(
     is_encoder = checkpoint.architecture.KIND == "encoder"
     if kind != "none" and (is_encoder or (weights == "auto" and not can_compile(checkpoint))):
         checkpoint = open_checkpoint(path, ignored_config_keys=ignored_config_keys)
-        # An encoder with an adapter runs the definitions.
-        if not is_encoder or adapter is not None or (weights == "auto" and not can_compile_encoder(checkpoint)):
+        if not is_encoder or (weights == "auto" and not can_compile_encoder(checkpoint)):
             kind = "none"
     adapter_folder = None if adapter is None else Path(adapter)
     if adapter_folder is not None:
@@ -210,6 +209,7 @@ class LanguageModel:
             self._free()
         if encoder := self.__dict__.pop("_encoder", None):
             encoder.close()
+        self._make_encoder = None  # it holds the checkpoint
         self.__dict__.pop("embedder", None)
         self.__dict__.pop("classifier", None)
         del self.engine, self.model, self._checkpoint, self._compiled

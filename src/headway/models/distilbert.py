@@ -20,7 +20,6 @@ PREFIX = "distilbert."
 IGNORED_TENSORS = r"embeddings\.position_ids"
 # Sinusoidal position embeddings are stored like learned ones.
 WITHOUT_EFFECT = (
-    "activation",
     "attention_dropout",
     "dropout",
     "output_past",

@@ -11,7 +11,6 @@ from headway.models.spec import AttentionSpec, FeedForwardSpec, NormSpec
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "relu": "relu", "silu": "silu", "swish": "silu"}
 WITHOUT_EFFECT = ("attention_probs_dropout_prob", "classifier_dropout", "hidden_dropout_prob", "output_past")
-MAX_LABELS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -96,11 +96,13 @@ def config_keys(keys: Mapping[str, object]) -> Mapping[str, object]:
 
     Errors   UnsupportedError for rotary scaling.
     """
-    keys = with_num_labels({OTHER_KEYS.get(name, name): value for name, value in keys.items()})
+    keys = with_num_labels({OTHER_KEYS.get(name, name): value for name, value in keys.items() if name not in OTHER_KEYS.values()})
     by_type = keys.get("rope_parameters")
     if by_type is None:
         return keys
-    parameters = {name: by_type.get(name) or {} for name in THETAS} if isinstance(by_type, Mapping) else {}
+    if not isinstance(by_type, Mapping) or set(by_type) - set(THETAS):
+        raise UnsupportedError(f"got config.json with rope_parameters={short_repr(by_type)}, expected {' and '.join(THETAS)}")
+    parameters = {name: by_type.get(name) or {} for name in THETAS}
     thetas: dict[str, object] = {}
     for layer_type, given in parameters.items():
         if not isinstance(given, Mapping) or given.get("rope_type", "default") != "default":

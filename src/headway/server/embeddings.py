@@ -20,7 +20,7 @@ async def embeddings(call: Call) -> Reply:
     served = call.service.find(body.model)
     inputs = prompts_of(body.input, "input")
     call.service.admit()
-    vectors, num_tokens = await call.service.in_worker(embed, served, inputs)
+    vectors, num_tokens = await call.service.in_encoder(embed, served, inputs)
     if body.dimensions not in (None, vectors.shape[1]):
         raise not_built("dimensions", f"the vectors have {vectors.shape[1]}; leave it out")
     data = [{"object": "embedding", "index": index, "embedding": _encoded(row, body.encoding_format)} for index, row in enumerate(vectors)]

@@ -29,6 +29,7 @@ async def trace(call: Call) -> Reply:
 
     request = LiveRequest.from_json(call.body)
     served = call.service.find(request.model)
+    call.service.admit()
     return Reply(await asyncio.to_thread(_answer, served, request), headers=HEADERS)
 
 

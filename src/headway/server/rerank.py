@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from headway.errors import UnsupportedError
 from headway.language_model.classifier import Ranked
-from headway.server.errors import invalid
+from headway.server.errors import invalid, not_built
 from headway.server.replies import Call, Reply, json_reply
 from headway.server.served_model import ServedModel
 from headway.server.wire import Name, decode
@@ -46,10 +46,12 @@ async def rerank(call: Call) -> Reply:
     served = call.service.find(body.model)
     if (body.documents is None) == (body.texts is None):
         raise invalid("got not exactly one of documents and texts, expected one", "documents")
+    if served.embedder is not None:
+        raise not_built("documents", "models on a Ray cluster do not rerank; start headway serve without --ray")
     given = body.texts if body.documents is None else body.documents
     texts = [each if isinstance(each, str) else each.text for each in given or ()]
     call.service.admit()
-    ranked, num_tokens = await call.service.in_worker(_rank, served, body, texts)
+    ranked, num_tokens = await call.service.in_encoder(_rank, served, body, texts)
     if body.documents is None:
         more = bool(body.return_text)
         return json_reply([{"index": each.index, "score": each.score, **({"text": each.text} if more else {})} for each in ranked])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
@@ -162,6 +163,8 @@ class ResponsesRequest(Struct, kw_only=True, forbid_unknown_fields=True):
         system = [Message(role="system", content=self.instructions)] if self.instructions else []
         user = [Message(role="user", content=self.input)] if isinstance(self.input, str) else _messages(self.input)
         tools = self.functions()
+        if any(not re.fullmatch("[a-zA-Z0-9_.-]{1,64}", tool.name) for tool in tools):
+            raise invalid("got a function with a wrong name, expected 1 to 64 letters, digits, _, . or -", "tools")
         choice = self.tool_choice
         return ChatRequest(
             model=self.model,

@@ -41,6 +41,8 @@ class Service:
         self._submissions: dict[str, Submission] = {}
         # Two threads: tokenizing, templates and grammars of one request do not hold up the others.
         self._workers = ThreadPoolExecutor(2, thread_name_prefix="headway-prepare")
+        # Vectors and ranks of many texts take long; they have threads of their own.
+        self._encoders = ThreadPoolExecutor(2, thread_name_prefix="headway-encode")
 
     def start(self) -> None:
         """Start the engine's threads; call it within the event loop."""
@@ -52,7 +54,8 @@ class Service:
         """Abort the requests that still run. The engine's threads belong to the models."""
         for submission in self._submissions.values():
             submission.close()
-        self._workers.shutdown(wait=False, cancel_futures=True)
+        for workers in (self._workers, self._encoders):
+            workers.shutdown(wait=False, cancel_futures=True)
 
     @property
     def is_alive(self) -> bool:
@@ -98,6 +101,10 @@ class Service:
     async def in_worker(self, function: Callable[..., _Result], *arguments: object) -> _Result:
         """Return the result of a function that runs in one of the two worker threads."""
         return await asyncio.get_running_loop().run_in_executor(self._workers, function, *arguments)
+
+    async def in_encoder(self, function: Callable[..., _Result], *arguments: object) -> _Result:
+        """Return the result of a function that computes vectors or ranks, in a thread for these."""
+        return await asyncio.get_running_loop().run_in_executor(self._encoders, function, *arguments)
 
     def generate(self, served: ServedModel, prepared: Sequence[Prepared]) -> Generation:
         """Start the requests of a call.

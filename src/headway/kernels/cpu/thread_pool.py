@@ -157,7 +157,7 @@ class _Workers:
             self._called.notify_all()
 
     def stop(self) -> None:
-        """Tell the workers to end. Garbage collection may call this in any thread, a worker included, so nothing is waited for."""
+        """Let the workers end. Garbage collection may call this in any thread, a worker included, so nothing is waited for."""
         if self.process == os.getpid():
             self.call(None)
 

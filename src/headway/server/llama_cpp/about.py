@@ -49,7 +49,7 @@ async def embeddings(call: Call) -> Reply:
     served = call.service.find(body.model)
     call.service.admit()
     given = body.content if body.input is None else body.input
-    vectors, _ = await call.service.in_worker(lambda: embed(served, texts_of(given, served)))
+    vectors, _ = await call.service.in_encoder(lambda: embed(served, texts_of(given, served)))
     return json_reply([{"index": index, "embedding": [row.tolist()]} for index, row in enumerate(vectors)])
 
 

@@ -22,6 +22,7 @@ async def chat(call: Call) -> Reply | EventStream:
     fields, values = read(call.body)
     served = call.service.find(fields.model)
     call.service.check_generates(served)
+    call.service.admit()
     body = await call.service.in_worker(_chat_request, fields, values, served)
     call.service.admit(body.n or 1)
     ready = await call.service.in_worker(prepare, served, body, call.cache_key)

@@ -22,6 +22,7 @@ async def complete(call: Call) -> Reply | EventStream:
     fields, values = read(call.body)
     served = call.service.find(fields.model)
     call.service.check_generates(served)
+    call.service.admit()
     body, prompts = await call.service.in_worker(lambda: (translate(fields, values, served, Sampling), prompts_of(fields.prompt, served)))
     num_choices = len(prompts) * (body.n or 1)
     if num_choices > MAX_PROMPTS:

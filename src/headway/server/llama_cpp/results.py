@@ -90,7 +90,7 @@ def result(
 ) -> dict[str, object]:
     """Return the end of a text with everything about it.
 
-    has_tokens   True for a result with its text and tokens, False for the end of a stream that has sent the text
+    has_tokens   True to list the token ids
     """
     number = choice // generation.num_choices
     request, reason = generation.requests[number], chunks[-1].finish_reason

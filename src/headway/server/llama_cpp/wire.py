@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -93,7 +94,7 @@ def translate(fields: Fields, values: Mapping[str, Any], served: ServedModel, ki
         body["logit_bias"] = _biases(fields, served)
     if fields.grammar:
         body["grammar"] = lark_grammar(fields.grammar)
-    if schema := _schema(fields, body.get("response_format")):
+    if (schema := _schema(fields, body.get("response_format"))) is not None:
         body["response_format"] = {"type": "json_schema", "json_schema": {"schema": schema}}
     return msgspec.convert(body, kind)
 
@@ -103,11 +104,11 @@ def lark_grammar(grammar: str) -> str:
 
     Errors   ApiError for an invalid one.
     """
-    from llguidance.gbnf_to_lark import GbnfToLarkError, any_to_lark
+    from llguidance.gbnf_to_lark import any_to_lark
 
     try:
         return any_to_lark(grammar)
-    except (GbnfToLarkError, RecursionError) as error:
+    except Exception as error:  # llguidance raises Exception itself, too
         raise invalid(f"got grammar with an error: {error!s:.300}, expected one in GBNF", "grammar") from None
 
 
@@ -128,7 +129,7 @@ def _biases(fields: Fields, served: ServedModel) -> dict[str, float]:
     given = fields.logit_bias or {}
     found: dict[str, float] = {}
     for key, bias in given.items() if isinstance(given, dict) else given:
-        is_id = isinstance(key, int) or key.lstrip("-").isdigit()
+        is_id = isinstance(key, int) or re.fullmatch("-?[0-9]{1,10}", key) is not None
         ids = [int(key)] if is_id else served.model.tokenizer.encode(str(key), add_special_tokens=False)
         value = -100.0 if bias is False else float(bias)
         if not math.isfinite(value):
