@@ -7,10 +7,8 @@ from pathlib import Path
 import tokenizers
 
 from headway.errors import TokenizerError
-from headway.gguf_file import find_gguf
 from headway.tokenizers.byte_level import build_byte_level, set_post_processor
 from headway.tokenizers.chat_template import read_chat_templates
-from headway.tokenizers.gguf import load_gguf_tokenizer
 from headway.tokenizers.library import LibraryTokenizer, raise_library_error
 from headway.tokenizers.llama2c import read_llama2c_tokenizer
 from headway.tokenizers.reading import read_optional_json
@@ -49,8 +47,8 @@ def load_tokenizer(path: str | Path) -> Tokenizer:
     path = Path(path)
     if path.is_file() and path.match("tok*.bin"):
         return read_llama2c_tokenizer(path)
-    if path.suffix == ".gguf" and path.is_file():
-        return load_gguf_tokenizer(path)
+    if path.suffix == ".gguf" and path.is_file() and (tokenizer := _load_from_gguf(path)):
+        return tokenizer
     folder = path.parent if path.is_file() else path
     if not folder.is_dir():
         raise TokenizerError(f"got {path}, which does not exist, expected a folder with {EXPECTED}")
@@ -82,9 +80,19 @@ def _load_others(folder: Path) -> Tokenizer:
         return load_llama(folder, class_name, config)
     if (folder / "vocab.txt").exists():
         return _load_from_library(folder, folder / "vocab.txt")
-    if (gguf := find_gguf(folder)) is not None:
-        return load_gguf_tokenizer(gguf)
+    if any(folder.glob("*.gguf")) and (tokenizer := _load_from_gguf(folder)):
+        return tokenizer
     raise TokenizerError(f"got {folder} without a tokenizer, expected {EXPECTED}", hint="download the tokenizer's files too")
+
+
+def _load_from_gguf(path: Path) -> Tokenizer | None:
+    """Return the tokenizer of a GGUF file or of the only one in a folder, None if there is none."""
+    # Imported here because it needs NumPy, which the other tokenizers do not.
+    from headway.gguf_file import find_gguf
+    from headway.tokenizers.gguf import load_gguf_tokenizer
+
+    found = find_gguf(path)
+    return load_gguf_tokenizer(found) if found else None
 
 
 def _load_from_library(folder: Path, vocab: Path | None = None, merges: Path | None = None) -> LibraryTokenizer:
