@@ -17,8 +17,8 @@ from tools.stories.checker import find_slips
 FOLDER: Path = resolve_model("stories")
 PROMPT = "Once upon a time, in a grand castle, there lived"
 OPENING = "Once upon a time"
-# Measured: 11 slips in 100 sampled stories (and 4 in those of the seeds 0 to 99), 3 in 20 greedy ones. Rounding differs between machines.
-MAX_SAMPLED_SLIPS, MAX_GREEDY_SLIPS = 10, 7
+# Measured: slips in 3 of 100 sampled stories, and in none of 20 greedy ones. Rounding differs between machines.
+MAX_SAMPLED_SLIPS, MAX_GREEDY_SLIPS = 4, 1
 PROMPTS = (
     "Once upon a time",
     "Once upon a time, there was a little fox named",
