@@ -30,15 +30,10 @@ FORMATS = {
 """Names by quant_method of quantization_config."""
 
 
-def refuse_quantized(folder: Path, keys: Mapping[str, object], supported: tuple[str, ...] = ()) -> None:
-    """Raise UnsupportedError for a config.json of quantized weights, with the name of their format.
-
-    supported   quant_methods that the architecture reads
-    """
+def refuse_quantized(folder: Path, keys: Mapping[str, object]) -> None:
+    """Raise UnsupportedError for a config.json of quantized weights, with the name of their format."""
     given = keys.get("quantization_config")
     method = given.get("quant_method") if isinstance(given, Mapping) else None
-    if method in supported:
-        return
     if isinstance(method, str):
         name = FORMATS.get(method, short_repr(method))
     elif isinstance(given, Mapping) and (given.get("load_in_8bit") or given.get("load_in_4bit")):

@@ -69,7 +69,7 @@ def load_checkpoint(
             hint="check that this is the config.json of a Hugging Face model",
         )
     module = architecture(model_type)
-    refuse_quantized(folder, keys, getattr(module, "QUANT_METHODS", ()))
+    refuse_quantized(folder, keys)
     config = read_config(module, keys, ignored_config_keys)
     generation_config = _generation_config(folder, keys)
     tensors = open_tensors(folder)

@@ -11,7 +11,7 @@ import numpy
 import typer
 
 from headway.cli import options as o
-from headway.cli.texts import count, print_truncated, progress, read_texts, short
+from headway.cli.texts import check_counts, count, print_throughput, print_truncated, progress, read_texts, short
 from headway.errors import OptionError
 from headway.files import replacing
 from headway.language_model import Embedder, load
@@ -74,7 +74,7 @@ def command(
             on_cut=lambda cut: print_truncated(cut, embedder.max_seq_len),
         )
     seconds = time.perf_counter() - started
-    print(f"{count(len(lines))}, {vectors.shape[1]} dimensions: {seconds:.2f} s, {len(lines) / seconds:,.0f} texts/s", file=sys.stderr)
+    print_throughput(f"{count(len(lines))}, {vectors.shape[1]} dimensions", len(lines), seconds)
     figures = {"model": model, "num_texts": len(lines), "hidden_size": vectors.shape[1], "seconds": round(seconds, 4)}
     if similar is not None:
         _print_nearest(_nearest(embedder, similar, lines, vectors, normalize)[:top], {**figures, "similar": similar}, as_json=as_json)
@@ -83,9 +83,7 @@ def command(
 
 
 def _check(*, similar: str | None, top: int, out: Path | None, prompt: str | None, batch_size: int) -> None:
-    for name, number in (("--top", top), ("--batch-size", batch_size)):
-        if number < 1:
-            raise OptionError(f"got {name} {number}, expected at least 1")
+    check_counts(top=top, batch_size=batch_size)
     if similar is not None and not similar.strip():
         raise OptionError("got an empty --similar, expected a text")
     for name, value in (("--out", out), ("--prompt", prompt)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +10,7 @@ import numpy
 import typer
 
 from headway.cli import options as o
-from headway.cli.texts import count, print_truncated, progress, read_texts, short
+from headway.cli.texts import check_counts, count, print_throughput, print_truncated, progress, read_texts, short
 from headway.errors import OptionError
 from headway.language_model import load
 
@@ -44,9 +43,7 @@ def command(
 
     Exit codes: 0 success, 2 invalid input, 130 interrupted.
     """
-    for name, number in (("--top", top), ("--batch-size", batch_size)):
-        if number is not None and number < 1:
-            raise OptionError(f"got {name} {number}, expected at least 1")
+    check_counts(top=top, batch_size=batch_size)
     if not query.strip():
         raise OptionError("got an empty query, expected a text")
     lines = read_texts(texts or [], file)
@@ -70,7 +67,7 @@ def command(
             on_cut=lambda cut: print_truncated(cut, classifier.max_seq_len),
         )
     seconds = time.perf_counter() - started
-    print(f"{count(len(lines))}: {seconds:.2f} s, {len(lines) / seconds:,.0f} texts/s", file=sys.stderr)
+    print_throughput(count(len(lines)), len(lines), seconds)
     if as_json:
         rows = [{"score": short(numpy.float32(each.score)), "line": each.index + 1, "text": each.text} for each in ranked]
         o.print_json({"model": model, "query": query, "num_texts": len(lines), "seconds": round(seconds, 4), "ranked": rows})

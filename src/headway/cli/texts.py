@@ -55,6 +55,18 @@ def print_truncated(cut: list[int], max_seq_len: int | None) -> None:
     print(f"{count(len(cut))} longer than {max_seq_len:,} tokens, truncated at the end; the first is number {cut[0] + 1}", file=sys.stderr)
 
 
+def check_counts(**numbers: int | None) -> None:
+    """Raise OptionError for an option, such as batch_size for --batch-size, with a number below 1."""
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise OptionError(f"got --{name.replace('_', '-')} {number}, expected at least 1")
+
+
+def print_throughput(what: str, num_texts: int, seconds: float) -> None:
+    """Print the time and the rate on stderr, after the words for what was computed."""
+    print(f"{what}: {seconds:.2f} s, {num_texts / seconds:,.0f} texts/s", file=sys.stderr)
+
+
 def short(number: numpy.float32) -> float:
     """Return the number as a float that prints with the few digits that float32 needs."""
     return float(str(number))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy
 
 from headway.errors import UnsupportedError
-from headway.models.rope import DEPENDS_ON_LENGTH, rotary_tables
-from headway.models.spec import DecoderSpec, RotarySpec
+from headway.models.rope import DEPENDS_ON_LENGTH
+from headway.models.spec import DecoderSpec
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,5 @@ def stack_of(spec: DecoderSpec) -> Stack:
         feed_forward.activation,
         tuple(layer.attention.scale for layer in spec.layers),
         tuple(layer.attention.window for layer in spec.layers),
-        _tables(attention.rotary) if attention.rotary else None,
+        attention.rotary.tables if attention.rotary else None,
     )
-
-
-def _tables(rotary: RotarySpec) -> Callable[[int], tuple[numpy.ndarray, numpy.ndarray]]:
-    def tables(num_positions: int) -> tuple[numpy.ndarray, numpy.ndarray]:
-        positions = numpy.arange(num_positions)[None]
-        cos, sin = rotary_tables(positions, rotary.dim, rotary.parameters, like=numpy.zeros(0, numpy.float32))
-        return numpy.asarray(cos)[0, 0], numpy.asarray(sin)[0, 0]
-
-    return tables

@@ -115,7 +115,6 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body, answer, and watch for a disconnect meanwhile."""
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         try:
             if self.row.method == "POST":
                 check_content_type(scope)
@@ -126,7 +125,7 @@ class Endpoint:
         except ConnectionError:
             return
         values: Mapping[str, str] = scope.get("path_params", {})
-        call = Call(self.service, body, scope.get("headway.caller", ""), values, headers)
+        call = Call(self.service, body, scope.get("headway.caller", ""), values)
         await _until_disconnect(self._answer(call, send), receive)
 
     async def _answer(self, call: Call, send: Send) -> None:

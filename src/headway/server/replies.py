@@ -30,7 +30,6 @@ class Call:
     body: bytes = b""
     cache_key: str = ""
     path_values: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
     id: str = field(default_factory=lambda: f"req_{uuid4().hex}")
 
 

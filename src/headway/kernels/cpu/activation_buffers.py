@@ -5,11 +5,17 @@ from __future__ import annotations
 import numpy
 
 from headway.kernels.cpu import records
-from headway.kernels.cpu.layout import GROUP
+from headway.kernels.cpu.layout import GROUP, GROUPS_PER_TASK, INT16_TOKENS, NUM_ROWS
 from headway.kernels.cpu.packing import KINDS, aligned_zeros, round_up
 
 PADDED_TOKENS = 12
 """Activation buffers hold a multiple of this number of tokens: the largest tile computes 12 tokens, the int16 tile 6."""
+
+
+def product_scratch_bytes(num_tokens: int, columns: int) -> int:
+    """Return the scratch memory of a thread for products of activations with this number of columns."""
+    blocks = 4 * max(num_tokens, GROUPS_PER_TASK * INT16_TOKENS) * NUM_ROWS
+    return max(2 * NUM_ROWS * columns + 4 * (blocks + GROUP), 4 * columns)
 
 
 class Buffers:

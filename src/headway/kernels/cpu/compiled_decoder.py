@@ -10,10 +10,10 @@ import numpy
 
 from headway.errors import HeadwayError
 from headway.kernels.cpu import layout, records
-from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers
+from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers, product_scratch_bytes
 from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
 from headway.kernels.cpu.kv_cache import PAGE_SIZE, PagedKVCache
-from headway.kernels.cpu.layout import CACHE_LINE, GROUP, GROUPS_PER_TASK, KEYS_PER_BLOCK, NUM_ROWS, ROWS_PER_TASK, TOKENS_PER_PASS
+from headway.kernels.cpu.layout import CACHE_LINE, GROUP, KEYS_PER_BLOCK, NUM_ROWS, ROWS_PER_TASK, TOKENS_PER_PASS
 from headway.kernels.cpu.model_records import ModelRecords
 from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
@@ -227,10 +227,8 @@ class CompiledDecoder:
         attention = self.spec.layers[0].attention
         heads = max(ROWS_PER_TASK, attention.num_heads // attention.num_kv_heads)
         attended = heads * (14 * round_up(attention.head_dim, NUM_ROWS) + 8 * NUM_ROWS + 6 * KEYS_PER_BLOCK + 8)
-        blocks = 4 * max(num_tokens, GROUPS_PER_TASK * layout.INT16_TOKENS) * NUM_ROWS
-        product = 2 * NUM_ROWS * columns + 4 * (blocks + GROUP)
         experts = max((layer.feed_forward.experts.num_experts for layer in self.spec.layers if layer.feed_forward.experts), default=0)
-        return round_up(max(attended, product, 4 * columns, 4 * experts), CACHE_LINE)
+        return round_up(max(attended, product_scratch_bytes(num_tokens, columns), 4 * experts), CACHE_LINE)
 
 
 def _num_slots(feed_forward: FeedForwardSpec, num_tokens: int) -> int:

@@ -12,8 +12,8 @@ import numpy
 from headway.errors import HeadwayError, PromptError, TokenIdError, UnsupportedError
 from headway.functions import relative_position_bias
 from headway.kernels.cpu import layout, records
-from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers
-from headway.kernels.cpu.layout import CACHE_LINE, GROUP, GROUPS_PER_TASK, NUM_ROWS, QUERIES_PER_CHUNK
+from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers, product_scratch_bytes
+from headway.kernels.cpu.layout import CACHE_LINE, GROUP, NUM_ROWS, QUERIES_PER_CHUNK
 from headway.kernels.cpu.model_records import ACTIVATIONS, fill_attention, fill_norm, linear_record
 from headway.kernels.cpu.packing import address, aligned_zeros, matrix_record, round_up
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
@@ -203,9 +203,7 @@ class CompiledEncoder:
         """Return the scratch memory of a thread for attention and for products with this number of columns."""
         padded, keys = round_up(self.spec.layers[0].attention.head_dim, NUM_ROWS), round_up(self._longest, NUM_ROWS)
         attention = 4 * (2 * padded * keys + QUERIES_PER_CHUNK * (2 * padded + keys + 1))
-        blocks = 4 * max(num_tokens, GROUPS_PER_TASK * layout.INT16_TOKENS) * NUM_ROWS
-        product = 2 * NUM_ROWS * columns + 4 * (blocks + GROUP)
-        return round_up(max(attention, product, 4 * columns), CACHE_LINE)
+        return round_up(max(attention, product_scratch_bytes(num_tokens, columns)), CACHE_LINE)
 
 
 def _fill_layer(record: Any, layer: EncoderLayerSpec, weights: Any) -> None:
