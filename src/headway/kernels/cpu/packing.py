@@ -114,12 +114,11 @@ def copy(name: str, matrix: Packed, memory: numpy.ndarray) -> None:
 
     Errors   NotFiniteError, which names the tensor, for NaN or infinity.
     """
-    target = over(matrix.kind, matrix.shape, memory)
-    numbers = target.codes if matrix.scales is None else target.scales
+    target: Any = over(matrix.kind, matrix.shape, memory)
     target.codes[...] = matrix.codes
-    if target.scales is not None:
+    if matrix.scales is not None:
         target.scales[...] = matrix.scales
-    if not numpy.isfinite(numbers).all():
+    if not numpy.isfinite(target.codes if matrix.scales is None else target.scales).all():
         raise _not_finite(name)
 
 
