@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy
@@ -24,12 +25,14 @@ def normalized(x: Array, weights: Any, spec: NormSpec | None, ops: Operations) -
 
 def transformed(x: Array, weights: Any, spec: FeedForwardSpec, ops: Operations) -> Array:
     """Return the output of a feed-forward network or of a mixture of experts."""
-    activation = getattr(ops, spec.activation)
+    activation, clamped = getattr(ops, spec.activation), spec.clamped_swiglu
+    combine = None if clamped is None else partial(ops.clamped_swiglu, limit=clamped.limit, slope=clamped.slope)
     if spec.experts is not None:
-        top_k, is_normalized = spec.experts.top_k, spec.experts.is_normalized
-        return ops.mixture_of_experts(x, weights, top_k=top_k, is_normalized=is_normalized, activation=activation, ops=ops)
-    part = ops.gated_feed_forward if spec.is_gated else ops.feed_forward
-    return part(x, weights, activation=activation, ops=ops)
+        routing = {"top_k": spec.experts.top_k, "is_normalized": spec.experts.is_normalized}
+        return ops.mixture_of_experts(x, weights, **routing, activation=activation, combine=combine, ops=ops)
+    if spec.is_gated:
+        return ops.gated_feed_forward(x, weights, activation=activation, combine=combine, ops=ops)
+    return ops.feed_forward(x, weights, activation=activation, ops=ops)
 
 
 def scaled(x: Array, scale: float | None) -> Array:
