@@ -27,7 +27,8 @@ WITHOUT_EFFECT = tuple(
 )
 QUANTIZED = ("mxfp4",)
 """Values of quant_method that are read."""
-ROPE = {"rope_type": "yarn", "factor": 32.0, "truncate": False, "original_max_position_embeddings": 4096}
+ROPE = {"rope_type": "yarn", "factor": 32.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": False}
+ROPE |= {"original_max_position_embeddings": 4096}
 NAMES = replace(LLAMA, parts={**LLAMA_PARTS, "feed_forward.router": "mlp.router"})
 Weights = decoder.Weights
 
