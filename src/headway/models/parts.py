@@ -14,13 +14,15 @@ from headway.models.spec import FeedForwardSpec, NormSpec
 Spec = TypeVar("Spec")
 
 
-def normalized(x: Array, weights: Any, spec: NormSpec | None, ops: Operations) -> Array:
-    """Return the normalized hidden states, or the states themselves without a spec."""
+def normalized(x: Array, weights: Any, parts: Any, name: str, ops: Operations) -> Array:
+    """Return x after the norm that is the field `name` of a spec and of its weights; x itself if the spec has none."""
+    spec: NormSpec | None = getattr(parts, name)
     if spec is None:
         return x
+    norm = getattr(weights, name)
     if spec.kind == "layer_norm":
-        return ops.layer_norm(x, weights.weight, weights.bias, eps=spec.eps)
-    return ops.rms_norm(x, weights.weight, eps=spec.eps)
+        return ops.layer_norm(x, norm.weight, norm.bias, eps=spec.eps)
+    return ops.rms_norm(x, norm.weight, eps=spec.eps)
 
 
 def transformed(x: Array, weights: Any, spec: FeedForwardSpec, ops: Operations) -> Array:
