@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.sampled(4)
+
 GUARDED = '''
 import ctypes, mmap, sys
 import numpy
