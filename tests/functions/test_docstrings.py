@@ -17,7 +17,7 @@ from headway.arrays import Array
 from headway.functions import Matrix
 from tests.functions import shapes
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(5)
 
 PUBLIC = {name: getattr(functions, name) for name in functions.__all__}
 FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}

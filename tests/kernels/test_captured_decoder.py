@@ -32,7 +32,7 @@ from headway.trees import map_tree
 from tests.kernels.cpu.packed_models import LLAMA_LIKE, MODELS, error, prompts
 from tests.small_models import random_weights, request
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(5)
 
 WINDOW_ABOVE = qwen2.Config(
     hidden_size=64,

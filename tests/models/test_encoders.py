@@ -17,7 +17,7 @@ from headway.errors import CheckpointError, PromptError, UnsupportedError
 from headway.kernels import operations
 from headway.trees import leaves
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(5)
 
 TOLERANCE = 1e-4
 LENGTHS = numpy.array([13, 5, 1, 9])

@@ -8,7 +8,7 @@ from headway.practice.workbook.compatibility import CALLS, EXAMPLES, REQUIREMENT
 from headway.practice.workbook.parts import part
 from tests.practice.workbook.test_solutions import SLOW, solved
 
-pytestmark = pytest.mark.sampled(4)
+pytestmark = pytest.mark.sampled(5)
 
 
 @pytest.mark.parametrize("array", ["numpy", *SLOW])
