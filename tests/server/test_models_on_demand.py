@@ -141,22 +141,24 @@ def test_the_model_that_was_used_last_stays(serve):
     assert [each.num_loads for each in sources] == [1, 1, 1]
 
 
+@pytest.fixture
 def busy_server(serve):
-    """A server with room for one model, and a running request of model a; its engine's thread and the answers are returned, too."""
+    """A server with room for one model, both sources, its engines' threads, threads for requests, and a running request of model a."""
     first, second, engines = Source("a"), Source("b"), []
 
     def manual(served):
         engines.append(ManualThread())
         return engines[-1]
 
-    server, threads = serve(first, second, engine_thread=manual, timeout_seconds=600), ThreadPoolExecutor(8)
-    running_request = threads.submit(post, server, "a")
-    assert eventually(lambda: engines and engines[0].requests)
-    return server, first, second, engines, threads, running_request
+    server = serve(first, second, engine_thread=manual)
+    with ThreadPoolExecutor(8) as threads:
+        running_request = threads.submit(post, server, "a")
+        assert eventually(lambda: engines and engines[0].requests)
+        yield server, first, second, engines, threads, running_request
 
 
-def test_a_model_with_requests_is_unloaded_after_them_and_the_others_wait_in_their_order(serve):
-    server, first, second, engines, threads, running_request = busy_server(serve)
+def test_a_model_with_requests_is_unloaded_after_them_and_the_others_wait_in_their_order(busy_server):
+    server, first, second, engines, threads, running_request = busy_server
     other = threads.submit(post, server, "b")
     assert eventually(lambda: statuses(server) == {"a": "unloaded", "b": "loading"} or server.service.find("a").is_leaving)
     again = threads.submit(post, server, "a")  # it may not keep b from its turn
@@ -177,8 +179,8 @@ def test_a_model_with_requests_is_unloaded_after_them_and_the_others_wait_in_the
     assert second.num_open == 0
 
 
-def test_a_client_that_leaves_loads_nothing_and_the_model_goes_on(serve):
-    server, first, second, engines, threads, running_request = busy_server(serve)
+def test_a_client_that_leaves_loads_nothing_and_the_model_goes_on(busy_server):
+    server, first, second, engines, threads, running_request = busy_server
     with server.client() as client, pytest.raises(httpx.ReadTimeout):
         client.post("/v1/completions", json={"model": "b", **BODY}, timeout=0.3)
     assert eventually(lambda: server.service.pool.num_waiting == 0)
@@ -191,8 +193,8 @@ def test_a_client_that_leaves_loads_nothing_and_the_model_goes_on(serve):
     assert (first.num_loads, second.num_loads) == (1, 0)
 
 
-def test_requests_of_a_model_that_need_not_leave_run_on_it(serve):
-    server, first, _, engines, threads, running_request = busy_server(serve)
+def test_requests_of_a_model_that_need_not_leave_run_on_it(busy_server):
+    server, first, _, engines, threads, running_request = busy_server
     with server.client() as client:
         other = threads.submit(client.post, "/v1/completions", json={"model": "b", **BODY}, timeout=2)
         assert eventually(lambda: server.service.find("a").is_leaving)
