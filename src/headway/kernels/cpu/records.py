@@ -141,7 +141,7 @@ def check_set(records: numpy.ndarray) -> None:
 
 def writable_address(array: numpy.ndarray) -> int:
     """Return the address of a contiguous array that can be written to, in a fraction of the time of array.ctypes.data."""
-    return ctypes.addressof(ctypes.c_char.from_buffer(memoryview(array)))
+    return ctypes.addressof(ctypes.c_char.from_buffer(array.data))
 
 
 def constants() -> str:
