@@ -69,7 +69,7 @@ def read_weights(
         leaf = converted[names[path]]
         leaf = leaf[place.index] if place.is_part else leaf
         leaf = leaf.T if place.is_transposed else leaf
-        leaf = _contiguous(leaf) if place.has_step else leaf
+        leaf = _contiguous(leaf) if place.step > 1 else leaf
         leaves[path] = at_least_float32(leaf) + place.offset if place.offset else leaf
     return tree_from_leaves(module.Weights, leaves)
 

@@ -83,10 +83,11 @@ def clamped_swiglu(gate: ArrayT, up: ArrayT, *, limit: float = 7.0, slope: float
     Source   the code of gpt-oss (OpenAI 2025)
     """
     xp = array_namespace(gate, up)
-    g, u = at_least_float32(gate), at_least_float32(up)
-    g = xp.where(g > limit, xp.full_like(g, limit), g)
+    given, u = at_least_float32(gate), at_least_float32(up)
+    g = xp.where(given > limit, xp.full_like(given, limit), given)
     u = xp.where(u > limit, xp.full_like(u, limit), xp.where(u < -limit, xp.full_like(u, -limit), u))
-    return cast(g * sigmoid(slope * g) * (u + 1), as_floating(gate).dtype)
+    sloped: ArrayT = slope * g
+    return cast(g * sigmoid(sloped) * (u + 1), as_floating(gate).dtype)
 
 
 def sigmoid(x: ArrayT) -> ArrayT:

@@ -87,15 +87,16 @@ def stored_weights(config: Config) -> dict[str, Stored]:
     """Return the place of each leaf in a checkpoint: the experts of a layer are one tensor, with gate and up in turn."""
     table = stored_decoder(spec(config), NAMES, is_tied=config.tie_word_embeddings)
     count, width, inner = config.num_local_experts, config.hidden_size, config.intermediate_size
-    gate_up, down = ("mlp.experts.gate_up_proj", width, 2 * inner), ("mlp.experts.down_proj", inner, width)
-    parts = {"gate": (*gate_up, (0, 2 * inner, 2)), "up": (*gate_up, (1, 2 * inner, 2)), "down": (*down, None)}
+    gate_up, down = ("mlp.experts.gate_up_proj", (width, 2 * inner)), ("mlp.experts.down_proj", (inner, width))
+    parts = {"gate": (*gate_up, 0, 2), "up": (*gate_up, 1, 2), "down": (*down, 0, 1)}
     for layer in range(config.num_hidden_layers):
         table[f"layers.{layer}.attention.sinks"] = Stored(f"model.layers.{layer}.self_attn.sinks", (config.num_attention_heads,))
         for index in range(count):
-            for part, (tensor, rows, columns, place) in parts.items():
+            for part, (tensor, shape, start, step) in parts.items():
                 leaf, name = f"layers.{layer}.{EXPERTS}{index}.{part}", f"model.layers.{layer}.{tensor}"
-                table[f"{leaf}.weight"] = Stored(name, (count, rows, columns), place, is_transposed=True, leading=index)
-                table[f"{leaf}.bias"] = Stored(f"{name}_bias", (count, columns), place, leading=index)
+                place = Stored(name, (count, *shape), (start, shape[1]), leading=index, step=step)
+                table[f"{leaf}.weight"] = replace(place, is_transposed=True)
+                table[f"{leaf}.bias"] = replace(place, name=f"{name}_bias", shape=(count, shape[1]))
     return table
 
 

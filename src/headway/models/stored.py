@@ -13,7 +13,8 @@ class Stored:
     name           the tensor's name in the checkpoint; leaves with the same name are tied: they share one tensor
     shape          the shape of the whole tensor in the checkpoint
     rows           (start, stop): the leaf is tensor[start:stop]; None for all rows
-    columns        (start, stop) or (start, stop, step): the leaf is tensor[..., start:stop:step]; None for all columns
+    columns        (start, stop): the leaf is tensor[..., start:stop]; None for all columns
+    step           distance of the columns in the tensor
     leading        the leaf is a part of tensor[leading]; None for the whole tensor
     is_transposed  True if the leaf is the transpose of what is stored
     offset         added to what is stored; such a leaf is in at least float32
@@ -26,7 +27,7 @@ class Stored:
 
     name: str
     shape: tuple[int, ...]
-    columns: tuple[int, int] | tuple[int, int, int] | None = None
+    columns: tuple[int, int] | None = None
     is_transposed: bool = False
     part: str | None = None
     other_names: tuple[str, ...] = ()
@@ -34,12 +35,13 @@ class Stored:
     rows: tuple[int, int] | None = None
     offset: float = 0.0
     leading: int | None = None
+    step: int = 1
 
     @property
     def index(self) -> tuple[Any, ...]:
         """The index of the leaf's elements in the tensor."""
         first = [] if self.leading is None else [self.leading]
-        return (*first, *([slice(*self.rows)] if self.rows else []), ..., *([slice(*self.columns)] if self.columns else []))
+        return (*first, *([slice(*self.rows)] if self.rows else []), ..., *([slice(*self.columns, self.step)] if self.columns else []))
 
     @property
     def is_part(self) -> bool:
@@ -47,17 +49,12 @@ class Stored:
         return not (self.rows is None and self.columns is None and self.leading is None)
 
     @property
-    def has_step(self) -> bool:
-        """True if the leaf's columns are not next to each other in the tensor."""
-        return self.columns is not None and len(self.columns) == 3
-
-    @property
     def leaf_shape(self) -> tuple[int, ...]:
         """The shape of the leaf."""
         shape = list(self.shape if self.leading is None else self.shape[1:])
-        for axis, part in ((0, self.rows), (-1, self.columns)):
+        for axis, part, step in ((0, self.rows, 1), (-1, self.columns, self.step)):
             if part:
-                shape[axis] = len(range(*part))
+                shape[axis] = len(range(*part, step))
         return tuple(reversed(shape) if self.is_transposed else shape)
 
 
