@@ -46,6 +46,10 @@ def command(
     max_waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait before others get 429.")] = 256,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds after which a request ends with an error.")] = 600.0,
     drain: Annotated[float, typer.Option(min=0, help="Seconds for running requests after SIGTERM.")] = 30.0,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Name that callers may use for this server besides localhost, such as that of a proxy; repeatable."),
+    ] = None,
     cors_origin: Annotated[
         list[str] | None, typer.Option(help="Origin whose pages may call the server; repeatable; * is every one.")
     ] = None,
@@ -78,7 +82,7 @@ def command(
     """
     require_packages()
     from headway.server.run import Address, run
-    from headway.server.security import LOCAL_HOSTS, check_address, read_keys
+    from headway.server.security import LOCAL_HOSTS, allowed_hosts, check_address, read_keys
     from headway.server.served_model import ServedModel
     from headway.server.service import Service
     from headway.server.settings import Settings
@@ -91,6 +95,7 @@ def command(
         max_waiting=max_waiting,
         timeout_seconds=timeout,
         drain_seconds=drain,
+        allowed_hosts=allowed_hosts(host, keys, allowed_host or ()),
         cors_origins=tuple(cors_origin or ()),
         has_look=host in LOCAL_HOSTS and not ray,
     )
