@@ -74,7 +74,7 @@ class Metrics:
         def gauge(name: str, text: str) -> Gauge:
             return Gauge(f"headway:{name}", text, registry=self.registry)
 
-        gauge("num_requests_waiting", "Choices without a first token").set_function(lambda: self.num_waiting_choices)
+        gauge("num_requests_waiting", "Choices without a first token, and requests for vectors and ranks").set_function(lambda: self.num_waiting_choices)
         self._prompt_tokens = counter("prompt_tokens", "Tokens of prompts")
         self._generation_tokens = counter("generation_tokens", "Generated tokens")
         self._success = counter("request_success", "Finished choices", "finished_reason")
@@ -116,6 +116,13 @@ class Metrics:
         self._end_to_end.observe(times.last - times.arrived)
         self._decode.observe(times.last - times.first)
         self._ended.append((time.perf_counter(), num_prompt_tokens + num_new_tokens))
+
+    def encoded(self, seconds: float, num_tokens: int) -> None:
+        """Count a finished request for vectors or ranks."""
+        self.finished("stop")
+        self._prompt_tokens.inc(num_tokens)
+        self._end_to_end.observe(seconds)
+        self._ended.append((time.perf_counter(), num_tokens))
 
     @property
     def tokens_per_second(self) -> float | None:

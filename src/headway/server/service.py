@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -13,6 +15,10 @@ from headway.server.metrics import Metrics
 from headway.server.served_model import Prepared, ServedModel
 from headway.server.settings import Settings
 from headway.server.submission import EngineConnection, Submission
+from headway.server.wire import Sampling
+
+COMPILE_SECONDS = 30.0
+"""Longest time that a request waits for its grammar to be compiled."""
 
 _Result = TypeVar("_Result")
 
@@ -39,8 +45,10 @@ class Service:
         self.settings, self.metrics = settings or Settings(), Metrics()
         self.is_draining = self.is_stopping = False
         self._submissions: dict[str, Submission] = {}
-        # Two threads: tokenizing, templates and grammars of one request do not hold up the others.
+        self._num_encoding = 0
+        # Two threads: tokenizing and templates of one request do not hold up the others. Large grammars take seconds.
         self._workers = ThreadPoolExecutor(2, thread_name_prefix="headway-prepare")
+        self._compilers = ThreadPoolExecutor(1, thread_name_prefix="headway-compile")
         # Vectors and ranks of many texts take long; they have threads of their own.
         self._encoders = ThreadPoolExecutor(2, thread_name_prefix="headway-encode")
 
@@ -54,7 +62,7 @@ class Service:
         """Abort the requests that still run. The engine's threads belong to the models."""
         for submission in self._submissions.values():
             submission.close()
-        for workers in (self._workers, self._encoders):
+        for workers in (self._workers, self._compilers, self._encoders):
             workers.shutdown(wait=False, cancel_futures=True)
 
     @property
@@ -102,9 +110,53 @@ class Service:
         """Return the result of a function that runs in one of the two worker threads."""
         return await asyncio.get_running_loop().run_in_executor(self._workers, function, *arguments)
 
-    async def in_encoder(self, function: Callable[..., _Result], *arguments: object) -> _Result:
-        """Return the result of a function that computes vectors or ranks, in a thread for these."""
-        return await asyncio.get_running_loop().run_in_executor(self._encoders, function, *arguments)
+    async def prepare(self, body: Sampling, function: Callable[..., _Result], *arguments: object) -> _Result:
+        """Return the result of a function that prepares a request: in a thread of its own if it has a grammar to compile.
+
+        Errors   ApiError 400 if it takes too long. The function itself runs to its end, which limits of its input bound.
+        """
+        if not body.has_grammar:
+            return await self.in_worker(function, *arguments)
+        work = asyncio.get_running_loop().run_in_executor(self._compilers, function, *arguments)
+        try:
+            return await asyncio.wait_for(work, COMPILE_SECONDS)
+        except TimeoutError:
+            message = f"got a grammar that is not compiled within {COMPILE_SECONDS:g} seconds, expected a simpler schema, regex or grammar"
+            raise invalid(message, code="grammar_too_slow") from None
+
+    async def encode(self, function: Callable[[Callable[[int], None]], tuple[_Result, int]]) -> tuple[_Result, int]:
+        """Return the result of a function that computes vectors or ranks, and the number of tokens, in a thread for these.
+
+        function   receives a function to call after each batch, which raises ConnectionError once the client has left
+
+        The request counts as waiting until it ends.
+
+        Errors   those of `admit` and of the function.
+        """
+        self.admit()
+        started, has_left = time.perf_counter(), threading.Event()
+
+        def check(_: int = 0) -> None:
+            if has_left.is_set():
+                raise ConnectionError
+
+        def run() -> tuple[_Result, int]:
+            check()
+            return function(check)
+
+        self.metrics.num_waiting_choices += 1
+        self._num_encoding += 1
+        try:
+            result, num_tokens = await asyncio.get_running_loop().run_in_executor(self._encoders, run)
+        except asyncio.CancelledError:
+            has_left.set()
+            self.metrics.finished("abort")
+            raise
+        finally:
+            self.metrics.num_waiting_choices -= 1
+            self._num_encoding -= 1
+        self.metrics.encoded(time.perf_counter() - started, num_tokens)
+        return result, num_tokens
 
     def generate(self, served: ServedModel, prepared: Sequence[Prepared]) -> Generation:
         """Start the requests of a call.
@@ -120,8 +172,8 @@ class Service:
 
     @property
     def num_open(self) -> int:
-        """Number of engine requests that have not ended."""
-        return sum(submission.num_open for submission in self._submissions.values())
+        """Number of requests of the engines, and for vectors and ranks, that have not ended."""
+        return self._num_encoding + sum(submission.num_open for submission in self._submissions.values())
 
     def fail_all(self, error: ApiError) -> None:
         """End every running request with an error."""
