@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceRows:
+class SequenceRows(NamedTuple):
     """The rows of one sequence in a pass: tokens to append to its KV cache.
 
     sequence_id  number of the sequence

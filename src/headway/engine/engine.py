@@ -244,7 +244,9 @@ class Engine:
 
     def _run(self, planned: list[Planned]) -> numpy.ndarray:
         """Return the wanted logits of the planned rows, in one or more passes of at most max_rows rows."""
-        batches, batch, num_rows, total = list[list[SequenceRows]](), list[SequenceRows](), 0, 0
+        batches: list[list[SequenceRows]] = []
+        batch: list[SequenceRows] = []
+        num_rows = total = 0
         for each in planned:
             added = len(each.rows.token_ids)
             if num_rows + added > self.runner.max_rows:
@@ -265,7 +267,8 @@ class Engine:
 
     def _commit(self, planned: list[Planned], logits: numpy.ndarray) -> None:
         """Hand the logits to the requests, and the tokens to the sinks."""
-        first, drafted = 0, dict[int, tuple[numpy.ndarray, list[int]]]()
+        first = 0
+        drafted: dict[int, tuple[numpy.ndarray, list[int]]] = {}
         for each in planned:
             sequence, rows = each.sequence, each.rows
             sequence.num_computed += len(rows.token_ids) - each.num_drafted
@@ -276,7 +279,7 @@ class Engine:
                 sequence.logits = logits[first]
             first += rows.num_wanted
             self.pool.commit(sequence, each.active.request.cache_key)
-        for active in dict.fromkeys(each.active for each in planned):
+        for active in dict.fromkeys([each.active for each in planned]):
             before = active.sequences
             try:
                 events = self._advance(active, before, drafted.get(active.id))
@@ -316,7 +319,7 @@ class Engine:
             for sequence in before:
                 if sequence not in after:
                     self.pool.release(sequence, active.request.cache_key)
-        return list[Event](tokens)
+        return [*tokens]
 
     def _end(self, active: ActiveRequest, sequences: SequenceOf[Sequence]) -> None:
         """Forget a request, and give back the memory of its sequences."""

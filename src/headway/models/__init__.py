@@ -16,7 +16,6 @@ A decoder, which continues a text, adds
     logits(hidden, …)              hidden states to logits
     forward(token_ids, …)          both
     spec(config)                   the parts of its layers as data, which decoder.py interprets
-    stack(config)                  a description for the compiled kernels; UnsupportedError where they do not support it
 
 an encoder, which reads a whole text,
 
@@ -25,7 +24,7 @@ an encoder, which reads a whole text,
     class_logits(hidden, …)        those vectors to logits of classes, if the checkpoint has the head
     spec(config)                   the parts of its layers as data, which encoder.py interprets
 
-and an encoder–decoder, which reads one text and writes another, all of the decoder's but stack, and
+and an encoder–decoder, which reads one text and writes another, all of the decoder's, with an EncoderDecoderSpec, and
 
     encode(token_ids, …)           as above, of the source
     read(token_ids, …)             the keys and values of the cross-attention, as a Source to pass to hidden_states

@@ -121,3 +121,8 @@ class DecoderSpec:
     embedding_scale: float | None = None
     logit_scale: float | None = None
     logit_soft_cap: float | None = None
+
+    @property
+    def rotary_specs(self) -> set[RotarySpec]:
+        """The rotary positions that layers use."""
+        return {layer.attention.rotary for layer in self.layers if layer.attention.rotary}

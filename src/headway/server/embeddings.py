@@ -17,9 +17,9 @@ from headway.server.wire import EmbeddingRequest, decode, prompts_of
 async def embeddings(call: Call) -> Reply:
     """Return the vectors of texts, or of token ids."""
     body = decode(EmbeddingRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     inputs = prompts_of(body.input, "input")
-    vectors, num_tokens = await call.service.encode(lambda on_batch: embed(served, inputs, on_batch))
+    vectors, num_tokens = await call.encode(lambda on_batch: embed(served, inputs, on_batch))
     if body.dimensions not in (None, vectors.shape[1]):
         raise not_built("dimensions", f"the vectors have {vectors.shape[1]}; leave it out")
     data = [{"object": "embedding", "index": index, "embedding": _encoded(row, body.encoding_format)} for index, row in enumerate(vectors)]

@@ -43,14 +43,14 @@ class RerankRequest(Struct, kw_only=True, forbid_unknown_fields=True):
 async def rerank(call: Call) -> Reply:
     """Return texts by their relevance to a query, the most relevant first."""
     body = decode(RerankRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     if (body.documents is None) == (body.texts is None):
         raise invalid("got not exactly one of documents and texts, expected one", "documents")
     if served.embedder is not None:
         raise not_built("documents", "models on a Ray cluster do not rerank; start headway serve without --ray")
     given = body.texts if body.documents is None else body.documents
     texts = [each if isinstance(each, str) else each.text for each in given or ()]
-    ranked, num_tokens = await call.service.encode(lambda on_batch: _rank(served, body, texts, on_batch))
+    ranked, num_tokens = await call.encode(lambda on_batch: _rank(served, body, texts, on_batch))
     if body.documents is None:
         more = bool(body.return_text)
         return json_reply([{"index": each.index, "score": each.score, **({"text": each.text} if more else {})} for each in ranked])
@@ -62,9 +62,7 @@ async def rerank(call: Call) -> Reply:
     return json_reply({"id": f"rerank-{uuid4().hex}", "model": served.name, "object": "list", "results": results, "usage": usage})
 
 
-def _rank(
-    served: ServedModel, body: RerankRequest, texts: Sequence[str], on_batch: Callable[[int], None]
-) -> tuple[list[Ranked], int]:
+def _rank(served: ServedModel, body: RerankRequest, texts: Sequence[str], on_batch: Callable[[int], None]) -> tuple[list[Ranked], int]:
     """Return the ranked texts, and the number of tokens of all pairs; `on_batch` is called after each batch."""
     tokenizer = served.model.tokenizer
 
