@@ -143,7 +143,7 @@ def test_the_length_of_a_conversation(client, stories):
 
 
 def test_properties_and_slots(client, server):
-    assert client.get("/props").json()["default_generation_settings"]["n_ctx"] == server.service.find(None).max_seq_len
+    assert client.get("/props").json()["default_generation_settings"]["n_ctx"] == server.service.find(None).served.max_seq_len
     assert [slot["is_processing"] for slot in client.get("/slots").json()] == [False] * 4
 
 

@@ -119,6 +119,16 @@ class PagePool:
         return len(self._free) + self.prefixes.num_unused + self.max_pages - self._num_pages
 
     @property
+    def num_bytes(self) -> int:
+        """Memory of the pages that are allocated."""
+        return self._num_pages * self._runner.page_bytes
+
+    @property
+    def max_bytes(self) -> int:
+        """Most memory that the pages may have."""
+        return self.max_pages * self._runner.page_bytes
+
+    @property
     def usage(self) -> float:
         """See Pool."""
         return 1 - self.num_available / self.max_pages

@@ -93,7 +93,7 @@ def load(
     if num_threads is not None:
         check_num_threads(num_threads)
     check_computing(array, dtype, device)
-    path, kind = _resolve(name_or_folder), weights_kind(weights, array, dtype)
+    path, kind = resolve(name_or_folder), weights_kind(weights, array, dtype)
     stored_dtype = None if kind != "none" else dtype
     checkpoint = open_checkpoint(path, array=array, dtype=stored_dtype, device=device, ignored_config_keys=ignored_config_keys)
     is_encoder = checkpoint.architecture.KIND == "encoder"
@@ -141,7 +141,7 @@ def load_without_kernels(name_or_folder: str | PathLike[str] = "stories", *, ign
 
     It encodes and decodes texts and makes requests. Errors are those of load.
     """
-    path = _resolve(name_or_folder)
+    path = resolve(name_or_folder)
     checkpoint = open_checkpoint(path, dtype=None, ignored_config_keys=ignored_config_keys)
     return LanguageModel(checkpoint, load_tokenizer(path), lambda: read_sentence_options(path))
 
@@ -291,6 +291,15 @@ class LanguageModel:
         if not name or name in self._runner.adapters:
             raise OptionError(f"got the adapter name {name!r:.200}, expected a name that no other adapter has")
         self._runner.add_adapter(name, read_adapter(self._checkpoint, Path(folder)))
+
+    @property
+    def computed_weights(self) -> object:
+        """The weight tree that passes compute with: that of the kernels, where they are used, else the checkpoint's.
+
+        Errors   OptionError for a model that was closed.
+        """
+        faster = self._compiled or self.__dict__.get("_encoder")
+        return self.checkpoint.weights if faster is None else faster.weights
 
     @property
     def engine_thread(self) -> EngineThread:
@@ -513,7 +522,7 @@ def _runner(model: Model, decoder: CompiledDecoder | CapturedDecoder | None) -> 
     return CapturedRunner(model, cast(CapturedDecoder, decoder)) if model.array == "torch" else cast(CompiledDecoder, decoder)
 
 
-def _resolve(name_or_folder: str | PathLike[str]) -> Path:
+def resolve(name_or_folder: str | PathLike[str]) -> Path:
     """Return the path of a model.
 
     Errors   ModelNotFoundError for no such model, and for a name that no file can have.

@@ -126,7 +126,10 @@ class Endpoint:
             return
         values: Mapping[str, str] = scope.get("path_params", {})
         call = Call(self.service, body, scope.get("headway.caller", ""), values)
-        await _until_disconnect(self._answer(call, send), receive)
+        try:
+            await _until_disconnect(self._answer(call, send), receive)
+        finally:
+            call.close()
 
     async def _answer(self, call: Call, send: Send) -> None:
         own = {"x-request-id": call.id}

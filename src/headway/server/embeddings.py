@@ -17,10 +17,10 @@ from headway.server.wire import EmbeddingRequest, decode, prompts_of
 async def embeddings(call: Call) -> Reply:
     """Return the vectors of texts, or of token ids."""
     body = decode(EmbeddingRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     inputs = prompts_of(body.input, "input")
     call.service.admit()
-    vectors, num_tokens = await call.service.in_encoder(embed, served, inputs)
+    vectors, num_tokens = await call.in_encoder(embed, served, inputs)
     if body.dimensions not in (None, vectors.shape[1]):
         raise not_built("dimensions", f"the vectors have {vectors.shape[1]}; leave it out")
     data = [{"object": "embedding", "index": index, "embedding": _encoded(row, body.encoding_format)} for index, row in enumerate(vectors)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from headway.engine import RequestFailed, SampledToken
 from headway.language_model import Chunk
@@ -26,7 +26,7 @@ class Piece:
 class Times:
     """Times of a request on time.perf_counter."""
 
-    arrived: float = field(default_factory=time.perf_counter)
+    arrived: float
     first: float = 0.0
     last: float = 0.0
 
@@ -38,12 +38,26 @@ class Generation:
     num_cached   number of tokens of each prompt that were found in the prefix cache
     """
 
-    def __init__(self, prepared: Sequence[Prepared], submission: Submission, metrics: Metrics, timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        prepared: Sequence[Prepared],
+        submission: Submission,
+        metrics: Metrics,
+        timeout_seconds: float,
+        arrived: float | None = None,
+    ) -> None:
         """Submit the requests.
+
+        timeout_seconds   time from arrival after which they end with an error
+        arrived           time of arrival on time.perf_counter; now if None
 
         Errors   those of the engine for a request that can never run.
         """
-        self._metrics, self._timeout_seconds, self.times = metrics, timeout_seconds, Times()
+        self._metrics, self._timeout_seconds, self.times = (
+            metrics,
+            timeout_seconds,
+            Times(time.perf_counter() if arrived is None else arrived),
+        )
         self.num_prompt_tokens = sum(len(each.request.token_ids) for each in prepared)
         self.requests = [each.request for each in prepared]
         self.num_new_tokens, self.num_cached = 0, [0] * len(prepared)

@@ -43,7 +43,7 @@ class RerankRequest(Struct, kw_only=True, forbid_unknown_fields=True):
 async def rerank(call: Call) -> Reply:
     """Return texts by their relevance to a query, the most relevant first."""
     body = decode(RerankRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     if (body.documents is None) == (body.texts is None):
         raise invalid("got not exactly one of documents and texts, expected one", "documents")
     if served.embedder is not None:
@@ -51,7 +51,7 @@ async def rerank(call: Call) -> Reply:
     given = body.texts if body.documents is None else body.documents
     texts = [each if isinstance(each, str) else each.text for each in given or ()]
     call.service.admit()
-    ranked, num_tokens = await call.service.in_encoder(_rank, served, body, texts)
+    ranked, num_tokens = await call.in_encoder(_rank, served, body, texts)
     if body.documents is None:
         more = bool(body.return_text)
         return json_reply([{"index": each.index, "score": each.score, **({"text": each.text} if more else {})} for each in ranked])

@@ -14,6 +14,7 @@ import numpy
 
 from headway.engine import GenerationOptionsDict, Request
 from headway.language_model import Chunk, LanguageModel
+from headway.language_model.memory import cache_bytes, weight_bytes
 from headway.language_model.text_stream import TextStream
 from headway.server.errors import context_exceeded, invalid
 from headway.tokenizers.byte_level import byte_characters
@@ -52,6 +53,16 @@ class ServedModel:
         """Longest prompt and completion together; None for no limit."""
         limit: int | None = self.model.config.max_seq_len
         return limit
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory of the weights, and of the pages of the KV cache so far."""
+        return weight_bytes(self.model) + cache_bytes(self.model)[0]
+
+    @property
+    def max_bytes(self) -> int:
+        """Memory of the weights, and of the KV cache when it is full."""
+        return weight_bytes(self.model) + cache_bytes(self.model)[1]
 
     @property
     def has_chat_template(self) -> bool:

@@ -18,6 +18,7 @@ class Settings:
     ping_seconds          time without an event after which a stream sends a comment
     max_body_bytes        larger bodies get 413
     cors_origins          origins whose pages may call the server; "*" is every origin
+    model_bytes           memory of the models that are loaded on demand, with their KV caches; None for no bound
     has_look              serve the page of headway look, which needs memory for the weights in float32
     """
 
@@ -30,4 +31,5 @@ class Settings:
     ping_seconds: float = 15.0
     max_body_bytes: int = 8 * 1024 * 1024
     cors_origins: tuple[str, ...] = ()
+    model_bytes: int | None = None
     has_look: bool = False

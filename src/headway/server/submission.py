@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -24,8 +24,8 @@ class EngineConnection(Protocol):
         """True while requests can be submitted."""
 
     @property
-    def stats(self) -> Sequence[EngineStats]:
-        """Figures of the engines that are known."""
+    def stats(self) -> Mapping[str, EngineStats]:
+        """Figures of the engines that are known, by a name."""
 
     def submit(self, request: Request, sink: Sink) -> int:
         """Start a request; return its number. The sink receives its events, from any thread."""
