@@ -94,7 +94,7 @@ class Scheduler:
                     continue
                 drafted: list[int] = []
                 if active.drafts is not None and (may_draft or not active.drafts.is_guess):
-                    drafted = active.drafts.draft(sequence.token_ids, active.max_len - num_tokens - 1)
+                    drafted = active.drafts.draft(sequence.token_ids, min(active.max_len - num_tokens, self.max_rows) - 1)
                     if drafted and active.drafts.is_guess and not self._pays(len(drafted)):
                         drafted = []
                 if self._reserve(active, sequence, num_tokens + len(drafted), planned):
