@@ -210,7 +210,7 @@ def test_tokens_that_a_schema_prescribes_save_passes_and_the_text_is_the_same(
     names = ["country_of_birth", "favourite_animal"]
     schema = {
         "type": "object",
-        "properties": dict.fromkeys(names, {"enum": ["fox", "bear"]}),
+        "properties": {key: {"enum": ["fox", "bear"]} for key in names},
         "required": names,
         "additionalProperties": False,
     }
