@@ -1,4 +1,4 @@
-"""What the interpreters of specs share."""
+"""Parts that the interpreters of specs share."""
 
 from __future__ import annotations
 
