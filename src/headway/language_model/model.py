@@ -30,7 +30,7 @@ from headway.language_model.decoders import can_compile, captured_decoder, compi
 from headway.language_model.embedding import Embedder
 from headway.language_model.encoders import can_compile_encoder, compiled_encoder
 from headway.language_model.fill_mask import FilledText, fill_mask
-from headway.language_model.grammar import Grammar, Vocabulary, compile_grammar
+from headway.language_model.grammar import Grammar, GrammarCache, Vocabulary
 from headway.language_model.options import merge_options, own_options, token_ids_of
 from headway.language_model.stop_strings import StopMatcher
 from headway.language_model.text_stream import Chunk, Completion, TextStream, collect, completion_of
@@ -484,11 +484,11 @@ class LanguageModel:
                 f"got {given[0]} for a model without an end token, expected one with eos_token_id, which ends the text",
                 hint="add eos_token_id to the model's generation_config.json",
             )
-        return compile_grammar(options, self._vocabulary)
+        return self._grammars.compile(options)
 
     @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.tokenizer, cast(int, getattr(self.config, "decoder_vocab_size", self.config.vocab_size)))
+    def _grammars(self) -> GrammarCache:
+        return GrammarCache(Vocabulary(self.tokenizer, cast(int, getattr(self.config, "decoder_vocab_size", self.config.vocab_size))))
 
     def _stream(
         self, prompts: Sequence[list[int]], options: GenerationOptionsDict, *, is_chat: bool = False, adapter: str | None = None
