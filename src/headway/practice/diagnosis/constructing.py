@@ -153,6 +153,9 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
     for name in sized[:MOST_EXCHANGED]:
         for role in [each for each in sizes if each not in bound.values()]:
             yield Binding({each: role if each == name else bound[each] for each in order if each in bound}), fixed | dict.fromkeys(unknown)
+    needed = {each.name for each in parameters if each.default is each.empty}
+    if not set(bound) <= needed:  # options that exclude each other
+        yield Binding({name: bound[name] for name in order if name in bound and name in needed}), fixed | dict.fromkeys(unknown)
     if bound != listed:
         yield Binding({name: listed[name] for name in order if name in listed}), fixed | dict.fromkeys(unknown)
 
