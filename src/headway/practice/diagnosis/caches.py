@@ -150,7 +150,7 @@ class CacheCall(Call):
             """Store one chunk in every layer; a cache of all layers may move on only after the last one."""
             every = [*pairs, *pairs][:2] if is_shared else pairs
             held = [store(layer, *pair) for layer, pair in enumerate(every)]
-            for instance in instances if advance else ():
+            for instance in instances if inspect.isfunction(getattr(self.subject.value, advance, None)) else ():
                 takes_length = bool(parameters_of(getattr(self.subject.value, advance), is_bound=True))
                 getattr(instance, advance)(*([pairs[0][0].shape[axis]] if takes_length else []))
             return held[: len(pairs)]

@@ -36,7 +36,8 @@ class Construction:
     fixed                  constructor parameters with values that have no effect
     base                   the file's own config; None for one that answers to any name
     variables              variables of the module that hold sizes
-    wired       correct parts that replace those of an instance; None to keep its own
+    wired                  correct parts that replace those of an instance; None to keep its own
+    is_unrotated           True to leave out rotary positions and the norms of queries and keys
     is_plain               True if all of them are numbers, not configs
     """
 
@@ -52,6 +53,7 @@ class Construction:
     variables: tuple[str, ...] = ()
     is_plain: bool = True
     wired: Submodule | None = None
+    is_unrotated: bool = False
 
     @property
     def takes_all_sizes(self) -> bool:
