@@ -28,7 +28,7 @@ def _package(folders: list[Path]) -> str:
     """Return the name of a package for the last folder, within packages for those before it."""
     name = ""
     for folder in folders:
-        name = f"{name}._{folder.name}" if name else f"_{folder.name}"
+        name = f"{name}.{folder.name}" if name else f"_{folder.name}"
         package = ModuleType(name)
         package.__path__ = [str(folder)]
         sys.modules.setdefault(name, package)
