@@ -87,14 +87,17 @@ class EncoderLayer(nn.Module):
         return self.norm_2(x + self.dropout(self.ff(x)))
 """
 
-DECODER_ONLY = """
+DECODER_ONLY = (
+    """
 class FeedForward(nn.Module):
     def __init__(self, dim):
         super().__init__()
         self.up, self.down = nn.Linear(dim, 4 * dim), nn.Linear(4 * dim, dim)
     def forward(self, x):
         return self.down(nn.functional.gelu(self.up(x)))
-""" + ROTATED + """
+"""
+    + ROTATED
+    + """
 class DecoderLayer(nn.Module):
     def __init__(self, dim, n_heads):
         super().__init__()
@@ -104,6 +107,7 @@ class DecoderLayer(nn.Module):
         x = x + self.attention(self.norm_1(x))
         return x + self.feed_forward(self.norm_2(x))
 """
+)
 
 WITH_OPTIONS = """
 class CausalSelfAttention(nn.Module):
@@ -121,7 +125,10 @@ class CausalSelfAttention(nn.Module):
 INITIALIZER = """
 def init_weights(rows, columns):
     return torch.zeros(rows, columns)
-""" + DECODER_ONLY.replace("class DecoderLayer", "class TransformerBlock").replace("dim, n_heads):\n        super().__init__()\n        self.attention,", "dim, n_heads, theta):\n        super().__init__()\n        self.attention,")
+""" + DECODER_ONLY.replace("class DecoderLayer", "class TransformerBlock").replace(
+    "dim, n_heads):\n        super().__init__()\n        self.attention,",
+    "dim, n_heads, theta):\n        super().__init__()\n        self.attention,",
+)
 
 FUSED_GATE = """
 class SwiGLU(nn.Module):

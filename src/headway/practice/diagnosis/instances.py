@@ -73,7 +73,9 @@ def instance_calls(
         return []
     found: list[tuple[list[Call], float]] = []
     for construction in constructions(subject, exercise):
-        calls, share = _calls_of(replace(construction, wired=wired, is_unrotated=is_unrotated), subject, exercise, library, find, is_exact=bool(found))
+        calls, share = _calls_of(
+            replace(construction, wired=wired, is_unrotated=is_unrotated), subject, exercise, library, find, is_exact=bool(found)
+        )
         if share == 1:
             return calls
         found.append((calls, share))

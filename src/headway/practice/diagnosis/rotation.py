@@ -66,5 +66,9 @@ def same(*operands: Any, **named: Any) -> Any:
     """Return the operands of a rotation as they are: the first, or query and key."""
     arrays = [each for each in (*operands, *named.values()) if hasattr(each, "shape") and is_floating(each)]
     query = arrays[0]
-    alike = [each for each in arrays[1:2] if each.ndim == query.ndim > 2 and each.shape[0] == query.shape[0] and each.shape[-1] == query.shape[-1]]
+    alike = [
+        each
+        for each in arrays[1:2]
+        if each.ndim == query.ndim > 2 and each.shape[0] == query.shape[0] and each.shape[-1] == query.shape[-1]
+    ]
     return (query, *alike) if alike else query

@@ -78,7 +78,12 @@ def submodule_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
     ]
     called = (*FEED_FORWARD.split(), *_taken_as("feed_forward", subject))
     norms = [
-        Role(f"norm_part_{place}", (name,), size_of=lambda inputs: Submodule(inputs["down_weight"].shape[0], 1, kind="norm"), is_submodule=True)
+        Role(
+            f"norm_part_{place}",
+            (name,),
+            size_of=lambda inputs: Submodule(inputs["down_weight"].shape[0], 1, kind="norm"),
+            is_submodule=True,
+        )
         for place, name in enumerate(_taken_as("norm", subject))
     ]
     return (*attentions, Role("feed_forward_part", called, size_of=feed_forward, is_submodule=True), *norms)

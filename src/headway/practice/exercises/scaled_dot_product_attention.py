@@ -10,7 +10,17 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
 from headway.practice.outputs import Raised
-from headway.practice.recipes.attention import MASK_SHAPES, NAMED_CAUSAL, RETURNS, STEPS, TOP_LEFT, attend, given_or, right_scale, transposed
+from headway.practice.recipes.attention import (
+    MASK_SHAPES,
+    NAMED_CAUSAL,
+    RETURNS,
+    STEPS,
+    TOP_LEFT,
+    attend,
+    given_or,
+    right_scale,
+    transposed,
+)
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
