@@ -247,14 +247,15 @@ def _state_restored(value: Any) -> Iterator[None]:
 def _copied_pair(pair: Any, key: Any, filled: tuple[int, int] | None = None) -> Any:
     """Copy the current keys and values: a preallocated buffer changes with the next chunk.
 
-    filled   axis and number of the positions that a buffer was asked to store; its rest is not part of the contents
+    filled   axis of the positions and the number of positions stored; the rest of a buffer is not part of the contents
     """
     if pair is not None and any(each.ndim > key.ndim for each in pair):
         raise OutputError(TEXTS["cached_axes"].format(ndim=key.ndim))
     arrays = () if pair is None else tuple(numpy.array(as_numbers(each)) for each in pair)
     if filled is not None:
         axis, count = filled
-        arrays = tuple(each[(..., slice(count), *[slice(None)] * (-1 - axis))] for each in arrays)
+        place: tuple[Any, ...] = (..., slice(count), *[slice(None)] * (-1 - axis))
+        arrays = tuple(each[place] for each in arrays)
     return arrays or None
 
 
