@@ -150,8 +150,10 @@ class ServedModel:
         request = replace(request, num_choices=num_choices, **fields)  # type: ignore[arg-type]
         return Prepared(request, lambda: self.model.text_stream(request))
 
-    def embed(self, texts: list[str]) -> numpy.ndarray:
+    def embed(self, texts: list[str], on_batch: Callable[[int], None] | None = None) -> numpy.ndarray:
         """Return the vectors (num_texts, hidden_size) of texts, in float32. Callers in other threads wait.
+
+        on_batch   called with the number of finished texts at the start and after each batch; an exception ends the work
 
         Errors   ApiError for a text that is too long, which would be cut.
         """
@@ -164,7 +166,9 @@ class ServedModel:
             raise invalid(message, "input", "context_length_exceeded")
 
         with self.embedding_lock:
-            return self.model.embed(texts, on_cut=refuse)
+            if on_batch:
+                on_batch(0)
+            return self.model.embed(texts, on_batch=on_batch, on_cut=refuse)
 
     def found_stop(self, chunks: Sequence[Chunk], stops: Sequence[str]) -> str | None:
         """Return the stop string that ended a text; None if another reason did."""
