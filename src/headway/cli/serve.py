@@ -47,6 +47,12 @@ def command(
     max_waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait before others get 429.")] = 256,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds after which a request ends with an error.")] = 600.0,
     drain: Annotated[float, typer.Option(min=0, help="Seconds for running requests after SIGTERM.")] = 30.0,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name that callers use for this server, such as that of a proxy; repeatable. Those of localhost are always allowed."
+        ),
+    ] = None,
     cors_origin: Annotated[
         list[str] | None, typer.Option(help="Origin whose pages may call the server; repeatable; * is every one.")
     ] = None,
@@ -91,7 +97,7 @@ def command(
     """
     require_packages()
     from headway.server.run import Address, run
-    from headway.server.security import LOCAL_HOSTS, check_address, read_keys
+    from headway.server.security import LOCAL_HOSTS, allowed_hosts, check_address, read_keys
     from headway.server.service import Service
     from headway.server.settings import Settings
 
@@ -103,6 +109,7 @@ def command(
         max_waiting=max_waiting,
         timeout_seconds=timeout,
         drain_seconds=drain,
+        allowed_hosts=allowed_hosts(host, keys, allowed_host or ()),
         cors_origins=tuple(cors_origin or ()),
         model_bytes=None if on_demand is None else on_demand.num_bytes,
         has_look=host in LOCAL_HOSTS and not ray,

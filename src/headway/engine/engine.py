@@ -93,7 +93,7 @@ class Engine:
         self.options = options or EngineOptions()
         is_paged = runner.page_size is not None
         self.pool: Pool = PagePool(cast(PagedRunner, runner), self._max_pages()) if is_paged else Unpaged(cast(UnpagedRunner, runner))
-        self._limits = RequestLimits(limits, self.pool)
+        self._limits = RequestLimits(limits, self.pool, runner)
         self._scheduler = Scheduler(
             self.pool,
             max_rows=runner.max_rows,
@@ -237,6 +237,7 @@ class Engine:
             strategy,
             len(prompt) + max_new_tokens,
             sink,
+            (request.adapter, request.cache_key),
             tuple(request.token_ids) if self.limits.is_encoder_decoder else (),
             None if request.timeout_seconds is None else time.monotonic() + request.timeout_seconds,
             drafts=PromptLookup() if can_draft and isinstance(strategy, Sampler) and request.num_choices == 1 else None,
@@ -278,7 +279,7 @@ class Engine:
             elif rows.num_wanted:
                 sequence.logits = logits[first]
             first += rows.num_wanted
-            self.pool.commit(sequence, each.active.request.cache_key)
+            self.pool.commit(sequence, each.active.cache_key)
         for active in dict.fromkeys([each.active for each in planned]):
             before = active.sequences
             try:
@@ -318,7 +319,7 @@ class Engine:
                     self.pool.fork(sequence)
             for sequence in before:
                 if sequence not in after:
-                    self.pool.release(sequence, active.request.cache_key)
+                    self.pool.release(sequence, active.cache_key)
         return [*tokens]
 
     def _end(self, active: ActiveRequest, sequences: SequenceOf[Sequence]) -> None:
@@ -327,7 +328,7 @@ class Engine:
         self._num_deadlines -= active.deadline is not None
         self._scheduler.remove(active)
         for sequence in sequences:
-            self.pool.release(sequence, active.request.cache_key)
+            self.pool.release(sequence, active.cache_key)
 
     def _fail(self, active: ActiveRequest, error: HeadwayError) -> None:
         self._end(active, active.sequences)
@@ -357,7 +358,7 @@ class Engine:
                 self._end(active, active.sequences)
                 continue
             for sequence in active.strategy.drop(choice):
-                self.pool.release(sequence, active.request.cache_key)
+                self.pool.release(sequence, active.cache_key)
             if not active.sequences:
                 self._end(active, [])
 

@@ -64,6 +64,7 @@ ARCHITECTURES = {
     "olmo3": Registered("olmo3", "Olmo3ForCausalLM"),
     "mixtral": Registered("mixtral", "MixtralForCausalLM"),
     "qwen3_moe": Registered("qwen3_moe", "Qwen3MoeForCausalLM"),
+    "gpt_oss": Registered("gpt_oss", "GptOssForCausalLM"),
     "t5": Registered("t5", "T5ForConditionalGeneration"),
     "mt5": Registered("t5", "MT5ForConditionalGeneration"),
     "marian": Registered("marian", "MarianMTModel"),

@@ -82,7 +82,7 @@ def run_layers(
     """
     for index, (layer, each) in enumerate(zip(spec.layers, weights.layers, strict=True)):
         attention, mask = layer.attention, masks[layer.attention.window]
-        normed = normalized(x, each.attention_norm, layer.attention_norm, ops)
+        normed = normalized(x, each, layer, "attention_norm", ops)
         attended = ops.multi_head_attention(
             normed,
             normed,
@@ -98,11 +98,11 @@ def run_layers(
             eps=attention.query_key_norm.eps if attention.query_key_norm else 0.0,
             ops=ops,
         )
-        x = x + scaled(normalized(attended, each.attention_output_norm, layer.attention_output_norm, ops), layer.residual_scale)
-        normed = normalized(x, each.feed_forward_norm, layer.feed_forward_norm, ops)
+        x = x + scaled(normalized(attended, each, layer, "attention_output_norm", ops), layer.residual_scale)
+        normed = normalized(x, each, layer, "feed_forward_norm", ops)
         output = transformed(normed, each.feed_forward, layer.feed_forward, ops)
-        x = x + scaled(normalized(output, each.feed_forward_output_norm, layer.feed_forward_output_norm, ops), layer.residual_scale)
-    return normalized(x, weights.norm, spec.norm, ops)
+        x = x + scaled(normalized(output, each, layer, "feed_forward_output_norm", ops), layer.residual_scale)
+    return normalized(x, weights, spec, "norm", ops)
 
 
 def logits(hidden: Array, weights: Any, spec: DecoderSpec, *, ops: Operations) -> Array:

@@ -81,14 +81,14 @@ def encode(
     if spec.num_token_types is not None:
         types = array_namespace(token_ids).zeros_like(token_ids) if token_types is None else token_types
         x = x + ops.embed(types, weights.token_type_embedding)
-    x = normalized(x, weights.embedding_norm, spec.embedding_norm, ops)
+    x = normalized(x, weights, spec, "embedding_norm", ops)
     bias = None if spec.num_position_buckets is None else ops.relative_position_bias(weights.position_bias, seq_len, seq_len)
     attentions = [layer.attention for layer in spec.layers]
     masks = {window: _mask(token_ids, lengths, bias, window) for window in {each.window for each in attentions}}
     rotary = {
         each: rotary_tables(positions[None, :], each.dim, each.parameters, like=x) for each in {each.rotary for each in attentions} if each
     }
-    return normalized(run_layers(x, weights.layers, spec.layers, masks=masks, rotary=rotary, ops=ops), weights.norm, spec.norm, ops)
+    return normalized(run_layers(x, weights.layers, spec.layers, masks=masks, rotary=rotary, ops=ops), weights, spec, "norm", ops)
 
 
 def run_layers(
@@ -103,7 +103,7 @@ def run_layers(
     """Compute the output of the last layer from the embeddings, with the mask of each window and the angles of each RotarySpec."""
     for layer, each in zip(layers, weights, strict=True):
         attention = layer.attention
-        normed = normalized(x, each.attention_norm, layer.attention_norm, ops)
+        normed = normalized(x, each, layer, "attention_norm", ops)
         x = x + ops.multi_head_attention(
             normed,
             normed,
@@ -115,10 +115,10 @@ def run_layers(
             rotary=rotary[attention.rotary] if attention.rotary else None,
             ops=ops,
         )
-        x = normalized(x, each.attention_sum_norm, layer.attention_sum_norm, ops)
-        normed = normalized(x, each.feed_forward_norm, layer.feed_forward_norm, ops)
+        x = normalized(x, each, layer, "attention_sum_norm", ops)
+        normed = normalized(x, each, layer, "feed_forward_norm", ops)
         x = x + transformed(normed, each.feed_forward, layer.feed_forward, ops)
-        x = normalized(x, each.feed_forward_sum_norm, layer.feed_forward_sum_norm, ops)
+        x = normalized(x, each, layer, "feed_forward_sum_norm", ops)
     return x
 
 
@@ -152,7 +152,7 @@ def masked_token_logits(hidden: Array, weights: Any, spec: EncoderSpec, *, ops: 
             hint="use a checkpoint saved from a class such as BertForMaskedLM",
         )
     x = _activated(spec.masked_token_head.activation, ops.linear(hidden, head.dense.weight, head.dense.bias), ops)
-    x = normalized(x, head.norm, spec.masked_token_head.norm, ops)
+    x = normalized(x, head, spec.masked_token_head, "norm", ops)
     return ops.linear(x, head.output_head, head.bias)
 
 
@@ -172,7 +172,7 @@ def class_logits(hidden: Array, weights: Any, spec: EncoderSpec, *, lengths: Arr
     mask = None if lengths is None else functions.padding_mask(lengths, hidden.shape[1])[:, 0, 0, :]
     x = ops.mean_pool(hidden, mask) if spec.classifier.takes_mean else hidden[:, 0, :]
     x = _activated(hidden_layer.activation, ops.linear(x, head.dense.weight, head.dense.bias), ops)
-    x = normalized(x, head.norm, hidden_layer.norm, ops)
+    x = normalized(x, head, hidden_layer, "norm", ops)
     return ops.linear(x, head.output.weight, head.output.bias)
 
 

@@ -72,7 +72,7 @@ def encode(token_ids: Array, weights: Any, spec: EncoderDecoderSpec, *, lengths:
         mask = masked_bias(bias, mask)
     x = _embedded(token_ids, weights.token_embedding, spec, 0, ops)
     x = encoder.run_layers(x, stack.layers, spec.encoder, masks={None: mask}, rotary={}, ops=ops)
-    return normalized(x, stack.norm, spec.norm, ops)
+    return normalized(x, stack, spec, "norm", ops)
 
 
 def read(token_ids: Array, weights: Any, spec: EncoderDecoderSpec, *, lengths: Array | None, ops: Operations) -> Source:
@@ -95,7 +95,7 @@ def hidden_states(
         mask = _causal_bias(token_ids, stack.position_bias, kv_cache, mask, spec.buckets, ops)
     x = _embedded(token_ids, weights.target_embedding, spec, kv_cache[0].length if kv_cache else 0, ops)
     for index, (layer, each, (keys, values)) in enumerate(zip(spec.decoder, stack.layers, source.layers, strict=True)):
-        normed = normalized(x, each.attention_norm, layer.attention_norm, ops)
+        normed = normalized(x, each, layer, "attention_norm", ops)
         x = x + ops.multi_head_attention(
             normed,
             normed,
@@ -108,16 +108,16 @@ def hidden_states(
             kv_cache=kv_cache[index] if kv_cache else None,
             ops=ops,
         )
-        x = normalized(x, each.attention_sum_norm, layer.attention_sum_norm, ops)
-        normed, cross = normalized(x, each.cross_attention_norm, layer.cross_attention_norm, ops), layer.cross_attention
+        x = normalized(x, each, layer, "attention_sum_norm", ops)
+        normed, cross = normalized(x, each, layer, "cross_attention_norm", ops), layer.cross_attention
         x = x + ops.cross_attention(
             normed, keys, values, each.cross_attention, num_heads=cross.num_heads, mask=source.mask, scale=cross.scale, ops=ops
         )
-        x = normalized(x, each.cross_attention_sum_norm, layer.cross_attention_sum_norm, ops)
-        normed = normalized(x, each.feed_forward_norm, layer.feed_forward_norm, ops)
+        x = normalized(x, each, layer, "cross_attention_sum_norm", ops)
+        normed = normalized(x, each, layer, "feed_forward_norm", ops)
         x = x + transformed(normed, each.feed_forward, layer.feed_forward, ops)
-        x = normalized(x, each.feed_forward_sum_norm, layer.feed_forward_sum_norm, ops)
-    return normalized(x, stack.norm, spec.norm, ops)
+        x = normalized(x, each, layer, "feed_forward_sum_norm", ops)
+    return normalized(x, stack, spec, "norm", ops)
 
 
 def logits(hidden: Array, weights: Any, spec: EncoderDecoderSpec, *, ops: Operations) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy
@@ -13,23 +14,27 @@ from headway.models.spec import FeedForwardSpec, NormSpec
 Spec = TypeVar("Spec")
 
 
-def normalized(x: Array, weights: Any, spec: NormSpec | None, ops: Operations) -> Array:
-    """Return the normalized hidden states, or the states themselves without a spec."""
+def normalized(x: Array, weights: Any, parts: Any, name: str, ops: Operations) -> Array:
+    """Return x after the norm that is the field `name` of a spec and of its weights; x itself if the spec has none."""
+    spec: NormSpec | None = getattr(parts, name)
     if spec is None:
         return x
+    norm = getattr(weights, name)
     if spec.kind == "layer_norm":
-        return ops.layer_norm(x, weights.weight, weights.bias, eps=spec.eps)
-    return ops.rms_norm(x, weights.weight, eps=spec.eps)
+        return ops.layer_norm(x, norm.weight, norm.bias, eps=spec.eps)
+    return ops.rms_norm(x, norm.weight, eps=spec.eps)
 
 
 def transformed(x: Array, weights: Any, spec: FeedForwardSpec, ops: Operations) -> Array:
     """Return the output of a feed-forward network or of a mixture of experts."""
-    activation = getattr(ops, spec.activation)
+    activation, clamped = getattr(ops, spec.activation), spec.clamped_swiglu
+    combine = None if clamped is None else partial(ops.clamped_swiglu, limit=clamped.limit, slope=clamped.slope)
     if spec.experts is not None:
-        top_k, is_normalized = spec.experts.top_k, spec.experts.is_normalized
-        return ops.mixture_of_experts(x, weights, top_k=top_k, is_normalized=is_normalized, activation=activation, ops=ops)
-    part = ops.gated_feed_forward if spec.is_gated else ops.feed_forward
-    return part(x, weights, activation=activation, ops=ops)
+        routing = {"top_k": spec.experts.top_k, "is_normalized": spec.experts.is_normalized}
+        return ops.mixture_of_experts(x, weights, **routing, activation=activation, combine=combine, ops=ops)
+    if spec.is_gated:
+        return ops.gated_feed_forward(x, weights, activation=activation, combine=combine, ops=ops)
+    return ops.feed_forward(x, weights, activation=activation, ops=ops)
 
 
 def scaled(x: Array, scale: float | None) -> Array:

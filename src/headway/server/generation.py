@@ -86,11 +86,11 @@ class Generation:
             if left <= 0:
                 raise timed_out(self._timeout_seconds)
             events = await self._subscription.next(min(ping_seconds, left))
-            pieces = []
+            pieces, now = [], time.perf_counter()
             for event in events:
                 if isinstance(event, RequestFailed):
                     raise from_exception(event.error)
-                piece = self._piece(event)
+                piece = self._piece(event, now)
                 if piece:
                     pieces.append(piece)
             if pieces or not events:
@@ -120,12 +120,12 @@ class Generation:
         self._metrics.num_waiting_choices -= len(self._unstarted)
         self._unstarted.clear()
 
-    def _piece(self, token: SampledToken) -> Piece | None:
+    def _piece(self, token: SampledToken, now: float) -> Piece | None:
         number = self._subscription.numbers[token.index]
         choice = number * self.num_choices + token.choice
         if choice not in self._running:
             return None
-        self._observe(choice)
+        self._observe(choice, now)
         self.num_cached[number] += token.num_cached
         chunk = self._texts[choice].add(token)
         if chunk.finish_reason:
@@ -137,8 +137,7 @@ class Generation:
                 self._metrics.ended(self.times, self.num_prompt_tokens, self.num_new_tokens)
         return Piece(choice, chunk)
 
-    def _observe(self, choice: int) -> None:
-        now = time.perf_counter()
+    def _observe(self, choice: int, now: float) -> None:
         if not self.times.first:
             self.times.first = now
             self._metrics.first_token(now - self.times.arrived)

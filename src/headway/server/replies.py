@@ -16,6 +16,7 @@ from headway.server.model_pool import ModelSlot
 from headway.server.served_model import Prepared, ServedModel
 from headway.server.service import Service
 from headway.server.sse import error_event
+from headway.server.wire import Sampling
 
 JSON = "application/json"
 _Result = TypeVar("_Result")
@@ -55,9 +56,13 @@ class Call:
         """Return the result of a function that prepares a request, from a thread for these."""
         return await self.service.in_thread(self.service.workers, self._slots, function, *arguments)
 
-    async def in_encoder(self, function: Callable[..., _Result], *arguments: object) -> _Result:
-        """Return the result of a function that computes vectors or ranks, from a thread for these."""
-        return await self.service.in_thread(self.service.encoders, self._slots, function, *arguments)
+    async def prepare(self, body: Sampling, function: Callable[..., _Result], *arguments: object) -> _Result:
+        """Return the result of a function that prepares a request and may compile its grammar; see Service.prepare."""
+        return await self.service.prepare(body, self._slots, function, *arguments)
+
+    async def encode(self, function: Callable[[Callable[[int], None]], tuple[_Result, int]]) -> tuple[_Result, int]:
+        """Return the result of a function that computes vectors or ranks, and the number of tokens; see Service.encode."""
+        return await self.service.encode(self._slots, function)
 
     async def in_tracer(self, function: Callable[..., _Result], *arguments: object) -> _Result:
         """Return the result of a function that traces a prompt, from the thread for these."""

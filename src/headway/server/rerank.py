@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 from uuid import uuid4
 
@@ -48,8 +48,7 @@ async def rerank(call: Call) -> Reply:
         raise invalid("got not exactly one of documents and texts, expected one", "documents")
     given = body.texts if body.documents is None else body.documents
     texts = [each if isinstance(each, str) else each.text for each in given or ()]
-    call.service.admit()
-    ranked, num_tokens = await call.in_encoder(_rank, served, body, texts)
+    ranked, num_tokens = await call.encode(lambda on_batch: _rank(served, body, texts, on_batch))
     if body.documents is None:
         more = bool(body.return_text)
         return json_reply([{"index": each.index, "score": each.score, **({"text": each.text} if more else {})} for each in ranked])
@@ -61,10 +60,10 @@ async def rerank(call: Call) -> Reply:
     return json_reply({"id": f"rerank-{uuid4().hex}", "model": served.name, "object": "list", "results": results, "usage": usage})
 
 
-def _rank(served: ServedModel, body: RerankRequest, texts: Sequence[str]) -> tuple[list[Ranked], int]:
-    """Return the ranked texts, and the number of tokens of all pairs."""
+def _rank(served: ServedModel, body: RerankRequest, texts: Sequence[str], on_batch: Callable[[int], None]) -> tuple[list[Ranked], int]:
+    """Return the ranked texts, and the number of tokens of all pairs; `on_batch` is called after each batch."""
     try:
-        ranked = served.rank(body.query, list(texts), body.top_n, bool(body.truncate))
+        ranked = served.rank(body.query, list(texts), body.top_n, bool(body.truncate), on_batch)
     except UnsupportedError as error:
         raise invalid(f"got {served.name}, which does not rerank: {error}", "model") from error
     tokenizer = served.model.tokenizer

@@ -30,7 +30,8 @@ async def responses(call: Call) -> Reply | EventStream:
     served = await call.model(body.model)
     call.service.check_generates(served)
     call.service.admit()
-    ready = await call.in_worker(lambda: prepare(served, body.chat(), call.cache_key))
+    asked = await call.in_worker(body.chat)
+    ready = await call.prepare(asked, prepare, served, asked, call.cache_key)
     generation = call.generate(served, [ready.prepared])
     return await answer(call, ResponsesResponse(served.name, body, ready, generation), is_stream=bool(body.stream))
 

@@ -161,8 +161,10 @@ class ServedModel:
         request = replace(request, num_choices=num_choices, **fields)  # type: ignore[arg-type]
         return Prepared(request, lambda: self.model.text_stream(request))
 
-    def embed(self, texts: list[str]) -> numpy.ndarray:
+    def embed(self, texts: list[str], on_batch: Callable[[int], None] | None = None) -> numpy.ndarray:
         """Return the vectors (num_texts, hidden_size) of texts, in float32. Callers in other threads wait.
+
+        on_batch   called with the number of finished texts at the start and after each batch; an exception ends the work
 
         Errors   ApiError for a text that is too long, which would be cut.
         """
@@ -175,12 +177,17 @@ class ServedModel:
             raise invalid(message, "input", "context_length_exceeded")
 
         with self.embedding_lock:
-            return self.model.embed(texts, on_cut=refuse)
+            if on_batch:
+                on_batch(0)
+            return self.model.embed(texts, on_batch=on_batch, on_cut=refuse)
 
-    def rank(self, query: str, texts: list[str], top_k: int | None, cuts: bool) -> list[Ranked]:
+    def rank(
+        self, query: str, texts: list[str], top_k: int | None, cuts: bool, on_batch: Callable[[int], None] | None = None
+    ) -> list[Ranked]:
         """Return texts by their relevance to a query, the most relevant first.
 
-        cuts   True to cut texts that are too long
+        cuts       True to cut texts that are too long
+        on_batch   as in embed
 
         Errors   UnsupportedError for a model that does not rank; ApiError for a text that is too long.
         """
@@ -192,7 +199,7 @@ class ServedModel:
             message = f"got document {cut[0]}, which is too large with the query, expected at most {limit} tokens; truncate: true cuts it"
             raise invalid(message, "documents", "context_length_exceeded")
 
-        return self.model.rerank(query, texts, top_k=top_k, on_cut=None if cuts else refuse)
+        return self.model.rerank(query, texts, top_k=top_k, on_batch=on_batch, on_cut=None if cuts else refuse)
 
     def found_stop(self, chunks: Sequence[Chunk], stops: Sequence[str]) -> str | None:
         """Return the stop string that ended a text; None if another reason did."""

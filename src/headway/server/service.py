@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,10 @@ from headway.server.model_pool import DeclaredModel, ModelPool, ModelSlot
 from headway.server.served_model import Prepared, ServedModel
 from headway.server.settings import Settings
 from headway.server.submission import EngineConnection
+from headway.server.wire import Sampling
+
+COMPILE_SECONDS = 30.0
+"""Longest time that a request waits for its grammar to be compiled."""
 
 _Result = TypeVar("_Result")
 
@@ -43,10 +48,12 @@ class Service:
         self.settings, self.metrics = settings or Settings(), Metrics()
         self.pool = ModelPool(models, self.settings.model_bytes, self.metrics, engine_thread)
         self.is_draining = self.is_stopping = False
-        # Two threads: tokenizing, templates and grammars of one request do not hold up the others.
+        self._num_encoding = 0
+        # Two threads: tokenizing and templates of one request do not hold up the others. Large grammars take seconds.
         self.workers = ThreadPoolExecutor(2, thread_name_prefix="headway-prepare")
+        self._compilers = ThreadPoolExecutor(1, thread_name_prefix="headway-compile")
         # Vectors and ranks of many texts take long, and so do traces; they have threads of their own.
-        self.encoders = ThreadPoolExecutor(2, thread_name_prefix="headway-encode")
+        self._encoders = ThreadPoolExecutor(2, thread_name_prefix="headway-encode")
         self.tracers = ThreadPoolExecutor(1, thread_name_prefix="headway-look")
 
     def start(self) -> None:
@@ -57,7 +64,7 @@ class Service:
     def close(self) -> None:
         """Abort the requests that still run. The engine's threads belong to the models."""
         self.pool.close()
-        for workers in (self.workers, self.encoders, self.tracers):
+        for workers in (self.workers, self._compilers, self._encoders, self.tracers):
             workers.shutdown(wait=False, cancel_futures=True)
 
     @property
@@ -143,6 +150,55 @@ class Service:
         future.add_done_callback(ended)
         return await asyncio.wrap_future(future)
 
+    async def prepare(self, body: Sampling, slots: Sequence[ModelSlot], function: Callable[..., _Result], *arguments: object) -> _Result:
+        """Return the result of a function that prepares a request: in a thread of its own if it has a grammar to compile.
+
+        Errors   ApiError 400 if it takes too long. The function itself runs to its end, which limits of its input bound.
+        """
+        if not body.has_grammar:
+            return await self.in_thread(self.workers, slots, function, *arguments)
+        try:
+            return await asyncio.wait_for(self.in_thread(self._compilers, slots, function, *arguments), COMPILE_SECONDS)
+        except TimeoutError:
+            message = f"got a grammar that is not compiled within {COMPILE_SECONDS:g} seconds, expected a simpler schema, regex or grammar"
+            raise invalid(message, code="grammar_too_slow") from None
+
+    async def encode(
+        self, slots: Sequence[ModelSlot], function: Callable[[Callable[[int], None]], tuple[_Result, int]]
+    ) -> tuple[_Result, int]:
+        """Return the result of a function that computes vectors or ranks, and the number of tokens, in a thread for these.
+
+        function   receives a function to call after each batch, which raises ConnectionError once the client has left
+
+        The request counts as waiting until it ends.
+
+        Errors   those of `admit` and of the function.
+        """
+        self.admit()
+        started, has_left = time.perf_counter(), threading.Event()
+
+        def check(_: int = 0) -> None:
+            if has_left.is_set():
+                raise ConnectionError
+
+        def run() -> tuple[_Result, int]:
+            check()
+            return function(check)
+
+        self.metrics.num_waiting_choices += 1
+        self._num_encoding += 1
+        try:
+            result, num_tokens = await self.in_thread(self._encoders, slots, run)
+        except asyncio.CancelledError:
+            has_left.set()
+            self.metrics.finished("abort")
+            raise
+        finally:
+            self.metrics.num_waiting_choices -= 1
+            self._num_encoding -= 1
+        self.metrics.encoded(time.perf_counter() - started, num_tokens)
+        return result, num_tokens
+
     def generate(self, served: ServedModel, prepared: Sequence[Prepared], arrived: float) -> Generation:
         """Start the requests of a call.
 
@@ -166,8 +222,8 @@ class Service:
 
     @property
     def num_open(self) -> int:
-        """Number of requests that have not ended: those of the engines, and those that wait for a model."""
-        return self.pool.num_waiting + sum(submission.num_open for submission in self.pool.submissions)
+        """Number of requests that have not ended: those of the engines, for vectors and ranks, and those that wait for a model."""
+        return self.pool.num_waiting + self._num_encoding + sum(submission.num_open for submission in self.pool.submissions)
 
     def fail_all(self, error: ApiError) -> None:
         """End every running request with an error."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy
 
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, UnsupportedError
 from headway.kernels.cpu import layout, records
 from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers, product_scratch_bytes
 from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
@@ -20,6 +20,7 @@ from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
 from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
+from headway.models.adapter import Update
 from headway.models.spec import DecoderSpec, FeedForwardSpec, RotarySpec
 
 MIN_ROTARY = 1024
@@ -81,6 +82,15 @@ class CompiledDecoder:
     def window(self) -> int | None:
         """Number of positions that every layer is limited to; None if a layer attends to all positions."""
         return self._limits.window
+
+    @property
+    def adapters(self) -> Collection[str]:
+        """Names of the adapters."""
+        return ()
+
+    def add_adapter(self, name: str, updates: Mapping[str, Update]) -> None:
+        """Raise UnsupportedError."""
+        raise UnsupportedError(f"got the adapter {name!r:.200}, expected none", hint='load the model with weights="none"')
 
     def allocate(self, num_pages: int) -> None:
         """Provide the pages 0 to num_pages - 1 of the KV cache, keeping those that exist with their content.

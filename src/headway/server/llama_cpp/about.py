@@ -47,9 +47,8 @@ async def embeddings(call: Call) -> Reply:
     """Return the vectors of texts, each in a list of one."""
     body = decode(EmbeddingFields, call.body)
     served = await call.model(body.model)
-    call.service.admit()
     given = body.content if body.input is None else body.input
-    vectors, _ = await call.in_encoder(lambda: embed(served, texts_of(given, served)))
+    vectors, _ = await call.encode(lambda on_batch: embed(served, texts_of(given, served), on_batch))
     return json_reply([{"index": index, "embedding": [row.tolist()]} for index, row in enumerate(vectors)])
 
 

@@ -36,7 +36,7 @@ async def complete(call: Call) -> Reply | EventStream:
         more: dict[str, Any] = {"num_choices": body.n or 1, "cache_key": key, "priority": body.priority or 0}
         return [served.prepare(prompt, options, **more) for prompt in prompts]
 
-    generation = call.generate(served, await call.in_worker(prepare))
+    generation = call.generate(served, await call.prepare(body, prepare))
     return await answer(call, CompletionResponse(served, fields, generation), is_stream=bool(body.stream))
 
 
