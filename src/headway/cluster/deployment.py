@@ -144,7 +144,7 @@ class Replicas:
         ranked: list[Ranked] = self._result(self._handle.rank.remote(f"{self._name}/{query}", query, texts, top_k, cuts))
         return ranked
 
-    def _result(self, response: DeploymentResponse) -> Any:
+    def _result(self, response: DeploymentResponse | DeploymentResponseGenerator) -> Any:
         """Return the result of a call.
 
         Errors   those of the replica; DeadlineError, ResourceError.
