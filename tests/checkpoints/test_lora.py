@@ -187,11 +187,12 @@ def test_logits_equal_those_of_peft(tmp_path):
     numpy.testing.assert_allclose(actual, expected, atol=1e-4, rtol=1e-4)
 
 
-def test_adapters_of_one_model_are_chosen_by_name(tmp_path):
+@pytest.mark.parametrize("weights", ["none", "float32"])
+def test_adapters_of_one_model_are_chosen_by_name(tmp_path, weights):
     adapter = adapter_of_stories(tmp_path / "adapter")
     options = {"max_new_tokens": 12, "temperature": 0}
-    alone = headway.load("stories", adapter=adapter, weights="none").generate("Once upon a time", **options)
-    with headway.load("stories", weights="none", adapters={"mine": adapter}) as model:
+    alone = headway.load("stories", adapter=adapter, weights=weights).generate("Once upon a time", **options)
+    with headway.load("stories", weights=weights, adapters={"mine": adapter}) as model:
         assert model.adapters == ("mine",)
         assert model.generate("Once upon a time", adapter="mine", **options).token_ids == alone.token_ids
         assert model.generate(["Once upon a time"], **options)[0].token_ids != alone.token_ids
