@@ -54,7 +54,7 @@ def _check(body: CompletionRequest, served: ServedModel) -> None:
     if body.best_of not in (None, body.n or 1):
         raise not_built("best_of", "use n, which returns all texts")
     if body.echo and body.logprobs is not None:
-        if served.embedder is not None:
+        if served.remote is not None:
             raise not_built("echo", "engines of a Ray cluster compute no log-probabilities of prompts; leave echo or logprobs out")
         if served.model.kind != "decoder":
             raise not_built("echo", f"{served.name} answers prompts, which have no log-probabilities; leave echo or logprobs out")
