@@ -12,7 +12,7 @@ from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.slots import slots_of
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import Trial, measured_conventions, output_of
+from headway.practice.diagnosis.trials import Trial, may_apply, measured_conventions, output_of
 from headway.practice.exercise import Convention, Probe
 from headway.practice.outputs import Raised, is_same, precision
 
@@ -35,18 +35,21 @@ def answered(trial: Trial, probe: Probe) -> tuple[Any, float]:
 def with_measured(trial: Trial) -> Trial:
     """Return a trial with the conventions that were measured from the outputs measured from its own call."""
     conventions = list(trial.conventions)
-    for place, _ in measurable(trial):
-        measures = next(each for each in trial.exercise.conventions[place] if each.reads is not None)
+    for place in measurable(trial):
+        measures = next(each for each in trial.exercise.conventions[place] if _can_measure(each, trial))
         with suppress(Exception), numpy.errstate(all="ignore"):  # a changed program may return anything
             found = measured_conventions(measures, trial.call)
             conventions[place] = found[0] if len(found) == 1 else conventions[place]
     return replace(trial, conventions=tuple(conventions))
 
 
-def measurable(trial: Trial) -> list[tuple[int, Convention]]:
-    """Return the conventions that were measured, or could have been, with their places."""
-    pairs = zip(trial.exercise.conventions, trial.conventions, strict=False)
-    return [(place, chosen) for place, (group, chosen) in enumerate(pairs) if any(each.reads is not None for each in group)]
+def measurable(trial: Trial) -> list[int]:
+    """Return the places of the conventions that were measured, or could have been."""
+    return [place for place, group in enumerate(trial.exercise.conventions) if any(_can_measure(each, trial) for each in group)]
+
+
+def _can_measure(convention: Convention, trial: Trial) -> bool:
+    return convention.reads is not None and may_apply(convention, trial.call)
 
 
 def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -> float:

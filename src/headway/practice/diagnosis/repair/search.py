@@ -255,8 +255,8 @@ def _mean_share(trial: Trial) -> float:
 def _search(program: Program, trial: Trial, work: float) -> _Search:
     failing = {probe.name: not trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)}
     search = _Search(program, trial, list(trial.probes), work)
-    chosen = [not any(convention is each for each in trial.exercise.conventions[place]) for place, convention in measurable(trial)]
-    search.is_measured, search.may_measure = any(chosen), bool(chosen)
+    measured = [all(trial.conventions[place] is not each for each in trial.exercise.conventions[place]) for place in measurable(trial)]
+    search.is_measured, search.may_measure = any(measured), bool(measured)
     num_lines = dict.fromkeys(failing, 0)
     if not trial.has_answers:  # the probe with which the program gets farthest tells most
         for probe in trial.probes:
