@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.repair import find_repair, with_repair
+from headway.practice.diagnosis.repair import find_repair, verdicts, with_repair
 from headway.practice.diagnosis.repair.text import applied
 from headway.practice.diagnosis.subject import Subject, subjects_of
 from headway.practice.diagnosis.trials import trials_of
@@ -293,6 +293,16 @@ def test_the_search_is_the_same_each_time():
     text, _ = with_slips(LAYER_NORM, [("** 2", "** 4")])
     first, _ = repaired("layer_norm", text)
     assert repaired("layer_norm", text)[0] == first
+
+
+def test_a_cause_that_no_change_of_the_code_confirms_is_likely(monkeypatch):
+    subject = subject_of(with_slips(GELU, [("0.044715", "0.44715")])[0])
+    verdict = diagnose(subject, exercise("gelu"))
+    assert with_repair(verdict, subject, exercise("gelu")).confidence == "certain"
+    monkeypatch.setattr(verdicts, "find_repair", lambda *_: None)
+    unconfirmed = with_repair(verdict, subject, exercise("gelu"))
+    assert unconfirmed.confidence == "likely"
+    assert ": wrong (probably)" in str(unconfirmed)
 
 
 def test_a_right_program_gets_no_repair():
