@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from array import array
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -11,20 +12,20 @@ import numpy
 from headway.errors import HeadwayError
 from headway.kernels.cpu import layout, records
 from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers, product_scratch_bytes
+from headway.kernels.cpu.adapter_records import AdapterRecords
 from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
 from headway.kernels.cpu.kv_cache import PAGE_SIZE, PagedKVCache
-from headway.kernels.cpu.layout import CACHE_LINE, GROUP, KEYS_PER_BLOCK, NUM_ROWS, ROWS_PER_TASK, TOKENS_PER_PASS
+from headway.kernels.cpu.layout import CACHE_LINE, GROUP, KEYS_PER_BLOCK, NUM_ROWS, ROWS_PER_TASK, TOKENS_PER_PASS, UPDATED_ROWS
 from headway.kernels.cpu.model_records import ModelRecords
 from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
 from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
+from headway.models.adapter import Update
 from headway.models.spec import DecoderSpec, FeedForwardSpec, RotarySpec
 
 MIN_ROTARY = 1024
 """Minimum number of positions of the rotary tables, which are doubled when a text is longer."""
-ROW_FIELDS = ("token_ids", "positions", "first_pages", "wanted", "first_partials")
-"""The fields of the launch record with numbers per row, in the order of PassPlan.rows."""
 
 
 class CompiledDecoder:
@@ -56,9 +57,11 @@ class CompiledDecoder:
         self._kv_cache = PagedKVCache(spec, cache_kind)
         self._model = ModelRecords(spec, weights)
         self._launches = records.unset(records.LAUNCH)
-        self._rows = numpy.zeros((len(ROW_FIELDS), self.max_rows + 1), numpy.int64)
+        self._launch = self._launches.view(numpy.int64)
         self._partial_size = attention.num_heads * (round_up(attention.head_dim, NUM_ROWS) + NUM_ROWS)
         self._num_rotary, self._rotary = 0, dict[RotarySpec, tuple[numpy.ndarray, numpy.ndarray]]()
+        self._adapters: dict[str, AdapterRecords] = {}
+        self._update_counters = aligned_zeros(layout.UPDATE_COUNTERS_PER_LAYER * len(spec.layers) * CACHE_LINE)
         self._counters = aligned_zeros((layout.COUNTERS_PER_LAYER * len(spec.layers) + 4) * CACHE_LINE)
         self._buffers = Buffers(0, self._kind)
         self._fill_in_model()
@@ -82,6 +85,23 @@ class CompiledDecoder:
     def window(self) -> int | None:
         """Number of positions that every layer is limited to; None if a layer attends to all positions."""
         return self._limits.window
+
+    @property
+    def adapters(self) -> Collection[str]:
+        """Names of the adapters."""
+        return self._adapters
+
+    def add_adapter(self, name: str, updates: Mapping[str, Update]) -> None:
+        """Provide an adapter for later batches. Its updates are computed in float32 next to the packed matrices.
+
+        updates   the updates by the path of the weight
+
+        Errors   as AdapterRecords; HeadwayError if the decoder is closed.
+        """
+        with self._lock:
+            self._check_open()
+            self._adapters[name] = AdapterRecords(updates, self.weights)
+            self._buffers = Buffers(0, self._kind)  # passes with adapters need more
 
     def allocate(self, num_pages: int) -> None:
         """Provide the pages 0 to num_pages - 1 of the KV cache, keeping those that exist with their content.
@@ -113,7 +133,12 @@ class CompiledDecoder:
         Errors   PromptError for no tokens, more than max_rows, or positions out of range; TokenIdError for an id out of range;
                  HeadwayError for wrong pages, or if the decoder is closed.
         """
-        return self._run(batch, self._kv_cache)
+        with self._lock:  # the decoder has one launch record
+            plan = self._plan(batch, self._kv_cache)
+            logits = numpy.empty((len(plan.wanted), self.spec.vocab_size), numpy.float32)
+            if plan.token_ids:
+                self._launch_pass(plan, self._kv_cache, records.writable_address(logits) if plan.wanted else 0)
+        return logits
 
     def hidden_states(self, token_ids: Sequence[int]) -> numpy.ndarray:
         """Return the normalized vectors (seq_len, hidden_size) of one text's tokens, the input of the output head."""
@@ -135,45 +160,47 @@ class CompiledDecoder:
             self._buffers = Buffers(0, self._kind)
             self._kv_cache = PagedKVCache(self.spec, self.cache_kind)
 
-    def _run(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> numpy.ndarray:
-        with self._lock:  # the decoder has one launch record
-            plan = self._plan(batch, kv_cache)
-            logits = numpy.empty((len(plan.wanted), self.spec.vocab_size), numpy.float32)
-            if plan.token_ids:
-                self._launch_pass(plan, kv_cache, logits.ctypes.data if plan.wanted else 0)
-        return logits
-
-    def _plan(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> PassPlan:
+    def _check_open(self) -> None:
         if self._is_closed:
             raise HeadwayError("got a call of a closed model, expected an open one", hint="load the model again")
+
+    def _plan(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> PassPlan:
+        self._check_open()
         return plan_pass(batch, self._limits, kv_cache.num_pages)
 
     def _launch_pass(self, plan: PassPlan, kv_cache: PagedKVCache, logits_address: int) -> None:
         """Run a pass; the normalized vectors of the wanted rows are in self._hidden."""
-        launch, num_rows, num_partials = self._launches[0], len(plan.positions), plan.first_partials[-1]
+        launch, num_rows, num_partials = self._launch, len(plan.token_ids), plan.first_partials[-1]
         if num_rows > self._buffers.num_tokens:
             self._allocate_buffers(num_rows)
-        if max(plan.positions) >= self._num_rotary:
-            self._compute_rotary(max(plan.positions) + 1)
-        for row, values in zip(self._rows, plan.rows, strict=True):
-            row[: len(values)] = values
-        pages, tasks = kv_cache.addresses(plan.pages), numpy.array(plan.tasks, numpy.int64)
+        if plan.num_positions > self._num_rotary:
+            self._compute_rotary(plan.num_positions)
+        pages, updates = kv_cache.addresses(plan.pages), self._row_updates(plan.adapters)
         partials = numpy.empty(num_partials * self._partial_size, numpy.float32) if num_partials else None
-        launch["num_tokens"], launch["num_wanted"] = num_rows, len(plan.wanted)
-        launch["pages"], launch["logits"] = pages.ctypes.data, logits_address
-        launch["num_tasks"], launch["tasks"] = len(tasks), tasks.ctypes.data
-        launch["partials"] = 0 if partials is None else partials.ctypes.data
-        self._counters[:] = 0
+        launch[layout.NUM_TOKENS], launch[layout.NUM_WANTED] = num_rows, len(plan.wanted)
+        launch[layout.NUM_TASKS] = len(plan.tasks) // layout.TASK_SIZE
+        launch[layout.TOKEN_IDS], launch[layout.POSITIONS] = _address(plan.token_ids), _address(plan.positions)
+        launch[layout.PAGES], launch[layout.FIRST_PAGES] = _address(pages), _address(plan.first_pages)
+        launch[layout.TASKS], launch[layout.FIRST_PARTIALS] = _address(plan.tasks), _address(plan.first_partials)
+        launch[layout.PARTIALS] = 0 if partials is None else partials.ctypes.data
+        launch[layout.WANTED], launch[layout.LOGITS] = _address(plan.wanted), logits_address
+        launch[layout.ROW_UPDATES] = _address(updates) if updates else 0
+        self._counters.fill(0)
         records.check_set(self._launches)
-        self._pool.run(self._forward_pass, self._launches.view(numpy.int64))
+        self._pool.run(self._forward_pass, launch)
+
+    def _row_updates(self, adapters: Sequence[str | None]) -> array[int]:
+        """Return the address of the table of updates of each row, 0 for none; empty for no adapters."""
+        if adapters:
+            self._update_counters.fill(0)
+        return array("q", [0 if name is None else self._adapters[name].address for name in adapters])
 
     def _fill_in_model(self) -> None:
         launch = self._launches[0]
         self._model.fill_launch(launch, self.spec, self.weights)
         self._kv_cache.write_offsets(self._model.layers)
         launch["kv_kind"], launch["counters"] = CACHE_KINDS[self.cache_kind][0], self._counters.ctypes.data
-        for row, field in zip(self._rows, ROW_FIELDS, strict=True):
-            launch[field] = row.ctypes.data
+        launch["update_counters"] = self._update_counters.ctypes.data
 
     def _compute_rotary(self, num_positions: int) -> None:
         """Compute the rotary tables of at least this number of positions."""
@@ -200,6 +227,7 @@ class CompiledDecoder:
             record["inner_activations"] = inner[layer.feed_forward]
         records.check_set(self._model.layers)
         self._allocate_slots(num_tokens)
+        self._allocate_updates(num_tokens)
         sizes = {"residual": hidden, "queries": queries, "new_keys": keys, "new_values": keys, "attended": queries, "part_output": hidden}
         for name, size in sizes.items():
             launch[name] = buffers.allocate(4 * num_tokens * size).ctypes.data
@@ -222,13 +250,26 @@ class CompiledDecoder:
         for name, size in sizes.items():
             launch[name] = self._buffers.allocate(size).ctypes.data
 
+    def _allocate_updates(self, num_tokens: int) -> None:
+        """Allocate what passes with adapters need: see records.LAUNCH."""
+        launch = self._launches[0]
+        rank = max((each.max_rank for each in self._adapters.values()), default=0)
+        inner = max(layer.feed_forward.intermediate_size for layer in self.spec.layers) if self._adapters else 0
+        launch["max_rank"] = rank
+        for name, size in {"reduced": 3 * rank, "gates": inner, "ups": inner}.items():
+            launch[name] = self._buffers.allocate(4 * num_tokens * size).ctypes.data
+
     def _scratch_bytes(self, num_tokens: int, columns: int) -> int:
         """Return the scratch memory of a thread for attention and for products with this number of columns."""
         attention = self.spec.layers[0].attention
         heads = max(ROWS_PER_TASK, attention.num_heads // attention.num_kv_heads)
         attended = heads * (14 * round_up(attention.head_dim, NUM_ROWS) + 8 * NUM_ROWS + 6 * KEYS_PER_BLOCK + 8)
         experts = max((layer.feed_forward.experts.num_experts for layer in self.spec.layers if layer.feed_forward.experts), default=0)
-        return round_up(max(attended, product_scratch_bytes(num_tokens, columns), 4 * experts), CACHE_LINE)
+        return round_up(max(attended, product_scratch_bytes(num_tokens, columns), 4 * experts, 4 * columns, 4 * UPDATED_ROWS), CACHE_LINE)
+
+
+def _address(numbers: array[int]) -> int:
+    return numbers.buffer_info()[0]
 
 
 def _num_slots(feed_forward: FeedForwardSpec, num_tokens: int) -> int:

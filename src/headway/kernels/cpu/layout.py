@@ -33,6 +33,13 @@ SILU, GELU, GELU_TANH, RELU = range(4)
 INT16_TOKENS = 6
 """Number of tokens whose int16 activations are interleaved."""
 
+UPDATED_QUERY, UPDATED_KEY, UPDATED_VALUE, UPDATED_OUTPUT, UPDATED_GATE, UPDATED_UP, UPDATED_DOWN = range(7)
+UPDATED_PARTS = 7
+"""Number of matrices of a layer that an adapter can update."""
+UPDATED_ROWS = 256
+"""Number of output features to which one task adds an update."""
+UPDATE_COUNTERS_PER_LAYER = 6 * UPDATED_PARTS
+
 COUNTERS_PER_LAYER = 16
 SLOTS_PER_TILE = 12
 """The first slot of an expert is a multiple of this: see experts."""
