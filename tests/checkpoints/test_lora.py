@@ -17,7 +17,6 @@ from headway.functions import LowRank
 from headway.trees import leaves
 from tests.cli.command import headway as command
 from tests.fuzz.models import write_model
-from tests.fuzz.mutations import byte_mutants, json_mutants, num_mutants, report, run
 
 QUERY, DOWN = "model.layers.0.self_attn.q_proj", "model.layers.0.mlp.down_proj"
 TOKENS = numpy.array([[1, 2, 3, 4]])
@@ -147,23 +146,6 @@ def test_an_adapter_of_another_base_model_is_refused(llama, tmp_path, modules, m
 def test_a_folder_without_an_adapter_is_refused(llama):
     with pytest.raises(ModelNotFoundError, match=r"without adapter_config\.json"):
         with_adapter(load_checkpoint(llama), llama)
-
-
-def test_mutated_adapters_load_or_are_refused(llama, adapter):
-    base = load_checkpoint(llama)
-    config, tensors = adapter / "adapter_config.json", adapter / "adapter_model.safetensors"
-    sound = {config: config.read_bytes(), tensors: tensors.read_bytes()}
-    count = num_mutants(200)
-    mutants = {config: json_mutants([json.loads(sound[config])], count), tensors: byte_mutants([sound[tensors]], count)}
-    for path, content in sound.items():
-
-        def attempt(mutant: bytes, path: Path = path) -> None:
-            path.write_bytes(mutant)
-            with_adapter(base, adapter)
-
-        failures = run(attempt, mutants[path], seconds_each=120)
-        path.write_bytes(content)
-        assert not failures, report(failures)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # peft uses deprecated names of transformers
