@@ -9,18 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.elementwise import norm
+from headway.kernels.cpu.elementwise import norm_row
 from headway.kernels.cpu.encoder_attention import attend_text
 from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, CACHE_LINE, GROUP, LAYER_SIZE, MATRIX_SIZE, TASK_SIZE
-from headway.kernels.cpu.memory import barrier, compiled, fetch_and_add, float32_view, float_field, int64_view, next_task, wait_for_all
+from headway.kernels.cpu.memory import barrier, compiled, fetch_and_add, float32_view, int64_view, next_task, wait_for_all
 from headway.kernels.cpu.projections import project, project_up, read_row, store_activations
 
 
 @compiled
 def _normalize(launch: Any, x: int, weight: int, bias: int, out: int) -> None:
     """Write the layer norm of the vector at an address to `out`, which may be the same address."""
-    size = launch[layout.HIDDEN_SIZE]
-    norm(layout.LAYER_NORM, float32_view(x, size), weight, bias, float_field(launch, layout.EPS), size, float32_view(out, size))
+    norm_row(launch, x, weight, bias, launch[layout.HIDDEN_SIZE], out)
 
 
 @compiled

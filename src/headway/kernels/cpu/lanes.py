@@ -7,8 +7,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from headway.kernels.cpu.instructions import F32, I8, I32, I64, call, constant, splat, vector
-from headway.kernels.cpu.layout import GROUP, NUM_ROWS
+from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, call, constant, splat, vector
+from headway.kernels.cpu.layout import GROUP, INT16_TOKENS, NUM_ROWS
 from headway.kernels.cpu.memory import intrinsic
 from headway.kernels.cpu.numba_internals import cgutils
 from headway.kernels.cpu.tiles import element_address, load, pointer_to
@@ -63,6 +63,28 @@ def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any,
         return context.get_dummy_value()
 
     return types.void(*[types.intp] * 5), generate
+
+
+@intrinsic
+def store_int16_pairs(context: Any, codes: Any, pairs: Any) -> Any:
+    """Store 32 int8 as pairs of int16, interleaved with those of five other tokens: (16, 6, 2), of which this is one of the six.
+
+    As in tiles.widen_group, the pairs are the numbers 0 and 2, and 1 and 3, of each four. Both arguments are addresses.
+    """
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        codes, pairs = arguments
+        halves, words = vector(I16, GROUP // 2), vector(I32, GROUP // 4)
+        both, eight = load(builder, codes, halves), constant(halves, 8)
+        even, odd = builder.ashr(builder.shl(both, eight), eight), builder.ashr(both, eight)
+        for parity, numbers in enumerate((even, odd)):
+            for four in range(GROUP // 4):
+                pair = builder.extract_element(builder.bitcast(numbers, words), ir.Constant(I32, four))
+                target = pointer_to(builder, pairs, I32, 4 * INT16_TOKENS * (2 * four + parity))
+                builder.store(pair, target, align=4)
+        return context.get_dummy_value()
+
+    return types.void(types.intp, types.intp), generate
 
 
 def _load_padded(builder: ir.IRBuilder, address: ir.Value, count: ir.Value, kind: ir.VectorType) -> ir.Value:

@@ -32,6 +32,11 @@ SILU, GELU, GELU_TANH, RELU = range(4)
 
 INT16_TOKENS = 6
 """Number of tokens whose int16 activations are interleaved."""
+GROUPS_AT_ONCE = 16
+"""Number of groups of weights that are converted to int16 at a time."""
+WIDE_CODES_BYTES = 2 * GROUPS_AT_ONCE * GROUP * NUM_ROWS
+WIDE_BYTES = WIDE_CODES_BYTES + 4 * GROUPS_AT_ONCE * NUM_ROWS
+"""Bytes of these weights of 16 rows, and of them together with their scales in float32."""
 
 COUNTERS_PER_LAYER = 16
 SLOTS_PER_TILE = 12

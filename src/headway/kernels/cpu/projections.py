@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.elementwise import activate, round_to_bfloat16, store_int16_pairs
-from headway.kernels.cpu.lanes import round_group
-from headway.kernels.cpu.layout import BFLOAT16, COLUMNS, GROUP, GROUPS_PER_TASK, INT16_TOKENS, MATRIX_SIZE, NUM_ROWS, ROWS
+from headway.kernels.cpu.elementwise import activate, round_to_bfloat16
+from headway.kernels.cpu.lanes import round_group, store_int16_pairs
+from headway.kernels.cpu.layout import BFLOAT16, COLUMNS, GROUP, GROUPS_PER_TASK, INT16_TOKENS, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_BYTES
 from headway.kernels.cpu.memory import (
     compiled,
     fetch_and_add,
@@ -25,6 +25,8 @@ from headway.kernels.cpu.packer import float16_number
 from headway.kernels.cpu.products import HAS_BFLOAT16_DOT, multiply, tokens_per_task
 
 F = numpy.float32
+FEW_TOKENS = 24
+"""Number of tokens up to which a task is several blocks of rows: what it reads ahead is then its own."""
 
 
 @compiled
@@ -88,16 +90,16 @@ def project(launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out
     """
     rows, columns = matrix[ROWS], matrix[COLUMNS]
     num_blocks, per_task = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_per_task(columns, num_tokens)
-    unit_size = max(1, num_blocks // (8 * launch[layout.NUM_THREADS])) if num_tokens == 1 else 1
+    unit_size = max(1, num_blocks // (8 * launch[layout.NUM_THREADS])) if num_tokens <= FEW_TOKENS else 1
     num_units = (num_blocks + unit_size - 1) // unit_size
     num_chunks = (num_tokens + per_task - 1) // per_task
-    int16_scratch, result_address = scratch, scratch + 2 * NUM_ROWS * columns
+    result_address = scratch + WIDE_BYTES
     task = fetch_and_add(counter)
     while task < num_units * num_chunks:
         first = task // num_units * per_task
         last, begin = min(first + per_task, num_tokens), task % num_units * unit_size
         for block in range(begin, min(begin + unit_size, num_blocks)):
-            multiply_with_bias(matrix, block, x, first, last, int16_scratch, result_address)
+            multiply_with_bias(matrix, block, x, first, last, scratch, result_address)
             write_block(matrix, block, result_address, first, last, out, factor)
         task = next_task(counter)
     return num_units * num_chunks
@@ -149,7 +151,8 @@ def project_up(launch: Any, counter: int, layer: int, x: Any, inner: Any, num_to
     """
     up, gate = int64_view(layer + 8 * layout.UP, MATRIX_SIZE), int64_view(layer + 8 * layout.GATE, MATRIX_SIZE)
     per_task, groups = tokens_per_task(up[COLUMNS], num_tokens), (up[ROWS] + GROUP - 1) // GROUP
-    unit_size = min(GROUPS_PER_TASK, max(1, groups // (12 * launch[layout.NUM_THREADS]))) if num_tokens == 1 else 1
+    most = GROUPS_PER_TASK * INT16_TOKENS // (num_tokens + INT16_TOKENS - 1)  # that fit into the scratch memory
+    unit_size = max(1, min(most, groups // (12 * launch[layout.NUM_THREADS]))) if num_tokens <= FEW_TOKENS else 1
     num_units, num_chunks = (groups + unit_size - 1) // unit_size, (num_tokens + per_task - 1) // per_task
     task = fetch_and_add(counter)
     while task < num_units * num_chunks:
@@ -165,27 +168,30 @@ def activate_groups(
     activation: int, up: Any, gate: Any, x: Any, inner: Any, begin: int, end: int, first: int, last: int, scratch: int
 ) -> None:
     """Compute the groups `begin` to `end` of the inner activations of the tokens `first` to `last`."""
-    rows, columns = up[ROWS], up[COLUMNS]
-    block_size = (last - first + INT16_TOKENS - 1) // INT16_TOKENS * INT16_TOKENS * NUM_ROWS
-    ups_address = scratch + 2 * NUM_ROWS * columns
-    gates_address = ups_address + 8 * (end - begin) * block_size
-    row_address = gates_address + 8 * (end - begin) * block_size
-    ups, gates, row = (
-        float32_view(ups_address, 2 * (end - begin) * block_size),
-        float32_view(gates_address, 2 * (end - begin) * block_size),
-        float32_view(row_address, GROUP),
-    )
-    _multiply_groups(up, begin, end, x, first, last, scratch, ups_address, block_size)
+    rows, num_tokens = up[ROWS], last - first
+    block_size = (num_tokens + INT16_TOKENS - 1) // INT16_TOKENS * INT16_TOKENS * NUM_ROWS
+    ups = scratch + WIDE_BYTES
+    gates = ups + 8 * (end - begin) * block_size
+    row_address = gates + 8 * (end - begin) * block_size
+    row = float32_view(row_address, GROUP)
+    _multiply_groups(up, begin, end, x, first, last, scratch, ups, block_size)
     if gate[ROWS]:
-        _multiply_groups(gate, begin, end, x, first, last, scratch, gates_address, block_size)
+        _multiply_groups(gate, begin, end, x, first, last, scratch, gates, block_size)
+    else:
+        gates = ups
     for group in range(begin, end):
-        count, base = min(GROUP, rows - GROUP * group), 2 * (group - begin) * block_size
-        for token in range(last - first):
-            for i in range(count):
-                index = base + i // NUM_ROWS * block_size + token * NUM_ROWS + i % NUM_ROWS
-                row[i] = gates[index] if gate[ROWS] else ups[index]
-            activate(activation, row, count)
+        lower_address = gates + 8 * (group - begin) * block_size
+        upper_address = lower_address + 4 * block_size
+        for half in range(2):  # all tokens of 16 units together: the loops over many numbers are vectorized
+            address = lower_address + 4 * half * block_size
+            activated = float32_view(address, NUM_ROWS * num_tokens)
+            activate(activation, activated, NUM_ROWS * num_tokens)
             if gate[ROWS]:
-                for i in range(count):
-                    row[i] *= ups[base + i // NUM_ROWS * block_size + token * NUM_ROWS + i % NUM_ROWS]
-            store_activations(inner, first + token, row_address, GROUP * group, count)
+                factors = float32_view(ups + (address - gates), NUM_ROWS * num_tokens)
+                for i in range(NUM_ROWS * num_tokens):
+                    activated[i] *= factors[i]
+        lower, upper = float32_view(lower_address, NUM_ROWS * num_tokens), float32_view(upper_address, NUM_ROWS * num_tokens)
+        for token in range(num_tokens):
+            for i in range(NUM_ROWS):
+                row[i], row[NUM_ROWS + i] = lower[NUM_ROWS * token + i], upper[NUM_ROWS * token + i]
+            store_activations(inner, first + token, row_address, GROUP * group, min(GROUP, rows - GROUP * group))
