@@ -32,6 +32,8 @@ SILU, GELU, GELU_TANH, RELU = range(4)
 
 INT16_TOKENS = 6
 """Number of tokens whose int16 activations are interleaved."""
+ROWS_AT_ONCE = INT16_TOKENS
+"""Number of rows that one task rounds: they share cache lines, which two threads should not write to at the same time."""
 GROUPS_AT_ONCE = 16
 """Number of groups of weights that are converted to int16 at a time."""
 WIDE_CODES_BYTES = 2 * GROUPS_AT_ONCE * GROUP * NUM_ROWS

@@ -16,6 +16,7 @@ from headway.kernels.cpu.layout import (
     GROUP,
     GROUPS_AT_ONCE,
     INT4,
+    INT8,
     INT16_TOKENS,
     KIND,
     NUM_ROWS,
@@ -35,7 +36,9 @@ F = numpy.float32
 INSTRUCTIONS = detect()
 USES_INT16_TILES, HAS_BFLOAT16_DOT = INSTRUCTIONS.uses_int16_tiles, INSTRUCTIONS.has_bfloat16_dot
 ACTIVATION_BYTES = 196_608
-"""Bytes of int16 activations that are multiplied by one block of weights before the next block: they stay in the L2 cache."""
+"""Bytes of activations, in int16, that are multiplied by one block of weights before the next block: they stay in the L2 cache."""
+INT16_TOKENS_PER_TASK = 120
+"""The same for weights that are converted to int16, in tokens: their results stay in the first cache."""
 MIN_INT16_TOKENS = 12
 """Smallest number of tokens for which converting int8 weights to int16 first is faster."""
 
@@ -108,12 +111,15 @@ six_tokens, four_tokens, two_tokens = (int16_tile(INSTRUCTIONS, size) if USES_IN
 
 
 @compiled
-def tokens_per_task(columns: int, num_tokens: int) -> int:
+def tokens_per_task(matrix: Any, num_tokens: int) -> int:
     """Return the number of tokens that one task multiplies by a block of weights: a multiple of 12, or all.
 
-    Their activations stay in the L2 cache while the weights stream through.
+    Weights in int16 are cut into pieces of few inputs, so only the results have to stay in a cache. Otherwise the activations stay in the
+    L2 cache while the weights stream through.
     """
-    return min(num_tokens, max(24, ACTIVATION_BYTES // (2 * columns) // 12 * 12))
+    if USES_INT16_TILES and matrix[KIND] == INT8:
+        return min(num_tokens, INT16_TOKENS_PER_TASK)
+    return min(num_tokens, max(24, ACTIVATION_BYTES // (2 * matrix[COLUMNS]) // 12 * 12))
 
 
 @compiled

@@ -8,7 +8,7 @@ import numpy
 
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.elementwise import activate, round_to_bfloat16
-from headway.kernels.cpu.lanes import round_group, store_int16_pairs
+from headway.kernels.cpu.lanes import round_group
 from headway.kernels.cpu.layout import BFLOAT16, COLUMNS, GROUP, GROUPS_PER_TASK, INT16_TOKENS, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_BYTES
 from headway.kernels.cpu.memory import (
     compiled,
@@ -38,10 +38,10 @@ def store_activations(x: Any, row: int, numbers: int, first: int, count: int) ->
         if x[layout.X_KIND] > BFLOAT16:
             group = index // GROUP
             codes, scale = x[layout.X_INT8] + 32 * group, x[layout.X_SCALES] + 4 * group
-            round_group(numbers + 4 * start, length, codes, scale, x[layout.X_SUMS] + 4 * group)
-            if x[layout.X_INT16]:
-                lane, row_group = row % INT16_TOKENS, (row // INT16_TOKENS * columns + first + start) // GROUP * INT16_TOKENS
-                store_int16_pairs(codes, x[layout.X_INT16] + 64 * row_group + 4 * lane)
+            lane, row_group = row % INT16_TOKENS, (row // INT16_TOKENS * columns + first + start) // GROUP * INT16_TOKENS
+            pairs = x[layout.X_INT16] + 64 * row_group + 4 * lane if x[layout.X_INT16] else 0
+            round_group(numbers + 4 * start, length, codes, scale, x[layout.X_SUMS] + 4 * group, pairs)
+            if pairs:
                 float32_view(x[layout.X_INT16_SCALES] + 4 * (row_group + lane), 1)[0] = float32_view(scale, 1)[0]
         elif x[layout.X_KIND] == BFLOAT16 and HAS_BFLOAT16_DOT:
             round_to_bfloat16(numbers + 4 * start, length, x[layout.X_FLOATS] + 2 * index)
@@ -88,8 +88,8 @@ def project(launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out
 
     factor   0 to write the result (num_tokens, rows) to `out`; otherwise the result times this number is added to the numbers there
     """
-    rows, columns = matrix[ROWS], matrix[COLUMNS]
-    num_blocks, per_task = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_per_task(columns, num_tokens)
+    rows = matrix[ROWS]
+    num_blocks, per_task = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_per_task(matrix, num_tokens)
     unit_size = max(1, num_blocks // (8 * launch[layout.NUM_THREADS])) if num_tokens <= FEW_TOKENS else 1
     num_units = (num_blocks + unit_size - 1) // unit_size
     num_chunks = (num_tokens + per_task - 1) // per_task
@@ -147,18 +147,21 @@ def _multiply_groups(matrix: Any, begin: int, end: int, x: Any, first: int, last
 def project_up(launch: Any, counter: int, layer: int, x: Any, inner: Any, num_tokens: int, scratch: int) -> int:
     """Up-projection and activation of the feed-forward: activation(gate) · up, or activation(up), in groups of 32.
 
-    For a single token a task reads several groups of one matrix and then of the other: long sequential reads are faster.
+    A task has several groups, because neighbouring groups write to the same cache lines. For a few tokens it reads all of one matrix and
+    then of the other: long sequential reads are faster.
     """
     up, gate = int64_view(layer + 8 * layout.UP, MATRIX_SIZE), int64_view(layer + 8 * layout.GATE, MATRIX_SIZE)
-    per_task, groups = tokens_per_task(up[COLUMNS], num_tokens), (up[ROWS] + GROUP - 1) // GROUP
-    most = GROUPS_PER_TASK * INT16_TOKENS // (num_tokens + INT16_TOKENS - 1)  # that fit into the scratch memory
-    unit_size = max(1, min(most, groups // (12 * launch[layout.NUM_THREADS]))) if num_tokens <= FEW_TOKENS else 1
-    num_units, num_chunks = (groups + unit_size - 1) // unit_size, (num_tokens + per_task - 1) // per_task
+    per_task, groups = tokens_per_task(up, num_tokens), (up[ROWS] + GROUP - 1) // GROUP
+    num_chunks = (num_tokens + per_task - 1) // per_task
+    unit_size = min(GROUPS_PER_TASK, max(1, groups * num_chunks // (12 * launch[layout.NUM_THREADS])))
+    num_units = (groups + unit_size - 1) // unit_size
+    at_once = max(1, GROUPS_PER_TASK * INT16_TOKENS // (num_tokens + INT16_TOKENS - 1))  # fit into the scratch memory
     task = fetch_and_add(counter)
     while task < num_units * num_chunks:
         first, begin = task // num_units * per_task, task % num_units * unit_size
         last, end = min(first + per_task, num_tokens), min(begin + unit_size, groups)
-        activate_groups(launch[layout.ACTIVATION], up, gate, x, inner, begin, end, first, last, scratch)
+        for group in range(begin, end, at_once):
+            activate_groups(launch[layout.ACTIVATION], up, gate, x, inner, group, min(group + at_once, end), first, last, scratch)
         task = next_task(counter)
     return num_units * num_chunks
 
