@@ -11,6 +11,7 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
+from typing import cast
 
 import numpy
 
@@ -18,6 +19,7 @@ import headway
 from headway.checkpoints import load_checkpoint
 from headway.engine import Engine, EngineOptions, GenerationOptions, ModelLimits, Request
 from headway.kernels import operations
+from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.language_model.decoders import compiled_decoder
 
 THREADS, LONG_PROMPT, ROUNDS = 2, 2048, 3
@@ -27,7 +29,8 @@ def main(folder: str = "") -> None:
     print("| what | measured |\n|---|---|")
     stories = headway.load("stories").engine
     _row("stories: one stream, tokens/s", f"{_one_stream(stories, 400):,.0f}")
-    _row("stories: time per pass of one stream outside of the model", f"{_overhead(stories) * 1e6:.0f} µs")
+    total, own = _python_work(stories)
+    _row("stories: Python work of one pass of one stream, total; of it in the engine", f"{total * 1e6:.0f} µs; {own * 1e6:.0f} µs")
     share, rate = _queue(stories)
     _row("stories: 1,000 queued requests, tokens/s; share of the time outside of the model", f"{rate:,.0f}; {share:.1%}")
     _row("stories: prompt lookup on stories, ratio to without", f"{_lookup(stories):.2f}")
@@ -84,13 +87,29 @@ def _rate(engine: Engine, prompts: list[list[int]], num_tokens: int) -> float:
     return number / (time.perf_counter() - started)
 
 
-def _overhead(engine: Engine) -> float:
-    """Return the seconds of a pass of one row that are not the runner's."""
-    before = engine.stats
-    _rate(engine, [_random(20)], 400)
-    after = engine.stats
-    outside = (after.total_seconds - before.total_seconds) - (after.model_seconds - before.model_seconds)
-    return outside / (after.num_passes - before.num_passes)
+def _python_work(engine: Engine) -> tuple[float, float]:
+    """Return the seconds of a pass of one row that are not in the compiled forward pass, and those outside of the runner; medians."""
+    runner, compiled = cast(CompiledDecoder, engine.runner), [0.0]
+    forward_pass = runner._forward_pass
+
+    def timed_pass(address: int, thread: int) -> None:
+        started = time.perf_counter()
+        forward_pass(address, thread)
+        compiled[0] = time.perf_counter() - started
+
+    runner._forward_pass = timed_pass
+    totals, own, engine = [], [], Engine(runner, engine.limits)
+    for seed in range(8):
+        engine.add(Request(_random(20, seed), GenerationOptions(max_new_tokens=400)), lambda events: None)
+        while engine.has_requests:
+            before = engine._model_seconds
+            started = time.perf_counter()
+            engine.step()
+            seconds = time.perf_counter() - started
+            totals.append(seconds - compiled[0])
+            own.append(seconds - (engine._model_seconds - before))
+    runner._forward_pass = forward_pass
+    return statistics.median(totals), statistics.median(own)
 
 
 def _queue(engine: Engine) -> tuple[float, float]:

@@ -140,7 +140,7 @@ async def load(port: int, process_id: int, seconds: float, num_clients: int) -> 
 async def metric(port: int, name: str) -> float:
     """Return the sum of a metric."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    writer.write(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     text = (await reader.read()).decode()
     writer.close()
     return sum(float(value) for value in re.findall(rf"^headway:{name}(?:{{.*}})? (\S+)$", text, re.MULTILINE))

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+from collections import Counter
 from pathlib import Path
 
 import hypothesis
@@ -42,8 +43,14 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items) -> None:
-    """Mark tests on JAX as slow: it compiles every operation for every shape."""
+    """Mark as slow: tests on JAX, which compiles every operation for every shape, and all but each n-th case of tests marked sampled(n)."""
+    num_cases: Counter[str] = Counter()
     for item in items:
+        if (sampled := item.get_closest_marker("sampled")) is not None:
+            function = item.nodeid.partition("[")[0]
+            if num_cases[function] % sampled.args[0]:
+                item.add_marker(pytest.mark.slow)
+            num_cases[function] += 1
         callspec = getattr(item, "callspec", None)
         if callspec is not None and any(isinstance(value, str) and value == "jax" for value in callspec.params.values()):
             item.add_marker(pytest.mark.slow)

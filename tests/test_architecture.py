@@ -30,7 +30,7 @@ ARROWS = {
     "kernels": {"functions", "models"},
     "nn": {"functions", "kernels"},
     "engine": {"functions"},
-    "runners": {"functions", "engine"},
+    "runners": {"functions", "engine", "models"},
     "practice": {"functions"},
     "train": {"models", "nn", "kernels", "checkpoints", "tokenizers"},
     "language_model": {"functions", "engine", "runners", "kernels", "checkpoints", "tokenizers"},

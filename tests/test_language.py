@@ -1,7 +1,4 @@
-"""Plain English: how docstrings begin, and words that documentation, comments and messages do not use.
-
-Run it for one package with `pytest tests/test_language.py -k functions`.
-"""
+"""Plain English: how docstrings begin, and words that documentation, comments and messages do not use."""
 
 from __future__ import annotations
 
@@ -11,8 +8,6 @@ import re
 import tokenize
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = sorted(
@@ -71,39 +66,43 @@ def prose(text: str) -> str:
     return re.sub(r"`[^`\n]*`|\]\([^)]*\)", "", text)
 
 
-@pytest.mark.parametrize("path", SOURCES)
-def test_docstrings_start_with_a_verb_or_a_noun_phrase(path):
+def test_docstrings_start_with_a_verb_or_a_noun_phrase():
     found = [
         f"{path}:{line}: {text.splitlines()[0]}"
+        for path in SOURCES
         for line, text in docstrings(ast.parse((ROOT / path).read_text()))
         if (text.split() or [""])[0] in FIRST_WORDS
     ]
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("path", SOURCES)
-def test_source_is_written_in_plain_words(path):
-    source = (ROOT / path).read_text()
-    if not BANNED.search(re.sub(r'"\s+f?"', "", source)):  # most files; adjacent literals are one text
-        return
-    tree = ast.parse(source)
-    texts = [*docstrings(tree), *comments(source)]
-    if path.startswith("src/") and not path.startswith(STORIES):
-        texts += messages(tree)
-    found = [f"{path}:{line}: {match.group()!r} in: {text.strip()[:120]}" for line, text in texts for match in BANNED.finditer(text)]
+def test_source_is_written_in_plain_words():
+    found = []
+    for path in SOURCES:
+        source = (ROOT / path).read_text()
+        if not BANNED.search(re.sub(r'"\s+f?"', "", source)):  # most files; adjacent literals are one text
+            continue
+        tree = ast.parse(source)
+        texts = [*docstrings(tree), *comments(source)]
+        if path.startswith("src/") and not path.startswith(STORIES):
+            texts += messages(tree)
+        found += [f"{path}:{line}: {match.group()!r} in: {text.strip()[:120]}" for line, text in texts for match in BANNED.finditer(text)]
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("path", DOCUMENTS)
-def test_documents_are_written_in_plain_words(path):
-    text = prose((ROOT / path).read_text())
-    found = [f"{path}: {match.group()!r} in: …{text[max(0, match.start() - 50) : match.end() + 50]!r}" for match in BANNED.finditer(text)]
+def test_documents_are_written_in_plain_words():
+    found = []
+    for path in DOCUMENTS:
+        text = prose((ROOT / path).read_text())
+        found += [
+            f"{path}: {match.group()!r} in: …{text[max(0, match.start() - 50) : match.end() + 50]!r}" for match in BANNED.finditer(text)
+        ]
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("path", CATALOGUE)
-def test_the_catalogue_is_written_in_plain_words(path):
-    found = [f"{path}: {match.group()!r} in: {line}" for line in (ROOT / path).read_text().splitlines() for match in BANNED.finditer(line)]
+def test_the_catalogue_is_written_in_plain_words():
+    lines = [(path, line) for path in CATALOGUE for line in (ROOT / path).read_text().splitlines()]
+    found = [f"{path}: {match.group()!r} in: {line}" for path, line in lines for match in BANNED.finditer(line)]
     assert not found, "\n".join(found)
 
 

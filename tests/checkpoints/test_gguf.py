@@ -11,7 +11,7 @@ import pytest
 
 from headway.checkpoints import open_checkpoint
 from headway.checkpoints.gguf_blocks import BLOCKS, dequantize
-from headway.errors import CheckpointError, UnsupportedError
+from headway.errors import CheckpointError, NotFiniteError, UnsupportedError
 from headway.gguf_file import FORMATS, GGUFFile
 from headway.models import architecture
 from headway.trees import leaves
@@ -284,21 +284,86 @@ def test_other_architectures_and_missing_tensors_are_named(tmp_path):
         open_checkpoint(path)
 
 
-@pytest.mark.parametrize(("kind", "packed_kind"), [("Q8_0", "int8"), ("Q4_0", "int4")])
-def test_packing_keeps_the_bits_of_q8_0_and_q4_0(tmp_path, kind, packed_kind):
-    """Headway's int8 and int4 have the same groups, scales and codes."""
+INT4_PARTS = ("query.weight", "key.weight", "value.weight", "gate.weight", "up.weight", "down.weight")
+QUANTIZED = ("embd.weight", "_q.weight", "_k.weight", "_v.weight", "output.weight", "gate.weight", "up.weight", "down.weight")
+
+
+def packed_leaves(path: Path, kind: str, file: Path | None = None) -> dict[str, Any]:
+    """Return the packed weights of a file by the path of the leaf."""
     from platformdirs import user_cache_path
 
-    from headway.checkpoints.gguf_blocks import QuantizedRows
     from headway.kernels.cpu.packed_file import packed_weights
     from headway.kernels.cpu.runtime import Runtime
 
-    matrices = dict.fromkeys(("embd.weight", "_q.weight", "_k.weight", "_v.weight", "output.weight", "gate.weight", "up.weight"), kind)
-    write_model(tmp_path / "model.gguf", "llama", matrices | {"down.weight": kind})
-    whole = dict(leaves(open_checkpoint(tmp_path / "model.gguf").weights))
-    lazy = dict(leaves(open_checkpoint(tmp_path / "model.gguf", dtype=None).weights))
-    assert sum(isinstance(leaf, QuantizedRows) for leaf in lazy.values()) == 2 * 7 + 2
-    packed = packed_weights(None, "key", packed_kind, lazy.items(), Runtime(1, user_cache_path("headway") / "compiled"))
-    for path, leaf in lazy.items():
-        if isinstance(leaf, QuantizedRows):
-            numpy.testing.assert_array_equal(packed[path].dense(), whole[path], err_msg=path)
+    tree = leaves(open_checkpoint(path, dtype=None).weights)
+    return packed_weights(file, "key", kind, tree, Runtime(1, user_cache_path("headway") / "compiled"))
+
+
+def spread_scales(path: Path) -> None:
+    """Double the scale of every fourth block and halve its codes, as quantizers with importance weights leave codes that are not extreme."""
+    content = bytearray(path.read_bytes())
+    file = GGUFFile(path)
+    for info in file.tensors.values():
+        if info.format.name in ("Q8_0", "Q4_0"):
+            blocks = numpy.frombuffer(content, numpy.uint8)[info.start : info.stop].reshape(-1, info.format.num_bytes)[::4].copy()
+            blocks[:, :2] = (blocks[:, :2].copy().view("<f2") * 2).view(numpy.uint8)
+            if info.format.name == "Q8_0":
+                blocks[:, 2:] = (blocks[:, 2:].view(numpy.int8) // 2).view(numpy.uint8)
+            else:
+                lower, upper = (8 + (codes.astype(numpy.int8) - 8) // 2 for codes in (blocks[:, 2:] & 15, blocks[:, 2:] >> 4))
+                blocks[:, 2:] = (lower | upper << 4).astype(numpy.uint8)
+            view = numpy.frombuffer(content, numpy.uint8)[info.start : info.stop]
+            view.reshape(-1, info.format.num_bytes)[::4] = blocks
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(("kind", "packed_kind"), [("Q8_0", "int8"), ("Q4_0", "int4"), ("Q4_0", "int8")])
+def test_packing_copies_the_codes_and_scales_of_q8_0_and_q4_0(tmp_path, kind, packed_kind):
+    path = tmp_path / "model.gguf"
+    write_model(path, "llama", dict.fromkeys(QUANTIZED, kind))
+    spread_scales(path)
+    whole = dict(leaves(open_checkpoint(path).weights))
+    expected_kind = "int4" if kind == "Q4_0" else "int8"
+    for file in (None, tmp_path / "packed", tmp_path / "packed"):  # in memory, written, and mapped again
+        packed = packed_leaves(path, packed_kind, file)
+        quantized = [name for name, leaf in packed.items() if hasattr(leaf, "codes")]
+        assert len(quantized) == 2 * 7 + 2
+        for name in quantized:
+            assert packed[name].kind == expected_kind
+            numpy.testing.assert_array_equal(packed[name].dense().view(numpy.uint32), whole[name].view(numpy.uint32), err_msg=name)
+
+
+def test_a_compiled_decoder_may_have_int4_and_int8_matrices(tmp_path):
+    from headway.language_model.decoders import compiled_decoder
+
+    path = tmp_path / "model.gguf"
+    write_model(path, "llama", dict.fromkeys(QUANTIZED, "Q4_0") | {"embd.weight": "Q8_0", "output.weight": "Q8_0"})
+    decoder = compiled_decoder(open_checkpoint(path, dtype=None), path, "int8")
+    kinds = {name: leaf.kind for name, leaf in packed_leaves(path, "int8").items() if hasattr(leaf, "codes")}
+    assert {name for name, kind in kinds.items() if kind == "int4"} == {name for name in kinds if name.endswith(INT4_PARTS)}
+    assert kinds["output_head"] == kinds["layers.1.attention.output.weight"] == "int8"
+    plain, token_ids = open_checkpoint(path), [260, 261, 263, 5, 99, 265]
+    expected = plain.architecture.hidden_states(numpy.array([token_ids]), plain.weights, plain.config)[0]
+    numpy.testing.assert_allclose(decoder.hidden_states(token_ids), expected, atol=0.03 * numpy.abs(expected).max())
+
+
+def test_a_code_that_the_kernels_do_not_have_is_rounded():
+    from headway.checkpoints.gguf_blocks import QuantizedRows
+
+    rows = numpy.zeros((1, 34), numpy.uint8)
+    rows[0, :4] = [0, 60, 128, 1]  # the scale 1, and the codes -128 and 1
+    matrix = QuantizedRows(rows, FORMATS[8])
+    assert matrix.packed() is None
+    assert numpy.asarray(matrix)[0, :2].tolist() == [-128, 1]
+
+
+@pytest.mark.parametrize(("kind", "packed_kind"), [("Q8_0", "int8"), ("Q4_0", "int4")])
+def test_an_infinite_scale_is_refused_by_name(tmp_path, kind, packed_kind):
+    path = tmp_path / "model.gguf"
+    write_model(path, "llama", {"_q.weight": kind})
+    content = bytearray(path.read_bytes())
+    start = GGUFFile(path).tensors["blk.1.attn_q.weight"].start
+    content[start : start + 2] = b"\0\x7c"
+    path.write_bytes(content)
+    with pytest.raises(NotFiniteError, match=r"layers\.1\.attention\.query\.weight with NaN or infinity"):
+        packed_leaves(path, packed_kind)

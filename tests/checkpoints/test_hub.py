@@ -106,6 +106,7 @@ def headway(*arguments: str, endpoint: str, cache: Path) -> subprocess.Completed
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
 
 
+@pytest.mark.slow
 def test_a_hub_name_is_downloaded_and_then_found_in_the_cache(hub, tmp_path):
     generate = ("generate", "--model", "someone/tiny", "--temperature", "0", "-n", "3", "ab")
     first = headway(*generate, endpoint=hub.url, cache=tmp_path / "cache")

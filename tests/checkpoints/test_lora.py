@@ -185,3 +185,25 @@ def test_logits_equal_those_of_peft(tmp_path):
         expected = theirs(torch.from_numpy(TOKENS[:, :3])).logits.numpy()
     actual = logits(with_adapter(load_checkpoint(folder), tmp_path / "adapter"))[:, :3]  # transformers has no window for Llama
     numpy.testing.assert_allclose(actual, expected, atol=1e-4, rtol=1e-4)
+
+
+def test_adapters_of_one_model_are_chosen_by_name(tmp_path):
+    adapter = adapter_of_stories(tmp_path / "adapter")
+    options = {"max_new_tokens": 12, "temperature": 0}
+    alone = headway.load("stories", adapter=adapter, weights="none").generate("Once upon a time", **options)
+    with headway.load("stories", weights="none", adapters={"mine": adapter}) as model:
+        assert model.adapters == ("mine",)
+        assert model.generate("Once upon a time", adapter="mine", **options).token_ids == alone.token_ids
+        assert model.generate(["Once upon a time"], **options)[0].token_ids != alone.token_ids
+        with pytest.raises(OptionError, match="got adapter='other', expected one of those that are loaded: mine"):
+            model.generate("Once upon a time", adapter="other")
+        with pytest.raises(OptionError, match="got the adapter name 'mine', expected a name that no other adapter has"):
+            model.load_adapter("mine", adapter)
+
+
+def test_the_command_line_uses_the_first_named_adapter(tmp_path):
+    adapter = adapter_of_stories(tmp_path / "adapter")
+    generate = ("generate", "--weights", "none", "--temperature", "0", "--max-new-tokens", "8", "Once upon a time")
+    named = command(*generate, "--adapter", f"mine={adapter}", "--adapter", f"other={adapter}")
+    assert named.stdout == command(*generate, "--adapter", str(adapter)).stdout
+    assert "got two --adapter with the same name" in command(*generate, "--adapter", f"a={adapter}", "--adapter", f"a={adapter}").stderr

@@ -56,6 +56,7 @@ def test_a_file_that_does_not_run_exits_with_2(tmp_path):
     assert "pip install nothing_of_that_name" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_language_is_the_locales_unless_asked_otherwise(wrong):
     assert "没有先减去最大值" in run(wrong, LANG="zh_CN.UTF-8").stdout
     assert "没有先减去最大值" in run(wrong, "--lang", "zh").stdout

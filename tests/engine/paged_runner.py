@@ -19,6 +19,7 @@ class PagedRunner:
         self.page_bytes = 1
         self.pages = numpy.zeros((0, page_size), int)
         self.passes = []
+        self.adapters = ()
         self.fails = False
 
     def allocate(self, num_pages):

@@ -9,19 +9,22 @@ from pathlib import Path
 
 import numpy
 import pytest
+from platformdirs import user_cache_path
 
 from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, ModelLimits, Request
 from headway.kernels.cpu.runtime import Runtime
 from tests.engine.test_leaks import check_nothing_is_left, objects, run_many
 from tests.kernels.cpu.packed_models import model
 
+pytestmark = pytest.mark.sampled(7)
+
 NAMES = ("gpt2", "llama with odd sizes and a window", "qwen3 with wide heads", "gemma3")
 VOCAB_SIZE = 101
 
 
 @pytest.fixture(scope="module")
-def runtime(tmp_path_factory):
-    return Runtime(2, tmp_path_factory.mktemp("compiled"))
+def runtime():
+    return Runtime(2, user_cache_path("headway") / "compiled")
 
 
 def requests(seed):

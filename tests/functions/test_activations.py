@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -137,3 +138,11 @@ def test_a_soft_cap_of_the_scores_is_the_one_of_attention():
     query, key = random.standard_normal((2, 3, 5)), random.standard_normal((2, 4, 5))
     scores = query @ np.swapaxes(key, -1, -2) * 5**-0.5
     assert_close(attention_weights(query, key, soft_cap=0.3), softmax(soft_cap(scores, 0.3)))
+
+
+def test_clamped_swiglu_is_that_of_transformers():
+    from transformers.models.gpt_oss.modeling_gpt_oss import GptOssExperts
+
+    gate, up = np.random.default_rng(0).normal(0, 6, (2, 5, 40))
+    theirs = GptOssExperts._apply_gate(SimpleNamespace(alpha=1.3, limit=4.0), torch.from_numpy(np.stack([gate, up], -1).reshape(5, 80)))
+    assert_close(functions.clamped_swiglu(gate, up, limit=4.0, slope=1.3), theirs.numpy())

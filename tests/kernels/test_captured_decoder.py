@@ -20,17 +20,19 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from headway.arrays import from_numpy
 from headway.checkpoints import Checkpoint
 from headway.engine import Engine
-from headway.errors import HeadwayError, PromptError
+from headway.errors import HeadwayError, PromptError, UnsupportedError
 from headway.kernels import captured_decoder, operations
 from headway.kernels.captured_decoder import CapturedDecoder, CapturedKVCache
 from headway.language_model import LanguageModel
 from headway.language_model.decoders import captured_decoder as captured_decoder_of
-from headway.models import gpt2, qwen2, qwen3, t5
+from headway.models import gemma2, gpt2, qwen2, qwen3, t5
 from headway.runners import CapturedRunner, Model, ReferenceRunner
 from headway.tokenizers import byte_tokenizer
 from headway.trees import map_tree
-from tests.kernels.cpu.packed_models import LLAMA_LIKE, MODELS, error, prompts
+from tests.kernels.cpu.packed_models import FAMILIES, LLAMA_LIKE, MIXTURES, MODELS, NARROW, error, prompts
 from tests.small_models import random_weights, request
+
+pytestmark = pytest.mark.sampled(5)
 
 WINDOW_ABOVE = qwen2.Config(
     hidden_size=64,
@@ -43,7 +45,14 @@ WINDOW_ABOVE = qwen2.Config(
     **LLAMA_LIKE,
 )
 LARGE_EPS = qwen3.Config(hidden_size=36, intermediate_size=48, num_attention_heads=4, head_dim=10, rms_norm_eps=0.1, **LLAMA_LIKE)
-ALL = MODELS | {"qwen2 with a window in the upper layer": (qwen2, WINDOW_ABOVE), "qwen3 with a large eps": (qwen3, LARGE_EPS)}
+SOFT_CAPS = gemma2.Config(**NARROW | {"sliding_window": 6}, attn_logit_softcapping=5.0, final_logit_softcapping=4.0)
+RECORDED = MODELS | {
+    "qwen2 with a window in the upper layer": (qwen2, WINDOW_ABOVE),
+    "qwen3 with a large eps": (qwen3, LARGE_EPS),
+    "gemma2": (gemma2, SOFT_CAPS),
+}
+"""Architectures that together have every part of a decoder; recording a step takes seconds."""
+ALL = {name: family for name, family in FAMILIES.items() if name not in MIXTURES} | RECORDED
 FEW = ("gpt2", "qwen2 with a window in the upper layer")
 TOLERANCE = {torch.float32: 1e-5, torch.bfloat16: 0.03}
 """Relative to the largest logit."""
@@ -62,6 +71,9 @@ def recorded(step):
 
 
 every_capture = pytest.mark.parametrize("capture", [uncaptured, recorded], ids=["uncaptured", "recorded"])
+most_captures = pytest.mark.parametrize(
+    ("name", "capture"), [(name, uncaptured) for name in ALL] + [pytest.param(name, recorded, marks=pytest.mark.slow) for name in RECORDED]
+)
 
 
 @pytest.fixture(autouse=True)
@@ -101,8 +113,7 @@ def run(model_or_runner, requests):
     return [list(zip(*rows[index], strict=True)) for index in range(len(requests))]
 
 
-@every_capture
-@every_model
+@most_captures
 def test_logits_are_those_of_a_whole_pass(name, capture):
     expect_the_logits_of_whole_passes(name, torch.float32, capture)
 
@@ -126,7 +137,7 @@ def expect_the_logits_of_whole_passes(name, dtype, capture):
 
 @pytest.mark.slow
 @every_capture
-@every_model
+@pytest.mark.parametrize("name", RECORDED)
 def test_generation_is_that_of_the_ordinary_passes(name, capture):
     sampling = {"temperature": 0.9, "top_k": 30, "repetition_penalty": 1.1, "seed": 3}
     requests = [
@@ -225,7 +236,7 @@ def test_a_step_reads_nothing_back(name):
         stack.next_logits(token_ids, cache)
     with Recording() as recording:
         stack.step(cache, 16)
-    assert recording.names["index_copy_"] == 2 * stack.description.num_layers
+    assert recording.names["index_copy_"] == 2 * len(stack.spec.layers)
     assert not set(recording.names) & set(READS_BACK)
 
 
@@ -249,7 +260,9 @@ def test_a_step_that_reads_back_would_be_found():
 
 def test_addresses_change_only_with_the_number_of_rows():
     def addresses(cache: CapturedKVCache):
-        return [x.data_ptr() for x in (cache.keys_and_values, cache.tokens, cache.padding, cache.position, *cache.rotary)]
+        (rotary,) = cache.rotary.values()
+        tensors = (*cache.keys_and_values, cache.tokens, cache.padding, cache.position, *rotary)
+        return [x.data_ptr() for x in tensors]
 
     stack = captured(ordinary("qwen2"), uncaptured).decoder
     cache = stack.new_cache(3, 30)
@@ -306,6 +319,14 @@ def test_only_a_decoder_on_cuda_is_captured():
         (t5, on_cuda, type(None)),
     ):
         assert isinstance(captured_decoder_of(Checkpoint(architecture, model.config, weights, {}), model.ops), expected)
+
+
+def test_a_mixture_of_experts_is_not_captured():
+    mixtral, config = FAMILIES["mixtral"]
+    on_cuda = SimpleNamespace(token_embedding=SimpleNamespace(is_cuda=True))
+    assert captured_decoder_of(Checkpoint(mixtral, config, on_cuda, {}), operations("torch")) is None
+    with pytest.raises(UnsupportedError, match="got a decoder with a mixture of experts"):
+        CapturedDecoder(mixtral, config, None, operations("torch"))
 
 
 def test_a_language_model_generates_and_embeds_the_same_with_captured_steps():

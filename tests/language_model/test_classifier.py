@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from headway.errors import CheckpointError, NotFiniteError, OptionError, PromptError, UnsupportedError
 from headway.language_model import load
-from headway.tokenizers import load_tokenizer
+from headway.tokenizers import byte_tokenizer, load_tokenizer
 from tests.small_encoders import VOCAB, save_bert
 
 QUERY = "the capital of france"
@@ -106,6 +107,22 @@ def test_a_texts_logits_do_not_depend_on_its_batch(classifier, batch_size):
     model = load(classifier).classifier
     alone = numpy.concatenate([model.logits([pair]) for pair in PAIRS])
     numpy.testing.assert_allclose(model.logits(PAIRS, batch_size=batch_size), alone, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("weights", ["none", "float32"])
+def test_an_empty_text_has_the_logits_of_its_special_tokens(classifier, weights):
+    tokenizer = transformers.AutoTokenizer.from_pretrained(classifier)
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(classifier).eval()
+    with torch.no_grad():
+        expected = model(**tokenizer([""], return_tensors="pt")).logits.numpy()
+    numpy.testing.assert_allclose(load(classifier, weights=weights).classifier.logits([""]), expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("weights", ["none", "float32"])
+def test_a_text_without_tokens_is_named(classifier, weights):
+    model = replace(load(classifier, weights=weights).classifier, tokenizer=byte_tokenizer())
+    with pytest.raises(PromptError, match="got text 1, '', without tokens, expected at least one"):
+        model.logits(["a", ""])
 
 
 def test_top_k_keeps_the_first(classifier, reranker):

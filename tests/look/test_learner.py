@@ -11,6 +11,8 @@ from headway.look.confined import Recording, recorded_in_sandbox
 from headway.look.learner import view_of_file
 from tests.look.browser import browser, opened
 
+pytestmark = pytest.mark.sampled(3)
+
 ATTENTION = """
 import numpy as np
 

@@ -202,10 +202,16 @@ OTHER_DECODERS = [
         {"head_dim": 8, "num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 16, "mlp_only_layers": [1]},
     ),
     Case("qwen3_moe with normalized shares", "Qwen3Moe", {"num_experts": 4, "norm_topk_prob": True, "num_experts_per_tok": 3}),
+    Case(
+        "gpt_oss",
+        "GptOss",
+        {"head_dim": 8, "sliding_window": 4, "num_local_experts": 5, "num_experts_per_tok": 2, "swiglu_limit": 0.5}
+        | _rope("yarn", factor=4.0, original_max_position_embeddings=16, truncate=False),
+    ),
     Case("llama with dynamic rope", "Llama", _rope("dynamic", factor=4.0) | {"max_position_embeddings": 9}),
 ]
 """Decoders with parts that GPT-2, Llama and Qwen do not have."""
-UNCOMPILED = ("llama with dynamic rope",)
+UNCOMPILED = ("llama with dynamic rope", "gpt_oss")
 """Those that the compiled kernels do not support."""
 
 

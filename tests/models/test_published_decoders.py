@@ -1,10 +1,11 @@
 """The keys of config.json that published checkpoints of each decoder carry: every key is understood.
 
-Those of Gemma 3, Phi-4-mini and Qwen3-30B-A3B are complete; the others have all keys of their class in transformers.
+Those of Gemma 3, Phi-4-mini, Qwen3-30B-A3B and gpt-oss-20b are complete; the others have all keys of their class in transformers.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,7 +52,8 @@ GEMMA3_4B = {
     "text_config": {"hidden_size": 2560, "intermediate_size": 10240, "model_type": "gemma3_text", "num_hidden_layers": 34}
     | {"rope_scaling": LINEAR, "sliding_window": 1024},
     "torch_dtype": "bfloat16",
-    "vision_config": {"hidden_size": 1152, "model_type": "siglip_vision_model", "num_hidden_layers": 27, "vision_use_head": False},
+    "vision_config": {"hidden_size": 1152, "image_size": 896, "intermediate_size": 4304, "model_type": "siglip_vision_model"}
+    | {"num_attention_heads": 16, "num_hidden_layers": 27, "patch_size": 14, "vision_use_head": False},
 }
 GEMMA3_27B = GEMMA3_4B | {
     "text_config": sizes(5376, 21504, 62, 32, 16)
@@ -86,7 +88,27 @@ QWEN3_MOE |= {"mlp_only_layers": [], "moe_intermediate_size": 768, "norm_topk_pr
 QWEN3_MOE |= {"output_router_logits": False, "rms_norm_eps": 1e-06, "rope_scaling": None, "rope_theta": 1000000.0}
 QWEN3_MOE |= {"router_aux_loss_coef": 0.001, "sliding_window": None, "tie_word_embeddings": False, "torch_dtype": "bfloat16"}
 QWEN3_MOE |= {"transformers_version": "4.51.0", "use_cache": True, "use_sliding_window": False, "vocab_size": 151936}
-ALL = [GEMMA2, GEMMA3, GEMMA3_270M, GEMMA3_4B, GEMMA3_27B, PHI4_MINI, SMOLLM3, GRANITE, OLMO2, OLMO3, MIXTRAL, QWEN3_MOE]
+GPT_OSS = sizes(2880, 2880, 24, 64, 8) | {"architectures": ["GptOssForCausalLM"], "model_type": "gpt_oss", "attention_bias": True}
+GPT_OSS |= {"attention_dropout": 0.0, "eos_token_id": 200002, "experts_per_token": 4, "head_dim": 64, "hidden_act": "silu"}
+GPT_OSS |= {"initial_context_length": 4096, "initializer_range": 0.02, "layer_types": ["sliding_attention", "full_attention"] * 12}
+GPT_OSS |= {"max_position_embeddings": 131072, "num_experts_per_tok": 4, "num_local_experts": 32, "output_router_logits": False}
+GPT_OSS |= {"pad_token_id": 199999, "rms_norm_eps": 1e-05, "rope_theta": 150000, "router_aux_loss_coef": 0.9, "sliding_window": 128}
+GPT_OSS |= {
+    "quantization_config": {
+        "modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"],
+        "quant_method": "mxfp4",
+    },
+    "rope_scaling": {"beta_fast": 32.0, "beta_slow": 1.0, "factor": 32.0, "original_max_position_embeddings": 4096}
+    | {"rope_type": "yarn", "truncate": False},
+}
+GPT_OSS |= {
+    "swiglu_limit": 7.0,
+    "tie_word_embeddings": False,
+    "transformers_version": "4.55.0.dev0",
+    "use_cache": True,
+    "vocab_size": 201088,
+}
+ALL = [GPT_OSS, GEMMA2, GEMMA3, GEMMA3_270M, GEMMA3_4B, GEMMA3_27B, PHI4_MINI, SMOLLM3, GRANITE, OLMO2, OLMO3, MIXTRAL, QWEN3_MOE]
 
 
 def read(keys: dict[str, Any], **more: Any) -> Any:
@@ -95,7 +117,9 @@ def read(keys: dict[str, Any], **more: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "keys", ALL, ids="gemma2 gemma3-1b gemma3-270m gemma3-4b gemma3-27b phi4-mini smollm3 granite olmo2 olmo3 mixtral qwen3-moe".split()
+    "keys",
+    ALL,
+    ids="gpt-oss gemma2 gemma3-1b gemma3-270m gemma3-4b gemma3-27b phi4-mini smollm3 granite olmo2 olmo3 mixtral qwen3-moe".split(),
 )
 def test_every_key_is_understood(keys):
     text = keys.get("text_config", keys)
@@ -113,6 +137,9 @@ def test_layers_are_those_of_the_checkpoints():
     assert read(PHI4_MINI).layers[0].attention.rotary.dim == 96
     kinds = [layer.attention.rotary.parameters["rope_type"] for layer in read(OLMO3).layers]
     assert kinds[:4] == ["default", "default", "default", "yarn"]
+    attention = read(GPT_OSS).layers[0].attention
+    assert (attention.window, attention.has_sinks, attention.rotary.parameters["truncate"]) == (128, True, False)
+    assert read(GPT_OSS | {"rope_scaling": None}).layers[1].attention == replace(attention, window=None)
     assert read(QWEN3_MOE).layers[0].feed_forward.experts.num_experts == 128
 
 
@@ -127,6 +154,7 @@ def test_layers_are_those_of_the_checkpoints():
         (SMOLLM3, {"no_rope_layers": [1, 0]}, "no_rope_layers="),
         (GRANITE, {"logits_scaling": 0}, "logits_scaling=0"),
         (GEMMA2, {"query_pre_attn_scalar": -1}, "query_pre_attn_scalar=-1"),
+        (GPT_OSS, {"swiglu_limit": 0}, "swiglu_limit=0"),
         (MIXTRAL, {"num_experts_per_tok": 9}, "num_experts_per_tok=9"),
         (MIXTRAL, {"num_local_experts": 10**9}, "num_local_experts=1000000000"),
         (QWEN3_MOE, {"num_experts": 10**4, "num_hidden_layers": 10**4}, "num_experts=10000 and num_hidden_layers=10000"),

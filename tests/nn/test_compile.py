@@ -14,6 +14,8 @@ from headway import functions, nn
 from tests.functions.close import assert_close
 from tests.nn.cases import BY_NAME, HEADS, HIDDEN, IDS, INNER, LAYERS, TABLE, VOCAB, X_TOKENS, X
 
+pytestmark = pytest.mark.sampled(5)
+
 QUICK = ("causal_self_attention", "feed_forward", "stacked_heads", "encoder_layer")
 SLOW = ("grouped_heads_without_bias", "cross_attention", "gated_feed_forward", "decoder_layer", "transformer", "gpt2")
 every_module = pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.subject import subjects_of
 from headway.practice.exercises import exercise
 
+pytestmark = pytest.mark.sampled(3)
+
 TORCH = "import torch\nimport torch.nn as nn\n"
 JAX = "import jax\nimport jax.numpy as jnp\nimport numpy as np\n"
 

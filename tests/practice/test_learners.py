@@ -14,6 +14,8 @@ from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.subject import subjects_of
 from headway.practice.exercises import exercise
 
+pytestmark = pytest.mark.sampled(7)
+
 FILES = sorted((Path(__file__).parent / "learners").glob("*.py"))
 
 

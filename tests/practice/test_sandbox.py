@@ -50,6 +50,7 @@ def test_an_endless_loop_gets_a_verdict_and_later_functions_are_checked(tmp_path
     assert verdicts[0].causes[0].name == "too_slow"
 
 
+@pytest.mark.slow
 def test_definitions_in_a_file_that_trains_on_import_are_checked(tmp_path):
     trains = RIGHT + "\nsteps = 3\nwhile True:\n    steps += 1\n\ndef relu(x):\n    return x * (x > 0)\n"
     verdicts = checked(tmp_path, trains, timeout_seconds=6)
@@ -129,6 +130,7 @@ def test_a_mistake_in_a_callee_is_not_a_mistake_of_the_caller(tmp_path):
     assert [cause.name for cause in second.causes] == ["because_of_softmax"]
 
 
+@pytest.mark.slow
 def test_a_callers_own_mistake_is_reported_together_with_the_callees(tmp_path):
     text = RIGHT.replace("sum(axis=axis, keepdims=True)", "sum()") + (
         "\ndef attention(q, k, v):\n    return softmax(q @ np.swapaxes(k, -1, -2)) @ v\n"

@@ -8,6 +8,8 @@ from headway.practice.diagnosis.files import load_module
 from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.subject import subjects_of
 
+pytestmark = pytest.mark.sampled(5)
+
 pytest.importorskip("torch")
 
 LLAMA = """

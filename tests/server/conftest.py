@@ -102,7 +102,7 @@ class ManualThread:
 
     @property
     def stats(self):
-        return [self.engine.stats]
+        return {"0": self.engine.stats}
 
     def close(self) -> None:
         pass

@@ -143,7 +143,7 @@ def test_the_length_of_a_conversation(client, stories):
 
 
 def test_properties_and_slots(client, server):
-    assert client.get("/props").json()["default_generation_settings"]["n_ctx"] == server.service.find(None).max_seq_len
+    assert client.get("/props").json()["default_generation_settings"]["n_ctx"] == server.service.find(None).served.max_seq_len
     assert [slot["is_processing"] for slot in client.get("/slots").json()] == [False] * 4
 
 
@@ -178,3 +178,12 @@ def test_an_input_that_would_be_cut_is_refused(client, path, monkeypatch, storie
     response = client.post(path, json={"input": ["A fox", "A fox " * 20]})
     assert response.status_code == 400
     assert "too large" in response.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("grammar", ["\n".join(f'r{i} ::= "a"' for i in range(1001)), "\n" * 1001 + 'root ::= "a"', 'root ::= "a"{10001}'])
+def test_a_large_grammar_is_refused_before_its_conversion(client, grammar, monkeypatch):
+    gbnf_to_lark = pytest.importorskip("llguidance.gbnf_to_lark", reason="llguidance is not installed")
+    monkeypatch.setattr(gbnf_to_lark, "any_to_lark", None)
+    answer = client.post("/completion", json={"prompt": "a", "grammar": grammar})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "grammar")
+    assert "expected at most" in answer.json()["error"]["message"]

@@ -73,14 +73,16 @@ def test_a_full_queue_answers_429_with_a_time(manual):
         assert client.get("/ready").status_code == 200
 
 
-def test_the_metrics_count_the_running_requests_of_all_engines():
+def test_the_metrics_count_the_running_requests_of_each_engine():
     engines = [paged_engine() for _ in range(3)]
     for engine in engines[:2]:
         engine.add(Request([1], GenerationOptions(max_new_tokens=9)), print)
         engine.step()
     metrics = Metrics()
-    metrics.watch(lambda: [engine.stats for engine in engines])
-    assert b"headway:num_requests_running 2.0" in metrics.text()
+    metrics.watch(lambda: {"a": {str(number): engine.stats for number, engine in enumerate(engines)}}, dict)
+    for number, num_running in enumerate((1, 1, 0)):
+        expected = f'headway:num_requests_running{{engine="{number}",model_name="a"}} {float(num_running)}'
+        assert expected in metrics.text().decode()
 
 
 def test_a_request_ends_at_its_deadline(manual):

@@ -48,7 +48,7 @@ def test_metrics_count_the_tokens(serve):
 
 
 def test_health_and_readiness(client):
-    assert client.get("/health").json() == {"status": "ok"}
+    assert client.get("/health").json() == {"status": "ok", "models": {"loaded": 1}}
     assert client.get("/ready").json() == {"status": "ready"}
 
 
@@ -58,5 +58,5 @@ def test_a_repeated_prompt_is_reported_as_cached(server):
         first, second = (client.post("/v1/completions", json=body).json()["usage"] for _ in range(2))
         hits = client.get("/metrics").text
     assert first["prompt_tokens_details"]["cached_tokens"] < second["prompt_tokens_details"]["cached_tokens"] == second["prompt_tokens"] - 1
-    for name in ("kv_cache_usage_perc", "prefix_cache_hits", "num_preemptions", "spec_decode_num_accepted_tokens"):
-        assert f"headway:{name} " in hits
+    for name in ("kv_cache_usage_perc", "prefix_cache_hits_total", "num_preemptions_total", "spec_decode_num_accepted_tokens_total"):
+        assert f'headway:{name}{{engine="0",model_name="stories"}} ' in hits

@@ -4,7 +4,7 @@ import pytest
 
 from headway.errors import OptionError
 from headway.server.app import ROUTES
-from headway.server.security import OPEN_PATHS, check_address, read_keys
+from headway.server.security import OPEN_PATHS, allowed_hosts, check_address, read_keys
 
 KEYS = ("first-key", "second-key")
 
@@ -106,3 +106,28 @@ def test_keys_are_read_from_a_file(tmp_path):
         read_keys([], file)
     with pytest.raises(OptionError, match="empty"):
         read_keys([" "], None)
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost", 200), ("127.0.0.1:1", 200), ("[::1]:8000", 200), ("LocalHost.:80", 200), ("own.example:443", 200),
+        ("hostile.example", 421), ("localhost.hostile.example:8000", 421), ("127.0.0.1.hostile.example", 421), ("[::2]", 421), ("", 421),
+        ("0.0.0.0", 421), ("localhost@hostile.example", 421),
+    ],
+)  # fmt: skip
+def test_a_server_without_keys_answers_requests_for_its_own_names_only(serve, host, status):
+    server = serve(allowed_hosts=allowed_hosts("127.0.0.1", (), ("Own.example",)))
+    with server.client(headers={"Host": host}) as client:
+        for path in ("/", "/health", "/v1/models", "/nothing"):
+            answer = client.get(path)
+            assert answer.status_code == (404 if path == "/nothing" and status == 200 else status)
+            if status == 421:
+                assert "--allowed-host" in answer.json()["error"]["message"]
+        assert client.post("/v1/completions", json={"prompt": "a", "max_tokens": 1}).status_code == status
+
+
+def test_the_host_is_checked_where_no_key_is_asked_for_on_this_machine_and_where_names_are_given():
+    assert allowed_hosts("127.0.0.1", (), ()) == allowed_hosts("localhost", (), ()) == ("127.0.0.1", "localhost", "::1")
+    assert allowed_hosts("127.0.0.1", KEYS, ()) == allowed_hosts("0.0.0.0", (), ()) == ()
+    assert allowed_hosts("0.0.0.0", KEYS, ("a.example:8000",)) == ("127.0.0.1", "localhost", "::1", "a.example")

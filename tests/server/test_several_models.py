@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import headway
-from headway.cli.serve import named_models
+from headway.cli.serve_models import named_models
 from headway.errors import OptionError
 from tests.server.conftest import running
 
@@ -32,12 +32,15 @@ def test_each_request_gets_the_model_that_it_names(both, stories):
         assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "model_not_found")
 
 
-def test_the_metrics_count_both_engines(both, stories):
+def test_the_metrics_count_each_engine(both):
     with both.client() as client:
         for name in ("fast", "slow"):
             client.post("/v1/completions", json={"model": name, "prompt": "Once upon", "max_tokens": 2})
-        num_rows = sum(served.model.engine.stats.num_rows for served in both.service.models.values())
-        assert f"headway:iteration_tokens {float(num_rows)}" in client.get("/metrics").text
+        text = client.get("/metrics").text
+    for slot in both.service.models:
+        num_rows = slot.served.model.engine.stats.num_rows
+        assert num_rows
+        assert f'headway:iteration_tokens_total{{engine="0",model_name="{slot.name}"}} {float(num_rows)}' in text
 
 
 def test_models_have_the_names_that_they_are_given(tmp_path):

@@ -38,6 +38,7 @@ def test_running_requests_finish_and_the_command_exits_with_0():
     with command("--drain", "600") as (process, client), client.stream("POST", "/v1/completions", json=LONG) as response:
         lines = response.iter_lines()
         next(lines)
+        assert client.get("/health", headers={"Host": "hostile.example"}).status_code == 421
         process.send_signal(signal.SIGTERM)
         # The signal arrives at some time; every answer from then on is a refusal.
         answers = [client.get("/ready")]

@@ -113,7 +113,7 @@ def test_first_weights_are_as_wide_as_the_authors_draw_them(name):
     options = options_of(name, hidden_size=96, num_layers=8)
     config = ARCHITECTURES[name].config(211, options)
     weights = dict(leaves(initial_weights(config, options)))
-    layers = "encoder" if name == "transformer" else "layers"
+    layers = "encoder.layers" if name == "transformer" else "layers"
     up, output, embedding = (
         float(weights[path].std())
         for path in (f"{layers}.0.feed_forward.up.weight", f"{layers}.0.attention.output.weight", "token_embedding")

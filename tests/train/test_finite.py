@@ -24,7 +24,7 @@ def begun(folder, name: str = "gpt2") -> tuple[Run, list[Progress]]:
 @pytest.mark.parametrize("name", ["gpt2", "transformer"])
 def test_a_weight_that_is_no_number_is_named_and_the_state_before_it_stands(tmp_path, name):
     run, report = begun(tmp_path, name)
-    path = "encoder.1.feed_forward.up.weight" if name == "transformer" else "layers.1.feed_forward.up.weight"
+    path = "encoder.layers.1.feed_forward.up.weight" if name == "transformer" else "layers.1.feed_forward.up.weight"
     with torch.no_grad():
         run.model.by_path()[path][0, 0] = float("nan")
     with pytest.raises(

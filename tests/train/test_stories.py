@@ -180,6 +180,7 @@ def test_an_installed_package_names_the_source_repository(monkeypatch, tmp_path)
     assert any("clone" in note for note in caught.value.__notes__)
 
 
+@pytest.mark.slow
 def test_the_checker_reports_no_slip_in_what_the_writer_writes():
     for seed in range(20_000, 21_000):
         for invents in (False, True):

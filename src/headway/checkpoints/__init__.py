@@ -9,7 +9,7 @@ from headway.checkpoints.fingerprint import fingerprint
 from headway.checkpoints.gguf import load_gguf
 from headway.checkpoints.hub import models_here, resolve_model
 from headway.checkpoints.llama2c import load_llama2c
-from headway.checkpoints.lora import merge_adapter, with_adapter
+from headway.checkpoints.lora import merge_adapter, read_adapter, with_adapter
 from headway.checkpoints.reading import Checkpoint, load_checkpoint
 from headway.checkpoints.writing import save_checkpoint
 from headway.errors import CheckpointError
@@ -24,6 +24,7 @@ __all__ = [
     "merge_adapter",
     "models_here",
     "open_checkpoint",
+    "read_adapter",
     "resolve_model",
     "save_checkpoint",
     "with_adapter",

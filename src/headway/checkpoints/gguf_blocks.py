@@ -14,13 +14,19 @@ from types import EllipsisType
 
 import ml_dtypes
 import numpy
+from einops import rearrange
 
+from headway.functions import Packed
+from headway.functions.packed import GROUP
 from headway.gguf_file import Format
 
 CHUNK = 2**16
 """Number of blocks that are converted at once; bounds the memory for intermediate results."""
 PLAIN = {"F32": numpy.dtype("<f4"), "F16": numpy.dtype("<f2"), "BF16": numpy.dtype(ml_dtypes.bfloat16)}
 """Formats that are arrays of a dtype."""
+PACKED_KINDS = {"Q8_0": "int8", "Q4_0": "int4"}
+"""Kinds of Packed that have the same groups, codes and scales."""
+ROWS_PER_BLOCK = 16
 MXFP4_VALUES = numpy.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12], numpy.float32)
 """Twice the numbers of MXFP4's 4-bit codes, as in ggml."""
 
@@ -28,13 +34,15 @@ MXFP4_VALUES = numpy.array([0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, 
 class QuantizedRows:
     """A quantized matrix that takes the place of a float32 array: it is converted when it is used, and not kept.
 
-    rows   (..., bytes per row) uint8
+    rows          (..., bytes per row) uint8
+    packed_kind   the kind of Packed that has the same groups, codes and scales; None if there is none
     """
 
     dtype = numpy.dtype(numpy.float32)
 
     def __init__(self, rows: numpy.ndarray, number_format: Format) -> None:
         self.rows, self.number_format = rows, number_format
+        self.packed_kind = PACKED_KINDS.get(number_format.name)
         columns = rows.shape[-1] // number_format.num_bytes * number_format.block_size
         self.shape: tuple[int, ...] = (*rows.shape[:-1], columns)
         self.ndim, self.size = len(self.shape), math.prod(self.shape)
@@ -51,6 +59,29 @@ class QuantizedRows:
     def astype(self, dtype: numpy.dtype, copy: bool = True) -> numpy.ndarray:
         """Return the matrix in a dtype."""
         return self.__array__(dtype)
+
+    def packed(self) -> Packed | None:
+        """Return the matrix with the codes and scales of the file; None if Packed cannot have them."""
+        return pack_blocks(self.rows, self.packed_kind) if self.packed_kind else None
+
+
+def pack_blocks(rows: numpy.ndarray, kind: str) -> Packed | None:
+    """Return rows of Q8_0 (kind int8) or Q4_0 (int4) as a packed matrix with the same codes and scales.
+
+    None for a code of -128, which llama.cpp never writes: the kernels need codes whose absolute value is an int8.
+
+    rows   (num_rows, bytes per row) uint8
+    """
+    num_rows, padding = len(rows), -len(rows) % ROWS_PER_BLOCK
+    blocks = rows.reshape(num_rows, -1, 34 if kind == "int8" else 18)
+    codes, scales = blocks[..., 2:], numpy.ascontiguousarray(blocks[..., :2]).view("<f2")[..., 0]
+    if kind == "int8" and (codes == 128).any():  # as a byte without a sign
+        return None
+    codes = numpy.pad(codes, ((0, padding), (0, 0), (0, 0)))
+    codes = rearrange(codes, "(block row) group (part column) -> block group part row column", row=ROWS_PER_BLOCK, column=4)
+    scales = rearrange(numpy.pad(scales, ((0, padding), (0, 0))), "(block row) group -> block group row", row=ROWS_PER_BLOCK)
+    codes = numpy.ascontiguousarray(codes).view(numpy.int8 if kind == "int8" else numpy.uint8)
+    return Packed(codes, numpy.ascontiguousarray(scales), kind, num_rows, blocks.shape[1] * GROUP)
 
 
 def dequantize(rows: numpy.ndarray, number_format: Format) -> numpy.ndarray:

@@ -26,7 +26,7 @@ def resolve_model(name: str | Path) -> Path:
     path = _existing(name)
     if path is not None:
         return path
-    if not _is_hub_name(str(name)):
+    if not is_hub_name(str(name)):
         raise ModelNotFoundError(
             f"got {short_repr(str(name))}, which is neither a folder nor a file",
             hint="pass `stories`, the path of a model folder, or a hub name (owner/name)",
@@ -59,7 +59,8 @@ def _existing(name: str | Path) -> Path | None:
         return None
 
 
-def _is_hub_name(name: str) -> bool:
+def is_hub_name(name: str) -> bool:
+    """Return True for a name that a model on the Hugging Face hub may have."""
     from huggingface_hub.utils import HFValidationError, validate_repo_id
 
     try:

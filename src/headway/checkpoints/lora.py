@@ -6,21 +6,20 @@ import math
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy
 
-from headway.arrays import array_library, as_dtype, cast, dtype_name, from_numpy
 from headway.checkpoints.reading import Checkpoint, open_tensors, read_config
 from headway.checkpoints.safetensors_file import SafetensorsFile
 from headway.checkpoints.weight_tree import some
 from headway.checkpoints.writing import save_tensors
 from headway.errors import CheckpointError, ModelNotFoundError, OptionError, UnsupportedError
-from headway.functions import LowRank
 from headway.json_files import read_json_object, short_repr
 from headway.models import architecture
+from headway.models.adapter import Update, with_updates
 from headway.models.stored import Stored
 from headway.trees import replace_leaves
 
@@ -40,25 +39,6 @@ CHANGES_BASE = ("pissa", "olora", "corda", "loftq")
 HINT = "the adapter may belong to another base model: base_model_name_or_path in its adapter_config.json names it"
 
 
-@dataclass(frozen=True)
-class Update:
-    """The update of one matrix of a checkpoint: scale · up @ down.
-
-    Shapes
-        down  (rank, in_features)
-        up    (out_features, rank)
-    """
-
-    down: numpy.ndarray
-    up: numpy.ndarray
-    scale: float
-
-    def product(self) -> numpy.ndarray:
-        """Return the update (out_features, in_features) in float32."""
-        product: numpy.ndarray = self.scale * (self.up @ self.down)
-        return product
-
-
 def with_adapter(
     checkpoint: Checkpoint, folder: Path, *, array: str = "numpy", device: str | None = None, merges: bool = False
 ) -> Checkpoint:
@@ -69,27 +49,33 @@ def with_adapter(
     Errors   ModelNotFoundError for no such folder; CheckpointError for a broken adapter, and for one of another base model;
              UnsupportedError for a kind of adapter, or an option of it, that is not supported.
     """
+    updates = read_adapter(checkpoint, folder)
+
+    def merged(path: str, leaf: Any) -> Any:
+        if path not in updates:
+            return leaf
+        dtype = numpy.asarray(leaf).dtype
+        return (numpy.asarray(leaf).astype(numpy.float32) + updates[path].product()).astype(dtype)
+
+    weights = replace_leaves(merged, checkpoint.weights) if merges else with_updates(checkpoint.weights, updates, array, device)
+    return replace(checkpoint, weights=weights)
+
+
+def read_adapter(checkpoint: Checkpoint, folder: Path) -> dict[str, Update]:
+    """Return the updates of an adapter by the path of the weight, those of a fused matrix by the paths of its parts.
+
+    Errors   as with_adapter.
+    """
     if checkpoint.architecture.KIND != "decoder":
         raise UnsupportedError("got an adapter for a model that is not a decoder, expected a decoder")
     table = checkpoint.architecture.stored_weights(checkpoint.config)
-    updates = read_updates(folder, table)
-    namespace = array_library(array)
-
-    def updated(path: str, leaf: Any) -> Any:
-        place = table[path]
-        update = updates.get(place.untied_name or place.name)
-        if update is None:
-            return leaf
-        first, last = place.rows or place.columns or (0, len(update.up))
-        part = replace(update, up=update.up[first:last])
-        if merges:
-            dtype = numpy.asarray(leaf).dtype
-            return (numpy.asarray(leaf).astype(numpy.float32) + part.product()).astype(dtype)
-        dtype = as_dtype(dtype_name(leaf.dtype), namespace)
-        down, up = (cast(from_numpy(matrix, array, device), dtype) for matrix in (part.down, part.up))
-        return LowRank(leaf, down, up, part.scale)
-
-    return replace(checkpoint, weights=replace_leaves(updated, checkpoint.weights))
+    by_name, updates = read_updates(folder, table), {}
+    for path, place in table.items():
+        update = by_name.get(place.untied_name or place.name)
+        if update is not None:
+            first, last = place.rows or place.columns or (0, len(update.up))
+            updates[path] = replace(update, up=update.up[first:last])
+    return updates
 
 
 def merge_adapter(folder: Path, adapter: Path, target: Path) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from headway.errors import UnsupportedError
@@ -30,10 +30,12 @@ FORMATS = {
 """Names by quant_method of quantization_config."""
 
 
-def refuse_quantized(folder: Path, keys: Mapping[str, object]) -> None:
-    """Raise UnsupportedError for a config.json of quantized weights, with the name of their format."""
+def refuse_quantized(folder: Path, keys: Mapping[str, object], *, read: Collection[str] = ()) -> None:
+    """Raise UnsupportedError for a config.json of quantized weights, with the name of their format, unless its quant_method is read."""
     given = keys.get("quantization_config")
     method = given.get("quant_method") if isinstance(given, Mapping) else None
+    if isinstance(method, str) and method in read:
+        return
     if isinstance(method, str):
         name = FORMATS.get(method, short_repr(method))
     elif isinstance(given, Mapping) and (given.get("load_in_8bit") or given.get("load_in_4bit")):

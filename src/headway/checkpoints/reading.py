@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.arrays import check_computing
+from headway.checkpoints.mxfp4 import with_mxfp4
 from headway.checkpoints.quantized_folders import refuse_quantized
 from headway.checkpoints.safetensors_file import SafetensorsFile
 from headway.checkpoints.weight_tree import HINT, read_weights, some
@@ -69,10 +70,10 @@ def load_checkpoint(
             hint="check that this is the config.json of a Hugging Face model",
         )
     module = architecture(model_type)
-    refuse_quantized(folder, keys)
+    refuse_quantized(folder, keys, read=getattr(module, "QUANTIZED", ()))
     config = read_config(module, keys, ignored_config_keys)
     generation_config = _generation_config(folder, keys)
-    tensors = open_tensors(folder)
+    tensors = with_mxfp4(open_tensors(folder))
     table = module.stored_weights(config)
     weights = read_weights(module, config, table, tensors, array=array, dtype=dtype, device=device)
     return Checkpoint(module, config, weights, generation_config)

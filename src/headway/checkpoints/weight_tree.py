@@ -67,10 +67,18 @@ def read_weights(
     leaves = {}
     for path, place in table.items():
         leaf = converted[names[path]]
-        leaf = leaf[place.index] if place.rows or place.columns else leaf
+        leaf = leaf[place.index] if place.is_part else leaf
         leaf = leaf.T if place.is_transposed else leaf
+        leaf = _contiguous(leaf) if place.step > 1 else leaf
         leaves[path] = at_least_float32(leaf) + place.offset if place.offset else leaf
     return tree_from_leaves(module.Weights, leaves)
+
+
+def _contiguous(leaf: Any) -> Any:
+    """Return a copy without gaps between the elements, which products of NumPy and torch are slow with."""
+    if hasattr(leaf, "contiguous"):
+        return leaf.contiguous()
+    return numpy.ascontiguousarray(leaf) if isinstance(leaf, numpy.ndarray) else leaf
 
 
 def _converted(name: str, file: TensorFile, array: str, dtype: str | None, device: str | None) -> Any:

@@ -14,7 +14,8 @@ import typer
 from headway.cli import options as o
 from headway.cli.load_flags import LoadFlags, with_load_flags
 from headway.cli.progress import Shown
-from headway.cli.serve import cores_of_a_replica, read_template, require_packages, wire_name, with_threads
+from headway.cli.serve import cores_of_a_replica, require_packages, with_threads
+from headway.cli.serve_models import read_template, wire_name
 from headway.errors import OptionError
 from headway.language_model import LanguageModel
 

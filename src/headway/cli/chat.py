@@ -48,19 +48,23 @@ def command(
         messages: list[dict[str, str]] = []
         while (line := message if message is not None else _next_line()) is not None:
             messages.append({"role": "user", "content": line})
-            printed = o.print_stream(_answer(language_model, first, messages, generation))
+            printed = o.print_stream(_answer(language_model, first, messages, loading.chosen_adapter, generation))
             if message is not None:
                 return
             messages.append({"role": "assistant", "content": printed.text})
 
 
 def _answer(
-    language_model: LanguageModel, first: list[dict[str, str]], messages: list[dict[str, str]], generation: GenerationOptionsDict
+    language_model: LanguageModel,
+    first: list[dict[str, str]],
+    messages: list[dict[str, str]],
+    adapter: str | None,
+    generation: GenerationOptionsDict,
 ) -> Iterator[Chunk]:
     """Return the answer to the last message; drop the oldest question and answer while the conversation exceeds the context."""
     while True:
         try:
-            return language_model.chat([*first, *messages], **generation)
+            return language_model.chat([*first, *messages], adapter=adapter, **generation)
         except PromptError:
             if len(messages) < 3:
                 raise

@@ -49,14 +49,14 @@ def command(
     language_model = loading.load(model)
     with language_model:
         if system is not None:
-            chunks = _answer(language_model, model, system, prompt, generation)
+            chunks = _answer(language_model, model, system, prompt, loading.chosen_adapter, generation)
         elif language_model.kind == "encoder":
             _fill(language_model, model, prompt, as_json=as_json)
             return
         else:
             if language_model.continues_prompts:
                 generation.setdefault("max_new_tokens", MAX_NEW_TOKENS)
-            chunks = language_model.stream(prompt, **generation)
+            chunks = language_model.stream(prompt, adapter=loading.chosen_adapter, **generation)
         before = prompt if echo and language_model.continues_prompts and system is None else ""
         printed = o.print_stream(chunks, before=before, quiet=as_json)
         if as_json:
@@ -93,7 +93,9 @@ def _prompt(prompt: str | None, prompt_file: str | None) -> str:
     return text.rstrip("\n")
 
 
-def _answer(language_model: LanguageModel, name: str, system: str, prompt: str, generation: GenerationOptionsDict) -> Iterator[Chunk]:
+def _answer(
+    language_model: LanguageModel, name: str, system: str, prompt: str, adapter: str | None, generation: GenerationOptionsDict
+) -> Iterator[Chunk]:
     """Return the answer to the prompt, rendered with the system message by the chat template."""
     if language_model.kind == "encoder" or not language_model.tokenizer.has_chat_template:
         raise OptionError(
@@ -101,7 +103,8 @@ def _answer(language_model: LanguageModel, name: str, system: str, prompt: str, 
             hint="leave --system out and put the instructions in the prompt",
         )
     generation.setdefault("max_new_tokens", MAX_NEW_TOKENS)
-    return language_model.chat([{"role": "system", "content": system}, {"role": "user", "content": prompt}], **generation)
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+    return language_model.chat(messages, adapter=adapter, **generation)
 
 
 def _fill(language_model: LanguageModel, name: str, prompt: str, *, as_json: bool) -> None:

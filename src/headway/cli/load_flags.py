@@ -8,10 +8,12 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial, wraps
+from pathlib import Path
 from typing import get_type_hints
 
 from headway.cli import options as o
 from headway.cli.progress import Work
+from headway.errors import OptionError
 from headway.language_model import LanguageModel, load
 
 
@@ -29,10 +31,30 @@ class LoadFlags:
     adapter: o.Adapter = None
     ignore_config_key: o.IgnoreConfigKey = None
 
+    @property
+    def named_adapters(self) -> dict[str, str]:
+        """Folders of adapters by name, in the order of the flags."""
+        pairs = [each.split("=", 1) for each in self.adapter or () if _is_named(each)]
+        if len({name for name, _ in pairs}) < len(pairs):
+            raise OptionError("got two --adapter with the same name, expected different names")
+        return dict(pairs)
+
+    @property
+    def chosen_adapter(self) -> str | None:
+        """Name of the adapter that a single text is generated with; None without named adapters."""
+        return next(iter(self.named_adapters), None)
+
+    @property
+    def _merged_adapter(self) -> str | None:
+        folders = [each for each in self.adapter or () if not _is_named(each)]
+        if len(folders) > 1:
+            raise OptionError(f"got {len(folders)} --adapter without a name, expected one", hint="name them: --adapter NAME=FOLDER")
+        return folders[0] if folders else None
+
     def loader(self, model: str) -> Callable[..., LanguageModel]:
         """Return a function that loads a model; other processes can call it, too.
 
-        Errors   OptionError for a size of --cache-memory that is no size.
+        Errors   OptionError for a size of --cache-memory that is no size, or adapters that cannot be combined.
         """
         return partial(
             load,
@@ -44,7 +66,8 @@ class LoadFlags:
             cache=None if self.cache is None else self.cache.value,
             cache_bytes=None if self.cache_memory is None else o.read_bytes(self.cache_memory),
             num_threads=self.threads,
-            adapter=self.adapter,
+            adapter=self._merged_adapter,
+            adapters=self.named_adapters,
             ignored_config_keys=tuple(self.ignore_config_key or ()),
         )
 
@@ -55,6 +78,11 @@ class LoadFlags:
         with Work() as work, warnings.catch_warnings():
             warnings.simplefilter("default", DeprecationWarning)
             return self.loader(model)(progress=work.progress)
+
+
+def _is_named(adapter: str) -> bool:
+    """Return True for NAME=FOLDER; a folder itself may have = in its path."""
+    return "=" in adapter and not Path(adapter).exists()
 
 
 def with_load_flags(command: Callable[..., None]) -> Callable[..., None]:

@@ -68,7 +68,13 @@ CacheMemory = Annotated[
 ]
 Threads = Annotated[int | None, typer.Option(help="Number of threads of the compiled kernels.  [default: one per core]")]
 Device = Annotated[str | None, typer.Option(help="Device of torch: cpu, cuda, …  [default: that of torch]")]
-Adapter = Annotated[Path | None, typer.Option(help="Folder of a LoRA adapter, as the library PEFT saves it.")]
+Adapter = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="FOLDER of a LoRA adapter, as the library PEFT saves it; or NAME=FOLDER, repeatable: several for one model. "
+        "Commands that generate one text use the first."
+    ),
+]
 IgnoreConfigKey = Annotated[list[str] | None, typer.Option(help="Unsupported key of config.json that you know has no effect; repeatable.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
 System = Annotated[str | None, typer.Option(help="System message before the prompt; needs a model with a chat template.")]

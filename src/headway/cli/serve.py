@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli.load_flags import LoadFlags, with_load_flags
+from headway.cli.serve_models import OnDemand, models_of, named_models, read_template
 from headway.errors import OptionError
-from headway.memory_check import available_bytes
 
 if TYPE_CHECKING:
+    from headway.server.model_pool import DeclaredModel
     from headway.server.run import Address
     from headway.server.served_model import ServedModel
     from headway.server.settings import Settings
@@ -46,11 +47,28 @@ def command(
     max_waiting: Annotated[int, typer.Option(min=1, help="Requests that may wait before others get 429.")] = 256,
     timeout: Annotated[float, typer.Option(min=0.001, help="Seconds after which a request ends with an error.")] = 600.0,
     drain: Annotated[float, typer.Option(min=0, help="Seconds for running requests after SIGTERM.")] = 30.0,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Name that callers use for this server, such as that of a proxy; repeatable. Those of localhost are always allowed."
+        ),
+    ] = None,
     cors_origin: Annotated[
         list[str] | None, typer.Option(help="Origin whose pages may call the server; repeatable; * is every one.")
     ] = None,
     certificate: Annotated[str | None, typer.Option(help="File with the TLS certificate.")] = None,
     private_key: Annotated[str | None, typer.Option(help="File with the key of the certificate.")] = None,
+    load_on_demand: Annotated[
+        bool,
+        typer.Option("--load-on-demand", help="Load all models but the first one when a request needs them; --model-memory implies it."),
+    ] = False,
+    model_memory: Annotated[
+        str | None,
+        typer.Option(
+            help="Memory of the loaded models together, with their KV caches, such as 8GiB: idle models are unloaded for others.  "
+            "[default with --load-on-demand: the free memory]"
+        ),
+    ] = None,
     any_model: Annotated[bool, typer.Option("--any-model", help="Answer requests for models of other names, too.")] = False,
     ray: Annotated[bool, typer.Option("--ray", help="Serve on a Ray cluster; needs the extra ray.")] = False,
     address: Annotated[
@@ -70,6 +88,7 @@ def command(
       headway serve --model Qwen/Qwen2-0.5B-Instruct --port 9000
       headway serve --model ./my-model --host 0.0.0.0 --api-key-file keys.txt
       headway serve --model chat=./my-model --model vectors=./all-MiniLM-L6-v2 --cache-memory 2GiB
+      headway serve --model small=./my-model --model large=./my-other-model --model-memory 16GiB
       headway serve --model /shared/my-model --ray --address auto --replicas 8 --threads 16
 
     Needs the extra serve. Ctrl-C or SIGTERM lets running requests finish; a second one ends them.
@@ -78,12 +97,11 @@ def command(
     """
     require_packages()
     from headway.server.run import Address, run
-    from headway.server.security import LOCAL_HOSTS, check_address, read_keys
-    from headway.server.served_model import ServedModel
+    from headway.server.security import LOCAL_HOSTS, allowed_hosts, check_address, read_keys
     from headway.server.service import Service
     from headway.server.settings import Settings
 
-    keys = read_keys(api_key or (), api_key_file)
+    keys, on_demand = read_keys(api_key or (), api_key_file), OnDemand.from_flags(load_on_demand, model_memory)
     check_address(host, keys, is_open=is_open)
     settings = Settings(
         api_keys=keys,
@@ -91,54 +109,26 @@ def command(
         max_waiting=max_waiting,
         timeout_seconds=timeout,
         drain_seconds=drain,
+        allowed_hosts=allowed_hosts(host, keys, allowed_host or ()),
         cors_origins=tuple(cors_origin or ()),
+        model_bytes=None if on_demand is None else on_demand.num_bytes,
         has_look=host in LOCAL_HOSTS and not ray,
     )
-    models, listening = named_models(model or ["stories"], name), Address(host, port, certificate, private_key)
+    sources, listening = named_models(model or ["stories"], name), Address(host, port, certificate, private_key)
     template = read_template(chat_template)
-    if template is not None and len(models) > 1:
+    if template is not None and len(sources) > 1:
         raise OptionError("got --chat-template for several models, expected one model", hint="put the template into the model's folder")
     if ray:
-        serve_cluster(models, template, loading, settings, listening, Scale(address, replicas or 1, ingresses or 1))
+        if on_demand is not None:
+            raise OptionError("got --ray with models on demand, expected one of the two", hint="on a cluster every model has its replicas")
+        serve_cluster(sources, template, loading, settings, listening, Scale(address, replicas or 1, ingresses or 1))
         return
     for flag, given in (("--replicas", replicas), ("--ingresses", ingresses), ("--address", address)):
         if given is not None:
             raise OptionError(f"got {flag} without --ray, expected one process", hint="add --ray, which needs the extra ray")
-    loading = replace(loading, cache_memory=loading.cache_memory or _share_of_memory(len(models)))
     with ExitStack() as stack:
-        served = [ServedModel(each, stack.enter_context(loading.load(source)), template) for each, source in models.items()]
-        run(Service(served, settings), listening, lambda url: _greet(url, served, bool(keys)))
-
-
-def named_models(given: Sequence[str], name: str | None) -> dict[str, str]:
-    """Return the models by their name on the wire.
-
-    given   names or folders, each as it is or as NAME=FOLDER
-    name    name of a single model
-
-    Errors   OptionError for two models with one name, and a name for several.
-    """
-    if name is not None and len(given) > 1:
-        raise OptionError(f"got --name for {len(given)} models, expected one model", hint="write --model NAME=FOLDER for each of them")
-    models: dict[str, str] = {}
-    for each in given:
-        before, separator, source = each.partition("=")
-        if Path(each).exists() or not separator:
-            before, source = name or wire_name(each), each
-        elif name is not None:
-            raise OptionError(f"got --name with --model {each!r}, expected one of the two names", hint="leave --name out")
-        if not before or not source:
-            raise OptionError(f"got --model {each!r}, expected NAME=FOLDER with a name and a folder")
-        if before in models:
-            raise OptionError(f"got two models with the name {before!r}, expected different ones", hint="write --model NAME=FOLDER")
-        models[before] = source
-    return models
-
-
-def _share_of_memory(num_models: int) -> str | None:
-    """Return the value of --cache-memory for each of several models: together they get half of the free memory."""
-    free = available_bytes()
-    return None if num_models == 1 or free is None else str(free // (2 * num_models))
+        models = models_of(sources, template, loading, on_demand, stack)
+        run(Service(models, settings), listening, lambda url: _greet(url, models, bool(keys)))
 
 
 @dataclass(frozen=True)
@@ -203,35 +193,20 @@ def with_threads(loading: LoadFlags, num_cpus: int) -> LoadFlags:
     return replace(loading, threads=num_cpus if has_kernels else None)
 
 
-def wire_name(model: str) -> str:
-    """Return the name of a model on the wire: a hub name as it is, the last part of a folder's path."""
-    path = Path(model)
-    return path.resolve().name if path.exists() else model
-
-
-def _greet(url: str, models: Sequence[ServedModel], has_keys: bool) -> None:
+def _greet(url: str, models: Sequence[ServedModel | DeclaredModel], has_keys: bool) -> None:
     """Print the address, the size of the KV caches, and a command to try, on stderr."""
+    from headway.server.served_model import ServedModel
+
     key = ' -H "Authorization: Bearer $KEY"' if has_keys else ""
     body = f'{{"model": "{models[0].name}", "prompt": "Once upon a time", "max_tokens": 60}}'
-    names = ", ".join(served.name for served in models)
+    names = ", ".join(each.name for each in models)
     print(f"headway: serving {names} at {url}, which is also a page to chat in the browser", file=sys.stderr)
-    for served in models:
-        if (num_tokens := served.model.engine.max_cached_tokens) is not None:
+    for each in models:
+        served = each if isinstance(each, ServedModel) else each.loaded
+        if served is not None and (num_tokens := served.model.engine.max_cached_tokens) is not None:
             of = f" of {served.name}" if len(models) > 1 else ""
             print(f"headway: KV cache{of} for {num_tokens:,} tokens (--cache-memory)", file=sys.stderr)
     print(f"curl {url}/v1/completions{key} -H 'Content-Type: application/json' -d '{body}'", file=sys.stderr, flush=True)
-
-
-def read_template(path: Path | None) -> str | None:
-    """Return the content of a template file.
-
-    Errors   OptionError for a file that cannot be read.
-    """
-    try:
-        return None if path is None else path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise OptionError(f"got --chat-template {path}, expected a text file that can be read ({reason})") from error
 
 
 def require_packages(extra: str = "serve", *names: str) -> None:

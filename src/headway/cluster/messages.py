@@ -24,6 +24,7 @@ class RequestMessage:
     cache_key: str
     timeout_seconds: float | None
     resumption: Resumption | None
+    adapter: str | None
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ def encode_request(request: Request) -> bytes:
             request.cache_key,
             request.timeout_seconds,
             request.resumption,
+            request.adapter,
         )
     )
 

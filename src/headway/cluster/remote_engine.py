@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextvars import Context
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -89,9 +89,9 @@ class RemoteEngine:
         return True
 
     @property
-    def stats(self) -> Sequence[EngineStats]:
+    def stats(self) -> Mapping[str, EngineStats]:
         """No figures: the replicas have them."""
-        return []
+        return {}
 
     def submit(self, request: Request, sink: Sink) -> int:
         """See EngineConnection."""

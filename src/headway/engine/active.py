@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from headway.engine.decoding import DecodingStrategy
@@ -17,6 +18,7 @@ class ActiveRequest:
     id         number of the request in the engine, in the order of arrival
     index      number of the request in its events
     strategy   sampling or beam search over its sequences
+    cache_key  requests with the same one share cached prefixes
     source_ids prompt of an encoder–decoder's encoder
     max_len    maximum number of tokens of a sequence
     sink       receives the events
@@ -33,6 +35,7 @@ class ActiveRequest:
     strategy: DecodingStrategy
     max_len: int
     sink: Sink
+    cache_key: Hashable
     source_ids: tuple[int, ...] = ()
     deadline: float | None = None
     is_started: bool = False

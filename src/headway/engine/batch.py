@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from collections.abc import Collection, Sequence
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy
 
 
-@dataclass(frozen=True, slots=True)
-class SequenceRows:
+class SequenceRows(NamedTuple):
     """The rows of one sequence in a pass: tokens to append to its KV cache.
 
     sequence_id  number of the sequence
@@ -21,6 +19,7 @@ class SequenceRows:
     num_wanted   logits are wanted after the last num_wanted tokens
     max_len      maximum number of tokens that the sequence will have
     source_ids   prompt of an encoder–decoder, in the first rows of a sequence
+    adapter      name of the adapter that the rows are computed with; None for the model itself
     """
 
     sequence_id: int
@@ -31,6 +30,7 @@ class SequenceRows:
     num_wanted: int
     max_len: int = 0
     source_ids: Sequence[int] = ()
+    adapter: str | None = None
 
 
 Batch: TypeAlias = Sequence[SequenceRows]
@@ -46,6 +46,10 @@ class Runner(Protocol):
     @property
     def page_size(self) -> int | None:
         """Number of tokens in a page; None if the runner keeps the cache of each sequence itself."""
+
+    @property
+    def adapters(self) -> Collection[str]:
+        """Names of the adapters that rows can be computed with."""
 
     def run(self, batch: Batch, /) -> numpy.ndarray:
         """Append the tokens of the batch; return the wanted logits, (sum of num_wanted, vocab_size) float32, in the order of the batch."""

@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.arrays import Operations
-from headway.engine.decoding import check_not_all_forbidden, check_not_nan, finish_reason, fork
+from headway.engine.decoding import check_not_all_forbidden, finish_reason, fork, most_likely
 from headway.engine.processors import logits_processors
 from headway.engine.request import Hypothesis, Request, SampledToken
 from headway.engine.sequence import Sequence
@@ -59,7 +59,7 @@ class BeamSearch:
     def _log_probs(self) -> numpy.ndarray:
         """Return the log-probabilities after penalties and constraints, (num_sequences, vocab_size)."""
         logits = numpy.stack([sequence.logits for sequence in self.sequences if sequence.logits is not None])
-        check_not_nan(logits)
+        most_likely(logits)  # refuses NaN
         log_probs: numpy.ndarray = functions.log_softmax(logits)
         if self.processors:
             token_ids = numpy.array([sequence.token_ids for sequence in self.sequences])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Protocol
 
 import numpy
@@ -45,13 +46,18 @@ def fork(sequence: Sequence) -> Sequence:
     )
 
 
-def check_not_nan(logits: numpy.ndarray) -> None:
-    """Raise NotFiniteError if a logit is NaN."""
-    if numpy.isnan(logits.flat[logits.argmax()]):  # argmax finds NaN first
+def most_likely(logits: numpy.ndarray) -> int:
+    """Return the index of the largest logit, of any shape.
+
+    Errors   NotFiniteError if a logit is NaN.
+    """
+    index = int(logits.argmax())
+    if isnan(logits.item(index)):  # argmax finds NaN first
         raise NotFiniteError(
             "got NaN among the logits, expected numbers",
             hint="load the model with dtype='float32'; if that does not help, the weights are broken: download the model again",
         )
+    return index
 
 
 def check_not_all_forbidden(logits: numpy.ndarray) -> None:

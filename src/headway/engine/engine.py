@@ -93,7 +93,7 @@ class Engine:
         self.options = options or EngineOptions()
         is_paged = runner.page_size is not None
         self.pool: Pool = PagePool(cast(PagedRunner, runner), self._max_pages()) if is_paged else Unpaged(cast(UnpagedRunner, runner))
-        self._limits = RequestLimits(limits, self.pool)
+        self._limits = RequestLimits(limits, self.pool, runner)
         self._scheduler = Scheduler(
             self.pool,
             max_rows=runner.max_rows,
@@ -237,6 +237,7 @@ class Engine:
             strategy,
             len(prompt) + max_new_tokens,
             sink,
+            (request.adapter, request.cache_key),
             tuple(request.token_ids) if self.limits.is_encoder_decoder else (),
             None if request.timeout_seconds is None else time.monotonic() + request.timeout_seconds,
             drafts=PromptLookup() if can_draft and isinstance(strategy, Sampler) and request.num_choices == 1 else None,
@@ -244,7 +245,9 @@ class Engine:
 
     def _run(self, planned: list[Planned]) -> numpy.ndarray:
         """Return the wanted logits of the planned rows, in one or more passes of at most max_rows rows."""
-        batches, batch, num_rows, total = list[list[SequenceRows]](), list[SequenceRows](), 0, 0
+        batches: list[list[SequenceRows]] = []
+        batch: list[SequenceRows] = []
+        num_rows = total = 0
         for each in planned:
             added = len(each.rows.token_ids)
             if num_rows + added > self.runner.max_rows:
@@ -265,7 +268,8 @@ class Engine:
 
     def _commit(self, planned: list[Planned], logits: numpy.ndarray) -> None:
         """Hand the logits to the requests, and the tokens to the sinks."""
-        first, drafted = 0, dict[int, tuple[numpy.ndarray, list[int]]]()
+        first = 0
+        drafted: dict[int, tuple[numpy.ndarray, list[int]]] = {}
         for each in planned:
             sequence, rows = each.sequence, each.rows
             sequence.num_computed += len(rows.token_ids) - each.num_drafted
@@ -275,8 +279,8 @@ class Engine:
             elif rows.num_wanted:
                 sequence.logits = logits[first]
             first += rows.num_wanted
-            self.pool.commit(sequence, each.active.request.cache_key)
-        for active in dict.fromkeys(each.active for each in planned):
+            self.pool.commit(sequence, each.active.cache_key)
+        for active in dict.fromkeys([each.active for each in planned]):
             before = active.sequences
             try:
                 events = self._advance(active, before, drafted.get(active.id))
@@ -315,8 +319,8 @@ class Engine:
                     self.pool.fork(sequence)
             for sequence in before:
                 if sequence not in after:
-                    self.pool.release(sequence, active.request.cache_key)
-        return list[Event](tokens)
+                    self.pool.release(sequence, active.cache_key)
+        return [*tokens]
 
     def _end(self, active: ActiveRequest, sequences: SequenceOf[Sequence]) -> None:
         """Forget a request, and give back the memory of its sequences."""
@@ -324,7 +328,7 @@ class Engine:
         self._num_deadlines -= active.deadline is not None
         self._scheduler.remove(active)
         for sequence in sequences:
-            self.pool.release(sequence, active.request.cache_key)
+            self.pool.release(sequence, active.cache_key)
 
     def _fail(self, active: ActiveRequest, error: HeadwayError) -> None:
         self._end(active, active.sequences)
@@ -354,7 +358,7 @@ class Engine:
                 self._end(active, active.sequences)
                 continue
             for sequence in active.strategy.drop(choice):
-                self.pool.release(sequence, active.request.cache_key)
+                self.pool.release(sequence, active.cache_key)
             if not active.sequences:
                 self._end(active, [])
 

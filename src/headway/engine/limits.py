@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from headway.engine.batch import Runner
 from headway.engine.pages import Pool
 from headway.engine.request import Request, Resumption
 from headway.errors import OptionError, PromptError, TokenIdError
@@ -33,18 +34,22 @@ class ModelLimits:
 
 @dataclass(frozen=True)
 class RequestLimits:
-    """Bounds of an engine on its requests: those of the model, and those of the memory for keys and values."""
+    """Bounds of an engine on its requests: those of the model, those of the memory for keys and values, and the runner's adapters."""
 
     model: ModelLimits
     pool: Pool
+    runner: Runner
 
     def check(self, request: Request) -> None:
         """Raise the error of a request that can never run.
 
         Errors   PromptError for an empty prompt, one that fills the context, or a request that could never fit in the KV cache;
-                 TokenIdError for a token id out of range; OptionError for an encoder–decoder without a start token, or options
-                 that cannot be combined.
+                 TokenIdError for a token id out of range; OptionError for an encoder–decoder without a start token, options
+                 that cannot be combined, or an unknown adapter.
         """
+        if request.adapter is not None and request.adapter not in self.runner.adapters:
+            names = ", ".join(sorted(self.runner.adapters)) or "none"
+            raise OptionError(f"got adapter={request.adapter!r:.200}, expected one of those that are loaded: {names}")
         self._check_token_ids(request)
         self._check_lengths(request)
         if request.num_choices > 1 and request.options.num_beams > 1:

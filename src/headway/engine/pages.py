@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
 from collections.abc import Sequence as SequenceOf
 from typing import Protocol
 
@@ -28,19 +29,19 @@ class Pool(Protocol):
     def can_start(self, sequence: Sequence, num_running: int) -> bool:
         """Return True if there is memory for the tokens of a sequence, and some for those that are running."""
 
-    def start(self, sequence: Sequence, cache_key: str) -> int:
+    def start(self, sequence: Sequence, cache_key: Hashable) -> int:
         """Let a sequence use the cached prefix of its tokens; return the number of its tokens that are computed."""
 
     def reserve(self, sequence: Sequence, num_tokens: int) -> bool:
         """Provide memory for the first num_tokens tokens; return False, with nothing changed, if there is not enough."""
 
-    def commit(self, sequence: Sequence, cache_key: str) -> None:
+    def commit(self, sequence: Sequence, cache_key: Hashable) -> None:
         """Note that the computed tokens of a sequence are final: full pages can be shared, and those outside of the window are freed."""
 
     def fork(self, child: Sequence) -> None:
         """Let a copy of a sequence hold the same memory."""
 
-    def release(self, sequence: Sequence, cache_key: str) -> None:
+    def release(self, sequence: Sequence, cache_key: Hashable) -> None:
         """Take the memory of a sequence back; what it computed may be found again by a sequence that begins the same."""
 
     def clear_prefixes(self) -> None:
@@ -67,7 +68,7 @@ class Unpaged:
         """See Pool."""
         return True
 
-    def start(self, sequence: Sequence, cache_key: str) -> int:
+    def start(self, sequence: Sequence, cache_key: Hashable) -> int:
         """See Pool."""
         return 0
 
@@ -75,13 +76,13 @@ class Unpaged:
         """See Pool."""
         return True
 
-    def commit(self, sequence: Sequence, cache_key: str) -> None:
+    def commit(self, sequence: Sequence, cache_key: Hashable) -> None:
         """See Pool."""
 
     def fork(self, child: Sequence) -> None:
         """See Pool."""
 
-    def release(self, sequence: Sequence, cache_key: str) -> None:
+    def release(self, sequence: Sequence, cache_key: Hashable) -> None:
         """See Pool."""
         self._runner.release([sequence.id])
 
@@ -118,6 +119,16 @@ class PagePool:
         return len(self._free) + self.prefixes.num_unused + self.max_pages - self._num_pages
 
     @property
+    def num_bytes(self) -> int:
+        """Memory of the pages that are allocated."""
+        return self._num_pages * self._runner.page_bytes
+
+    @property
+    def max_bytes(self) -> int:
+        """Most memory that the pages may have."""
+        return self.max_pages * self._runner.page_bytes
+
+    @property
     def usage(self) -> float:
         """See Pool."""
         return 1 - self.num_available / self.max_pages
@@ -131,7 +142,7 @@ class PagePool:
         """See Pool."""
         return self._num_pages_for(len(sequence.token_ids) + 1) + num_running <= self.num_available
 
-    def start(self, sequence: Sequence, cache_key: str) -> int:
+    def start(self, sequence: Sequence, cache_key: Hashable) -> int:
         """See Pool. The last token is always computed, because its logits are wanted."""
         if self._runner.window is not None:
             return 0
@@ -168,7 +179,7 @@ class PagePool:
         sequence.pages.extend(self._take() for _ in range(num_more))
         return True
 
-    def commit(self, sequence: Sequence, cache_key: str) -> None:
+    def commit(self, sequence: Sequence, cache_key: Hashable) -> None:
         """See Pool."""
         window, num_full = self._runner.window, sequence.num_computed // self.page_size
         if window is not None:
@@ -188,7 +199,7 @@ class PagePool:
             if page >= 0:
                 self._num_users[page] += 1
 
-    def release(self, sequence: Sequence, cache_key: str) -> None:
+    def release(self, sequence: Sequence, cache_key: Hashable) -> None:
         """See Pool. The last page is kept too, with the tokens that it holds."""
         if self._runner.window is None:
             num_used = self._num_pages_for(sequence.num_computed)
@@ -221,7 +232,7 @@ class PagePool:
         if sorted(places) != list(range(self._num_pages)) or own != +self._num_users or shared != +Counter(cached):
             raise HeadwayError(f"got pages {sorted(places)} in use, cached and free, expected each of {self._num_pages} once")
 
-    def _share(self, sequence: Sequence, num_pages: int, cache_key: str) -> None:
+    def _share(self, sequence: Sequence, num_pages: int, cache_key: Hashable) -> None:
         """Put the first pages of a sequence into the prefix cache, except those that a fork holds too."""
         last = sequence.num_shared
         while last < num_pages and self._num_users[sequence.pages[last]] == 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -36,7 +36,7 @@ class PrefixCache:
     def __init__(self, page_size: int) -> None:
         """Start with an empty trie."""
         self.page_size = page_size
-        self._roots: dict[str, Node] = {}
+        self._roots: dict[Hashable, Node] = {}
         self._nodes: dict[int, Node] = {}
         self._unused: OrderedDict[int, Node] = OrderedDict()
 
@@ -55,7 +55,7 @@ class PrefixCache:
         """Yield each page with its number of users."""
         return ((page, node.num_users) for page, node in self._nodes.items())
 
-    def match(self, token_ids: Sequence[int], cache_key: str) -> tuple[list[int], int, int]:
+    def match(self, token_ids: Sequence[int], cache_key: Hashable) -> tuple[list[int], int, int]:
         """Return the full pages that hold a prefix of the tokens, a page that holds more of them in part, and how many; -1 and 0 for none."""
         node, pages, start = self._roots.get(cache_key), list[int](), 0
         while node is not None:
@@ -66,7 +66,7 @@ class PrefixCache:
             node, start = child, start + self.page_size
         return pages, -1, 0
 
-    def insert(self, token_ids: Sequence[int], pages: Sequence[int], first: int, cache_key: str) -> list[int]:
+    def insert(self, token_ids: Sequence[int], pages: Sequence[int], first: int, cache_key: Hashable) -> list[int]:
         """Add the pages of a sequence from number `first` on, with one user each; those before it are in the trie.
 
         Returns the pages that hold these tokens in the trie: the given ones, or those of another sequence with the same tokens,

@@ -50,10 +50,11 @@ class Request:
     end_token_ids     tokens that end the completion; they are reported, with the finish reason "stop"
     num_choices       number of completions, sampled independently; choice 0 is that of num_choices=1 with the same seed
     priority          requests with a smaller number go first; equal ones in the order of their arrival
-    cache_key         requests share the cached keys and values of a common prefix only if they have the same key
+    cache_key         requests share the cached keys and values of a common prefix only if they have the same key and adapter
     timeout_seconds   time from arrival after which the request fails; None for no limit
     make_processors   returns logits processors for one choice, which run after those of the options
     resumption        a begun completion to continue, without beam search and with num_choices=1; None starts at the prompt
+    adapter           name of an adapter of the runner, which changes the model for this request; None for the model itself
     """
 
     token_ids: Sequence[int]
@@ -65,6 +66,7 @@ class Request:
     timeout_seconds: float | None = None
     make_processors: Callable[[], Sequence[LogitsProcessor]] = tuple
     resumption: Resumption | None = None
+    adapter: str | None = None
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.arrays import Operations
-from headway.engine.decoding import check_not_all_forbidden, check_not_nan, finish_reason, fork
+from headway.engine.decoding import check_not_all_forbidden, finish_reason, fork, most_likely
 from headway.engine.options import GenerationOptions
 from headway.engine.processors import logits_processors
 from headway.engine.request import LogitsProcessor, Request, SampledToken
@@ -89,21 +89,22 @@ class Sampler:
 
     def _append(self, choice: _Choice, logits: numpy.ndarray) -> SampledToken:
         """Append a token to a choice given logits (vocab_size,), and drop the choice if it ends."""
-        check_not_nan(logits)
-        sequence, processed = choice.sequence, logits
+        token_id = most_likely(logits)
+        sequence, processed, options = choice.sequence, logits, self.request.options
         if choice.processors:
             history, rows = numpy.array([sequence.token_ids]), logits[None]
             for process in choice.processors:
                 rows = process(history, rows)
             check_not_all_forbidden(rows)
             processed = rows[0]
-        token_id = _choose(processed, self.request.options, choice.random, self.ops)
+        if choice.processors or options.temperature:
+            token_id = _choose(processed, options, choice.random, self.ops)
         sequence.token_ids.append(token_id)
         sequence.logits = None
         reason = finish_reason(self.request, token_id, sequence.num_new_tokens, self.max_new_tokens)
         if reason:
             self._continue([each for each in self._choices if each is not choice])
-        number = self.request.options.num_log_probs
+        number = options.num_log_probs
         if number is None:
             return SampledToken(self.index, token_id, reason, choice=choice.index)
         return SampledToken(self.index, token_id, reason, *_log_probs(logits, token_id, number, self.ops), choice=choice.index)

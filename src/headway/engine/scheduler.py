@@ -125,7 +125,7 @@ class Scheduler:
             bisect.insort(self.running, active, key=lambda each: each.order)
             active.is_running = True
             for sequence in active.sequences:
-                num_hits = self.pool.start(sequence, active.request.cache_key)
+                num_hits = self.pool.start(sequence, active.cache_key)
                 if not active.is_started:
                     self.num_prefix_tokens += len(sequence.token_ids)
                     self.num_prefix_hits += num_hits
@@ -157,7 +157,7 @@ class Scheduler:
         self.running.remove(active)
         active.is_running = False
         for sequence in active.sequences:
-            self.pool.release(sequence, active.request.cache_key)
+            self.pool.release(sequence, active.cache_key)
             sequence.logits = None
         self.num_preemptions += 1
         self.add(active)
@@ -193,5 +193,6 @@ def _planned(active: ActiveRequest, sequence: Sequence, end: int, drafted: list[
         (1 + len(drafted)) if end == len(token_ids) else 0,
         active.max_len,
         active.source_ids if start == 0 else (),
+        active.request.adapter,
     )
     return Planned(active, sequence, rows, len(drafted))

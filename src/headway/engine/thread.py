@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from headway.engine.engine import Engine, EngineStats
@@ -25,9 +25,9 @@ class EngineThread:
         self._thread.start()
 
     @property
-    def stats(self) -> Sequence[EngineStats]:
-        """Figures of the engine, in a list: connections to several engines have several."""
-        return [self.engine.stats]
+    def stats(self) -> Mapping[str, EngineStats]:
+        """Figures of the engine under its name, 0: connections to several engines have several."""
+        return {"0": self.engine.stats}
 
     @property
     def is_alive(self) -> bool:

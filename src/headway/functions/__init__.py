@@ -1,6 +1,6 @@
 """Reference definitions of every part of the transformer, as pure functions of arrays. One file per concept."""
 
-from headway.functions.activations import gelu, gelu_tanh, relu, sigmoid, silu, soft_cap
+from headway.functions.activations import clamped_swiglu, gelu, gelu_tanh, relu, sigmoid, silu, soft_cap
 from headway.functions.attention import attention_weights, scaled_dot_product_attention
 from headway.functions.attention_sinks import attention_with_sinks
 from headway.functions.decoder import DecoderLayerWeights, DecoderWeights, TransformerWeights, decoder, decoder_layer, transformer
@@ -87,6 +87,7 @@ __all__ = [
     "attention_with_sinks",
     "causal_conv",
     "causal_mask",
+    "clamped_swiglu",
     "cross_attention",
     "cross_entropy",
     "decoder",

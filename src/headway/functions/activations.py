@@ -61,6 +61,35 @@ def soft_cap(x: ArrayT, limit: float) -> ArrayT:
     return cast(limit * array_namespace(x).tanh(at_least_float32(x) / limit), as_floating(x).dtype)
 
 
+def clamped_swiglu(gate: ArrayT, up: ArrayT, *, limit: float = 7.0, slope: float = 1.702) -> ArrayT:
+    """Clamped SwiGLU: the hidden layer of a gated feed-forward network whose projections are limited.
+
+        g · sigmoid(slope · g) · (u + 1),   g = min(gate, limit),   u = max(-limit, min(up, limit))
+
+    Shapes
+        gate    (..., size)
+        up      (..., size)
+        return  (..., size)
+
+    limit    bound of the projections; 7 by default
+    slope    factor within the sigmoid; 1.702 by default, which makes g · sigmoid(slope · g) close to gelu(g)
+
+    float16 and bfloat16 are computed in float32.
+
+    >>> import numpy as np
+    >>> clamped_swiglu(np.array([1000.0]), np.array([-1000.0])).round(4).tolist()
+    [-41.9997]
+
+    Source   the code of gpt-oss (OpenAI 2025)
+    """
+    xp = array_namespace(gate, up)
+    given, u = at_least_float32(gate), at_least_float32(up)
+    g = xp.where(given > limit, xp.full_like(given, limit), given)
+    u = xp.where(u > limit, xp.full_like(u, limit), xp.where(u < -limit, xp.full_like(u, -limit), u))
+    sloped: ArrayT = slope * g
+    return cast(g * sigmoid(sloped) * (u + 1), as_floating(gate).dtype)
+
+
 def sigmoid(x: ArrayT) -> ArrayT:
     """Logistic sigmoid, without overflow for large positive or negative inputs.
 

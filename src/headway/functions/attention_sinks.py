@@ -17,6 +17,7 @@ def attention_with_sinks(
     *,
     is_causal: bool = False,
     scale: float | None = None,
+    soft_cap: float | None = None,
     ops: Operations = functions,
 ) -> ArrayT:
     """Scaled dot-product attention in which each head has a sink: a learned score that takes a share of the weights, and adds no value.
@@ -32,7 +33,7 @@ def attention_with_sinks(
         return  (..., num_heads, query_len, value_dim)
         where   num_heads = num_kv_heads * group_size
 
-    mask, is_causal, scale     as in scaled_dot_product_attention
+    mask, is_causal, scale, soft_cap     as in scaled_dot_product_attention
     ops      namespace with the function scaled_dot_product_attention; headway.functions by default
 
     The sink is one more key, of zeros, whose score the added mask gives, with a value of zeros. A sink of -inf is no sink.
@@ -55,4 +56,4 @@ def attention_with_sinks(
     added = added if mask is None else apply_mask(added, mask)
     added = apply_mask(added, causal_mask(query_len, key_len, like=query)) if is_causal else added
     keys, values = (xp.concat([each, xp.zeros_like(each[..., :1, :])], axis=-2) for each in (key, value))
-    return ops.scaled_dot_product_attention(query, keys, values, xp.concat([added, column], axis=-1), scale=scale)
+    return ops.scaled_dot_product_attention(query, keys, values, xp.concat([added, column], axis=-1), scale=scale, soft_cap=soft_cap)

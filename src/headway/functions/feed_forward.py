@@ -61,7 +61,12 @@ def feed_forward(
 
 
 def gated_feed_forward(
-    x: ArrayT, weights: GatedFeedForwardWeights, *, activation: Callable[[ArrayT], ArrayT] = silu, ops: Operations = functions
+    x: ArrayT,
+    weights: GatedFeedForwardWeights,
+    *,
+    activation: Callable[[ArrayT], ArrayT] = silu,
+    combine: Callable[[ArrayT, ArrayT], ArrayT] | None = None,
+    ops: Operations = functions,
 ) -> ArrayT:
     """Gated feed-forward network: the activated gate projection times the up-projection, then the down-projection.
 
@@ -73,10 +78,12 @@ def gated_feed_forward(
         return   (..., hidden_size)
 
     activation   activation of the gate; silu by default ("SwiGLU")
+    combine      function of gate and up projection, such as clamped_swiglu; None (default) for activation(gate) · up
     ops          namespace with the function linear; headway.functions by default
 
     Source   Shazeer 2020, equation 6
     """
-    gate = activation(ops.linear(x, weights.gate.weight, weights.gate.bias))
-    hidden = gate * ops.linear(x, weights.up.weight, weights.up.bias)
+    gate = ops.linear(x, weights.gate.weight, weights.gate.bias)
+    up = ops.linear(x, weights.up.weight, weights.up.bias)
+    hidden = activation(gate) * up if combine is None else combine(gate, up)
     return ops.linear(hidden, weights.down.weight, weights.down.bias)

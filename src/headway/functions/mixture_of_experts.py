@@ -73,6 +73,7 @@ def mixture_of_experts(
     top_k: int,
     is_normalized: bool = True,
     activation: Callable[[ArrayT], ArrayT] = silu,
+    combine: Callable[[ArrayT, ArrayT], ArrayT] | None = None,
     ops: Operations = functions,
 ) -> ArrayT:
     """Mixture of experts: the sum of the experts' outputs, weighted by their shares in the token.
@@ -85,7 +86,7 @@ def mixture_of_experts(
         return   (..., hidden_size)
 
     top_k, is_normalized   as in route_top_k
-    activation             activation of the gates; silu by default
+    activation, combine    as in gated_feed_forward; silu and None by default
     ops                    namespace with the functions to call; headway.functions by default
 
     This definition computes every expert for every token; an expert with a share of 0 contributes nothing.
@@ -95,6 +96,6 @@ def mixture_of_experts(
     Source   Shazeer et al. 2017, equation 1; Jiang et al. 2024 (Mixtral), section 2.1
     """
     shares = at_least_float32(ops.route_top_k(x, weights.router, top_k=top_k, is_normalized=is_normalized, ops=ops))
-    outputs = [ops.gated_feed_forward(x, expert, activation=activation, ops=ops) for expert in weights.experts]
+    outputs = [ops.gated_feed_forward(x, expert, activation=activation, combine=combine, ops=ops) for expert in weights.experts]
     mixed = sum(shares[..., index : index + 1] * at_least_float32(output) for index, output in enumerate(outputs))
     return cast(mixed, as_floating(x).dtype)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from einops import rearrange
 
 from headway import functions
-from headway.arrays import ArrayT, Operations
+from headway.arrays import Array, ArrayT, Operations
 from headway.errors import ShapeError
 from headway.functions.kv_cache import KVCache
 from headway.functions.linear import LinearWeights
@@ -18,7 +18,8 @@ from headway.functions.norms import NormWeights
 class MultiHeadAttentionWeights:
     """Weights of multi-head attention; query, key and value heads have the same head_dim.
 
-    A query_norm and a key_norm as wide as the projections normalize all heads together, as in OLMo 2.
+    A query_norm and a key_norm as wide as the projections normalize all heads together, as in OLMo 2. sinks are those of
+    attention_with_sinks.
 
     Shapes
         query       LinearWeights(out_features=num_heads * head_dim, in_features=query_width)
@@ -27,6 +28,7 @@ class MultiHeadAttentionWeights:
         output      LinearWeights(out_features=output_width, in_features=num_heads * head_dim)
         query_norm  NormWeights(hidden_size=head_dim) optional
         key_norm    NormWeights(hidden_size=head_dim) optional
+        sinks       (num_heads,) optional
     """
 
     query: LinearWeights
@@ -35,6 +37,7 @@ class MultiHeadAttentionWeights:
     output: LinearWeights
     query_norm: NormWeights | None = None
     key_norm: NormWeights | None = None
+    sinks: Array | None = None
 
 
 def split_heads(x: ArrayT, num_heads: int) -> ArrayT:
@@ -125,7 +128,11 @@ def multi_head_attention(
         q, k = ops.rotary(q, *rotary), ops.rotary(k, *rotary)
     if kv_cache is not None:
         k, v = kv_cache.append(k, v)
-    attended = ops.scaled_dot_product_attention(q, k, v, mask, is_causal=is_causal, scale=scale, soft_cap=soft_cap)
+    options = {"is_causal": is_causal, "scale": scale, "soft_cap": soft_cap}
+    if weights.sinks is None:
+        attended = ops.scaled_dot_product_attention(q, k, v, mask, **options)
+    else:
+        attended = ops.attention_with_sinks(q, k, v, weights.sinks, mask, **options, ops=ops)
     return ops.linear(ops.merge_heads(attended), weights.output.weight, weights.output.bias)
 
 

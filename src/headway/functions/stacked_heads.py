@@ -77,7 +77,7 @@ def stack_heads(heads: tuple[HeadWeights, ...], output: LinearWeights) -> MultiH
     Shapes
         heads   num_heads * HeadWeights
         output  LinearWeights(out_features=output_width, in_features=num_heads * head_dim)
-        return  MultiHeadAttentionWeights(num_kv_heads=num_heads, query_norm=None, key_norm=None)
+        return  MultiHeadAttentionWeights(num_kv_heads=num_heads, query_norm=None, key_norm=None, sinks=None)
 
     Errors   ShapeError if some of the heads have a bias and others do not.
     """
@@ -95,15 +95,15 @@ def unstack_heads(weights: MultiHeadAttentionWeights, num_heads: int) -> tuple[H
     With grouped heads, each query head gets the key and value weights of its group.
 
     Shapes
-        weights  MultiHeadAttentionWeights(query_norm=None, key_norm=None)
+        weights  MultiHeadAttentionWeights(query_norm=None, key_norm=None, sinks=None)
         return   num_heads * HeadWeights
         where    num_heads = num_kv_heads * group_size
 
     Errors   ShapeError if the weights cannot be split into num_heads heads; OptionError if they have a query or key norm,
              which HeadWeights lacks.
     """
-    if weights.query_norm is not None or weights.key_norm is not None:
-        raise OptionError("got weights with query_norm or key_norm, expected weights without them, because HeadWeights has no norms")
+    if weights.query_norm is not None or weights.key_norm is not None or weights.sinks is not None:
+        raise OptionError("got weights with query_norm, key_norm or sinks, expected weights without them, because HeadWeights has none")
     if num_heads < 1 or weights.query.weight.shape[0] % num_heads:
         raise ShapeError(
             f"got query weight {tuple(weights.query.weight.shape)} and num_heads={num_heads}, "

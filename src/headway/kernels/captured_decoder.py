@@ -19,8 +19,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from headway.arrays import Operations, to_numpy
-from headway.errors import HeadwayError, PromptError
-from headway.functions import GatedFeedForwardWeights, KVCache
+from headway.errors import HeadwayError, PromptError, UnsupportedError
+from headway.functions import KVCache
+from headway.models.decoder import logits, run_layers
+from headway.models.parts import scaled_embedding
+from headway.models.spec import DecoderSpec, RotarySpec
 
 Step: TypeAlias = Callable[[], Tensor]
 """Compute logits from the tensors of a cache."""
@@ -42,33 +45,37 @@ class CapturedKVCache:
     """The KV cache of some rows and the other inputs of a step, all tensors at fixed addresses.
 
     Shapes
-        keys_and_values  (num_layers, 2, num_rows, num_kv_heads, capacity, head_dim)
+        keys_and_values  num_layers * (2, num_rows, num_kv_heads, capacity, head_dim)
         tokens           (num_rows, 1) integer, the input of a step
         padding          (num_rows,) integer, number of padding positions on the left of each row
         position         (1,) integer, the position that a step fills
 
+    rotary       the cosines and sines of all positions, (capacity, rotary_dim // 2) each, by RotarySpec
     max_seq_len  maximum number of positions
     length       number of filled positions
     replay       the captured step, which attends to num_keys positions; None if there is none for these addresses
     """
 
-    def __init__(self, description: Any, num_rows: int, max_seq_len: int, like: Tensor) -> None:
+    def __init__(self, spec: DecoderSpec, num_rows: int, max_seq_len: int, like: Tensor) -> None:
         """Allocate an empty cache with the dtype and on the device of `like`."""
-        self.description, self.like = description, like
+        self.spec, self.like = spec, like
         self.max_seq_len, self.length, self.is_padded = max_seq_len, 0, False
         self.capacity = -(-max_seq_len // ALIGNMENT) * ALIGNMENT
         self.position = self._integers(1)
-        tables = description.rotary(self.capacity) if description.rotary else ()
-        self.rotary = [torch.from_numpy(numpy.ascontiguousarray(table, numpy.float32)).to(like.device) for table in tables]
+        self.rotary: dict[RotarySpec, tuple[Tensor, Tensor]] = {}
+        for each in spec.rotary_specs:
+            cos, sin = each.tables(self.capacity)
+            self.rotary[each] = (torch.from_numpy(cos).to(like.device), torch.from_numpy(sin).to(like.device))
         self._allocate(num_rows)
 
     def take(self, rows: Sequence[int]) -> None:
         """Let row i continue what row rows[i] was; a row may be taken several times or not at all."""
         chosen = torch.tensor(list(rows), device=self.like.device)
-        filled, padding = self.keys_and_values[..., : self.length, :].index_select(2, chosen), self.padding[chosen]
+        filled, padding = [each[..., : self.length, :].index_select(1, chosen) for each in self.keys_and_values], self.padding[chosen]
         if len(chosen) != len(self.padding):
             self._allocate(len(chosen))
-        self.keys_and_values[..., : self.length, :] = filled
+        for layer, kept in zip(self.keys_and_values, filled, strict=True):
+            layer[..., : self.length, :] = kept
         self.padding.copy_(padding)
 
     def layers(self) -> list[KVCache]:
@@ -77,15 +84,14 @@ class CapturedKVCache:
 
     def _allocate(self, num_rows: int) -> None:
         """Allocate tensors for num_rows rows, filled with zeros: masked values are multiplied by zero, so they must not be NaN."""
-        description = self.description
         self.replay: Step | None = None
         self.num_keys = 0
         self.tokens, self.padding = self._integers(num_rows, 1), self._integers(num_rows)
-        self.keys_and_values = torch.zeros(
-            (description.num_layers, 2, num_rows, description.num_kv_heads, self.capacity, description.head_dim),
-            dtype=self.like.dtype,
-            device=self.like.device,
-        )
+        attentions = [layer.attention for layer in self.spec.layers]
+        self.keys_and_values = [
+            torch.zeros((2, num_rows, each.num_kv_heads, self.capacity, each.head_dim), dtype=self.like.dtype, device=self.like.device)
+            for each in attentions
+        ]
 
     def _integers(self, *shape: int) -> Tensor:
         return torch.zeros(shape, dtype=torch.int64, device=self.like.device)
@@ -129,19 +135,28 @@ def cuda_graph(step: Step) -> Step:
     return replay
 
 
+def can_capture(spec: DecoderSpec) -> bool:
+    """Return True if a step of the decoder can be captured: not with a mixture of experts, whose work depends on the tokens."""
+    return not any(layer.feed_forward.experts for layer in spec.layers)
+
+
 class CapturedDecoder:
     """A decoder whose prompts run through its architecture and whose decode steps are captured.
 
-    architecture  a decoder's module of headway.models that has a function stack(config)
+    architecture  a decoder's module of headway.models
     capture       returns a function that repeats a step
+
+    Errors   UnsupportedError for a decoder that can_capture refuses.
     """
 
     def __init__(
         self, architecture: ModuleType, config: Any, weights: Any, ops: Operations, *, capture: Callable[[Step], Step] = cuda_graph
     ) -> None:
-        """Store the parts; nothing is computed."""
+        """Store the parts; nothing is computed but the spec."""
         self.architecture, self.config, self.weights, self.ops, self.capture = architecture, config, weights, ops, capture
-        self.description = architecture.stack(config)
+        self.spec: DecoderSpec = architecture.spec(config)
+        if not can_capture(self.spec):
+            raise UnsupportedError("got a decoder with a mixture of experts, expected one whose steps are the same for all tokens")
         self._is_closed = False
 
     def close(self) -> None:
@@ -150,7 +165,7 @@ class CapturedDecoder:
 
     def new_cache(self, num_rows: int, max_seq_len: int) -> CapturedKVCache:
         """Return an empty cache for `num_rows` rows of at most `max_seq_len` tokens, including padding."""
-        return CapturedKVCache(self.description, num_rows, max_seq_len, self.weights.token_embedding)
+        return CapturedKVCache(self.spec, num_rows, max_seq_len, self.weights.token_embedding)
 
     def next_logits(self, token_ids: Sequence[Sequence[int]], cache: CapturedKVCache) -> numpy.ndarray:
         """Read further tokens of every row; return the logits (num_rows, vocab_size) after the last token of each.
@@ -181,30 +196,19 @@ class CapturedDecoder:
 
     def step(self, cache: CapturedKVCache, num_keys: int) -> Tensor:
         """Read one more token of every row at cache.position, attending to the first num_keys positions; return (num_rows, vocab_size) logits."""
-        description, weights, ops = self.description, self.weights, self.ops
-        masks = _masks(cache, num_keys, set(description.windows))
+        spec, weights, ops = self.spec, self.weights, self.ops
+        masks = _masks(cache, num_keys, {layer.attention.window for layer in spec.layers})
         positions = (cache.position - cache.padding)[:, None]
-        rotary = [F.embedding(positions, table)[:, None] for table in cache.rotary]
-        x = F.embedding(cache.tokens, weights.token_embedding)
+        rotary = {
+            each: (F.embedding(positions, cos)[:, None], F.embedding(positions, sin)[:, None]) for each, (cos, sin) in cache.rotary.items()
+        }
+        x = scaled_embedding(F.embedding(cache.tokens, weights.token_embedding), spec.embedding_scale)
         if weights.position_embedding is not None:
             x = x + F.embedding(positions, weights.position_embedding)
-        for index, (layer, (keys, values)) in enumerate(zip(weights.layers, cache.keys_and_values, strict=True)):
-            normed = self._norm(x, layer.attention_norm)
-            x = x + ops.multi_head_attention(
-                normed,
-                normed,
-                normed,
-                layer.attention,
-                num_heads=description.num_heads,
-                mask=masks[description.windows[index]],
-                scale=description.scales[index],
-                rotary=tuple(rotary) or None,
-                kv_cache=_Layer(keys, values, cache.position, num_keys),
-                eps=description.eps,
-                ops=ops,
-            )
-            x = x + self._feed_forward(self._norm(x, layer.feed_forward_norm), layer.feed_forward)
-        return ops.unembed(self._norm(x, weights.norm)[:, -1], weights.output_head)
+        layers = [_Layer(keys, values, cache.position, num_keys) for keys, values in cache.keys_and_values]
+        hidden: Any = run_layers(x, weights, spec, masks=masks, rotary=rotary, kv_cache=layers, ops=ops)
+        result: Any = logits(hidden[:, -1], weights, spec, ops=ops)
+        return result
 
     def _prefill(self, tokens: Tensor, cache: CapturedKVCache) -> Tensor:
         """Return the logits after a prompt."""
@@ -225,17 +229,6 @@ class CapturedDecoder:
             with _CAPTURING, torch.cuda.device_of(cache.tokens):
                 cache.replay = self.capture(partial(self.step, cache, num_keys))
         return cache.replay()
-
-    def _norm(self, x: Tensor, weights: Any) -> Tensor:
-        if self.description.norm == "layer_norm":
-            return self.ops.layer_norm(x, weights.weight, weights.bias, eps=self.description.eps)
-        return self.ops.rms_norm(x, weights.weight, eps=self.description.eps)
-
-    def _feed_forward(self, x: Tensor, weights: Any) -> Tensor:
-        ops, activation = self.ops, getattr(self.ops, self.description.activation)
-        if isinstance(weights, GatedFeedForwardWeights):
-            return ops.gated_feed_forward(x, weights, activation=activation, ops=ops)
-        return ops.feed_forward(x, weights, activation=activation, ops=ops)
 
 
 def _masks(cache: CapturedKVCache, num_keys: int, windows: set[int | None]) -> dict[int | None, Tensor]:

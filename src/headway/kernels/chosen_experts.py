@@ -17,6 +17,7 @@ def mixture_of_experts(
     top_k: int,
     is_normalized: bool = True,
     activation: Callable[[ArrayT], ArrayT] = silu,
+    combine: Callable[[ArrayT, ArrayT], ArrayT] | None = None,
     ops: Operations = functions,
 ) -> ArrayT:
     """Twin of functions.mixture_of_experts."""
@@ -27,6 +28,6 @@ def mixture_of_experts(
     for index, expert in enumerate(weights.experts):
         (chosen,) = xp.nonzero(row_shares[:, index])
         if len(chosen):
-            output = at_least_float32(ops.gated_feed_forward(rows[chosen], expert, activation=activation, ops=ops))
+            output = at_least_float32(ops.gated_feed_forward(rows[chosen], expert, activation=activation, combine=combine, ops=ops))
             mixed[chosen] += row_shares[chosen, index, None] * output
     return cast(xp.reshape(mixed, x.shape), as_floating(x).dtype)

@@ -106,12 +106,18 @@ class Classifier:
 
         A text longer than max_seq_len is truncated at its end; of a pair, the longer text first.
 
-        Errors   PromptError for no texts, or a text that is not a string or a pair of strings; OptionError for a wrong batch_size;
-                 NotFiniteError if a logit is NaN or infinite.
+        Errors   PromptError for no texts, a text that is not a string or a pair of strings, or one without tokens; OptionError for a
+                 wrong batch_size; NotFiniteError if a logit is NaN or infinite.
         """
         texts = check_texts(texts, batch_size, may_be_pairs=True)
         limit = sys.maxsize if self.max_seq_len is None else self.max_seq_len
         rows = [self.tokenizer.encode_pair(*((each, None) if isinstance(each, str) else each), max_len=limit) for each in texts]
+        empty = next((index for index, row in enumerate(rows) if not row.token_ids), None)
+        if empty is not None:
+            raise PromptError(
+                f"got text {empty}, {texts[empty]!r:.100}, without tokens, expected at least one",
+                hint="remove the text; this model's tokenizer adds no special tokens",
+            )
         cut = [index for index, row in enumerate(rows) if row.is_cut]
         if cut and on_cut:
             on_cut(cut)

@@ -95,10 +95,12 @@ def compiled_decoder(
 
 def captured_decoder(checkpoint: Checkpoint, ops: Operations) -> CapturedDecoder | None:
     """Return a decoder with captured steps if the weights are PyTorch tensors on a CUDA device, otherwise None."""
-    if not _can_capture(checkpoint) or not getattr(checkpoint.weights.token_embedding, "is_cuda", False):
+    if checkpoint.architecture.KIND != "decoder" or not getattr(checkpoint.weights.token_embedding, "is_cuda", False):
         return None
-    from headway.kernels.captured_decoder import CapturedDecoder
+    from headway.kernels.captured_decoder import CapturedDecoder, can_capture
 
+    if not can_capture(checkpoint.architecture.spec(checkpoint.config)):
+        return None
     return CapturedDecoder(cast(ModuleType, checkpoint.architecture), checkpoint.config, checkpoint.weights, ops)
 
 
@@ -106,16 +108,6 @@ def can_compile(checkpoint: Checkpoint) -> bool:
     """Return True if the kernels support the architecture with this config."""
     try:
         _check_kernels_support(checkpoint)
-    except UnsupportedError:
-        return False
-    return True
-
-
-def _can_capture(checkpoint: Checkpoint) -> bool:
-    if checkpoint.architecture.KIND != "decoder":
-        return False
-    try:
-        checkpoint.architecture.stack(checkpoint.config)
     except UnsupportedError:
         return False
     return True

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,6 +32,9 @@ JSON_OPTIONS: JsonCompileOptions = {"whitespace_pattern": WHITESPACE, "lenient":
 
 MAX_BYTES = 256 * 1024
 """Longest schema, regular expression or grammar."""
+
+MAX_COMPILED = 16
+"""Most grammars that are kept compiled."""
 
 
 class Vocabulary:
@@ -135,6 +139,28 @@ class GrammarProcessor:
         if added and not self.matcher.consume_tokens(added):
             _check_matcher(self.matcher)
         self.consumed = completion
+
+
+class GrammarCache:
+    """The grammars of a model that were used last, compiled. Threads may use it at the same time."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        """Start empty."""
+        self.vocabulary, self._compiled, self._lock = vocabulary, dict[tuple[str, str], Grammar](), threading.Lock()
+
+    def compile(self, options: GenerationOptions) -> Grammar:
+        """Return the grammar of the options. Errors are those of compile_grammar."""
+        name = next(name for name in options.CONSTRAINTS if getattr(options, name) is not None)
+        given = getattr(options, name)
+        key = name, given if isinstance(given, str) else check_schema(given, MAX_BYTES)
+        with self._lock:
+            found = self._compiled.pop(key, None)
+        found = found or compile_grammar(options, self.vocabulary)
+        with self._lock:
+            self._compiled[key] = found
+            while len(self._compiled) > MAX_COMPILED:
+                del self._compiled[next(iter(self._compiled))]
+        return found
 
 
 def compile_grammar(options: GenerationOptions, vocabulary: Vocabulary) -> Grammar:

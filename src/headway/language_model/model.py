@@ -14,10 +14,10 @@ from typing import TypeAlias, Unpack, cast, overload
 import numpy
 
 from headway.arrays import check_computing
-from headway.checkpoints import Checkpoint, open_checkpoint, resolve_model, with_adapter
+from headway.checkpoints import Checkpoint, open_checkpoint, read_adapter, resolve_model, with_adapter
 from headway.checkpoints.classification import ClassifierOptions, read_classifier_options
 from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
-from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, GenerationOptionsDict, Hypothesis, Request, Runner
+from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, GenerationOptionsDict, Hypothesis, Request
 from headway.engine.option_kinds import is_integer
 from headway.errors import HeadwayError, ModelNotFoundError, OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
@@ -30,7 +30,7 @@ from headway.language_model.decoders import can_compile, captured_decoder, compi
 from headway.language_model.embedding import Embedder
 from headway.language_model.encoders import can_compile_encoder, compiled_encoder
 from headway.language_model.fill_mask import FilledText, fill_mask
-from headway.language_model.grammar import Grammar, Vocabulary, compile_grammar
+from headway.language_model.grammar import Grammar, GrammarCache, Vocabulary
 from headway.language_model.options import merge_options, own_options, token_ids_of
 from headway.language_model.stop_strings import StopMatcher
 from headway.language_model.text_stream import Chunk, Completion, TextStream, collect, completion_of
@@ -55,6 +55,7 @@ def load(
     num_threads: int | None = None,
     cache_bytes: int | None = None,
     adapter: str | PathLike[str] | None = None,
+    adapters: Mapping[str, str | PathLike[str]] | None = None,
     ignored_config_keys: Collection[str] = (),
     progress: Progress | None = None,
     tell: Progress | None = None,
@@ -73,6 +74,7 @@ def load(
     cache_bytes  memory for keys and values of the compiled kernels; half of the free memory by default, taken as it is needed
     adapter      folder of a LoRA adapter. The compiled kernels use weights into which it is merged; the definitions compute it
                  next to the weights
+    adapters     folders of LoRA adapters by name, any of which a call can choose: see LanguageModel.load_adapter
     ignored_config_keys   unsupported keys of config.json that you know have no effect
     progress     called with a description, the amount done and the total, during work that is only needed the first time;
                  by default this work is logged
@@ -91,7 +93,7 @@ def load(
     if num_threads is not None:
         check_num_threads(num_threads)
     check_computing(array, dtype, device)
-    path, kind = _resolve(name_or_folder), weights_kind(weights, array, dtype)
+    path, kind = resolve(name_or_folder), weights_kind(weights, array, dtype)
     stored_dtype = None if kind != "none" else dtype
     checkpoint = open_checkpoint(path, array=array, dtype=stored_dtype, device=device, ignored_config_keys=ignored_config_keys)
     is_encoder = checkpoint.architecture.KIND == "encoder"
@@ -118,7 +120,7 @@ def load(
         decoder = make_decoder(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, adapter=adapter_folder)
     elif weights == "auto" and array == "torch" and adapter is None:
         decoder = cast(CapturedDecoder | None, captured_decoder(checkpoint, operations(array)))
-    return LanguageModel(
+    model = LanguageModel(
         checkpoint,
         load_tokenizer(path),
         lambda: read_sentence_options(path),
@@ -129,6 +131,9 @@ def load(
         make_encoder=make_encoder,
         cache_bytes=cache_bytes,
     )
+    for name, each in (adapters or {}).items():
+        model.load_adapter(name, each)
+    return model
 
 
 def load_without_kernels(name_or_folder: str | PathLike[str] = "stories", *, ignored_config_keys: Collection[str] = ()) -> LanguageModel:
@@ -136,7 +141,7 @@ def load_without_kernels(name_or_folder: str | PathLike[str] = "stories", *, ign
 
     It encodes and decodes texts and makes requests. Errors are those of load.
     """
-    path = _resolve(name_or_folder)
+    path = resolve(name_or_folder)
     checkpoint = open_checkpoint(path, dtype=None, ignored_config_keys=ignored_config_keys)
     return LanguageModel(checkpoint, load_tokenizer(path), lambda: read_sentence_options(path))
 
@@ -180,8 +185,9 @@ class LanguageModel:
         start = (*token_ids_of(own, "decoder_start_token_id"), *token_ids_of(own, "bos_token_id"), None)[0]
         architecture = cast(Architecture, checkpoint.architecture)
         self.model = Model(architecture, checkpoint.config, checkpoint.weights, array, device, operations(array), start)
+        self._runner = _runner(self.model, decoder)
         self.engine = Engine(
-            _runner(self.model, decoder),
+            self._runner,
             self.model.limits,
             sampling_ops=operations("numpy"),
             options=EngineOptions(cache_bytes=cache_bytes),
@@ -212,7 +218,7 @@ class LanguageModel:
         self._make_encoder = None  # it holds the checkpoint
         self.__dict__.pop("embedder", None)
         self.__dict__.pop("classifier", None)
-        del self.engine, self.model, self._checkpoint, self._compiled
+        del self.engine, self.model, self._checkpoint, self._compiled, self._runner
 
     def __enter__(self) -> LanguageModel:
         return self
@@ -265,6 +271,37 @@ class LanguageModel:
         return self._checkpoint
 
     @property
+    def adapters(self) -> Collection[str]:
+        """Names of the adapters that load_adapter has loaded.
+
+        Errors   OptionError for a model that was closed.
+        """
+        self._check_open()
+        return tuple(self._runner.adapters)
+
+    def load_adapter(self, name: str, folder: str | PathLike[str]) -> None:
+        """Load a LoRA adapter, which calls choose by its name. Requests with different adapters run together, over the same base weights.
+
+        folder   as the library PEFT saves it
+
+        Errors   ModelNotFoundError for no such folder; CheckpointError for a broken adapter, or one of another base model;
+                 UnsupportedError for a kind of adapter or of model that is not supported; OptionError for a name that is in use.
+        """
+        self._check_open()
+        if not name or name in self._runner.adapters:
+            raise OptionError(f"got the adapter name {name!r:.200}, expected a name that no other adapter has")
+        self._runner.add_adapter(name, read_adapter(self._checkpoint, Path(folder)))
+
+    @property
+    def computed_weights(self) -> object:
+        """The weight tree that passes compute with: that of the kernels, where they are used, else the checkpoint's.
+
+        Errors   OptionError for a model that was closed.
+        """
+        faster = self._compiled or self.__dict__.get("_encoder")
+        return self.checkpoint.weights if faster is None else faster.weights
+
+    @property
     def engine_thread(self) -> EngineThread:
         """Thread that runs the engine, for servers; started on first use, and again after it was closed."""
         self._check_open()
@@ -278,10 +315,12 @@ class LanguageModel:
         return self.kind == "decoder"
 
     @overload
-    def generate(self, prompt: Prompt, **options: Unpack[GenerationOptionsDict]) -> Completion: ...
+    def generate(self, prompt: Prompt, *, adapter: str | None = None, **options: Unpack[GenerationOptionsDict]) -> Completion: ...
     @overload
-    def generate(self, prompt: Prompts, **options: Unpack[GenerationOptionsDict]) -> list[Completion]: ...
-    def generate(self, prompt: Prompt | Prompts, **options: Unpack[GenerationOptionsDict]) -> Completion | list[Completion]:
+    def generate(self, prompt: Prompts, *, adapter: str | None = None, **options: Unpack[GenerationOptionsDict]) -> list[Completion]: ...
+    def generate(
+        self, prompt: Prompt | Prompts, *, adapter: str | None = None, **options: Unpack[GenerationOptionsDict]
+    ) -> Completion | list[Completion]:
         """Continue or answer a prompt, or a list of prompts together.
 
         Options and errors are those of stream. Each prompt of a list gets the completion that it would get alone.
@@ -289,13 +328,15 @@ class LanguageModel:
         is_batch = _is_batch(prompt)
         prompts = [self._encode(each) for each in (cast(Prompts, prompt) if is_batch else [prompt])]
         collected: list[list[Chunk]] = [[] for _ in prompts]
-        for index, chunk in self._stream(prompts, options):
+        for index, chunk in self._stream(prompts, options, adapter=adapter):
             collected[index].append(chunk)
         completions = [collect(chunks, len(token_ids)) for chunks, token_ids in zip(collected, prompts, strict=True)]
         return completions if is_batch else completions[0]
 
-    def stream(self, prompt: Prompt, **options: Unpack[GenerationOptionsDict]) -> Iterator[Chunk]:
+    def stream(self, prompt: Prompt, *, adapter: str | None = None, **options: Unpack[GenerationOptionsDict]) -> Iterator[Chunk]:
         """Continue or answer a prompt, chunk by chunk. A beam search yields all its chunks at its end.
+
+        adapter   name of an adapter that load_adapter has loaded; None for the model itself
 
         The options are the fields of headway.language_model.GenerationOptions, which documents them. An option that is not
         given has the value in the model's generation_config.json, or else its default; None turns off what that file sets.
@@ -303,9 +344,11 @@ class LanguageModel:
 
         Errors   PromptError, TokenIdError or OptionError, before anything is computed.
         """
-        return (chunk for _, chunk in self._stream([self._encode(prompt)], options))
+        return (chunk for _, chunk in self._stream([self._encode(prompt)], options, adapter=adapter))
 
-    def chat(self, messages: Sequence[Mapping[str, object]], **options: Unpack[GenerationOptionsDict]) -> Iterator[Chunk]:
+    def chat(
+        self, messages: Sequence[Mapping[str, object]], *, adapter: str | None = None, **options: Unpack[GenerationOptionsDict]
+    ) -> Iterator[Chunk]:
         """Generate the next message of a conversation, chunk by chunk, with the model's chat template.
 
         messages   such as {"role": "user", "content": "…"}, oldest first
@@ -314,7 +357,7 @@ class LanguageModel:
 
         Errors   TokenizerError if the model has no chat template; else as stream.
         """
-        return (chunk for _, chunk in self._stream([self.chat_prompt(messages)], options, is_chat=True))
+        return (chunk for _, chunk in self._stream([self.chat_prompt(messages)], options, is_chat=True, adapter=adapter))
 
     def chat_prompt(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] | None = None) -> list[int]:
         """Return the token ids of a conversation in the model's chat template, up to the start of the next message.
@@ -326,7 +369,9 @@ class LanguageModel:
         text = self.tokenizer.apply_chat_template(list(messages), tools=tools, add_generation_prompt=True)
         return self.tokenizer.encode(text, add_special_tokens=False)
 
-    def request(self, token_ids: Sequence[int], options: GenerationOptionsDict, *, is_chat: bool = False) -> Request:
+    def request(
+        self, token_ids: Sequence[int], options: GenerationOptionsDict, *, is_chat: bool = False, adapter: str | None = None
+    ) -> Request:
         """Return a request for the engine: the options of a call with the model's defaults, and its end tokens.
 
         is_chat   True for a prompt of chat_prompt, which also ends where the tokenizer ends a turn: a fine-tuned model often keeps the
@@ -343,7 +388,7 @@ class LanguageModel:
         more = self.tokenizer.eos_token_ids if is_chat else ()
         end_token_ids = () if merged.options.ignore_end else tuple(dict.fromkeys((*self.end_token_ids, *more)))
         length = len(token_ids) if self.continues_prompts else 1
-        return self.with_processors(Request(token_ids, merged.for_prompt(length), end_token_ids))
+        return self.with_processors(Request(token_ids, merged.for_prompt(length), end_token_ids, adapter=adapter))
 
     def with_processors(self, request: Request) -> Request:
         """Return a request with the processors of its options, such as a grammar; those of another process cannot be sent.
@@ -439,17 +484,17 @@ class LanguageModel:
                 f"got {given[0]} for a model without an end token, expected one with eos_token_id, which ends the text",
                 hint="add eos_token_id to the model's generation_config.json",
             )
-        return compile_grammar(options, self._vocabulary)
+        return self._grammars.compile(options)
 
     @cached_property
-    def _vocabulary(self) -> Vocabulary:
-        return Vocabulary(self.tokenizer, cast(int, getattr(self.config, "decoder_vocab_size", self.config.vocab_size)))
+    def _grammars(self) -> GrammarCache:
+        return GrammarCache(Vocabulary(self.tokenizer, cast(int, getattr(self.config, "decoder_vocab_size", self.config.vocab_size))))
 
     def _stream(
-        self, prompts: Sequence[list[int]], options: GenerationOptionsDict, *, is_chat: bool = False
+        self, prompts: Sequence[list[int]], options: GenerationOptionsDict, *, is_chat: bool = False, adapter: str | None = None
     ) -> Iterator[tuple[int, Chunk]]:
         """Yield the chunks of several prompts as they become final, each with the number of its prompt."""
-        requests = [self.request(prompt, options, is_chat=is_chat) for prompt in prompts]
+        requests = [self.request(prompt, options, is_chat=is_chat, adapter=adapter) for prompt in prompts]
         stream = self.engine.stream(requests)
 
         def chunks() -> Iterator[tuple[int, Chunk]]:
@@ -471,13 +516,13 @@ class LanguageModel:
         return replace(chunk, score=hypotheses[0].score, alternatives=others)
 
 
-def _runner(model: Model, decoder: CompiledDecoder | CapturedDecoder | None) -> Runner:
+def _runner(model: Model, decoder: CompiledDecoder | CapturedDecoder | None) -> CompiledDecoder | ReferenceRunner:
     if decoder is None:
         return ReferenceRunner(model)
     return CapturedRunner(model, cast(CapturedDecoder, decoder)) if model.array == "torch" else cast(CompiledDecoder, decoder)
 
 
-def _resolve(name_or_folder: str | PathLike[str]) -> Path:
+def resolve(name_or_folder: str | PathLike[str]) -> Path:
     """Return the path of a model.
 
     Errors   ModelNotFoundError for no such model, and for a name that no file can have.

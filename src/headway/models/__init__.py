@@ -16,7 +16,6 @@ A decoder, which continues a text, adds
     logits(hidden, …)              hidden states to logits
     forward(token_ids, …)          both
     spec(config)                   the parts of its layers as data, which decoder.py interprets
-    stack(config)                  a description for the compiled kernels; UnsupportedError where they do not support it
 
 an encoder, which reads a whole text,
 
@@ -25,7 +24,7 @@ an encoder, which reads a whole text,
     class_logits(hidden, …)        those vectors to logits of classes, if the checkpoint has the head
     spec(config)                   the parts of its layers as data, which encoder.py interprets
 
-and an encoder–decoder, which reads one text and writes another, all of the decoder's but stack, and
+and an encoder–decoder, which reads one text and writes another, all of the decoder's, with an EncoderDecoderSpec, and
 
     encode(token_ids, …)           as above, of the source
     read(token_ids, …)             the keys and values of the cross-attention, as a Source to pass to hidden_states
@@ -65,6 +64,7 @@ ARCHITECTURES = {
     "olmo3": Registered("olmo3", "Olmo3ForCausalLM"),
     "mixtral": Registered("mixtral", "MixtralForCausalLM"),
     "qwen3_moe": Registered("qwen3_moe", "Qwen3MoeForCausalLM"),
+    "gpt_oss": Registered("gpt_oss", "GptOssForCausalLM"),
     "t5": Registered("t5", "T5ForConditionalGeneration"),
     "mt5": Registered("t5", "MT5ForConditionalGeneration"),
     "marian": Registered("marian", "MarianMTModel"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,8 +11,9 @@ from headway.arrays import Array, Operations, array_namespace, asarray_like, at_
 from headway.errors import PromptError, UnsupportedError
 from headway.functions import FeedForwardWeights, GatedFeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
 from headway.models.encoder_spec import EncoderLayerSpec, EncoderSpec
+from headway.models.parts import normalized, once_per_config, transformed
 from headway.models.rope import rotary_tables
-from headway.models.spec import NormSpec
+from headway.models.spec import RotarySpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,33 +81,45 @@ def encode(
     if spec.num_token_types is not None:
         types = array_namespace(token_ids).zeros_like(token_ids) if token_types is None else token_types
         x = x + ops.embed(types, weights.token_type_embedding)
-    x = _norm(x, weights.embedding_norm, spec.embedding_norm, ops)
+    x = normalized(x, weights, spec, "embedding_norm", ops)
     bias = None if spec.num_position_buckets is None else ops.relative_position_bias(weights.position_bias, seq_len, seq_len)
     attentions = [layer.attention for layer in spec.layers]
     masks = {window: _mask(token_ids, lengths, bias, window) for window in {each.window for each in attentions}}
     rotary = {
         each: rotary_tables(positions[None, :], each.dim, each.parameters, like=x) for each in {each.rotary for each in attentions} if each
     }
-    for layer, layer_weights in zip(spec.layers, weights.layers, strict=True):
-        normed = x if layer.attention_norm is None else _norm(x, layer_weights.attention_norm, layer.attention_norm, ops)
+    return normalized(run_layers(x, weights.layers, spec.layers, masks=masks, rotary=rotary, ops=ops), weights, spec, "norm", ops)
+
+
+def run_layers(
+    x: Array,
+    weights: Sequence[Any],
+    layers: Sequence[EncoderLayerSpec],
+    *,
+    masks: Mapping[int | None, Array | None],
+    rotary: Mapping[RotarySpec, tuple[Array, Array]],
+    ops: Operations,
+) -> Array:
+    """Compute the output of the last layer from the embeddings, with the mask of each window and the angles of each RotarySpec."""
+    for layer, each in zip(layers, weights, strict=True):
+        attention = layer.attention
+        normed = normalized(x, each, layer, "attention_norm", ops)
         x = x + ops.multi_head_attention(
             normed,
             normed,
             normed,
-            layer_weights.attention,
-            num_heads=layer.attention.num_heads,
-            mask=masks[layer.attention.window],
-            scale=layer.attention.scale,
-            rotary=rotary[layer.attention.rotary] if layer.attention.rotary else None,
+            each.attention,
+            num_heads=attention.num_heads,
+            mask=masks[attention.window],
+            scale=attention.scale,
+            rotary=rotary[attention.rotary] if attention.rotary else None,
             ops=ops,
         )
-        if layer.attention_sum_norm is not None:
-            x = _norm(x, layer_weights.attention_sum_norm, layer.attention_sum_norm, ops)
-        normed = x if layer.feed_forward_norm is None else _norm(x, layer_weights.feed_forward_norm, layer.feed_forward_norm, ops)
-        x = x + _feed_forward(normed, layer_weights, layer, ops)
-        if layer.feed_forward_sum_norm is not None:
-            x = _norm(x, layer_weights.feed_forward_sum_norm, layer.feed_forward_sum_norm, ops)
-    return x if spec.norm is None else _norm(x, weights.norm, spec.norm, ops)
+        x = normalized(x, each, layer, "attention_sum_norm", ops)
+        normed = normalized(x, each, layer, "feed_forward_norm", ops)
+        x = x + transformed(normed, each.feed_forward, layer.feed_forward, ops)
+        x = normalized(x, each, layer, "feed_forward_sum_norm", ops)
+    return x
 
 
 def pooled(hidden: Array, weights: Any, *, ops: Operations = functions) -> Array:
@@ -139,7 +152,7 @@ def masked_token_logits(hidden: Array, weights: Any, spec: EncoderSpec, *, ops: 
             hint="use a checkpoint saved from a class such as BertForMaskedLM",
         )
     x = _activated(spec.masked_token_head.activation, ops.linear(hidden, head.dense.weight, head.dense.bias), ops)
-    x = x if spec.masked_token_head.norm is None else _norm(x, head.norm, spec.masked_token_head.norm, ops)
+    x = normalized(x, head, spec.masked_token_head, "norm", ops)
     return ops.linear(x, head.output_head, head.bias)
 
 
@@ -159,17 +172,8 @@ def class_logits(hidden: Array, weights: Any, spec: EncoderSpec, *, lengths: Arr
     mask = None if lengths is None else functions.padding_mask(lengths, hidden.shape[1])[:, 0, 0, :]
     x = ops.mean_pool(hidden, mask) if spec.classifier.takes_mean else hidden[:, 0, :]
     x = _activated(hidden_layer.activation, ops.linear(x, head.dense.weight, head.dense.bias), ops)
-    x = x if hidden_layer.norm is None else _norm(x, head.norm, hidden_layer.norm, ops)
+    x = normalized(x, head, hidden_layer, "norm", ops)
     return ops.linear(x, head.output.weight, head.output.bias)
-
-
-def _norm(x: Array, weights: Any, spec: NormSpec, ops: Operations) -> Array:
-    return ops.layer_norm(x, weights.weight, weights.bias, eps=spec.eps)
-
-
-def _feed_forward(x: Array, weights: Any, spec: EncoderLayerSpec, ops: Operations) -> Array:
-    part = ops.gated_feed_forward if spec.feed_forward.is_gated else ops.feed_forward
-    return part(x, weights.feed_forward, activation=getattr(ops, spec.feed_forward.activation), ops=ops)
 
 
 def _activated(name: str, x: Array, ops: Operations) -> Array:
@@ -185,6 +189,11 @@ def _mask(token_ids: Array, lengths: Array | None, bias: Array | None, window: i
     if window is not None and window < seq_len:
         near = functions.sliding_window_mask(seq_len, window=window, is_bidirectional=True, like=token_ids)
         mask = near if mask is None else mask & near
+    return masked_bias(bias, mask)
+
+
+def masked_bias(bias: Array | None, mask: Array | None) -> Array | None:
+    """Return the bias with -inf where the mask is False, or the one of the two that there is."""
     if bias is None or mask is None:
         return mask if bias is None else bias
     xp = array_namespace(bias, mask)
@@ -202,6 +211,8 @@ class EncoderFunctions(NamedTuple):
 
 def encoder_functions(spec: Callable[[Any], EncoderSpec]) -> EncoderFunctions:
     """Return the functions of an architecture, which take its config, from the function that returns the spec of a config."""
+
+    spec = once_per_config(spec)
 
     def architecture_encode(
         token_ids: Array,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headway.models.encoder_spec import EncoderLayerSpec, EncoderSpec
-from headway.models.spec import NormSpec
+from headway.models.spec import AttentionSpec, NormSpec
 from headway.models.stored import Stored, stored_linear, stored_norm, tie
 
 
@@ -118,7 +118,7 @@ def _of_part(part: str, table: dict[str, Stored]) -> dict[str, Stored]:
 
 def _stored_layer(spec: EncoderSpec, path: str, name: str, layer: EncoderLayerSpec, names: EncoderNames) -> dict[str, Stored]:
     table: dict[str, Stored] = {}
-    matrices, norms = _matrices(spec.hidden_size, layer), _norms(layer)
+    matrices, norms = matrices_of(spec.hidden_size, layer), _norms(layer)
     for part, part_name in names.parts.items():
         if norms.get(part):
             table |= _stored_norm(spec, f"{path}.{part}", f"{name}.{part_name}")
@@ -146,16 +146,19 @@ def _norms(layer: EncoderLayerSpec) -> dict[str, NormSpec | None]:
     return {name: getattr(layer, name) for name in names}
 
 
-def _matrices(width: int, layer: EncoderLayerSpec) -> dict[str, tuple[int, int, bool]]:
+def attention_matrices(width: int, attention: AttentionSpec, path: str = "attention") -> dict[str, tuple[int, int, bool]]:
     """Return the number of rows, the number of columns and the presence of a bias of each matrix, in the order of fused ones."""
-    attention, feed_forward = layer.attention, layer.feed_forward
-    size, inner = attention.num_heads * attention.head_dim, feed_forward.intermediate_size
+    size = attention.num_heads * attention.head_dim
+    inputs = {f"{path}.{part}": (size, width, attention.has_bias) for part in ("query", "key", "value")}
+    return inputs | {f"{path}.output": (width, size, attention.has_output_bias)}
+
+
+def matrices_of(width: int, layer: EncoderLayerSpec) -> dict[str, tuple[int, int, bool]]:
+    """Return the same of a layer's attention and feed-forward network."""
+    inner, has_bias = layer.feed_forward.intermediate_size, layer.feed_forward.has_bias
     return {
-        "attention.query": (size, width, attention.has_bias),
-        "attention.key": (size, width, attention.has_bias),
-        "attention.value": (size, width, attention.has_bias),
-        "attention.output": (width, size, attention.has_output_bias),
-        **({"feed_forward.gate": (inner, width, feed_forward.has_bias)} if feed_forward.is_gated else {}),
-        "feed_forward.up": (inner, width, feed_forward.has_bias),
-        "feed_forward.down": (width, inner, feed_forward.has_bias),
+        **attention_matrices(width, layer.attention),
+        **({"feed_forward.gate": (inner, width, has_bias)} if layer.feed_forward.is_gated else {}),
+        "feed_forward.up": (inner, width, has_bias),
+        "feed_forward.down": (width, inner, has_bias),
     }

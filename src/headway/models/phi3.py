@@ -65,4 +65,4 @@ def stored_weights(config: Config) -> dict[str, Stored]:
     return stored_decoder(spec(config), NAMES, is_tied=config.tie_word_embeddings)
 
 
-stack, new_kv_cache, hidden_states, logits, forward = decoder.decoder_functions(spec)
+new_kv_cache, hidden_states, logits, forward = decoder.decoder_functions(spec)

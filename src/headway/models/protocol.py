@@ -11,7 +11,6 @@ from headway.arrays import Array, Operations
 from headway.functions import KVCache
 from headway.models.past import KVCaches
 from headway.models.source import Source
-from headway.models.stack import Stack
 from headway.models.stored import Stored
 
 
@@ -63,10 +62,7 @@ class Architecture(Protocol):
         """Return the fields of a Config as config.json names them: the inverse of config_keys. Such architectures only."""
 
     def spec(self, config: Any, /) -> Any:
-        """Return the parts of the layers as data: the DecoderSpec of a decoder, the EncoderSpec of an encoder."""
-
-    def stack(self, config: Any, /) -> Stack:
-        """Return the description that a compiled decoder needs. Decoders only; UnsupportedError if the kernels do not support it."""
+        """Return the parts of the layers as data: a DecoderSpec, an EncoderSpec or an EncoderDecoderSpec, by KIND."""
 
     def new_kv_cache(self, config: Any, batch_size: int, max_seq_len: int, like: Array, /) -> Sequence[KVCache]:
         """Return an empty KV cache per layer. Decoders and encoder–decoders only."""

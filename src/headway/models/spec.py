@@ -51,6 +51,7 @@ class AttentionSpec:
     has_wide_norm    True if query_key_norm normalizes all heads together
     has_bias         True for biases of query, key and value
     has_output_bias  True for a bias of the output projection
+    has_sinks        True for a learned sink of each head
     """
 
     num_heads: int
@@ -64,26 +65,45 @@ class AttentionSpec:
     has_wide_norm: bool = False
     has_bias: bool = False
     has_output_bias: bool = False
+    has_sinks: bool = False
 
 
 @dataclass(frozen=True)
 class ExpertsSpec:
-    """A mixture of experts, of which each token uses top_k; is_normalized as in functions.route_top_k."""
+    """A mixture of experts, of which each token uses top_k.
+
+    is_normalized    as in functions.route_top_k
+    has_router_bias  True for a bias of the router
+    """
 
     num_experts: int
     top_k: int
     is_normalized: bool
+    has_router_bias: bool = False
+
+
+@dataclass(frozen=True)
+class ClampedSwiGLUSpec:
+    """The options of functions.clamped_swiglu."""
+
+    limit: float
+    slope: float
 
 
 @dataclass(frozen=True)
 class FeedForwardSpec:
-    """A feed-forward network, or a mixture of such networks; activation is the name of a function of headway.functions."""
+    """A feed-forward network, or a mixture of such networks.
+
+    activation      name of a function of headway.functions
+    clamped_swiglu  None for activation(gate) · up
+    """
 
     intermediate_size: int
     activation: str
     is_gated: bool = True
     has_bias: bool = False
     experts: ExpertsSpec | None = None
+    clamped_swiglu: ClampedSwiGLUSpec | None = None
 
 
 @dataclass(frozen=True)
@@ -121,3 +141,8 @@ class DecoderSpec:
     embedding_scale: float | None = None
     logit_scale: float | None = None
     logit_soft_cap: float | None = None
+
+    @property
+    def rotary_specs(self) -> set[RotarySpec]:
+        """The rotary positions that layers use."""
+        return {layer.attention.rotary for layer in self.layers if layer.attention.rotary}

@@ -14,6 +14,8 @@ class Stored:
     shape          the shape of the whole tensor in the checkpoint
     rows           (start, stop): the leaf is tensor[start:stop]; None for all rows
     columns        (start, stop): the leaf is tensor[..., start:stop]; None for all columns
+    step           distance of the columns in the tensor
+    leading        the leaf is a part of tensor[leading]; None for the whole tensor
     is_transposed  True if the leaf is the transpose of what is stored
     offset         added to what is stored; such a leaf is in at least float32
     part           the optional part of the model that the leaf belongs to, such as "pooler": a checkpoint has all of its
@@ -32,19 +34,27 @@ class Stored:
     untied_name: str | None = field(default=None, compare=False)  # tied leaves have equal places
     rows: tuple[int, int] | None = None
     offset: float = 0.0
+    leading: int | None = None
+    step: int = 1
 
     @property
     def index(self) -> tuple[Any, ...]:
         """The index of the leaf's elements in the tensor."""
-        return (*([slice(*self.rows)] if self.rows else []), ..., *([slice(*self.columns)] if self.columns else []))
+        first = [] if self.leading is None else [self.leading]
+        return (*first, *([slice(*self.rows)] if self.rows else []), ..., *([slice(*self.columns, self.step)] if self.columns else []))
+
+    @property
+    def is_part(self) -> bool:
+        """True if the leaf is not the whole tensor."""
+        return not (self.rows is None and self.columns is None and self.leading is None)
 
     @property
     def leaf_shape(self) -> tuple[int, ...]:
         """The shape of the leaf."""
-        shape = list(self.shape)
-        for axis, part in ((0, self.rows), (-1, self.columns)):
+        shape = list(self.shape if self.leading is None else self.shape[1:])
+        for axis, part, step in ((0, self.rows, 1), (-1, self.columns, self.step)):
             if part:
-                shape[axis] = part[1] - part[0]
+                shape[axis] = len(range(*part, step))
         return tuple(reversed(shape) if self.is_transposed else shape)
 
 

@@ -72,7 +72,7 @@ def _stored_layer(path: str, name: str, width: int, layer: LayerSpec, names: Ten
                 leaf_path = f"{path}.{EXPERTS}{index}.{part.removeprefix(EXPERTS)}"
                 table |= _stored_matrix(leaf_path, f"{name}.{part_name.format(index)}", matrices[part], None, names.is_transposed)
         elif part in matrices:
-            fused = [other for other in matrices if names.parts[other] == part_name]
+            fused = [other for other in matrices if names.parts.get(other) == part_name]
             sizes = [matrices[other][0] for other in fused]
             start = sum(sizes[: fused.index(part)])
             place = (start, start + matrices[part][0]) if len(fused) > 1 else None
@@ -107,7 +107,7 @@ def _matrices(width: int, layer: LayerSpec) -> dict[str, tuple[int, int, bool]]:
         "attention.key": (key, width, attention.has_bias),
         "attention.value": (key, width, attention.has_bias),
         "attention.output": (width, query, attention.has_output_bias),
-        **({"feed_forward.router": (experts.num_experts, width, False)} if experts else {}),
+        **({"feed_forward.router": (experts.num_experts, width, experts.has_router_bias)} if experts else {}),
         **({f"{parts}gate": (inner, width, has_bias)} if feed_forward.is_gated else {}),
         f"{parts}up": (inner, width, has_bias),
         f"{parts}down": (width, inner, has_bias),

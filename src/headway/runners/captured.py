@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy
 
 from headway.engine import Batch
+from headway.errors import UnsupportedError
+from headway.models.adapter import Update
 from headway.runners.model import Model
 from headway.runners.protocols import CapturedDecoder, KVCache
 from headway.runners.reference import Group, ReferenceRunner
@@ -21,6 +23,13 @@ class CapturedRunner(ReferenceRunner):
         """Start without sequences."""
         super().__init__(model)
         self.decoder = decoder
+
+    def add_adapter(self, name: str, updates: Mapping[str, Update]) -> None:
+        """Raise UnsupportedError: captured steps have no adapters."""
+        raise UnsupportedError(
+            f"got the adapter {name!r:.200} for a decoder of captured CUDA graphs, expected one that runs the definitions",
+            hint='load the model with weights="none"',
+        )
 
     def _next_logits(self, group: Group, batch: Batch) -> numpy.ndarray:
         (cache,) = group.kv_cache

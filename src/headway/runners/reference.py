@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
 import numpy
 
 from headway.arrays import Array, array_namespace, to_numpy
-from headway.engine import Batch
+from headway.engine import Batch, SequenceRows
 from headway.errors import HeadwayError, ResourceError
+from headway.models.adapter import Update, with_updates
 from headway.runners.model import Model
-from headway.runners.protocols import Architecture, EncoderDecoderArchitecture, JoinableKVCache, KVCache
+from headway.runners.protocols import Architecture, EncoderDecoderArchitecture, JoinableKVCache, KVCache, Weights
 from headway.trees import map_tree
 
 PREFILL_CHUNK = 512
@@ -28,6 +29,7 @@ class Group:
     max_lens     maximum number of tokens of each row
     kv_cache     one cache per layer, or one for all layers
     source       output of an encoder–decoder's encoder, a tree of arrays with a row for each sequence
+    adapter      name of the adapter of all sequences; None for the model itself
     """
 
     owners: list[int]
@@ -35,6 +37,7 @@ class Group:
     max_lens: numpy.ndarray
     kv_cache: Sequence[KVCache]
     source: object = None
+    adapter: str | None = None
     padding: Array | None = field(default=None)
 
     def take(self, parents: list[int], owners: list[int]) -> None:
@@ -54,7 +57,10 @@ class ReferenceRunner:
 
     Prompts that start in the same pass are computed together, with padding on the left. Afterwards they are computed together with the
     sequences that are running, except where has_fixed_batch_size is true, and with encoder–decoders: there the sequences of each start
-    are a group of their own, and the groups are computed one after another, in the same pass of the engine.
+    are a group of their own, and the groups are computed one after another, in the same pass of the engine. So are the sequences of
+    each adapter.
+
+    adapters   weight trees by the name of their adapter
     """
 
     page_size: int | None = None
@@ -63,11 +69,23 @@ class ReferenceRunner:
     def __init__(self, model: Model) -> None:
         """Start without sequences."""
         self.model = model
+        self.adapters: dict[str, Weights] = {}
         self._groups: list[Group] = []
+
+    def add_adapter(self, name: str, updates: Mapping[str, Update]) -> None:
+        """Provide an adapter for later batches.
+
+        updates   its updates by the path of the weight
+        """
+        model = self.model
+        self.adapters[name] = with_updates(model.weights, updates, model.array, model.device)
 
     def run(self, batch: Batch) -> numpy.ndarray:
         """See headway.engine.Runner. Every sequence has to want the logits after its last token."""
-        started = [rows for rows in batch if rows.start == 0]
+        started: dict[str | None, list[SequenceRows]] = {}
+        for rows in batch:
+            if rows.start == 0:
+                started.setdefault(rows.adapter, []).append(rows)
         results: dict[int, numpy.ndarray] = {}
         for group in list(self._groups):
             continued = [rows for rows in batch if rows.start and rows.parent_id in group.owners]
@@ -75,10 +93,10 @@ class ReferenceRunner:
                 results |= self._continue(group, continued)
             else:
                 self._groups.remove(group)
-        if started:
-            results |= self._start(started)
-        if len(self._groups) > 1 and not self.has_fixed_batch_size and not self.model.is_encoder_decoder:
-            self._groups = [self._merge(self._groups)]
+        for together in started.values():
+            results |= self._start(together)
+        if not self.has_fixed_batch_size and not self.model.is_encoder_decoder:
+            self._merge_groups()
         return numpy.stack([results[rows.sequence_id] for rows in batch])
 
     def release(self, sequence_ids: Sequence[int]) -> None:
@@ -103,12 +121,20 @@ class ReferenceRunner:
             num_padding,
             max_lens,
             self._new_kv_cache(len(batch), int((num_padding + max_lens).max())),
+            adapter=batch[0].adapter,
             padding=model.asarray(num_padding) if num_padding.any() else None,
         )
         if model.is_encoder_decoder:
             group.source = self._encode([rows.source_ids for rows in batch])
         self._groups.append(group)
         return self._logits_by_sequence(group, batch)
+
+    def _merge_groups(self) -> None:
+        """Join the groups of the same adapter."""
+        by_adapter: dict[str | None, list[Group]] = {}
+        for group in self._groups:
+            by_adapter.setdefault(group.adapter, []).append(group)
+        self._groups = [groups[0] if len(groups) == 1 else self._merge(groups) for groups in by_adapter.values()]
 
     def _merge(self, groups: Sequence[Group]) -> Group:
         """Return the rows of several groups as one, aligned at their last positions, with as little padding as that needs."""
@@ -123,6 +149,7 @@ class ReferenceRunner:
             num_padding,
             max_lens,
             [type(layer[0]).join(layer, length, max_seq_len) for layer in layers],
+            adapter=groups[0].adapter,
             padding=self.model.asarray(num_padding) if num_padding.any() else None,
         )
 
@@ -144,12 +171,15 @@ class ReferenceRunner:
         tokens = numpy.array([[0] * (longest - len(rows.token_ids)) + list(rows.token_ids) for rows in batch])
         for first in range(0, longest, PREFILL_CHUNK):
             hidden = self._hidden_states(model.asarray(tokens[:, first : first + PREFILL_CHUNK]), group)
-        logits: numpy.ndarray = to_numpy(model.architecture.logits(hidden[:, -1, :], model.weights, model.config, ops=model.ops))
+        logits: numpy.ndarray = to_numpy(model.architecture.logits(hidden[:, -1, :], self._weights(group), model.config, ops=model.ops))
         return logits
+
+    def _weights(self, group: Group) -> Weights:
+        return self.model.weights if group.adapter is None else self.adapters[group.adapter]
 
     def _hidden_states(self, token_ids: Array, group: Group) -> Array:
         model = self.model
-        arguments = (token_ids, model.weights, model.config)
+        arguments = (token_ids, self._weights(group), model.config)
         if model.is_encoder_decoder:
             encoder_decoder = cast(EncoderDecoderArchitecture, model.architecture)
             return encoder_decoder.hidden_states(*arguments, source=group.source, kv_cache=group.kv_cache, ops=model.ops)

@@ -86,6 +86,9 @@ class OpenAIResponse:
         """
         self.generation, self.names, self.includes_usage = generation, names, includes_usage
         self.start = {"id": f"{prefix}-{uuid4().hex}", "created": int(time.time()), "model": model, "system_fingerprint": FINGERPRINT}
+        # Of an event only the choices differ; the rest is encoded once.
+        self._before = sse.data({**self.start, "object": names[1], "choices": 0}).removesuffix(b"0}\n\n")
+        self._after = b',"usage":null}\n\n' if includes_usage else b"}\n\n"
 
     def choices(self, choices: Sequence[object]) -> dict[str, object]:
         """Return a whole response."""
@@ -93,8 +96,9 @@ class OpenAIResponse:
 
     def event(self, choices: Sequence[object], more: Mapping[str, object] | None = None) -> bytes:
         """Return an event. With the usage at the end of the stream, all other events have the key, too."""
-        usage: dict[str, object] = {"usage": None} if self.includes_usage else {}
-        return sse.data({**self.start, "object": self.names[1], "choices": choices, **usage, **(more or {})})
+        if more is None:
+            return self._before + sse.encode(choices) + self._after
+        return sse.data({**self.start, "object": self.names[1], "choices": choices, **more})
 
     def end(self) -> list[bytes]:
         """See Response."""

@@ -39,19 +39,20 @@ def error_body(error: ApiError) -> dict[str, object]:
 async def messages(call: Call) -> Reply | EventStream:
     """Answer a conversation."""
     body = decode(MessagesRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     call.service.check_generates(served)
     call.service.admit()
-    ready = await call.service.in_worker(lambda: prepare(served, body.chat(), call.cache_key))
-    generation = call.service.generate(served, [ready.prepared])
+    asked = await call.in_worker(body.chat)
+    ready = await call.prepare(asked, prepare, served, asked, call.cache_key)
+    generation = call.generate(served, [ready.prepared])
     return await answer(call, AnthropicResponse(served, body, ready, generation), is_stream=bool(body.stream))
 
 
 async def count_tokens(call: Call) -> Reply:
     """Return the length of a conversation."""
     body = decode(CountRequest, call.body)
-    served = call.service.find(body.model)
-    token_ids = await call.service.in_worker(lambda: conversation(served, body.chat()).token_ids)
+    served = await call.model(body.model)
+    token_ids = await call.in_worker(lambda: conversation(served, body.chat()).token_ids)
     return json_reply({"input_tokens": len(token_ids)})
 
 

@@ -25,7 +25,7 @@ from headway.server.errors import ApiError, from_exception
 from headway.server.replies import Call, EventStream, Reply, Row, json_reply
 from headway.server.rerank import rerank
 from headway.server.responses import responses
-from headway.server.security import authenticate, check_content_type, read_body
+from headway.server.security import authenticate, check_content_type, check_host, read_body
 from headway.server.service import Service
 
 LOG = logging.getLogger("headway.server")
@@ -89,15 +89,16 @@ async def _http_error(_: Request, error: Exception) -> Response:
 
 
 class Guard:
-    """Asks every request for a key, before the routes."""
+    """Checks the Host and the key of every request, before the routes."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self.app, self.service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 401 for a wrong key, else call the application."""
+        """Answer 421 for a wrong Host and 401 for a wrong key, else call the application."""
         if scope["type"] == "http":
             try:
+                check_host(scope, self.service.settings.allowed_hosts)
                 scope["headway.caller"] = authenticate(scope, self.service.settings.api_keys)
             except ApiError as error:
                 await _send(send, _error_reply(error))
@@ -126,7 +127,10 @@ class Endpoint:
             return
         values: Mapping[str, str] = scope.get("path_params", {})
         call = Call(self.service, body, scope.get("headway.caller", ""), values)
-        await _until_disconnect(self._answer(call, send), receive)
+        try:
+            await _until_disconnect(self._answer(call, send), receive)
+        finally:
+            call.close()
 
     async def _answer(self, call: Call, send: Send) -> None:
         own = {"x-request-id": call.id}

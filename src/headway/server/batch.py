@@ -145,6 +145,8 @@ async def _answer(service: Service, line: Line, body: bytes) -> tuple[int, dict[
     except Exception as error:
         known = from_exception(error)
         status, answer = known.status, known.body()
+    finally:
+        call.close()
     response = {"status_code": status, "request_id": call.id, "body": answer}
     return status, {"id": f"batch_req_{uuid4().hex}", "custom_id": line.custom_id, "response": response, "error": None}
 

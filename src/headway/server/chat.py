@@ -34,11 +34,11 @@ class Chat:
 async def chat(call: Call) -> Reply | EventStream:
     """Answer a conversation."""
     body = decode(ChatRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     call.service.check_generates(served)
     call.service.admit(body.n or 1)
-    ready = await call.service.in_worker(prepare, served, body, call.cache_key)
-    generation = call.service.generate(served, [ready.prepared])
+    ready = await call.prepare(body, prepare, served, body, call.cache_key)
+    generation = call.generate(served, [ready.prepared])
     return await answer(call, ChatResponse(served, body, ready, generation), is_stream=bool(body.stream))
 
 

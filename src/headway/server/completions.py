@@ -17,7 +17,7 @@ from headway.server.wire import MAX_PROMPTS, CompletionRequest, decode, prompts_
 async def completions(call: Call) -> Reply | EventStream:
     """Continue one prompt or several."""
     body = decode(CompletionRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     call.service.check_generates(served)
     _check(body)
     prompts = prompts_of(body.prompt, "prompt")
@@ -25,8 +25,8 @@ async def completions(call: Call) -> Reply | EventStream:
     if num_choices > MAX_PROMPTS:
         raise invalid(f"got {len(prompts)} prompts and n={body.n}, expected at most {MAX_PROMPTS} choices in all", "n")
     call.service.admit(num_choices)
-    prepared = await call.service.in_worker(prepare, served, body, prompts, call.cache_key)
-    generation = call.service.generate(served, prepared)
+    prepared = await call.prepare(body, prepare, served, body, prompts, call.cache_key)
+    generation = call.generate(served, prepared)
     return await answer(call, CompletionResponse(served, body, prompts, generation), is_stream=bool(body.stream))
 
 

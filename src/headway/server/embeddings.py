@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy
 
@@ -17,10 +17,9 @@ from headway.server.wire import EmbeddingRequest, decode, prompts_of
 async def embeddings(call: Call) -> Reply:
     """Return the vectors of texts, or of token ids."""
     body = decode(EmbeddingRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     inputs = prompts_of(body.input, "input")
-    call.service.admit()
-    vectors, num_tokens = await call.service.in_encoder(embed, served, inputs)
+    vectors, num_tokens = await call.encode(lambda on_batch: embed(served, inputs, on_batch))
     if body.dimensions not in (None, vectors.shape[1]):
         raise not_built("dimensions", f"the vectors have {vectors.shape[1]}; leave it out")
     data = [{"object": "embedding", "index": index, "embedding": _encoded(row, body.encoding_format)} for index, row in enumerate(vectors)]
@@ -28,8 +27,8 @@ async def embeddings(call: Call) -> Reply:
     return json_reply({"object": "list", "model": served.name, "data": data, "usage": usage})
 
 
-def embed(served: ServedModel, inputs: Sequence[str | list[int]]) -> tuple[numpy.ndarray, int]:
-    """Return the vectors, and the number of tokens.
+def embed(served: ServedModel, inputs: Sequence[str | list[int]], on_batch: Callable[[int], None]) -> tuple[numpy.ndarray, int]:
+    """Return the vectors, and the number of tokens; `on_batch` is called after each batch.
 
     Errors   TokenIdError for an id outside the vocabulary: some clients send ids of OpenAI's tokenizer; ApiError for an input that is too
              long, which would be cut.
@@ -39,7 +38,7 @@ def embed(served: ServedModel, inputs: Sequence[str | list[int]]) -> tuple[numpy
         if not isinstance(each, str) and max(each) >= vocab_size:
             raise TokenIdError(f"got token id {max(each)} in input, expected 0 to {vocab_size - 1}", hint="send texts")
     texts = [each if isinstance(each, str) else tokenizer.decode(each, skip_special_tokens=True) for each in inputs]
-    vectors = served.embed(texts)
+    vectors = served.embed(texts, on_batch)
     return vectors, sum(len(tokenizer.encode(text)) for text in texts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from headway.engine import RequestFailed, SampledToken
 from headway.language_model import Chunk
@@ -26,7 +26,7 @@ class Piece:
 class Times:
     """Times of a request on time.perf_counter."""
 
-    arrived: float = field(default_factory=time.perf_counter)
+    arrived: float
     first: float = 0.0
     last: float = 0.0
 
@@ -38,12 +38,26 @@ class Generation:
     num_cached   number of tokens of each prompt that were found in the prefix cache
     """
 
-    def __init__(self, prepared: Sequence[Prepared], submission: Submission, metrics: Metrics, timeout_seconds: float) -> None:
+    def __init__(
+        self,
+        prepared: Sequence[Prepared],
+        submission: Submission,
+        metrics: Metrics,
+        timeout_seconds: float,
+        arrived: float | None = None,
+    ) -> None:
         """Submit the requests.
+
+        timeout_seconds   time from arrival after which they end with an error
+        arrived           time of arrival on time.perf_counter; now if None
 
         Errors   those of the engine for a request that can never run.
         """
-        self._metrics, self._timeout_seconds, self.times = metrics, timeout_seconds, Times()
+        self._metrics, self._timeout_seconds, self.times = (
+            metrics,
+            timeout_seconds,
+            Times(time.perf_counter() if arrived is None else arrived),
+        )
         self.num_prompt_tokens = sum(len(each.request.token_ids) for each in prepared)
         self.requests = [each.request for each in prepared]
         self.num_new_tokens, self.num_cached = 0, [0] * len(prepared)
@@ -72,11 +86,11 @@ class Generation:
             if left <= 0:
                 raise timed_out(self._timeout_seconds)
             events = await self._subscription.next(min(ping_seconds, left))
-            pieces = []
+            pieces, now = [], time.perf_counter()
             for event in events:
                 if isinstance(event, RequestFailed):
                     raise from_exception(event.error)
-                piece = self._piece(event)
+                piece = self._piece(event, now)
                 if piece:
                     pieces.append(piece)
             if pieces or not events:
@@ -106,12 +120,12 @@ class Generation:
         self._metrics.num_waiting_choices -= len(self._unstarted)
         self._unstarted.clear()
 
-    def _piece(self, token: SampledToken) -> Piece | None:
+    def _piece(self, token: SampledToken, now: float) -> Piece | None:
         number = self._subscription.numbers[token.index]
         choice = number * self.num_choices + token.choice
         if choice not in self._running:
             return None
-        self._observe(choice)
+        self._observe(choice, now)
         self.num_cached[number] += token.num_cached
         chunk = self._texts[choice].add(token)
         if chunk.finish_reason:
@@ -123,8 +137,7 @@ class Generation:
                 self._metrics.ended(self.times, self.num_prompt_tokens, self.num_new_tokens)
         return Piece(choice, chunk)
 
-    def _observe(self, choice: int) -> None:
-        now = time.perf_counter()
+    def _observe(self, choice: int, now: float) -> None:
         if not self.times.first:
             self.times.first = now
             self._metrics.first_token(now - self.times.arrived)

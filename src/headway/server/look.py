@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
 from headway.server.page import TYPES
@@ -28,9 +27,9 @@ async def trace(call: Call) -> Reply:
     from headway.look.live import HEADERS, LiveRequest
 
     request = LiveRequest.from_json(call.body)
-    served = call.service.find(request.model)
+    served = await call.model(request.model)
     call.service.admit()
-    return Reply(await asyncio.to_thread(_answer, served, request), headers=HEADERS)
+    return Reply(await call.in_tracer(_answer, served, request), headers=HEADERS)
 
 
 def _answer(served: ServedModel, request: LiveRequest) -> bytes:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 
 from headway.server.chat import template_message
 from headway.server.errors import invalid, unavailable
+from headway.server.model_pool import ModelSlot
 from headway.server.replies import Call, Reply, json_reply
 from headway.server.served_model import ServedModel
 from headway.server.tools import definition
@@ -13,10 +16,10 @@ from headway.server.wire import DetokenizeRequest, TemplateRequest, TokenizeRequ
 
 
 async def health(call: Call) -> Reply:
-    """Answer 200 while the process and the engine's thread run, else 503."""
+    """Answer 200 while the process and the threads of all engines run, else 503. It has no names: nobody needs a key for it."""
     if not call.service.is_alive:
         raise unavailable("the engine does not run", "engine_dead")
-    return json_reply({"status": "ok"})
+    return json_reply({"status": "ok", "models": Counter(slot.status for slot in call.service.models)})
 
 
 async def ready(call: Call) -> Reply:
@@ -32,8 +35,8 @@ async def metrics(call: Call) -> Reply:
 
 
 async def models(call: Call) -> Reply:
-    """List the models."""
-    return json_reply({"object": "list", "data": [_model(served) for served in call.service.models.values()]})
+    """List the models, loaded or not."""
+    return json_reply({"object": "list", "data": [_model(slot) for slot in call.service.models]})
 
 
 async def model(call: Call) -> Reply:
@@ -41,31 +44,37 @@ async def model(call: Call) -> Reply:
     return json_reply(_model(call.service.find(call.path_values["name"])))
 
 
-def _model(served: ServedModel) -> dict[str, object]:
+def _model(slot: ModelSlot) -> dict[str, object]:
+    served = slot.served
     return {
-        "id": served.name,
+        "id": slot.name,
         "object": "model",
-        "created": served.created,
+        "created": slot.created,
         "owned_by": "headway",
-        "max_model_len": served.max_seq_len,
-        "meta": {"n_vocab": served.model.config.vocab_size, "n_ctx_train": served.max_seq_len, "kind": served.model.kind},
+        "max_model_len": None if served is None else served.max_seq_len,
+        "meta": None if served is None else _meta(served),
+        "status": {"value": slot.status},
     }
+
+
+def _meta(served: ServedModel) -> dict[str, object]:
+    return {"n_vocab": served.model.config.vocab_size, "n_ctx_train": served.max_seq_len, "kind": served.model.kind}
 
 
 async def tokenize(call: Call) -> Reply:
     """Return the token ids of a text or of a conversation."""
     body = decode(TokenizeRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     texts = [text for text in (body.content, body.prompt) if text is not None]
     if len(texts) + (body.messages is not None) != 1:
         raise invalid("got not exactly one of content, prompt and messages, expected one", "content")
     if body.messages is not None:
-        token_ids = await call.service.in_worker(served.encode_chat, [template_message(message) for message in body.messages])
+        token_ids = await call.in_worker(served.encode_chat, [template_message(message) for message in body.messages])
     else:
         # vLLM adds special tokens to a prompt by default, llama.cpp does not add them to a content.
         given = [each for each in (body.add_special, body.add_special_tokens) if each is not None]
         adds = given[0] if given else body.prompt is not None
-        token_ids = await call.service.in_worker(lambda: served.model.tokenizer.encode(texts[0], add_special_tokens=adds))
+        token_ids = await call.in_worker(lambda: served.model.tokenizer.encode(texts[0], add_special_tokens=adds))
     tokens = [_piece(served, token_id) for token_id in token_ids] if body.with_pieces else token_ids
     return json_reply({"tokens": tokens, "count": len(token_ids), "max_model_len": served.max_seq_len})
 
@@ -82,18 +91,18 @@ def _piece(served: ServedModel, token_id: int) -> dict[str, object]:
 async def detokenize(call: Call) -> Reply:
     """Return the text of token ids."""
     body = decode(DetokenizeRequest, call.body)
-    served = call.service.find(body.model)
-    text = await call.service.in_worker(served.model.tokenizer.decode, body.tokens)
+    served = await call.model(body.model)
+    text = await call.in_worker(served.model.tokenizer.decode, body.tokens)
     return json_reply({"content": text, "prompt": text})
 
 
 async def apply_template(call: Call) -> Reply:
     """Return a conversation as the text that the model reads."""
     body = decode(TemplateRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     messages = [template_message(message) for message in body.messages]
     variables: dict[str, object] = msgspec.to_builtins(body.chat_template_kwargs or {})
     if body.tools:
         variables["tools"] = [definition(tool) for tool in body.tools]
-    text = await call.service.in_worker(lambda: served.render_chat(messages, variables, add_generation_prompt=body.add_generation_prompt))
+    text = await call.in_worker(lambda: served.render_chat(messages, variables, add_generation_prompt=body.add_generation_prompt))
     return json_reply({"prompt": text})

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 from uuid import uuid4
 
 import msgspec
 
 from headway.server.errors import ApiError
+from headway.server.generation import Generation
+from headway.server.model_pool import ModelSlot
+from headway.server.served_model import Prepared, ServedModel
 from headway.server.service import Service
 from headway.server.sse import error_event
+from headway.server.wire import Sampling
 
 JSON = "application/json"
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
 class Call:
-    """One HTTP request.
+    """One HTTP request. Close it at its end: that gives back its models.
 
     body         the whole body
     cache_key    separates the prompt caches of callers with different keys
     path_values  parts of the path by the names of the route
     id           returned as x-request-id
+    arrived      time on time.perf_counter
     """
 
     service: Service
@@ -31,6 +38,47 @@ class Call:
     cache_key: str = ""
     path_values: Mapping[str, str] = field(default_factory=dict)
     id: str = field(default_factory=lambda: f"req_{uuid4().hex}")
+    arrived: float = field(default_factory=time.perf_counter)
+    _slots: list[ModelSlot] = field(default_factory=list)
+
+    async def model(self, name: str | None) -> ServedModel:
+        """Return the model of that name, which stays loaded until the end of the call; the first one for None.
+
+        Errors   ApiError 404 for another name, 429 or 503 for a server that refuses requests, 500, 503 or 504 for a model that cannot be
+                 loaded.
+        """
+        slot = self.service.find(name)
+        served = await self.service.acquire(slot, self.arrived)
+        self._slots.append(slot)
+        return served
+
+    async def in_worker(self, function: Callable[..., _Result], *arguments: object) -> _Result:
+        """Return the result of a function that prepares a request, from a thread for these."""
+        return await self.service.in_thread(self.service.workers, self._slots, function, *arguments)
+
+    async def prepare(self, body: Sampling, function: Callable[..., _Result], *arguments: object) -> _Result:
+        """Return the result of a function that prepares a request and may compile its grammar; see Service.prepare."""
+        return await self.service.prepare(body, self._slots, function, *arguments)
+
+    async def encode(self, function: Callable[[Callable[[int], None]], tuple[_Result, int]]) -> tuple[_Result, int]:
+        """Return the result of a function that computes vectors or ranks, and the number of tokens; see Service.encode."""
+        return await self.service.encode(self._slots, function)
+
+    async def in_tracer(self, function: Callable[..., _Result], *arguments: object) -> _Result:
+        """Return the result of a function that traces a prompt, from the thread for these."""
+        return await self.service.in_thread(self.service.tracers, self._slots, function, *arguments)
+
+    def generate(self, served: ServedModel, prepared: Sequence[Prepared]) -> Generation:
+        """Start the engine requests of this call.
+
+        Errors   the engine's errors for requests that can never run.
+        """
+        return self.service.generate(served, prepared, self.arrived)
+
+    def close(self) -> None:
+        """Give back the models; closing it twice is allowed."""
+        while self._slots:
+            self.service.pool.release(self._slots.pop())
 
 
 @dataclass(frozen=True)

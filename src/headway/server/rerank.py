@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated
 from uuid import uuid4
 
@@ -43,15 +43,14 @@ class RerankRequest(Struct, kw_only=True, forbid_unknown_fields=True):
 async def rerank(call: Call) -> Reply:
     """Return texts by their relevance to a query, the most relevant first."""
     body = decode(RerankRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     if (body.documents is None) == (body.texts is None):
         raise invalid("got not exactly one of documents and texts, expected one", "documents")
     if served.embedder is not None:
         raise not_built("documents", "models on a Ray cluster do not rerank; start headway serve without --ray")
     given = body.texts if body.documents is None else body.documents
     texts = [each if isinstance(each, str) else each.text for each in given or ()]
-    call.service.admit()
-    ranked, num_tokens = await call.service.in_encoder(_rank, served, body, texts)
+    ranked, num_tokens = await call.encode(lambda on_batch: _rank(served, body, texts, on_batch))
     if body.documents is None:
         more = bool(body.return_text)
         return json_reply([{"index": each.index, "score": each.score, **({"text": each.text} if more else {})} for each in ranked])
@@ -63,8 +62,8 @@ async def rerank(call: Call) -> Reply:
     return json_reply({"id": f"rerank-{uuid4().hex}", "model": served.name, "object": "list", "results": results, "usage": usage})
 
 
-def _rank(served: ServedModel, body: RerankRequest, texts: Sequence[str]) -> tuple[list[Ranked], int]:
-    """Return the ranked texts, and the number of tokens of all pairs."""
+def _rank(served: ServedModel, body: RerankRequest, texts: Sequence[str], on_batch: Callable[[int], None]) -> tuple[list[Ranked], int]:
+    """Return the ranked texts, and the number of tokens of all pairs; `on_batch` is called after each batch."""
     tokenizer = served.model.tokenizer
 
     def refuse(cut: list[int]) -> None:
@@ -73,7 +72,7 @@ def _rank(served: ServedModel, body: RerankRequest, texts: Sequence[str]) -> tup
         raise invalid(message, "documents", "context_length_exceeded")
 
     try:
-        ranked = served.model.rerank(body.query, texts, top_k=body.top_n, on_cut=None if body.truncate else refuse)
+        ranked = served.model.rerank(body.query, texts, top_k=body.top_n, on_batch=on_batch, on_cut=None if body.truncate else refuse)
     except UnsupportedError as error:
         raise invalid(f"got {served.name}, which does not rerank: {error}", "model") from error
     return ranked, sum(len(tokenizer.encode_pair(body.query, text).token_ids) for text in texts)

@@ -27,11 +27,12 @@ Item = dict[str, Any]
 async def responses(call: Call) -> Reply | EventStream:
     """Answer an input."""
     body = decode(ResponsesRequest, call.body)
-    served = call.service.find(body.model)
+    served = await call.model(body.model)
     call.service.check_generates(served)
     call.service.admit()
-    ready = await call.service.in_worker(lambda: prepare(served, body.chat(), call.cache_key))
-    generation = call.service.generate(served, [ready.prepared])
+    asked = await call.in_worker(body.chat)
+    ready = await call.prepare(asked, prepare, served, asked, call.cache_key)
+    generation = call.generate(served, [ready.prepared])
     return await answer(call, ResponsesResponse(served.name, body, ready, generation), is_stream=bool(body.stream))
 
 

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from headway.server.app import ROUTES, create_app
 from headway.server.errors import unavailable
 from headway.server.replies import Row
 from headway.server.service import Service
+
+SWITCH_SECONDS = 0.0003
+"""Longest time that a thread keeps the interpreter lock while another one waits for it; Python's own 5 ms are many passes of a small model."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ def run(service: Service, address: Address, on_start: Callable[[str], None] | No
     Errors   OptionError for an address that cannot be used.
     """
     listening = address.listen()
+    sys.setswitchinterval(SWITCH_SECONDS)
     server = make_server(service, address, table)
     host, port = listening.getsockname()[:2]
     scheme = "https" if address.certificate else "http"

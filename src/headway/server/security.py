@@ -30,6 +30,35 @@ def check_address(host: str, api_keys: Sequence[str], *, is_open: bool) -> None:
         )
 
 
+def allowed_hosts(host: str, api_keys: Sequence[str], names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names that the Host header may have; () for every name.
+
+    Without keys, a page of another site could call a server on this machine after pointing its own name at 127.0.0.1. Its requests
+    have that name as their Host, so only the names of this machine and those of the user are accepted.
+
+    host    address that the server listens on
+    names   those of --allowed-host
+    """
+    if not names and (api_keys or host not in LOCAL_HOSTS):
+        return ()
+    return (*LOCAL_HOSTS, *map(_host_name, names))
+
+
+def check_host(scope: Scope, allowed: Sequence[str]) -> None:
+    """Raise a 421 for a request whose Host header is not among the allowed names. No names allow every one."""
+    given = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+    if allowed and _host_name(given) not in allowed:
+        expected = "localhost, 127.0.0.1, [::1], or a name of headway serve --allowed-host"
+        raise ApiError(421, f"got Host {given!r:.100}, expected {expected}", code="host_not_allowed")
+
+
+def _host_name(host: str) -> str:
+    """Return the name of a Host header, without its port and the brackets of an IPv6 address."""
+    bracketed = host.startswith("[")
+    name = host[1:].partition("]")[0] if bracketed else host if host.count(":") > 1 else host.partition(":")[0]
+    return name.lower().removesuffix(".")
+
+
 def read_keys(keys: Sequence[str], file: Path | None) -> tuple[str, ...]:
     """Return the keys of the command line and those of a file, one per line.
 

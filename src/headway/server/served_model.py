@@ -14,6 +14,7 @@ import numpy
 
 from headway.engine import GenerationOptionsDict, Request
 from headway.language_model import Chunk, LanguageModel
+from headway.language_model.memory import cache_bytes, weight_bytes
 from headway.language_model.text_stream import TextStream
 from headway.server.errors import context_exceeded, invalid
 from headway.tokenizers.byte_level import byte_characters
@@ -52,6 +53,16 @@ class ServedModel:
         """Longest prompt and completion together; None for no limit."""
         limit: int | None = self.model.config.max_seq_len
         return limit
+
+    @property
+    def num_bytes(self) -> int:
+        """Memory of the weights, and of the pages of the KV cache so far."""
+        return weight_bytes(self.model) + cache_bytes(self.model)[0]
+
+    @property
+    def max_bytes(self) -> int:
+        """Memory of the weights, and of the KV cache when it is full."""
+        return weight_bytes(self.model) + cache_bytes(self.model)[1]
 
     @property
     def has_chat_template(self) -> bool:
@@ -139,8 +150,10 @@ class ServedModel:
         request = replace(request, num_choices=num_choices, **fields)  # type: ignore[arg-type]
         return Prepared(request, lambda: self.model.text_stream(request))
 
-    def embed(self, texts: list[str]) -> numpy.ndarray:
+    def embed(self, texts: list[str], on_batch: Callable[[int], None] | None = None) -> numpy.ndarray:
         """Return the vectors (num_texts, hidden_size) of texts, in float32. Callers in other threads wait.
+
+        on_batch   called with the number of finished texts at the start and after each batch; an exception ends the work
 
         Errors   ApiError for a text that is too long, which would be cut.
         """
@@ -153,7 +166,9 @@ class ServedModel:
             raise invalid(message, "input", "context_length_exceeded")
 
         with self.embedding_lock:
-            return self.model.embed(texts, on_cut=refuse)
+            if on_batch:
+                on_batch(0)
+            return self.model.embed(texts, on_batch=on_batch, on_cut=refuse)
 
     def found_stop(self, chunks: Sequence[Chunk], stops: Sequence[str]) -> str | None:
         """Return the stop string that ended a text; None if another reason did."""

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TypeVar
 
 from headway.server.errors import ApiError, invalid, overloaded, unavailable
 from headway.server.generation import Generation
 from headway.server.metrics import Metrics
+from headway.server.model_pool import DeclaredModel, ModelPool, ModelSlot
 from headway.server.served_model import Prepared, ServedModel
 from headway.server.settings import Settings
-from headway.server.submission import EngineConnection, Submission
+from headway.server.submission import EngineConnection
+from headway.server.wire import Sampling
+
+COMPILE_SECONDS = 30.0
+"""Longest time that a request waits for its grammar to be compiled."""
 
 _Result = TypeVar("_Result")
 
@@ -26,7 +34,7 @@ class Service:
 
     def __init__(
         self,
-        models: Sequence[ServedModel],
+        models: Sequence[ServedModel | DeclaredModel],
         settings: Settings | None = None,
         engine_thread: Callable[[ServedModel], EngineConnection] = lambda served: served.model.engine_thread,
     ) -> None:
@@ -34,51 +42,71 @@ class Service:
 
         engine_thread   returns the thread that runs a model's engine, or a connection to others
         """
-        self._engine_thread = engine_thread
-        self.models = {served.name: served for served in models}
         self.settings, self.metrics = settings or Settings(), Metrics()
+        self.pool = ModelPool(models, self.settings.model_bytes, self.metrics, engine_thread)
         self.is_draining = self.is_stopping = False
-        self._submissions: dict[str, Submission] = {}
-        # Two threads: tokenizing, templates and grammars of one request do not hold up the others.
-        self._workers = ThreadPoolExecutor(2, thread_name_prefix="headway-prepare")
-        # Vectors and ranks of many texts take long; they have threads of their own.
+        self._num_encoding = 0
+        # Two threads: tokenizing and templates of one request do not hold up the others. Large grammars take seconds.
+        self.workers = ThreadPoolExecutor(2, thread_name_prefix="headway-prepare")
+        self._compilers = ThreadPoolExecutor(1, thread_name_prefix="headway-compile")
+        # Vectors and ranks of many texts take long, and so do traces; they have threads of their own.
         self._encoders = ThreadPoolExecutor(2, thread_name_prefix="headway-encode")
+        self.tracers = ThreadPoolExecutor(1, thread_name_prefix="headway-look")
 
     def start(self) -> None:
         """Start the engine's threads; call it within the event loop."""
-        loop = asyncio.get_running_loop()
-        self._submissions = {name: Submission(self._engine_thread(served), loop) for name, served in self.models.items()}
-        self.metrics.watch(lambda: [each for submission in self._submissions.values() for each in submission.thread.stats])
+        self.pool.start()
+        self.metrics.watch(self.pool.stats, self.pool.memory)
 
     def close(self) -> None:
         """Abort the requests that still run. The engine's threads belong to the models."""
-        for submission in self._submissions.values():
-            submission.close()
-        for workers in (self._workers, self._encoders):
+        self.pool.close()
+        for workers in (self.workers, self._compilers, self._encoders, self.tracers):
             workers.shutdown(wait=False, cancel_futures=True)
+
+    @property
+    def models(self) -> list[ModelSlot]:
+        """The models, loaded or not."""
+        return list(self.pool.slots.values())
 
     @property
     def is_alive(self) -> bool:
         """True while the engine's threads run."""
-        return bool(self._submissions) and all(each.thread.is_alive for each in self._submissions.values())
+        return self.pool.is_alive
 
     @property
     def is_ready(self) -> bool:
         """True if a request would be accepted now."""
         return self.is_alive and not self.is_draining and self.metrics.num_waiting_choices < self.settings.max_waiting
 
-    def find(self, name: str | None) -> ServedModel:
-        """Return the model of a request.
+    def find(self, name: str | None) -> ModelSlot:
+        """Return the place of the model of a request, loaded or not.
 
         Errors   ApiError 404 for another name.
         """
-        first = next(iter(self.models.values()))
+        slots = self.pool.slots
+        first = next(iter(slots.values()))
         if name is None or self.settings.accept_any_model:
-            return self.models.get(name or first.name, first)
-        if name not in self.models:
-            message = f"got model {name!r:.200}, expected {' or '.join(map(repr, self.models))}"
+            return slots.get(name or first.name, first)
+        if name not in slots:
+            message = f"got model {name!r:.200}, expected {' or '.join(map(repr, slots))}"
             raise ApiError(404, message, code="model_not_found", param="model")
-        return self.models[name]
+        return slots[name]
+
+    async def acquire(self, slot: ModelSlot, arrived: float) -> ServedModel:
+        """Return a model for a request. One that waits until it is loaded counts as waiting, and its deadline holds.
+
+        Errors   as admit, for a model that is not loaded; those of ModelPool.acquire.
+        """
+        seconds = self.settings.timeout_seconds
+        if slot.is_ready:
+            return await self.pool.acquire(slot, seconds)
+        self.admit()
+        self.metrics.num_waiting_choices += 1
+        try:
+            return await self.pool.acquire(slot, arrived + seconds - time.perf_counter())
+        finally:
+            self.metrics.num_waiting_choices -= 1
 
     def admit(self, num_choices: int = 1) -> None:
         """Refuse a request at the door, before its prompt is read.
@@ -98,20 +126,85 @@ class Service:
             message = f"got a request while {waiting} wait, expected at most {self.settings.max_waiting}"
             raise overloaded(message, tokens / rate if rate else 1)
 
-    async def in_worker(self, function: Callable[..., _Result], *arguments: object) -> _Result:
-        """Return the result of a function that runs in one of the two worker threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._workers, function, *arguments)
+    async def in_thread(
+        self, threads: ThreadPoolExecutor, slots: Sequence[ModelSlot], function: Callable[..., _Result], *arguments: object
+    ) -> _Result:
+        """Return the result of a function that runs in one of the service's threads. Models stay loaded until it ends."""
+        loop, held = asyncio.get_running_loop(), list(slots)
+        future = threads.submit(function, *arguments)
+        for slot in held:
+            self.pool.hold(slot)
 
-    async def in_encoder(self, function: Callable[..., _Result], *arguments: object) -> _Result:
-        """Return the result of a function that computes vectors or ranks, in a thread for these."""
-        return await asyncio.get_running_loop().run_in_executor(self._encoders, function, *arguments)
+        def release() -> None:
+            for slot in held:
+                self.pool.release(slot)
 
-    def generate(self, served: ServedModel, prepared: Sequence[Prepared]) -> Generation:
+        def ended(_: object) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(release)
+
+        # The function of a request that was cancelled runs on.
+        future.add_done_callback(ended)
+        return await asyncio.wrap_future(future)
+
+    async def prepare(self, body: Sampling, slots: Sequence[ModelSlot], function: Callable[..., _Result], *arguments: object) -> _Result:
+        """Return the result of a function that prepares a request: in a thread of its own if it has a grammar to compile.
+
+        Errors   ApiError 400 if it takes too long. The function itself runs to its end, which limits of its input bound.
+        """
+        if not body.has_grammar:
+            return await self.in_thread(self.workers, slots, function, *arguments)
+        try:
+            return await asyncio.wait_for(self.in_thread(self._compilers, slots, function, *arguments), COMPILE_SECONDS)
+        except TimeoutError:
+            message = f"got a grammar that is not compiled within {COMPILE_SECONDS:g} seconds, expected a simpler schema, regex or grammar"
+            raise invalid(message, code="grammar_too_slow") from None
+
+    async def encode(
+        self, slots: Sequence[ModelSlot], function: Callable[[Callable[[int], None]], tuple[_Result, int]]
+    ) -> tuple[_Result, int]:
+        """Return the result of a function that computes vectors or ranks, and the number of tokens, in a thread for these.
+
+        function   receives a function to call after each batch, which raises ConnectionError once the client has left
+
+        The request counts as waiting until it ends.
+
+        Errors   those of `admit` and of the function.
+        """
+        self.admit()
+        started, has_left = time.perf_counter(), threading.Event()
+
+        def check(_: int = 0) -> None:
+            if has_left.is_set():
+                raise ConnectionError
+
+        def run() -> tuple[_Result, int]:
+            check()
+            return function(check)
+
+        self.metrics.num_waiting_choices += 1
+        self._num_encoding += 1
+        try:
+            result, num_tokens = await self.in_thread(self._encoders, slots, run)
+        except asyncio.CancelledError:
+            has_left.set()
+            self.metrics.finished("abort")
+            raise
+        finally:
+            self.metrics.num_waiting_choices -= 1
+            self._num_encoding -= 1
+        self.metrics.encoded(time.perf_counter() - started, num_tokens)
+        return result, num_tokens
+
+    def generate(self, served: ServedModel, prepared: Sequence[Prepared], arrived: float) -> Generation:
         """Start the requests of a call.
 
-        Errors   ApiError for an encoder; the engine's errors for requests that can never run.
+        arrived   time of the call on time.perf_counter
+
+        Errors   the engine's errors for requests that can never run.
         """
-        return Generation(prepared, self._submissions[served.name], self.metrics, self.settings.timeout_seconds)
+        submission = self.pool.submission(served.name)
+        return Generation(prepared, submission, self.metrics, self.settings.timeout_seconds, arrived)
 
     def check_generates(self, served: ServedModel) -> None:
         """Raise a 400 for an encoder, which generates no text."""
@@ -120,10 +213,11 @@ class Service:
 
     @property
     def num_open(self) -> int:
-        """Number of engine requests that have not ended."""
-        return sum(submission.num_open for submission in self._submissions.values())
+        """Number of requests that have not ended: those of the engines, for vectors and ranks, and those that wait for a model."""
+        return self.pool.num_waiting + self._num_encoding + sum(submission.num_open for submission in self.pool.submissions)
 
     def fail_all(self, error: ApiError) -> None:
         """End every running request with an error."""
-        for submission in self._submissions.values():
+        self.pool.fail_waiting(error)
+        for submission in self.pool.submissions:
             submission.fail_all(error)

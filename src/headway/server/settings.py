@@ -17,7 +17,9 @@ class Settings:
     drain_seconds         time that running requests have to finish after SIGTERM
     ping_seconds          time without an event after which a stream sends a comment
     max_body_bytes        larger bodies get 413
+    allowed_hosts         names that the Host header may have, with any port; none of them: every name
     cors_origins          origins whose pages may call the server; "*" is every origin
+    model_bytes           memory of the models that are loaded on demand, with their KV caches; None for no bound
     has_look              serve the page of headway look, which needs memory for the weights in float32
     """
 
@@ -29,5 +31,7 @@ class Settings:
     drain_seconds: float = 30.0
     ping_seconds: float = 15.0
     max_body_bytes: int = 8 * 1024 * 1024
+    allowed_hosts: tuple[str, ...] = ()
     cors_origins: tuple[str, ...] = ()
+    model_bytes: int | None = None
     has_look: bool = False

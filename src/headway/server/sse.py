@@ -11,12 +11,13 @@ PING = b": ping\n\n"
 
 DONE = b"data: [DONE]\n\n"
 
-_encode = msgspec.json.Encoder().encode
+encode = msgspec.json.Encoder().encode
+"""Return a value as JSON."""
 
 
 def data(value: object) -> bytes:
     """Return an event with a JSON value."""
-    return b"data: " + _encode(value) + b"\n\n"
+    return b"data: " + encode(value) + b"\n\n"
 
 
 def named(value: dict[str, object]) -> bytes:

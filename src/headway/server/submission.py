@@ -1,11 +1,10 @@
-"""Events of the engine's thread in the event loop: one wake-up of the loop for all events of a pass."""
+"""Events of the engine's thread in the event loop: one wake-up of the loop for all events of a pass, or of several short ones."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -14,6 +13,9 @@ from headway.server.errors import ApiError
 
 MAX_BUFFERED = 4096
 """Most events that wait for a slow reader. One that falls further back loses its request."""
+
+GATHER_SECONDS = 0.02
+"""Time between two deliveries of tokens: those of shorter passes are sent together, except for the first and the last of a request."""
 
 
 class EngineConnection(Protocol):
@@ -24,8 +26,8 @@ class EngineConnection(Protocol):
         """True while requests can be submitted."""
 
     @property
-    def stats(self) -> Sequence[EngineStats]:
-        """Figures of the engines that are known."""
+    def stats(self) -> Mapping[str, EngineStats]:
+        """Figures of the engines that are known, by a name."""
 
     def submit(self, request: Request, sink: Sink) -> int:
         """Start a request; return its number. The sink receives its events, from any thread."""
@@ -43,9 +45,11 @@ class Subscription:
     def __init__(self, submission: Submission) -> None:
         """Subscribe to nothing yet."""
         self._submission, self.numbers = submission, dict[int, int]()
-        self._events: deque[Event] = deque()
-        self._arrived = asyncio.Event()
+        self._events = list[Event]()
         self._error: ApiError | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
 
     async def next(self, timeout_seconds: float) -> list[Event]:
         """Return the events since the last call, at least one; [] if there is none within the time.
@@ -53,25 +57,49 @@ class Subscription:
         Errors   ApiError if the reader is too slow, or the server ends the request.
         """
         if not self._events and self._error is None:
-            timer = asyncio.get_running_loop().call_later(timeout_seconds, self._arrived.set)
-            await self._arrived.wait()
-            timer.cancel()
-        self._arrived.clear()
+            await self._wait(timeout_seconds)
         if self._error:
             raise self._error
-        events = list(self._events)
-        self._events.clear()
+        events, self._events = self._events, []
         return events
+
+    async def _wait(self, timeout_seconds: float) -> None:
+        """Wait for an event, an error, or the end of the time. The timer of an earlier call is used again: most waits end before it."""
+        loop = asyncio.get_running_loop()
+        self._due = loop.time() + timeout_seconds
+        if self._timer is not None and self._timer.when() > self._due:
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None:
+            self._timer = loop.call_at(self._due, self._time_out, loop)
+        self._waiter = loop.create_future()
+        await self._waiter
+
+    def _time_out(self, loop: asyncio.AbstractEventLoop) -> None:
+        """End the wait if its time has passed; else look again when it has."""
+        self._timer = None
+        if loop.time() >= self._due:
+            self._wake()
+        elif self._waiter is not None:
+            self._timer = loop.call_at(self._due, self._time_out, loop)
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+        self._waiter = None
 
     def fail(self, error: ApiError) -> None:
         """End the requests with an error."""
         self._error = self._error or error
-        self._arrived.set()
+        self._wake()
         self.close()
 
     def close(self) -> None:
         """Abort the requests that still run."""
         self._submission.abort(list(self.numbers))
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def stop(self, index: int, choice: int) -> None:
         """Abort one choice of a request."""
@@ -79,7 +107,7 @@ class Subscription:
 
     def _add(self, events: Sequence[Event]) -> None:
         self._events.extend(events)
-        self._arrived.set()
+        self._wake()
         if len(self._events) > MAX_BUFFERED:
             self._events.clear()
             self.fail(ApiError(408, f"the client left {MAX_BUFFERED} events unread", code="slow_reader"))
@@ -93,6 +121,8 @@ class Submission:
         self.thread, self._loop = thread, loop
         self._subscriptions: dict[int, Subscription] = {}
         self._lock, self._arrived = threading.Lock(), list[Event]()
+        self._unheard = set[int]()  # requests without a token so far
+        self._next_delivery = 0.0
 
     @property
     def num_open(self) -> int:
@@ -110,6 +140,7 @@ class Submission:
                 index = self.thread.submit(request, self._sink)
                 subscription.numbers[index] = number
                 self._subscriptions[index] = subscription
+                self._unheard.add(index)
         except BaseException:
             subscription.close()
             raise
@@ -118,6 +149,7 @@ class Submission:
     def abort(self, indices: Sequence[int]) -> None:
         """Abort the engine requests that still run; they get no more events."""
         for index in indices:
+            self._unheard.discard(index)
             if self._subscriptions.pop(index, None):
                 self.thread.abort(index)
 
@@ -131,17 +163,30 @@ class Submission:
             subscription.fail(error)
 
     def _sink(self, events: list[Event]) -> None:
-        """Take events in the engine's thread; wake the loop unless it is about to take the earlier ones."""
+        """Take events in the engine's thread; wake the loop unless it is about to take earlier ones and these can wait as long."""
+        index, last = events[0].index, events[-1]
+        is_urgent = index in self._unheard or isinstance(last, RequestFailed) or last.finish_reason is not None
         with self._lock:
             is_first = not self._arrived
             self._arrived.extend(events)
-        if is_first:
+        if is_first or is_urgent:
+            self._unheard.discard(index)
             with suppress(RuntimeError):  # the loop is closed
-                self._loop.call_soon_threadsafe(self._deliver)
+                self._loop.call_soon_threadsafe(self._deliver if is_urgent else self._wake)
+
+    def _wake(self) -> None:
+        """Deliver at once, or with the events that arrive until the next delivery is due."""
+        if self._loop.time() >= self._next_delivery:
+            self._deliver()
+        else:
+            self._loop.call_at(self._next_delivery, self._deliver)
 
     def _deliver(self) -> None:
         with self._lock:
             arrived, self._arrived = self._arrived, []
+        if not arrived:
+            return
+        self._next_delivery = self._loop.time() + GATHER_SECONDS
         by_subscription: dict[Subscription, list[Event]] = {}
         for event in arrived:
             if subscription := self._subscriptions.get(event.index):

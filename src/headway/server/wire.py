@@ -124,6 +124,11 @@ class Sampling(Struct, kw_only=True, forbid_unknown_fields=True):
             return "response_format"
         return next((name for name in ("regex", "grammar") if getattr(self, name) is not None), None)
 
+    @property
+    def has_grammar(self) -> bool:
+        """True if a grammar has to be compiled, which takes time."""
+        return self.constraint is not None
+
     def _json_schema(self) -> dict[str, Any] | None:
         if isinstance(self.response_format, JsonObjectFormat):
             return {"type": "object"}
@@ -244,6 +249,11 @@ class ChatRequest(Sampling, kw_only=True, forbid_unknown_fields=True):
     tools: Annotated[list[Tool], Meta(max_length=MAX_TOOLS)] | None = None
     tool_choice: Literal["none", "auto", "required"] | NamedToolChoice | None = None
     parallel_tool_calls: bool | None = None
+
+    @property
+    def has_grammar(self) -> bool:
+        """See Sampling. A tool that has to be called is a grammar, too."""
+        return self.constraint is not None or (bool(self.tools) and self.tool_choice not in (None, "none", "auto"))
 
     def generation_options(self) -> dict[str, object]:
         """Return the keywords of `LanguageModel.generate`."""

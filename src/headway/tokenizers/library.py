@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -141,7 +141,7 @@ class LibraryTokenizer(Tokenizer):
         skipped = self._special_contents if skip_special_tokens else frozenset()
         decoder: BytesStreamDecoder | WindowStreamDecoder
         if self._decoder_kinds == ["ByteLevel"]:
-            decoder = BytesStreamDecoder(lambda token_id, previous: self._bytes(token_id, skipped))
+            decoder = BytesStreamDecoder(lambda token_id, previous: self._known_bytes(token_id, skipped))
         else:
             decoder = WindowStreamDecoder(self._decode, self.backend, self._decoder_steps, skipped)
         decoder.feed_context(after)
@@ -160,6 +160,11 @@ class LibraryTokenizer(Tokenizer):
     @cached_property
     def _special_contents(self) -> frozenset[str]:
         return frozenset(token.content for token in self.backend.get_added_tokens_decoder().values() if token.special)
+
+    @cached_property
+    def _known_bytes(self) -> Callable[[int, frozenset[str]], bytes]:
+        """`_bytes` with a memory: a stream asks for every token."""
+        return lru_cache(maxsize=65536)(self._bytes)
 
     def _bytes(self, token_id: int, skipped: frozenset[str]) -> bytes:
         token = self.backend.id_to_token(token_id)

@@ -39,7 +39,8 @@ class BytesStreamDecoder(StreamDecoder):
 
     def add(self, token_id: int) -> str:
         """See StreamDecoder."""
-        check_token_ids([token_id])
+        if not 0 <= token_id < 2**32:
+            check_token_ids([token_id])
         text = self.utf8.decode(self.token_bytes(token_id, self.previous))
         self.previous = token_id
         return text

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.sampled(5)
+
 GUARDED = '''
 import ctypes, mmap, sys
 import numpy

@@ -23,6 +23,8 @@ from headway.language_model.decoders import weights_kind
 from headway.models.spec import AttentionSpec
 from tests.kernels.cpu.packed_models import CACHES, FAMILIES, MIXTURES, MODELS, TOLERANCE, Texts, error, model, prompts
 
+pytestmark = pytest.mark.sampled(5)
+
 every_model = pytest.mark.parametrize("name", MODELS)
 every_family = pytest.mark.parametrize("name", [*MODELS, *FAMILIES])
 every_kind = pytest.mark.parametrize("kind", TOLERANCE)

@@ -89,6 +89,7 @@ def test_a_folder_that_cannot_be_written_compiles_for_this_process(tmp_path):
     assert load(None) == [native.COMPILING]
 
 
+@pytest.mark.slow
 def test_of_processes_that_start_together_one_compiles_and_the_others_wait(tmp_path):
     processes = [python(LOAD, tmp_path, "packer.run") for _ in range(3)]
     reports = [process.communicate(timeout=600)[0].splitlines() for process in processes]

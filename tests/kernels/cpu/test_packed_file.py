@@ -164,6 +164,7 @@ def test_a_damaged_file_is_replaced(runtime, tree, tmp_path, how):
     assert same(first, read(packed_weights(path, "key", "int8", tree, reading(runtime))))
 
 
+@pytest.mark.slow
 def test_no_mutant_crashes_or_changes_a_weight(tmp_path):
     batch, count = 500, num_mutants(500)
     for first in range(0, count, batch):
@@ -268,6 +269,7 @@ def test_a_dropped_mapping_is_released(runtime, tree, tmp_path):
     assert str(tmp_path / "packed") not in maps.read_text()
 
 
+@pytest.mark.slow
 def test_of_processes_that_start_together_one_packs(tmp_path):
     processes = [
         subprocess.Popen([sys.executable, "-c", TOGETHER, str(tmp_path / "packed")], stdout=subprocess.PIPE, text=True, cwd=ROOT)

@@ -30,7 +30,10 @@ def test_a_field_is_found_at_its_constant(name):
         assert numpy.count_nonzero(integers) == 1
 
 
-SET_IN_EVERY_PASS = ("num_tokens", "num_wanted", "pages", "logits", "num_tasks", "tasks", "partials")
+SET_IN_EVERY_PASS = (
+    *("num_tokens", "num_wanted", "token_ids", "positions", "pages", "first_pages", "wanted", "logits"),
+    *("num_tasks", "tasks", "first_partials", "partials"),
+)
 
 
 @pytest.mark.parametrize("field", [name for name in records.LAUNCH.names if name not in (*records.POOL, *SET_IN_EVERY_PASS)])

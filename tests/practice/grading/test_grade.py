@@ -101,6 +101,7 @@ def graded(root):
     return done, results
 
 
+@pytest.mark.slow
 def test_the_autograder_writes_its_own_results_over_those_of_the_hand_in(autograder):
     forged = (
         f"try:\n    open({str(autograder / 'results' / 'results.json')!r}, 'w').write('{{\"score\": 100}}')\nexcept OSError:\n    pass\n"

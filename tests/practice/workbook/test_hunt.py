@@ -10,6 +10,8 @@ from headway.practice.workbook.hunt import FILE, NAMES, buggy_file, chosen, fix_
 from headway.practice.workbook.progress import read_progress
 from headway.practice.workbook.solution import numpy_functions
 
+pytestmark = pytest.mark.sampled(5)
+
 
 def verdicts(path, text, exercise):
     path.write_text(text)
@@ -60,6 +62,7 @@ def test_seeds_reach_every_bug():
     assert {chosen(Hunt(None, seed)) for seed in range(2000)} == set(BUGS)
 
 
+@pytest.mark.slow
 def test_a_bug_from_the_file_to_the_repair(tmp_path):
     is_well, printed = hunt(tmp_path, "softmax", 1, "en")
     assert is_well

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from array import array
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy
 
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, UnsupportedError
 from headway.kernels.cpu import layout, records
 from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers, product_scratch_bytes
 from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
@@ -19,12 +20,11 @@ from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
 from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
+from headway.models.adapter import Update
 from headway.models.spec import DecoderSpec, FeedForwardSpec, RotarySpec
 
 MIN_ROTARY = 1024
 """Minimum number of positions of the rotary tables, which are doubled when a text is longer."""
-ROW_FIELDS = ("token_ids", "positions", "first_pages", "wanted", "first_partials")
-"""The fields of the launch record with numbers per row, in the order of PassPlan.rows."""
 
 
 class CompiledDecoder:
@@ -56,7 +56,7 @@ class CompiledDecoder:
         self._kv_cache = PagedKVCache(spec, cache_kind)
         self._model = ModelRecords(spec, weights)
         self._launches = records.unset(records.LAUNCH)
-        self._rows = numpy.zeros((len(ROW_FIELDS), self.max_rows + 1), numpy.int64)
+        self._launch = self._launches.view(numpy.int64)
         self._partial_size = attention.num_heads * (round_up(attention.head_dim, NUM_ROWS) + NUM_ROWS)
         self._num_rotary, self._rotary = 0, dict[RotarySpec, tuple[numpy.ndarray, numpy.ndarray]]()
         self._counters = aligned_zeros((layout.COUNTERS_PER_LAYER * len(spec.layers) + 4) * CACHE_LINE)
@@ -82,6 +82,15 @@ class CompiledDecoder:
     def window(self) -> int | None:
         """Number of positions that every layer is limited to; None if a layer attends to all positions."""
         return self._limits.window
+
+    @property
+    def adapters(self) -> Collection[str]:
+        """Names of the adapters."""
+        return ()
+
+    def add_adapter(self, name: str, updates: Mapping[str, Update]) -> None:
+        """Raise UnsupportedError."""
+        raise UnsupportedError(f"got the adapter {name!r:.200}, expected none", hint='load the model with weights="none"')
 
     def allocate(self, num_pages: int) -> None:
         """Provide the pages 0 to num_pages - 1 of the KV cache, keeping those that exist with their content.
@@ -113,7 +122,12 @@ class CompiledDecoder:
         Errors   PromptError for no tokens, more than max_rows, or positions out of range; TokenIdError for an id out of range;
                  HeadwayError for wrong pages, or if the decoder is closed.
         """
-        return self._run(batch, self._kv_cache)
+        with self._lock:  # the decoder has one launch record
+            plan = self._plan(batch, self._kv_cache)
+            logits = numpy.empty((len(plan.wanted), self.spec.vocab_size), numpy.float32)
+            if plan.token_ids:
+                self._launch_pass(plan, self._kv_cache, records.writable_address(logits) if plan.wanted else 0)
+        return logits
 
     def hidden_states(self, token_ids: Sequence[int]) -> numpy.ndarray:
         """Return the normalized vectors (seq_len, hidden_size) of one text's tokens, the input of the output head."""
@@ -135,14 +149,6 @@ class CompiledDecoder:
             self._buffers = Buffers(0, self._kind)
             self._kv_cache = PagedKVCache(self.spec, self.cache_kind)
 
-    def _run(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> numpy.ndarray:
-        with self._lock:  # the decoder has one launch record
-            plan = self._plan(batch, kv_cache)
-            logits = numpy.empty((len(plan.wanted), self.spec.vocab_size), numpy.float32)
-            if plan.token_ids:
-                self._launch_pass(plan, kv_cache, logits.ctypes.data if plan.wanted else 0)
-        return logits
-
     def _plan(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> PassPlan:
         if self._is_closed:
             raise HeadwayError("got a call of a closed model, expected an open one", hint="load the model again")
@@ -150,30 +156,29 @@ class CompiledDecoder:
 
     def _launch_pass(self, plan: PassPlan, kv_cache: PagedKVCache, logits_address: int) -> None:
         """Run a pass; the normalized vectors of the wanted rows are in self._hidden."""
-        launch, num_rows, num_partials = self._launches[0], len(plan.positions), plan.first_partials[-1]
+        launch, num_rows, num_partials = self._launch, len(plan.token_ids), plan.first_partials[-1]
         if num_rows > self._buffers.num_tokens:
             self._allocate_buffers(num_rows)
-        if max(plan.positions) >= self._num_rotary:
-            self._compute_rotary(max(plan.positions) + 1)
-        for row, values in zip(self._rows, plan.rows, strict=True):
-            row[: len(values)] = values
-        pages, tasks = kv_cache.addresses(plan.pages), numpy.array(plan.tasks, numpy.int64)
+        if plan.num_positions > self._num_rotary:
+            self._compute_rotary(plan.num_positions)
+        pages = kv_cache.addresses(plan.pages)
         partials = numpy.empty(num_partials * self._partial_size, numpy.float32) if num_partials else None
-        launch["num_tokens"], launch["num_wanted"] = num_rows, len(plan.wanted)
-        launch["pages"], launch["logits"] = pages.ctypes.data, logits_address
-        launch["num_tasks"], launch["tasks"] = len(tasks), tasks.ctypes.data
-        launch["partials"] = 0 if partials is None else partials.ctypes.data
-        self._counters[:] = 0
+        launch[layout.NUM_TOKENS], launch[layout.NUM_WANTED] = num_rows, len(plan.wanted)
+        launch[layout.NUM_TASKS] = len(plan.tasks) // layout.TASK_SIZE
+        launch[layout.TOKEN_IDS], launch[layout.POSITIONS] = _address(plan.token_ids), _address(plan.positions)
+        launch[layout.PAGES], launch[layout.FIRST_PAGES] = _address(pages), _address(plan.first_pages)
+        launch[layout.TASKS], launch[layout.FIRST_PARTIALS] = _address(plan.tasks), _address(plan.first_partials)
+        launch[layout.PARTIALS] = 0 if partials is None else partials.ctypes.data
+        launch[layout.WANTED], launch[layout.LOGITS] = _address(plan.wanted), logits_address
+        self._counters.fill(0)
         records.check_set(self._launches)
-        self._pool.run(self._forward_pass, self._launches.view(numpy.int64))
+        self._pool.run(self._forward_pass, launch)
 
     def _fill_in_model(self) -> None:
         launch = self._launches[0]
         self._model.fill_launch(launch, self.spec, self.weights)
         self._kv_cache.write_offsets(self._model.layers)
         launch["kv_kind"], launch["counters"] = CACHE_KINDS[self.cache_kind][0], self._counters.ctypes.data
-        for row, field in zip(self._rows, ROW_FIELDS, strict=True):
-            launch[field] = row.ctypes.data
 
     def _compute_rotary(self, num_positions: int) -> None:
         """Compute the rotary tables of at least this number of positions."""
@@ -229,6 +234,10 @@ class CompiledDecoder:
         attended = heads * (14 * round_up(attention.head_dim, NUM_ROWS) + 8 * NUM_ROWS + 6 * KEYS_PER_BLOCK + 8)
         experts = max((layer.feed_forward.experts.num_experts for layer in self.spec.layers if layer.feed_forward.experts), default=0)
         return round_up(max(attended, product_scratch_bytes(num_tokens, columns), 4 * experts), CACHE_LINE)
+
+
+def _address(numbers: array[int]) -> int:
+    return numbers.buffer_info()[0]
 
 
 def _num_slots(feed_forward: FeedForwardSpec, num_tokens: int) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import numpy
 
 from headway.errors import HeadwayError, ResourceError
@@ -45,7 +47,7 @@ class PagedKVCache:
         self._layer_bytes = sum(self._sizes.values())
         self.page_bytes = len(spec.layers) * self._layer_bytes
         self._pages: list[numpy.ndarray] = []
-        self._addresses = numpy.zeros(1, numpy.int64)
+        self._addresses = [0]  # the last one is that of page -1
 
     @property
     def num_pages(self) -> int:
@@ -70,9 +72,7 @@ class PagedKVCache:
             ) from error
         self._pages += list(memory.reshape(num_more, self.page_bytes))
         first = memory.ctypes.data
-        self._addresses = numpy.concatenate(
-            [self._addresses[:-1], numpy.arange(num_more, dtype=numpy.int64) * self.page_bytes + first, numpy.zeros(1, numpy.int64)]
-        )
+        self._addresses[-1:] = [*range(first, first + len(memory), self.page_bytes), 0]
 
     def copy_page(self, source: int, target: int) -> None:
         """Copy the content of a page to another.
@@ -83,9 +83,10 @@ class PagedKVCache:
             raise HeadwayError(f"got a copy of page {source} to page {target}, expected pages 0 to {self.num_pages - 1}")
         self._pages[target][:] = self._pages[source]
 
-    def addresses(self, pages: list[int]) -> numpy.ndarray:
+    def addresses(self, pages: list[int]) -> array[int]:
         """Return the addresses of pages that exist, int64, and 0 for page -1."""
-        return self._addresses[pages]
+        addresses = self._addresses
+        return array("q", [addresses[page] for page in pages])
 
     def write_offsets(self, layers: numpy.ndarray) -> None:
         """Fill in the offsets of keys, values and scales in a page, which are fields of the layers' records."""

@@ -166,8 +166,10 @@ def barrier(record: Any, number: int) -> int:
 
     The count of arrivals is never reset, because a thread that looks late would miss the old count.
     """
-    fetch_and_add(record[ARRIVALS])
-    wait_until(record[ARRIVALS], record[NUM_THREADS] * (number + 1))
+    # Read before the thread arrives: when all threads have, the caller may free the record while this one still waits.
+    arrivals, expected = record[ARRIVALS], record[NUM_THREADS] * (number + 1)
+    fetch_and_add(arrivals)
+    wait_until(arrivals, expected)
     return number + 1
 
 

@@ -1,7 +1,7 @@
 """Packed weights in a file that is mapped into memory.
 
     8 bytes          HEADWAY and the version of the format
-    32 bytes         SHA-256 of the description: key, kind, and the shape and offset of every matrix and vector
+    32 bytes         SHA-256 of the description: key, the kind, shape and offset of every matrix, and those of every vector
     32 bytes         SHA-256 of the checksums of the content
     zeros            up to byte 4096
     content          matrices and vectors, each at the start of a cache line
@@ -33,13 +33,13 @@ from headway.functions import Packed
 from headway.kernels.cpu import layout, records
 from headway.kernels.cpu.file_lock import file_lock
 from headway.kernels.cpu.layout import CACHE_LINE
-from headway.kernels.cpu.packing import aligned_zeros, num_bytes, over, pack, round_up, vector
+from headway.kernels.cpu.packing import aligned_zeros, copy, num_bytes, over, pack, round_up, vector
 from headway.kernels.cpu.records import check_set, unset
 from headway.kernels.cpu.runtime import Runtime
 from headway.kernels.cpu.thread_pool import ThreadPool
 from headway.memory_check import check_memory
 
-MAGIC = b"HEADWAY\x03"
+MAGIC = b"HEADWAY\x04"
 HEADER_BYTES = 4096
 SMALL = 16_000_000
 """Bytes of weights below which one thread is as fast as several: synchronization would take longer than the work."""
@@ -56,7 +56,9 @@ def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, runti
     """Return the leaves of a checkpoint's packed weights: from the file if it holds them, otherwise packed now and, if possible, kept there.
 
     key      identifies the checkpoint
-    leaves   (path, array) of the weight tree; the numbers are read only to pack them
+    kind     float32, bfloat16, int8 or int4; with int8, matrices that are stored as int4 stay so
+    leaves   (path, array) of the weight tree; the numbers are read only to pack them. A matrix that is stored in this kind, such as Q8_0
+             of GGUF in int8, keeps its codes and scales
 
     Errors   NotFiniteError, which names the tensor, for NaN or infinity; ResourceError if there is not enough memory.
     """
@@ -79,14 +81,15 @@ def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, runti
 
 @dataclass(frozen=True)
 class _Sections:
-    """The description of a file: the shape and offset of each matrix and vector.
+    """The description of a file: the kind, shape and offset of each matrix, the shape and offset of each vector.
 
+    kind     the kind of matrices that are not stored in another one
     size     size of the file in bytes
     digest   SHA-256 of the description and the key
     """
 
     kind: str
-    matrices: dict[str, tuple[tuple[int, int], int]]
+    matrices: dict[str, tuple[str, tuple[int, int], int]]
     vectors: dict[str, tuple[tuple[int, ...], int]]
     size: int
     digest: bytes
@@ -98,19 +101,18 @@ class _Sections:
     def weights(self, memory: numpy.ndarray) -> dict[str, Leaf]:
         """Return the leaves over the memory of a whole file."""
         shared = {
-            offset: over(self.kind, shape, memory[offset : offset + num_bytes(self.kind, shape)])
-            for shape, offset in self.matrices.values()
+            offset: over(kind, shape, memory[offset : offset + num_bytes(kind, shape)]) for kind, shape, offset in self.matrices.values()
         }
         vectors: dict[str, Leaf] = {
             name: memory[offset : offset + 4 * int(numpy.prod(shape))].view(numpy.float32).reshape(shape)
             for name, (shape, offset) in self.vectors.items()
         }
-        return vectors | {name: shared[offset] for name, (_, offset) in self.matrices.items()}
+        return vectors | {name: shared[offset] for name, (_, _, offset) in self.matrices.items()}
 
 
 def _sections(key: str, kind: str, leaves: list[tuple[str, Any]]) -> _Sections:
     """Lay out a file. A matrix that two paths share is stored once."""
-    matrices: dict[str, tuple[tuple[int, int], int]] = {}
+    matrices: dict[str, tuple[str, tuple[int, int], int]] = {}
     vectors: dict[str, tuple[tuple[int, ...], int]] = {}
     stored: dict[tuple[Any, ...], int] = {}
     end = HEADER_BYTES
@@ -119,13 +121,23 @@ def _sections(key: str, kind: str, leaves: list[tuple[str, Any]]) -> _Sections:
         if len(shape) == 2 and not path.endswith(UNPACKED):
             identity = (leaf.ctypes.data, shape, leaf.strides)
             offset = stored.setdefault(identity, end)
-            matrices[path] = (shape, offset)
-            end += num_bytes(kind, shape) if offset == end else 0
+            own = "int4" if kind == "int8" and getattr(leaf, "packed_kind", None) == "int4" else kind
+            matrices[path] = (own, shape, offset)
+            end += num_bytes(own, shape) if offset == end else 0
         else:
             vectors[path] = (shape, end)
             end += round_up(4 * leaf.size, CACHE_LINE)
     description = json.dumps([key, kind, matrices, vectors, end])
     return _Sections(kind, matrices, vectors, end, hashlib.sha256(description.encode()).digest())
+
+
+def _pack(name: str, leaf: Any, kind: str, runtime: Runtime, memory: numpy.ndarray) -> None:
+    """Pack a matrix into memory, or copy it if it is stored in this kind."""
+    stored = leaf.packed() if getattr(leaf, "packed_kind", None) == kind else None
+    if stored is not None:
+        copy(name, stored, memory)
+    else:
+        pack(name, leaf, kind, runtime.pack, runtime.pool, memory)
 
 
 def _content_digest(content: numpy.ndarray, runtime: Runtime) -> bytes:
@@ -178,8 +190,7 @@ def _write(path: Path, sections: _Sections, leaves: list[tuple[str, Any]], runti
 
 
 def _write_sections(path: Path, sections: _Sections, leaves: list[tuple[str, Any]], runtime: Runtime) -> None:
-    shapes = [shape for shape, _ in sections.matrices.values()]
-    scratch = aligned_zeros(max((num_bytes(sections.kind, shape) for shape in shapes), default=0))
+    scratch = aligned_zeros(max((num_bytes(kind, shape) for kind, shape, _ in sections.matrices.values()), default=0))
     report, written = _Report(leaves, sections, runtime), HEADER_BYTES
     with path.open("wb+") as file:
         file.write(bytes(HEADER_BYTES))
@@ -188,11 +199,11 @@ def _write_sections(path: Path, sections: _Sections, leaves: list[tuple[str, Any
                 content = vector(name, leaf).tobytes()
                 file.write(content.ljust(round_up(len(content), CACHE_LINE), b"\0"))
             else:
-                shape, offset = sections.matrices[name]
+                kind, shape, offset = sections.matrices[name]
                 if offset >= written:
-                    memory = scratch[: num_bytes(sections.kind, shape)]
+                    memory = scratch[: num_bytes(kind, shape)]
                     memory[-CACHE_LINE:] = 0  # scales may end within a cache line
-                    pack(name, leaf, sections.kind, runtime.pack, runtime.pool, memory)
+                    _pack(name, leaf, kind, runtime, memory)
                     file.write(memory.data)
             written = file.tell()
             report.add(leaf)
@@ -211,10 +222,10 @@ def _pack_into_memory(sections: _Sections, leaves: list[tuple[str, Any]], runtim
         if isinstance(target, numpy.ndarray):
             target[...] = vector(name, leaf)
         else:
-            shape, offset = sections.matrices[name]
+            kind, shape, offset = sections.matrices[name]
             if offset not in packed:
                 packed.add(offset)
-                pack(name, leaf, sections.kind, runtime.pack, runtime.pool, memory[offset : offset + num_bytes(sections.kind, shape)])
+                _pack(name, leaf, kind, runtime, memory[offset : offset + num_bytes(kind, shape)])
         report.add(leaf)
     return weights
 

@@ -109,6 +109,19 @@ def pack(name: str, matrix: numpy.ndarray, kind: str, pack_blocks: Entry, pool: 
     return packed
 
 
+def copy(name: str, matrix: Packed, memory: numpy.ndarray) -> None:
+    """Copy a packed matrix bit for bit into `num_bytes` bytes.
+
+    Errors   NotFiniteError, which names the tensor, for NaN or infinity.
+    """
+    target: Any = over(matrix.kind, matrix.shape, memory)
+    target.codes[...] = matrix.codes
+    if matrix.scales is not None:
+        target.scales[...] = matrix.scales
+    if not numpy.isfinite(target.codes if matrix.scales is None else target.scales).all():
+        raise _not_finite(name)
+
+
 def vector(name: str, numbers: Any) -> numpy.ndarray:
     """Return a norm's weight or a bias in float32.
 

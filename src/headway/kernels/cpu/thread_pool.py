@@ -14,6 +14,7 @@ import numpy
 
 from headway.errors import HeadwayError, OptionError, ResourceError
 from headway.kernels.cpu.layout import ARRIVALS, NUM_BARRIERS, NUM_THREADS
+from headway.kernels.cpu.records import writable_address
 
 Entry = Callable[[int, int], object]
 """Compiled code: called with the address of a record and the index of the thread."""
@@ -71,9 +72,11 @@ class ThreadPool:
             if self._is_closed:
                 raise HeadwayError("got a call of a closed thread pool, expected an open one", hint="load the model again")
             workers = self._started_workers()
-            address, number, is_done = record.ctypes.data, workers.call_number, False
-            record[NUM_THREADS], record[ARRIVALS] = self.num_threads, workers.arrivals.ctypes.data
-            record[NUM_BARRIERS] = workers.num_barriers
+            address, number, is_done = writable_address(record), workers.call_number, False
+            # Counted by the arrivals, because an exception after the call could leave a copy of the number out of date.
+            num_barriers = int(workers.arrivals[0]) // self.num_threads
+            record[NUM_THREADS], record[ARRIVALS] = self.num_threads, workers.arrivals_address
+            record[NUM_BARRIERS] = num_barriers
             try:
                 workers.call((entry, address))
                 entry(address, 0)
@@ -81,13 +84,12 @@ class ThreadPool:
             finally:
                 # A signal handler may raise (Ctrl-C) between any two bytecodes. Workers that were called wait at the barrier for this
                 # thread and use the caller's memory, so its share is done before the exception leaves.
-                while not is_done and workers.call_number != number and record[NUM_BARRIERS] == workers.num_barriers:
+                while not is_done and workers.call_number != number and record[NUM_BARRIERS] == num_barriers:
                     try:
                         workers.wake()
                         entry(address, 0)
                     except KeyboardInterrupt:
                         continue
-                workers.num_barriers = int(record[NUM_BARRIERS])
 
     def close(self) -> None:
         """End the worker threads and wait for them. A closed pool can be closed again, but not run."""
@@ -115,8 +117,9 @@ class _Workers:
     """
 
     def __init__(self, num_workers: int, wait_for_change: Entry | None) -> None:
-        self.process, self.call_number, self.num_barriers = os.getpid(), 0, 0
+        self.process, self.call_number = os.getpid(), 0
         self.arrivals = numpy.zeros(1, numpy.int64)
+        self.arrivals_address = self.arrivals.ctypes.data
         self._signal = numpy.zeros(1, numpy.int64)
         self._wait_for_change = wait_for_change
         self._lock = threading.RLock()  # used directly: an exception within Condition.__exit__, which is Python, would leave it locked

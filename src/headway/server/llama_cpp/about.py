@@ -17,7 +17,7 @@ NUM_SLOTS = 4
 
 async def props(call: Call) -> Reply:
     """Describe the server and its first model."""
-    served = call.service.find(None)
+    served = await call.model(None)
     tokenizer = served.model.tokenizer
     return json_reply(
         {
@@ -37,7 +37,7 @@ async def props(call: Call) -> Reply:
 
 async def slots(call: Call) -> Reply:
     """Return one slot for each running request, and idle ones up to NUM_SLOTS."""
-    served = call.service.find(None)
+    served = await call.model(None)
     num_open = call.service.num_open
     slot = {"n_ctx": served.max_seq_len, "speculative": False}
     return json_reply([{"id": index, **slot, "is_processing": index < num_open} for index in range(max(NUM_SLOTS, num_open))])
@@ -46,10 +46,9 @@ async def slots(call: Call) -> Reply:
 async def embeddings(call: Call) -> Reply:
     """Return the vectors of texts, each in a list of one."""
     body = decode(EmbeddingFields, call.body)
-    served = call.service.find(body.model)
-    call.service.admit()
+    served = await call.model(body.model)
     given = body.content if body.input is None else body.input
-    vectors, _ = await call.service.in_encoder(lambda: embed(served, texts_of(given, served)))
+    vectors, _ = await call.encode(lambda on_batch: embed(served, texts_of(given, served), on_batch))
     return json_reply([{"index": index, "embedding": [row.tolist()]} for index, row in enumerate(vectors)])
 
 

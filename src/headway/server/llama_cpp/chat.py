@@ -20,22 +20,22 @@ from headway.server.wire import ChatRequest
 async def chat(call: Call) -> Reply | EventStream:
     """Answer a conversation."""
     fields, values = read(call.body)
-    served = call.service.find(fields.model)
+    served = await call.model(fields.model)
     call.service.check_generates(served)
     call.service.admit()
-    body = await call.service.in_worker(_chat_request, fields, values, served)
+    body = await call.in_worker(_chat_request, fields, values, served)
     call.service.admit(body.n or 1)
-    ready = await call.service.in_worker(prepare, served, body, call.cache_key)
-    generation = call.service.generate(served, [ready.prepared])
+    ready = await call.prepare(body, prepare, served, body, call.cache_key)
+    generation = call.generate(served, [ready.prepared])
     return await answer(call, LlamaChatResponse(served, body, ready, generation, fields), is_stream=bool(body.stream))
 
 
 async def count_tokens(call: Call) -> Reply:
     """Return the length of a conversation."""
     fields, values = read(call.body)
-    served = call.service.find(fields.model)
-    body = await call.service.in_worker(_chat_request, fields, values, served)
-    read_conversation = await call.service.in_worker(conversation, served, body)
+    served = await call.model(fields.model)
+    body = await call.in_worker(_chat_request, fields, values, served)
+    read_conversation = await call.in_worker(conversation, served, body)
     return json_reply({"input_tokens": len(read_conversation.token_ids)})
 
 

@@ -20,10 +20,10 @@ from headway.server.wire import MAX_PROMPTS, Sampling
 async def complete(call: Call) -> Reply | EventStream:
     """Continue one prompt or several."""
     fields, values = read(call.body)
-    served = call.service.find(fields.model)
+    served = await call.model(fields.model)
     call.service.check_generates(served)
     call.service.admit()
-    body, prompts = await call.service.in_worker(lambda: (translate(fields, values, served, Sampling), prompts_of(fields.prompt, served)))
+    body, prompts = await call.in_worker(lambda: (translate(fields, values, served, Sampling), prompts_of(fields.prompt, served)))
     num_choices = len(prompts) * (body.n or 1)
     if num_choices > MAX_PROMPTS:
         raise invalid(f"got {len(prompts)} prompts and n={body.n}, expected at most {MAX_PROMPTS} choices in all", "n")
@@ -36,7 +36,7 @@ async def complete(call: Call) -> Reply | EventStream:
         more: dict[str, Any] = {"num_choices": body.n or 1, "cache_key": key, "priority": body.priority or 0}
         return [served.prepare(prompt, options, **more) for prompt in prompts]
 
-    generation = call.service.generate(served, await call.service.in_worker(prepare))
+    generation = call.generate(served, await call.prepare(body, prepare))
     return await answer(call, CompletionResponse(served, fields, generation), is_stream=bool(body.stream))
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
+from headway.language_model.patterns import check_pattern
 from headway.server.errors import invalid, not_built
 from headway.server.served_model import ServedModel
 from headway.server.wire import MAX_CHOICES, MAX_GRAMMAR, MAX_LOG_PROBS, MAX_PROMPTS, MAX_TOKENS, Name, TokenIds, decode
@@ -62,6 +63,9 @@ NOT_BUILT = {
 NAMES = {"n_predict": "max_tokens", "n_cmpl": "n", "repeat_penalty": "repetition_penalty"}
 """OpenAI's names, and ours, of fields that mean the same."""
 
+MAX_RULES = 1000
+"""Most rules and most lines of a grammar in GBNF."""
+
 _Body = TypeVar("_Body")
 
 
@@ -105,6 +109,11 @@ def lark_grammar(grammar: str) -> str:
     Errors   ApiError for an invalid one.
     """
     from llguidance.gbnf_to_lark import any_to_lark
+
+    # The conversion takes time quadratic in the number of rules, and of lines.
+    if (number := max(grammar.count("::="), grammar.count("\n"))) > MAX_RULES:
+        raise invalid(f"got grammar of {number:,} rules or lines, expected at most {MAX_RULES:,}", "grammar")
+    check_pattern("grammar", grammar)
 
     try:
         return any_to_lark(grammar)

@@ -151,7 +151,7 @@ def routes(given: argparse.Namespace) -> list[Row]:
 
     async def openai_embeddings(call):
         body = msgspec.json.decode(call.body)
-        texts = texts_of(body.get("input"), call.service.find(None))
+        texts = texts_of(body.get("input"), await call.model(None))
         return await embeddings(replace(call, body=msgspec.json.encode({**body, "input": texts})))
 
     changed = [

@@ -1,0 +1,61 @@
+"""Memory of models: estimated from the shapes in their files, and measured when they are loaded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from os import PathLike
+from typing import Any
+
+from headway.checkpoints import Checkpoint, open_checkpoint
+from headway.engine.pages import PagePool
+from headway.kernels.cpu.packing import num_bytes, tree_bytes
+from headway.language_model.decoders import can_compile, weights_kind
+from headway.language_model.encoders import can_compile_encoder
+from headway.language_model.model import LanguageModel, resolve
+from headway.trees import leaves
+
+ITEM_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+
+
+def estimate_bytes(
+    name_or_folder: str | PathLike[str],
+    *,
+    cache_bytes: int = 0,
+    array: str = "numpy",
+    dtype: str = "float32",
+    weights: str = "auto",
+    ignored_config_keys: Collection[str] = (),
+) -> int:
+    """Return the bytes that the weights of a model and its full KV cache will have. Only the shapes of its tensors are read.
+
+    The keywords and the errors are those of headway.load.
+    """
+    kind = weights_kind(weights, array, dtype)
+    checkpoint = open_checkpoint(resolve(name_or_folder), dtype=None, ignored_config_keys=ignored_config_keys)
+    if kind != "none" and weights == "auto" and not _has_kernels(checkpoint):
+        kind = "none"
+    tensors = {id(leaf): leaf for _, leaf in leaves(checkpoint.weights)}.values()
+    has_cache = kind != "none" and checkpoint.architecture.KIND == "decoder"
+    return sum(_leaf_bytes(leaf, kind, dtype) for leaf in tensors) + (cache_bytes if has_cache else 0)
+
+
+def weight_bytes(model: LanguageModel) -> int:
+    """Return the bytes of a model's weights in memory."""
+    return tree_bytes(model.computed_weights)
+
+
+def cache_bytes(model: LanguageModel) -> tuple[int, int]:
+    """Return the bytes of a model's KV cache: those that are allocated, and the most that it may have. (0, 0) for one without pages."""
+    pool = model.engine.pool
+    return (pool.num_bytes, pool.max_bytes) if isinstance(pool, PagePool) else (0, 0)
+
+
+def _has_kernels(checkpoint: Checkpoint) -> bool:
+    return (can_compile_encoder if checkpoint.architecture.KIND == "encoder" else can_compile)(checkpoint)
+
+
+def _leaf_bytes(leaf: Any, kind: str, dtype: str) -> int:
+    if kind != "none" and len(leaf.shape) == 2:
+        return num_bytes(kind, leaf.shape)
+    return int(math.prod(leaf.shape)) * ITEM_BYTES[dtype]

@@ -1,0 +1,56 @@
+"""Delivery of the engine's events to the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+
+from headway.engine import Request, SampledToken
+from headway.server import submission
+from headway.server.submission import Submission
+from tests.server.conftest import ManualThread
+
+REQUEST = Request([1])
+
+
+def test_tokens_of_short_passes_are_delivered_together_and_the_first_and_last_at_once(monkeypatch):
+    monkeypatch.setattr(submission, "GATHER_SECONDS", 1e6)
+
+    async def deliver() -> list[list[int]]:
+        thread = ManualThread()
+        subscription, deliveries = Submission(thread, asyncio.get_running_loop()).open([REQUEST]), []
+        for token_ids, reason in (([3], None), ([4, 5, 6], None), ([7], "stop")):
+            for token_id in token_ids:
+                thread.send(0, token_id, reason if token_id == token_ids[-1] else None)
+            if token_ids != [4, 5, 6]:
+                deliveries.append([event.token_id for event in await subscription.next(600)])
+        return deliveries
+
+    assert asyncio.run(deliver()) == [[3], [4, 5, 6, 7]]
+
+
+def test_a_failure_is_delivered_at_once(monkeypatch):
+    monkeypatch.setattr(submission, "GATHER_SECONDS", 1e6)
+
+    async def deliver() -> list[str]:
+        thread = ManualThread()
+        subscription = Submission(thread, asyncio.get_running_loop()).open([REQUEST])
+        thread.send(0)
+        await subscription.next(600)
+        thread.send(0)
+        thread.fail(0, ValueError())
+        return [type(event).__name__ for event in await subscription.next(600)]
+
+    assert asyncio.run(deliver()) == ["SampledToken", "RequestFailed"]
+
+
+def test_a_wait_without_events_ends_after_its_time():
+    async def wait() -> list[list[SampledToken]]:
+        thread = ManualThread()
+        subscription = Submission(thread, asyncio.get_running_loop()).open([REQUEST])
+        thread.send(0)
+        # The timer of the long wait, which an event ended, is replaced by an earlier one, and one that fires early is set again.
+        waits = [await subscription.next(600), await subscription.next(0.001), await subscription.next(0.001)]
+        thread.send(0, 5)
+        return [*waits, await subscription.next(600)]
+
+    assert [len(events) for events in asyncio.run(wait())] == [1, 0, 0, 1]
