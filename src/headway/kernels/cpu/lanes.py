@@ -78,6 +78,43 @@ def _store_pairs(builder: ir.IRBuilder, int8s: ir.Value, address: ir.Value) -> N
             builder.store(pair, pointer_to(builder, address, I32, 4 * INT16_TOKENS * (2 * four + parity)), align=4)
 
 
+@intrinsic
+def add_to_rows(context: Any, rows: Any, num_rows: Any, numbers: Any) -> Any:
+    """Add the 16 float32 numbers at an address to every row of (num_rows, 16) float32."""
+    row = vector(F32, NUM_ROWS)
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        rows, num_rows, numbers = arguments
+        added = load(builder, numbers, row, align=4)
+        with cgutils.for_range(builder, num_rows, intp=I64) as loop:
+            target = pointer_to(builder, element_address(builder, rows, loop.index, 4 * NUM_ROWS), row)
+            builder.store(builder.fadd(builder.load(target, align=4), added), target, align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.intp] * 3), generate
+
+
+@intrinsic
+def write_rows(context: Any, rows: Any, num_rows: Any, target: Any, stride: Any, factor: Any) -> Any:
+    """Copy every row of (num_rows, 16) float32 to its target, `stride` bytes apart, or add it there, times a factor other than 0."""
+    row = vector(F32, NUM_ROWS)
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        rows, num_rows, target, stride, factor = arguments
+        is_added, factors = builder.fcmp_unordered("!=", factor, ir.Constant(F32, 0.0)), splat(builder, factor, NUM_ROWS)
+        with cgutils.for_range(builder, num_rows, intp=I64) as loop:
+            numbers = load(builder, element_address(builder, rows, loop.index, 4 * NUM_ROWS), row, align=4)
+            place = pointer_to(builder, builder.add(target, builder.mul(loop.index, stride)), row)
+            with builder.if_else(is_added) as (then, otherwise):
+                with then:
+                    builder.store(builder.fadd(builder.load(place, align=4), builder.fmul(factors, numbers)), place, align=4)
+                with otherwise:
+                    builder.store(numbers, place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.intp] * 4, types.float32), generate
+
+
 def _load_padded(builder: ir.IRBuilder, address: ir.Value, count: ir.Value, kind: ir.VectorType) -> ir.Value:
     """Load the first `count` numbers at an address, padded with zeros; memory after them is not read."""
     pointer, number = pointer_to(builder, address, kind), cgutils.alloca_once(builder, kind)

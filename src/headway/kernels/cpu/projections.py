@@ -8,7 +8,7 @@ import numpy
 
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.elementwise import activate, round_to_bfloat16
-from headway.kernels.cpu.lanes import round_group
+from headway.kernels.cpu.lanes import add_to_rows, round_group, write_rows
 from headway.kernels.cpu.layout import BFLOAT16, COLUMNS, GROUP, GROUPS_PER_TASK, INT16_TOKENS, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_BYTES
 from headway.kernels.cpu.memory import (
     compiled,
@@ -110,6 +110,9 @@ def write_block(matrix: Any, block: int, result_address: int, first: int, last: 
     """Write the products of a block of rows to their place in `out`, or add them, times a factor other than 0."""
     rows, row = matrix[ROWS], block * NUM_ROWS
     count, scale = min(NUM_ROWS, rows - row), F(factor)
+    if count == NUM_ROWS:
+        write_rows(result_address, last - first, out + 4 * (first * rows + row), 4 * rows, scale)
+        return
     for token in range(first, last):
         result, target = (
             float32_view(result_address + 4 * NUM_ROWS * (token - first), count),
@@ -128,8 +131,11 @@ def multiply_with_bias(matrix: Any, block: int, x: Any, first: int, last: int, s
     """Multiply 16 rows by some tokens and add the bias: see multiply."""
     multiply(matrix, block, x, first, last, scratch, out)
     if matrix[layout.BIAS]:
-        count = min(NUM_ROWS, matrix[ROWS] - block * NUM_ROWS)
-        bias = float32_view(matrix[layout.BIAS] + 4 * NUM_ROWS * block, count)
+        count, address = min(NUM_ROWS, matrix[ROWS] - block * NUM_ROWS), matrix[layout.BIAS] + 4 * NUM_ROWS * block
+        if count == NUM_ROWS:
+            add_to_rows(out, last - first, address)
+            return
+        bias = float32_view(address, count)
         for token in range(last - first):
             result = float32_view(out + 4 * NUM_ROWS * token, count)
             for i in range(count):
