@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 from itertools import islice, product
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import gguf
 
 LETTERS = "etaoinshrdlucmfwypvbgkqjxz"
 
@@ -40,14 +44,13 @@ def write_tokenizer(folder: Path) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
 
 
-def write_gguf(folder: Path, target: Path) -> None:
-    """Write the checkpoint and its tokenizer, the matrices in float16; llama-quantize makes Q8_0 of it."""
+def write_gguf(folder: Path, target: Path, *, has_tokenizer: bool = True) -> None:
+    """Write the checkpoint, and its tokenizer if wanted: matrices in float16, vectors in float32. llama-quantize makes Q8_0 of it."""
     import gguf
     import numpy
     from safetensors import safe_open
 
     config = json.loads((folder / "config.json").read_text())
-    tokens, merges = vocabulary(config["vocab_size"])
     writer = gguf.GGUFWriter(target, "qwen2")
     writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
     writer.add_block_count(config["num_hidden_layers"])
@@ -58,14 +61,11 @@ def write_gguf(folder: Path, target: Path) -> None:
     writer.add_head_count_kv(config["num_key_value_heads"])
     writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
     writer.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(tokens)
-    writer.add_token_types([gguf.TokenType.NORMAL] * (len(tokens) - 1) + [gguf.TokenType.CONTROL])
-    writer.add_token_merges(merges)
-    writer.add_eos_token_id(len(tokens) - 1)
-    writer.add_bos_token_id(len(tokens) - 1)
-    writer.add_add_bos_token(False)
+    if has_tokenizer:
+        _add_tokenizer(writer, *vocabulary(config["vocab_size"]))
+    else:
+        writer.add_vocab_size(config["vocab_size"])
+        writer.add_tokenizer_model("no_vocab")
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.QWEN2, config["num_hidden_layers"])
     with safe_open(folder / "model.safetensors", "numpy") as tensors:
         for name in tensors.keys():  # noqa: SIM118 - it is no dict
@@ -75,3 +75,16 @@ def write_gguf(folder: Path, target: Path) -> None:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+
+
+def _add_tokenizer(writer: gguf.GGUFWriter, tokens: list[str], merges: list[str]) -> None:
+    from gguf import TokenType
+
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list(tokens)
+    writer.add_token_types([TokenType.NORMAL] * (len(tokens) - 1) + [TokenType.CONTROL])
+    writer.add_token_merges(merges)
+    writer.add_eos_token_id(len(tokens) - 1)
+    writer.add_bos_token_id(len(tokens) - 1)
+    writer.add_add_bos_token(False)

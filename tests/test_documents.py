@@ -126,3 +126,16 @@ def test_every_module_is_documented():
 def test_every_page_is_in_the_navigation_of_the_site():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert [path.name for path in (ROOT / "docs").glob("*.md") if f" {path.name}" not in navigation] == []
+
+
+def test_the_example_of_a_decoder_is_the_code_of_today():
+    """The diff in CONTRIBUTING.md: every line that it adds is in the file, those of a whole file in their order."""
+    (diff,) = blocks(ROOT / "CONTRIBUTING.md", "diff")
+    _, *files = re.split(r"^\+\+\+ b/(.*)$", diff, flags=re.MULTILINE)
+    added = {
+        name: "\n".join(line[1:] for line in lines.strip("\n").split("\n")) for name, lines in zip(files[::2], files[1::2], strict=True)
+    }
+    assert len(added) == 3
+    assert sum(lines.count("\n") + 1 for lines in added.values()) <= 120
+    for name, lines in added.items():
+        assert lines in (ROOT / name).read_text(), name

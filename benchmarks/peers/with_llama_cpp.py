@@ -2,42 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.peers.settings import THREADS, converted
+from benchmarks.serving_files import write_gguf
 
 
 def write_f16(source: Path, target: Path) -> None:
     """The matrices in float16, the vectors in float32, and no tokenizer."""
-    import gguf
-    import numpy
-    from safetensors import safe_open
-
-    config = json.loads((source / "config.json").read_text())
-    writer = gguf.GGUFWriter(target, "qwen2")
-    writer.add_file_type(gguf.LlamaFileType.MOSTLY_F16)
-    writer.add_block_count(config["num_hidden_layers"])
-    writer.add_context_length(config["max_position_embeddings"])
-    writer.add_embedding_length(config["hidden_size"])
-    writer.add_feed_forward_length(config["intermediate_size"])
-    writer.add_head_count(config["num_attention_heads"])
-    writer.add_head_count_kv(config["num_key_value_heads"])
-    writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
-    writer.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
-    writer.add_vocab_size(config["vocab_size"])
-    writer.add_tokenizer_model("no_vocab")
-    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.QWEN2, config["num_hidden_layers"])
-    with safe_open(source / "model.safetensors", "numpy") as tensors:
-        for name in tensors.keys():  # noqa: SIM118 - it is no dict
-            tensor = tensors.get_tensor(name)
-            writer.add_tensor(names.get_name(name, (".weight", ".bias")), tensor.astype(numpy.float16) if tensor.ndim == 2 else tensor)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    write_gguf(source, target, has_tokenizer=False)
 
 
 def quantise(source: Path, target: Path, *, ftype: str) -> None:

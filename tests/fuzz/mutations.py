@@ -14,7 +14,9 @@ import os
 import random
 import signal
 import struct
+import time
 import traceback
+import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -117,6 +119,14 @@ class Failure:
         return f"seed {self.seed}: {self.error}\n    {self.where}"
 
 
+SECONDS = 5.0
+"""Processor time of one mutant. Another limit, of the time that passes, ends what hangs."""
+COUNTED_EACH = 10
+"""Counting allocations takes several times as long as a mutant; memory_bytes limits the others."""
+FREE_BYTES = 2 * 1024**2
+"""Memory that reading any file may take: modules that are imported when they are needed, and messages."""
+
+
 class TimeLimitError(BaseException):
     """A mutant that took too long; a BaseException, so that no `except Exception` hides it."""
 
@@ -128,12 +138,15 @@ def run(
     seconds_each: float,
     memory_bytes: int = 4 * 1024**3,
     most_failures: int = 20,
+    bytes_per_byte: float | None = None,
 ) -> list[Failure]:
     """Call attempt(mutant) for every (seed, mutant) and return the failures: exceptions that are not a HeadwayError.
 
     seconds_each   time limit of one call; it interrupts Python code, and C code when that returns
     memory_bytes   what the process may allocate in addition to what it has; more raises MemoryError
     most_failures  number of failures after which to stop
+    bytes_per_byte  what Python and NumPy may allocate for each COUNTED_EACH-th mutant at once, per byte of it and in addition to
+                   FREE_BYTES; None for any
 
     KeyboardInterrupt passes through.
     """
@@ -143,7 +156,8 @@ def run(
             try:
                 signal.setitimer(signal.ITIMER_REAL, seconds_each)
                 try:
-                    attempt(mutant)
+                    with _processor_limit(), _allocation_limit(_most_bytes(seed, mutant, bytes_per_byte)):
+                        attempt(mutant)
                 finally:
                     signal.setitimer(signal.ITIMER_REAL, 0)
             except HeadwayError:
@@ -155,6 +169,41 @@ def run(
                 if len(failures) >= most_failures:
                     break
     return failures
+
+
+def _most_bytes(seed: int, mutant: object, bytes_per_byte: float | None) -> float | None:
+    """Return what may be allocated for a mutant; None for those whose allocations are not counted."""
+    if bytes_per_byte is None or not isinstance(mutant, bytes) or seed % COUNTED_EACH:
+        return None
+    return FREE_BYTES + bytes_per_byte * len(mutant)
+
+
+@contextmanager
+def _allocation_limit(most_bytes: float | None) -> Iterator[None]:
+    """Raise MemoryError if Python and NumPy allocate more than this at once."""
+    if most_bytes is None:
+        yield
+        return
+    tracemalloc.start(1)
+    try:
+        yield
+    finally:
+        allocated = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        if allocated > most_bytes:
+            raise MemoryError(f"{allocated:,} bytes, expected at most {most_bytes:,.0f}")
+
+
+@contextmanager
+def _processor_limit() -> Iterator[None]:
+    """Raise TimeLimitError after more than SECONDS of the processor."""
+    start = time.process_time()
+    try:
+        yield
+    finally:
+        seconds = time.process_time() - start
+        if seconds > SECONDS:
+            raise TimeLimitError(f"{seconds:.1f} seconds of the processor")
 
 
 def report(failures: Sequence[Failure]) -> str:

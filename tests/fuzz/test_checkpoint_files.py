@@ -18,7 +18,6 @@ from headway.checkpoints.llama2c import load_llama2c
 from headway.checkpoints.sentence_transformers import read_sentence_options
 from headway.checkpoints.writing import save_tensors
 from headway.models import llama
-from headway.tokenizers import load_tokenizer
 from tests.checkpoints.llama2c_files import llama2c_file
 from tests.fuzz.models import MODELS, ROPE, SIZES, write_model
 from tests.fuzz.mutations import byte_mutants, json_mutants, json_text, mutate_bytes, num_mutants, report, run
@@ -180,23 +179,3 @@ def test_llama2c_files(tmp_path, version, is_tied):
     path.write_bytes(content)
     assert load_llama2c(path).config.tie_word_embeddings == is_tied
     check(attempt, byte_mutants([content, content[:300]], num_mutants(300)))
-
-
-def test_gguf_files(tmp_path):
-    pytest.importorskip("gguf", reason="llama.cpp's package gguf is not installed")
-    from tests.checkpoints.test_gguf import write_model as write_gguf_model
-
-    samples = []
-    for case, formats in (("llama", {"_q.weight": "Q8_0", "_down.weight": "Q4_0"}), ("mixtral", None), ("gemma3", {".weight": "BF16"})):
-        write_gguf_model(tmp_path / "model.gguf", case, formats)
-        samples.append((tmp_path / "model.gguf").read_bytes())
-    path = tmp_path / "model.gguf"
-
-    def attempt(mutant: bytes) -> None:
-        path.write_bytes(mutant)
-        open_checkpoint(path)
-        load_tokenizer(path).encode("ab a")
-
-    attempt(samples[0])
-    headers = [sample[:20_000] for sample in samples]
-    check(attempt, byte_mutants([*samples, *headers], num_mutants(200)), memory_bytes=256 * 2**20)  # a mutant has up to 12 MiB

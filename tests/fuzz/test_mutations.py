@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 
 import pytest
 
 from headway.errors import CheckpointError
+from tests.fuzz import mutations
 from tests.fuzz.mutations import LITERALS, byte_mutants, json_mutants, json_text, mutate_bytes, mutate_json, run
 
 SAMPLE = {"num_layers": 2, "names": ["a", "b"], "rope": {"theta": 1e4, "kind": "yarn"}, "tied": True, "none": None}
@@ -71,6 +73,17 @@ def test_run_collects_everything_but_headway_errors_and_hangs():
         (4, "MemoryError"),
         (6, "TimeLimitError"),
     ]
+
+
+def test_run_finds_what_allocates_more_than_its_share_and_what_takes_long(monkeypatch):
+    def attempt(mutant: bytes) -> None:
+        bytearray(5 * 2**19 * len(mutant))
+
+    failures = run(attempt, [(0, b""), (10, b"a"), (20, b"ab")], seconds_each=600, bytes_per_byte=2**20)
+    assert [failure.seed for failure in failures] == [20]
+    assert re.fullmatch(r"MemoryError: 5,24\d,\d+ bytes, expected at most 4,194,304", failures[0].error)
+    monkeypatch.setattr(mutations, "SECONDS", 0.0)
+    assert "seconds of the processor" in run(attempt, [(0, b"a")], seconds_each=600)[0].error
 
 
 def test_run_passes_a_keyboard_interrupt_through():

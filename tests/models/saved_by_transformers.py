@@ -195,6 +195,7 @@ OTHER_DECODERS = [
     ),
     Case("olmo2", "Olmo2", {"attention_bias": True}),
     Case("olmo3", "Olmo3", {"sliding_window": 5, "num_hidden_layers": 4} | _two_ropes(rope_type="yarn", factor=4.0, truncate=False)),
+    Case("olmoe", "Olmoe", {"num_experts": 5, "num_experts_per_tok": 2}),
     Case("mixtral", "Mixtral", {"num_local_experts": 5, "num_experts_per_tok": 2, "sliding_window": 6}),
     Case(
         "qwen3_moe",

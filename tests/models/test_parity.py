@@ -30,7 +30,7 @@ the logits of a model with two random layers by up to half of the largest; the p
 OTHERS = [case.name for case in OTHER_DECODERS]
 BEYOND = "phi3 beyond its original length"
 """transformers gives the tokens of a pass the angles of the last one; the compiled decoder gives each token its own."""
-MIXTURES = ("mixtral", "qwen3_moe", "qwen3_moe with normalized shares")
+MIXTURES = ("olmoe", "mixtral", "qwen3_moe", "qwen3_moe with normalized shares")
 """Rounded activations may choose other experts, so only float32 is compared."""
 OTHERS_COMPILED = [name for name in OTHERS if name not in (*UNCOMPILED, BEYOND)]
 ONE_PER_ARCHITECTURE = ("gpt2", "llama with llama3 rope", "mistral with a window", "qwen2", "qwen3", "gemma3")

@@ -43,6 +43,23 @@ QWEN3 = """{"architectures": ["Qwen3ForCausalLM"], "attention_bias": false, "att
 "tie_word_embeddings": true, "torch_dtype": "bfloat16", "transformers_version": "4.51.0", "use_cache": true, "use_sliding_window": false,
 "vocab_size": 151936}"""
 
+FLAN_T5 = """{"architectures": ["T5ForConditionalGeneration"], "d_ff": 1024, "d_kv": 64, "d_model": 512, "decoder_start_token_id": 0,
+"dropout_rate": 0.1, "eos_token_id": 1, "feed_forward_proj": "gated-gelu", "initializer_factor": 1.0, "is_encoder_decoder": true,
+"layer_norm_epsilon": 1e-06, "model_type": "t5", "n_positions": 512, "num_decoder_layers": 8, "num_heads": 6, "num_layers": 8,
+"output_past": true, "pad_token_id": 0, "relative_attention_max_distance": 128, "relative_attention_num_buckets": 32,
+"task_specific_params": {"summarization": {"early_stopping": true, "length_penalty": 2.0, "num_beams": 4, "prefix": "summarize: "}},
+"tie_word_embeddings": false, "transformers_version": "4.23.1", "use_cache": true, "vocab_size": 32128}"""
+OPUS_MT = """{"activation_dropout": 0.0, "activation_function": "swish", "add_bias_logits": false, "add_final_layer_norm": false,
+"architectures": ["MarianMTModel"], "attention_dropout": 0.0, "bad_words_ids": [[58100]], "bos_token_id": 0, "classif_dropout": 0.0,
+"classifier_dropout": 0.0, "d_model": 512, "decoder_attention_heads": 8, "decoder_ffn_dim": 2048, "decoder_layerdrop": 0.0,
+"decoder_layers": 6, "decoder_start_token_id": 58100, "decoder_vocab_size": 58101, "dropout": 0.1, "encoder_attention_heads": 8,
+"encoder_ffn_dim": 2048, "encoder_layerdrop": 0.0, "encoder_layers": 6, "eos_token_id": 0, "extra_pos_embeddings": 58101,
+"forced_eos_token_id": 0, "id2label": {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, "init_std": 0.02, "is_decoder": false,
+"is_encoder_decoder": true, "label2id": {"LABEL_0": 0, "LABEL_1": 1, "LABEL_2": 2}, "max_length": 512, "max_position_embeddings": 512,
+"model_type": "marian", "normalize_before": false, "normalize_embedding": false, "num_beams": 4, "num_hidden_layers": 6,
+"pad_token_id": 58100, "scale_embedding": true, "share_encoder_decoder_embeddings": true, "static_position_embeddings": true,
+"tie_word_embeddings": true, "transformers_version": "5.1.0", "use_cache": true, "vocab_size": 58101}"""
+
 
 def read(text: str, **more):
     keys = json.loads(text) | more
@@ -56,6 +73,21 @@ def test_every_key_is_understood(text):
     config, keys = read(text), json.loads(text)
     assert config.vocab_size == keys["vocab_size"]
     assert config.max_seq_len == keys.get("max_position_embeddings", keys.get("n_positions"))
+
+
+@pytest.mark.parametrize(("text", "layers"), [(FLAN_T5, (8, 8)), (OPUS_MT, (6, 6))], ids="flan-t5 opus-mt".split())
+def test_every_key_of_an_encoder_decoder_is_understood(text, layers):
+    config = read(text)
+    spec = architecture(json.loads(text)["model_type"]).spec(config)
+    assert (spec.vocab_size, spec.hidden_size) == (config.vocab_size, 512)
+    assert (len(spec.encoder), len(spec.decoder)) == layers
+    assert (spec.buckets is None, spec.num_sinusoids) == ((True, 512) if text == OPUS_MT else (False, None))
+
+
+def test_a_distilled_model_has_the_keys_of_its_base():
+    more = {"max_position_embeddings": 131072, "rope_theta": 10000, "sliding_window": 4096, "tie_word_embeddings": False}
+    config = read(QWEN25, **more, transformers_version="4.44.0", max_window_layers=21)  # DeepSeek-R1-Distill-Qwen
+    assert (config.max_seq_len, config.tie_word_embeddings) == (131072, False)
 
 
 def test_old_and_new_names_of_rope_mean_the_same():

@@ -108,7 +108,9 @@ GPT_OSS |= {
     "use_cache": True,
     "vocab_size": 201088,
 }
-ALL = [GPT_OSS, GEMMA2, GEMMA3, GEMMA3_270M, GEMMA3_4B, GEMMA3_27B, PHI4_MINI, SMOLLM3, GRANITE, OLMO2, OLMO3, MIXTRAL, QWEN3_MOE]
+OLMOE = SHARED | sizes(2048, 1024, 16, 16, 16) | {"model_type": "olmoe", "clip_qkv": None, "norm_topk_prob": False, "num_experts": 64}
+OLMOE |= {"num_experts_per_tok": 8, "output_router_logits": False, "router_aux_loss_coef": 0.01}
+ALL = [OLMOE, GPT_OSS, GEMMA2, GEMMA3, GEMMA3_270M, GEMMA3_4B, GEMMA3_27B, PHI4_MINI, SMOLLM3, GRANITE, OLMO2, OLMO3, MIXTRAL, QWEN3_MOE]
 
 
 def read(keys: dict[str, Any], **more: Any) -> Any:
@@ -119,7 +121,7 @@ def read(keys: dict[str, Any], **more: Any) -> Any:
 @pytest.mark.parametrize(
     "keys",
     ALL,
-    ids="gpt-oss gemma2 gemma3-1b gemma3-270m gemma3-4b gemma3-27b phi4-mini smollm3 granite olmo2 olmo3 mixtral qwen3-moe".split(),
+    ids="olmoe gpt-oss gemma2 gemma3-1b gemma3-270m gemma3-4b gemma3-27b phi4-mini smollm3 granite olmo2 olmo3 mixtral qwen3-moe".split(),
 )
 def test_every_key_is_understood(keys):
     text = keys.get("text_config", keys)
@@ -154,6 +156,7 @@ def test_layers_are_those_of_the_checkpoints():
         (SMOLLM3, {"no_rope_layers": [1, 0]}, "no_rope_layers="),
         (GRANITE, {"logits_scaling": 0}, "logits_scaling=0"),
         (GEMMA2, {"query_pre_attn_scalar": -1}, "query_pre_attn_scalar=-1"),
+        (OLMOE, {"clip_qkv": 8.0}, "clip_qkv=8.0"),
         (GPT_OSS, {"swiglu_limit": 0}, "swiglu_limit=0"),
         (MIXTRAL, {"num_experts_per_tok": 9}, "num_experts_per_tok=9"),
         (MIXTRAL, {"num_local_experts": 10**9}, "num_local_experts=1000000000"),

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from unittest.mock import Mock
 
 import pytest
 
-from headway.errors import OptionError
+from headway.errors import OptionError, ResourceError
+from headway.server import batch_file
 from headway.server.batch import Files, run_batch
 from headway.server.batch_file import read_lines
 from headway.server.served_model import ServedModel
@@ -62,7 +65,9 @@ def test_all_kinds_of_requests_run(stories, files):
 
 def test_failed_lines_are_in_the_file_of_errors(stories, files):
     write(files.input, [request(0), request(1, model="other"), request(2, "word " * 2000)])
-    assert run(stories, files).num_failed == 2
+    for num_earlier in (0, 3):  # a line that failed in an earlier run is a failed line of the batch
+        summary = run(stories, files)
+        assert (summary.num_failed, summary.num_earlier) == (2, num_earlier)
     assert [line["custom_id"] for line in read(files.out)] == ["0"]
     assert {line["custom_id"]: line["response"]["status_code"] for line in read(files.errors)} == {"1": 404, "2": 400}
 
@@ -101,7 +106,7 @@ def test_no_line_runs_if_one_is_wrong(stories, files, line, message):
 
 def test_output_of_another_input_is_refused(stories, files):
     write(files.input, [request(0)])
-    write(files.out, [{"custom_id": "other"}])
+    write(files.out, [{"custom_id": "other", "response": {"status_code": 200}}])
     with pytest.raises(OptionError, match="lacks"):
         run(stories, files)
     files.out.write_text("no result\n")
@@ -119,6 +124,34 @@ def test_an_empty_input_is_refused(files):
     files.input.write_text("\n")
     with pytest.raises(OptionError, match="without a line"):
         read_lines(files.input)
+
+
+def test_progress_begins_with_the_lines_of_earlier_runs(stories, files):
+    write(files.input, [request(index) for index in range(3)])
+    for expected in ([0, 1, 2, 3], [3]):
+        progress = Mock()
+        run(stories, files, progress=progress)
+        assert [call.args[0] for call in progress.call_args_list] == expected
+
+
+def test_a_full_disk_is_named_and_the_run_continues_later(stories, files, monkeypatch):
+    write(files.input, [request(index) for index in range(4)])
+    real, left = os.write, [1500]
+
+    def write_until_full(file, data):
+        if not left[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        size = min(left[0], len(data))
+        left[0] -= size
+        return real(file, data[:size])
+
+    monkeypatch.setattr(batch_file.os, "write", write_until_full)
+    with pytest.raises(ResourceError, match="out.jsonl.*No space left"):
+        run(stories, files)
+    assert not files.out.read_bytes().endswith(b"\n")
+    monkeypatch.setattr(batch_file.os, "write", real)
+    assert run(stories, files).num_earlier > 0
+    assert sorted(line["custom_id"] for line in read(files.out)) == ["0", "1", "2", "3"]
 
 
 @pytest.mark.slow

@@ -54,7 +54,7 @@ def command(
     All lines are checked before the first one runs. A run that was interrupted or killed continues with the lines that have no
     result. Needs the extra serve.
 
-    Exit codes: 0 success, 1 a line failed, 2 invalid input, 130 interrupted.
+    Exit codes: 0 success, 1 a line failed, in this run or an earlier one, 2 invalid input or a full disk, 130 interrupted.
     """
     require_packages()
     from headway.server.batch import Files

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.status import Status
+
+SECONDS_PER_LINE = 60.0
+"""Time between two lines of progress where there is no terminal."""
 
 
 class Interruption:
@@ -47,16 +51,29 @@ class Shown:
 
     @contextmanager
     def bar(self, total: int, unit: str) -> Iterator[Callable[..., None]]:
-        """Show a progress bar; the value yielded is a function of the amount done and a text to show next to the bar."""
+        """Show a progress bar; the value yielded is a function of the amount done and a text to show next to the bar.
+
+        Its first call gives the amount that was done earlier. Where stderr is no terminal, it is a line per minute.
+        """
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
         times = (TimeElapsedColumn(), TextColumn("elapsed,"), TimeRemainingColumn(), TextColumn("left"))
         columns = (TextColumn(unit), MofNCompleteColumn(), BarColumn(None), TextColumn("{task.description}"), *times)
         with Progress(*columns, console=self.console) as bar:
-            task = bar.add_task("", total=total)
+            task, shown = bar.add_task("", total=total), list[float]()
 
             def advance(done: int, description: str = "") -> None:
+                now = time.monotonic()
+                if not shown:
+                    bar.reset(task, completed=done, description=description)
+                    shown.append(now)
+                    return
                 bar.update(task, completed=done, description=description)
+                if not self.console.is_terminal and now > shown[0] + SECONDS_PER_LINE:
+                    left = bar.tasks[0].time_remaining
+                    more = "" if left is None else f", {left / 60:,.0f} min left"
+                    self.say(f"{done:,} of {total:,} {unit}: {description}{more}")
+                    shown[0] = now
 
             yield advance
 

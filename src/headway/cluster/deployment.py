@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy
 from ray import serve
-from ray.exceptions import RayActorError, RayTaskError, TaskCancelledError, WorkerCrashedError
+from ray.exceptions import RayActorError, RayError, RayTaskError, TaskCancelledError, WorkerCrashedError
 from ray.serve.exceptions import RayServeException
-from ray.serve.handle import DeploymentHandle, DeploymentResponseGenerator
+from ray.serve.handle import DeploymentHandle, DeploymentResponse, DeploymentResponseGenerator
 from starlette.applications import Starlette
 
 from headway.cluster.remote_engine import RemoteEngine, ReplicaLostError
@@ -18,6 +19,7 @@ from headway.cluster.replica import Replica
 from headway.cluster.router import PrefixRouter
 from headway.errors import DeadlineError, ResourceError
 from headway.language_model import LanguageModel
+from headway.language_model.classifier import Ranked
 from headway.server.app import create_app
 from headway.server.served_model import ServedModel
 from headway.server.service import Service
@@ -26,6 +28,8 @@ from headway.server.settings import Settings
 LOSSES = (RayActorError, WorkerCrashedError, TaskCancelledError)
 """Errors of Ray after which a request is repeated elsewhere."""
 
+STATS_SECONDS = 2.0
+"""Longest wait for the figures of the replicas."""
 
 HEAD_NODE = "node:__internal_head__"
 """Resource of the node with Ray's control store, which a single ingress needs to be on: no other node's end stops both."""
@@ -56,10 +60,22 @@ class Ingress:
         """Load the tokenizers."""
         served, engines = list[ServedModel](), dict[str, RemoteEngine]()
         for model, handle in zip(models, handles, strict=True):
-            embedder = _embedder(model.name, handle, settings.timeout_seconds)
-            served.append(ServedModel(model.name, model.load_without_kernels(), model.chat_template, embedder=embedder))
+            remote = Replicas(model.name, handle, settings.timeout_seconds)
+            served.append(ServedModel(model.name, model.load_without_kernels(), model.chat_template, remote=remote))
             engines[model.name] = RemoteEngine(_caller(handle))
-        self._service = Service(served, settings, engine_thread=lambda each: engines[each.name])
+        self._handles, self._engines = dict(zip(engines, handles, strict=True)), engines
+        self._service = Service(served, settings, engine_thread=lambda each: engines[each.name], refresh=self._refresh)
+
+    async def _refresh(self) -> None:
+        """Ask all replicas for their figures. Those that do not answer in time are left out."""
+        await asyncio.gather(*(self._refresh_model(name) for name in self._engines))
+
+    async def _refresh_model(self, name: str) -> None:
+        try:
+            answers = await self._handles[name].broadcast("stats").results_async(timeout_s=STATS_SECONDS, return_exceptions=True)
+        except (TimeoutError, RayError, RayServeException):
+            answers = []
+        self._engines[name].stats = dict(answer for answer in answers if isinstance(answer, tuple))
 
     def __serve_build_asgi_app__(self) -> Starlette:
         return create_app(self._service)
@@ -111,18 +127,33 @@ def _caller(handle: DeploymentHandle) -> Callable[[str, bytes], AsyncIterator[by
     return call
 
 
-def _embedder(name: str, handle: DeploymentHandle, timeout_seconds: float) -> Callable[[list[str]], numpy.ndarray]:
-    """Return a function that computes vectors in a replica; it waits, and is called from worker threads."""
+class Replicas:
+    """The replicas of a model as a RemoteModel: each call goes to one of them."""
 
-    def embed(texts: list[str]) -> numpy.ndarray:
+    def __init__(self, name: str, handle: DeploymentHandle, timeout_seconds: float) -> None:
+        """Take the handle of the deployment of a model."""
+        self._name, self._handle, self._timeout_seconds = name, handle, timeout_seconds
+
+    def embed(self, texts: list[str]) -> numpy.ndarray:
+        """See RemoteModel."""
+        vectors: numpy.ndarray = self._result(self._handle.embed.remote(f"{self._name}/{texts[0]}", texts))
+        return vectors
+
+    def rank(self, query: str, texts: list[str], top_k: int | None, cuts: bool) -> list[Ranked]:
+        """See RemoteModel."""
+        ranked: list[Ranked] = self._result(self._handle.rank.remote(f"{self._name}/{query}", query, texts, top_k, cuts))
+        return ranked
+
+    def _result(self, response: DeploymentResponse | DeploymentResponseGenerator) -> Any:
+        """Return the result of a call.
+
+        Errors   those of the replica; DeadlineError, ResourceError.
+        """
         try:
-            vectors: numpy.ndarray = handle.embed.remote(f"{name}/{texts[0]}", texts).result(timeout_s=timeout_seconds)
+            return response.result(timeout_s=self._timeout_seconds)
         except RayTaskError as error:  # its text is a traceback
             raise error.cause from None
         except TimeoutError as error:
-            raise DeadlineError(f"the request took longer than {timeout_seconds:g} seconds") from error
+            raise DeadlineError(f"the request took longer than {self._timeout_seconds:g} seconds") from error
         except LOSSES as error:
             raise ResourceError(f"got no replica ({type(error).__name__}), expected one that answers") from error
-        return vectors
-
-    return embed

@@ -71,6 +71,8 @@ class _Open:
 class RemoteEngine:
     """An EngineConnection to the replicas of a deployment. Its methods are called in the event loop's thread.
 
+    stats   figures of the replicas, as its owner knows them
+
     Each call of a replica has an empty context: Ray's router takes concurrent calls within the context of one HTTP request for one call,
     and the others would wait without end.
     """
@@ -82,16 +84,12 @@ class RemoteEngine:
         """
         self._call, self._numbers = call, count()
         self._open: dict[int, _Open] = {}
+        self.stats: Mapping[str, EngineStats] = {}
 
     @property
     def is_alive(self) -> bool:
         """True: Ray replaces the replicas that end."""
         return True
-
-    @property
-    def stats(self) -> Mapping[str, EngineStats]:
-        """No figures: the replicas have them."""
-        return {}
 
     def submit(self, request: Request, sink: Sink) -> int:
         """See EngineConnection."""

@@ -7,11 +7,13 @@ import os
 from collections.abc import AsyncIterator, Callable
 
 import numpy
+from ray import serve
 
 from headway.cluster.messages import decode_request, encode_events
-from headway.engine import RequestFailed
+from headway.engine import EngineStats, RequestFailed
 from headway.errors import HeadwayError
 from headway.language_model import LanguageModel
+from headway.language_model.classifier import Ranked
 from headway.server.served_model import ServedModel
 from headway.server.submission import Submission
 
@@ -27,7 +29,7 @@ class Replica:
         self._model = load()
         self._served = ServedModel("", self._model)
         self._submission: Submission | None = None
-        self._embedding = asyncio.Lock()
+        self._encoding = asyncio.Lock()
 
     async def generate(self, key: str, message: bytes) -> AsyncIterator[bytes]:
         """Yield the events of a request, as one message for all that arrived meanwhile. Cancelling it aborts the request.
@@ -57,8 +59,17 @@ class Replica:
 
     async def embed(self, key: str, texts: list[str]) -> numpy.ndarray:
         """Return the vectors of texts."""
-        async with self._embedding:
+        async with self._encoding:
             return await asyncio.to_thread(self._served.embed, texts)
+
+    async def rank(self, key: str, query: str, texts: list[str], top_k: int | None, cuts: bool) -> list[Ranked]:
+        """Return texts by their relevance to a query; see ServedModel."""
+        async with self._encoding:
+            return await asyncio.to_thread(self._served.rank, query, texts, top_k, cuts)
+
+    async def stats(self) -> tuple[str, EngineStats]:
+        """Return the name of this replica, and the figures of its engine."""
+        return serve.get_replica_context().replica_id.unique_id, self._model.engine.stats
 
     async def num_open(self, key: str = "") -> int:
         """Return the number of requests that have not ended."""

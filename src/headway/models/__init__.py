@@ -62,6 +62,7 @@ ARCHITECTURES = {
     "granite": Registered("granite", "GraniteForCausalLM"),
     "olmo2": Registered("olmo2", "Olmo2ForCausalLM"),
     "olmo3": Registered("olmo3", "Olmo3ForCausalLM"),
+    "olmoe": Registered("olmoe", "OlmoeForCausalLM"),
     "mixtral": Registered("mixtral", "MixtralForCausalLM"),
     "qwen3_moe": Registered("qwen3_moe", "Qwen3MoeForCausalLM"),
     "gpt_oss": Registered("gpt_oss", "GptOssForCausalLM"),

@@ -41,7 +41,7 @@ class Files:
 
 @dataclass
 class Summary:
-    """Outcome of a run: numbers of lines."""
+    """Outcome of a run: numbers of lines. The failed ones are those of earlier runs, too."""
 
     num_lines: int
     num_earlier: int
@@ -49,22 +49,23 @@ class Summary:
     num_tokens: int = 0
 
 
-def remaining(files: Files) -> tuple[list[Line], int]:
-    """Return the lines that have no result, those with a common start next to each other, and the number of all lines.
+def remaining(files: Files) -> tuple[list[Line], Summary]:
+    """Return the lines that have no result, those with a common start next to each other, and the outcome so far.
 
     A last line of an output file that was cut off is removed.
 
     Errors   OptionError for a wrong input, or for output of another input.
     """
     lines = read_lines(files.input)
-    done = repair(files.out) | (repair(files.errors) if files.errors else set())
-    if strangers := done - {line.custom_id for line in lines}:
+    done = repair(files.out) | (repair(files.errors) if files.errors else {})
+    if strangers := done.keys() - {line.custom_id for line in lines}:
         raise OptionError(
             f"got {files.out} with results of {len(strangers)} requests that {files.input} lacks, such as {min(strangers)!r:.100}",
             hint="choose another --out",
         )
     left = [line for line in lines if line.custom_id not in done]
-    return sorted(left, key=lambda line: (line.url, line.prefix)), len(lines)
+    summary = Summary(len(lines), len(lines) - len(left), sum(status >= 400 for status in done.values()))
+    return sorted(left, key=lambda line: (line.url, line.prefix)), summary
 
 
 Deliver = Callable[[int, dict[str, Any]], None]
@@ -100,9 +101,10 @@ def with_files(files: Files, run: Callable[[Sequence[Line], BinaryIO, Deliver], 
         if files.errors:
             failed = Output(files.errors)
             stack.callback(failed.close)
-        lines, num_lines = remaining(files)
-        summary, started = Summary(num_lines, num_lines - len(lines)), time.monotonic()
-        num_done = summary.num_earlier
+        lines, summary = remaining(files)
+        num_done, started = summary.num_earlier, time.monotonic()
+        if progress:
+            progress(num_done, "")
 
         def deliver(status: int, result: dict[str, Any]) -> None:
             nonlocal num_done
@@ -131,6 +133,8 @@ async def run_lines(service: Service, lines: Iterable[tuple[Line, bytes]], deliv
         async with asyncio.TaskGroup() as group:
             for _ in range(concurrency):
                 group.create_task(work())
+    except ExceptionGroup as errors:  # of `deliver`; the first one has ended the others
+        raise errors.exceptions[0] from None
     finally:
         service.close()
 

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from headway.errors import HeadwayError, OptionError
+from headway.errors import HeadwayError, OptionError, ResourceError
 from headway.json_files import parse_json_object
 from headway.server.errors import ApiError, from_exception
 from headway.server.wire import ChatRequest, CompletionRequest, EmbeddingRequest, decode
@@ -107,19 +107,20 @@ def _line(raw: bytes, offset: int) -> Line:
     return Line(custom_id, url, offset, len(raw), prefix)
 
 
-def repair(path: Path) -> set[str]:
-    """Return the ids of the lines of an output file. A last line that was cut off is removed.
+def repair(path: Path) -> dict[str, int]:
+    """Return the status codes of the lines of an output file by their ids. A last line that was cut off is removed.
 
     Errors   OptionError for a file with other content.
     """
     if not path.exists():
-        return set()
-    ids, end = set[str](), 0
+        return {}
+    found, end = dict[str, int](), 0
     for number, offset, raw in _raw_lines(path):
         if not raw.endswith(b"\n"):
             break
         try:
-            ids.add(str(json.loads(raw)["custom_id"]))
+            result = json.loads(raw)
+            found[str(result["custom_id"])] = int(result["response"]["status_code"])
         except (ValueError, KeyError, TypeError) as error:
             raise OptionError(
                 f"got {path} with a line {number} that is no result, expected the output of an earlier run", hint="choose another --out"
@@ -128,7 +129,7 @@ def repair(path: Path) -> set[str]:
     if end < path.stat().st_size:
         with path.open("r+b") as file:
             file.truncate(end)
-    return ids
+    return found
 
 
 class Output:
@@ -144,16 +145,26 @@ class Output:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
             raise OptionError(f"got {path}, expected a file that can be written ({error.strerror})") from error
+        self._path = path
         self._lock(path)
         self._synced = time.monotonic()
 
     def append(self, value: Mapping[str, object]) -> None:
-        """Append one result."""
+        """Append one result.
+
+        Errors   ResourceError for a full disk.
+        """
         line = memoryview(json.dumps(value, ensure_ascii=False).encode() + b"\n")
-        while line:  # a signal or a full pipe may cut a write short
-            line = line[os.write(self._file, line) :]
-        if time.monotonic() - self._synced > FSYNC_SECONDS:
-            self._sync()
+        try:
+            while line:  # a signal or a full pipe may cut a write short
+                line = line[os.write(self._file, line) :]
+            if time.monotonic() - self._synced > FSYNC_SECONDS:
+                self._sync()
+        except OSError as error:
+            raise ResourceError(
+                f"got {self._path}, which cannot be written further ({error.strerror}), expected space for the results",
+                hint="the results so far are kept: make space, and run the same command again",
+            ) from error
 
     def close(self) -> None:
         """Synchronise and close the file."""

@@ -153,8 +153,9 @@ class ModelPool:
         return {name: slot.submission.thread.stats for name, slot in self.slots.items() if slot.submission}
 
     def memory(self) -> dict[str, int]:
-        """Return the bytes that each model that is loaded has in memory now."""
-        return {name: slot.served.num_bytes for name, slot in self.slots.items() if slot.served is not None}
+        """Return the bytes that each model that is loaded has in the memory of this process now."""
+        loaded = {name: slot.served for name, slot in self.slots.items() if slot.served is not None}
+        return {name: served.num_bytes for name, served in loaded.items() if served.remote is None}
 
     @property
     def is_alive(self) -> bool:

@@ -31,7 +31,7 @@ async def ready(call: Call) -> Reply:
 
 async def metrics(call: Call) -> Reply:
     """Return the figures for Prometheus."""
-    return Reply(call.service.metrics.text(), content_type="text/plain; version=1.0.0; charset=utf-8")
+    return Reply(await call.service.figures(), content_type="text/plain; version=1.0.0; charset=utf-8")
 
 
 async def models(call: Call) -> Reply:

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from headway.errors import UnsupportedError
 from headway.language_model.classifier import Ranked
-from headway.server.errors import invalid, not_built
+from headway.server.errors import invalid
 from headway.server.replies import Call, Reply, json_reply
 from headway.server.served_model import ServedModel
 from headway.server.wire import Name, decode
@@ -46,8 +46,6 @@ async def rerank(call: Call) -> Reply:
     served = await call.model(body.model)
     if (body.documents is None) == (body.texts is None):
         raise invalid("got not exactly one of documents and texts, expected one", "documents")
-    if served.embedder is not None:
-        raise not_built("documents", "models on a Ray cluster do not rerank; start headway serve without --ray")
     given = body.texts if body.documents is None else body.documents
     texts = [each if isinstance(each, str) else each.text for each in given or ()]
     ranked, num_tokens = await call.encode(lambda on_batch: _rank(served, body, texts, on_batch))
@@ -64,15 +62,9 @@ async def rerank(call: Call) -> Reply:
 
 def _rank(served: ServedModel, body: RerankRequest, texts: Sequence[str], on_batch: Callable[[int], None]) -> tuple[list[Ranked], int]:
     """Return the ranked texts, and the number of tokens of all pairs; `on_batch` is called after each batch."""
-    tokenizer = served.model.tokenizer
-
-    def refuse(cut: list[int]) -> None:
-        limit = served.model.classifier.max_seq_len
-        message = f"got document {cut[0]}, which is too large with the query, expected at most {limit} tokens; truncate: true cuts it"
-        raise invalid(message, "documents", "context_length_exceeded")
-
     try:
-        ranked = served.model.rerank(body.query, texts, top_k=body.top_n, on_batch=on_batch, on_cut=None if body.truncate else refuse)
+        ranked = served.rank(body.query, list(texts), body.top_n, bool(body.truncate), on_batch)
     except UnsupportedError as error:
         raise invalid(f"got {served.name}, which does not rerank: {error}", "model") from error
+    tokenizer = served.model.tokenizer
     return ranked, sum(len(tokenizer.encode_pair(body.query, text).token_ids) for text in texts)

@@ -8,12 +8,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy
 
 from headway.engine import GenerationOptionsDict, Request
 from headway.language_model import Chunk, LanguageModel
+from headway.language_model.classifier import Ranked
 from headway.language_model.memory import cache_bytes, weight_bytes
 from headway.language_model.text_stream import TextStream
 from headway.server.errors import context_exceeded, invalid
@@ -32,12 +33,22 @@ class Prepared:
     new_text: Callable[[], TextStream]
 
 
+class RemoteModel(Protocol):
+    """A model of other processes. Its methods wait for them, and are called in worker threads."""
+
+    def embed(self, texts: list[str]) -> numpy.ndarray:
+        """Return the vectors of texts; see ServedModel."""
+
+    def rank(self, query: str, texts: list[str], top_k: int | None, cuts: bool) -> list[Ranked]:
+        """Return texts by their relevance; see ServedModel."""
+
+
 @dataclass(eq=False)
 class ServedModel:
     """A model under a name.
 
     chat_template   a Jinja template in place of the model's own
-    embedder        computes vectors of texts in place of the model, from a worker thread
+    remote          computes vectors and ranks of texts in place of the model
     """
 
     name: str
@@ -46,7 +57,7 @@ class ServedModel:
     created: int = field(default_factory=lambda: int(time.time()))
     embedding_lock: threading.Lock = field(default_factory=threading.Lock)
     look_lock: threading.Lock = field(default_factory=threading.Lock)
-    embedder: Callable[[list[str]], numpy.ndarray] | None = None
+    remote: RemoteModel | None = None
 
     @property
     def max_seq_len(self) -> int | None:
@@ -157,8 +168,8 @@ class ServedModel:
 
         Errors   ApiError for a text that is too long, which would be cut.
         """
-        if self.embedder is not None:
-            return self.embedder(texts)
+        if self.remote is not None:
+            return self.remote.embed(texts)
 
         def refuse(cut: list[int]) -> None:
             size, limit = len(self.model.tokenizer.encode(texts[cut[0]])), self.model.embedder.max_seq_len
@@ -169,6 +180,26 @@ class ServedModel:
             if on_batch:
                 on_batch(0)
             return self.model.embed(texts, on_batch=on_batch, on_cut=refuse)
+
+    def rank(
+        self, query: str, texts: list[str], top_k: int | None, cuts: bool, on_batch: Callable[[int], None] | None = None
+    ) -> list[Ranked]:
+        """Return texts by their relevance to a query, the most relevant first.
+
+        cuts       True to cut texts that are too long
+        on_batch   as in embed
+
+        Errors   UnsupportedError for a model that does not rank; ApiError for a text that is too long.
+        """
+        if self.remote is not None:
+            return self.remote.rank(query, texts, top_k, cuts)
+
+        def refuse(cut: list[int]) -> None:
+            limit = self.model.classifier.max_seq_len
+            message = f"got document {cut[0]}, which is too large with the query, expected at most {limit} tokens; truncate: true cuts it"
+            raise invalid(message, "documents", "context_length_exceeded")
+
+        return self.model.rerank(query, texts, top_k=top_k, on_batch=on_batch, on_cut=None if cuts else refuse)
 
     def found_stop(self, chunks: Sequence[Chunk], stops: Sequence[str]) -> str | None:
         """Return the stop string that ended a text; None if another reason did."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
@@ -37,11 +37,14 @@ class Service:
         models: Sequence[ServedModel | DeclaredModel],
         settings: Settings | None = None,
         engine_thread: Callable[[ServedModel], EngineConnection] = lambda served: served.model.engine_thread,
+        refresh: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Serve models; the first one answers requests that name none.
 
         engine_thread   returns the thread that runs a model's engine, or a connection to others
+        refresh         asks the engines of others for their figures
         """
+        self._refresh = refresh
         self.settings, self.metrics = settings or Settings(), Metrics()
         self.pool = ModelPool(models, self.settings.model_bytes, self.metrics, engine_thread)
         self.is_draining = self.is_stopping = False
@@ -210,6 +213,12 @@ class Service:
         """Raise a 400 for an encoder, which generates no text."""
         if served.model.kind == "encoder":
             raise invalid(f"got {served.name}, an encoder, which generates no text; expected a decoder or an encoder–decoder", "model")
+
+    async def figures(self) -> bytes:
+        """Return the metrics in the text format of Prometheus."""
+        if self._refresh:
+            await self._refresh()
+        return self.metrics.text()
 
     @property
     def num_open(self) -> int:

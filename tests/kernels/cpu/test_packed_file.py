@@ -166,7 +166,7 @@ def test_a_damaged_file_is_replaced(runtime, tree, tmp_path, how):
 
 @pytest.mark.slow
 def test_no_mutant_crashes_or_changes_a_weight(tmp_path):
-    batch, count = 500, num_mutants(500)
+    batch, count = 20_000, num_mutants(500)
     for first in range(0, count, batch):
         arguments = [tmp_path, first, min(first + batch, count)]
         run = subprocess.run([sys.executable, "-c", MUTANTS, *map(str, arguments)], capture_output=True, text=True, cwd=ROOT, check=False)

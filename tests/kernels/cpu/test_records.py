@@ -32,7 +32,7 @@ def test_a_field_is_found_at_its_constant(name):
 
 SET_IN_EVERY_PASS = (
     *("num_tokens", "num_wanted", "token_ids", "positions", "pages", "first_pages", "wanted", "logits"),
-    *("num_tasks", "tasks", "first_partials", "partials"),
+    *("num_tasks", "tasks", "first_partials", "partials", "row_updates"),
 )
 
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy
 
-from headway.errors import HeadwayError, UnsupportedError
+from headway.errors import HeadwayError
 from headway.kernels.cpu import layout, records
 from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers, product_scratch_bytes
+from headway.kernels.cpu.adapter_records import AdapterRecords
 from headway.kernels.cpu.kv_cache import KINDS as CACHE_KINDS
 from headway.kernels.cpu.kv_cache import PAGE_SIZE, PagedKVCache
-from headway.kernels.cpu.layout import CACHE_LINE, GROUP, KEYS_PER_BLOCK, NUM_ROWS, ROWS_PER_TASK, TOKENS_PER_PASS
+from headway.kernels.cpu.layout import CACHE_LINE, GROUP, KEYS_PER_BLOCK, NUM_ROWS, ROWS_PER_TASK, TOKENS_PER_PASS, UPDATED_ROWS
 from headway.kernels.cpu.model_records import ModelRecords
 from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
@@ -59,6 +60,8 @@ class CompiledDecoder:
         self._launch = self._launches.view(numpy.int64)
         self._partial_size = attention.num_heads * (round_up(attention.head_dim, NUM_ROWS) + NUM_ROWS)
         self._num_rotary, self._rotary = 0, dict[RotarySpec, tuple[numpy.ndarray, numpy.ndarray]]()
+        self._adapters: dict[str, AdapterRecords] = {}
+        self._update_counters = aligned_zeros(layout.UPDATE_COUNTERS_PER_LAYER * len(spec.layers) * CACHE_LINE)
         self._counters = aligned_zeros((layout.COUNTERS_PER_LAYER * len(spec.layers) + 4) * CACHE_LINE)
         self._buffers = Buffers(0, self._kind)
         self._fill_in_model()
@@ -86,11 +89,19 @@ class CompiledDecoder:
     @property
     def adapters(self) -> Collection[str]:
         """Names of the adapters."""
-        return ()
+        return self._adapters
 
     def add_adapter(self, name: str, updates: Mapping[str, Update]) -> None:
-        """Raise UnsupportedError."""
-        raise UnsupportedError(f"got the adapter {name!r:.200}, expected none", hint='load the model with weights="none"')
+        """Provide an adapter for later batches. Its updates are computed in float32 next to the packed matrices.
+
+        updates   the updates by the path of the weight
+
+        Errors   as AdapterRecords; HeadwayError if the decoder is closed.
+        """
+        with self._lock:
+            self._check_open()
+            self._adapters[name] = AdapterRecords(updates, self.weights)
+            self._buffers = Buffers(0, self._kind)  # passes with adapters need more
 
     def allocate(self, num_pages: int) -> None:
         """Provide the pages 0 to num_pages - 1 of the KV cache, keeping those that exist with their content.
@@ -149,9 +160,12 @@ class CompiledDecoder:
             self._buffers = Buffers(0, self._kind)
             self._kv_cache = PagedKVCache(self.spec, self.cache_kind)
 
-    def _plan(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> PassPlan:
+    def _check_open(self) -> None:
         if self._is_closed:
             raise HeadwayError("got a call of a closed model, expected an open one", hint="load the model again")
+
+    def _plan(self, batch: Sequence[SequenceRows], kv_cache: PagedKVCache) -> PassPlan:
+        self._check_open()
         return plan_pass(batch, self._limits, kv_cache.num_pages)
 
     def _launch_pass(self, plan: PassPlan, kv_cache: PagedKVCache, logits_address: int) -> None:
@@ -161,7 +175,7 @@ class CompiledDecoder:
             self._allocate_buffers(num_rows)
         if plan.num_positions > self._num_rotary:
             self._compute_rotary(plan.num_positions)
-        pages = kv_cache.addresses(plan.pages)
+        pages, updates = kv_cache.addresses(plan.pages), self._row_updates(plan.adapters)
         partials = numpy.empty(num_partials * self._partial_size, numpy.float32) if num_partials else None
         launch[layout.NUM_TOKENS], launch[layout.NUM_WANTED] = num_rows, len(plan.wanted)
         launch[layout.NUM_TASKS] = len(plan.tasks) // layout.TASK_SIZE
@@ -170,15 +184,23 @@ class CompiledDecoder:
         launch[layout.TASKS], launch[layout.FIRST_PARTIALS] = _address(plan.tasks), _address(plan.first_partials)
         launch[layout.PARTIALS] = 0 if partials is None else partials.ctypes.data
         launch[layout.WANTED], launch[layout.LOGITS] = _address(plan.wanted), logits_address
+        launch[layout.ROW_UPDATES] = _address(updates) if updates else 0
         self._counters.fill(0)
         records.check_set(self._launches)
         self._pool.run(self._forward_pass, launch)
+
+    def _row_updates(self, adapters: Sequence[str | None]) -> array[int]:
+        """Return the address of the table of updates of each row, 0 for none; empty for no adapters."""
+        if adapters:
+            self._update_counters.fill(0)
+        return array("q", [0 if name is None else self._adapters[name].address for name in adapters])
 
     def _fill_in_model(self) -> None:
         launch = self._launches[0]
         self._model.fill_launch(launch, self.spec, self.weights)
         self._kv_cache.write_offsets(self._model.layers)
         launch["kv_kind"], launch["counters"] = CACHE_KINDS[self.cache_kind][0], self._counters.ctypes.data
+        launch["update_counters"] = self._update_counters.ctypes.data
 
     def _compute_rotary(self, num_positions: int) -> None:
         """Compute the rotary tables of at least this number of positions."""
@@ -205,6 +227,7 @@ class CompiledDecoder:
             record["inner_activations"] = inner[layer.feed_forward]
         records.check_set(self._model.layers)
         self._allocate_slots(num_tokens)
+        self._allocate_updates(num_tokens)
         sizes = {"residual": hidden, "queries": queries, "new_keys": keys, "new_values": keys, "attended": queries, "part_output": hidden}
         for name, size in sizes.items():
             launch[name] = buffers.allocate(4 * num_tokens * size).ctypes.data
@@ -227,13 +250,22 @@ class CompiledDecoder:
         for name, size in sizes.items():
             launch[name] = self._buffers.allocate(size).ctypes.data
 
+    def _allocate_updates(self, num_tokens: int) -> None:
+        """Allocate what passes with adapters need: see records.LAUNCH."""
+        launch = self._launches[0]
+        rank = max((each.max_rank for each in self._adapters.values()), default=0)
+        inner = max(layer.feed_forward.intermediate_size for layer in self.spec.layers) if self._adapters else 0
+        launch["max_rank"] = rank
+        for name, size in {"reduced": 3 * rank, "gates": inner, "ups": inner}.items():
+            launch[name] = self._buffers.allocate(4 * num_tokens * size).ctypes.data
+
     def _scratch_bytes(self, num_tokens: int, columns: int) -> int:
         """Return the scratch memory of a thread for attention and for products with this number of columns."""
         attention = self.spec.layers[0].attention
         heads = max(ROWS_PER_TASK, attention.num_heads // attention.num_kv_heads)
         attended = heads * (14 * round_up(attention.head_dim, NUM_ROWS) + 8 * NUM_ROWS + 6 * KEYS_PER_BLOCK + 8)
         experts = max((layer.feed_forward.experts.num_experts for layer in self.spec.layers if layer.feed_forward.experts), default=0)
-        return round_up(max(attended, product_scratch_bytes(num_tokens, columns), 4 * experts), CACHE_LINE)
+        return round_up(max(attended, product_scratch_bytes(num_tokens, columns), 4 * experts, 4 * columns, 4 * UPDATED_ROWS), CACHE_LINE)
 
 
 def _address(numbers: array[int]) -> int:

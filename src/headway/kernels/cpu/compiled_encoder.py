@@ -28,6 +28,7 @@ UNUSED_OF_LAYERS = (
 UNUSED = (
     *("logit_scale", "logit_soft_cap", "embedding_scale"),
     *("expert_activations", "chosen", "shares", "slots", "slot_ranges", "slot_output"),
+    *("row_updates", "max_rank", "reduced", "gates", "ups", "update_counters"),
     *(
         "head",
         "kv_kind",

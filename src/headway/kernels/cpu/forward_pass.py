@@ -17,6 +17,7 @@ from headway.kernels.cpu.elementwise import norm_row, rotate, soft_cap
 from headway.kernels.cpu.experts import run_experts
 from headway.kernels.cpu.kv_page import store_kv
 from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, MATRIX_SIZE, ROWS, ROWS_AT_ONCE
+from headway.kernels.cpu.low_rank import project_up_with_updates, update_attention, update_output
 from headway.kernels.cpu.memory import barrier, compiled, fetch_and_add, float32_view, float_field, int64_view, next_task, wait_for_all
 from headway.kernels.cpu.projections import project, project_up, read_row, store_activations
 
@@ -189,6 +190,8 @@ def _run_layer(launch: Any, index: int, scratch: int, counter: int) -> None:
     wait_for_all(counter + 2 * line, keys)
     wait_for_all(counter + 3 * line, values)
     counter += 4 * line
+    if launch[layout.ROW_UPDATES]:
+        update_attention(launch, index, address, normed, scratch)
     if layer[layout.WIDE_QUERY_NORM]:
         wait_for_all(counter, _norm_all_heads(launch, counter, layer, num_tokens))
     counter += line
@@ -199,7 +202,7 @@ def _run_layer(launch: Any, index: int, scratch: int, counter: int) -> None:
     wait_for_all(counter, _merge_heads(launch, counter, num_tokens, scratch))
     counter += line
     norm_address, bias_address = layer[layout.ATTENTION_OUTPUT_NORM], layer[layout.ATTENTION_OUTPUT_NORM_BIAS]
-    _project_to_residual(launch, counter, layer, output, attended, norm_address, bias_address, scratch)
+    _project_to_residual(launch, counter, layer, index, layout.UPDATED_OUTPUT, output, attended, norm_address, bias_address, scratch)
     counter += 2 * line
     norm_address, bias_address = layer[layout.FEED_FORWARD_NORM], layer[layout.FEED_FORWARD_NORM_BIAS]
     if layer[layout.NUM_EXPERTS]:
@@ -207,18 +210,25 @@ def _run_layer(launch: Any, index: int, scratch: int, counter: int) -> None:
         return
     wait_for_all(counter, _prepare_rows(launch, counter, norm_address, bias_address, num_tokens, scratch))
     counter += line
-    wait_for_all(counter, project_up(launch, counter, address, normed, inner, num_tokens, scratch))
+    if launch[layout.ROW_UPDATES]:
+        project_up_with_updates(launch, index, address, normed, inner, scratch)
+    else:
+        wait_for_all(counter, project_up(launch, counter, address, normed, inner, num_tokens, scratch))
     counter += line
     norm_address, bias_address = layer[layout.FEED_FORWARD_OUTPUT_NORM], layer[layout.FEED_FORWARD_OUTPUT_NORM_BIAS]
-    _project_to_residual(launch, counter, layer, down, inner, norm_address, bias_address, scratch)
+    _project_to_residual(launch, counter, layer, index, layout.UPDATED_DOWN, down, inner, norm_address, bias_address, scratch)
 
 
 @compiled
-def _project_to_residual(launch: Any, counter: int, layer: Any, matrix: Any, x: Any, weight: int, bias: int, scratch: int) -> None:
+def _project_to_residual(
+    launch: Any, counter: int, layer: Any, index: int, part: int, matrix: Any, x: Any, weight: int, bias: int, scratch: int
+) -> None:
     """Multiply by the last matrix of a part and add the result to the residual, normalized if there is a norm."""
     num_tokens, factor = launch[layout.NUM_TOKENS], float_field(layer, layout.RESIDUAL_SCALE)
     out = launch[layout.PART_OUTPUT] if weight else launch[layout.RESIDUAL]
     wait_for_all(counter, project(launch, counter, matrix, x, num_tokens, out, scratch, 0.0 if weight else factor))
+    if launch[layout.ROW_UPDATES]:
+        update_output(launch, index, part, matrix, x, out, 1.0 if weight else factor, scratch)
     if weight:
         counter += layout.CACHE_LINE
         wait_for_all(counter, _add_normed_rows(launch, counter, weight, bias, factor, num_tokens))

@@ -40,6 +40,13 @@ WIDE_CODES_BYTES = 2 * GROUPS_AT_ONCE * GROUP * NUM_ROWS
 WIDE_BYTES = WIDE_CODES_BYTES + 4 * GROUPS_AT_ONCE * NUM_ROWS
 """Bytes of these weights of 16 rows, and of them together with their scales in float32."""
 
+UPDATED_QUERY, UPDATED_KEY, UPDATED_VALUE, UPDATED_OUTPUT, UPDATED_GATE, UPDATED_UP, UPDATED_DOWN = range(7)
+UPDATED_PARTS = 7
+"""Number of matrices of a layer that an adapter can update."""
+UPDATED_ROWS = 256
+"""Number of output features to which one task adds an update."""
+UPDATE_COUNTERS_PER_LAYER = 6 * UPDATED_PARTS
+
 COUNTERS_PER_LAYER = 16
 SLOTS_PER_TILE = 12
 """The first slot of an expert is a multiple of this: see experts."""

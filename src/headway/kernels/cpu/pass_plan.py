@@ -32,6 +32,10 @@ class SequenceRows(Protocol):
     def num_wanted(self) -> int:
         """Number of rows, at the end, whose results are wanted."""
 
+    @property
+    def adapter(self) -> str | None:
+        """Name of the adapter of the rows; None for none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -41,6 +45,7 @@ class Rows:
     token_ids: Sequence[int]
     pages: Sequence[int]
     num_wanted: int
+    adapter: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +79,7 @@ class PassPlan:
     tasks                  tasks of attention, one after the other: see records.TASK
     first_partials         number of partial results of the rows before each row, and of all rows
     num_positions          number of positions up to the last of any sequence
+    adapters               name of the adapter of each row; empty if no row has one
     """
 
     token_ids: array[int] = field(default_factory=_int64)
@@ -84,6 +90,7 @@ class PassPlan:
     tasks: array[int] = field(default_factory=_int64)
     first_partials: array[int] = field(default_factory=partial(_int64, (0,)))
     num_positions: int = 0
+    adapters: list[str | None] = field(default_factory=list)
 
 
 def plan_pass(batch: Sequence[SequenceRows], limits: Limits, num_pages: int) -> PassPlan:
@@ -109,6 +116,8 @@ def plan_pass(batch: Sequence[SequenceRows], limits: Limits, num_pages: int) -> 
         plan.token_ids.extend(rows.token_ids)
         plan.positions.extend(range(start, end))
         plan.num_positions = max(plan.num_positions, end)
+        if rows.adapter is not None:
+            plan.adapters += [None] * (first - len(plan.adapters)) + [rows.adapter] * num_rows
         plan.wanted.extend(range(first + num_rows - rows.num_wanted, first + num_rows))
         _add_tasks(plan, first, start, num_rows, limits.group_size)
     if len(plan.positions) > TOKENS_PER_PASS:
@@ -118,6 +127,8 @@ def plan_pass(batch: Sequence[SequenceRows], limits: Limits, num_pages: int) -> 
             f"got token ids from {min(plan.token_ids)} to {max(plan.token_ids)}, expected 0 to {limits.vocab_size - 1}",
             hint="use the tokenizer of this model",
         )
+    if plan.adapters:
+        plan.adapters += [None] * (len(plan.positions) - len(plan.adapters))
     if len(set(written)) < len(written):
         raise HeadwayError(f"got pages {sorted(written)} to write to, expected each of them once")
     return plan

@@ -63,6 +63,10 @@ TASK = _record("first_row", "last_row", "first_key", "last_key", "partial")
 """A task of attention: rows of one sequence, the range of keys, and which of the partial results of each row to write (-1: the result is
 whole)."""
 
+UPDATE = _record("update_down", "update_up", "update_rank", "update_columns")
+"""An adapter's update of a matrix: addresses of down (rank, columns) and of the scaled and transposed up (rank, rows), float32; rank 0 for
+none."""
+
 POOL = ("num_threads", "arrivals", "num_barriers")
 """The first fields of every record that a thread pool runs: the number of threads, the address of the count of arrivals at barriers,
 and the number of barriers passed so far."""
@@ -76,12 +80,16 @@ LAUNCH = _record(
     *("residual", "queries", "new_keys", "new_values", "attended", "part_output", "normed_activations", "attended_activations"),
     *("expert_activations", "chosen", "shares", "slots", "slot_ranges", "slot_output"),
     *("num_wanted", "wanted", "hidden_out", "logits"),
+    *("row_updates", "max_rank", "reduced", "gates", "ups", "update_counters"),
 )
 """The launch record of a forward pass: addresses and sizes of the model, the pass's tokens and the buffers.
 
 pages        address of the addresses of the pages of every sequence; a page that is 0 is never read
 first_pages  address of the index in `pages` of the first page of each token's sequence
 part_output  address of the output of attention or of the feed-forward network before its norm
+row_updates  address of the address of the table of updates of each row, 0 for a row without an adapter; 0 if no row has one
+reduced      address of the products of rows with `down`, (num_tokens, 3, max_rank)
+gates, ups   addresses of the products of the feed-forward network, (num_tokens, intermediate_size), for passes with adapters
 chosen, …    the experts of every token, their shares and slots; of every expert the first slot and the end: see experts
 """
 
@@ -115,6 +123,7 @@ RECORDS = {
     "activations": ACTIVATIONS,
     "layer": LAYER,
     "task": TASK,
+    "update": UPDATE,
     "launch": LAUNCH,
     "encoder": ENCODER,
     "pack": PACK,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from importlib import import_module
 
@@ -38,8 +39,23 @@ def adapter(kind: str | None) -> Adapter:
 def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the ways to call a subject: one for a function, one per assignment of weights for a class."""
     if exercise.calls is not None or inspect.isclass(subject.value):
-        return adapter(exercise.calls)(subject, exercise, library)
+        calls = adapter(exercise.calls)(subject, exercise, library)
+        return [*calls, *_unrotated_calls(subject, exercise, library)]
     return function_calls(subject, exercise, library, _class_of_calls(exercise.drawing))
+
+
+def _unrotated_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
+    """Return the calls of an attention without its rotary positions and the norms of its queries and keys; none if it has neither."""
+    if exercise.calls is not None or not any("query_weight" in fused for fused in exercise.fused):
+        return []
+    from headway.practice.diagnosis.unrotated import SOURCE
+
+    if not re.search(SOURCE, "\n".join(subject.source), re.IGNORECASE | re.MULTILINE):
+        return []
+    from headway.practice.diagnosis.instances import InstanceCall, instance_calls
+
+    found = instance_calls(subject, exercise, library, is_unrotated=True)
+    return [call for call in found if isinstance(call, InstanceCall) and call.assignment.roles]
 
 
 def _class_of_calls(drawing: str | None) -> type[Call]:

@@ -114,7 +114,11 @@ def assignments(slots: Sequence[Slot], inputs: Inputs, exercise: Exercise) -> li
     roles = [role for role in exercise.roles if role.is_weight]
     slots, inputs = without_norms(slots, inputs, roles), widened(slots, inputs)
     groups = _grouped(slots, inputs, roles)
-    named = dict(_named_groups(groups, inputs, roles))
+    named = {
+        name: held
+        for name, held in _named_groups(groups, inputs, roles)
+        if _has_shape(groups[name], held, inputs) or not any(_has_shape(groups[name], fused, inputs) for fused in exercise.fused)
+    }
     found = list(_assignments(groups, named, inputs, exercise))
     needed = {role.name for role in roles if not role.is_optional and inputs.get(role.name) is not None}
     if named and not any(assignment.roles & needed for assignment in found):  # a single `proj` need not be the output projection

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy
-from headway.practice.diagnosis.calling import BYSTANDERS, Binding, Call, bind_parameters
+from headway.practice.diagnosis.calling import BYSTANDERS, Binding, Call, bind_parameters, fits_name
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Role, words
@@ -38,6 +38,8 @@ APPENDING = (
     "__call__",
 )
 FETCHING = ("get", "fetch", "read", "get_kv", "get_cache", "view", "get_all", "load")
+ADVANCING = ("advance", "step", "increment", "advance_pos", "advance_position")
+"""Methods that move the write position once all layers have stored their keys and values."""
 CLEARING = ("reset", "clear", "empty", "reset_cache", "clear_cache")
 PAIR_NAMES = (
     ("keys", "values"),
@@ -51,6 +53,11 @@ PAIR_NAMES = (
     ("cache_keys", "cache_values"),
     ("past_k", "past_v"),
     ("past_key", "past_value"),
+    ("key_caches", "value_caches"),
+    ("k_caches", "v_caches"),
+    ("keys_cache", "values_cache"),
+    ("key_states", "value_states"),
+    ("k_buffer", "v_buffer"),
 )
 EMPTY_CACHES: tuple[Callable[[], Any], ...] = (lambda: None, lambda: (None, None), list, dict, lambda: {"k": None, "v": None})
 """Empty caches that a function may expect."""
@@ -106,19 +113,19 @@ class CacheCall(Call):
         with _state_restored(self.subject.value):
             feed, clear = self._drive_class(chunks) if inspect.isclass(self.subject.value) else self._drive_function()
             if earlier:
-                for key, value in earlier:
-                    feed(0, key, value)
+                for pair in earlier:
+                    feed((pair,))
                 clear()
             held: list[list[Any]] = [[], []]
-            for place, (key, value) in enumerate(chunks):
-                held[0].append(_copied_pair(feed(0, key, value), key))
-                if others:
-                    held[1].append(_copied_pair(feed(1, *others[place]), key))
+            for place, pair in enumerate(chunks):
+                fed = feed((pair, others[place]) if others else (pair,))
+                for of_layer, contents in zip(held, fed, strict=False):
+                    of_layer.append(contents)
         return (*held[0], *held[1])
 
     def _drive_class(self, chunks: Sequence[Any]) -> tuple[Callable[..., Any], Callable[[], Any]]:
         construct = self._constructor(chunks)
-        append = _method(self.subject.value, APPENDING)
+        append, advance = appending(self.subject.value), _method(self.subject.value, ADVANCING)
         parameters = parameters_of(getattr(self.subject.value, append), is_bound=True)
         bound = bind_parameters(parameters, (KEY, VALUE, START, LAYER))
         if bound is None:
@@ -130,12 +137,23 @@ class CacheCall(Call):
         axis = _positions_axis(chunks)
         filled = [0, 0]
 
-        def feed(layer: int, key: Any, value: Any) -> Any:
+        def store(layer: int, key: Any, value: Any) -> Any:
             instance = instances[0 if is_shared else layer]
             given = BYSTANDING | {"key": key, "value": value, "layer": layer, "start": self._write_position(filled[layer], key.shape[axis])}
             filled[layer] += key.shape[axis]
             answer = getattr(instance, append)(**{name: given[role.name] for name, role in bound.role_of.items()})
-            return _pair(answer) if _pair(answer) is not None else _contents(instance, layer if is_shared else None)
+            given_back = _pair(answer) is not None
+            contents = _pair(answer) if given_back else _contents(instance, layer if is_shared else None, key.ndim)
+            return _copied_pair(contents, key, None if given_back else (axis, filled[layer]))
+
+        def feed(pairs: Sequence[Any]) -> list[Any]:
+            """Store one chunk in every layer; a cache of all layers may move on only after the last one."""
+            every = [*pairs, *pairs][:2] if is_shared else pairs
+            held = [store(layer, *pair) for layer, pair in enumerate(every)]
+            for instance in instances if inspect.isfunction(getattr(self.subject.value, advance, None)) else ():
+                takes_length = bool(parameters_of(getattr(self.subject.value, advance), is_bound=True))
+                getattr(instance, advance)(*([pairs[0][0].shape[axis]] if takes_length else []))
+            return held[: len(pairs)]
 
         def clear() -> None:
             filled[:] = [0, 0]
@@ -172,7 +190,7 @@ class CacheCall(Call):
             raise CallError(TEXTS["takes_no_keys"])
         caches: list[Any] = [self.make_empty(), self.make_empty()]
 
-        def feed(layer: int, key: Any, value: Any) -> Any:
+        def store(layer: int, key: Any, value: Any) -> Any:
             held = _pair(caches[layer]) or (None, None)
             given = {"cache": caches[layer], "cached_keys": held[0], "cached_values": held[1], "key": key, "value": value, "layer": layer}
             answer = self.subject.value(**{name: given[role.name] for name, role in bound.role_of.items()})
@@ -180,7 +198,10 @@ class CacheCall(Call):
                 isinstance(caches[layer], dict) and not isinstance(answer, Mapping)
             )  # the function modified the cache in place
             caches[layer] = caches[layer] if is_kept else answer
-            return _pair(caches[layer])
+            return _copied_pair(_pair(caches[layer]), key)
+
+        def feed(pairs: Sequence[Any]) -> list[Any]:
+            return [store(layer, *pair) for layer, pair in enumerate(pairs)]
 
         def clear() -> None:
             caches[:] = [self.make_empty(), self.make_empty()]
@@ -197,7 +218,7 @@ def cache_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     if set(binding.role_of) <= {parameter.name for parameter in subject.parameters}:
         return [Call(subject, binding, library)]
     if inspect.isclass(subject.value):
-        append = _method(subject.value, APPENDING)
+        append = appending(subject.value)
         parameters = parameters_of(getattr(subject.value, append), is_bound=True) if append else []
         ways = (False, True) if any(each.name.lower() in (START.name, *START.called) for each in parameters) else (False,)
         return [CacheCall(subject, binding, library, is_listed=is_listed) for is_listed in ways] if append else []
@@ -223,11 +244,19 @@ def _state_restored(value: Any) -> Iterator[None]:
                 setattr(value, name, each)
 
 
-def _copied_pair(pair: Any, key: Any) -> Any:
-    """Copy the current keys and values: a preallocated buffer changes with the next chunk."""
+def _copied_pair(pair: Any, key: Any, filled: tuple[int, int] | None = None) -> Any:
+    """Copy the current keys and values: a preallocated buffer changes with the next chunk.
+
+    filled   axis of the positions and the number of positions stored; the rest of a buffer is not part of the contents
+    """
     if pair is not None and any(each.ndim > key.ndim for each in pair):
         raise OutputError(TEXTS["cached_axes"].format(ndim=key.ndim))
-    return pair if pair is None else tuple(numpy.array(as_numbers(each)) for each in pair)
+    arrays = () if pair is None else tuple(numpy.array(as_numbers(each)) for each in pair)
+    if filled is not None:
+        axis, count = filled
+        place: tuple[Any, ...] = (..., slice(count), *[slice(None)] * (-1 - axis))
+        arrays = tuple(each[place] for each in arrays)
+    return arrays or None
 
 
 def _positions_axis(chunks: Sequence[Any]) -> int:
@@ -245,6 +274,19 @@ def _method(value: Any, names: Sequence[str]) -> str:
     return next((name for name in names if defines(value, name)), "")
 
 
+def appending(value: Any) -> str:
+    """Return the method that stores keys and values: by its name, else the first public one that takes both."""
+    known = _method(value, APPENDING)
+    return known or next((name for name, each in vars(value).items() if not name.startswith("_") and _takes_both(each)), "")
+
+
+def _takes_both(method: Any) -> bool:
+    if not inspect.isfunction(method):
+        return False
+    names = [each.name for each in parameters_of(method, is_bound=True)]
+    return all(any(fits_name(name, role) for name in names) for role in (KEY, VALUE))
+
+
 def _pair(answer: Any) -> tuple[Any, Any] | None:
     """Return the keys and values in an output, or None if it does not contain two arrays."""
     if isinstance(answer, Mapping):
@@ -257,21 +299,19 @@ def _pair(answer: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _contents(instance: Any, layer: int | None) -> Any:
+def _contents(instance: Any, layer: int | None, num_axes: int) -> Any:
     """Return the contents of a cache, from a getter method or from attributes."""
     name = _method(type(instance), FETCHING)
     if name:
         has_layer = bool(parameters_of(getattr(type(instance), name), is_bound=True))
         return _pair(getattr(instance, name)(*([layer or 0] if has_layer else [])))
-    for pair in _attributes(instance, layer):
-        return pair
-    return None
+    return next(_attributes(instance, layer, num_axes), None)
 
 
-def _attributes(instance: Any, layer: int | None) -> Iterator[tuple[Any, Any]]:
+def _attributes(instance: Any, layer: int | None, num_axes: int) -> Iterator[tuple[Any, Any]]:
     for names in PAIR_NAMES:
         held: list[Any] = [getattr(instance, name, getattr(instance, f"_{name}", None)) for name in names]
-        if layer is not None and all(isinstance(each, list) for each in held):
+        if layer is not None and all(isinstance(each, list) or getattr(each, "ndim", 0) == num_axes + 1 for each in held):
             held = [each[layer] for each in held]
         if all(hasattr(each, "shape") for each in held):
             yield held[0], held[1]

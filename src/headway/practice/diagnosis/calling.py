@@ -222,7 +222,7 @@ class Call:
         return {
             name: self._converted(inputs.get(role.name, None if callable(role.neutral) else role.neutral))
             for name, role in self.binding.role_of.items()
-            if role.name in inputs or self._is_required(name)
+            if role.name in inputs or self._is_required(name) or (role.neutral is False and name in self.enabled_names)
         }
 
     def precise(self, inputs: Inputs) -> Inputs:
@@ -284,6 +284,11 @@ class Call:
     def required_names(self) -> set[str]:
         """Return the parameters without a default."""
         return {parameter.name for parameter in self.parameters if parameter.default is parameter.empty}
+
+    @cached_property
+    def enabled_names(self) -> set[str]:
+        """Return the parameters with a default of True, which enables what a probe need not ask for."""
+        return {parameter.name for parameter in self.parameters if parameter.default is True}
 
     def _converted(self, value: Any) -> Any:
         """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""

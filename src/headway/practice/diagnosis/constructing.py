@@ -36,7 +36,8 @@ class Construction:
     fixed                  constructor parameters with values that have no effect
     base                   the file's own config; None for one that answers to any name
     variables              variables of the module that hold sizes
-    wired       correct parts that replace those of an instance; None to keep its own
+    wired                  correct parts that replace those of an instance; None to keep its own
+    is_unrotated           True to leave out rotary positions and the norms of queries and keys
     is_plain               True if all of them are numbers, not configs
     """
 
@@ -52,6 +53,7 @@ class Construction:
     variables: tuple[str, ...] = ()
     is_plain: bool = True
     wired: Submodule | None = None
+    is_unrotated: bool = False
 
     @property
     def takes_all_sizes(self) -> bool:
@@ -153,6 +155,9 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
     for name in sized[:MOST_EXCHANGED]:
         for role in [each for each in sizes if each not in bound.values()]:
             yield Binding({each: role if each == name else bound[each] for each in order if each in bound}), fixed | dict.fromkeys(unknown)
+    needed = {each.name for each in parameters if each.default is each.empty}
+    if not set(bound) <= needed:  # options that exclude each other
+        yield Binding({name: bound[name] for name in order if name in bound and name in needed}), fixed | dict.fromkeys(unknown)
     if bound != listed:
         yield Binding({name: listed[name] for name in order if name in listed}), fixed | dict.fromkeys(unknown)
 

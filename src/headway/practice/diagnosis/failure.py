@@ -73,7 +73,7 @@ def _shapes_in(text: str, frame: TracebackType) -> str:
     """Return the shapes of the arrays that a line names."""
     known = frame.tb_frame.f_locals
     names = dict.fromkeys(re.findall(r"[A-Za-z_]\w*", text))
-    return ", ".join(f"{name} {tuple(known[name].shape)}" for name in names if hasattr(known.get(name), "shape"))
+    return ", ".join(f"{name} {tuple(known[name].shape)}" for name in names if isinstance(getattr(known.get(name), "shape", None), tuple))
 
 
 def _advice(error: BaseException, probe: Probe | None) -> Message:

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from headway.practice.diagnosis.failure import FILE_TITLE, last_line
+from headway.practice.diagnosis.packages import prepare_imports
 from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.subject import Subject, definitions, subjects_of
 from headway.practice.diagnosis.timeout import time_limit
@@ -41,10 +42,11 @@ def load_module(path: Path, text: str) -> ModuleType | Verdict:
     """Run a file as a module that is not __main__; return a verdict if it raises."""
     module = ModuleType(path.stem)
     module.__file__ = str(path)
-    sys.path.insert(0, str(path.resolve().parent))
     sys.modules[path.stem] = module  # dataclasses and pickle look the module up by name
     try:
-        exec(compile(_without_cuda(ast.parse(text)), str(path), "exec"), module.__dict__)
+        tree = _without_cuda(ast.parse(text))
+        prepare_imports(module, path, tree)
+        exec(compile(tree, str(path), "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
         return _does_not_run(path, text, error)
     return module
@@ -75,7 +77,9 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     module.__file__ = str(path)
     sys.modules[path.stem] = module
     try:
-        for statement in _without_cuda(ast.parse(text)).body:
+        tree = _without_cuda(ast.parse(text))
+        prepare_imports(module, path, tree)
+        for statement in tree.body:
             code = compile(ast.Module([statement], []), str(path), "exec")
             if isinstance(statement, ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef):
                 exec(code, module.__dict__)

@@ -30,7 +30,8 @@ from headway.practice.diagnosis.constructing import Construction, call_parameter
 from headway.practice.diagnosis.rotation import head_dim
 from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.submodules import Submodule
+from headway.practice.diagnosis.submodules import Submodule, is_called
+from headway.practice.diagnosis.unrotated import leave_out, rotations
 from headway.practice.diagnosis.wiring import wire
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
@@ -45,6 +46,7 @@ DROPOUT = 0.5
 
 NOT_PARAMETERS = TEXTS["not_parameters"]
 PARTS_REPLACED = TEXTS["parts_replaced"]
+UNROTATED = TEXTS["unrotated"]
 
 
 AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
@@ -52,11 +54,18 @@ AssignWeights = Callable[[Sequence[Slot], Inputs, Exercise], list[Assignment]]
 
 
 def instance_calls(
-    subject: Subject, exercise: Exercise, library: str, find: AssignWeights = assignments, wired: Submodule | None = None
+    subject: Subject,
+    exercise: Exercise,
+    library: str,
+    find: AssignWeights = assignments,
+    wired: Submodule | None = None,
+    *,
+    is_unrotated: bool = False,
 ) -> list[Call]:
     """Return the ways to call a class in one array library: one for every possible assignment of weights to its arrays.
 
-    wired   correct parts that replace the instance's own
+    wired         correct parts that replace the instance's own
+    is_unrotated  True to leave out rotary positions and the norms of queries and keys
 
     Of several readings of the constructor's parameters the first is taken whose arrays have room for all weights.
     """
@@ -64,7 +73,9 @@ def instance_calls(
         return []
     found: list[tuple[list[Call], float]] = []
     for construction in constructions(subject, exercise):
-        calls, share = _calls_of(replace(construction, wired=wired), subject, exercise, library, find, is_exact=bool(found))
+        calls, share = _calls_of(
+            replace(construction, wired=wired, is_unrotated=is_unrotated), subject, exercise, library, find, is_exact=bool(found)
+        )
         if share == 1:
             return calls
         found.append((calls, share))
@@ -143,7 +154,8 @@ class InstanceCall(Call):
         instance = next(iter(self.made.values()), None)
         is_lost = any(not slot.is_parameter for slot in (self.weight_slots(instance) if instance is not None else ()))
         wired = [PARTS_REPLACED] if self.construction.wired is not None else []
-        return (*self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired)
+        unrotated = [UNROTATED] if self.construction.is_unrotated else []
+        return (*self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated)
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if an instance can be constructed for these inputs and its arrays have room for the weights."""
@@ -173,7 +185,7 @@ class InstanceCall(Call):
     @property
     def _rotates(self) -> bool:
         """Return True for a class with rotary positions, which need heads of even width."""
-        if self.construction.wired is not None:
+        if self.construction.wired is not None or self.construction.is_unrotated:
             return False
         takes_tables = any(role.name.startswith(TABLE) for role in self.binding.role_of.values())
         return takes_tables or bool(re.search(ROTARY_SOURCE, "\n".join(self.subject.source), re.IGNORECASE))
@@ -206,10 +218,11 @@ class InstanceCall(Call):
     def _variables(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the module's variables for the sizes in the arguments."""
         construction = self.construction
+        functions = rotations(self.subject.module) if construction.is_unrotated else {}
         if not construction.variables:
-            return {}
+            return functions
         _, sizes = self._constructor_arguments(arguments)
-        return global_values(self.subject, construction.variables, sizes, construction.roles, self._dropout_rate)
+        return functions | global_values(self.subject, construction.variables, sizes, construction.roles, self._dropout_rate)
 
     @property
     def _dropout_rate(self) -> float:
@@ -273,7 +286,7 @@ class InstanceCall(Call):
                         fields_read(self.subject, construction.config),
                     )
                 )
-            parts = {name: value.made(self.library) for name, value in constructor.items() if isinstance(value, Submodule)}
+            parts = {name: self._part(name, value) for name, value in constructor.items() if isinstance(value, Submodule)}
             given = {**constructor, **parts, **switches}
             positional = [
                 given.pop(each.name) for each in self.subject.parameters if each.kind is each.POSITIONAL_ONLY and each.name in given
@@ -283,10 +296,16 @@ class InstanceCall(Call):
             if construction.wired is not None:
                 width, inner = (config_values[name] // WIDENING for name in WIDTHS[:2])
                 wire(instance, replace(construction.wired, width=width, inner=inner, num_heads=config_values["num_heads"]))
+            if construction.is_unrotated:
+                leave_out(instance, self.subject)
             if callable(getattr(self.subject.value, "eval", None)):
                 instance.eval()
             self.made[key] = self._filled(instance, {}, arguments)
         return self.made[key]
+
+    def _part(self, name: str, spec: Submodule) -> Any:
+        """Return a part for a constructor's parameter, or a function that makes it if the constructor calls it."""
+        return (lambda *sizes, **named: spec.made(self.library)) if is_called(name, self.subject) else spec.made(self.library)
 
     def _filled(self, instance: Any, given: Inputs, arguments: Mapping[str, Any]) -> Any:
         """Return the instance after one call if its arrays get their shapes from the first input."""

@@ -16,7 +16,9 @@ INITIALIZERS = r"init|make|create|new"
 
 
 def as_class(subject: Subject, library: str) -> Subject | None:
-    """Return the function as a class that holds its tree; None if it takes no tree or the file has no initializer."""
+    """Return the function as a class that holds its tree; None for a class, and if it takes no tree or the file has no initializer."""
+    if inspect.isclass(subject.value):
+        return None
     tree_parameters = [each.name for each in subject.parameters if each.name.lower() in PARAMS]
     initializers = _initializers(subject) if tree_parameters else []
     if not initializers:

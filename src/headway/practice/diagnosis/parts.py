@@ -67,5 +67,12 @@ def _heads(subject: Subject) -> list[str]:
     return ["causal_self_attention" if is_causal else "self_attention"]
 
 
-FAMILIES = {BARE: _attentions, "self_attention": _heads}
+def _decoder_layers(subject: Subject) -> list[str]:
+    """Return the layers without cross-attention for one that takes a single sequence, as in decoder-only models."""
+    if _num_sequences(subject) > 1:
+        return ["decoder_layer"]
+    return ["transformer_block", "encoder_layer", "decoder_layer"]
+
+
+FAMILIES = {BARE: _attentions, "self_attention": _heads, "decoder_layer": _decoder_layers}
 """Exercises whose name a class of several parts may have."""

@@ -1,4 +1,4 @@
-"""Tables of rotary positions that do not rotate, for attentions that take such tables."""
+"""Rotary positions that do not rotate, for attentions that take tables or a part for them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from headway.arrays import is_floating
 from headway.practice.exercise import Inputs
 
 
@@ -59,3 +60,15 @@ def table_for(name: str, style: int = 0) -> Callable[[Inputs], Any] | None:
     """Return the function that computes a parameter's table of angles 0 in one of NUM_STYLES shapes, or None."""
     table = next((table for pattern, table in TABLES if re.search(pattern, name.lower().strip("_"))), None)
     return None if table is None else lambda inputs: table(inputs, style)
+
+
+def same(*operands: Any, **named: Any) -> Any:
+    """Return the operands of a rotation as they are: the first, or query and key."""
+    arrays = [each for each in (*operands, *named.values()) if hasattr(each, "shape") and is_floating(each)]
+    query = arrays[0]
+    alike = [
+        each
+        for each in arrays[1:2]
+        if each.ndim == query.ndim > 2 and each.shape[0] == query.shape[0] and each.shape[-1] == query.shape[-1]
+    ]
+    return (query, *alike) if alike else query

@@ -77,7 +77,16 @@ def submodule_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
         for prefix, (kind, called) in zip(prefixes, kinds, strict=True)
     ]
     called = (*FEED_FORWARD.split(), *_taken_as("feed_forward", subject))
-    return (*attentions, Role("feed_forward_part", called, size_of=feed_forward, is_submodule=True))
+    norms = [
+        Role(
+            f"norm_part_{place}",
+            (name,),
+            size_of=lambda inputs: Submodule(inputs["down_weight"].shape[0], 1, kind="norm"),
+            is_submodule=True,
+        )
+        for place, name in enumerate(_taken_as("norm", subject))
+    ]
+    return (*attentions, Role("feed_forward_part", called, size_of=feed_forward, is_submodule=True), *norms)
 
 
 SIZES = r"dim|size|num|hidden|drop|prob|bias|mult|ratio|(^|_)[dn]_|_p$|heads|type"
@@ -87,6 +96,11 @@ SIZES = r"dim|size|num|hidden|drop|prob|bias|mult|ratio|(^|_)[dn]_|_p$|heads|typ
 def kind_of(name: str) -> Kind | None:
     """Return the kind of part that a name means, or None."""
     return next((kind for kind, pattern in KINDS if re.search(pattern, snake(name))), None)
+
+
+def is_called(name: str, subject: Subject) -> bool:
+    """Return True for a constructor parameter that is called: a class or a function that makes the part."""
+    return bool(re.search(rf"(?<![\w.]){re.escape(name)}\(", "\n".join(subject.source)))
 
 
 def _taken_as(kind: str, subject: Subject) -> list[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from headway.practice.diagnosis.rotation import same
 from headway.practice.exercise import Role
 
 DROPOUT = r"drop(?!_?path)|pdrop|(^|_)p$"
@@ -33,6 +34,7 @@ WORDS: tuple[tuple[str, str], ...] = (
 
 NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"multiple_of", 32),
+    (r"^(rope|rotary|rotary_?(pos(itional)?_?)?emb(ed(ding)?s?)?|rotary_encoding|pos_?emb(ed(ding)?)?_?fn)$", same),
     (r"^(device|dev)$", "cpu"),
     (r"dtype|_type$", None),
     (r"(^|_)eps|epsilon", 1e-5),

@@ -215,7 +215,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(AXES, BUFFERS),
+    conventions=(BUFFERS, AXES),
     equation="keys ← [keys, new keys],   values ← [values, new values],   along the positions",
     hints=TEXTS.hints,
     calls="cache",

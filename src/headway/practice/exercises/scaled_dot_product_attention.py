@@ -10,7 +10,17 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
 from headway.practice.outputs import Raised
-from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, STEPS, TOP_LEFT, attend, given_or, right_scale, transposed
+from headway.practice.recipes.attention import (
+    MASK_SHAPES,
+    NAMED_CAUSAL,
+    RETURNS,
+    STEPS,
+    TOP_LEFT,
+    attend,
+    given_or,
+    right_scale,
+    transposed,
+)
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
@@ -171,7 +181,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=(*without(SCORES, "all_axes_transposed"), *SOFTMAXES, *MIXING, *MASKS, *CAUSAL),
-    conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, RETURNS),
+    conventions=(MASK_FORMS, MASK_SHAPES, TOP_LEFT, NAMED_CAUSAL, RETURNS),
     recoveries=RECOVERIES,
     equation="softmax(query @ keyᵀ / √head_dim) @ value",
     hints=TEXTS.hints,

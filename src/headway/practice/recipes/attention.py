@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -112,6 +113,10 @@ TOP_LEFT = (
 
 CAUSAL = (Convention(), Convention(TEXTS["always_causal"], steps={"is_causal": lambda given: True}))
 """Attention that is causal without an argument for it."""
+
+
+NAMED_CAUSAL = (Convention(), replace(CAUSAL[1], called="causal|autoregressive|decoder", without="is_causal"))
+"""Attention that its name calls causal."""
 
 
 def _operand(inputs: Inputs) -> Any:

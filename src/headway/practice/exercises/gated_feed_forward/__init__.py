@@ -178,6 +178,7 @@ EXERCISE = Exercise(
         ACTIVATIONS,
     ),
     recoveries=RECOVERIES,
+    fused=(("gate_weight", "up_weight"), ("gate_bias", "up_bias")),
     related=("feed_forward",),
     equation="gated_feed_forward(x) = (silu(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ",
     hints=TEXTS.hints,

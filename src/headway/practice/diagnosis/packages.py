@@ -1,0 +1,45 @@
+"""Imports of the files around a learner's file: relative ones, and absolute ones from a folder above it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from types import ModuleType
+
+MOST_FOLDERS = 4
+"""Number of folders above a file in which its imports are looked up."""
+
+
+def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
+    """Make the imports of a file work as they do for its author, whatever the current folder is.
+
+    A package is made for relative imports without running its __init__.py, which often imports what the file does not need.
+    """
+    folders = list(path.resolve().parents)[:MOST_FOLDERS]
+    sys.path.insert(0, str(folders[0]))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    if any(isinstance(node, ast.ImportFrom) and node.level for node in imports):
+        module.__package__ = _package(folders[::-1])
+    sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in _top_names(imports))]
+
+
+def _package(folders: list[Path]) -> str:
+    """Return the name of a package for the last folder, within packages for those before it."""
+    name = ""
+    for folder in folders:
+        name = f"{name}.{folder.name}" if name else f"_{folder.name}"
+        package = ModuleType(name)
+        package.__path__ = [str(folder)]
+        sys.modules.setdefault(name, package)
+    return name
+
+
+def _top_names(imports: list[ast.Import | ast.ImportFrom]) -> set[str]:
+    found = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
+    found |= {node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+    return {name.partition(".")[0] for name in found}
+
+
+def _holds(folder: Path, name: str) -> bool:
+    return (folder / f"{name}.py").is_file() or any(any((folder / name).glob(pattern)) for pattern in ("*.py", "*/*.py"))

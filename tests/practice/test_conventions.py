@@ -1,0 +1,218 @@
+"""Programs in conventions of public code: caches of several layers, attentions with rotations of their own, layers made from classes."""
+
+import textwrap
+
+import pytest
+
+from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.doubt import settled
+from headway.practice.diagnosis.files import load_module
+from headway.practice.diagnosis.recognising import recognised
+from headway.practice.diagnosis.subject import subjects_of
+from headway.practice.exercises import exercise
+
+pytest.importorskip("torch")
+
+HEAD = "import math\nimport torch\nfrom torch import nn\n"
+
+LAYERED_CACHE = """
+class KVCache:
+    def __init__(self, n_layer, batch, max_seq_len, n_head, head_dim, device="cpu"):
+        self.k = [torch.zeros(batch, n_head, max_seq_len, head_dim) for _ in range(n_layer)]
+        self.v = [torch.zeros(batch, n_head, max_seq_len, head_dim) for _ in range(n_layer)]
+        self.length = 0
+    def update(self, layer_idx, k_new, v_new):
+        end = self.length + k_new.shape[2]
+        self.k[layer_idx][:, :, self.length : end] = k_new
+        self.v[layer_idx][:, :, self.length : end] = v_new
+    def advance(self, count):
+        self.length += count
+    def reset(self):
+        self.length = 0
+"""
+
+STACKED_CACHE = """
+class KVCache:
+    def __init__(self, batch_size, num_heads, max_len, head_dim, num_layers):
+        self.held = torch.zeros(num_layers, 2, batch_size, num_heads, max_len, head_dim)
+        self.at = 0
+    def put_layer(self, layer_idx, k, v):
+        end = self.at + k.shape[2]
+        self.held[layer_idx, 0, :, :, self.at : end] = k
+        self.held[layer_idx, 1, :, :, self.at : end] = v
+        keys, values = self.held[layer_idx, 0, :, :, :end], self.held[layer_idx, 1, :, :, :end]
+        if layer_idx == len(self.held) - 1:
+            self.at = end
+        return keys, values
+    def reset(self):
+        self.at = 0
+"""
+
+ROTATED = """
+class Turning(nn.Module):
+    def __init__(self, width, base=500.0):
+        super().__init__()
+        self.register_buffer("rates", base ** (-torch.arange(0, width, 2) / width), persistent=False)
+    def forward(self, x, start=0):
+        angles = torch.arange(start, start + x.shape[-2])[:, None] * self.rates
+        a, b = x[..., 0::2], x[..., 1::2]
+        return torch.cat([a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()], -1)
+
+class CausalSelfAttention(nn.Module):
+    def __init__(self, dim, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.qkv, self.out = nn.Linear(dim, 3 * dim, bias=False), nn.Linear(dim, dim, bias=False)
+        self.rotary, self.q_norm, self.k_norm = Turning(dim // n_heads), nn.RMSNorm(dim // n_heads), nn.RMSNorm(dim // n_heads)
+    def forward(self, x):
+        batch, length, dim = x.shape
+        q, k, v = (each.view(batch, length, self.n_heads, -1).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        q, k = self.rotary(self.q_norm(q)), self.rotary(self.k_norm(k))
+        scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        hidden = torch.ones(length, length, dtype=torch.bool).triu(1)
+        weights = scores.masked_fill(hidden, float("-inf")).softmax(-1)
+        return self.out((weights @ v).transpose(1, 2).reshape(batch, length, dim))
+"""
+
+GIVEN_ROTATION = ROTATED.replace("dim, n_heads):", "dim, n_heads, rope):").replace("Turning(dim // n_heads), nn", "rope, nn")
+
+FROM_CLASSES = """
+class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, attention_cls, feedforward_cls, norm_cls, dropout=0.1):
+        super().__init__()
+        self.attention, self.ff = attention_cls(d_model, num_heads), feedforward_cls(d_model, d_ff)
+        self.norm_1, self.norm_2, self.dropout = norm_cls(d_model), norm_cls(d_model), nn.Dropout(dropout)
+    def forward(self, x, mask=None):
+        x = self.norm_1(x + self.dropout(self.attention(x, x, x, mask)))
+        return self.norm_2(x + self.dropout(self.ff(x)))
+"""
+
+DECODER_ONLY = (
+    """
+class FeedForward(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.up, self.down = nn.Linear(dim, 4 * dim), nn.Linear(4 * dim, dim)
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x)))
+"""
+    + ROTATED
+    + """
+class DecoderLayer(nn.Module):
+    def __init__(self, dim, n_heads):
+        super().__init__()
+        self.attention, self.feed_forward = CausalSelfAttention(dim, n_heads), FeedForward(dim)
+        self.norm_1, self.norm_2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
+    def forward(self, x):
+        x = x + self.attention(self.norm_1(x))
+        return x + self.feed_forward(self.norm_2(x))
+"""
+)
+
+WITH_OPTIONS = """
+class CausalSelfAttention(nn.Module):
+    def __init__(self, d_model, num_heads, max_seq_len=None, theta=None):
+        super().__init__()
+        if (max_seq_len is None) != (theta is None):
+            raise ValueError("give both or none")
+        self.num_heads, self.qkv, self.out = num_heads, nn.Linear(d_model, 3 * d_model, bias=False), nn.Linear(d_model, d_model, bias=False)
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.num_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        answer = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.out(answer.transpose(1, 2).flatten(2))
+"""
+
+INITIALIZER = """
+def init_weights(rows, columns):
+    return torch.zeros(rows, columns)
+""" + DECODER_ONLY.replace("class DecoderLayer", "class TransformerBlock").replace(
+    "dim, n_heads):\n        super().__init__()\n        self.attention,",
+    "dim, n_heads, theta):\n        super().__init__()\n        self.attention,",
+)
+
+FUSED_GATE = """
+class SwiGLU(nn.Module):
+    def __init__(self, in_features, hidden_features):
+        super().__init__()
+        self.w1, self.w2 = nn.Linear(in_features, 2 * hidden_features, bias=False), nn.Linear(hidden_features, in_features, bias=False)
+    def forward(self, x):
+        gate, up = self.w1(x).chunk(2, -1)
+        return self.w2(nn.functional.silu(gate) * up)
+"""
+
+CAUSAL_FUNCTION = """
+def causal_attention(q, k, v):
+    hidden = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1 + k.shape[-2] - q.shape[-2])
+    return (q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])).masked_fill(hidden, float("-inf")).softmax(-1) @ v
+"""
+
+CAUSAL_BY_DEFAULT = """
+def sdpa(q, k, v, is_causal=True):
+    return nn.functional.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
+"""
+
+RIGHT = {
+    "a cache of lists": (LAYERED_CACHE, "KVCache"),
+    "a cache in one array": (STACKED_CACHE, "KVCache"),
+    "rotation and norms of an attention": (ROTATED, "CausalSelfAttention"),
+    "a rotation given to the constructor": (GIVEN_ROTATION, "CausalSelfAttention"),
+    "classes given to the constructor": (FROM_CLASSES, "EncoderLayer"),
+    "a decoder layer without cross-attention": (DECODER_ONLY, "DecoderLayer"),
+    "options that exclude each other": (WITH_OPTIONS, "CausalSelfAttention"),
+    "a block in a file with an initializer": (INITIALIZER, "TransformerBlock"),
+    "gate and up in one matrix": (FUSED_GATE, "SwiGLU"),
+    "a causal function": (CAUSAL_FUNCTION, "causal_attention"),
+    "causal unless told otherwise": (CAUSAL_BY_DEFAULT, "sdpa"),
+}
+
+WRONG = {
+    "a cache that never moves on": (LAYERED_CACHE.replace("self.length += count", "pass"), "KVCache"),
+    "a rotation, and no mask": (ROTATED.replace("triu(1)", "triu(length)"), "CausalSelfAttention"),
+    "a causal function with a strict mask": (CAUSAL_FUNCTION.replace("triu(1 +", "triu("), "causal_attention"),
+}
+
+
+def verdict_on(tmp_path, text, name):
+    path = tmp_path / "mine.py"
+    path.write_text(HEAD + text)
+    module = load_module(path, HEAD + text)
+    subject = next(each for each in subjects_of(module, HEAD + text) if each.name == name)
+    return settled([diagnose(subject, recognised(subject))])[0]
+
+
+@pytest.mark.parametrize("case", RIGHT)
+def test_right_programs_are_correct(tmp_path, case):
+    verdict = verdict_on(tmp_path, *RIGHT[case])
+    assert verdict.is_correct, verdict.text()
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_programs_in_these_conventions_are_not_correct(tmp_path, case):
+    assert not verdict_on(tmp_path, *WRONG[case]).is_correct
+
+
+SOFTMAX = """
+import torch
+def softmax(x, dim=-1):
+    powers = (x - x.amax(dim, keepdim=True)).exp()
+    return powers / powers.sum(dim, keepdim=True)
+"""
+
+USER = """
+import torch
+from {place} import softmax
+def attention(q, k, v):
+    return softmax(q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5) @ v
+"""
+
+
+@pytest.mark.parametrize("place", [".softmaxes", "..layers.softmaxes", "project.layers.softmaxes", "layers.softmaxes"])
+def test_imports_of_a_package_work_from_any_folder(tmp_path, place):
+    folder = tmp_path / "project" / "layers"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("raise ImportError('a package that is not installed')" if place.startswith(".") else "")
+    (folder / "softmaxes.py").write_text(SOFTMAX)
+    text = textwrap.dedent(USER.format(place=place))
+    module = load_module(folder / "attending.py", text)
+    subject = next(each for each in subjects_of(module, text) if each.name == "attention")
+    assert diagnose(subject, exercise("scaled_dot_product_attention")).is_correct
