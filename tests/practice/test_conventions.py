@@ -183,8 +183,8 @@ class LayerNorm:
 """
 
 TOKENS_AS_TEXT = """
-def decode_tokens(token_ids, id_to_token=None):
-    return " ".join(str(each) if id_to_token is None else id_to_token[each] for each in token_ids)
+def decode_tokens(token_ids, vocab=None):
+    return " ".join(f"<{each}>" for each in token_ids)
 """
 
 LOSS_AND_GRADIENT = """

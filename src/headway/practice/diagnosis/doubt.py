@@ -68,6 +68,8 @@ def is_understood(trial: Trial) -> bool:
         return False
     if any(each.default is True for each in trial.call.subject.parameters) or _has_other_operands(trial):  # a mode of its own
         return False
+    if any(isinstance(answer, str | bytes) for _, answer in pairs):  # any text has the shape of any other
+        return False
     is_named = all(fits_name(name, role) for name, role in trial.call.binding.role_of.items())
     return is_named and all(_shape(answer) == _shape(trial.expected(probe)) for probe, answer in pairs)
 
