@@ -9,6 +9,7 @@ from __future__ import annotations
 import statistics
 import sys
 import time
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import cast
@@ -18,9 +19,11 @@ import numpy
 import headway
 from headway.checkpoints import load_checkpoint
 from headway.engine import Engine, EngineOptions, GenerationOptions, ModelLimits, Request
+from headway.functions import LinearWeights
 from headway.kernels import operations
 from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.language_model.decoders import compiled_decoder
+from headway.models.adapter import Update
 
 THREADS, LONG_PROMPT, ROUNDS = 2, 2048, 3
 
@@ -33,6 +36,7 @@ def main(folder: str = "") -> None:
     _row("stories: Python work of one pass of one stream, total; of it in the engine", f"{total * 1e6:.0f} µs; {own * 1e6:.0f} µs")
     share, rate = _queue(stories)
     _row("stories: 1,000 queued requests, tokens/s; share of the time outside of the model", f"{rate:,.0f}; {share:.1%}")
+    _row("stories: tokens/s of 1 stream; with an adapter; of 8; with it; of 4 with it and 4 without", _adapters(stories))
     _row("stories: prompt lookup on stories, ratio to without", f"{_lookup(stories):.2f}")
     if folder:
         model = random_engine(Path(folder))
@@ -120,6 +124,30 @@ def _queue(engine: Engine) -> tuple[float, float]:
     num_tokens = sum(1 for _ in engine.stream(requests))
     seconds = time.perf_counter() - started
     return 1 - (engine.stats.model_seconds - before.model_seconds) / seconds, num_tokens / seconds
+
+
+def _adapters(engine: Engine) -> str:
+    """Return the tokens per second of streams without and with an adapter of rank 16 on all matrices, medians of five rounds."""
+    runner, random, updates = cast(CompiledDecoder, engine.runner), numpy.random.default_rng(0), {}
+    for index, layer in enumerate(runner.weights.layers):
+        for part in (layer.attention, layer.feed_forward):
+            for field in fields(part):
+                weights = getattr(part, field.name)
+                if isinstance(weights, LinearWeights):
+                    (rows, columns), name = weights.weight.shape, "attention" if part is layer.attention else "feed_forward"
+                    down, up = (0.01 * random.standard_normal(shape) for shape in ((16, columns), (rows, 16)))
+                    updates[f"layers.{index}.{name}.{field.name}.weight"] = Update(down, up, 1.0)
+    runner.add_adapter("benchmark", updates)
+    cases = [[None], ["benchmark"], [None] * 8, ["benchmark"] * 8, [None, "benchmark"] * 4]
+    rates: list[list[float]] = [[] for _ in cases]
+    for _ in range(5):
+        for adapters, measured in zip(cases, rates, strict=True):
+            fresh = Engine(runner, engine.limits, options=EngineOptions(uses_prompt_lookup=False))
+            options = GenerationOptions(max_new_tokens=150)
+            started = time.perf_counter()
+            stream = fresh.stream([Request(_random(16, seed), options, adapter=name) for seed, name in enumerate(adapters)])
+            measured.append(sum(1 for _ in stream) / (time.perf_counter() - started))
+    return "; ".join(f"{statistics.median(each):,.0f}" for each in rates)
 
 
 def _gaps(engine: Engine) -> tuple[float, float]:

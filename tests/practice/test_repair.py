@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.repair import find_repair, with_repair
+from headway.practice.diagnosis.repair import find_repair, verdicts, with_repair
 from headway.practice.diagnosis.repair.text import applied
 from headway.practice.diagnosis.subject import Subject, subjects_of
 from headway.practice.diagnosis.trials import trials_of
@@ -94,6 +94,82 @@ HEAD = """
             wei = self.dropout(F.softmax(wei, dim=-1))
             return wei @ self.value(x)
 """
+HEADS = """
+    import torch
+    from torch import nn
+
+    n_embd = 384
+    block_size = 64
+
+    class Head(nn.Module):
+        def __init__(self, head_size):
+            super().__init__()
+            self.key = nn.Linear(n_embd, head_size, bias=False)
+            self.query = nn.Linear(n_embd, head_size, bias=False)
+            self.value = nn.Linear(n_embd, head_size, bias=False)
+            self.register_buffer("tril", torch.tril(torch.ones(block_size, block_size)))
+
+        def forward(self, x):
+            T = x.shape[1]
+            scores = self.query(x) @ self.key(x).transpose(-2, -1) * self.key(x).shape[-1] ** -0.5
+            scores = scores.masked_fill(self.tril[:T, :T] == 0, float("-inf"))
+            return scores.softmax(-1) @ self.value(x)
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, num_heads, head_size):
+            super().__init__()
+            self.heads = nn.ModuleList([Head(head_size) for _ in range(num_heads)])
+            self.proj = nn.Linear(n_embd, n_embd)
+
+        def forward(self, x):
+            return self.proj(torch.cat([head(x) for head in self.heads], dim=-1))
+"""
+MASK = """
+    import torch
+
+    def causal_mask(n):
+        mask = torch.tril(torch.ones(n, n))
+        mask = mask.masked_fill(mask == 0, float("-inf"))
+        return mask.masked_fill(mask == 1, 0.0)
+"""
+POSITIONS = """
+    import numpy as np
+
+    def sinusoidal_positions(seq_len, dim):
+        i = np.arange(0, dim // 2)
+        angle = np.arange(seq_len)[:, None] / 10000 ** (2 * i / dim)
+        table = np.zeros((seq_len, dim))
+        table[:, 0::2] = np.sin(angle)
+        table[:, 1::2] = np.cos(angle)
+        return table
+"""
+EMBEDDING = """
+    import torch
+    from torch import nn
+
+    class Embedding(nn.Module):
+        def __init__(self, vocab_size, d_model, device=None):
+            super().__init__()
+            self.vocab_size = vocab_size
+            self.device = device
+            self.weight = nn.Parameter(torch.zeros(self.vocab_size, d_model, device=self.device))
+
+        def forward(self, ids):
+            return self.weight[ids]
+"""
+RMS_NORM = """
+    import torch
+    from torch import nn
+
+    class RMSNorm(nn.Module):
+        def __init__(self, dim, eps=1e-5):
+            super().__init__()
+            self.gain = nn.Parameter(torch.ones(dim))
+            self.eps = eps
+
+        def forward(self, x):
+            return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.gain
+"""
 
 ONE_MISTAKE = [
     ("softmax", SOFTMAX, "x.max(axis=-1", "x.max(axis=0"),
@@ -124,6 +200,13 @@ ONE_MISTAKE = [
     ("causal_self_attention", HEAD, "** -0.5", "** 0.5"),
     ("causal_self_attention", HEAD, "k.transpose(-2, -1)", "k.transpose(-1, -2, 0)"),
     ("causal_self_attention", HEAD, "wei @ self.value(x)", "wei @ self.key(x)"),
+    ("multi_head_attention", HEADS, "self.heads], dim=-1", "self.heads], dim=-2"),
+    ("causal_mask", MASK, "torch.tril(", "torch.triu("),
+    ("sinusoidal_positions", POSITIONS, "dim // 2", "2"),
+    ("sinusoidal_positions", POSITIONS, "2 * i / dim", "2 * i"),
+    ("embed", EMBEDDING, "self.vocab_size, d_model", "d_model, self.vocab_size"),
+    ("embed", EMBEDDING, "self.vocab_size, d_model", "self.device, d_model"),
+    ("rms_norm", RMS_NORM, "x.pow(2)", "x.pow(3)"),
 ]
 TWO_MISTAKES = [
     ("layer_norm", LAYER_NORM, [("** 2", "** 3"), (" + beta", " - beta")]),
@@ -212,6 +295,16 @@ def test_the_search_is_the_same_each_time():
     text, _ = with_slips(LAYER_NORM, [("** 2", "** 4")])
     first, _ = repaired("layer_norm", text)
     assert repaired("layer_norm", text)[0] == first
+
+
+def test_a_cause_that_no_change_of_the_code_confirms_is_likely(monkeypatch):
+    subject = subject_of(with_slips(GELU, [("0.044715", "0.44715")])[0])
+    verdict = diagnose(subject, exercise("gelu"))
+    assert with_repair(verdict, subject, exercise("gelu")).confidence == "certain"
+    monkeypatch.setattr(verdicts, "find_repair", lambda *_: None)
+    unconfirmed = with_repair(verdict, subject, exercise("gelu"))
+    assert unconfirmed.confidence == "likely"
+    assert ": wrong (probably)" in str(unconfirmed)
 
 
 def test_a_right_program_gets_no_repair():

@@ -16,7 +16,7 @@ import pytest
 
 import headway
 from headway.cli.load_flags import LoadFlags
-from headway.cli.serve_models import OnDemand, models_of
+from headway.cli.serve_models import OnDemand, Source, models_of
 from headway.errors import CheckpointError, ModelNotFoundError, OptionError, ResourceError
 from headway.server.errors import unavailable
 from headway.server.model_pool import DeclaredModel
@@ -30,7 +30,7 @@ BODY = {"prompt": "Once upon a time", "max_tokens": 5, "temperature": 0}
 
 
 @dataclass
-class Source:
+class Counted:
     """A declared model that counts its loads."""
 
     name: str
@@ -64,7 +64,7 @@ def serve():
     """A function that serves sources; num_models of them fit in memory."""
     with ExitStack() as stack:
 
-        def start(*sources: Source, num_models: float = 1, engine_thread=None, **settings):
+        def start(*sources: Counted, num_models: float = 1, engine_thread=None, **settings):
             settings = Settings(model_bytes=int(num_models * SIZE), **settings)
             options = {} if engine_thread is None else {"engine_thread": engine_thread}
             return stack.enter_context(running(*(each.declared() for each in sources), settings=settings, **options))
@@ -89,7 +89,7 @@ def metric(server, line: str) -> float:
 
 
 def test_many_first_requests_load_a_model_once(serve, stories):
-    first, second = Source("a"), Source("b", is_held=True)
+    first, second = Counted("a"), Counted("b", is_held=True)
     server = serve(first, second, num_models=2)
     with server.client() as client:
         assert client.get("/ready").status_code == 200
@@ -114,7 +114,7 @@ def test_many_first_requests_load_a_model_once(serve, stories):
 
 
 def test_under_load_the_models_take_turns_within_their_memory(serve, stories):
-    sources, most = [Source(name) for name in "abc"], []
+    sources, most = [Counted(name) for name in "abc"], []
     server = serve(*sources, num_models=2)
 
     def ask(number: int) -> str:
@@ -133,7 +133,7 @@ def test_under_load_the_models_take_turns_within_their_memory(serve, stories):
 
 
 def test_the_model_that_was_used_last_stays(serve):
-    sources = [Source(name) for name in "abc"]
+    sources = [Counted(name) for name in "abc"]
     server = serve(*sources, num_models=2)
     for name in "abac":
         assert post(server, name).status_code == 200
@@ -144,7 +144,7 @@ def test_the_model_that_was_used_last_stays(serve):
 @pytest.fixture
 def busy_server(serve):
     """A server with room for one model, both sources, its engines' threads, threads for requests, and a running request of model a."""
-    first, second, engines = Source("a"), Source("b"), []
+    first, second, engines = Counted("a"), Counted("b"), []
 
     def manual(served):
         engines.append(ManualThread())
@@ -209,7 +209,7 @@ def test_requests_of_a_model_that_need_not_leave_run_on_it(busy_server):
 
 
 def test_the_wait_for_a_model_is_part_of_the_deadline(serve):
-    source = Source("a", is_held=True)
+    source = Counted("a", is_held=True)
     server = serve(source, timeout_seconds=0.2)
     answer = post(server, "a")
     assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timeout")
@@ -219,7 +219,7 @@ def test_the_wait_for_a_model_is_part_of_the_deadline(serve):
 
 
 def test_the_queue_holds_the_requests_that_wait_for_a_model(serve):
-    source = Source("a", is_held=True)
+    source = Counted("a", is_held=True)
     server = serve(source, max_waiting=2)
     with ThreadPoolExecutor(2) as threads:
         waiting = [threads.submit(post, server, "a") for _ in range(2)]
@@ -239,7 +239,7 @@ def test_the_queue_holds_the_requests_that_wait_for_a_model(serve):
     ],
 )
 def test_a_model_that_cannot_be_loaded_is_an_error_of_its_requests_only(serve, caplog, error, status, code):
-    first, broken = Source("a"), Source("b", error=error)
+    first, broken = Counted("a"), Counted("b", error=error)
     server = serve(first, broken)
     answer = post(server, "b")
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
@@ -254,13 +254,13 @@ def test_a_model_that_cannot_be_loaded_is_an_error_of_its_requests_only(serve, c
 
 
 def test_a_model_that_can_never_fit_is_refused(serve):
-    answer = post(serve(Source("a"), num_models=0.5), "a")
+    answer = post(serve(Counted("a"), num_models=0.5), "a")
     assert answer.status_code == 500
     assert "exceeds the 0.0 GiB of --model-memory" in answer.json()["error"]["message"]
 
 
 def test_requests_that_wait_for_a_model_end_with_the_server(serve):
-    source = Source("a", is_held=True)
+    source = Counted("a", is_held=True)
     server = serve(source)
     with ThreadPoolExecutor(1) as threads:
         waiting = threads.submit(post, server, "a")
@@ -272,7 +272,7 @@ def test_requests_that_wait_for_a_model_end_with_the_server(serve):
 
 @pytest.mark.parametrize("path", ["/tokenize", "/detokenize", "/apply-template", "/v1/embeddings", "/look/trace"])
 def test_every_route_loads_its_model(serve, path):
-    server = serve(Source("a"), Source("b"), has_look=True)
+    server = serve(Counted("a"), Counted("b"), has_look=True)
     bodies = {
         "/tokenize": {"content": "Once"},
         "/detokenize": {"tokens": [5]},
@@ -288,7 +288,7 @@ def test_every_route_loads_its_model(serve, path):
 
 @pytest.mark.slow
 def test_fifty_loads_leave_nothing_behind(serve):
-    sources = [Source("a"), Source("b")]
+    sources = [Counted("a"), Counted("b")]
     server = serve(*sources)
 
     def figures() -> tuple[int, int, int]:
@@ -311,7 +311,7 @@ def test_fifty_loads_leave_nothing_behind(serve):
 
 def test_the_command_loads_the_first_model_and_declares_the_others():
     with ExitStack() as stack:
-        models = models_of({"a": "stories", "b": "stories"}, None, LoadFlags(), OnDemand.from_flags(False, "64MiB"), stack)
+        models = models_of([Source("a", "stories"), Source("b", "stories")], LoadFlags(), OnDemand.from_flags(False, "64MiB"), stack)
         loaded = models[0].loaded
         stack.enter_context(loaded.model)
         assert models[1].loaded is None
@@ -324,13 +324,13 @@ def test_the_command_loads_the_first_model_and_declares_the_others():
 def test_without_the_flags_all_models_are_loaded_at_the_start():
     assert OnDemand.from_flags(False, None) is None
     with ExitStack() as stack:
-        models = models_of({"a": "stories", "b": "stories"}, None, LoadFlags(), None, stack)
+        models = models_of([Source("a", "stories"), Source("b", "stories")], LoadFlags(), None, stack)
         assert [type(each) for each in models] == [ServedModel, ServedModel]
 
 
 def test_models_that_cannot_fit_or_do_not_exist_are_refused_at_the_start(tmp_path):
     with ExitStack() as stack:
         with pytest.raises(OptionError, match="--model-memory"):
-            models_of({"a": "stories"}, None, LoadFlags(cache_memory="1GiB"), OnDemand(1 << 20), stack)
+            models_of([Source("a", "stories")], LoadFlags(cache_memory="1GiB"), OnDemand(1 << 20), stack)
         with pytest.raises(ModelNotFoundError):
-            models_of({"a": "stories", "b": str(tmp_path / "missing")}, None, LoadFlags(), OnDemand(1 << 30), stack)
+            models_of([Source("a", "stories"), Source("b", str(tmp_path / "missing"))], LoadFlags(), OnDemand(1 << 30), stack)

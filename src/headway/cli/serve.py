@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from headway.cli.load_flags import LoadFlags, with_load_flags
-from headway.cli.serve_models import OnDemand, models_of, named_models, read_template
+from headway.cli.serve_models import OnDemand, Source, models_of, read_template, sources_of
 from headway.errors import OptionError
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ def command(
             "[default with --load-on-demand: the free memory]"
         ),
     ] = None,
+    lora_modules: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FOLDER", help="LoRA adapter of the first model, under a name of its own on the wire; repeatable."),
+    ] = None,
     any_model: Annotated[bool, typer.Option("--any-model", help="Answer requests for models of other names, too.")] = False,
     ray: Annotated[bool, typer.Option("--ray", help="Serve on a Ray cluster; needs the extra ray.")] = False,
     address: Annotated[
@@ -89,6 +93,7 @@ def command(
       headway serve --model ./my-model --host 0.0.0.0 --api-key-file keys.txt
       headway serve --model chat=./my-model --model vectors=./all-MiniLM-L6-v2 --cache-memory 2GiB
       headway serve --model small=./my-model --model large=./my-other-model --model-memory 16GiB
+      headway serve --model ./my-model --lora-modules polite=./my-adapter
       headway serve --model /shared/my-model --ray --address auto --replicas 8 --threads 16
 
     Needs the extra serve. Ctrl-C or SIGTERM lets running requests finish; a second one ends them.
@@ -114,20 +119,18 @@ def command(
         model_bytes=None if on_demand is None else on_demand.num_bytes,
         has_look=host in LOCAL_HOSTS and not ray,
     )
-    sources, listening = named_models(model or ["stories"], name), Address(host, port, certificate, private_key)
-    template = read_template(chat_template)
-    if template is not None and len(sources) > 1:
-        raise OptionError("got --chat-template for several models, expected one model", hint="put the template into the model's folder")
+    listening = Address(host, port, certificate, private_key)
+    sources = sources_of(model or ["stories"], name, read_template(chat_template), lora_modules or ())
     if ray:
         if on_demand is not None:
             raise OptionError("got --ray with models on demand, expected one of the two", hint="on a cluster every model has its replicas")
-        serve_cluster(sources, template, loading, settings, listening, Scale(address, replicas or 1, ingresses or 1))
+        serve_cluster(sources, loading, settings, listening, Scale(address, replicas or 1, ingresses or 1))
         return
     for flag, given in (("--replicas", replicas), ("--ingresses", ingresses), ("--address", address)):
         if given is not None:
             raise OptionError(f"got {flag} without --ray, expected one process", hint="add --ray, which needs the extra ray")
     with ExitStack() as stack:
-        models = models_of(sources, template, loading, on_demand, stack)
+        models = models_of(sources, loading, on_demand, stack)
         run(Service(models, settings), listening, lambda url: _greet(url, models, bool(keys)))
 
 
@@ -143,31 +146,29 @@ class Scale:
     num_ingresses: int
 
 
-def serve_cluster(
-    models: Mapping[str, str], template: str | None, loading: LoadFlags, settings: Settings, listening: Address, scale: Scale
-) -> None:
+def serve_cluster(sources: Sequence[Source], loading: LoadFlags, settings: Settings, listening: Address, scale: Scale) -> None:
     """Serve models on a Ray cluster until a signal.
 
     Errors   OptionError without the extra ray, and on a cluster of others without --threads.
     """
-    num_cpus = cores_of_a_replica(loading, scale.address, scale.num_replicas * len(models))
+    num_cpus = cores_of_a_replica(loading, scale.address, scale.num_replicas * len(sources))
     from headway.cluster.deployment import ModelDeployment
     from headway.cluster.run import run
     from headway.language_model import load_without_kernels
 
     ignored = tuple(loading.ignore_config_key or ())
 
-    def deployment(name: str, source: str) -> ModelDeployment:
-        loader = with_threads(loading, num_cpus).loader(source)
-        light = partial(load_without_kernels, source, ignored_config_keys=ignored)
-        return ModelDeployment(name, loader, light, scale.num_replicas, num_cpus, template)
+    def deployment(source: Source) -> ModelDeployment:
+        loader = partial(with_threads(loading, num_cpus).loader(source.model), adapters=dict(source.adapters))
+        light = partial(load_without_kernels, source.model, ignored_config_keys=ignored)
+        return ModelDeployment(source.name, loader, light, scale.num_replicas, num_cpus, source.template, tuple(source.adapters))
 
     def greet(url: str) -> None:
         size = f"{scale.num_replicas} replicas of {num_cpus} cores each"
-        print(f"headway: serving {', '.join(models)} at {url}, {size}", file=sys.stderr, flush=True)
+        print(f"headway: serving {', '.join(each.name for each in sources)} at {url}, {size}", file=sys.stderr, flush=True)
 
     run(
-        [deployment(*each) for each in models.items()],
+        [deployment(each) for each in sources],
         settings,
         listening,
         cluster=scale.address,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,7 +41,7 @@ class OnDemand:
 
 
 def models_of(
-    sources: Mapping[str, str], template: str | None, loading: LoadFlags, on_demand: OnDemand | None, stack: ExitStack
+    sources: Sequence[Source], loading: LoadFlags, on_demand: OnDemand | None, stack: ExitStack
 ) -> list[ServedModel | DeclaredModel]:
     """Return the models of a server: all of them loaded, or the first one, with the others loaded on demand.
 
@@ -49,33 +49,79 @@ def models_of(
 
     Errors   those of headway.load, and of reading the shapes of models in folders; OptionError for a model that cannot fit.
     """
-    from headway.server.served_model import ServedModel
-
     loading = replace(loading, cache_memory=loading.cache_memory or _share_of_memory(len(sources), on_demand))
     if on_demand is None:
-        return [ServedModel(name, stack.enter_context(loading.load(source)), template) for name, source in sources.items()]
-    declared = [_declared(name, source, template, loading) for name, source in sources.items()]
-    for each in declared:
-        if not _may_be_downloaded(sources[each.name]):
-            _check_fits(each, on_demand)
+        loaded = [source.load(loading) for source in sources]
+        for each in loaded:
+            stack.enter_context(each.model)
+        return list(loaded)
+    declared = [source.declare(loading) for source in sources]
+    for source, model in zip(sources, declared, strict=True):
+        if not _may_be_downloaded(source.model):
+            _check_fits(model, on_demand)
     return [replace(declared[0], loaded=declared[0].load()), *declared[1:]]
 
 
-def _declared(name: str, source: str, template: str | None, loading: LoadFlags) -> DeclaredModel:
-    from headway.language_model.memory import estimate_bytes
-    from headway.server.model_pool import DeclaredModel
-    from headway.server.served_model import ServedModel
+@dataclass(frozen=True)
+class Source:
+    """A model that the command was given.
 
-    estimate = partial(
-        estimate_bytes,
-        source,
-        cache_bytes=0 if loading.cache_memory is None else read_bytes(loading.cache_memory),
-        array=loading.array.value,
-        dtype=loading.dtype,
-        weights="none" if loading.weights == "plain" else loading.weights,
-        ignored_config_keys=tuple(loading.ignore_config_key or ()),
-    )
-    return DeclaredModel(name, lambda: ServedModel(name, loading.load(source), template), estimate)
+    model      name or folder
+    template   chat template in place of the model's own
+    adapters   folders of adapters by their names
+    """
+
+    name: str
+    model: str
+    template: str | None = None
+    adapters: Mapping[str, str] = field(default_factory=dict)
+
+    def load(self, loading: LoadFlags) -> ServedModel:
+        """Load the model and its adapters."""
+        from headway.server.served_model import ServedModel
+
+        model = loading.load(self.model)
+        for name, folder in self.adapters.items():
+            model.load_adapter(name, folder)
+        return ServedModel(self.name, model, self.template, adapters=tuple(self.adapters))
+
+    def declare(self, loading: LoadFlags) -> DeclaredModel:
+        """Return the model, to be loaded when a request needs it."""
+        from headway.language_model.memory import estimate_bytes
+        from headway.server.model_pool import DeclaredModel
+
+        estimate = partial(
+            estimate_bytes,
+            self.model,
+            cache_bytes=0 if loading.cache_memory is None else read_bytes(loading.cache_memory),
+            array=loading.array.value,
+            dtype=loading.dtype,
+            weights="none" if loading.weights == "plain" else loading.weights,
+            ignored_config_keys=tuple(loading.ignore_config_key or ()),
+        )
+        return DeclaredModel(self.name, lambda: self.load(loading), estimate, tuple(self.adapters))
+
+
+def sources_of(models: Sequence[str], name: str | None, template: str | None, adapters: Sequence[str]) -> list[Source]:
+    """Return the models that the command was given.
+
+    name       of a single model
+    adapters   NAME=FOLDER each, of the first model
+
+    Errors   OptionError for names that are not clear, and a template for several models.
+    """
+    named = named_models(models, name)
+    if template is not None and len(named) > 1:
+        raise OptionError("got --chat-template for several models, expected one model", hint="put the template into the model's folder")
+    folders: dict[str, str] = {}
+    for each in adapters:
+        before, _, folder = each.partition("=")
+        if not before or not folder:
+            raise OptionError(f"got --lora-modules {each!r}, expected NAME=FOLDER with a name and a folder")
+        if before in named or before in folders:
+            raise OptionError(f"got the name {before!r} twice, expected different names for models and adapters")
+        folders[before] = folder
+    return [Source(each, source, template, {} if index else folders) for index, (each, source) in enumerate(named.items())]
 
 
 def _may_be_downloaded(source: str) -> bool:

@@ -42,6 +42,7 @@ class ModelDeployment:
     load                   loads it in a replica, with its kernels
     load_without_kernels   loads it in the ingress, for its tokenizer and templates
     num_cpus               cores that Ray reserves for a replica: the threads of the kernels
+    adapters               names of the adapters that `load` loads
     """
 
     name: str
@@ -50,6 +51,7 @@ class ModelDeployment:
     num_replicas: int = 1
     num_cpus: float = 1
     chat_template: str | None = None
+    adapters: tuple[str, ...] = ()
 
 
 @serve.ingress()
@@ -61,7 +63,9 @@ class Ingress:
         served, engines = list[ServedModel](), dict[str, RemoteEngine]()
         for model, handle in zip(models, handles, strict=True):
             remote = Replicas(model.name, handle, settings.timeout_seconds)
-            served.append(ServedModel(model.name, model.load_without_kernels(), model.chat_template, remote=remote))
+            served.append(
+                ServedModel(model.name, model.load_without_kernels(), model.chat_template, remote=remote, adapters=model.adapters)
+            )
             engines[model.name] = RemoteEngine(_caller(handle))
         self._handles, self._engines = dict(zip(engines, handles, strict=True)), engines
         self._service = Service(served, settings, engine_thread=lambda each: engines[each.name], refresh=self._refresh)

@@ -179,8 +179,10 @@ class Engine:
         with self.lock:
             started = time.perf_counter()
             num_aborted = len(self._aborted)  # requests of later aborts may not have been taken
-            self._take_arrived()
-            self._remove_aborted(num_aborted)
+            if self._arrived:
+                self._take_arrived()
+            if num_aborted:
+                self._remove_aborted(num_aborted)
             if self._num_deadlines:
                 self._end_late()
             try:

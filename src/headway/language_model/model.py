@@ -98,6 +98,7 @@ def load(
     checkpoint = open_checkpoint(path, array=array, dtype=stored_dtype, device=device, ignored_config_keys=ignored_config_keys)
     is_encoder = checkpoint.architecture.KIND == "encoder"
     if kind != "none" and (is_encoder or (weights == "auto" and not can_compile(checkpoint))):
+        del checkpoint  # before its weights are read again: those of gpt-oss are no views of a file
         checkpoint = open_checkpoint(path, ignored_config_keys=ignored_config_keys)
         if not is_encoder or (weights == "auto" and not can_compile_encoder(checkpoint)):
             kind = "none"

@@ -29,10 +29,11 @@ NOT_UNDERSTOOD = Message("not understood", "未能理解")
 
 
 UNSURE = {
-    "likely": Message(" (probably two mistakes at once)", "（很可能同时有两处错误）"),
+    "likely": Message(" (probably)", "（很可能）"),
     "one of several": Message(" (one of the following)", "（以下原因之一）"),
 }
 """Text after the status if the cause is not certain."""
+TWO_AT_ONCE = Message(" (probably two mistakes at once)", "（很可能同时有两处错误）")
 
 HEADING = Message("{mark} {subject}{place} — {title}: {status}{certainty}", "{mark} {subject}{place}— {title}：{status}{certainty}")
 REPAIR = Message("{says}; with this change all {num_probes} probes match", "{says}；这样修改之后，全部 {num_probes} 个探针都一致")
@@ -112,6 +113,7 @@ class Verdict:
     notes       accepted conventions, and inputs that were not judged
     difference  the first element that differs, and the pattern of all that do
     repair      a change of the learner's code after which every probe matches, if one was found
+    is_confirmed  False if such a change was sought and none was found: the cause is then likely, not certain
     conventions the conventions it was judged under; not serialized
     trial       the calls and outputs that were judged; not serialized
     trials      those under all conventions that were considered, unless functions that it calls were replaced; not serialized
@@ -128,6 +130,7 @@ class Verdict:
     difference: Message | None = None
     title: Message | None = None
     repair: Repair | None = None
+    is_confirmed: bool = True
     conventions: tuple[Convention, ...] = field(default=(), compare=False, repr=False)
     trial: Any = field(default=None, compare=False, repr=False)
     trials: tuple[Any, ...] = field(default=(), compare=False, repr=False)
@@ -149,17 +152,25 @@ class Verdict:
 
     @property
     def confidence(self) -> Confidence:
-        """Certainty of the cause: one mistake that explains every output is certain, a pair or one of several is not."""
+        """Certainty of the cause: one mistake that explains every output is certain.
+
+        It is not if it is a pair or one of several, or if no change of the learner's code confirms it.
+        """
         if self.status == "unknown":
             return "none"
         if len(self.causes) > 1:
             return "one of several"
-        return "likely" if self.causes and " + " in self.causes[0].name else "certain"
+        return "likely" if self._is_pair or not self.is_confirmed else "certain"
+
+    @property
+    def _is_pair(self) -> bool:
+        return bool(self.causes) and " + " in self.causes[0].name
 
     def text(self, language: str = "en") -> str:
         """Return the verdict as lines of text."""
         title = self.title or Message(self.exercise, self.exercise)
-        certainty = UNSURE.get(self.confidence, Message("", ""))
+        is_pair = self.confidence == "likely" and self._is_pair
+        certainty = TWO_AT_ONCE if is_pair else UNSURE.get(self.confidence, Message("", ""))
         mark = "✓" if self.is_correct else "✗"
         place = _place(self.cell, self.line)
         heading = HEADING.format(mark=mark, subject=self.subject, place=place, title=title, status=self.status_word, certainty=certainty)

@@ -28,12 +28,14 @@ class DeclaredModel:
 
     load       loads it; called in a thread
     estimate   returns the bytes of its weights and its KV cache, before it is loaded; called in a thread
+    adapters   names of its adapters
     loaded     the model, if it is loaded already
     """
 
     name: str
     load: Callable[[], ServedModel]
     estimate: Callable[[], int]
+    adapters: tuple[str, ...] = ()
     loaded: ServedModel | None = None
 
 
@@ -41,6 +43,7 @@ class DeclaredModel:
 class ModelSlot:
     """The place of a model in a server, with the model or without. It is changed in the event loop's thread only.
 
+    adapters     names of its adapters
     declared     None for a model that belongs to the caller of the server and stays
     served       None while it is not loaded
     submission   its engine, as long as it is loaded
@@ -51,6 +54,7 @@ class ModelSlot:
     """
 
     name: str
+    adapters: tuple[str, ...] = ()
     declared: DeclaredModel | None = None
     served: ServedModel | None = None
     submission: Submission | None = None
@@ -93,6 +97,7 @@ class ModelPool:
     unloaded first, the one that was used last at the end; a model with requests takes no more, and is unloaded after the last one.
 
     slots   by name
+    names   the slot of each name: that of a model, or of one of its adapters
     """
 
     def __init__(
@@ -108,6 +113,7 @@ class ModelPool:
         engine_thread   returns the thread that runs a model's engine, or a connection to others
         """
         self.slots = {each.name: _slot(each) for each in models}
+        self.names = {name: slot for slot in self.slots.values() for name in (slot.name, *slot.adapters)}
         self._max_bytes, self._metrics, self._engine_thread = max_bytes, metrics, engine_thread
         self._turn, self._released = asyncio.Lock(), asyncio.Event()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="headway-load")
@@ -142,9 +148,9 @@ class ModelPool:
         """Engines of the models that are loaded."""
         return [slot.submission for slot in self.slots.values() if slot.submission]
 
-    def submission(self, name: str) -> Submission:
-        """Return the engine of a model that is loaded."""
-        submission = self.slots[name].submission
+    def submission(self, served: ServedModel) -> Submission:
+        """Return the engine of a model that is loaded; adapters have that of their model."""
+        submission = self.slots[served.parent or served.name].submission
         assert submission is not None, "a request holds its model"
         return submission
 
@@ -300,8 +306,8 @@ class ModelPool:
 
 def _slot(model: ServedModel | DeclaredModel) -> ModelSlot:
     if isinstance(model, ServedModel):
-        return ModelSlot(model.name, served=model, created=model.created)
-    return ModelSlot(model.name, model, model.loaded)
+        return ModelSlot(model.name, model.adapters, served=model, created=model.created)
+    return ModelSlot(model.name, model.adapters, model, model.loaded)
 
 
 def _failure(name: str, error: Exception) -> ApiError:

@@ -35,22 +35,25 @@ async def metrics(call: Call) -> Reply:
 
 
 async def models(call: Call) -> Reply:
-    """List the models, loaded or not."""
-    return json_reply({"object": "list", "data": [_model(slot) for slot in call.service.models]})
+    """List the models, loaded or not, and their adapters."""
+    return json_reply({"object": "list", "data": [_model(name, slot) for name, slot in call.service.pool.names.items()]})
 
 
 async def model(call: Call) -> Reply:
     """Describe one model."""
-    return json_reply(_model(call.service.find(call.path_values["name"])))
+    name = call.path_values["name"]
+    slot = call.service.find(name)
+    return json_reply(_model(name if name in slot.adapters else slot.name, slot))
 
 
-def _model(slot: ModelSlot) -> dict[str, object]:
+def _model(name: str, slot: ModelSlot) -> dict[str, object]:
     served = slot.served
     return {
-        "id": slot.name,
+        "id": name,
         "object": "model",
         "created": slot.created,
         "owned_by": "headway",
+        "parent": None if name == slot.name else slot.name,
         "max_model_len": None if served is None else served.max_seq_len,
         "meta": None if served is None else _meta(served),
         "status": {"value": slot.status},

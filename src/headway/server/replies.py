@@ -50,7 +50,7 @@ class Call:
         slot = self.service.find(name)
         served = await self.service.acquire(slot, self.arrived)
         self._slots.append(slot)
-        return served
+        return served.named(name)
 
     async def in_worker(self, function: Callable[..., _Result], *arguments: object) -> _Result:
         """Return the result of a function that prepares a request, from a thread for these."""

@@ -49,6 +49,9 @@ class ServedModel:
 
     chat_template   a Jinja template in place of the model's own
     remote          computes vectors and ranks of texts in place of the model
+    adapters        names of the model's adapters, each of which is a name for requests, too
+    adapter         the adapter that requests are computed with
+    parent          name of the model without an adapter; None for that itself
     """
 
     name: str
@@ -58,6 +61,22 @@ class ServedModel:
     embedding_lock: threading.Lock = field(default_factory=threading.Lock)
     look_lock: threading.Lock = field(default_factory=threading.Lock)
     remote: RemoteModel | None = None
+    adapters: tuple[str, ...] = ()
+    adapter: str | None = None
+    parent: str | None = None
+
+    def named(self, name: str | None) -> ServedModel:
+        """Return this model, or with an adapter if that is its name."""
+        return self._variants.get(name or "", self)
+
+    @cached_property
+    def _variants(self) -> dict[str, ServedModel]:
+        return {each: replace(self, name=each, adapter=each, parent=self.name, adapters=()) for each in self.adapters}
+
+    def refuse_adapter(self) -> None:
+        """Raise a 400 for an adapter: it changes generated text only."""
+        if self.adapter is not None:
+            raise invalid(f"got {self.name}, an adapter, which generates text; expected {self.parent}, its model", "model")
 
     @property
     def max_seq_len(self) -> int | None:
@@ -157,7 +176,7 @@ class ServedModel:
             raise context_exceeded(len(token_ids), limit)
         if "temperature" not in options and "temperature" not in self.model.defaults:
             options = {**options, "temperature": 1.0}
-        request = self.model.request(token_ids, cast(GenerationOptionsDict, options), is_chat=is_chat)
+        request = self.model.request(token_ids, cast(GenerationOptionsDict, options), is_chat=is_chat, adapter=self.adapter)
         request = replace(request, num_choices=num_choices, **fields)  # type: ignore[arg-type]
         return Prepared(request, lambda: self.model.text_stream(request))
 
@@ -168,6 +187,7 @@ class ServedModel:
 
         Errors   ApiError for a text that is too long, which would be cut.
         """
+        self.refuse_adapter()
         if self.remote is not None:
             return self.remote.embed(texts)
 
@@ -191,6 +211,7 @@ class ServedModel:
 
         Errors   UnsupportedError for a model that does not rank; ApiError for a text that is too long.
         """
+        self.refuse_adapter()
         if self.remote is not None:
             return self.remote.rank(query, texts, top_k, cuts)
 

@@ -87,14 +87,14 @@ class Service:
 
         Errors   ApiError 404 for another name.
         """
-        slots = self.pool.slots
-        first = next(iter(slots.values()))
+        names = self.pool.names
+        first = next(iter(names.values()))
         if name is None or self.settings.accept_any_model:
-            return slots.get(name or first.name, first)
-        if name not in slots:
-            message = f"got model {name!r:.200}, expected {' or '.join(map(repr, slots))}"
+            return names.get(name or first.name, first)
+        if name not in names:
+            message = f"got model {name!r:.200}, expected {' or '.join(map(repr, names))}"
             raise ApiError(404, message, code="model_not_found", param="model")
-        return slots[name]
+        return names[name]
 
     async def acquire(self, slot: ModelSlot, arrived: float) -> ServedModel:
         """Return a model for a request. One that waits until it is loaded counts as waiting, and its deadline holds.
@@ -206,7 +206,7 @@ class Service:
 
         Errors   the engine's errors for requests that can never run.
         """
-        submission = self.pool.submission(served.name)
+        submission = self.pool.submission(served)
         return Generation(prepared, submission, self.metrics, self.settings.timeout_seconds, arrived)
 
     def check_generates(self, served: ServedModel) -> None:

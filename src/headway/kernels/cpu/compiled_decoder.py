@@ -57,7 +57,7 @@ class CompiledDecoder:
         self._kv_cache = PagedKVCache(spec, cache_kind)
         self._model = ModelRecords(spec, weights)
         self._launches = records.unset(records.LAUNCH)
-        self._launch = self._launches.view(numpy.int64)
+        self._launch, self._launch_address = self._launches.view(numpy.int64), self._launches.ctypes.data
         self._partial_size = attention.num_heads * (round_up(attention.head_dim, NUM_ROWS) + NUM_ROWS)
         self._num_rotary, self._rotary = 0, dict[RotarySpec, tuple[numpy.ndarray, numpy.ndarray]]()
         self._adapters: dict[str, AdapterRecords] = {}
@@ -175,7 +175,7 @@ class CompiledDecoder:
             self._allocate_buffers(num_rows)
         if plan.num_positions > self._num_rotary:
             self._compute_rotary(plan.num_positions)
-        pages, updates = kv_cache.addresses(plan.pages), self._row_updates(plan.adapters)
+        pages, updates = kv_cache.addresses(plan.pages), self._row_updates(plan.adapters) if plan.adapters else None
         partials = numpy.empty(num_partials * self._partial_size, numpy.float32) if num_partials else None
         launch[layout.NUM_TOKENS], launch[layout.NUM_WANTED] = num_rows, len(plan.wanted)
         launch[layout.NUM_TASKS] = len(plan.tasks) // layout.TASK_SIZE
@@ -184,15 +184,14 @@ class CompiledDecoder:
         launch[layout.TASKS], launch[layout.FIRST_PARTIALS] = _address(plan.tasks), _address(plan.first_partials)
         launch[layout.PARTIALS] = 0 if partials is None else partials.ctypes.data
         launch[layout.WANTED], launch[layout.LOGITS] = _address(plan.wanted), logits_address
-        launch[layout.ROW_UPDATES] = _address(updates) if updates else 0
+        launch[layout.ROW_UPDATES] = 0 if updates is None else _address(updates)
         self._counters.fill(0)
         records.check_set(self._launches)
-        self._pool.run(self._forward_pass, launch)
+        self._pool.run(self._forward_pass, launch, self._launch_address)
 
     def _row_updates(self, adapters: Sequence[str | None]) -> array[int]:
-        """Return the address of the table of updates of each row, 0 for none; empty for no adapters."""
-        if adapters:
-            self._update_counters.fill(0)
+        """Return the address of the table of updates of each row, 0 for none, and prepare the pass for them."""
+        self._update_counters.fill(0)
         return array("q", [0 if name is None else self._adapters[name].address for name in adapters])
 
     def _fill_in_model(self) -> None:

@@ -14,7 +14,6 @@ import numpy
 
 from headway.errors import HeadwayError, OptionError, ResourceError
 from headway.kernels.cpu.layout import ARRIVALS, NUM_BARRIERS, NUM_THREADS
-from headway.kernels.cpu.records import writable_address
 
 Entry = Callable[[int, int], object]
 """Compiled code: called with the address of a record and the index of the thread."""
@@ -60,11 +59,13 @@ class ThreadPool:
         self._workers: _Workers | None = None
         self._finalizer: weakref.finalize | None = None
 
-    def run(self, entry: Entry, record: numpy.ndarray) -> None:
+    def run(self, entry: Entry, record: numpy.ndarray, address: int | None = None) -> None:
         """Run `entry(address of the record, thread)` in every thread and return when all of them have reached its last barrier.
 
         The pool fills in the first three fields of the record, which the barrier uses: see layout. An entry must end with a barrier and
         write the number of barriers back.
+
+        address   that of the record, for callers that know it
 
         Errors   HeadwayError if the pool is closed; ResourceError if the system refuses to start a thread.
         """
@@ -72,7 +73,8 @@ class ThreadPool:
             if self._is_closed:
                 raise HeadwayError("got a call of a closed thread pool, expected an open one", hint="load the model again")
             workers = self._started_workers()
-            address, number, is_done = writable_address(record), workers.call_number, False
+            address = record.ctypes.data if address is None else address
+            number, is_done = workers.call_number, False
             # Counted by the arrivals, because an exception after the call could leave a copy of the number out of date.
             num_barriers = int(workers.arrivals[0]) // self.num_threads
             record[NUM_THREADS], record[ARRIVALS] = self.num_threads, workers.arrivals_address

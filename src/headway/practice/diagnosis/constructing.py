@@ -106,6 +106,9 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
 MOST_EXCHANGED = 3
 """Number of sizes up to which every order of them is tried."""
 
+UNMISTAKABLE = ("vocab_size",)
+"""Sizes whose names mean nothing else, so that no other reading is tried."""
+
 MAX_READINGS = 40
 """Number of readings of a constructor that are tried."""
 
@@ -144,7 +147,7 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
         of_choice = bound | {name: role for name, role in zip(unknown, choice, strict=True) if isinstance(role, Role)}
         none = {name: None for name, role in zip(unknown, choice, strict=True) if not isinstance(role, Role)}
         yield Binding({name: of_choice[name] for name in order if name in of_choice}), fixed | none
-    sized = [name for name in order if name in bound and bound[name] in sizes]
+    sized = [name for name in order if name in bound and bound[name] in sizes and bound[name].name not in UNMISTAKABLE]
     for name, other, role in itertools.product(unknown[:1], sized[:MOST_EXCHANGED], left):  # n_embed, d_embed
         of_both = bound | {name: bound[other], other: role}
         yield Binding({each: of_both[each] for each in order if each in of_both}), fixed

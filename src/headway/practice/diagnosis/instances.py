@@ -101,7 +101,10 @@ def _calls_of(
     places = (assignment.exact_roles(slots, sample) if is_exact else assignment.roles for assignment in held)
     placed = max((len(needed & roles) for roles in places), default=0)
     share = 0.0 if instance is None else placed / len(needed) if needed and slots else 1.0
-    calls: list[Call] = [replace(first, assignment=each, binding=_binding(construction, each)) for each in held or [Assignment({})]]
+    bindings = [_binding(construction, each, is_sealed=instance is None) for each in held or [Assignment({})]]
+    calls: list[Call] = [
+        replace(first, assignment=each, binding=bound) for each, bound in zip(held or [Assignment({})], bindings, strict=True)
+    ]
     if any(content.is_transposed and "table" in content.roles for assignment in held for content in assignment.contents.values()):
         share /= 2  # the constructor's two sizes are likelier to be exchanged
     takes_tables = any(role.name.startswith(TABLE) for role in construction.forward.role_of.values())
@@ -336,8 +339,11 @@ CONSTRUCTOR_PREFIX, CONFIG_PREFIX, WEIGHT_PREFIX = PREFIXES = ("constructor__", 
 """Prefixes of parameter names: constructor parameters, config values, and weights. Parameters of forward have no prefix."""
 
 
-def _binding(construction: Construction, assignment: Assignment, *, is_construction: bool = False) -> Binding:
-    """Return all roles of a class as the parameters of one function."""
+def _binding(construction: Construction, assignment: Assignment, *, is_construction: bool = False, is_sealed: bool = False) -> Binding:
+    """Return all roles of a class as the parameters of one function.
+
+    is_sealed   True if no instance can be constructed: all weights are then bound, so that the call reports the exception
+    """
     role_of = {CONSTRUCTOR_PREFIX + name: role for name, role in construction.constructor.role_of.items()}
     bound = {role.name for role in role_of.values()}
     if construction.wired is not None:
@@ -354,8 +360,8 @@ def _binding(construction: Construction, assignment: Assignment, *, is_construct
         return Binding(role_of)
     role_of |= construction.forward.role_of
     bound = {role.name for role in role_of.values()}
-    holds = [role for role in construction.roles if role.is_weight and role.name not in bound and assignment.roles]
-    role_of |= {WEIGHT_PREFIX + role.name: role for role in holds if role.name in assignment.roles or not role.is_optional}
+    holds = [role for role in construction.roles if role.is_weight and role.name not in bound and (assignment.roles or is_sealed)]
+    role_of |= {WEIGHT_PREFIX + role.name: role for role in holds if is_sealed or role.name in assignment.roles or not role.is_optional}
     return Binding(role_of)
 
 

@@ -316,7 +316,8 @@ def _is_well_typed(verdict: Verdict) -> bool:
     edits = verdict.repair.edits if verdict.repair else ()
     numbers += [number for edit in edits for number in (edit.line, edit.column, edit.end_line, edit.end_column)]
     texts = [*(cause.name for cause in verdict.causes), *(edit.replacement for edit in edits)]
-    return all(type(number) is int for number in numbers) and all(type(text) is str for text in texts)
+    is_known = type(verdict.is_confirmed) is bool
+    return is_known and all(type(number) is int for number in numbers) and all(type(text) is str for text in texts)
 
 
 def _finished(verdict: Verdict, facts: Facts) -> Verdict:

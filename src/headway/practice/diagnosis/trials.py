@@ -329,11 +329,11 @@ def encoded_in(convention: Convention, inputs: Inputs) -> Inputs | None:
 
 def _alternatives(group: Sequence[Convention], call: Call) -> list[Convention]:
     """Return the first convention of a group, and the others that may apply according to the function's names and measurements."""
-    possible = [group[0], *(each for each in group[1:] if _may_apply(each, call))]
-    return [read for each in possible for read in _measured_conventions(each, call)]
+    possible = [group[0], *(each for each in group[1:] if may_apply(each, call))]
+    return [read for each in possible for read in measured_conventions(each, call)]
 
 
-def _measured_conventions(convention: Convention, call: Call) -> Sequence[Convention]:
+def measured_conventions(convention: Convention, call: Call) -> Sequence[Convention]:
     """Return the convention itself, or the conventions measured from the function."""
     if convention.reads is None:
         return [convention]
@@ -344,7 +344,7 @@ def _measured_conventions(convention: Convention, call: Call) -> Sequence[Conven
     return [] if read is None else [read] if isinstance(read, Convention) else read
 
 
-def _may_apply(convention: Convention, call: Call) -> bool:
+def may_apply(convention: Convention, call: Call) -> bool:
     """Return True if the function's parameters, name, source and file allow a convention."""
     if convention.without is not None and call.binding.takes(convention.without):
         return False

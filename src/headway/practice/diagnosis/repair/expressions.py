@@ -18,6 +18,8 @@ Variant = tuple[float, ast.expr]
 """Cost and the new expression."""
 
 COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+MAX_SIZES = 5
+"""Numbers in scope that are tried in place of a literal one."""
 EPSILONS = (1e-5, 1e-6, 1e-8, 1e-12, 1e-3)
 
 
@@ -54,6 +56,7 @@ def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
     number = number_of(node)
     if number is not None:
         yield from _numbers(number)
+        yield from _sizes(number, context)
         return
     if isinstance(node, ast.Constant):
         yield from _constants(node)
@@ -106,11 +109,13 @@ def literal(value: Any) -> ast.expr:
 
 def _numbers(number: float) -> Iterator[Variant]:
     if type(number) is int:
-        usual = [-number, number + 1, number - 1, *sorted(range(-3, 4), key=lambda each: (each < 0) != (number < 0))]
+        nearest = [-number, number + 1, number - 1] if number >= 0 else [number + 1, number - 1, -number]  # an axis keeps its sign
+        usual = [*nearest, *sorted(range(-3, 4), key=lambda each: (each < 0) != (number < 0))]
         values: list[float] = [each for each in usual if abs(number) < 5 or abs(each - number) <= 1 or each in (0, 1, 2)]
         values += [0.5] if number in (0, 1, 2) else [number // 2, number * 2]
     else:
-        values = [-number, number * 2, number / 2, 1 / number if number else 1.0, 10 * number, number / 10, 1 + number, 1 - number]
+        exact = [-number, number * 2, number / 2, 1 / number if number else 1.0, 10 * number, number / 10, 1 + number, 1 - number]
+        values = [float(f"{value:.12g}") for value in exact]
         values += EPSILONS if 0 < abs(number) < 0.1 else []
         values += [0.0, 1.0, 0.5, 2.0, 10000.0, 0.044715]
     for place, value in enumerate(dict.fromkeys(values)):
@@ -120,6 +125,15 @@ def _numbers(number: float) -> Iterator[Variant]:
         yield 1.6, ast.Constant(None)
     if number in (-1, -2):
         yield 1.5, ast.Tuple([literal(-2), literal(-1)], ast.Load())
+
+
+def _sizes(number: float, context: Context) -> Iterator[Variant]:
+    """Yield the numbers in scope in place of a literal one, and their halves."""
+    known = {**context.names.variables, **{f"self.{name}": seen for name, seen in context.held.items()}}
+    for name in [name for name, seen in known.items() if seen.kind == type(number).__name__][:MAX_SIZES]:
+        yield 1.7, parsed(name, {})
+        if type(number) is int:
+            yield 1.9, parsed(f"{name} // 2", {})
 
 
 def _constants(node: ast.Constant) -> Iterator[Variant]:
@@ -162,9 +176,10 @@ def _attributes(node: ast.Attribute, context: Context) -> Iterator[Variant]:
     if isinstance(node.value, ast.Name) and node.value.id == "self":
         own = context.held.get(node.attr)
         for name, seen in context.held.items():
-            if name != node.attr and (own is None or seen.kind == own.kind):
+            if name != node.attr:
                 cost = 1.2 if f"self.{name}" in context.unused else 1.4
-                yield cost + 0.2 * (own is None or seen.shape != own.shape), ast.Attribute(node.value, name, node.ctx)
+                is_kin = own is None or seen.kind == own.kind
+                yield cost + 0.2 * (own is None or seen.shape != own.shape) + 0.4 * (not is_kin), ast.Attribute(node.value, name, node.ctx)
         return
     for name in neighbours(node.attr):
         yield 1.4, ast.Attribute(node.value, name, node.ctx)

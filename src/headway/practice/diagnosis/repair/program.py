@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.repair.observation import RECORDER, Recorder
@@ -99,21 +99,24 @@ class Program:
         return self._defined(codes, {RECORDER: recorder.record}), recorder
 
     def _defined(self, codes: Sequence[CodeType], more: dict[str, Any]) -> Subject | None:
-        namespace = self._namespace | more
+        module = ModuleType(str(self._namespace.get("__name__", "learner")))  # its own, because calls may set the module's variables
+        namespace = vars(module)
+        namespace |= self._namespace | more
         try:
             for code in codes:
                 exec(code, namespace)
         except Exception:
             return None
         value = namespace.get(self.subject.name)
-        return replace(self.subject, value=value) if callable(value) else None
+        return replace(self.subject, value=value, module=self.subject.module and module) if callable(value) else None
 
-    def functions(self) -> Iterator[tuple[int, ast.FunctionDef | ast.Lambda]]:
-        """Yield the functions of the program with the index of their top-level statement."""
-        for index, statement in enumerate(self.statements):
-            for node in ast.walk(statement):
-                if isinstance(node, ast.FunctionDef | ast.Lambda):
-                    yield index, node
+    def is_in_constructor(self, change: Change) -> bool:
+        """Return True if a change concerns a class's constructor."""
+        return any(node.name == "__init__" and node.lineno <= change.line <= (node.end_lineno or 0) for node in self._methods)
+
+    @cached_property
+    def _methods(self) -> list[ast.FunctionDef]:
+        return [node for statement in self.statements for node in ast.walk(statement) if isinstance(node, ast.FunctionDef)]
 
     @cached_property
     def path(self) -> str:

@@ -6,23 +6,21 @@ import ast
 import functools
 import heapq
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy
-
-from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.memory import Memory
 from headway.practice.diagnosis.repair.changes import alias_of, changes
 from headway.practice.diagnosis.repair.donors import Own, missing
 from headway.practice.diagnosis.repair.observation import Names, Observation, Recorder, observe
+from headway.practice.diagnosis.repair.outcomes import answered, call_of, held_shapes, measurable, share_of_matching, with_measured
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
 from headway.practice.diagnosis.repair.text import edits_of, says
 from headway.practice.diagnosis.subject import Subject
-from headway.practice.diagnosis.trials import Trial, num_numbers, output_of, trials_of
+from headway.practice.diagnosis.trials import Trial, num_numbers, trials_of
 from headway.practice.exercise import Probe
-from headway.practice.outputs import Raised, is_same, precision
+from headway.practice.outputs import Raised
 from headway.practice.verdict import Repair
 
 MAX_TRIALS = 3
@@ -48,7 +46,9 @@ MAX_ALTERNATIVES = 2
 MAX_ALTERNATIVES_TRIED = 40
 """Repairs of equal cost that are reported, and the number of changes that are tried for them."""
 MAX_SEARCHES = 25
-"""Number of changed programs whose conventions are searched, because they no longer raise."""
+MAX_NEARER = 6
+"""Number of changed programs whose conventions are searched, because they no longer raise, and because more probes match."""
+MAX_COST_IN_CONSTRUCTOR = 1.5
 WORK_PER_SEARCH = 60
 """Work of one search for conventions."""
 
@@ -59,8 +59,11 @@ class _Search:
 
     order     probes, those that fail and are small first
     unit      work of one call
+    is_measured  True if a convention was measured from the outputs, so that it has to be measured again after a change
+    may_measure  True if a convention could not be measured, but may be measured after a change
     candidates   the changes of the program, cheapest first
-    running   changed programs that run where the learner's raises
+    running   changes with which the program runs where the learner's raises
+    in_constructors   cheap changes of constructors, where another assignment of the weights may fit
     steps     changes that come nearer, with the share of matching elements
     """
 
@@ -71,9 +74,12 @@ class _Search:
     unit: float = 1.0
     baseline: float = 0.0
     raises: bool = False
+    is_measured: bool = False
+    may_measure: bool = False
     num_done: int = 0
     candidates: Sequence[Change] = ()
-    running: list[tuple[Change, Subject]] = field(default_factory=list)
+    running: list[Change] = field(default_factory=list)
+    in_constructors: list[Change] = field(default_factory=list)
     steps: list[tuple[float, int, Change]] = field(default_factory=list)
 
     def try_changes(self, candidates: Iterable[Change], before: tuple[Change, ...] = ()) -> tuple[Change, ...] | None:
@@ -91,7 +97,9 @@ class _Search:
             if closeness == 1.0:
                 return chosen
             if not before and self.raises and not has_raised:
-                self.running.append((change, subject))
+                self.running.append(change)
+            if not before and change.cost <= MAX_COST_IN_CONSTRUCTOR and self.program.is_in_constructor(change):
+                self.in_constructors.append(change)
             if not before and change.cost <= MAX_COST_OF_SECOND and closeness > self.baseline + 1e-9:
                 heapq.heappush(self.steps, (-closeness, len(self.steps), change))
         return None
@@ -101,36 +109,55 @@ class _Search:
 
         The second value is True if the first call raised.
         """
-        call = _call_of(self.trial, subject)
+        trial = replace(self.trial, call=call_of(self.trial, subject))
+        if self.is_measured:
+            self.work -= self.unit
+            return self._closeness(with_measured(trial))
+        share, has_raised = self._closeness(trial)
+        if self.may_measure and self.baseline < share < 1.0:
+            self.work -= self.unit
+            share = max(share, self._closeness(with_measured(trial))[0])
+        return share, has_raised
+
+    def _closeness(self, trial: Trial) -> tuple[float, bool]:
         answers: dict[str, Any] = {}
         has_raised = False
         for index, probe in enumerate(self.order):
             self.work -= self.unit
             self.num_done += 1
-            answer, share = self._answer(call, probe)
+            answer, share = answered(trial, probe)
             answers[probe.name] = answer
             has_raised |= index == 0 and isinstance(answer, Raised)
             if share < 1.0 and not (probe.beyond is not None and isinstance(answer, Raised)):
                 return (index + share) / len(self.order), has_raised
-        whole = replace(self.trial, call=call, answers=tuple(answers[probe.name] for probe in self.trial.probes), memory=Memory())
-        return (1.0 if not call.has_changed_inputs and whole.without_refused().is_right() else 0.0), has_raised
-
-    def _answer(self, call: Call, probe: Probe) -> tuple[Any, float]:
-        try:
-            answer = output_of(call, self.trial.conventions, probe.inputs)
-            return answer, share_of_matching(answer, self.trial.expected(probe), self.trial.decimals)
-        except Exception as error:  # a changed program may return anything, which a convention cannot read
-            return Raised(error), 0.0
+        whole = replace(trial, answers=tuple(answers[probe.name] for probe in trial.probes), memory=Memory())
+        return (1.0 if not trial.call.has_changed_inputs and whole.without_refused().is_right() else 0.0), has_raised
 
     def try_conventions(self) -> tuple[Change, ...] | None:
-        """Return the first change after which a program that raised is right under a convention of its own."""
-        for change, subject in self.running[:MAX_SEARCHES]:
+        """Return the first change after which the program is right under a convention of its own.
+
+        The changes are those with which a program that raised runs, those that make a probe match, and those of constructors.
+        """
+        whole = 1 / len(self.order)
+        nearer = [change for closeness, _, change in sorted(self.steps, key=lambda step: step[:2]) if -closeness >= whole]
+        likely = [*self.running[:MAX_SEARCHES], *nearer[:MAX_NEARER], *itertools.islice(self._reshaping(), MAX_SEARCHES)]
+        for change in {id(each): each for each in likely}.values():
             self.work -= WORK_PER_SEARCH * self.unit
             if self.work <= 0:
                 return None
-            if any(trial.without_refused().is_right() for trial in trials_of(subject, self.trial.exercise)):
+            subject = self.program.with_changes((change,))
+            if subject is not None and any(trial.without_refused().is_right() for trial in trials_of(subject, self.trial.exercise)):
                 return (change,)
         return None
+
+    def _reshaping(self) -> Iterator[Change]:
+        """Yield the changes of constructors after which an instance holds arrays of other shapes."""
+        before = held_shapes(self.trial, self.program.subject)
+        for change in self.in_constructors:
+            self.work -= self.unit
+            subject = self.program.with_changes((change,))
+            if subject is not None and held_shapes(self.trial, subject) not in ((), before):
+                yield change
 
 
 def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[int] = ()) -> Repair | None:
@@ -157,7 +184,7 @@ def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[in
             return _repair(program, search, found, num_done, _alternatives(search, found[0]))
         search.work, search.num_done = reserved, 0
         searches.append(search)
-    for search in searches[:1]:
+    for search in searches:
         if (found := search.try_conventions()) is not None:
             return _repair(program, search, found, num_done)
     for search in searches:
@@ -228,11 +255,13 @@ def _mean_share(trial: Trial) -> float:
 def _search(program: Program, trial: Trial, work: float) -> _Search:
     failing = {probe.name: not trial.is_same(probe, answer) for probe, answer in zip(trial.probes, trial.answers, strict=True)}
     search = _Search(program, trial, list(trial.probes), work)
+    measured = [all(trial.conventions[place] is not each for each in trial.exercise.conventions[place]) for place in measurable(trial)]
+    search.is_measured, search.may_measure = any(measured), bool(measured)
     num_lines = dict.fromkeys(failing, 0)
     if not trial.has_answers:  # the probe with which the program gets farthest tells most
         for probe in trial.probes:
-            call = _call_of(trial, program.subject)
-            _, num_lines[probe.name] = observe(functools.partial(search._answer, call, probe), program.path)
+            call = call_of(trial, program.subject)
+            _, num_lines[probe.name] = observe(functools.partial(answered, replace(trial, call=call), probe), program.path)
     refused = {probe.name for probe in trial.without_refused().refused} if trial.has_answers else set()
     search.order.sort(
         key=lambda probe: (
@@ -254,8 +283,9 @@ def _candidates(search: _Search, before: tuple[Change, ...], suspects: Sequence[
     if subject is None or recorded is None:
         return []
     probe = search.order[0]
-    search._answer(_call_of(search.trial, recorded), probe)
-    names, num_lines = observe(lambda: search._answer(_call_of(search.trial, subject), probe), search.program.path)
+    answered(replace(search.trial, call=call_of(search.trial, recorded)), probe)
+    runs = replace(search.trial, call=call_of(search.trial, subject))
+    names, num_lines = observe(lambda: answered(runs, probe), search.program.path)
     search.unit = 1.0 + num_lines / LINES_PER_UNIT
     for change in before:
         change.apply()
@@ -281,12 +311,6 @@ def _own(program: Program, seen: Mapping[int, Names], recorder: Recorder, librar
     return Own(found, names, alias_of(program, library))
 
 
-def _call_of(trial: Trial, subject: Subject) -> Call:
-    """Return the trial's call for a changed subject, without what is known of the old one."""
-    fresh: dict[str, Any] = {"made": {}} if hasattr(trial.call, "made") else {}
-    return replace(trial.call, subject=subject, has_changed_inputs=False, endless={True}, **fresh)
-
-
 def _overlap(one: Change, other: Change) -> bool:
     """Return True if two changes concern the same place, or one is inside what the other replaces."""
     if one.parent is other.parent and one.field == other.field:
@@ -297,28 +321,6 @@ def _overlap(one: Change, other: Change) -> bool:
 def _nodes(tree: Any) -> set[int]:
     roots = tree if isinstance(tree, list) else [tree]
     return {id(node) for root in roots for node in ast.walk(root)}
-
-
-def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -> float:
-    """Return the share of elements that equal the expected ones: 1 if all do, 0 for another shape or an exception."""
-    if getattr(getattr(answer, "dtype", None), "kind", "") == "c" and getattr(getattr(expected, "dtype", None), "kind", "") != "c":
-        return 0.0
-    tolerance, rounding = max(precision(answer), precision(expected)), 0.0 if decimals is None else 10.0**-decimals
-    if is_same(answer, expected, tolerance, rounding):
-        return 1.0
-    if isinstance(answer, tuple) and isinstance(expected, tuple) and len(answer) == len(expected) and expected:
-        shares = [share_of_matching(*pair, decimals) for pair in zip(answer, expected, strict=True)]
-        return min(0.99, sum(shares) / len(shares))
-    if isinstance(answer, Raised) or not isinstance(expected, numpy.ndarray) or not isinstance(answer, numpy.ndarray):
-        return 0.0
-    if answer.shape != expected.shape or not expected.size or answer.dtype.kind not in "biuf":
-        return 0.0
-    with numpy.errstate(all="ignore"):
-        size = max(float(numpy.abs(expected[numpy.isfinite(expected)]).max(initial=0.0)), 1e-6) if expected.dtype.kind == "f" else 1.0
-        error = numpy.abs(answer.astype(numpy.float64) - expected)
-        close = (error <= tolerance * size + rounding / 2) | (answer == expected)
-        near = float(1 / (1 + numpy.nanmean(numpy.where(numpy.isfinite(error), error, 1e6)) / size))
-    return min(0.99, 0.02 + 0.9 * float(close.mean()) + 0.05 * near)
 
 
 def _alternatives(search: _Search, found: Change) -> list[Change]:

@@ -39,6 +39,9 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
     if own is not None and not own.is_array:
         for text in table()["wraps"]["number"]:
             yield 2.3, made(text)
+        for name, _ in [*_others(context, "number")][:MAX_OTHERS]:
+            for text in table()["combinations"]["number"]:
+                yield 1.5 if name in context.unused else 2.4, made(text, S=name)
         return
     for text in table()["wraps"].get(context.library, table()["wraps"]["numpy"]):
         yield 2.3, made(text)
@@ -73,11 +76,13 @@ def _contains(node: ast.expr, other: ast.expr) -> bool:
 
 
 def _others(context: Context, kind: str) -> Iterator[tuple[str, Seen]]:
-    """Yield names in scope, with attributes of self: arrays, or sizes with the last axis of each array."""
+    """Yield names in scope, with attributes of self: arrays, numbers, or sizes: numbers and the last axis of each array."""
     known = {**context.names.variables, **{f"self.{name}": seen for name, seen in context.held.items()}}
     ordered = sorted(known.items(), key=lambda each: each[0] not in context.unused)
     if kind == "array":
         yield from ((name, seen) for name, seen in ordered if seen.is_array)
         return
     yield from ((name, seen) for name, seen in ordered if seen.kind in ("int", "float"))
+    if kind == "number":
+        return
     yield from ((f"{name}.shape[-1]", Seen("int")) for name, seen in ordered if seen.is_array and seen.shape)

@@ -65,7 +65,7 @@ def with_repair(verdict: Verdict, subject: Subject, exercise: Exercise, callees:
     is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
     repair = find_repair(chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects)
     if repair is None:
-        return verdict
+        return replace(verdict, is_confirmed=verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes))
     if is_doubted:
         return replace(verdict, status="wrong", causes=(), repair=repair)
     causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes

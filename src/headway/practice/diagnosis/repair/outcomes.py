@@ -1,0 +1,81 @@
+"""Outputs of changed programs, and how near they come to the definition's."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.instances import InstanceCall
+from headway.practice.diagnosis.slots import slots_of
+from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.trials import Trial, may_apply, measured_conventions, output_of
+from headway.practice.exercise import Convention, Probe
+from headway.practice.outputs import Raised, is_same, precision
+
+
+def call_of(trial: Trial, subject: Subject) -> Call:
+    """Return the trial's call for a changed subject, without what is known of the old one."""
+    fresh: dict[str, Any] = {"made": {}} if hasattr(trial.call, "made") else {}
+    return replace(trial.call, subject=subject, has_changed_inputs=False, endless={True}, **fresh)
+
+
+def answered(trial: Trial, probe: Probe) -> tuple[Any, float]:
+    """Return the output of a trial's call for a probe, and the share of its elements that match."""
+    try:
+        answer = output_of(trial.call, trial.conventions, probe.inputs)
+        return answer, share_of_matching(answer, trial.expected(probe), trial.decimals)
+    except Exception as error:  # a changed program may return anything, which a convention cannot read
+        return Raised(error), 0.0
+
+
+def with_measured(trial: Trial) -> Trial:
+    """Return a trial with the conventions that were measured from the outputs measured from its own call."""
+    conventions = list(trial.conventions)
+    for place in measurable(trial):
+        measures = next(each for each in trial.exercise.conventions[place] if _can_measure(each, trial))
+        with suppress(Exception), numpy.errstate(all="ignore"):  # a changed program may return anything
+            found = measured_conventions(measures, trial.call)
+            conventions[place] = found[0] if len(found) == 1 else conventions[place]
+    return replace(trial, conventions=tuple(conventions))
+
+
+def measurable(trial: Trial) -> list[int]:
+    """Return the places of the conventions that were measured, or could have been."""
+    return [place for place, group in enumerate(trial.exercise.conventions) if any(_can_measure(each, trial) for each in group)]
+
+
+def _can_measure(convention: Convention, trial: Trial) -> bool:
+    return convention.reads is not None and may_apply(convention, trial.call)
+
+
+def share_of_matching(answer: Any, expected: Any, decimals: int | None = None) -> float:
+    """Return the share of elements that equal the expected ones: 1 if all do, 0 for another shape or an exception."""
+    if getattr(getattr(answer, "dtype", None), "kind", "") == "c" and getattr(getattr(expected, "dtype", None), "kind", "") != "c":
+        return 0.0
+    tolerance, rounding = max(precision(answer), precision(expected)), 0.0 if decimals is None else 10.0**-decimals
+    if is_same(answer, expected, tolerance, rounding):
+        return 1.0
+    if isinstance(answer, tuple) and isinstance(expected, tuple) and len(answer) == len(expected) and expected:
+        shares = [share_of_matching(*pair, decimals) for pair in zip(answer, expected, strict=True)]
+        return min(0.99, sum(shares) / len(shares))
+    if isinstance(answer, Raised) or not isinstance(expected, numpy.ndarray) or not isinstance(answer, numpy.ndarray):
+        return 0.0
+    if answer.shape != expected.shape or not expected.size or answer.dtype.kind not in "biuf":
+        return 0.0
+    with numpy.errstate(all="ignore"):
+        size = max(float(numpy.abs(expected[numpy.isfinite(expected)]).max(initial=0.0)), 1e-6) if expected.dtype.kind == "f" else 1.0
+        error = numpy.abs(answer.astype(numpy.float64) - expected)
+        close = (error <= tolerance * size + rounding / 2) | (answer == expected)
+        near = float(1 / (1 + numpy.nanmean(numpy.where(numpy.isfinite(error), error, 1e6)) / size))
+    return min(0.99, 0.02 + 0.9 * float(close.mean()) + 0.05 * near)
+
+
+def held_shapes(trial: Trial, subject: Subject) -> tuple[Any, ...]:
+    """Return the names and shapes of the arrays that an instance holds; empty if there is none."""
+    call = call_of(trial, subject)
+    instance = call.sample(trial.exercise)[1] if isinstance(call, InstanceCall) else None
+    return () if instance is None else tuple((slot.name, slot.shape) for slot in slots_of(instance, subject.value.__module__))
