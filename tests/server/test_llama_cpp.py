@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
+
+from headway.engine import Request
+from headway.server.generation import Times
+from headway.server.llama_cpp.results import timings
 
 PROMPT = "Once upon a time"
 MESSAGES = [{"role": "user", "content": PROMPT}]
@@ -187,3 +192,10 @@ def test_a_large_grammar_is_refused_before_its_conversion(client, grammar, monke
     answer = client.post("/completion", json={"prompt": "a", "grammar": grammar})
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, "grammar")
     assert "expected at most" in answer.json()["error"]["message"]
+
+
+def test_the_rate_of_tokens_that_arrive_at_once_is_finite():
+    generation = SimpleNamespace(times=Times(1.0, 2.0, 2.0), requests=[Request([1, 2])], num_cached=[0])
+    found = timings(generation, 0, 16)
+    assert found["predicted_per_second"] == 1e3 / found["predicted_ms"] * 15
+    assert timings(generation, 0, 1)["predicted_per_second"] == 0

@@ -57,8 +57,9 @@ def timings(generation: Generation, number: int, num_new: int) -> dict[str, obje
     num_cached = generation.num_cached[number]
     prompt_n = len(request.token_ids) - num_cached
     prompt_ms = max(1e3 * (times.first - times.arrived), 0.0)
-    predicted_ms = max(1e3 * (times.last - times.first), 0.0)
     steps = max(num_new - 1, 0)
+    # All tokens may be delivered at once; a rate is finite all the same.
+    predicted_ms = max(1e3 * (times.last - times.first), 1e-3 if steps else 0.0)
     return {
         "cache_n": num_cached,
         "prompt_n": prompt_n,
