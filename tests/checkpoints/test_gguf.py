@@ -267,6 +267,23 @@ def test_a_truncated_file_is_refused_at_every_length(tmp_path):
             open_checkpoint(path)
 
 
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("expert_count", r"llama\.expert_count=40,832, expected at most 3, as many as the tensors are for"),
+        ("block_count", r"llama\.block_count=40,832, expected at most 23, as many"),
+    ],
+)
+def test_more_layers_and_experts_than_tensors_are_refused_before_they_are_listed(tmp_path, key, message):
+    path = tmp_path / "model.gguf"
+    write_model(path, "mixtral")
+    content = path.read_bytes()
+    at = content.index(f"llama.{key}".encode()) + len(f"llama.{key}") + 4
+    path.write_bytes(content[:at] + struct.pack("<I", 40832) + content[at + 4 :])
+    with pytest.raises(CheckpointError, match=message):
+        open_checkpoint(path)
+
+
 def test_other_architectures_and_missing_tensors_are_named(tmp_path):
     path = tmp_path / "model.gguf"
     writer = gguf.GGUFWriter(path, "mamba")

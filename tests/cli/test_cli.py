@@ -21,6 +21,8 @@ from headway.tokenizers import byte_tokenizer
 from tests.cli.command import COMMAND, headway, headway_process
 from tests.small_models import random_weights
 
+pytestmark = pytest.mark.sampled(3)
+
 
 def test_generate_prints_the_prompt_and_a_story_and_the_throughput_on_stderr():
     result = headway("generate", "Once upon a time", "--seed", "1")

@@ -172,6 +172,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2_and_writes_nothing(tmp_path, 
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a POSIX terminal")
 def test_in_a_terminal_it_watches_and_ctrl_c_says_where_one_stands(tmp_path):
     import pty

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +20,7 @@ def test_requests_with_the_same_first_page_have_one_key():
     assert placement_key(Request(start, cache_key="a")) != placement_key(Request(start, cache_key="b"))
 
 
+@pytest.mark.slow
 @given(st.text(), LOADS)
 def test_the_first_replica_is_within_the_bound(key, loads):
     order = ranked(key, loads)

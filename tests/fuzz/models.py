@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from headway.checkpoints import save_checkpoint
-from headway.models import bert, gemma3_text, gpt2, llama, marian, phi3, qwen2, qwen3, qwen3_moe, smollm3, t5
+from headway.models import bert, gemma3_text, gpt2, gpt_oss, llama, marian, phi3, qwen2, qwen3, qwen3_moe, smollm3, t5
 from tests.small_models import random_weights
 
 ROPE = {"rope_type": "default", "rope_theta": 10000.0}
@@ -55,6 +55,12 @@ MODELS: dict[str, tuple[ModuleType, dict[str, Any]]] = {
         SIZES
         | {"num_key_value_heads": 2, "num_experts": 3, "num_experts_per_tok": 2, "moe_intermediate_size": 4, "mlp_only_layers": []}
         | {"rope_parameters": ROPE},
+    ),
+    "gpt_oss": (
+        gpt_oss,
+        SIZES
+        | {"hidden_size": 32, "intermediate_size": 32, "num_key_value_heads": 2, "head_dim": 4}
+        | {"num_local_experts": 3, "num_experts_per_tok": 2, "rope_parameters": YARN},
     ),
     "smollm3": (smollm3, SIZES | {"num_key_value_heads": 2, "no_rope_layers": [0], "rope_parameters": DYNAMIC}),
     "t5": (t5, T5_SIZES),

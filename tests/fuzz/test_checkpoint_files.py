@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 import pytest
+from safetensors.numpy import load_file, save_file
 
 from headway.checkpoints import load_checkpoint, open_checkpoint
 from headway.checkpoints.llama2c import load_llama2c
@@ -82,6 +83,26 @@ def test_shard_indexes(tmp_path):
 def load_names(path: Path) -> list[str]:
     content = path.read_bytes()
     return [name for name in json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")]) if name != "__metadata__"]
+
+
+def test_experts_in_mxfp4(tmp_path):
+    """The header of a file whose experts are blocks and scales."""
+    path = write_model(tmp_path, "gpt_oss") / "model.safetensors"
+    tensors = dict(load_file(path))
+    for name in [name for name in tensors if name.endswith("_proj") and ".experts." in name]:
+        count, inputs, outputs = tensors.pop(name).shape
+        tensors[f"{name}_blocks"] = numpy.zeros((count, outputs, -(-inputs // 32), 16), numpy.uint8)
+        tensors[f"{name}_scales"] = numpy.zeros((count, outputs, -(-inputs // 32)), numpy.uint8)
+    save_file(tensors, path)
+    use(tmp_path)
+    content = path.read_bytes()
+    size = int.from_bytes(content[:8], "little")
+
+    def attempt(header: bytes) -> None:
+        path.write_bytes(len(header).to_bytes(8, "little") + header + content[8 + size :])
+        use(tmp_path)
+
+    check(attempt, byte_mutants([content[8 : 8 + size]], num_mutants(300)))
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -43,6 +43,7 @@ def test_a_compiled_module_is_one_graph_and_computes_the_same(case):
         assert_close(one, other)
 
 
+@pytest.mark.slow
 @every_module
 def test_a_compiled_module_trains_with_dropout(case):
     module = case.module(dropout=0.5).train()

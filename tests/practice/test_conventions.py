@@ -151,7 +151,55 @@ def sdpa(q, k, v, is_causal=True):
     return nn.functional.scaled_dot_product_attention(q, k, v, is_causal=is_causal)
 """
 
+MASKED_BY_CALLER = """
+class CausalSelfAttention(nn.Module):
+    def __init__(self, dropout=0.1):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+    def forward(self, q, k, v, mask=None):
+        scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        scores = scores if mask is None else scores.masked_fill(mask == 0, float("-inf"))
+        weights = self.dropout(scores.softmax(-1))
+        return weights @ v, weights
+"""
+
+DENSE_LAYER = """
+import numpy
+def dense_layer(inputs, weights, biases):
+    return numpy.maximum(0, inputs @ weights + biases)  # ReLU
+"""
+
+OWN_ARRAYS = """
+import numpy
+class Array:
+    def __init__(self, numbers):
+        self.numbers = numpy.asarray(numbers)
+class LayerNorm:
+    def __init__(self, dim, eps=1e-5):
+        self.gain, self.shift, self.eps = numpy.ones(dim), numpy.zeros(dim), eps
+    def __call__(self, x):
+        x = x - x.mean(-1, keepdims=True)
+        return Array(self.gain * x / numpy.sqrt((x * x).mean(-1, keepdims=True) + self.eps) + self.shift)
+"""
+
+TOKENS_AS_TEXT = """
+def decode_tokens(token_ids, vocab=None):
+    return " ".join(f"<{each}>" for each in token_ids)
+"""
+
+LOSS_AND_GRADIENT = """
+import numpy
+def cross_entropy_loss(logits, targets):
+    powers = numpy.exp(logits - logits.max(-1, keepdims=True))
+    shares = powers / powers.sum(-1, keepdims=True)
+    wanted = numpy.full(shares.shape, 0.1 / shares.shape[-1])
+    wanted[numpy.arange(len(targets)), targets] += 0.9
+    return -(wanted * numpy.log(shares)).sum(-1).mean(), shares - wanted
+"""
+
 RIGHT = {
+    "a causal attention whose mask the caller passes": (MASKED_BY_CALLER, "CausalSelfAttention"),
+    "a layer of a network": (DENSE_LAYER, "dense_layer"),
     "a cache of lists": (LAYERED_CACHE, "KVCache"),
     "a cache in one array": (STACKED_CACHE, "KVCache"),
     "rotation and norms of an attention": (ROTATED, "CausalSelfAttention"),
@@ -163,6 +211,12 @@ RIGHT = {
     "gate and up in one matrix": (FUSED_GATE, "SwiGLU"),
     "a causal function": (CAUSAL_FUNCTION, "causal_attention"),
     "causal unless told otherwise": (CAUSAL_BY_DEFAULT, "sdpa"),
+}
+
+UNUSUAL = {
+    "arrays of its own": (OWN_ARRAYS, "LayerNorm"),
+    "tokens that are no bytes": (TOKENS_AS_TEXT, "decode_tokens"),
+    "a smoothed loss with its gradient": (LOSS_AND_GRADIENT, "cross_entropy_loss"),
 }
 
 WRONG = {
@@ -184,6 +238,11 @@ def verdict_on(tmp_path, text, name):
 def test_right_programs_are_correct(tmp_path, case):
     verdict = verdict_on(tmp_path, *RIGHT[case])
     assert verdict.is_correct, verdict.text()
+
+
+@pytest.mark.parametrize("case", UNUSUAL)
+def test_programs_of_another_kind_are_not_called_wrong(tmp_path, case):
+    assert verdict_on(tmp_path, *UNUSUAL[case]).status == "could not run"
 
 
 @pytest.mark.parametrize("case", WRONG)

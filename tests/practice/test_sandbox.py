@@ -10,6 +10,8 @@ from headway.practice.diagnosis.files import check_name, read_source
 from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.judge import confinement
 
+pytestmark = pytest.mark.sampled(3)
+
 RIGHT = """
 import numpy as np
 
@@ -25,6 +27,7 @@ def checked(tmp_path, text, name="mine.py", **options):
     return check_file(path, **options)
 
 
+@pytest.mark.slow
 def test_each_function_of_a_file_gets_a_verdict_with_its_line(tmp_path):
     verdicts = checked(
         tmp_path, RIGHT + "\ndef scaled_dot_product_attention(q, k, v):\n    return softmax(q @ np.swapaxes(k, -1, -2)) @ v\n"

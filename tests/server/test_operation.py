@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import re
+import socket
 
 import pytest
+
+from headway.server.run import Address
 
 TEXT = "The fox said: café"
 
@@ -60,3 +63,10 @@ def test_a_repeated_prompt_is_reported_as_cached(server):
     assert first["prompt_tokens_details"]["cached_tokens"] < second["prompt_tokens_details"]["cached_tokens"] == second["prompt_tokens"] - 1
     for name in ("kv_cache_usage_perc", "prefix_cache_hits_total", "num_preemptions_total", "spec_decode_num_accepted_tokens_total"):
         assert f'headway:{name}{{engine="0",model_name="stories"}} ' in hits
+
+
+def test_connections_send_small_events_at_once():
+    with Address(port=0).listen() as listening, socket.create_connection(listening.getsockname()[:2]):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -11,6 +11,7 @@ import openai
 import pydantic
 import pytest
 
+from headway.engine.sampler import Sampler
 from headway.language_model import LanguageModel
 from headway.server.served_model import ServedModel
 from headway.server.tools import call_format
@@ -196,3 +197,28 @@ def test_tools_that_cannot_be_used_are_400(hermes_api: openai.OpenAI, options: d
 )
 def test_the_format_is_that_of_the_template(template: str, kind: str | None) -> None:
     assert call_format(template) == kind
+
+
+def test_tokens_that_a_schema_prescribes_save_passes_and_the_text_is_the_same(
+    api: openai.OpenAI, stories: LanguageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def passes(**options: Any) -> tuple[int, str]:
+        before = stories.engine.stats.num_passes
+        text = ask(api, response_format={"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}, **options)
+        return stories.engine.stats.num_passes - before, text.choices[0].message.content
+
+    names = ["country_of_birth", "favourite_animal"]
+    schema = {
+        "type": "object",
+        "properties": {key: {"enum": ["fox", "bear"]} for key in names},
+        "required": names,
+        "additionalProperties": False,
+    }
+    for options in ({"temperature": 0}, {"temperature": 1, "seed": 4}):
+        num_passes, text = passes(**options)
+        with monkeypatch.context() as patched:
+            patched.setattr(Sampler, "forcing_processor", None)
+            num_plain, plain = passes(**options)
+        assert text == plain
+        assert json.loads(text).keys() == set(names)
+        assert num_passes < num_plain / 2

@@ -54,6 +54,24 @@ class Metadata:
             )
         return value
 
+    def num_layers(self) -> int:
+        """Return the number of layers, each of which has tensors in the file."""
+        return self._at_most("block_count", len(self.file.tensors))
+
+    def num_experts(self) -> int:
+        """Return the number of experts of a layer, each of which has a matrix in the file."""
+        stacked = [info.shape[0] for name, info in self.file.tensors.items() if name.endswith("_exps.weight")]
+        return self._at_most("expert_count", max(stacked, default=len(self.file.tensors)))
+
+    def _at_most(self, key: str, most: int) -> int:
+        count = self.integer(key)
+        if count > most:
+            raise CheckpointError(
+                f"got {self.file.path} with {self.architecture}.{key}={count:,}, expected at most {most:,}, as many as the tensors are for",
+                hint="download the file again",
+            )
+        return count
+
     def has(self, tensor: str) -> bool:
         """Return True if the file has a tensor."""
         return tensor in self.file.tensors
@@ -96,7 +114,7 @@ def _sizes(metadata: Metadata) -> dict[str, Any]:
         "vocab_size": metadata.file.tensors["token_embd.weight"].shape[0],
         "hidden_size": hidden,
         "intermediate_size": metadata.integer("feed_forward_length", metadata.get("expert_feed_forward_length")),
-        "num_hidden_layers": metadata.integer("block_count"),
+        "num_hidden_layers": metadata.num_layers(),
         "num_attention_heads": heads,
         "num_key_value_heads": metadata.integer("attention.head_count_kv", heads),
         "head_dim": metadata.integer("attention.key_length", max(hidden // heads, 1)),
@@ -135,7 +153,7 @@ def _llama(metadata: Metadata) -> dict[str, Any]:
     biases = {"attention_bias": metadata.has("blk.0.attn_q.bias"), "mlp_bias": metadata.has("blk.0.ffn_down.bias")}
     keys = {"model_type": "llama", **_sizes(metadata), **_rope(metadata)}
     if metadata.get("expert_count"):
-        experts = {"num_local_experts": metadata.integer("expert_count"), "num_experts_per_tok": metadata.integer("expert_used_count")}
+        experts = {"num_local_experts": metadata.num_experts(), "num_experts_per_tok": metadata.integer("expert_used_count")}
         return keys | {"model_type": "mixtral"} | experts
     return keys | biases
 
@@ -155,7 +173,7 @@ def _qwen3moe(metadata: Metadata) -> dict[str, Any]:
         **_qwen3(metadata),
         "model_type": "qwen3_moe",
         "moe_intermediate_size": metadata.integer("expert_feed_forward_length"),
-        "num_experts": metadata.integer("expert_count"),
+        "num_experts": metadata.num_experts(),
         "num_experts_per_tok": metadata.integer("expert_used_count"),
         "norm_topk_prob": True,
     }
@@ -253,7 +271,7 @@ def _gpt2(metadata: Metadata) -> dict[str, Any]:
         "vocab_size": metadata.file.tensors["token_embd.weight"].shape[0] if metadata.has("token_embd.weight") else 0,
         "n_positions": metadata.integer("context_length"),
         "n_embd": metadata.integer("embedding_length"),
-        "n_layer": metadata.integer("block_count"),
+        "n_layer": metadata.num_layers(),
         "n_head": metadata.integer("attention.head_count"),
         "n_inner": metadata.integer("feed_forward_length"),
         "layer_norm_epsilon": metadata.get("attention.layer_norm_epsilon", 1e-5),

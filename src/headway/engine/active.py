@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headway.engine.decoding import DecodingStrategy
 from headway.engine.request import Request, Sink
 from headway.engine.sequence import Sequence
-from headway.engine.speculation import PromptLookup
+from headway.engine.speculation import Drafter
 
 
 @dataclass(eq=False, slots=True)
@@ -26,7 +26,7 @@ class ActiveRequest:
     is_started True once it has run, also if it was preempted
     is_running True while it has memory and is computed
     num_cached number of prompt tokens that were found in the prefix cache, until the first event reports it
-    drafts     guesses the next tokens; None if they are not guessed for this request
+    drafts     finds the next tokens in advance; None for no drafts of this request
     """
 
     id: int
@@ -41,7 +41,7 @@ class ActiveRequest:
     is_started: bool = False
     is_running: bool = False
     num_cached: int = 0
-    drafts: PromptLookup | None = None
+    drafts: Drafter | None = None
 
     @property
     def sequences(self) -> list[Sequence]:

@@ -24,7 +24,7 @@ from headway.engine.request import Event, Request, RequestFailed, SampledToken, 
 from headway.engine.sampler import Sampler
 from headway.engine.scheduler import Planned, Scheduler
 from headway.engine.sequence import Sequence
-from headway.engine.speculation import PromptLookup
+from headway.engine.speculation import Drafter, Known, PromptLookup
 from headway.engine.stream import RequestStream
 from headway.errors import DeadlineError, HeadwayError, OverloadedError, ResourceError
 from headway.memory_check import available_bytes
@@ -230,8 +230,8 @@ class Engine:
         max_new_tokens = self._limits.max_new_tokens(request)
         make: type[BeamSearch] | type[Sampler] = BeamSearch if request.options.num_beams > 1 else Sampler
         begun = map(int, request.resumption.token_ids) if request.resumption else ()
-        strategy: DecodingStrategy = make(index, request, Sequence([*prompt, *begun], len(prompt)), max_new_tokens, self.sampling_ops)
-        can_draft = self.options.uses_prompt_lookup and self.runner.page_size is not None
+        given = prompt[: len(prompt) - request.num_scored]
+        strategy: DecodingStrategy = make(index, request, Sequence([*given, *begun], len(prompt)), max_new_tokens, self.sampling_ops)
         return ActiveRequest(
             number,
             index,
@@ -242,8 +242,18 @@ class Engine:
             (request.adapter, request.cache_key),
             tuple(request.token_ids) if self.limits.is_encoder_decoder else (),
             None if request.timeout_seconds is None else time.monotonic() + request.timeout_seconds,
-            drafts=PromptLookup() if can_draft and isinstance(strategy, Sampler) and request.num_choices == 1 else None,
+            drafts=self._drafts(strategy, request) if isinstance(strategy, Sampler) and self.runner.page_size is not None else None,
         )
+
+    def _drafts(self, strategy: Sampler, request: Request) -> Drafter | None:
+        """Return what finds the next tokens of a request in advance; None for nothing."""
+        if request.num_scored:
+            return Known(strategy.scored_tokens)
+        if request.num_choices > 1:
+            return None
+        if (forcing := strategy.forcing_processor) is not None:
+            return Known(forcing.forced_tokens)
+        return PromptLookup() if self.options.uses_prompt_lookup else None
 
     def _run(self, planned: list[Planned]) -> numpy.ndarray:
         """Return the wanted logits of the planned rows, in one or more passes of at most max_rows rows."""

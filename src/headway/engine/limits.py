@@ -57,6 +57,10 @@ class RequestLimits:
                 f"num_choices={request.num_choices} and num_beams={request.options.num_beams} cannot be combined",
                 hint="set num_best for several texts of a beam search",
             )
+        if not 0 <= request.num_scored < max(1, len(request.token_ids)):
+            raise OptionError(f"got num_scored={request.num_scored}, expected 0 to {len(request.token_ids) - 1}")
+        if request.num_scored and (request.options.num_beams > 1 or request.resumption is not None or self.model.is_encoder_decoder):
+            raise OptionError("got num_scored with beam search, a resumption or an encoder–decoder, expected none of them")
         if request.resumption is not None:
             self._check_resumption(request, request.resumption)
 

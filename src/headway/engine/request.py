@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy
 
@@ -23,6 +23,14 @@ class LogitsProcessor(Protocol):
             logits     (num_rows, vocab_size)
             return     (num_rows, vocab_size)
         """
+
+
+@runtime_checkable
+class ForcingProcessor(LogitsProcessor, Protocol):
+    """A logits processor that often allows one continuation only, as a grammar does."""
+
+    def forced_tokens(self, token_ids: list[int], /) -> list[int]:
+        """Return the next tokens after all tokens so far, as far as they are likely to be the only ones allowed; [] for none."""
 
 
 FinishReason = Literal["stop", "length"]
@@ -53,6 +61,8 @@ class Request:
     cache_key         requests share the cached keys and values of a common prefix only if they have the same key and adapter
     timeout_seconds   time from arrival after which the request fails; None for no limit
     make_processors   returns logits processors for one choice, which run after those of the options
+    num_scored        number of tokens at the end of the prompt that are reported like new ones, with their log-probabilities: at most all
+                      but the first; without beam search and resumption
     resumption        a begun completion to continue, without beam search and with num_choices=1; None starts at the prompt
     adapter           name of an adapter of the runner, which changes the model for this request; None for the model itself
     """
@@ -65,6 +75,7 @@ class Request:
     cache_key: str = ""
     timeout_seconds: float | None = None
     make_processors: Callable[[], Sequence[LogitsProcessor]] = tuple
+    num_scored: int = 0
     resumption: Resumption | None = None
     adapter: str | None = None
 

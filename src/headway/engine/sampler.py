@@ -11,7 +11,7 @@ from headway.arrays import Operations
 from headway.engine.decoding import check_not_all_forbidden, finish_reason, fork, most_likely
 from headway.engine.options import GenerationOptions
 from headway.engine.processors import logits_processors
-from headway.engine.request import LogitsProcessor, Request, SampledToken
+from headway.engine.request import FinishReason, ForcingProcessor, LogitsProcessor, Request, SampledToken
 from headway.engine.sequence import Sequence
 
 
@@ -32,13 +32,13 @@ class Sampler:
     """
 
     def __init__(self, index: int, request: Request, sequence: Sequence, max_new_tokens: int, ops: Operations = functions) -> None:
-        """Start with one sequence: the decoder's prompt, and the tokens of a resumption."""
+        """Start with one sequence: the decoder's prompt without its scored tokens, and the tokens of a resumption."""
         self.index, self.request, self.max_new_tokens, self.ops = index, request, max_new_tokens, ops
         first = self._choice(request.resumption.choice if request.resumption else 0, sequence)
         if request.options.temperature > 0:  # each token of a resumption took one random number
             bits = first.random.bit_generator
             assert isinstance(bits, numpy.random.PCG64)
-            bits.advance(sequence.num_new_tokens)
+            bits.advance(max(0, sequence.num_new_tokens))
         self._continue([first])
 
     def advance(self) -> list[SampledToken]:
@@ -49,7 +49,7 @@ class Sampler:
 
     def drop(self, index: int) -> list[Sequence]:
         """End a choice; return its sequence in a list, [] if it has ended or none of several has started."""
-        if len(self._choices) == 1 and self.request.num_choices > 1 and not self._choices[0].sequence.num_new_tokens:
+        if len(self._choices) == 1 and self.request.num_choices > 1 and self._choices[0].sequence.num_new_tokens <= 0:
             return []
         dropped = [choice for choice in self._choices if choice.index == index]
         self._continue([choice for choice in self._choices if choice.index != index])
@@ -68,6 +68,16 @@ class Sampler:
             if sampled[-1].finish_reason or sampled[-1].token_id != draft:
                 break
         return sampled
+
+    def scored_tokens(self, token_ids: list[int]) -> list[int]:
+        """Return the tokens of the prompt after these that are scored, except for the last: choices branch in a pass of its own."""
+        return list(map(int, self.request.token_ids[len(token_ids) : -1]))
+
+    @property
+    def forcing_processor(self) -> ForcingProcessor | None:
+        """The processor of the only choice that knows tokens in advance; None if there is none, or others may change its choice."""
+        processors = self._choices[0].processors
+        return processors[0] if len(processors) == 1 and isinstance(processors[0], ForcingProcessor) else None
 
     def _branch(self, sequence: Sequence) -> None:
         """Let the other choices continue copies of the first one's sequence."""
@@ -91,6 +101,8 @@ class Sampler:
         """Append a token to a choice given logits (vocab_size,), and drop the choice if it ends."""
         token_id = most_likely(logits)
         sequence, processed, options = choice.sequence, logits, self.request.options
+        if sequence.num_new_tokens < 0:
+            return self._score(choice, logits)
         if choice.processors:
             history, rows = numpy.array([sequence.token_ids]), logits[None]
             for process in choice.processors:
@@ -104,7 +116,18 @@ class Sampler:
         reason = finish_reason(self.request, token_id, sequence.num_new_tokens, self.max_new_tokens)
         if reason:
             self._continue([each for each in self._choices if each is not choice])
-        number = options.num_log_probs
+        return self._event(choice, token_id, reason, logits)
+
+    def _score(self, choice: _Choice, logits: numpy.ndarray) -> SampledToken:
+        """Append the next token of the prompt, given the logits before it."""
+        sequence = choice.sequence
+        token_id = int(self.request.token_ids[len(sequence.token_ids)])
+        sequence.token_ids.append(token_id)
+        sequence.logits = None
+        return self._event(choice, token_id, None, logits)
+
+    def _event(self, choice: _Choice, token_id: int, reason: FinishReason | None, logits: numpy.ndarray) -> SampledToken:
+        number = self.request.options.num_log_probs
         if number is None:
             return SampledToken(self.index, token_id, reason, choice=choice.index)
         return SampledToken(self.index, token_id, reason, *_log_probs(logits, token_id, number, self.ops), choice=choice.index)

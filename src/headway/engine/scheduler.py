@@ -93,9 +93,9 @@ class Scheduler:
                     prompts.append((active, sequence))
                     continue
                 drafted: list[int] = []
-                if may_draft and active.drafts is not None:
-                    drafted = active.drafts.draft(sequence.token_ids, active.max_len - num_tokens - 1)
-                    if drafted and not self._pays(len(drafted)):
+                if active.drafts is not None and (may_draft or not active.drafts.is_guess):
+                    drafted = active.drafts.draft(sequence.token_ids, min(active.max_len - num_tokens, self.max_rows) - 1)
+                    if drafted and active.drafts.is_guess and not self._pays(len(drafted)):
                         drafted = []
                 if self._reserve(active, sequence, num_tokens + len(drafted), planned):
                     planned.append(_planned(active, sequence, num_tokens, drafted))

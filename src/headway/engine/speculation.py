@@ -1,4 +1,7 @@
-"""Speculative decoding by prompt lookup: guess that the text continues as it did after the same n tokens before.
+"""Drafts: tokens that probably come next, which are computed in the pass of the token before them.
+
+Prompt lookup guesses that the text continues as it did after the same n tokens before. A grammar often allows one continuation only.
+The tokens of a prompt that is scored are known.
 
 A guess costs rows in a pass, and is checked against the token that the request's own sampler chooses, so the result is the same
 as without it.
@@ -8,7 +11,9 @@ Source   Saxena 2023, "Prompt Lookup Decoding"
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 NGRAM = 3
 """Number of tokens that must have occurred before for a draft."""
@@ -17,16 +22,49 @@ MAX_DRAFT = 12
 FIRST_DRAFT = 4
 MAX_PAUSE = 256
 """Most tokens without a draft after drafts that were rejected."""
+MAX_KNOWN = 32
+"""Most tokens of a draft that is known to be right. Each has logits over the vocabulary."""
+
+
+class Drafter(Protocol):
+    """Finds drafts for one sequence.
+
+    is_guess   True if drafts are often wrong, so that they cost rows that others could have
+    """
+
+    is_guess: bool
+
+    def draft(self, token_ids: list[int], max_tokens: int) -> list[int]:
+        """Return the tokens that may follow, at most max_tokens; [] for none."""
+
+    def update(self, num_drafted: int, num_accepted: int) -> None:
+        """Adapt to the result of a draft."""
+
+
+@dataclass
+class Known:
+    """Drafts that are right, or nearly always: those of a function that returns the tokens after all tokens so far."""
+
+    following: Callable[[list[int]], list[int]]
+    is_guess: bool = False
+
+    def draft(self, token_ids: list[int], max_tokens: int) -> list[int]:
+        """See Drafter."""
+        return self.following(token_ids)[: max(0, min(max_tokens, MAX_KNOWN))]
+
+    def update(self, num_drafted: int, num_accepted: int) -> None:
+        """See Drafter."""
 
 
 @dataclass
 class PromptLookup:
-    """Finds drafts for one sequence, and adapts their length.
+    """Drafts of prompt lookup, whose length is adapted.
 
     length   number of tokens of the next draft
     pause    number of tokens to wait before it, which doubles with each draft that is rejected at its first token
     """
 
+    is_guess = True
     length: int = FIRST_DRAFT
     pause: int = 0
     _last_pause: int = 1

@@ -131,6 +131,13 @@ class GrammarProcessor:
         allowed[self.end_token_ids] = bool(of_tokens[end_of_text])
         return numpy.where(allowed, logits, numpy.asarray(-numpy.inf, logits.dtype))
 
+    def forced_tokens(self, token_ids: list[int], /) -> list[int]:
+        """Return the tokens of the text that is the only continuation, as the tokenizer encodes it; [] if there are several."""
+        self._consume(token_ids[self.num_prompt_tokens :])
+        forced: list[int] = self.matcher.compute_ff_tokens()
+        end = self.grammar.vocabulary.end_of_text
+        return forced[: forced.index(end)] if end in forced else forced
+
     def _consume(self, completion: list[int]) -> None:
         """Advance the matcher to the end of the completion. It starts again if the completion is not a continuation."""
         if completion[: len(self.consumed)] != self.consumed:

@@ -92,7 +92,7 @@ class OpenAIResponse:
 
     def choices(self, choices: Sequence[object]) -> dict[str, object]:
         """Return a whole response."""
-        return {**self.start, "object": self.names[0], "choices": choices, "usage": self.generation.usage}
+        return {**self.start, "object": self.names[0], "choices": choices, "usage": self.usage}
 
     def event(self, choices: Sequence[object], more: Mapping[str, object] | None = None) -> bytes:
         """Return an event. With the usage at the end of the stream, all other events have the key, too."""
@@ -100,9 +100,14 @@ class OpenAIResponse:
             return self._before + sse.encode(choices) + self._after
         return sse.data({**self.start, "object": self.names[1], "choices": choices, **more})
 
+    @property
+    def usage(self) -> Mapping[str, object]:
+        """Numbers of tokens."""
+        return self.generation.usage
+
     def end(self) -> list[bytes]:
         """See Response."""
-        return [*([self.event([], {"usage": self.generation.usage})] if self.includes_usage else []), sse.DONE]
+        return [*([self.event([], {"usage": self.usage})] if self.includes_usage else []), sse.DONE]
 
     def error(self, error: ApiError) -> bytes:
         """See Response."""

@@ -36,6 +36,7 @@ class Generation:
 
     requests     one per prompt
     num_cached   number of tokens of each prompt that were found in the prefix cache
+    scored       the tokens of each prompt that have log-probabilities
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Generation:
         self.num_prompt_tokens = sum(len(each.request.token_ids) for each in prepared)
         self.requests = [each.request for each in prepared]
         self.num_new_tokens, self.num_cached = 0, [0] * len(prepared)
+        self.scored: list[list[SampledToken]] = [[] for _ in prepared]
         self.num_choices = prepared[0].request.num_choices
         self._texts = [each.new_text() for each in prepared for _ in range(each.request.num_choices)]
         self.num_texts = len(self._texts)
@@ -122,6 +124,10 @@ class Generation:
 
     def _piece(self, token: SampledToken, now: float) -> Piece | None:
         number = self._subscription.numbers[token.index]
+        scored = self.scored[number]
+        if len(scored) < self.requests[number].num_scored:
+            scored.append(token)
+            return None
         choice = number * self.num_choices + token.choice
         if choice not in self._running:
             return None

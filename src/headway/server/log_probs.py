@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from headway.engine import SampledToken
 from headway.language_model import Chunk
 from headway.server.served_model import ServedModel
 
@@ -21,12 +22,15 @@ def chat_log_probs(served: ServedModel, chunks: Sequence[Chunk]) -> dict[str, ob
     return {"content": content, "refusal": None}
 
 
-def completion_log_probs(served: ServedModel, chunks: Sequence[Chunk], offset: int) -> dict[str, object]:
+def completion_log_probs(served: ServedModel, chunks: Sequence[Chunk], offset: int) -> dict[str, list[object]]:
     """Return the `logprobs` of a text choice.
 
     offset   characters before the first chunk
     """
-    tokens, log_probs, top, offsets = [], [], [], []
+    tokens: list[object] = []
+    log_probs: list[object] = []
+    top: list[object] = []
+    offsets: list[object] = []
     for chunk in chunks:
         if chunk.token_id is not None and chunk.log_prob is not None:
             tokens.append(_text(served, chunk.token_id))
@@ -35,6 +39,24 @@ def completion_log_probs(served: ServedModel, chunks: Sequence[Chunk], offset: i
             offsets.append(offset)
         offset += len(chunk.text)
     return {"tokens": tokens, "token_logprobs": log_probs, "top_logprobs": top, "text_offset": offsets}
+
+
+def prompt_log_probs(served: ServedModel, token_ids: Sequence[int], scored: Sequence[SampledToken]) -> dict[str, list[object]]:
+    """Return the `logprobs` of a prompt. The first token has none: nothing is before it.
+
+    scored   all tokens but the first
+    """
+    decoder, offset, offsets = served.model.tokenizer.stream_decoder(skip_special_tokens=False), 0, list[object]()
+    for token_id in token_ids:
+        offsets.append(offset)
+        offset += len(decoder.add(token_id))
+    top = [_by_text(served, {**each.top_log_probs, each.token_id: each.log_prob or 0.0}) for each in scored]
+    return {
+        "tokens": [_text(served, token_id) for token_id in token_ids],
+        "token_logprobs": [None, *(max(each.log_prob or 0.0, LOWEST) for each in scored)],
+        "top_logprobs": [None, *top],
+        "text_offset": offsets,
+    }
 
 
 def _by_text(served: ServedModel, log_probs: Mapping[int, float]) -> dict[str, float]:

@@ -268,8 +268,9 @@ class ChatRequest(Sampling, kw_only=True, forbid_unknown_fields=True):
 
 
 class CompletionRequest(Sampling, kw_only=True, forbid_unknown_fields=True):
-    """The body of POST /v1/completions."""
+    """The body of POST /v1/completions. max_tokens may be 0: with echo and logprobs that scores a text."""
 
+    max_tokens: Annotated[int, Meta(ge=0, le=MAX_TOKENS)] | None = None
     prompt: str | list[Any] = ""
     echo: bool | None = None
     best_of: Annotated[int, Meta(ge=1, le=MAX_CHOICES)] | None = None
@@ -279,6 +280,7 @@ class CompletionRequest(Sampling, kw_only=True, forbid_unknown_fields=True):
     def generation_options(self) -> dict[str, object]:
         """Return the keywords of `LanguageModel.generate`; OpenAI's default of max_tokens is 16."""
         options = {"max_new_tokens": 16, **super().generation_options()}
+        options["max_new_tokens"] = options["max_new_tokens"] or 1
         if self.logprobs is not None:
             options["num_log_probs"] = self.logprobs
         return options

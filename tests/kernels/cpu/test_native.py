@@ -99,6 +99,7 @@ def test_of_processes_that_start_together_one_compiles_and_the_others_wait(tmp_p
     assert all(report in ([native.COMPILING], [waiting], []) for report in reports)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="the holder is killed with a POSIX signal")
 def test_a_process_that_dies_releases_its_lock(tmp_path):
     holder = python(HOLD, tmp_path)

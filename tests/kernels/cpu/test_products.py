@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy
 import pytest
 from llvmlite import binding
 from ml_dtypes import bfloat16
 from numba import njit
 
-from headway.kernels.cpu import instructions
+from headway.kernels.cpu import instructions, layout
+from headway.kernels.cpu.activation_buffers import Buffers
 from headway.kernels.cpu.instructions import ALL
-from headway.kernels.cpu.products import int_product, pair_product
+from headway.kernels.cpu.products import int_product, multiply, pair_product
+from headway.kernels.cpu.projections import store_activations
 from tests.kernels.cpu.emulation import emulating_call
 
 NUM_TOKENS = 27  # uses tiles of every size: 27 = 2 · 12 + 2 + 1 = 4 · 6 + 2 + 1 = 6 · 4 + 2 + 1
+
+
+def int64_array(address, count):
+    return numpy.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_int64)), (count,))
 
 
 def at_a_cache_line(array):
@@ -74,6 +82,36 @@ def test_sums_are_exact_and_scaled_once(each, kind, monkeypatch):
         arrays = [at_a_cache_line(codes), scales, x, x_scales, x_sums]
         multiply(*(array.ctypes.data for array in arrays), num_groups, out.ctypes.data, NUM_TOKENS)
         numpy.testing.assert_array_equal(out, in_numpy(weights, scales, x, x_scales))
+
+
+@pytest.mark.parametrize("num_columns", [32, 96, 1088])
+def test_many_tokens_have_the_bits_of_each_alone(num_columns):
+    @njit
+    def store(x, row, numbers):
+        store_activations(x, row, numbers, 0, num_columns)
+
+    @njit
+    def multiply_by(matrix, x, first, last, scratch, out):
+        multiply(matrix, 0, x, first, last, scratch, out)
+
+    random, num_tokens, num_groups = numpy.random.default_rng(3), 36, num_columns // 32
+    codes = at_a_cache_line(random.integers(-127, 128, 16 * num_columns).astype(numpy.int8))
+    scales = random.standard_normal((num_groups, 16)).astype(numpy.float16)
+    matrix = numpy.array([layout.INT8, codes.ctypes.data, scales.ctypes.data, 0, 16, num_columns], numpy.int64)
+    buffers = Buffers(num_tokens, "int8")
+    record = int64_array(buffers.activations(num_tokens, num_columns), layout.ACTIVATIONS_SIZE)
+    for row, numbers in enumerate(random.standard_normal((num_tokens, num_columns)).astype(numpy.float32)):
+        store(record, row, numbers.ctypes.data)
+    scratch = buffers.allocate(layout.WIDE_BYTES)
+
+    def products(first, last):
+        out = buffers.allocate(64 * 48).view(numpy.float32).reshape(-1, 16)
+        multiply_by(matrix, record, first, last, scratch.ctypes.data, out.ctypes.data)
+        return out[: last - first]
+
+    alone = numpy.concatenate([products(token, token + 1) for token in range(num_tokens)])
+    for first, last in ((0, 12), (0, 13), (6, 22), (12, 29), (24, 36), (0, 36)):
+        numpy.testing.assert_array_equal(products(first, last), alone[first:last])
 
 
 @pytest.mark.parametrize("each", [ALL[0], ALL[-1]], ids=lambda each: each.name)

@@ -68,6 +68,7 @@ def test_a_document_is_judged_repaired_and_judged_again(start, tmp_path):
     assert client.diagnostics(uri) == []
 
 
+@pytest.mark.slow
 def test_a_repair_is_a_quick_fix_of_the_version_that_was_judged_until_it_is_closed(start, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(TEXT, encoding="utf-8")
@@ -150,6 +151,7 @@ def test_a_failure_of_the_tool_is_logged_and_the_server_continues(start, tmp_pat
     assert len(client.diagnostics(uri)) == 1
 
 
+@pytest.mark.slow
 def test_documents_without_a_part_or_with_unsaved_changes_are_not_run(start, tmp_path):
     (tmp_path / "script.py").write_text("def solve(x):\n    return x\n")
     (tmp_path / "mine.py").write_text(TEXT, encoding="utf-8")

@@ -67,6 +67,7 @@ def test_a_hand_in_is_graded_with_exit_code_0(tmp_path):
     assert done.stdout.endswith("1.5/2  softmax\n0/3  relu\n1.5 of 5 points\n")
 
 
+@pytest.mark.slow
 def test_grading_without_a_hand_in_or_with_a_wrong_sheet_is_refused(tmp_path):
     (tmp_path / "headway.toml").write_text("[grade]\nsofmax = 2\n")
     assert "did you mean softmax" in headway(tmp_path, "handin").stderr

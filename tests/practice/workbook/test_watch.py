@@ -173,6 +173,7 @@ def test_a_file_in_another_encoding_gets_a_verdict(folder):
     assert "cannot read softmax.py" in judgement.text("en")
 
 
+@pytest.mark.slow
 def test_a_real_save_gets_a_real_verdict(folder):
     def real(part):
         return judge(folder, part, "numpy", lambda: pytest.fail("only the story needs it"))

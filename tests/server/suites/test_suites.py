@@ -35,7 +35,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def any_model(stories) -> Iterator[Running]:
     """A server that answers requests for every model."""
-    with running(ServedModel("stories", stories), Settings(accept_any_model=True)) as each:
+    with running(ServedModel("stories", stories), settings=Settings(accept_any_model=True)) as each:
         yield each
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy
 
 from headway.kernels.cpu import records
-from headway.kernels.cpu.layout import GROUP, GROUPS_PER_TASK, INT16_TOKENS, NUM_ROWS
+from headway.kernels.cpu.instructions import detect
+from headway.kernels.cpu.layout import GROUP, GROUPS_PER_TASK, INT16_TOKENS, NUM_ROWS, WIDE_BYTES
 from headway.kernels.cpu.packing import KINDS, aligned_zeros, round_up
 
 PADDED_TOKENS = 12
@@ -15,7 +16,7 @@ PADDED_TOKENS = 12
 def product_scratch_bytes(num_tokens: int, columns: int) -> int:
     """Return the scratch memory of a thread for products of activations with this number of columns."""
     blocks = 4 * max(num_tokens, GROUPS_PER_TASK * INT16_TOKENS) * NUM_ROWS
-    return max(2 * NUM_ROWS * columns + 4 * (blocks + GROUP), 4 * columns)
+    return max(WIDE_BYTES + 4 * (blocks + GROUP), 4 * columns)
 
 
 class Buffers:
@@ -31,7 +32,9 @@ class Buffers:
         record, groups = numpy.zeros(1, records.ACTIVATIONS), round_up(num_rows, PADDED_TOKENS) * columns // GROUP
         record["x_columns"], record["x_kind"] = columns, KINDS[self._kind]
         if self._kind in ("int8", "int4"):
-            bytes_per_group = {"x_int8": GROUP, "x_scales": 4, "x_sums": 4, "x_int16": 2 * GROUP, "x_int16_scales": 4}
+            bytes_per_group = {"x_int8": GROUP, "x_scales": 4, "x_sums": 4}
+            if self._kind == "int8" and detect().uses_int16_tiles:
+                bytes_per_group |= {"x_int16": 2 * GROUP, "x_int16_scales": 4}
         else:
             bytes_per_group = {"x_floats": 4 * GROUP}
         for part, size in bytes_per_group.items():

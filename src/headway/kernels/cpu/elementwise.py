@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
-from headway.kernels.cpu.layout import EPS, GELU, GELU_TANH, GROUP, INT16_TOKENS, LAYER_NORM, NORM, SILU
-from headway.kernels.cpu.memory import compiled, float32_view, float_bits, float_field, float_from_bits, int8_view, int16_view, uint16_view
+from headway.kernels.cpu.layout import EPS, GELU, GELU_TANH, GROUP, LAYER_NORM, NORM, SILU
+from headway.kernels.cpu.memory import compiled, float32_view, float_bits, float_field, float_from_bits, uint16_view
 
 F = numpy.float32
 REASSOCIATE = {"reassoc", "contract", "nsz"}
@@ -51,9 +51,12 @@ def _erf(x: Any) -> Any:
     return math.copysign(result, x)
 
 
-@compiled(fastmath=REASSOCIATE)
+@compiled
 def activate(kind: int, x: Any, count: int) -> None:
-    """Apply an activation function to the first `count` numbers of an array, in place."""
+    """Apply an activation function to the first `count` numbers of an array, in place.
+
+    Terms are not reordered: a number has the same bits in the vectorized loop and in the one for the last numbers.
+    """
     if kind == SILU:
         for i in range(count):
             x[i] = x[i] / (F(1) + exp(-x[i]))
@@ -70,8 +73,8 @@ def activate(kind: int, x: Any, count: int) -> None:
 
 
 @compiled(fastmath=REASSOCIATE)
-def norm(kind: int, x: Any, weight: int, bias: int, eps: float, count: int, out: Any) -> None:
-    """Write the layer norm or RMS norm of a row to `out`; weight and bias are addresses of float32, or 0."""
+def norm(kind: int, x: Any, weight: int, bias: int, eps: float, count: int) -> None:
+    """Replace a row by its layer norm or RMS norm; weight and bias are addresses of float32, or 0."""
     mean, square = F(0), F(0)
     if kind == LAYER_NORM:
         for i in range(count):
@@ -81,21 +84,34 @@ def norm(kind: int, x: Any, weight: int, bias: int, eps: float, count: int, out:
         square += (x[i] - mean) * (x[i] - mean)
     factor = F(1) / numpy.sqrt(square / F(count) + F(eps))
     for i in range(count):
-        out[i] = (x[i] - mean) * factor
+        x[i] = (x[i] - mean) * factor
     if weight:
         weights = float32_view(weight, count)
         for i in range(count):
-            out[i] *= weights[i]
+            x[i] *= weights[i]
     if bias:
         biases = float32_view(bias, count)
         for i in range(count):
-            out[i] += biases[i]
+            x[i] += biases[i]
+
+
+@compiled
+def copy_row(source: int, count: int, target: int) -> None:
+    """Copy float32 numbers to another address, unless it is the same."""
+    if source != target:
+        x, out = float32_view(source, count), float32_view(target, count)
+        for i in range(count):
+            out[i] = x[i]
 
 
 @compiled
 def norm_row(launch: Any, x: int, weight: int, bias: int, size: int, out: int) -> None:
-    """Write the model's norm of the numbers at an address to `out`; both may be the same address."""
-    norm(launch[NORM], float32_view(x, size), weight, bias, float_field(launch, EPS), size, float32_view(out, size))
+    """Write the model's norm of the numbers at an address to `out`; both may be the same address.
+
+    Loops that read one array and write another are vectorized only if the two do not overlap, so the norm itself has one array.
+    """
+    copy_row(x, size, out)
+    norm(launch[NORM], float32_view(out, size), weight, bias, float_field(launch, EPS), size)
 
 
 @compiled(fastmath=REASSOCIATE)
@@ -132,15 +148,6 @@ def not_finite(numbers: int, count: int) -> Any:
     for i in range(count):
         total += F(0) * x[i]
     return total
-
-
-@compiled
-def store_int16_pairs(codes_address: int, pairs_address: int) -> None:
-    """Store 32 int8 as int16, in pairs that are interleaved with those of five other tokens."""
-    codes, pairs = int8_view(codes_address, GROUP), int16_view(pairs_address, GROUP * INT16_TOKENS)
-    for pair in range(GROUP // 2):
-        pairs[2 * INT16_TOKENS * pair] = codes[2 * pair]
-        pairs[2 * INT16_TOKENS * pair + 1] = codes[2 * pair + 1]
 
 
 @compiled

@@ -9,18 +9,17 @@ from __future__ import annotations
 from typing import Any
 
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.elementwise import norm
+from headway.kernels.cpu.elementwise import norm_row
 from headway.kernels.cpu.encoder_attention import attend_text
-from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, CACHE_LINE, GROUP, LAYER_SIZE, MATRIX_SIZE, TASK_SIZE
-from headway.kernels.cpu.memory import barrier, compiled, fetch_and_add, float32_view, float_field, int64_view, next_task, wait_for_all
+from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, CACHE_LINE, GROUP, LAYER_SIZE, MATRIX_SIZE, ROWS_AT_ONCE, TASK_SIZE
+from headway.kernels.cpu.memory import barrier, compiled, fetch_and_add, float32_view, int64_view, next_task, wait_for_all
 from headway.kernels.cpu.projections import project, project_up, read_row, store_activations
 
 
 @compiled
 def _normalize(launch: Any, x: int, weight: int, bias: int, out: int) -> None:
     """Write the layer norm of the vector at an address to `out`, which may be the same address."""
-    size = launch[layout.HIDDEN_SIZE]
-    norm(layout.LAYER_NORM, float32_view(x, size), weight, bias, float_field(launch, layout.EPS), size, float32_view(out, size))
+    norm_row(launch, x, weight, bias, launch[layout.HIDDEN_SIZE], out)
 
 
 @compiled
@@ -54,39 +53,41 @@ def _store_row(launch: Any, token: int, weight: int, bias: int, scratch: int) ->
 
 @compiled
 def _embed_rows(launch: Any, counter: int, layer: Any, scratch: int) -> int:
-    token = fetch_and_add(counter)
-    while token < launch[layout.NUM_TOKENS]:
-        _embed_row(launch, token, scratch)
-        _store_row(launch, token, layer[layout.ATTENTION_NORM], layer[layout.ATTENTION_NORM_BIAS], scratch)
-        token = next_task(counter)
-    return launch[layout.NUM_TOKENS]
+    task = fetch_and_add(counter)
+    while task * ROWS_AT_ONCE < launch[layout.NUM_TOKENS]:
+        for token in range(task * ROWS_AT_ONCE, min((task + 1) * ROWS_AT_ONCE, launch[layout.NUM_TOKENS])):
+            _embed_row(launch, token, scratch)
+            _store_row(launch, token, layer[layout.ATTENTION_NORM], layer[layout.ATTENTION_NORM_BIAS], scratch)
+        task = next_task(counter)
+    return (launch[layout.NUM_TOKENS] + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
 
 
 @compiled
 def _finish_rows(launch: Any, counter: int, sum_norm: int, sum_bias: int, weight: int, bias: int, is_last: bool, scratch: int) -> int:
     """Normalize the sums of a residual connection, if there is a post-norm, and store them for the next part or apply the final norm."""
-    token = fetch_and_add(counter)
-    while token < launch[layout.NUM_TOKENS]:
-        address = launch[layout.RESIDUAL] + 4 * token * launch[layout.HIDDEN_SIZE]
-        if sum_norm:
-            _normalize(launch, address, sum_norm, sum_bias, address)
-        if not is_last:
-            _store_row(launch, token, weight, bias, scratch)
-        elif weight:
-            _normalize(launch, address, weight, bias, address)
-        token = next_task(counter)
-    return launch[layout.NUM_TOKENS]
+    task = fetch_and_add(counter)
+    while task * ROWS_AT_ONCE < launch[layout.NUM_TOKENS]:
+        for token in range(task * ROWS_AT_ONCE, min((task + 1) * ROWS_AT_ONCE, launch[layout.NUM_TOKENS])):
+            address = launch[layout.RESIDUAL] + 4 * token * launch[layout.HIDDEN_SIZE]
+            if sum_norm:
+                _normalize(launch, address, sum_norm, sum_bias, address)
+            if not is_last:
+                _store_row(launch, token, weight, bias, scratch)
+            elif weight:
+                _normalize(launch, address, weight, bias, address)
+        task = next_task(counter)
+    return (launch[layout.NUM_TOKENS] + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
 
 
 @compiled
 def _attend_all(launch: Any, counter: int, layer: Any, scratch: int) -> int:
-    """Compute the attention of every head of every text."""
-    num_heads = launch[layout.NUM_HEADS]
-    num_tasks = launch[layout.NUM_TASKS] * num_heads
+    """Compute the attention of every head of every text, head by head: neighbouring heads of a text write to the same cache lines."""
+    num_texts = launch[layout.NUM_TASKS]
+    num_tasks = num_texts * launch[layout.NUM_HEADS]
     index = fetch_and_add(counter)
     while index < num_tasks:
-        task = int64_view(launch[layout.TASKS] + 8 * TASK_SIZE * (index // num_heads), TASK_SIZE)
-        attend_text(launch, layer, task[layout.FIRST_ROW], task[layout.LAST_ROW], index % num_heads, scratch)
+        task = int64_view(launch[layout.TASKS] + 8 * TASK_SIZE * (index % num_texts), TASK_SIZE)
+        attend_text(launch, layer, task[layout.FIRST_ROW], task[layout.LAST_ROW], index // num_texts, scratch)
         index = next_task(counter)
     return num_tasks
 
@@ -95,11 +96,12 @@ def _attend_all(launch: Any, counter: int, layer: Any, scratch: int) -> int:
 def _store_attended(launch: Any, counter: int, num_tokens: int) -> int:
     """Store the results of attention for the product that follows."""
     size, x = launch[layout.NUM_HEADS] * launch[layout.HEAD_DIM], int64_view(launch[layout.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE)
-    token = fetch_and_add(counter)
-    while token < num_tokens:
-        store_activations(x, token, launch[layout.ATTENDED] + 4 * token * size, 0, size)
-        token = next_task(counter)
-    return num_tokens
+    task = fetch_and_add(counter)
+    while task * ROWS_AT_ONCE < num_tokens:
+        for token in range(task * ROWS_AT_ONCE, min((task + 1) * ROWS_AT_ONCE, num_tokens)):
+            store_activations(x, token, launch[layout.ATTENDED] + 4 * token * size, 0, size)
+        task = next_task(counter)
+    return (num_tokens + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
 
 
 @compiled

@@ -13,7 +13,7 @@ import numpy
 
 from headway.kernels.cpu import layout
 from headway.kernels.cpu.elementwise import REASSOCIATE, exp, norm_row
-from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, COLUMNS, GROUP, MATRIX_SIZE, NUM_ROWS, ROWS, SLOTS_PER_TILE
+from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, GROUP, MATRIX_SIZE, NUM_ROWS, ROWS, SLOTS_PER_TILE, WIDE_BYTES
 from headway.kernels.cpu.memory import compiled, fetch_and_add, float32_view, float_field, int64_view, next_task, wait_for_all
 from headway.kernels.cpu.products import tokens_per_task
 from headway.kernels.cpu.projections import activate_groups, multiply_with_bias, store_activations, write_block
@@ -143,7 +143,7 @@ def _project(launch: Any, counter: int, layer: Any, scratch: int, is_down: bool)
         gate, up = int64_view(matrices, MATRIX_SIZE), int64_view(matrices + 8 * MATRIX_SIZE, MATRIX_SIZE)
         down = int64_view(matrices + 16 * MATRIX_SIZE, MATRIX_SIZE)
         begin, end = ranges[2 * expert], ranges[2 * expert + 1]
-        per_task = tokens_per_task(down[COLUMNS] if is_down else up[COLUMNS], max(end - begin, 1))
+        per_task = tokens_per_task(down if is_down else up, max(end - begin, 1))
         for first in range(begin, end, per_task):
             last = min(first + per_task, end)
             if is_down:
@@ -156,7 +156,7 @@ def _project(launch: Any, counter: int, layer: Any, scratch: int, is_down: bool)
 
 @compiled
 def _project_down(down: Any, group: int, inner: Any, first: int, last: int, out: int, scratch: int) -> None:
-    result = scratch + 2 * NUM_ROWS * down[COLUMNS]
+    result = scratch + WIDE_BYTES
     for block in range(2 * group, min(2 * group + 2, (down[ROWS] + NUM_ROWS - 1) // NUM_ROWS)):
         multiply_with_bias(down, block, inner, first, last, scratch, result)
         write_block(down, block, result, first, last, out, 0.0)

@@ -16,7 +16,7 @@ from headway.kernels.cpu.attention import attend, merge_partials
 from headway.kernels.cpu.elementwise import norm_row, rotate, soft_cap
 from headway.kernels.cpu.experts import run_experts
 from headway.kernels.cpu.kv_page import store_kv
-from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, MATRIX_SIZE, ROWS
+from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, MATRIX_SIZE, ROWS, ROWS_AT_ONCE
 from headway.kernels.cpu.low_rank import project_up_with_updates, update_attention, update_output
 from headway.kernels.cpu.memory import barrier, compiled, fetch_and_add, float32_view, float_field, int64_view, next_task, wait_for_all
 from headway.kernels.cpu.projections import project, project_up, read_row, store_activations
@@ -28,15 +28,16 @@ F = numpy.float32
 def _prepare_rows(launch: Any, counter: int, weight: int, bias: int, num_tokens: int, scratch: int) -> int:
     """Store every token's vector for the products that follow, normalized if there is a norm."""
     size, x = launch[layout.HIDDEN_SIZE], int64_view(launch[layout.NORMED_ACTIVATIONS], ACTIVATIONS_SIZE)
-    token = fetch_and_add(counter)
-    while token < num_tokens:
-        address = launch[layout.RESIDUAL] + 4 * token * size
-        if weight:
-            norm_row(launch, address, weight, bias, size, scratch)
-            address = scratch
-        store_activations(x, token, address, 0, size)
-        token = next_task(counter)
-    return num_tokens
+    task = fetch_and_add(counter)
+    while task * ROWS_AT_ONCE < num_tokens:
+        for token in range(task * ROWS_AT_ONCE, min((task + 1) * ROWS_AT_ONCE, num_tokens)):
+            address = launch[layout.RESIDUAL] + 4 * token * size
+            if weight:
+                norm_row(launch, address, weight, bias, size, scratch)
+                address = scratch
+            store_activations(x, token, address, 0, size)
+        task = next_task(counter)
+    return (num_tokens + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
 
 
 @compiled
@@ -91,29 +92,40 @@ def _norm_all_heads(launch: Any, counter: int, layer: Any, num_tokens: int) -> i
 
 
 @compiled
-def _prepare_heads(launch: Any, counter: int, layer: Any, num_tokens: int) -> int:
-    """Normalize the heads of queries and keys if the model does, apply rotary embeddings, and store keys and values in the cache."""
+def _prepare_head(launch: Any, layer: Any, token: int, kv_head: int) -> None:
+    """Do this for one key head of a token and its queries: see _prepare_heads."""
     num_heads, num_kv_heads, head_dim = launch[layout.NUM_HEADS], launch[layout.NUM_KV_HEADS], launch[layout.HEAD_DIM]
-    half, group = layer[layout.ROTARY_HALF], num_heads // num_kv_heads
-    positions, first_pages = int64_view(launch[layout.POSITIONS], num_tokens), int64_view(launch[layout.FIRST_PAGES], num_tokens)
+    half, group, offset = layer[layout.ROTARY_HALF], num_heads // num_kv_heads, 4 * (token * num_kv_heads + kv_head) * head_dim
+    position = int64_view(launch[layout.POSITIONS], token + 1)[token]
+    key_address, value_address = launch[layout.NEW_KEYS] + offset, launch[layout.NEW_VALUES] + offset
+    for head in range(group + 1):
+        query_address = launch[layout.QUERIES] + 4 * (token * num_heads + kv_head * group + head) * head_dim
+        address = key_address if head == group else query_address
+        weight = layer[layout.KEY_NORM] if head == group else layer[layout.QUERY_NORM]
+        if weight:
+            norm_row(launch, address, weight, 0, head_dim, address)
+        if half:
+            cos = float32_view(layer[layout.COSINES] + 4 * position * half, half)
+            sin = float32_view(layer[layout.SINES] + 4 * position * half, half)
+            rotate(float32_view(address, head_dim), cos, sin, half)
+    first_page = int64_view(launch[layout.FIRST_PAGES], token + 1)[token]
+    store_kv(launch, layer, first_page, kv_head, position, key_address, value_address)
+
+
+@compiled
+def _prepare_heads(launch: Any, counter: int, layer: Any, num_tokens: int) -> int:
+    """Normalize the heads of queries and keys if the model does, apply rotary embeddings, and store keys and values in the cache.
+
+    Neighbouring tokens write to the same cache lines, so one task has several.
+    """
+    num_kv_heads = launch[layout.NUM_KV_HEADS]
     task = fetch_and_add(counter)
-    while task < num_tokens * num_kv_heads:
-        token, kv_head = task // num_kv_heads, task % num_kv_heads
-        position = positions[token]
-        key_address, value_address = launch[layout.NEW_KEYS] + 4 * task * head_dim, launch[layout.NEW_VALUES] + 4 * task * head_dim
-        for head in range(group + 1):
-            query_address = launch[layout.QUERIES] + 4 * (token * num_heads + kv_head * group + head) * head_dim
-            address = key_address if head == group else query_address
-            weight = layer[layout.KEY_NORM] if head == group else layer[layout.QUERY_NORM]
-            if weight:
-                norm_row(launch, address, weight, 0, head_dim, address)
-            if half:
-                cos = float32_view(layer[layout.COSINES] + 4 * position * half, half)
-                sin = float32_view(layer[layout.SINES] + 4 * position * half, half)
-                rotate(float32_view(address, head_dim), cos, sin, half)
-        store_kv(launch, layer, first_pages[token], kv_head, position, key_address, value_address)
+    while task * ROWS_AT_ONCE < num_tokens:
+        for token in range(task * ROWS_AT_ONCE, min((task + 1) * ROWS_AT_ONCE, num_tokens)):
+            for kv_head in range(num_kv_heads):
+                _prepare_head(launch, layer, token, kv_head)
         task = next_task(counter)
-    return num_tokens * num_kv_heads
+    return (num_tokens + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
 
 
 @compiled
@@ -134,13 +146,14 @@ def _merge_heads(launch: Any, counter: int, num_tokens: int, scratch: int) -> in
     """Merge the partial results of attention for the product that follows."""
     size = launch[layout.NUM_HEADS] * launch[layout.HEAD_DIM]
     x, firsts = int64_view(launch[layout.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE), int64_view(launch[layout.FIRST_PARTIALS], num_tokens + 1)
-    token = fetch_and_add(counter)
-    while token < num_tokens:
-        if firsts[token + 1] > firsts[token]:
-            merge_partials(launch, token, firsts[token], firsts[token + 1] - firsts[token], scratch)
-        store_activations(x, token, launch[layout.ATTENDED] + 4 * token * size, 0, size)
-        token = next_task(counter)
-    return num_tokens
+    task = fetch_and_add(counter)
+    while task * ROWS_AT_ONCE < num_tokens:
+        for token in range(task * ROWS_AT_ONCE, min((task + 1) * ROWS_AT_ONCE, num_tokens)):
+            if firsts[token + 1] > firsts[token]:
+                merge_partials(launch, token, firsts[token], firsts[token + 1] - firsts[token], scratch)
+            store_activations(x, token, launch[layout.ATTENDED] + 4 * token * size, 0, size)
+        task = next_task(counter)
+    return (num_tokens + ROWS_AT_ONCE - 1) // ROWS_AT_ONCE
 
 
 @compiled

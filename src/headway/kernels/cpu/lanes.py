@@ -7,8 +7,8 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from headway.kernels.cpu.instructions import F32, I8, I32, I64, call, constant, splat, vector
-from headway.kernels.cpu.layout import GROUP, NUM_ROWS
+from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, call, constant, splat, vector
+from headway.kernels.cpu.layout import GROUP, INT16_TOKENS, NUM_ROWS
 from headway.kernels.cpu.memory import intrinsic
 from headway.kernels.cpu.numba_internals import cgutils
 from headway.kernels.cpu.tiles import element_address, load, pointer_to
@@ -38,16 +38,17 @@ def largest_of_rows(context: Any, numbers: Any, num_rows: Any) -> Any:
 
 
 @intrinsic
-def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any, total: Any) -> Any:
+def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any, total: Any, pairs: Any) -> Any:
     """Quantize a group of activations to int8 with one scale, the largest being ±127; a short group is padded with zeros.
 
-    All arguments but the count are addresses: of the float32 activations, 32 int8, a float32 scale, and the int32 sum of the int8.
-    NaN makes the scale NaN, infinity makes it infinite.
+    All arguments but the count are addresses: of the float32 activations, 32 int8, a float32 scale, the int32 sum of the int8, and of the
+    int8 as pairs of int16 that are interleaved with those of five other tokens (16, 6, 2), or 0. As in tiles.widen_group, the pairs are
+    the numbers 0 and 2, and 1 and 3, of each four. NaN makes the scale NaN, infinity makes it infinite.
     """
     group, codes, bits = vector(F32, GROUP), vector(I8, GROUP), vector(I32, GROUP)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        numbers, count, bytes_, scale, total = arguments
+        numbers, count, bytes_, scale, total, pairs = arguments
         x = _load_padded(builder, numbers, count, group)
         magnitudes = builder.and_(
             builder.bitcast(x, bits), constant(bits, WITHOUT_SIGN)
@@ -57,12 +58,61 @@ def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any,
         factor = builder.select(is_nonzero, builder.fdiv(ir.Constant(F32, 127.0), largest), ir.Constant(F32, 0.0))
         rounded = call(builder, f"llvm.rint.v{GROUP}f32", group, builder.fmul(x, splat(builder, factor, GROUP)))
         integers = builder.fptosi(rounded, bits)
-        builder.store(builder.trunc(integers, codes), pointer_to(builder, bytes_, codes), align=1)
+        int8s = builder.trunc(integers, codes)
+        builder.store(int8s, pointer_to(builder, bytes_, codes), align=1)
         builder.store(builder.fmul(largest, ir.Constant(F32, 1 / 127)), pointer_to(builder, scale, F32), align=4)
         builder.store(_reduce(builder, "add", I32, integers), pointer_to(builder, total, I32), align=4)
+        with builder.if_then(builder.icmp_signed("!=", pairs, ir.Constant(I64, 0))):
+            _store_pairs(builder, int8s, pairs)
         return context.get_dummy_value()
 
-    return types.void(*[types.intp] * 5), generate
+    return types.void(*[types.intp] * 6), generate
+
+
+def _store_pairs(builder: ir.IRBuilder, int8s: ir.Value, address: ir.Value) -> None:
+    halves, words = vector(I16, GROUP // 2), vector(I32, GROUP // 4)
+    both, eight = builder.bitcast(int8s, halves), constant(halves, 8)
+    for parity, numbers in enumerate((builder.ashr(builder.shl(both, eight), eight), builder.ashr(both, eight))):
+        for four in range(GROUP // 4):
+            pair = builder.extract_element(builder.bitcast(numbers, words), ir.Constant(I32, four))
+            builder.store(pair, pointer_to(builder, address, I32, 4 * INT16_TOKENS * (2 * four + parity)), align=4)
+
+
+@intrinsic
+def add_to_rows(context: Any, rows: Any, num_rows: Any, numbers: Any) -> Any:
+    """Add the 16 float32 numbers at an address to every row of (num_rows, 16) float32."""
+    row = vector(F32, NUM_ROWS)
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        rows, num_rows, numbers = arguments
+        added = load(builder, numbers, row, align=4)
+        with cgutils.for_range(builder, num_rows, intp=I64) as loop:
+            target = pointer_to(builder, element_address(builder, rows, loop.index, 4 * NUM_ROWS), row)
+            builder.store(builder.fadd(builder.load(target, align=4), added), target, align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.intp] * 3), generate
+
+
+@intrinsic
+def write_rows(context: Any, rows: Any, num_rows: Any, target: Any, stride: Any, factor: Any) -> Any:
+    """Copy every row of (num_rows, 16) float32 to its target, `stride` bytes apart, or add it there, times a factor other than 0."""
+    row = vector(F32, NUM_ROWS)
+
+    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
+        rows, num_rows, target, stride, factor = arguments
+        is_added, factors = builder.fcmp_unordered("!=", factor, ir.Constant(F32, 0.0)), splat(builder, factor, NUM_ROWS)
+        with cgutils.for_range(builder, num_rows, intp=I64) as loop:
+            numbers = load(builder, element_address(builder, rows, loop.index, 4 * NUM_ROWS), row, align=4)
+            place = pointer_to(builder, builder.add(target, builder.mul(loop.index, stride)), row)
+            with builder.if_else(is_added) as (then, otherwise):
+                with then:
+                    builder.store(builder.fadd(builder.load(place, align=4), builder.fmul(factors, numbers)), place, align=4)
+                with otherwise:
+                    builder.store(numbers, place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(*[types.intp] * 4, types.float32), generate
 
 
 def _load_padded(builder: ir.IRBuilder, address: ir.Value, count: ir.Value, kind: ir.VectorType) -> ir.Value:

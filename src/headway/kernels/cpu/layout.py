@@ -32,6 +32,13 @@ SILU, GELU, GELU_TANH, RELU = range(4)
 
 INT16_TOKENS = 6
 """Number of tokens whose int16 activations are interleaved."""
+ROWS_AT_ONCE = INT16_TOKENS
+"""Number of rows that one task rounds: they share cache lines, which two threads should not write to at the same time."""
+GROUPS_AT_ONCE = 16
+"""Number of groups of weights that are converted to int16 at a time."""
+WIDE_CODES_BYTES = 2 * GROUPS_AT_ONCE * GROUP * NUM_ROWS
+WIDE_BYTES = WIDE_CODES_BYTES + 4 * GROUPS_AT_ONCE * NUM_ROWS
+"""Bytes of these weights of 16 rows, and of them together with their scales in float32."""
 
 UPDATED_QUERY, UPDATED_KEY, UPDATED_VALUE, UPDATED_OUTPUT, UPDATED_GATE, UPDATED_UP, UPDATED_DOWN = range(7)
 UPDATED_PARTS = 7

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy
+
 from headway.kernels.cpu.instructions import Instructions, detect
 from headway.kernels.cpu.layout import (
     BFLOAT16,
@@ -12,11 +14,14 @@ from headway.kernels.cpu.layout import (
     COLUMNS,
     FLOAT32,
     GROUP,
+    GROUPS_AT_ONCE,
     INT4,
+    INT8,
     INT16_TOKENS,
     KIND,
     NUM_ROWS,
     SCALES,
+    WIDE_CODES_BYTES,
     X_FLOATS,
     X_INT8,
     X_INT16,
@@ -24,14 +29,17 @@ from headway.kernels.cpu.layout import (
     X_SCALES,
     X_SUMS,
 )
-from headway.kernels.cpu.memory import compiled
-from headway.kernels.cpu.tiles import convert_to_int16, float_tile, int16_tile, int_tile, pair_tile
+from headway.kernels.cpu.memory import compiled, float32_view
+from headway.kernels.cpu.tiles import float_tile, int16_tile, int_tile, pair_tile, widen_group
 
+F = numpy.float32
 INSTRUCTIONS = detect()
 USES_INT16_TILES, HAS_BFLOAT16_DOT = INSTRUCTIONS.uses_int16_tiles, INSTRUCTIONS.has_bfloat16_dot
 ACTIVATION_BYTES = 196_608
-"""Bytes of int16 activations that are multiplied by one block of weights before the next block: they stay in the L2 cache."""
-MIN_INT16_TOKENS = 24
+"""Bytes of activations, in int16, that are multiplied by one block of weights before the next block: they stay in the L2 cache."""
+INT16_TOKENS_PER_TASK = 120
+"""The same for weights that are converted to int16, in tokens: their results stay in the first cache."""
+MIN_INT16_TOKENS = 12
 """Smallest number of tokens for which converting int8 weights to int16 first is faster."""
 
 
@@ -98,16 +106,20 @@ def pair_product(instructions: Instructions) -> Any:
 float32_product, bfloat16_product = (_float_product(partial(float_tile, kind)) for kind in ("float32", "bfloat16"))
 bfloat16_pair_product = pair_product(INSTRUCTIONS)
 int8_product, int4_product = (int_product(kind, INSTRUCTIONS) for kind in ("int8", "int4"))
-six_token_tile: Any = int16_tile(INSTRUCTIONS) if USES_INT16_TILES else None
+_no_tile: Any = None
+six_tokens, four_tokens, two_tokens = (int16_tile(INSTRUCTIONS, size) if USES_INT16_TILES else _no_tile for size in (6, 4, 2))
 
 
 @compiled
-def tokens_per_task(columns: int, num_tokens: int) -> int:
+def tokens_per_task(matrix: Any, num_tokens: int) -> int:
     """Return the number of tokens that one task multiplies by a block of weights: a multiple of 12, or all.
 
-    Their activations stay in the L2 cache while the weights stream through.
+    Weights in int16 are cut into pieces of few inputs, so only the results have to stay in a cache. Otherwise the activations stay in the
+    L2 cache while the weights stream through.
     """
-    return min(num_tokens, max(24, ACTIVATION_BYTES // (2 * columns) // 12 * 12))
+    if USES_INT16_TILES and matrix[KIND] == INT8:
+        return min(num_tokens, INT16_TOKENS_PER_TASK)
+    return min(num_tokens, max(24, ACTIVATION_BYTES // (2 * matrix[COLUMNS]) // 12 * 12))
 
 
 @compiled
@@ -118,19 +130,37 @@ def uses_int16(num_tokens: int) -> bool:
 
 @compiled
 def _multiply_int16(codes: int, scales: int, x: Any, first: int, groups: int, num_tokens: int, scratch: int, out: int) -> None:
+    """Multiply 16 rows by some tokens in int16, some groups at a time: their weights stay in the first cache for all tokens."""
     if USES_INT16_TILES:
-        for index in range(groups * GROUP // 4):
-            convert_to_int16(codes + 64 * index, scratch + 128 * index)
-        for token in range(first, first + num_tokens, INT16_TOKENS):
-            pairs, pair_scales = x[X_INT16] + 2 * token * groups * GROUP, x[X_INT16_SCALES] + 4 * token * groups
-            six_token_tile(scratch, scales, pairs, pair_scales, groups, out + 4 * NUM_ROWS * (token - first))
+        totals, wide_scales = float32_view(out, NUM_ROWS * num_tokens), scratch + WIDE_CODES_BYTES
+        for i in range(NUM_ROWS * num_tokens):
+            totals[i] = F(0)
+        for begin in range(0, groups, GROUPS_AT_ONCE):
+            count = min(GROUPS_AT_ONCE, groups - begin)
+            for group in range(count):
+                source = begin + group
+                widen_group(
+                    codes + 512 * source, scales + 2 * NUM_ROWS * source, scratch + 1024 * group, wide_scales + 4 * NUM_ROWS * group
+                )
+            for token in range(0, num_tokens, INT16_TOKENS):
+                pairs = x[X_INT16] + 2 * GROUP * ((first + token) * groups + INT16_TOKENS * begin)
+                pair_scales = x[X_INT16_SCALES] + 4 * ((first + token) * groups + INT16_TOKENS * begin)
+                result, left = out + 4 * NUM_ROWS * token, num_tokens - token
+                # The other half of each group's weights every second time; the block that follows the last one is prefetched, too.
+                ahead = codes + 512 * (begin + count) + 256 * (token // INT16_TOKENS % 2)
+                if left > 4:
+                    six_tokens(scratch, wide_scales, pairs, pair_scales, count, result, ahead)
+                elif left > 2:
+                    four_tokens(scratch, wide_scales, pairs, pair_scales, count, result, ahead)
+                else:
+                    two_tokens(scratch, wide_scales, pairs, pair_scales, count, result, ahead)
 
 
 @compiled
 def multiply(matrix: Any, block: int, x: Any, first: int, last: int, scratch: int, out: int) -> None:
     """Multiply 16 rows of a packed matrix by the tokens from first to last: (last - first, 16) float32 at `out`.
 
-    scratch   address of memory for 16 rows of int16
+    scratch   address of WIDE_BYTES of memory
     out       address of memory for the number of tokens rounded up to a multiple of 6
     """
     kind, columns, num_tokens = matrix[KIND], matrix[COLUMNS], last - first

@@ -7,9 +7,9 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.elementwise import activate, round_to_bfloat16, store_int16_pairs
-from headway.kernels.cpu.lanes import round_group
-from headway.kernels.cpu.layout import BFLOAT16, COLUMNS, GROUP, GROUPS_PER_TASK, INT16_TOKENS, MATRIX_SIZE, NUM_ROWS, ROWS
+from headway.kernels.cpu.elementwise import activate, round_to_bfloat16
+from headway.kernels.cpu.lanes import add_to_rows, round_group, write_rows
+from headway.kernels.cpu.layout import BFLOAT16, COLUMNS, GROUP, GROUPS_PER_TASK, INT16_TOKENS, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_BYTES
 from headway.kernels.cpu.memory import (
     compiled,
     fetch_and_add,
@@ -25,6 +25,8 @@ from headway.kernels.cpu.packer import float16_number
 from headway.kernels.cpu.products import HAS_BFLOAT16_DOT, multiply, tokens_per_task
 
 F = numpy.float32
+FEW_TOKENS = 24
+"""Number of tokens up to which a task is several blocks of rows: what it reads ahead is then its own."""
 
 
 @compiled
@@ -36,10 +38,10 @@ def store_activations(x: Any, row: int, numbers: int, first: int, count: int) ->
         if x[layout.X_KIND] > BFLOAT16:
             group = index // GROUP
             codes, scale = x[layout.X_INT8] + 32 * group, x[layout.X_SCALES] + 4 * group
-            round_group(numbers + 4 * start, length, codes, scale, x[layout.X_SUMS] + 4 * group)
-            if x[layout.X_INT16]:
-                lane, row_group = row % INT16_TOKENS, (row // INT16_TOKENS * columns + first + start) // GROUP * INT16_TOKENS
-                store_int16_pairs(codes, x[layout.X_INT16] + 64 * row_group + 4 * lane)
+            lane, row_group = row % INT16_TOKENS, (row // INT16_TOKENS * columns + first + start) // GROUP * INT16_TOKENS
+            pairs = x[layout.X_INT16] + 64 * row_group + 4 * lane if x[layout.X_INT16] else 0
+            round_group(numbers + 4 * start, length, codes, scale, x[layout.X_SUMS] + 4 * group, pairs)
+            if pairs:
                 float32_view(x[layout.X_INT16_SCALES] + 4 * (row_group + lane), 1)[0] = float32_view(scale, 1)[0]
         elif x[layout.X_KIND] == BFLOAT16 and HAS_BFLOAT16_DOT:
             round_to_bfloat16(numbers + 4 * start, length, x[layout.X_FLOATS] + 2 * index)
@@ -86,18 +88,18 @@ def project(launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out
 
     factor   0 to write the result (num_tokens, rows) to `out`; otherwise the result times this number is added to the numbers there
     """
-    rows, columns = matrix[ROWS], matrix[COLUMNS]
-    num_blocks, per_task = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_per_task(columns, num_tokens)
-    unit_size = max(1, num_blocks // (8 * launch[layout.NUM_THREADS])) if num_tokens == 1 else 1
+    rows = matrix[ROWS]
+    num_blocks, per_task = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_per_task(matrix, num_tokens)
+    unit_size = max(1, num_blocks // (8 * launch[layout.NUM_THREADS])) if num_tokens <= FEW_TOKENS else 1
     num_units = (num_blocks + unit_size - 1) // unit_size
     num_chunks = (num_tokens + per_task - 1) // per_task
-    int16_scratch, result_address = scratch, scratch + 2 * NUM_ROWS * columns
+    result_address = scratch + WIDE_BYTES
     task = fetch_and_add(counter)
     while task < num_units * num_chunks:
         first = task // num_units * per_task
         last, begin = min(first + per_task, num_tokens), task % num_units * unit_size
         for block in range(begin, min(begin + unit_size, num_blocks)):
-            multiply_with_bias(matrix, block, x, first, last, int16_scratch, result_address)
+            multiply_with_bias(matrix, block, x, first, last, scratch, result_address)
             write_block(matrix, block, result_address, first, last, out, factor)
         task = next_task(counter)
     return num_units * num_chunks
@@ -108,6 +110,9 @@ def write_block(matrix: Any, block: int, result_address: int, first: int, last: 
     """Write the products of a block of rows to their place in `out`, or add them, times a factor other than 0."""
     rows, row = matrix[ROWS], block * NUM_ROWS
     count, scale = min(NUM_ROWS, rows - row), F(factor)
+    if count == NUM_ROWS:
+        write_rows(result_address, last - first, out + 4 * (first * rows + row), 4 * rows, scale)
+        return
     for token in range(first, last):
         result, target = (
             float32_view(result_address + 4 * NUM_ROWS * (token - first), count),
@@ -126,8 +131,11 @@ def multiply_with_bias(matrix: Any, block: int, x: Any, first: int, last: int, s
     """Multiply 16 rows by some tokens and add the bias: see multiply."""
     multiply(matrix, block, x, first, last, scratch, out)
     if matrix[layout.BIAS]:
-        count = min(NUM_ROWS, matrix[ROWS] - block * NUM_ROWS)
-        bias = float32_view(matrix[layout.BIAS] + 4 * NUM_ROWS * block, count)
+        count, address = min(NUM_ROWS, matrix[ROWS] - block * NUM_ROWS), matrix[layout.BIAS] + 4 * NUM_ROWS * block
+        if count == NUM_ROWS:
+            add_to_rows(out, last - first, address)
+            return
+        bias = float32_view(address, count)
         for token in range(last - first):
             result = float32_view(out + 4 * NUM_ROWS * token, count)
             for i in range(count):
@@ -145,17 +153,21 @@ def _multiply_groups(matrix: Any, begin: int, end: int, x: Any, first: int, last
 def project_up(launch: Any, counter: int, layer: int, x: Any, inner: Any, num_tokens: int, scratch: int) -> int:
     """Up-projection and activation of the feed-forward: activation(gate) · up, or activation(up), in groups of 32.
 
-    For a single token a task reads several groups of one matrix and then of the other: long sequential reads are faster.
+    A task has several groups, because neighbouring groups write to the same cache lines. For a few tokens it reads all of one matrix and
+    then of the other: long sequential reads are faster.
     """
     up, gate = int64_view(layer + 8 * layout.UP, MATRIX_SIZE), int64_view(layer + 8 * layout.GATE, MATRIX_SIZE)
-    per_task, groups = tokens_per_task(up[COLUMNS], num_tokens), (up[ROWS] + GROUP - 1) // GROUP
-    unit_size = min(GROUPS_PER_TASK, max(1, groups // (12 * launch[layout.NUM_THREADS]))) if num_tokens == 1 else 1
-    num_units, num_chunks = (groups + unit_size - 1) // unit_size, (num_tokens + per_task - 1) // per_task
+    per_task, groups = tokens_per_task(up, num_tokens), (up[ROWS] + GROUP - 1) // GROUP
+    num_chunks = (num_tokens + per_task - 1) // per_task
+    unit_size = min(GROUPS_PER_TASK, max(1, groups * num_chunks // (12 * launch[layout.NUM_THREADS])))
+    num_units = (groups + unit_size - 1) // unit_size
+    at_once = max(1, GROUPS_PER_TASK * INT16_TOKENS // (num_tokens + INT16_TOKENS - 1))  # fit into the scratch memory
     task = fetch_and_add(counter)
     while task < num_units * num_chunks:
         first, begin = task // num_units * per_task, task % num_units * unit_size
         last, end = min(first + per_task, num_tokens), min(begin + unit_size, groups)
-        activate_groups(launch[layout.ACTIVATION], up, gate, x, inner, begin, end, first, last, scratch)
+        for group in range(begin, end, at_once):
+            activate_groups(launch[layout.ACTIVATION], up, gate, x, inner, group, min(group + at_once, end), first, last, scratch)
         task = next_task(counter)
     return num_units * num_chunks
 
@@ -165,27 +177,30 @@ def activate_groups(
     activation: int, up: Any, gate: Any, x: Any, inner: Any, begin: int, end: int, first: int, last: int, scratch: int
 ) -> None:
     """Compute the groups `begin` to `end` of the inner activations of the tokens `first` to `last`."""
-    rows, columns = up[ROWS], up[COLUMNS]
-    block_size = (last - first + INT16_TOKENS - 1) // INT16_TOKENS * INT16_TOKENS * NUM_ROWS
-    ups_address = scratch + 2 * NUM_ROWS * columns
-    gates_address = ups_address + 8 * (end - begin) * block_size
-    row_address = gates_address + 8 * (end - begin) * block_size
-    ups, gates, row = (
-        float32_view(ups_address, 2 * (end - begin) * block_size),
-        float32_view(gates_address, 2 * (end - begin) * block_size),
-        float32_view(row_address, GROUP),
-    )
-    _multiply_groups(up, begin, end, x, first, last, scratch, ups_address, block_size)
+    rows, num_tokens = up[ROWS], last - first
+    block_size = (num_tokens + INT16_TOKENS - 1) // INT16_TOKENS * INT16_TOKENS * NUM_ROWS
+    ups = scratch + WIDE_BYTES
+    gates = ups + 8 * (end - begin) * block_size
+    row_address = gates + 8 * (end - begin) * block_size
+    row = float32_view(row_address, GROUP)
+    _multiply_groups(up, begin, end, x, first, last, scratch, ups, block_size)
     if gate[ROWS]:
-        _multiply_groups(gate, begin, end, x, first, last, scratch, gates_address, block_size)
+        _multiply_groups(gate, begin, end, x, first, last, scratch, gates, block_size)
+    else:
+        gates = ups
     for group in range(begin, end):
-        count, base = min(GROUP, rows - GROUP * group), 2 * (group - begin) * block_size
-        for token in range(last - first):
-            for i in range(count):
-                index = base + i // NUM_ROWS * block_size + token * NUM_ROWS + i % NUM_ROWS
-                row[i] = gates[index] if gate[ROWS] else ups[index]
-            activate(activation, row, count)
+        lower_address = gates + 8 * (group - begin) * block_size
+        upper_address = lower_address + 4 * block_size
+        for half in range(2):  # all tokens of 16 units together: the loops over many numbers are vectorized
+            address = lower_address + 4 * half * block_size
+            activated = float32_view(address, NUM_ROWS * num_tokens)
+            activate(activation, activated, NUM_ROWS * num_tokens)
             if gate[ROWS]:
-                for i in range(count):
-                    row[i] *= ups[base + i // NUM_ROWS * block_size + token * NUM_ROWS + i % NUM_ROWS]
-            store_activations(inner, first + token, row_address, GROUP * group, count)
+                factors = float32_view(ups + (address - gates), NUM_ROWS * num_tokens)
+                for i in range(NUM_ROWS * num_tokens):
+                    activated[i] *= factors[i]
+        lower, upper = float32_view(lower_address, NUM_ROWS * num_tokens), float32_view(upper_address, NUM_ROWS * num_tokens)
+        for token in range(num_tokens):
+            for i in range(NUM_ROWS):
+                row[i], row[NUM_ROWS + i] = lower[NUM_ROWS * token + i], upper[NUM_ROWS * token + i]
+            store_activations(inner, first + token, row_address, GROUP * group, min(GROUP, rows - GROUP * group))

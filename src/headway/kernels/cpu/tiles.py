@@ -150,16 +150,28 @@ def _tile_of_floats(num_tokens: int, add: Add, num_inputs_at_once: int, weight_b
 class _Accumulators:
     """The accumulators of a tile: int32 sums of a group and float32 totals, for each token and each register of the 16 rows."""
 
-    def __init__(self, builder: ir.IRBuilder, lanes: int, num_tokens: int) -> None:
+    def __init__(self, builder: ir.IRBuilder, lanes: int, num_tokens: int, results: list[ir.Value] | None = None) -> None:
+        """Set the totals to zero.
+
+        results   addresses of totals in memory, which are not changed here; in registers by default
+        """
         self.builder, self.lanes, self.parts = builder, lanes, NUM_ROWS // lanes
         self.kind, self.floats = vector(I32, lanes), vector(F32, lanes)
 
         def slots(kind: ir.Type) -> list[list[ir.Value]]:
             return [[cgutils.alloca_once(builder, kind) for _ in range(self.parts)] for _ in range(num_tokens)]
 
-        self.sums, self.totals = slots(self.kind), slots(self.floats)
+        self.sums = slots(self.kind)
+        if results is None:
+            self.totals = slots(self.floats)
+            self.clear()
+        else:
+            self.totals = [[pointer_to(builder, row, self.floats, 4 * lanes * part) for part in range(self.parts)] for row in results]
+
+    def clear(self) -> None:
+        """Set the totals to zero."""
         for total in (total for row in self.totals for total in row):
-            builder.store(constant(self.floats, 0.0), total)
+            self.builder.store(constant(self.floats, 0.0), total, align=4)
 
     def start(self) -> None:
         """Set the sums of the group to zero."""
@@ -172,16 +184,17 @@ class _Accumulators:
         for slot, register in zip(self.sums[token], registers, strict=True):
             self.builder.store(dot(self.builder, self.builder.load(slot), register, activation), slot)
 
-    def finish(self, scales: ir.Value, x_scales: list[ir.Value], x_sums: list[ir.Value] | None, reduce_total: Reduce | None = None) -> None:
+    def finish(
+        self, row_scales: list[ir.Value], x_scales: list[ir.Value], x_sums: list[ir.Value] | None, reduce_total: Reduce | None = None
+    ) -> None:
         """Subtract the effect of the weights' offset, and add the scaled sums of the group to the totals.
 
-        scales        address of the 16 rows' scales, float16
+        row_scales    the 16 rows' scales, float32
         x_scales      addresses of the tokens' scales, float32
         x_sums        int32 to subtract for each token
         reduce_total  conversion of the accumulated dot products to sums
         """
         builder = self.builder
-        row_scales = [self._scales(scales, part) for part in range(self.parts)]
         for token, row in enumerate(self.sums):
             x_scale = splat(builder, load(builder, x_scales[token], F32, align=4), self.lanes)
             for part, slot in enumerate(row):
@@ -189,8 +202,8 @@ class _Accumulators:
                 if x_sums is not None:
                     total = builder.sub(total, splat(builder, x_sums[token], self.lanes))
                 result = self.totals[token][part]
-                scaled = (builder.sitofp(total, self.floats), builder.fmul(row_scales[part], x_scale), builder.load(result))
-                builder.store(call(builder, f"llvm.fma.v{self.lanes}f32", self.floats, *scaled), result)
+                scaled = (builder.sitofp(total, self.floats), builder.fmul(row_scales[part], x_scale), builder.load(result, align=4))
+                builder.store(call(builder, f"llvm.fma.v{self.lanes}f32", self.floats, *scaled), result, align=4)
 
     def write(self, results: list[ir.Value]) -> None:
         """Store the totals."""
@@ -198,17 +211,20 @@ class _Accumulators:
             for part, total in enumerate(row):
                 self.builder.store(self.builder.load(total), pointer_to(self.builder, result, self.floats, 4 * self.lanes * part), align=4)
 
-    def _scales(self, address: ir.Value, part: int) -> ir.Value:
-        """Load float16 scales as float32: shift the bits into position and correct the exponent by a multiplication.
 
-        This needs no conversion instruction, and subnormal numbers are exact.
-        """
-        builder = self.builder
-        halves = load(builder, address, vector(I16, self.lanes), 2 * self.lanes * part, align=2)
-        bits = builder.shl(builder.sext(halves, self.kind), constant(self.kind, 13))
+def _float16(builder: ir.IRBuilder, address: ir.Value, lanes: int) -> list[ir.Value]:
+    """Load 16 float16 as float32: shift the bits into position and correct the exponent by a multiplication.
+
+    This needs no conversion instruction, and subnormal numbers are exact.
+    """
+    words, floats, numbers = vector(I32, lanes), vector(F32, lanes), []
+    for part in range(NUM_ROWS // lanes):
+        halves = load(builder, address, vector(I16, lanes), 2 * lanes * part, align=2)
+        bits = builder.shl(builder.sext(halves, words), constant(words, 13))
         # 0x8FFFE000 keeps the sign bit, the exponent and the mantissa, and clears the copies of the sign
-        signed = builder.and_(bits, constant(self.kind, -0x70002000))
-        return builder.fmul(builder.bitcast(signed, self.floats), constant(self.floats, 2.0**112))
+        signed = builder.and_(bits, constant(words, -0x70002000))
+        numbers.append(builder.fmul(builder.bitcast(signed, floats), constant(floats, 2.0**112)))
+    return numbers
 
 
 def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
@@ -224,6 +240,8 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
     """
     add_part, num_parts = {"int8": (_add_int8, 8), "int4": (_add_int4, 4)}[kind]
     shift = {"int8": instructions.offset, "int4": 8}[kind]
+    # Sums and totals of many tokens do not fit into 16 registers of 256 bits, and the compiler's own choice of what to keep is worse.
+    has_totals_in_memory = num_tokens > 2 and instructions.lanes < NUM_ROWS
 
     @intrinsic
     def tile(
@@ -243,7 +261,10 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
             weights, scales, x, x_stride, x_scales, x_sums, group_stride, num_groups, out, out_stride = arguments
             activations = row_addresses(builder, x, x_stride, num_tokens)
             scale_rows, sum_rows = (row_addresses(builder, base, group_stride, num_tokens) for base in (x_scales, x_sums))
-            sums, count = _Accumulators(builder, instructions.lanes, num_tokens), _opaque(builder, num_parts)
+            results = row_addresses(builder, out, out_stride, num_tokens)
+            sums = _Accumulators(builder, instructions.lanes, num_tokens, results if has_totals_in_memory else None)
+            sums.clear()
+            count = _opaque(builder, num_parts)
             with cgutils.for_range(builder, num_groups, intp=I64) as loop:
                 group_activations = [element_address(builder, row, loop.index, GROUP) for row in activations]
                 group_weights = element_address(builder, weights, loop.index, 64 * num_parts)
@@ -264,12 +285,13 @@ def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
                     _prefetch(builder, element_address(builder, scales, loop.index, 2 * NUM_ROWS), SCALES_AHEAD)
                 group_scales = [element_address(builder, row, loop.index, 4) for row in scale_rows]
                 sums.finish(
-                    element_address(builder, scales, loop.index, 2 * NUM_ROWS),
+                    _float16(builder, element_address(builder, scales, loop.index, 2 * NUM_ROWS), instructions.lanes),
                     group_scales,
                     offsets,
                     instructions.reduce_total if kind == "int4" else None,
                 )
-            sums.write(row_addresses(builder, out, out_stride, num_tokens))
+            if not has_totals_in_memory:
+                sums.write(results)
             return context.get_dummy_value()
 
         return types.void(*[types.intp] * 10), generate
@@ -313,61 +335,67 @@ def _add_int4(
         sums.add(instructions.dot_unsigned, token, upper, load(builder, address, I32, 16))
 
 
-def int16_tile(instructions: Any) -> Any:
-    """Return tile(weights, scales, x, x_scales, num_groups, out): the same for six tokens, with weights and activations in int16.
+def int16_tile(instructions: Any, num_tokens: int) -> Any:
+    """Return tile(weights, scales, x, x_scales, num_groups, out, ahead): the same for weights and activations in int16.
 
-    A register has half as many weights as in int8, but vpmaddwd needs no handling of signs, and the six tokens share cache lines.
+    A register has half as many weights as in int8, but vpmaddwd needs no handling of signs, and six tokens share cache lines.
 
-    weights   (num_groups, 16, 16, 2) int16
-    scales    (num_groups, 16) float16
-    x         (num_groups, 16, 6, 2) int16
+    weights   (num_groups, 16, 16, 2) int16 and scales (num_groups, 16) float32, written by widen_group
+    x         (num_groups, 16, 6, 2) int16, of which the first num_tokens are read
     x_scales  (num_groups, 6) float32
-    out       (6, 16) float32, overwritten
+    out       (num_tokens, 16) float32, added to
+    ahead     address of int8 weights that are needed next: 256 of each group's 512 bytes are prefetched
     """
 
     @intrinsic
-    def tile(context: Any, weights: Any, scales: Any, x: Any, x_scales: Any, num_groups: Any, out: Any) -> Any:
+    def tile(context: Any, weights: Any, scales: Any, x: Any, x_scales: Any, num_groups: Any, out: Any, ahead: Any) -> Any:
         def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-            weights, scales, x, x_scales, num_groups, out = arguments
-            sums, count = _Accumulators(builder, instructions.lanes, INT16_TOKENS), _opaque(builder, GROUP // 2)
+            weights, scales, x, x_scales, num_groups, out, ahead = arguments
+            lanes, floats = instructions.lanes, vector(F32, instructions.lanes)
+            results = [builder.add(out, ir.Constant(I64, 4 * NUM_ROWS * token)) for token in range(num_tokens)]
+            sums, count = _Accumulators(builder, lanes, num_tokens, results), _opaque(builder, GROUP // 2)
             with cgutils.for_range(builder, num_groups, intp=I64) as loop:
                 group_weights, group_x = (
                     element_address(builder, weights, loop.index, 64 * 16),
                     element_address(builder, x, loop.index, 4 * INT16_TOKENS * 16),
                 )
+                for line in range(4):
+                    _prefetch(builder, element_address(builder, ahead, loop.index, GROUP * NUM_ROWS), 64 * line)
                 sums.start()
                 with cgutils.for_range(builder, count, intp=I64) as inner:
-                    registers = _registers(builder, element_address(builder, group_weights, inner.index, 64), instructions.lanes)
+                    registers = _registers(builder, element_address(builder, group_weights, inner.index, 64), lanes)
                     pair = element_address(builder, group_x, inner.index, 4 * INT16_TOKENS)
-                    for token in range(INT16_TOKENS):
+                    for token in range(num_tokens):
                         sums.add(instructions.dot_int16, token, registers, load(builder, pair, I32, 4 * token, align=4))
                 row = element_address(builder, x_scales, loop.index, 4 * INT16_TOKENS)
-                x_rows = [builder.add(row, ir.Constant(I64, 4 * token)) for token in range(INT16_TOKENS)]
-                sums.finish(element_address(builder, scales, loop.index, 2 * NUM_ROWS), x_rows, None)
-            sums.write([builder.add(out, ir.Constant(I64, 4 * NUM_ROWS * token)) for token in range(INT16_TOKENS)])
+                x_rows = [builder.add(row, ir.Constant(I64, 4 * token)) for token in range(num_tokens)]
+                group_scales = element_address(builder, scales, loop.index, 4 * NUM_ROWS)
+                row_scales = [load(builder, group_scales, floats, 4 * lanes * part, align=64) for part in range(NUM_ROWS // lanes)]
+                sums.finish(row_scales, x_rows, None)
             return context.get_dummy_value()
 
-        return types.void(*[types.intp] * 6), generate
+        return types.void(*[types.intp] * 7), generate
 
     return tile
 
 
 @intrinsic
-def convert_to_int16(context: Any, weights: Any, out: Any) -> Any:
-    """Convert 64 bytes of int8 weights (16, 4) to int16 (2, 16, 2)."""
+def widen_group(context: Any, codes: Any, scales: Any, wide_codes: Any, wide_scales: Any) -> Any:
+    """Convert a group of int8 weights (8, 16, 4) to int16 (8, 2, 16, 2) and its float16 scales to float32.
+
+    The pairs are the inputs 0 and 2, and 1 and 3, of each four: shifts within 16 bits are all that this takes.
+    """
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        weights, out = arguments
-        words = vector(I32, NUM_ROWS)
-        register = load(builder, weights, words, align=64)
-
-        def byte(number: int) -> ir.Value:
-            return builder.ashr(builder.shl(register, constant(words, 24 - 8 * number)), constant(words, 24))
-
-        for pair in range(2):
-            low = builder.and_(byte(2 * pair), constant(words, 0xFFFF))
-            both = builder.or_(low, builder.shl(byte(2 * pair + 1), constant(words, 16)))
-            builder.store(both, pointer_to(builder, out, words, 64 * pair), align=64)
+        codes, scales, wide_codes, wide_scales = arguments
+        halves, eight = vector(I16, 2 * NUM_ROWS), constant(vector(I16, 2 * NUM_ROWS), 8)
+        for four in range(GROUP // 4):
+            both = load(builder, codes, halves, 64 * four, align=64)
+            even, odd = builder.ashr(builder.shl(both, eight), eight), builder.ashr(both, eight)
+            builder.store(even, pointer_to(builder, wide_codes, halves, 128 * four), align=64)
+            builder.store(odd, pointer_to(builder, wide_codes, halves, 128 * four + 64), align=64)
+        (numbers,) = _float16(builder, scales, NUM_ROWS)
+        builder.store(numbers, pointer_to(builder, wide_scales, FLOATS), align=64)
         return context.get_dummy_value()
 
-    return types.void(types.intp, types.intp), generate
+    return types.void(*[types.intp] * 4), generate

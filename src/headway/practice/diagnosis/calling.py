@@ -20,8 +20,11 @@ from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
 from headway.practice.diagnosis.wording import NOTHING, neutral_value
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
-from headway.practice.message import Message
+from headway.practice.message import Message, OutputError
 from headway.practice.outputs import Raised
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "float32", "list": "float64"}
 """Dtype of floating inputs per library: the one that code for this library usually assumes."""
@@ -206,7 +209,10 @@ class Call:
         kept = [name for name in arguments if not self.binding.role_of[name].may_change]
         self.has_changed_inputs |= any(not _equal(before[name], arguments[name]) for name in kept)
         try:
-            return as_numbers(answer)
+            numbers = as_numbers(answer)
+            if numbers is None and answer is not None:
+                raise OutputError(TEXTS["output_type"].format(type=type(answer).__name__))
+            return numbers
         except Exception as error:  # an output that contains itself, or whose methods raise
             return Raised(error)
 

@@ -158,6 +158,11 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
     for name in sized[:MOST_EXCHANGED]:
         for role in [each for each in sizes if each not in bound.values()]:
             yield Binding({each: role if each == name else bound[each] for each in order if each in bound}), fixed | dict.fromkeys(unknown)
+    of_heads = [name for name in sized if bound[name].name in ("head_dim", "value_dim")]
+    width = next((role for role in sizes if role.name == "hidden_size"), None)
+    if of_heads and width is not None:  # the width of all heads together
+        of_all = bound | dict.fromkeys(of_heads, width)
+        yield Binding({name: of_all[name] for name in order if name in of_all}), fixed | dict.fromkeys(unknown)
     needed = {each.name for each in parameters if each.default is each.empty}
     if not set(bound) <= needed:  # options that exclude each other
         yield Binding({name: bound[name] for name in order if name in bound and name in needed}), fixed | dict.fromkeys(unknown)

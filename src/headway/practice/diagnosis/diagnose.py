@@ -68,7 +68,7 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     if right is not None:
         return right
     judged = (_judged_as(subject, each) for each in others[:MOST_RELATED])
-    return next((other for other in judged if other.status in ("correct", "wrong")), verdict)
+    return next((other for other in judged if other.is_correct or (other.status == "wrong" and other.confidence == "certain")), verdict)
 
 
 def _others(exercise: Exercise, candidates: Sequence[Exercise]) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy
 
@@ -65,10 +66,22 @@ def is_understood(trial: Trial) -> bool:
         return True
     if inspect.isclass(trial.call.subject.value) or trial.exercise.calls is not None:
         return False
-    if any(each.default is True for each in trial.call.subject.parameters):  # a mode of its own
+    if any(each.default is True for each in trial.call.subject.parameters) or _has_other_operands(trial):  # a mode of its own
+        return False
+    if any(isinstance(answer, str | bytes) for _, answer in pairs):  # any text has the shape of any other
         return False
     is_named = all(fits_name(name, role) for name, role in trial.call.binding.role_of.items())
-    return is_named and all(numpy.shape(answer) == numpy.shape(trial.expected(probe)) for probe, answer in pairs)
+    return is_named and all(_shape(answer) == _shape(trial.expected(probe)) for probe, answer in pairs)
+
+
+def _shape(answer: Any) -> Any:
+    """Return the shape of an output; for several values, the shape of each."""
+    return tuple(map(_shape, answer)) if isinstance(answer, tuple) else numpy.shape(answer)
+
+
+def _has_other_operands(trial: Trial) -> bool:
+    """Return True if a function has optional operands of its own, which may choose what it returns."""
+    return any(each.default is None and each.name not in trial.call.binding.role_of for each in trial.call.subject.parameters)
 
 
 def _doubted(verdict: Verdict) -> Verdict:

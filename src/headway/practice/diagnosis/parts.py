@@ -12,6 +12,7 @@ from headway.practice.exercise import Exercise
 
 BARE = "scaled_dot_product_attention"
 PROJECTED = "multi_head_attention"
+CAUSAL_MASK = r"tri[ul]|subsequent|look_?ahead|is_causal"
 CAUSAL = r"tri[ul]|causal|subsequent|look_?ahead|-?inf"
 """Pattern of the source of an attention that masks later positions by itself."""
 
@@ -38,10 +39,15 @@ def _attentions(subject: Subject) -> list[str]:
     return ["self_attention", "causal_self_attention", PROJECTED, "grouped_query_attention"]
 
 
+def _operands(subject: Subject) -> list[inspect.Parameter]:
+    """Return the parameters of the call method."""
+    forward: Any = getattr(subject.value, "forward", None) or vars(subject.value).get("__call__", subject.value)
+    return list(inspect.signature(forward).parameters.values())[1:]
+
+
 def _num_sequences(subject: Subject) -> int:
     """Return the number of sequences that the call method needs."""
-    forward: Any = getattr(subject.value, "forward", None) or vars(subject.value).get("__call__", subject.value)
-    needed = [each for each in list(inspect.signature(forward).parameters.values())[1:] if each.default is each.empty]
+    needed = [each for each in _operands(subject) if each.default is each.empty]
     return sum(not re.search(r"mask|cache|pos|freq|cos|sin|len|flag|return|is_", each.name.lower()) for each in needed)
 
 
@@ -74,5 +80,25 @@ def _decoder_layers(subject: Subject) -> list[str]:
     return ["transformer_block", "encoder_layer", "decoder_layer"]
 
 
-FAMILIES = {BARE: _attentions, "self_attention": _heads, "decoder_layer": _decoder_layers}
+def _causal(subject: Subject) -> list[str]:
+    """Return causal attention, and the attention whose mask the caller passes for a class without a mask of its own.
+
+    A class that holds matrices must require the mask: an optional one may be for padding.
+    """
+    text = "\n".join(line.partition("#")[0] for line in subject.source[1:])
+    masks = [each for each in _operands(subject) if "mask" in each.name.lower()]
+    if not masks or re.search(CAUSAL_MASK, text, re.IGNORECASE):
+        return ["causal_self_attention"]
+    if not _holds_matrices(subject):
+        return ["causal_self_attention", BARE]
+    is_required = any(each.default is each.empty for each in masks)
+    return ["causal_self_attention", *(["self_attention", PROJECTED] if is_required else [])]
+
+
+FAMILIES = {
+    BARE: _attentions,
+    "self_attention": _heads,
+    "causal_self_attention": _causal,
+    "decoder_layer": _decoder_layers,
+}
 """Exercises whose name a class of several parts may have."""

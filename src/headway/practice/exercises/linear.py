@@ -181,6 +181,15 @@ EXERCISE = Exercise(
             Convention(TEXTS["weight_in_out"], _transposed_weight, undo=_transposed_weight, role="weight"),
             Convention(TEXTS["columns"], _columns, _columns_back, role="weight"),
         ),
+        (
+            Convention(),
+            Convention(
+                TEXTS["with_relu"],
+                steps={"finish": lambda answer: numpy.maximum(answer, 0)},
+                called=r"dense_?layer|layer_?forward",
+                source="relu",
+            ),
+        ),
     ),
     recoveries=RECOVERIES,
     equation="linear(x) = x @ weightᵀ + bias",
