@@ -24,6 +24,7 @@ SMOOTH = (
     "cross_entropy", "attention_weights", "scaled_dot_product_attention", "multi_head_attention", "cross_attention", "stacked_heads_attention", "feed_forward",
     "gated_feed_forward", "encoder_layer", "decoder_layer", "relu", "relative_position_bias", "dropout", "first_token_pool", "last_token_pool", "max_pool",
     "mean_pool", "normalize", "soft_cap", "route_top_k", "mixture_of_experts", "low_rank", "causal_conv", "attention_with_sinks",
+    "clamped_swiglu",
 )  # fmt: skip
 STACKS = ("encoder", "decoder", "transformer")
 

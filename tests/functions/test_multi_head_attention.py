@@ -221,11 +221,12 @@ def test_keys_and_values_projected_before_give_the_same(has_norm):
     np.testing.assert_array_equal(cross_attention(QUERY, keys, values, weights, num_heads=6, mask=mask, scale=0.3), whole)
 
 
-def test_unstacking_weights_that_hold_norms_is_an_error():
-    with pytest.raises(OptionError, match="got weights with query_norm or key_norm, expected weights without them"):
+def test_unstacking_weights_that_hold_norms_or_sinks_is_an_error():
+    with pytest.raises(OptionError, match="got weights with query_norm, key_norm or sinks, expected weights without them"):
         unstack_heads(attention_weights(has_norm=True), 6)
-    with pytest.raises(OptionError, match="query_norm or key_norm"):
-        unstack_heads(dataclasses.replace(attention_weights(), key_norm=NormWeights(np.ones(HEAD_DIM))), 6)
+    for also in ({"key_norm": NormWeights(np.ones(HEAD_DIM))}, {"sinks": np.zeros(6)}):
+        with pytest.raises(OptionError, match="query_norm, key_norm or sinks"):
+            unstack_heads(dataclasses.replace(attention_weights(), **also), 6)
 
 
 @pytest.mark.parametrize(

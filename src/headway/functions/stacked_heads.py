@@ -99,8 +99,8 @@ def unstack_heads(weights: MultiHeadAttentionWeights, num_heads: int) -> tuple[H
         return   num_heads * HeadWeights
         where    num_heads = num_kv_heads * group_size
 
-    Errors   ShapeError if the weights cannot be split into num_heads heads; OptionError if they have a query or key norm,
-             which HeadWeights lacks.
+    Errors   ShapeError if the weights cannot be split into num_heads heads; OptionError if they have a query norm,
+             a key norm or sinks, which HeadWeights lacks.
     """
     if weights.query_norm is not None or weights.key_norm is not None or weights.sinks is not None:
         raise OptionError("got weights with query_norm, key_norm or sinks, expected weights without them, because HeadWeights has none")
