@@ -8,6 +8,7 @@ from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_module
 from headway.practice.diagnosis.recognising import recognised
+from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.diagnosis.subject import subjects_of
 from headway.practice.exercises import exercise
 
@@ -221,6 +222,9 @@ UNUSUAL = {
 
 WRONG = {
     "a cache that never moves on": (LAYERED_CACHE.replace("self.length += count", "pass"), "KVCache"),
+    "values that are rotated": (ROTATED.replace("scores = q", "v = self.rotary(v)\n        scores = q"), "CausalSelfAttention"),
+    "queries alone rotated": (ROTATED.replace("self.rotary(self.k_norm(k))", "self.k_norm(k)"), "CausalSelfAttention"),
+    "queries alone normalized": (ROTATED.replace("self.rotary(self.k_norm(k))", "self.rotary(k)"), "CausalSelfAttention"),
     "a rotation, and no mask": (ROTATED.replace("triu(1)", "triu(length)"), "CausalSelfAttention"),
     "a causal function with a strict mask": (CAUSAL_FUNCTION.replace("triu(1 +", "triu("), "causal_attention"),
 }
@@ -237,6 +241,15 @@ def verdict_on(tmp_path, text, name):
 @pytest.mark.parametrize("case", RIGHT)
 def test_right_programs_are_correct(tmp_path, case):
     verdict = verdict_on(tmp_path, *RIGHT[case])
+    assert verdict.is_correct, verdict.text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["a causal attention whose mask the caller passes", "a decoder layer without cross-attention"])
+def test_the_judge_confirms_parts_that_only_the_class_shows(tmp_path, case):
+    text, name = RIGHT[case]
+    (tmp_path / "mine.py").write_text(HEAD + text)
+    verdict = next(each for each in check_file(tmp_path / "mine.py") if each.subject == name)
     assert verdict.is_correct, verdict.text()
 
 

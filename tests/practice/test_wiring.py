@@ -6,6 +6,7 @@ from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_module
 from headway.practice.diagnosis.recognising import recognised
+from headway.practice.diagnosis.sandbox import check_file
 from headway.practice.diagnosis.subject import subjects_of
 
 pytestmark = pytest.mark.sampled(5)
@@ -187,3 +188,10 @@ class PositionalEncoding(nn.Module):
 """
     assert verdict_on(tmp_path, text, "PositionalEncoding").is_correct
     assert not verdict_on(tmp_path, text.replace("angles.cos()", "angles.sin()"), "PositionalEncoding").is_correct
+
+
+@pytest.mark.slow
+def test_the_judge_confirms_a_block_with_correct_parts_in_place_of_its_own(tmp_path):
+    (tmp_path / "mine.py").write_text(LLAMA)
+    verdict = next(each for each in check_file(tmp_path / "mine.py") if each.subject == "TransformerBlock")
+    assert verdict.is_correct, verdict.text()

@@ -193,6 +193,27 @@ def test_a_client_that_leaves_loads_nothing_and_the_model_goes_on(busy_server):
     assert (first.num_loads, second.num_loads) == (1, 0)
 
 
+def test_a_client_that_leaves_while_a_model_is_unloaded_leaves_its_memory_to_others(serve, monkeypatch):
+    sources = [Counted(name) for name in "abc"]
+    server = serve(*sources)
+    assert post(server, "a").status_code == 200
+    closing, going, close = threading.Event(), threading.Event(), headway.LanguageModel.close
+
+    def held(model):
+        closing.set()
+        assert going.wait(600)
+        close(model)
+
+    monkeypatch.setattr(headway.LanguageModel, "close", held)
+    with server.client() as client, pytest.raises(httpx.ReadTimeout):
+        client.post("/v1/completions", json={"model": "b", **BODY}, timeout=0.3)
+    assert closing.wait(600)
+    assert eventually(lambda: server.service.pool.num_waiting == 0)
+    going.set()
+    assert post(server, "c").status_code == 200  # it waits for no memory
+    assert [each.num_loads for each in sources] == [1, 0, 1]
+
+
 def test_requests_of_a_model_that_need_not_leave_run_on_it(busy_server):
     server, first, _, engines, threads, running_request = busy_server
     with server.client() as client:

@@ -56,6 +56,7 @@ def command(
 
     Exit codes: 0 success, 1 a line failed, in this run or an earlier one, 2 invalid input or a full disk, 130 interrupted.
     """
+    loading.refuse_named_adapters("all lines run on one model")
     require_packages()
     from headway.server.batch import Files
     from headway.server.batch_file import read_lines

@@ -44,6 +44,11 @@ class LoadFlags:
         """Name of the adapter that a single text is generated with; None without named adapters."""
         return next(iter(self.named_adapters), None)
 
+    def refuse_named_adapters(self, hint: str) -> None:
+        """Raise OptionError for adapters by name, for a command whose requests choose none of them."""
+        if self.named_adapters:
+            raise OptionError("got --adapter NAME=FOLDER, expected a folder without a name", hint=hint)
+
     @property
     def _merged_adapter(self) -> str | None:
         folders = [each for each in self.adapter or () if not _is_named(each)]

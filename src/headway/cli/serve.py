@@ -106,6 +106,7 @@ def command(
     from headway.server.service import Service
     from headway.server.settings import Settings
 
+    loading.refuse_named_adapters("requests choose from --lora-modules NAME=FOLDER")
     keys, on_demand = read_keys(api_key or (), api_key_file), OnDemand.from_flags(load_on_demand, model_memory)
     check_address(host, keys, is_open=is_open)
     settings = Settings(

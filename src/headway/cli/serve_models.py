@@ -51,10 +51,12 @@ def models_of(
     """
     loading = replace(loading, cache_memory=loading.cache_memory or _share_of_memory(len(sources), on_demand))
     if on_demand is None:
-        loaded = [source.load(loading) for source in sources]
-        for each in loaded:
-            stack.enter_context(each.model)
-        return list(loaded)
+        loaded: list[ServedModel | DeclaredModel] = []
+        for source in sources:
+            served = source.load(loading)
+            stack.enter_context(served.model)
+            loaded.append(served)
+        return loaded
     declared = [source.declare(loading) for source in sources]
     for source, model in zip(sources, declared, strict=True):
         if not _may_be_downloaded(source.model):
@@ -81,8 +83,12 @@ class Source:
         from headway.server.served_model import ServedModel
 
         model = loading.load(self.model)
-        for name, folder in self.adapters.items():
-            model.load_adapter(name, folder)
+        try:
+            for name, folder in self.adapters.items():
+                model.load_adapter(name, folder)
+        except BaseException:
+            model.close()
+            raise
         return ServedModel(self.name, model, self.template, adapters=tuple(self.adapters))
 
     def declare(self, loading: LoadFlags) -> DeclaredModel:

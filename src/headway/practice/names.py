@@ -186,6 +186,17 @@ def means(name: str, exercise: str) -> bool:
     return re.search(PATTERNS[exercise].called, name, re.IGNORECASE) is not None
 
 
+PARTS_OF_CLASSES = {
+    "scaled_dot_product_attention": (
+        "grouped_query_attention", "self_attention", "causal_self_attention", "multi_head_attention", "cross_attention",
+    ),
+    "self_attention": ("causal_self_attention",),
+    "causal_self_attention": ("self_attention", "multi_head_attention", "scaled_dot_product_attention"),
+    "decoder_layer": ("transformer_block", "encoder_layer"),
+}  # fmt: skip
+"""Exercises that a class may also be, by the one that its name means: what it holds and takes decides."""
+
+
 def fitting(name: str) -> tuple[list[str], list[str]]:
     """Return the exercises that a name means, and those that it may also mean, likeliest first."""
     plain = name.lstrip("_")

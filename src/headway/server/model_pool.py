@@ -50,7 +50,7 @@ class ModelSlot:
     num_users    requests that wait for its engine or run on it
     num_bytes    memory of its weights, and of its KV cache when that is full
     waiters      requests that wait until it is loaded
-    is_leaving   True if it takes no more requests, and is unloaded after those that it has
+    is_leaving   True if it takes no more requests, and is unloaded once its present requests end
     """
 
     name: str
@@ -226,8 +226,8 @@ class ModelPool:
         """Load a model for the requests that wait for it, and answer them."""
         try:
             async with self._turn:
-                if slot.served is None and slot.waiters:
-                    slot.answer_waiters(await self._read(slot))
+                if slot.waiters:
+                    slot.answer_waiters(slot.served or await self._read(slot))
         except Exception as error:
             self._metrics.model_failed(slot.name)
             LOG.error("the model %s could not be loaded", slot.name, exc_info=error)
@@ -248,33 +248,35 @@ class ModelPool:
         try:
             self._reading = self._thread.submit(slot.declared.load)
             served = await asyncio.wrap_future(self._reading)
+            self._connect(slot, served)
         except BaseException:
             slot.num_bytes = 0
             raise
         finally:
-            slot.is_being_read = False
-        self._reading = None
-        self._connect(slot, served)
+            slot.is_being_read, self._reading = False, None
         seconds = time.perf_counter() - started
         self._metrics.model_loaded(slot.name, seconds)
         LOG.info("loaded %s in %.1f s: %s with its KV cache", slot.name, seconds, _gib(slot.num_bytes))
         return served
 
     def _connect(self, slot: ModelSlot, served: ServedModel) -> None:
-        slot.served, slot.num_bytes, slot.last_used = served, served.max_bytes, time.monotonic()
         slot.submission = Submission(self._engine_thread(served), asyncio.get_running_loop())
+        slot.served, slot.num_bytes, slot.last_used = served, served.max_bytes, time.monotonic()
 
     async def _make_room(self, size: int) -> None:
         """Unload models until there is memory for another one."""
         try:
             while (excess := self._excess(size)) > 0:
-                loaded = sorted((each for each in self.slots.values() if each.declared and each.served), key=lambda each: each.last_used)
+                loaded = [each for each in self.slots.values() if each.declared and each.served]
+                loaded.sort(key=lambda each: (not each.is_leaving, each.last_used))
                 if idle := [slot for slot in loaded if not slot.num_users]:
                     await self._unload(idle[0])
                     continue
                 for slot in loaded:
                     slot.is_leaving = excess > 0
                     excess -= slot.num_bytes
+                    if not slot.is_leaving and slot.served is not None:
+                        slot.answer_waiters(slot.served)
                 self._released.clear()
                 await self._released.wait()
         finally:
@@ -295,8 +297,11 @@ class ModelPool:
         assert served is not None
         assert submission is not None
         submission.close()
-        await self._in_thread(served.model.close)
-        slot.num_bytes = 0
+        closing = self._thread.submit(served.model.close)
+        try:
+            await asyncio.shield(asyncio.wrap_future(closing))  # it ends before the next load, even if nobody waits for that any more
+        finally:
+            slot.num_bytes = 0
         self._metrics.model_unloaded(slot.name)
         LOG.info("unloaded %s", slot.name)
 

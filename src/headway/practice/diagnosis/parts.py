@@ -13,6 +13,7 @@ from headway.practice.exercise import Exercise
 BARE = "scaled_dot_product_attention"
 PROJECTED = "multi_head_attention"
 CAUSAL_MASK = r"tri[ul]|subsequent|look_?ahead|is_causal"
+"""Pattern of the source of a causal attention that makes a mask, where an infinity alone may belong to the caller's mask."""
 CAUSAL = r"tri[ul]|causal|subsequent|look_?ahead|-?inf"
 """Pattern of the source of an attention that masks later positions by itself."""
 
@@ -101,4 +102,4 @@ FAMILIES = {
     "causal_self_attention": _causal,
     "decoder_layer": _decoder_layers,
 }
-"""Exercises whose name a class of several parts may have."""
+"""Exercises whose name a class of several parts may have. What these functions return is in names.PARTS_OF_CLASSES, too."""

@@ -37,6 +37,9 @@ KINDS: tuple[tuple[Kind, str], ...] = (
 )
 """Kinds of parts, and the words in their names; the first that matches counts."""
 
+ACTIVATIONS = {"relu": functions.relu, "gelu_tanh": functions.gelu_tanh}
+"""Activations of ready-made feed-forwards. The process that answers the judge keeps only functions that code names."""
+
 
 @dataclass(frozen=True)
 class Submodule:
@@ -151,8 +154,8 @@ def _classes(library: str) -> dict[Kind, Any]:
             self.spec = spec
 
         def forward(self, x: Any, *others: Any, **named: Any) -> Any:
-            activation = getattr(functions, self.spec.activation)
-            return functions.feed_forward(x, FeedForwardWeights(_weights(self.up), _weights(self.down)), activation=activation)
+            weights = FeedForwardWeights(_weights(self.up), _weights(self.down))
+            return functions.feed_forward(x, weights, activation=ACTIVATIONS[self.spec.activation])
 
     if library != "torch":
         Attention.__call__, FeedForward.__call__ = Attention.forward, FeedForward.forward

@@ -1,6 +1,7 @@
-"""An attention without its rotary positions and without the norms of its queries and keys, which are judged by themselves.
+"""An attention without its rotary positions and without the norms of its queries and keys.
 
-Rotations differ in their pairs, signs, tables, bases and scaling, and an attention uses one of them as a part.
+Rotations differ in their pairs, signs, tables, bases and scaling, and an attention uses one of them as a part. In its place the sign is
+turned: the scores stay the same if queries and keys are treated alike, and a part that is applied to the values or to one of the two shows.
 """
 
 from __future__ import annotations
@@ -26,26 +27,27 @@ TABLE = r"(cos|sin|freqs?|angles?|emb|table)\w*\s*(,\s*\w+\s*)?=\s*self\.{name}\
 """Pattern of a use of a part that computes tables and rotates nothing."""
 
 
-def _first(x: Any, *others: Any, **named: Any) -> Any:
-    return x
+def _turned(*operands: Any, **named: Any) -> Any:
+    found = same(*operands, **named)
+    return tuple(-each for each in found) if isinstance(found, tuple) else -found
 
 
 def _kept(function: Callable[..., Any], *, is_bound: bool = False) -> Callable[..., Any]:
-    """Return a function with the same parameters that returns its query, and its key if it takes one."""
+    """Return a function with the same parameters that returns -query, and -key if it takes one."""
     names = [each.name for each in parameters_of(function, is_bound=is_bound)]
     wanted = [name for name in names if re.fullmatch(r"_?(x?q|query|queries|q_\w+|query_\w+|x?k|keys?|k_\w+|key_\w+)", name)][:2]
     signature = inspect.signature(function)
 
     def kept(*operands: Any, **named: Any) -> Any:
         given = signature.bind_partial(*([None, *operands] if is_bound else operands), **named).arguments
-        found = [given[name] for name in (wanted or names[:1]) if name in given]
+        found = [-given[name] for name in (wanted or names[:1]) if name in given]
         return found[0] if len(found) == 1 else tuple(found)
 
     return kept
 
 
 def rotations(module: ModuleType | None) -> dict[str, Callable[..., Any]]:
-    """Return the functions of a file that rotate, each replaced by one that does not."""
+    """Return the functions of a file that rotate, each replaced by one that turns the sign."""
     found = {} if module is None else vars(module)
     return {name: _kept(value) for name, value in found.items() if inspect.isfunction(value) and _rotates(name)}
 
@@ -55,7 +57,7 @@ def _rotates(name: str) -> bool:
 
 
 def leave_out(instance: Any, subject: Subject) -> None:
-    """Replace what rotates queries and keys in an instance, or normalizes them, by what returns them unchanged.
+    """Replace what rotates queries and keys in an instance, or normalizes them, by what turns their sign.
 
     Errors   ValueError if neither the instance nor its file has such a part
     """
@@ -74,10 +76,10 @@ def _parts(instance: Any, source: str) -> Iterator[tuple[Any, str, Callable[...,
         if child is None:
             continue
         if re.search(NORM, snake(name)):
-            yield instance, name, _first
+            yield instance, name, _turned
         elif re.search(PART, f"{snake(name)} {snake(type(child).__name__)}") and not re.search(TABLE.format(name=re.escape(name)), source):
             forward = getattr(type(child), "forward", None)
-            yield instance, name, same if forward is None else _kept(forward, is_bound=True)
+            yield instance, name, _turned if forward is None else _kept(forward, is_bound=True)
     for name, method in inspect.getmembers(type(instance), inspect.isfunction):
         if _rotates(name):
             is_static = isinstance(inspect.getattr_static(type(instance), name), staticmethod)
