@@ -122,6 +122,7 @@ class GrammarProcessor:
         Errors   OptionError if the grammar needs too much work for one token.
         """
         self._consume(token_ids[0, self.num_prompt_tokens :].tolist())
+        _check_matcher(self.matcher)
         bits = numpy.frombuffer(self.matcher.compute_bitmask(), numpy.uint8)
         _check_matcher(self.matcher)
         allowed = numpy.zeros(logits.shape[-1], bool)
@@ -132,19 +133,24 @@ class GrammarProcessor:
         return numpy.where(allowed, logits, numpy.asarray(-numpy.inf, logits.dtype))
 
     def forced_tokens(self, token_ids: list[int], /) -> list[int]:
-        """Return the tokens of the text that is the only continuation, as the tokenizer encodes it; [] if there are several."""
+        """Return the tokens of the text that is the only continuation, as the tokenizer encodes it; [] if there are several, or after an error."""
         self._consume(token_ids[self.num_prompt_tokens :])
+        if self.matcher.is_error():
+            return []
         forced: list[int] = self.matcher.compute_ff_tokens()
         end = self.grammar.vocabulary.end_of_text
         return forced[: forced.index(end)] if end in forced else forced
 
     def _consume(self, completion: list[int]) -> None:
-        """Advance the matcher to the end of the completion. It starts again if the completion is not a continuation."""
+        """Advance the matcher to the end of the completion. It starts again if the completion is not a continuation.
+
+        A failure leaves the matcher in an error state.
+        """
         if completion[: len(self.consumed)] != self.consumed:
             self.matcher, self.consumed = self.grammar.start.deep_copy(), []
         added = completion[len(self.consumed) :]
-        if added and not self.matcher.consume_tokens(added):
-            _check_matcher(self.matcher)
+        if added:
+            self.matcher.consume_tokens(added)
         self.consumed = completion
 
 
