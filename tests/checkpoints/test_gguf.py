@@ -350,18 +350,21 @@ def test_packing_copies_the_codes_and_scales_of_q8_0_and_q4_0(tmp_path, kind, pa
             numpy.testing.assert_array_equal(packed[name].dense().view(numpy.uint32), whole[name].view(numpy.uint32), err_msg=name)
 
 
-def test_a_compiled_decoder_may_have_int4_and_int8_matrices(tmp_path):
+@pytest.mark.parametrize("num_tokens", [6, 13])  # wide tiles begin at 12 tokens
+@pytest.mark.parametrize("head_kind", ["Q8_0", "Q4_0"])
+def test_a_compiled_decoder_may_have_int4_and_int8_matrices(tmp_path, head_kind, num_tokens):
     from headway.language_model.decoders import compiled_decoder
 
-    path = tmp_path / "model.gguf"
-    write_model(path, "llama", dict.fromkeys(QUANTIZED, "Q4_0") | {"embd.weight": "Q8_0", "output.weight": "Q8_0"})
+    path, others = tmp_path / "model.gguf", "Q4_0" if head_kind == "Q8_0" else "Q8_0"
+    write_model(path, "llama", dict.fromkeys(QUANTIZED, others) | {"embd.weight": head_kind, "output.weight": head_kind})
     decoder = compiled_decoder(open_checkpoint(path, dtype=None), path, "int8")
     kinds = {name: leaf.kind for name, leaf in packed_leaves(path, "int8").items() if hasattr(leaf, "codes")}
-    assert {name for name, kind in kinds.items() if kind == "int4"} == {name for name in kinds if name.endswith(INT4_PARTS)}
-    assert kinds["output_head"] == kinds["layers.1.attention.output.weight"] == "int8"
-    plain, token_ids = open_checkpoint(path), [260, 261, 263, 5, 99, 265]
+    ends = {name for name in kinds if not name.endswith(INT4_PARTS)}
+    assert {name for name, kind in kinds.items() if kind == ("int8" if head_kind == "Q8_0" else "int4")} == ends
+    assert {"output_head", "layers.1.attention.output.weight"} <= ends
+    plain, token_ids = open_checkpoint(path), [260, 261, 263, 5, 99, 265, 7, 262, 31, 32, 264, 8, 9][:num_tokens]
     expected = plain.architecture.hidden_states(numpy.array([token_ids]), plain.weights, plain.config)[0]
-    numpy.testing.assert_allclose(decoder.hidden_states(token_ids), expected, atol=0.03 * numpy.abs(expected).max())
+    numpy.testing.assert_allclose(decoder.hidden_states(token_ids), expected, atol=0.05 * numpy.abs(expected).max())
 
 
 def test_a_code_that_the_kernels_do_not_have_is_rounded():

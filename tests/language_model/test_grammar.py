@@ -352,7 +352,7 @@ def test_a_grammar_needs_a_model_with_an_end_token() -> None:
 
 
 def test_a_failed_grammar_prescribes_nothing_and_raises_where_it_is_applied():
-    vocabulary = Vocabulary(character_tokenizer("abcz"), len(character_tokenizer("abcz").tokens))
+    vocabulary = Vocabulary(byte_tokenizer(), 256)
     (process,) = compile_grammar(GenerationOptions(regex="abc"), vocabulary).processors(1, [])
     a, b, c, z = (vocabulary.ids[each] for each in (b"a", b"b", b"c", b"z"))
     assert process.forced_tokens([z, a]) == [b, c]

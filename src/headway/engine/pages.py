@@ -140,9 +140,7 @@ class PagePool:
 
     def can_start(self, sequence: Sequence, num_running: int) -> bool:
         """See Pool."""
-        # The scored tokens of a prompt are appended later.
-        num_tokens = max(len(sequence.token_ids), sequence.num_prompt) + 1
-        return self._num_pages_for(num_tokens) + num_running <= self.num_available
+        return self._num_pages_for(max(len(sequence.token_ids), sequence.num_prompt) + 1) + num_running <= self.num_available
 
     def start(self, sequence: Sequence, cache_key: Hashable) -> int:
         """See Pool. The last token is always computed, because its logits are wanted."""

@@ -133,7 +133,10 @@ class GrammarProcessor:
         return numpy.where(allowed, logits, numpy.asarray(-numpy.inf, logits.dtype))
 
     def forced_tokens(self, token_ids: list[int], /) -> list[int]:
-        """Return the tokens of the text that is the only continuation, as the tokenizer encodes it; [] if there are several, or after an error."""
+        """Return the tokens of the text that is the only continuation, as the tokenizer encodes it; [] if there are several.
+
+        A grammar that needs too much work gives [] here, and is an error of the next call for logits, which ends this request alone.
+        """
         self._consume(token_ids[self.num_prompt_tokens :])
         if self.matcher.is_error():
             return []
@@ -142,10 +145,7 @@ class GrammarProcessor:
         return forced[: forced.index(end)] if end in forced else forced
 
     def _consume(self, completion: list[int]) -> None:
-        """Advance the matcher to the end of the completion. It starts again if the completion is not a continuation.
-
-        A failure leaves the matcher in an error state.
-        """
+        """Advance the matcher to the end of the completion. It starts again if the completion is not a continuation."""
         if completion[: len(self.consumed)] != self.consumed:
             self.matcher, self.consumed = self.grammar.start.deep_copy(), []
         added = completion[len(self.consumed) :]

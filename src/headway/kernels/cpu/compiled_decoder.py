@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, OptionError
 from headway.kernels.cpu import layout, records
 from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers, product_scratch_bytes
 from headway.kernels.cpu.adapter_records import AdapterRecords
@@ -23,6 +23,7 @@ from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
 from headway.models.adapter import Update
 from headway.models.spec import DecoderSpec, FeedForwardSpec, RotarySpec
+from headway.trees import leaves
 
 MIN_ROTARY = 1024
 """Minimum number of positions of the rotary tables, which are doubled when a text is longer."""
@@ -53,7 +54,7 @@ class CompiledDecoder:
             attention.num_heads // attention.num_kv_heads,
         )
         self._forward_pass, self._pool, self._lock, self._is_closed = forward_pass, pool, threading.Lock(), False
-        self._kind: str = weights.output_head.kind
+        self._kind = _activation_kind(weights)
         self._kv_cache = PagedKVCache(spec, cache_kind)
         self._model = ModelRecords(spec, weights)
         self._launches = records.unset(records.LAUNCH)
@@ -96,11 +97,15 @@ class CompiledDecoder:
 
         updates   the updates by the path of the weight
 
-        Errors   as AdapterRecords; HeadwayError if the decoder is closed.
+        Errors   as AdapterRecords; OptionError for a name that it has; HeadwayError if the decoder is closed.
         """
+        self._check_open()
+        adapter = AdapterRecords(updates, self.weights)  # without the lock, so that passes run meanwhile
         with self._lock:
             self._check_open()
-            self._adapters[name] = AdapterRecords(updates, self.weights)
+            if name in self._adapters:
+                raise OptionError(f"got a second adapter named {name!r}, expected another name")
+            self._adapters[name] = adapter
             self._buffers = Buffers(0, self._kind)  # passes with adapters need more
 
     def allocate(self, num_pages: int) -> None:
@@ -157,6 +162,7 @@ class CompiledDecoder:
             self._is_closed = True
             self._pool.close()
             self.weights = None
+            self._adapters = {}
             self._buffers = Buffers(0, self._kind)
             self._kv_cache = PagedKVCache(self.spec, self.cache_kind)
 
@@ -275,3 +281,9 @@ def _num_slots(feed_forward: FeedForwardSpec, num_tokens: int) -> int:
     """Return the number of rows of a feed-forward network's activations."""
     experts = feed_forward.experts
     return num_tokens if experts is None else num_tokens * experts.top_k + layout.SLOTS_PER_TILE * experts.num_experts
+
+
+def _activation_kind(weights: Any) -> str:
+    """Return the kind of matrix that activations are prepared for: int8 if there is one, because int4 matrices need less of them."""
+    has_int8 = any(leaf.dtype == numpy.int8 for _, leaf in leaves(weights))
+    return "int8" if has_int8 else str(weights.output_head.kind)
