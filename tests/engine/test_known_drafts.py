@@ -6,9 +6,10 @@ import numpy
 import pytest
 
 from headway import functions
-from headway.engine import GenerationOptions, Request
+from headway.engine import GenerationOptions, Request, RequestFailed
+from headway.engine.speculation import Known
 from headway.errors import OptionError
-from tests.engine.paged_runner import VOCAB_SIZE, logits_after, paged_engine
+from tests.engine.paged_runner import VOCAB_SIZE, PagedRunner, logits_after, paged_engine
 
 PROMPT = [int(token) for token in numpy.random.default_rng(1).integers(0, VOCAB_SIZE, 40)]
 
@@ -95,3 +96,106 @@ def test_prescribed_tokens_are_rows_of_one_pass_and_the_text_is_the_same(tempera
     assert tokens[Forcing] == tokens[Wrong] == tokens[Prescribing]
     assert passes[Prescribing] == 43 + 1
     assert passes[Forcing] < 20
+
+
+class Failing(Forcing):
+    """Fails at token number `end`: in advance, and where it is called."""
+
+    def __init__(self, end, fails_in_advance):
+        self.end, self.fails_in_advance = end, fails_in_advance
+
+    def __call__(self, token_ids, logits):
+        if token_ids.shape[1] >= self.end:
+            raise ValueError("the processor failed")
+        return super().__call__(token_ids, logits)
+
+    def forced_tokens(self, token_ids):
+        if self.fails_in_advance and len(token_ids) >= self.end:
+            raise ValueError("the processor failed in advance")
+        return super().forced_tokens(token_ids)
+
+
+def failing(end, fails_in_advance):
+    return Request(PROMPT[:3], GenerationOptions(max_new_tokens=20), make_processors=lambda: [Failing(end, fails_in_advance)])
+
+
+def collect(engine, *requests):
+    """Return the events of each request, and failures too."""
+    events = [[] for _ in requests]
+    for index, request in enumerate(requests):
+        engine.add(request, events[index].extend, index=0)
+    while engine.step():
+        engine.verify()
+    return events
+
+
+def test_an_error_of_a_draft_ends_that_request_alone():
+    bad, good = collect(paged_engine(), failing(7, True), Request(PROMPT[:3], GenerationOptions(max_new_tokens=9)))
+    assert (len(bad), type(bad[-1]), len(good)) == (5, RequestFailed, 9)
+
+
+def test_the_tokens_before_one_that_fails_are_kept():
+    engine = paged_engine()
+    (events,) = collect(engine, failing(8, False))
+    expected = run(paged_engine(), Request(PROMPT[:3], GenerationOptions(max_new_tokens=20), make_processors=lambda: [Prescribing()]))[0]
+    assert engine.stats.num_accepted > 0
+    assert events[:-1] == expected[:5]
+    assert "the processor failed" in str(events[-1].error)
+
+
+def test_drafts_leave_rows_to_prompts_and_fit_in_one_pass():
+    engine = paged_engine(runner=PagedRunner(max_rows=64), max_seq_len=256)
+    options = GenerationOptions(max_new_tokens=1)
+    for index in range(20):
+        engine.add(Request([index, *PROMPT[1:], *PROMPT], options, num_scored=79), [].extend)
+    engine.step()
+    prompt = []
+    engine.add(Request([22, 21, 20] * 9, GenerationOptions(max_new_tokens=2)), prompt.extend)
+    num_steps, before = 0, len(engine.runner.passes)
+    while not prompt:
+        engine.step()
+        num_steps += 1
+    assert num_steps == 2  # chunks of at least 16 tokens
+    assert len(engine.runner.passes) - before == num_steps
+    assert max(sum(rows) for rows in engine.runner.passes) > 32
+
+
+def test_drafts_keep_the_time_budget_of_other_requests():
+    engine = paged_engine(runner=PagedRunner(max_rows=256), max_seq_len=256, max_gap_seconds=1e-9)
+    engine.add(Request([1, 2, 3], GenerationOptions(max_new_tokens=200)), [].extend)
+    for index in range(4):
+        engine.add(Request([index, *PROMPT, *PROMPT], GenerationOptions(max_new_tokens=1), num_scored=80), [].extend)
+    for _ in range(9):
+        engine.step()
+    assert 5 + 12 <= max(sum(rows) for rows in engine.runner.passes[2:]) <= 5 + 16
+
+
+def test_a_scored_prompt_waits_for_the_memory_of_all_its_tokens():
+    engine = paged_engine(max_pages=14)
+    engine.add(Request(PROMPT[:20], GenerationOptions(max_new_tokens=9)), [].extend)
+    engine.step()
+    engine.step()
+    engine.add(Request(PROMPT, GenerationOptions(max_new_tokens=1), num_scored=39), [].extend)
+    engine.step()
+    assert (engine.stats.num_running, engine.stats.num_waiting) == (1, 1)
+    while engine.step():
+        engine.verify()
+    assert engine.stats.num_preemptions == 0
+
+
+def test_rejected_drafts_become_shorter():
+    drafts = Known(lambda token_ids: [1] * 100)
+    lengths = []
+    for num_accepted in (0, 0, 0, 0, 0, 0, 1, 32):
+        lengths.append(len(drafts.draft([0], 1000)))
+        drafts.update(lengths[-1], num_accepted)
+    assert lengths == [32, 16, 8, 4, 2, 1, 1, 32]
+
+
+def test_evicted_prefixes_leave_nothing():
+    engine = paged_engine(max_pages=8)
+    for index in range(30):
+        run(engine, Request(PROMPT[:9], GenerationOptions(max_new_tokens=2), cache_key=str(index)))
+    assert len(engine.pool.prefixes._roots) <= 8
+    engine.clear_prefix_cache()
+    assert not engine.pool.prefixes._roots

@@ -349,3 +349,13 @@ def test_a_grammar_needs_a_model_with_an_end_token() -> None:
     model.end_token_ids = ()
     with pytest.raises(OptionError, match="without an end token"):
         model.generate("a", regex="b")
+
+
+def test_a_failed_grammar_prescribes_nothing_and_raises_where_it_is_applied():
+    vocabulary = Vocabulary(byte_tokenizer(), 256)
+    (process,) = compile_grammar(GenerationOptions(regex="abc"), vocabulary).processors(1, [])
+    a, b, c, z = (vocabulary.ids[each] for each in (b"a", b"b", b"c", b"z"))
+    assert process.forced_tokens([z, a]) == [b, c]
+    assert process.forced_tokens([z, a, z]) == []
+    with pytest.raises(OptionError, match="the grammar cannot be applied any further"):
+        process(numpy.array([[z, a, z]]), numpy.zeros((1, vocabulary.vocab_size), numpy.float32))

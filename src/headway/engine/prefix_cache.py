@@ -16,6 +16,7 @@ class Node:
     """One page of the trie: its tokens, which follow those of its parent.
 
     num_users  number of sequences that hold the page
+    cache_key  of a root: its key among the roots
     """
 
     token_ids: tuple[int, ...]
@@ -23,6 +24,7 @@ class Node:
     parent: Node | None
     children: dict[tuple[int, ...], Node] = field(default_factory=dict)
     num_users: int = 0
+    cache_key: Hashable = None
 
 
 class PrefixCache:
@@ -72,7 +74,7 @@ class PrefixCache:
         Returns the pages that hold these tokens in the trie: the given ones, or those of another sequence with the same tokens,
         which have the same content. It ends before a page that is full in part only and already in the trie.
         """
-        node = self._nodes[pages[first - 1]] if first else self._roots.setdefault(cache_key, Node((), -1, None))
+        node = self._nodes[pages[first - 1]] if first else self._roots.setdefault(cache_key, Node((), -1, None, cache_key=cache_key))
         result = []
         for index in range(first, len(pages)):
             key = tuple(token_ids[index * self.page_size : (index + 1) * self.page_size])
@@ -109,6 +111,8 @@ class PrefixCache:
         assert node.parent is not None
         assert not node.children
         del node.parent.children[node.token_ids], self._nodes[page]
+        if node.parent.parent is None and not node.parent.children:
+            del self._roots[node.parent.cache_key]
         return page
 
 

@@ -59,12 +59,18 @@ class Sampler:
         """Append tokens to the only sequence given the logits (num_drafted + 1, vocab_size) after its last token and after each drafted one.
 
         A drafted token counts only if it is the token that is chosen from the logits before it, so the tokens are those of
-        `advance`, one after the other.
+        `advance`, one after the other. They end before a token that fails: the next pass computes it alone, and raises its error.
         """
         (choice,) = self._choices
+        num_tokens = len(choice.sequence.token_ids)
         sampled: list[SampledToken] = []
         for row, draft in zip(logits, [*drafted, None], strict=True):
-            sampled.append(self._append(choice, row))
+            try:
+                sampled.append(self._append(choice, row))
+            except Exception:
+                if not sampled or len(choice.sequence.token_ids) > num_tokens + len(sampled):
+                    raise
+                break
             if sampled[-1].finish_reason or sampled[-1].token_id != draft:
                 break
         return sampled

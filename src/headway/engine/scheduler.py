@@ -40,7 +40,7 @@ class Planned:
 class Scheduler:
     """Requests that wait and requests that run, each in order of priority, then of arrival.
 
-    A pass has one row for each running sequence, then chunks of prompts within what is left of the time budget, shortest
+    A pass has one row for each running sequence, and those of its draft, then chunks of prompts within what is left of the time budget, shortest
     first. Where memory runs out, the last request is preempted: its pages are given back, and it waits in its old place. The
     request that has run longest is never preempted, and fits alone, so every request ends.
 
@@ -81,7 +81,7 @@ class Scheduler:
     def _plan_running(self, planned: list[Planned]) -> list[tuple[ActiveRequest, Sequence]]:
         """Plan one row, and perhaps drafted ones, for each sequence that has only its last token left to compute; return the others."""
         prompts: list[tuple[ActiveRequest, Sequence]] = []
-        may_draft = len(self.running) <= MAX_DRAFTING and not self.waiting
+        num_left = self._draft_rows()
         for active in list(self.running):
             for sequence in active.sequences:
                 if not active.is_running:
@@ -92,14 +92,33 @@ class Scheduler:
                 if num_tokens - sequence.num_computed > 1:
                     prompts.append((active, sequence))
                     continue
-                drafted: list[int] = []
-                if active.drafts is not None and (may_draft or not active.drafts.is_guess):
-                    drafted = active.drafts.draft(sequence.token_ids, min(active.max_len - num_tokens, self.max_rows) - 1)
-                    if drafted and active.drafts.is_guess and not self._pays(len(drafted)):
-                        drafted = []
+                drafted = self._draft(active, sequence.token_ids, num_left)
+                num_left -= len(drafted)
                 if self._reserve(active, sequence, num_tokens + len(drafted), planned):
                     planned.append(_planned(active, sequence, num_tokens, drafted))
         return prompts
+
+    def _draft(self, active: ActiveRequest, token_ids: list[int], num_left: int) -> list[int]:
+        """Return at most num_left tokens that may follow those of a sequence; [] for none."""
+        drafts = active.drafts
+        if drafts is None or (drafts.is_guess and (len(self.running) > MAX_DRAFTING or self.waiting)):
+            return []
+        try:
+            drafted = drafts.draft(token_ids, min(active.max_len - len(token_ids) - 1, num_left))
+        except Exception:
+            return []  # an error of a request must not end the others; its processor meets it again
+        return drafted if not drafts.is_guess or self._pays(len(drafted)) else []
+
+    def _draft_rows(self) -> int:
+        """Return the number of rows for drafts in a pass, which leaves some for prompts, and keeps within the time budget of the others."""
+        sequences = [sequence for active in self.running for sequence in active.sequences]
+        has_prompts = any(_num_left(sequence) > 1 for sequence in sequences)
+        left = self.max_rows - len(sequences) - (MIN_CHUNK if has_prompts else 0)
+        knows = {active.drafts is not None and not active.drafts.is_guess for active in self.running}
+        if len(knows) < 2:  # guesses are made only where they pay, and requests with known drafts wait for nobody else
+            return left
+        within = self.pass_time.rows_within(MARGIN * self.max_gap_seconds)
+        return min(left, FIRST_CHUNK if within is None else max(within - len(sequences), MIN_CHUNK))
 
     def _plan_prompts(self, prompts: list[tuple[ActiveRequest, Sequence]], planned: list[Planned]) -> None:
         """Plan chunks of prompts, shortest first."""

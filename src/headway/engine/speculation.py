@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 NGRAM = 3
 """Number of tokens that must have occurred before for a draft."""
@@ -32,7 +32,7 @@ class Drafter(Protocol):
     is_guess   True if drafts are often wrong, so that they cost rows that others could have
     """
 
-    is_guess: bool
+    is_guess: ClassVar[bool]
 
     def draft(self, token_ids: list[int], max_tokens: int) -> list[int]:
         """Return the tokens that may follow, at most max_tokens; [] for none."""
@@ -43,17 +43,24 @@ class Drafter(Protocol):
 
 @dataclass
 class Known:
-    """Drafts that are right, or nearly always: those of a function that returns the tokens after all tokens so far."""
+    """Drafts that are right, or nearly always: those of a function that returns the tokens after all tokens so far.
 
+    A model may prefer other tokens for the text that a grammar prescribes, so the length is adapted.
+
+    length   most tokens of the next draft
+    """
+
+    is_guess: ClassVar[bool] = False
     following: Callable[[list[int]], list[int]]
-    is_guess: bool = False
+    length: int = MAX_KNOWN
 
     def draft(self, token_ids: list[int], max_tokens: int) -> list[int]:
         """See Drafter."""
-        return self.following(token_ids)[: max(0, min(max_tokens, MAX_KNOWN))]
+        return self.following(token_ids)[: max(0, min(max_tokens, self.length))]
 
     def update(self, num_drafted: int, num_accepted: int) -> None:
         """See Drafter."""
+        self.length = MAX_KNOWN if num_accepted else max(self.length // 2, 1)
 
 
 @dataclass
@@ -64,7 +71,7 @@ class PromptLookup:
     pause    number of tokens to wait before it, which doubles with each draft that is rejected at its first token
     """
 
-    is_guess = True
+    is_guess: ClassVar[bool] = True
     length: int = FIRST_DRAFT
     pause: int = 0
     _last_pause: int = 1
