@@ -324,10 +324,10 @@ def test_fifty_loads_leave_nothing_behind(serve):
     turns(10)
     before = figures()
     turns(25)
-    after = figures()
     assert sum(each.num_loads for each in sources) == 70
-    assert after[1:] == before[1:]
-    assert after[0] < before[0] * 1.05
+    # The server closes its end of the last connection after the client.
+    assert eventually(lambda: all(now <= then for now, then in zip(figures()[1:], before[1:], strict=True)))
+    assert figures()[0] < before[0] * 1.05
 
 
 def test_the_command_loads_the_first_model_and_declares_the_others():
