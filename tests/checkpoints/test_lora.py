@@ -12,7 +12,7 @@ from safetensors.numpy import load_file, save_file
 
 import headway
 from headway.checkpoints import load_checkpoint, merge_adapter, resolve_model, with_adapter
-from headway.errors import CheckpointError, ModelNotFoundError, OptionError, UnsupportedError
+from headway.errors import CheckpointError, ModelNotFoundError, NotFiniteError, OptionError, UnsupportedError
 from headway.functions import LowRank
 from headway.trees import leaves
 from tests.cli.command import headway as command
@@ -143,6 +143,18 @@ def test_an_adapter_of_another_base_model_is_refused(llama, tmp_path, modules, m
     assert "another base model" in str(caught.value.hint)
 
 
+@pytest.mark.parametrize("value", [numpy.nan, numpy.inf])
+@pytest.mark.parametrize("part", ["lora_A", "lora_B"])
+def test_an_adapter_with_nan_or_infinity_is_refused_by_the_name_of_its_tensor(llama, adapter, part, value):
+    path = adapter / "adapter_model.safetensors"
+    tensors = load_file(path)
+    name = f"base_model.model.{QUERY}.{part}.weight"
+    tensors[name][1, 1] = value
+    save_file(tensors, path)
+    with pytest.raises(NotFiniteError, match=f"NaN or infinity in {name}"):
+        with_adapter(load_checkpoint(llama), adapter)
+
+
 def test_a_folder_without_an_adapter_is_refused(llama):
     with pytest.raises(ModelNotFoundError, match=r"without adapter_config\.json"):
         with_adapter(load_checkpoint(llama), llama)
@@ -182,6 +194,20 @@ def test_adapters_of_one_model_are_chosen_by_name(tmp_path, weights):
             model.generate("Once upon a time", adapter="other")
         with pytest.raises(OptionError, match="got the adapter name 'mine', expected a name that no other adapter has"):
             model.load_adapter("mine", adapter)
+        with pytest.raises(OptionError, match="got a second adapter named 'mine'"):  # as when two threads load it at once
+            model.engine.runner.add_adapter("mine", {})
+        assert model.generate("Once upon a time", adapter="mine", **options).token_ids == alone.token_ids
+
+
+def test_named_adapters_are_computed_by_the_definitions_on_torch(tmp_path, monkeypatch):
+    pytest.importorskip("torch")
+
+    def capture(*_: object) -> None:
+        raise AssertionError("a captured decoder computes no adapters")
+
+    monkeypatch.setattr("headway.language_model.model.captured_decoder", capture)
+    with headway.load("stories", array="torch", adapters={"mine": adapter_of_stories(tmp_path / "adapter")}) as model:
+        assert model.adapters == ("mine",)
 
 
 def test_the_command_line_uses_the_first_named_adapter(tmp_path):

@@ -16,7 +16,7 @@ from headway.checkpoints.reading import Checkpoint, open_tensors, read_config
 from headway.checkpoints.safetensors_file import SafetensorsFile
 from headway.checkpoints.weight_tree import some
 from headway.checkpoints.writing import save_tensors
-from headway.errors import CheckpointError, ModelNotFoundError, OptionError, UnsupportedError
+from headway.errors import CheckpointError, ModelNotFoundError, NotFiniteError, OptionError, UnsupportedError
 from headway.json_files import read_json_object, short_repr
 from headway.models import architecture
 from headway.models.adapter import Update, with_updates
@@ -164,6 +164,11 @@ def _update(
             f"got {path} with {names['down']} {down.shape} and {names['up']} {up.shape}, expected (rank, {shape[1]}) and ({shape[0]}, rank)",
             hint=HINT,
         )
+    for part, tensor in (("down", down), ("up", up)):
+        if not numpy.isfinite(tensor.astype(numpy.float32)).all():
+            raise NotFiniteError(
+                f"got {path} with NaN or infinity in {names[part]}, expected finite numbers", hint="download or train the adapter again"
+            )
     factor, has_root = alpha
     return Update(down.astype(numpy.float32), up.astype(numpy.float32), factor / (math.sqrt(rank) if has_root else rank))
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from os import PathLike
-from typing import Any
+from typing import Protocol
 
+from headway.arrays import check_computing
 from headway.checkpoints import Checkpoint, open_checkpoint
 from headway.engine.pages import PagePool
+from headway.kernels.cpu.packed_file import kind_of
 from headway.kernels.cpu.packing import num_bytes, tree_bytes
 from headway.language_model.decoders import can_compile, weights_kind
 from headway.language_model.encoders import can_compile_encoder
@@ -16,6 +18,11 @@ from headway.language_model.model import LanguageModel, resolve
 from headway.trees import leaves
 
 ITEM_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}
+
+
+class _Shaped(Protocol):
+    @property
+    def shape(self) -> tuple[int, ...]: ...
 
 
 def estimate_bytes(
@@ -27,17 +34,19 @@ def estimate_bytes(
     weights: str = "auto",
     ignored_config_keys: Collection[str] = (),
 ) -> int:
-    """Return the bytes that the weights of a model and its full KV cache will have. Only the shapes of its tensors are read.
+    """Return the bytes that the weights of a model and its full KV cache will have.
 
+    Only the shapes of tensors are read, except that MXFP4 weights are dequantized in memory.
     The keywords and the errors are those of headway.load.
     """
+    check_computing(array, dtype, None)
     kind = weights_kind(weights, array, dtype)
     checkpoint = open_checkpoint(resolve(name_or_folder), dtype=None, ignored_config_keys=ignored_config_keys)
     if kind != "none" and weights == "auto" and not _has_kernels(checkpoint):
         kind = "none"
-    tensors = {id(leaf): leaf for _, leaf in leaves(checkpoint.weights)}.values()
+    tensors = {id(leaf): (path, leaf) for path, leaf in leaves(checkpoint.weights)}.values()
     has_cache = kind != "none" and checkpoint.architecture.KIND == "decoder"
-    return sum(_leaf_bytes(leaf, kind, dtype) for leaf in tensors) + (cache_bytes if has_cache else 0)
+    return sum(_leaf_bytes(path, leaf, kind, dtype) for path, leaf in tensors) + (cache_bytes if has_cache else 0)
 
 
 def weight_bytes(model: LanguageModel) -> int:
@@ -55,7 +64,9 @@ def _has_kernels(checkpoint: Checkpoint) -> bool:
     return (can_compile_encoder if checkpoint.architecture.KIND == "encoder" else can_compile)(checkpoint)
 
 
-def _leaf_bytes(leaf: Any, kind: str, dtype: str) -> int:
-    if kind != "none" and len(leaf.shape) == 2:
-        return num_bytes(kind, leaf.shape)
+def _leaf_bytes(path: str, leaf: _Shaped, kind: str, dtype: str) -> int:
+    own = None if kind == "none" else kind_of(path, leaf, kind)
+    if own is not None:
+        rows, columns = leaf.shape
+        return num_bytes(own, (rows, columns))
     return int(math.prod(leaf.shape)) * ITEM_BYTES[dtype]

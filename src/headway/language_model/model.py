@@ -119,7 +119,7 @@ def load(
     elif kind != "none":
         make_decoder = partial(compiled_decoder, progress=progress) if progress else compiled_decoder
         decoder = make_decoder(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, adapter=adapter_folder)
-    elif weights == "auto" and array == "torch" and adapter is None:
+    elif weights == "auto" and array == "torch" and adapter is None and not adapters:
         decoder = cast(CapturedDecoder | None, captured_decoder(checkpoint, operations(array)))
     model = LanguageModel(
         checkpoint,
@@ -138,7 +138,7 @@ def load(
 
 
 def load_without_kernels(name_or_folder: str | PathLike[str] = "stories", *, ignored_config_keys: Collection[str] = ()) -> LanguageModel:
-    """Load a model whose passes other processes compute: its weights stay in the file.
+    """Load a model whose passes other processes compute: its weights stay in the file, except MXFP4 weights, which are dequantized.
 
     It encodes and decodes texts and makes requests. Errors are those of load.
     """

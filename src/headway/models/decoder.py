@@ -74,7 +74,7 @@ def run_layers(
     kv_cache: Sequence[Any] | None,
     ops: Operations,
 ) -> Array:
-    """Compute the hidden states from the embeddings.
+    """Compute the hidden states from the embeddings, both (batch_size, seq_len, hidden_size).
 
     masks     the mask of each window; None for the causal mask
     rotary    the cosines and sines of each RotarySpec

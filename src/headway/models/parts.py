@@ -15,7 +15,7 @@ Spec = TypeVar("Spec")
 
 
 def normalized(x: Array, weights: Any, parts: Any, name: str, ops: Operations) -> Array:
-    """Return x after the norm that is the field `name` of a spec and of its weights; x itself if the spec has none."""
+    """Return x (..., hidden_size) after the norm that is the field `name` of a spec and of its weights; x itself if the spec has none."""
     spec: NormSpec | None = getattr(parts, name)
     if spec is None:
         return x
@@ -26,7 +26,7 @@ def normalized(x: Array, weights: Any, parts: Any, name: str, ops: Operations) -
 
 
 def transformed(x: Array, weights: Any, spec: FeedForwardSpec, ops: Operations) -> Array:
-    """Return the output of a feed-forward network or of a mixture of experts."""
+    """Return the output of a feed-forward network or of a mixture of experts, with the shape of x, (..., hidden_size)."""
     activation, clamped = getattr(ops, spec.activation), spec.clamped_swiglu
     combine = None if clamped is None else partial(ops.clamped_swiglu, limit=clamped.limit, slope=clamped.slope)
     if spec.experts is not None:

@@ -10,7 +10,7 @@ import numpy
 
 from headway.arrays import Array, array_namespace, to_numpy
 from headway.engine import Batch, SequenceRows
-from headway.errors import HeadwayError, ResourceError
+from headway.errors import HeadwayError, OptionError, ResourceError
 from headway.models.adapter import Update, with_updates
 from headway.runners.model import Model
 from headway.runners.protocols import Architecture, EncoderDecoderArchitecture, JoinableKVCache, KVCache, Weights
@@ -76,9 +76,13 @@ class ReferenceRunner:
         """Provide an adapter for later batches.
 
         updates   its updates by the path of the weight
+
+        Errors   OptionError for a name that it has.
         """
         model = self.model
-        self.adapters[name] = with_updates(model.weights, updates, model.array, model.device)
+        weights = with_updates(model.weights, updates, model.array, model.device)
+        if self.adapters.setdefault(name, weights) is not weights:
+            raise OptionError(f"got a second adapter named {name!r}, expected another name")
 
     def run(self, batch: Batch) -> numpy.ndarray:
         """See headway.engine.Runner. Every sequence has to want the logits after its last token."""

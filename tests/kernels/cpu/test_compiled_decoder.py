@@ -95,6 +95,7 @@ def test_a_later_token_changes_no_earlier_vector(runtime, cache_kind):
     [
         ("qwen2", [Rows(0, [101], [0], 1)], TokenIdError),
         ("qwen2", [Rows(0, [-1], [0], 1)], TokenIdError),
+        ("qwen2", [Rows(0, [2**63], [0], 1)], TokenIdError),
         ("qwen2", [Rows(0, [], [0], 0)], PromptError),
         ("qwen2", [Rows(-1, [1], [0], 1)], PromptError),
         ("qwen2", [Rows(0, [1], [0], 2)], PromptError),

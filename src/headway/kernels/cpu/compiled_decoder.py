@@ -210,8 +210,7 @@ class CompiledDecoder:
     def _compute_rotary(self, num_positions: int) -> None:
         """Compute the rotary tables of at least this number of positions."""
         self._num_rotary = max(MIN_ROTARY, 1 << (num_positions - 1).bit_length())
-        kinds = {layer.attention.rotary for layer in self.spec.layers}
-        self._rotary = {rotary: rotary.tables(self._num_rotary) for rotary in kinds if rotary}
+        self._rotary = {rotary: rotary.tables(self._num_rotary) for rotary in self.spec.rotary_specs}
         for record, layer in zip(self._model.layers, self.spec.layers, strict=True):
             if layer.attention.rotary:
                 record["cosines"], record["sines"] = (table.ctypes.data for table in self._rotary[layer.attention.rotary])

@@ -97,7 +97,8 @@ def _multiply_down(launch: Any, counter: int, layer: int, part: int, num_parts: 
 def _multiply_up(
     launch: Any, counter: int, layer: int, part: int, place: int, num_parts: int, rows: int, out: int, factor: float, scratch: int
 ) -> int:
-    """Add the products with `up`, times a factor, to the numbers (num_tokens, rows) at an address; `place` is that of the part."""
+    """Add the products with `up`, times a factor, to the numbers (num_tokens, rows) at an address; `place` is the index of the part among
+    the num_parts that share `reduced`."""
     num_tokens, num_chunks, scale = launch[layout.NUM_TOKENS], (rows + UPDATED_ROWS - 1) // UPDATED_ROWS, F(factor)
     task = fetch_and_add(counter)
     while task < num_tokens * num_chunks:

@@ -79,6 +79,13 @@ def packed_weights(path: Path | None, key: str, kind: str, leaves: Leaves, runti
     return weights or _pack_into_memory(sections, leaves, runtime)
 
 
+def kind_of(path: str, leaf: Any, kind: str) -> str | None:
+    """Return the kind that a leaf is packed as, in a model that is packed as `kind`; None for one that is stored in float32."""
+    if len(leaf.shape) != 2 or path.endswith(UNPACKED):
+        return None
+    return "int4" if kind == "int8" and getattr(leaf, "packed_kind", None) == "int4" else kind
+
+
 @dataclass(frozen=True)
 class _Sections:
     """The description of a file: the kind, shape and offset of each matrix, the shape and offset of each vector.
@@ -117,15 +124,15 @@ def _sections(key: str, kind: str, leaves: list[tuple[str, Any]]) -> _Sections:
     stored: dict[tuple[Any, ...], int] = {}
     end = HEADER_BYTES
     for path, leaf in leaves:
-        shape = tuple(int(size) for size in leaf.shape)
-        if len(shape) == 2 and not path.endswith(UNPACKED):
+        own = kind_of(path, leaf, kind)
+        if own is not None:
+            shape = (int(leaf.shape[0]), int(leaf.shape[1]))
             identity = (leaf.ctypes.data, shape, leaf.strides)
             offset = stored.setdefault(identity, end)
-            own = "int4" if kind == "int8" and getattr(leaf, "packed_kind", None) == "int4" else kind
             matrices[path] = (own, shape, offset)
             end += num_bytes(own, shape) if offset == end else 0
         else:
-            vectors[path] = (shape, end)
+            vectors[path] = (tuple(int(size) for size in leaf.shape), end)
             end += round_up(4 * leaf.size, CACHE_LINE)
     description = json.dumps([key, kind, matrices, vectors, end])
     return _Sections(kind, matrices, vectors, end, hashlib.sha256(description.encode()).digest())

@@ -113,7 +113,13 @@ def plan_pass(batch: Sequence[SequenceRows], limits: Limits, num_pages: int) -> 
             raise PromptError(f"got {rows.num_wanted} wanted rows, expected 0 to {num_rows}, the number of tokens")
         plan.first_pages.extend([len(plan.pages)] * num_rows)
         written += _add_pages(plan, rows.pages, start, end, limits.window, num_pages)
-        plan.token_ids.extend(rows.token_ids)
+        try:
+            plan.token_ids.extend(rows.token_ids)
+        except OverflowError:
+            raise TokenIdError(
+                f"got token ids from {min(rows.token_ids)} to {max(rows.token_ids)}, expected 0 to {limits.vocab_size - 1}",
+                hint="use the tokenizer of this model",
+            ) from None
         plan.positions.extend(range(start, end))
         plan.num_positions = max(plan.num_positions, end)
         if rows.adapter is not None:
