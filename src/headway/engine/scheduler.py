@@ -107,15 +107,19 @@ class Scheduler:
             drafted = drafts.draft(token_ids, min(active.max_len - len(token_ids) - 1, num_left))
         except Exception:
             return []  # an error of a request must not end the others; its processor meets it again
-        return drafted if not drafts.is_guess or self._pays(len(drafted)) else []
+        return drafted if not drafted or not drafts.is_guess or self._pays(len(drafted)) else []
 
     def _draft_rows(self) -> int:
         """Return the number of rows for drafts in a pass, which leaves some for prompts, and keeps within the time budget of the others."""
+        num_known = 0
+        for active in self.running:
+            num_known += active.drafts is not None and not active.drafts.is_guess
+        if not num_known:  # guesses are short, few, and made only where they pay
+            return self.max_rows - 1
         sequences = [sequence for active in self.running for sequence in active.sequences]
         has_prompts = any(_num_left(sequence) > 1 for sequence in sequences)
         left = self.max_rows - len(sequences) - (MIN_CHUNK if has_prompts else 0)
-        knows = {active.drafts is not None and not active.drafts.is_guess for active in self.running}
-        if len(knows) < 2:  # guesses are made only where they pay, and requests with known drafts wait for nobody else
+        if num_known == len(self.running):  # requests with known drafts wait for nobody else
             return left
         within = self.pass_time.rows_within(MARGIN * self.max_gap_seconds)
         return min(left, FIRST_CHUNK if within is None else max(within - len(sequences), MIN_CHUNK))
