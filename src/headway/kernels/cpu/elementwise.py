@@ -95,6 +95,15 @@ def norm(kind: int, x: Any, weight: int, bias: int, eps: float, count: int) -> N
             x[i] += biases[i]
 
 
+@compiled(fastmath=REASSOCIATE)
+def dot(x: Any, y: Any, count: int) -> Any:
+    """Return the sum of the products of `count` numbers."""
+    total = F(0)
+    for i in range(count):
+        total += x[i] * y[i]
+    return total
+
+
 @compiled
 def copy_row(source: int, count: int, target: int) -> None:
     """Copy float32 numbers to another address, unless it is the same."""

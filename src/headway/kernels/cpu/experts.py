@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.elementwise import REASSOCIATE, exp, norm_row
+from headway.kernels.cpu.elementwise import dot, exp, norm_row
 from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, GROUP, MATRIX_SIZE, NUM_ROWS, ROWS, SLOTS_PER_TILE, WIDE_BYTES
 from headway.kernels.cpu.memory import compiled, fetch_and_add, float32_view, float_field, int64_view, next_task, wait_for_all
 from headway.kernels.cpu.products import tokens_per_task
@@ -38,14 +38,6 @@ def run_experts(launch: Any, counter: int, layer: Any, scratch: int) -> None:
     wait_for_all(counter, _combine(launch, counter, layer, num_tokens))
 
 
-@compiled(fastmath=REASSOCIATE)
-def _dot(a: Any, b: Any, count: int) -> Any:
-    total = F(0)
-    for i in range(count):
-        total += a[i] * b[i]
-    return total
-
-
 @compiled
 def _route(launch: Any, counter: int, layer: Any, scratch: int) -> int:
     """Normalize every token's vector, and choose its experts and their shares."""
@@ -57,7 +49,7 @@ def _route(launch: Any, counter: int, layer: Any, scratch: int) -> int:
         norm_row(launch, address, layer[layout.FEED_FORWARD_NORM], layer[layout.FEED_FORWARD_NORM_BIAS], size, normed)
         x = float32_view(normed, size)
         for expert in range(num_experts):
-            scores[expert] = _dot(x, router[expert * size : (expert + 1) * size], size)
+            scores[expert] = dot(x, router[expert * size : (expert + 1) * size], size)
         _choose(layer, scores, token, launch)
         token = next_task(counter)
     return num_tokens

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.elementwise import REASSOCIATE, activate
+from headway.kernels.cpu.elementwise import activate, dot
 from headway.kernels.cpu.layout import (
     BFLOAT16,
     CACHE_LINE,
@@ -67,14 +67,6 @@ def _read_activations(x: Any, row: int, out: Any, count: int) -> None:
             out[i] = numbers[i]
 
 
-@compiled(fastmath=REASSOCIATE)
-def _dot(x: Any, y: Any, count: int) -> Any:
-    total = F(0)
-    for i in range(count):
-        total += x[i] * y[i]
-    return total
-
-
 @compiled
 def _multiply_down(launch: Any, counter: int, layer: int, part: int, num_parts: int, x: Any, scratch: int) -> int:
     """Multiply the rows by the `down` matrices of some parts, which read the same activations."""
@@ -88,7 +80,7 @@ def _multiply_down(launch: Any, counter: int, layer: int, part: int, num_parts: 
             numbers, out = float32_view(scratch, count), float32_view(launch[layout.REDUCED] + 4 * launch[layout.MAX_RANK] * task, rank)
             _read_activations(x, task // num_parts, numbers, count)
             for row in range(rank):
-                out[row] = _dot(float32_view(update[layout.UPDATE_DOWN] + 4 * count * row, count), numbers, count)
+                out[row] = dot(float32_view(update[layout.UPDATE_DOWN] + 4 * count * row, count), numbers, count)
         task = next_task(counter)
     return num_tokens * num_parts
 
