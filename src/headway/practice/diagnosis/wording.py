@@ -133,7 +133,8 @@ def _with_inner(found: Mapping[str, Role], roles: Sequence[Role], names: Sequenc
         result |= dict.fromkeys(plain, width)
     elif not of_inner and len(of_width) > 1:  # dim, hidden_dim
         hidden = [name for name in of_width if "hid" in snake(name)]
-        result |= dict.fromkeys(hidden, inner) if len(hidden) < len(of_width) else {}
+        is_width_named = any(re.search(r"emb|model|dim|width|^[dc]$", snake(name)) for name in of_width if name not in hidden)
+        result |= dict.fromkeys(hidden, inner) if is_width_named else {}
     elif not of_width and len(of_inner) == 1:  # hidden, feed_forward
         left = [name for name in names if name not in found and re.search(r"hid|emb|model|dim", snake(name))]
         result |= dict.fromkeys(left[:1], width)
