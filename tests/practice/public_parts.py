@@ -236,4 +236,142 @@ def sample(logits, temperature=1.0, top_k=None):
             ("logits < kept", "logits <= kept"),
         ),
     ),
+    Program(
+        "causal_lm_loss",
+        "next_token_loss",
+        """
+import torch.nn.functional as F
+
+def causal_lm_loss(logits, labels, ignore_index=-100):
+    shifted = logits[:, :-1, :].contiguous()
+    wanted = labels[:, 1:].contiguous()
+    return F.cross_entropy(shifted.view(-1, shifted.size(-1)), wanted.view(-1), ignore_index=ignore_index)
+""",
+        (
+            ("wanted = labels[:, 1:]", "wanted = labels[:, :-1]"),
+            ("logits[:, :-1, :]", "logits[:, 1:, :]"),
+            (", ignore_index=ignore_index)", ")"),
+            ("ignore_index=ignore_index)", "ignore_index=ignore_index, reduction='sum')"),
+            ("shifted.view(-1, shifted.size(-1))", "shifted.view(-1, shifted.size(-1)).softmax(-1)"),
+            ("wanted.view(-1)", "wanted.view(-1).roll(1)"),
+        ),
+    ),
+    Program(
+        "compute_loss",
+        "cross_entropy",
+        """
+import torch.nn.functional as F
+
+def compute_loss(logits, targets):
+    B, T, C = logits.shape
+    return F.cross_entropy(logits.view(B * T, C), targets.view(B * T))
+""",
+        (
+            ("logits.view(B * T, C)", "-logits.view(B * T, C)"),
+            ("targets.view(B * T))", "targets.view(B * T)) / T"),
+            ("logits.view(B * T, C)", "logits.view(B * T, C).softmax(1)"),
+            ("logits.view(B * T, C)", "logits.transpose(0, 1).reshape(B * T, C)"),
+            ("targets.view(B * T))", "targets.view(B * T), reduction='sum')"),
+        ),
+    ),
+    Program(
+        "create_window_mask",
+        "sliding_window_mask",
+        """
+import torch
+
+def create_window_mask(seq_len, window_size):
+    place = torch.arange(seq_len)
+    distance = place[:, None] - place[None, :]
+    return (distance >= 0) & (distance < window_size)
+""",
+        (
+            ("distance < window_size", "distance <= window_size"),
+            ("distance >= 0", "distance > 0"),
+            ("(distance >= 0) & ", ""),
+            ("place[:, None] - place[None, :]", "place[None, :] - place[:, None]"),
+            ("(distance >= 0) &", "(distance >= 0) |"),
+            ("distance < window_size", "distance < seq_len"),
+        ),
+    ),
+    Program(
+        "get_stats",
+        "pair_counts",
+        """
+import collections
+
+def get_stats(vocab):
+    pairs = collections.defaultdict(int)
+    for word, freq in vocab.items():
+        symbols = word.split()
+        for i in range(len(symbols) - 1):
+            pairs[symbols[i], symbols[i + 1]] += freq
+    return pairs
+""",
+        (
+            ("+= freq", "+= 1"),
+            ("+= freq", "= freq"),
+            ("range(len(symbols) - 1)", "range(len(symbols) - 2)"),
+            ("symbols[i], symbols[i + 1]", "symbols[i + 1], symbols[i]"),
+            ("range(len(symbols) - 1)", "range(0, len(symbols) - 1, 2)"),
+        ),
+    ),
+    Program(
+        "MLP",
+        "feed_forward",
+        """
+from dataclasses import dataclass
+from torch import nn
+
+@dataclass
+class Config:
+    num_layers: int = 12
+    hidden_size: int = 768
+    vocab_size: int = 50257
+    block_size: int = 1024
+    resid_dropout: float = 0.0
+
+class MLP(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+        self.c_fc = nn.Linear(config.hidden_size, 4 * config.hidden_size)
+        self.gelu = nn.GELU()
+        self.c_proj = nn.Linear(4 * config.hidden_size, config.hidden_size)
+        self.resid_dropout = nn.Dropout(config.resid_dropout)
+    def forward(self, x):
+        return self.resid_dropout(self.c_proj(self.gelu(self.c_fc(x))))
+""",
+        (
+            ("self.c_proj(self.gelu(self.c_fc(x)))", "self.c_proj(self.c_fc(x))"),
+            ("self.c_proj(self.gelu(self.c_fc(x)))", "self.gelu(self.c_proj(self.c_fc(x)))"),
+            ("self.c_proj(self.gelu(self.c_fc(x)))", "self.c_proj(self.gelu(self.c_fc(self.gelu(x))))"),
+            ("self.gelu = nn.GELU()", "self.gelu = nn.Softplus(10)"),
+            ("self.c_proj(self.gelu(self.c_fc(x)))", "self.c_proj(self.gelu(self.c_fc(x) * 2))"),
+        ),
+    ),
+    Program(
+        "Embedding",
+        "embed",
+        """
+import torch
+
+class Embedding:
+    def __init__(self, in_size, embed_size):
+        self.params = {"E": torch.randn(in_size, embed_size)}
+    def forward(self, idx):
+        self.cache = idx
+        return self.params["E"][idx]
+    def backward(self, dx):
+        self.grads = {"E": torch.zeros_like(self.params["E"])}
+        self.grads["E"][self.cache] = dx
+        return dx
+""",
+        (
+            ('self.params["E"][idx]', 'self.params["E"][idx - 1]'),
+            ('self.params["E"][idx]', 'self.params["E"][idx] * 2'),
+            ('self.params["E"][idx]', 'self.params["E"][idx].flip(-1)'),
+            ('self.params["E"][idx]', 'self.params["E"][: len(idx)]'),
+            ('self.params["E"][idx]', 'self.params["E"][idx].mean(0)'),
+        ),
+    ),
 )

@@ -62,6 +62,15 @@ def _probabilities(inputs: Inputs) -> Inputs | None:
     return inputs | {"logits": probabilities} if probabilities.min() > 1e-3 else None
 
 
+def _batched(inputs: Inputs) -> Inputs:
+    """Return inputs with rows as two sequences, or as one if their number is odd."""
+    logits, targets = inputs["logits"], inputs["targets"]
+    if logits.ndim != 2:
+        return inputs
+    count = 1 if len(targets) % 2 else 2
+    return inputs | {"logits": logits.reshape(count, -1, logits.shape[-1]), "targets": targets.reshape(count, -1)}
+
+
 def _hot(inputs: Inputs) -> Inputs:
     """Return inputs with one-hot targets, except with ignored targets, which need class numbers."""
     return inputs if "ignored" in inputs else inputs | {"targets": numpy.eye(inputs["logits"].shape[-1])[inputs["targets"]]}
@@ -108,6 +117,7 @@ EXERCISE = Exercise(
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
         ),
+        (Convention(), Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute")),
         (Convention(), Convention(TEXTS["one_hot_targets"], _hot, role="targets")),
         (
             Convention(),
