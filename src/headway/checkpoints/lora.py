@@ -79,8 +79,9 @@ def read_adapter(checkpoint: Checkpoint, folder: Path) -> dict[str, Update]:
 
 
 def update_bytes(updates: Mapping[str, Update]) -> int:
-    """Return the bytes that updates have next to a model's weights, in float32."""
-    return sum(4 * (each.up.size + each.down.size) for each in updates.values())
+    """Return the bytes that updates have next to a model's weights, in float32. The parts of a fused matrix share one of theirs."""
+    shared = {id(each.down): each.down.size for each in updates.values()}
+    return 4 * (sum(shared.values()) + sum(each.up.size for each in updates.values()))
 
 
 def merge_adapter(folder: Path, adapter: Path, target: Path) -> int:
