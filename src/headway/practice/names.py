@@ -109,8 +109,8 @@ PATTERNS = {
         r"|rotary(?!.*(param|freq|cos|angle|table|cache))|apply_?rot)",
     ),
     "feed_forward": Pattern(
-        r"^(?!.*(gated|glu|swi|llama|qwen|gemma|mistral|moe|expert|back|grad|block|layer_?norm|sublayer"
-        r"|mixer)).*(feed_?forward|ffn|mlp|position_?wise|^ff$)",
+        r"^(?!.*(gated|glu|swi|llama|qwen|gemma|mistral|moe|expert|back|grad|(?<!forward_)(?<!forward)(?<!ffn)(?<!ffn_)(?<!mlp)(?<!mlp_)block"
+        r"|layer_?norm|sublayer|mixer)).*(feed_?for?w?ard|ffn|mlp|pos(ition)?_?wise|^ff$)",
     ),
     "gated_feed_forward": Pattern(
         r"^(?!.*(back|grad|block|layer_?norm|sublayer)).*(swi_?glu|ge_?glu|re_?glu|(^|_)glu(_|$)|gated_?(linear|feed|mlp"

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy
+
 from headway.practice.diagnosis.rotation import same
 from headway.practice.exercise import Role
 
@@ -46,6 +48,7 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"(^|_)rank$", 2),
     (r"(^|_)alpha$", 1.0),
     (r"^(is|use|return|need|output|with|log|add|do|enable|debug|verbose|training|train|inference|flash|bias|causal|masked?)(_|$)|_?bias$", False),
+    (r"^(np_?)?rng$|^random_state$", numpy.random.default_rng(0)),
     (r"cache|past|history|prev(ious)?_state|layer_state", None),
     (r"start_?(pos|index)?$|offset|input_pos|(^|_)pos(ition)?$", 0),
 )  # fmt: skip

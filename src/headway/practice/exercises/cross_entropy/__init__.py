@@ -16,7 +16,7 @@ from headway.practice.texts import Texts
 TEXTS = Texts("cross_entropy")
 
 
-def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None) -> Any:
+def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None, smoothing: float = 0.0) -> Any:
     """The definition as named steps: operands, log_probs, counts, targets, pick, unit, reduce, finish."""
     logits, targets = steps.operands(logits.astype(numpy.float64), targets)
     counts = steps.counts(targets, ignored)
@@ -96,7 +96,8 @@ EXERCISE = Exercise(
             ),
         ),
         Role("targets", words("target labels y y_true label true_labels ids t ground_truth targets_ids token_ids one_hot y_onehot")),
-        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad ignore")),
+        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad ignore"), off=-100),
+        Role("smoothing", words("label_smoothing epsilon_ls"), neutral=0.0, off=0.0),
     ),
     probes=probes,
     mistakes=MISTAKES,
