@@ -34,9 +34,5 @@ def wrong_later_visible(seq_len, window):
     return np.triu(np.ones((seq_len, seq_len), bool), 1 - window)
 
 
-def wrong_later_window(seq_len, window):
-    return np.tril(np.triu(np.ones((seq_len, seq_len), bool)), window - 1)
-
-
 def wrong_diagonal_hidden(seq_len, window):
     return np.triu(np.tril(np.ones((seq_len, seq_len), bool), -1), 1 - window)

@@ -41,10 +41,8 @@ MISTAKES = (
     TEXTS.mistake("one_less_visible", {"size": lambda window: window - 1}, pattern=TRIANGLE),
     TEXTS.mistake("window_ignored", {"earliest": lambda distances, size: distances == distances}, pattern=TRIANGLE),
     TEXTS.mistake("later_visible", {"latest": lambda distances: distances == distances}, pattern=TRIANGLE),
-    TEXTS.mistake("later_window", {"distances": lambda query_len: -STEPS["distances"](query_len)}, pattern=TRIANGLE),
     TEXTS.mistake("both_sides", {"latest": lambda distances: -distances < 3}, pattern=TRIANGLE),
     TEXTS.mistake("diagonal_hidden", {"latest": lambda distances: distances > 0}, pattern=TRIANGLE),
-    TEXTS.mistake("outside_visible", {"earliest": lambda distances, size: distances >= size}, pattern=TRIANGLE),
     *FORMS_MISTAKES,
 )
 
