@@ -18,6 +18,7 @@ import statistics
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -166,6 +167,7 @@ def main(seconds: float = 1800, num_clients: int = 16) -> int:
         while not (found := re.search(r"http://127\.0\.0\.1:(\d+)", server.stderr.readline())):
             assert server.poll() is None, "the server did not start"
         port = int(found[1])
+        threading.Thread(target=server.stderr.read, daemon=True).start()  # a full pipe would stop the server
         asyncio.run(load(port, server.pid, min(10, seconds / 4), num_clients))  # what is loaded on first use
         asyncio.run(idle(port))
         before = Sample.of(server.pid)

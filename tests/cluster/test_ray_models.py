@@ -17,9 +17,11 @@ import httpx
 import pytest
 
 import headway
+from headway.errors import OptionError
 from headway.language_model import load_without_kernels
 from headway.server.run import Address
 from headway.server.settings import Settings
+from tests.checkpoints.test_lora import write_adapter
 from tests.conftest import ROOT
 
 pytestmark = [
@@ -41,21 +43,29 @@ def reranker(tmp_path_factory) -> str:
 
 
 @pytest.fixture(scope="module")
-def client(reranker) -> Iterator[httpx.Client]:
-    """A client of an application with two replicas of a model, one of another, and a reranker."""
+def adapter(tmp_path_factory) -> str:
+    """The folder of an adapter of the embedded model."""
+    modules = {f"transformer.h.{layer}.attn.c_attn": (768, 256) for layer in range(4)}
+    return str(write_adapter(tmp_path_factory.mktemp("adapter"), modules, 2))
+
+
+@pytest.fixture(scope="module")
+def client(reranker, adapter) -> Iterator[httpx.Client]:
+    """A client of an application with two replicas of a model with an adapter, one of another, and a reranker."""
     from headway.cluster.deployment import ModelDeployment
     from headway.cluster.run import connect, start
 
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
 
-    def deployment(name: str, source: str, num_replicas: int = 1) -> ModelDeployment:
-        load = partial(headway.load, source, num_threads=1)
-        return ModelDeployment(name, load, partial(load_without_kernels, source), num_replicas=num_replicas, num_cpus=0.1)
+    def deployment(name: str, source: str, num_replicas: int = 1, **adapters: str) -> ModelDeployment:
+        load = partial(headway.load, source, num_threads=1, adapters=adapters)
+        light = partial(load_without_kernels, source)
+        return ModelDeployment(name, load, light, num_replicas=num_replicas, num_cpus=0.1, adapters=tuple(adapters))
 
     connect(None)
     try:
-        models = [deployment("first", "stories", 2), deployment("second", "stories"), deployment("ranks", reranker)]
+        models = [deployment("first", "stories", 2, polite=adapter), deployment("second", "stories"), deployment("ranks", reranker)]
         start(models, Settings(), Address(port=port))
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as client:
             yield client
@@ -70,7 +80,7 @@ def client(reranker) -> Iterator[httpx.Client]:
 def test_each_model_is_a_deployment_that_answers_to_its_name(client):
     from ray import serve
 
-    assert [each["id"] for each in client.get("/v1/models").json()["data"]] == ["first", "second", "ranks"]
+    assert [each["id"] for each in client.get("/v1/models").json()["data"]] == ["first", "polite", "second", "ranks"]
     handles = {name: serve.get_deployment_handle(f"model-{name}", "headway") for name in ("first", "second", "ranks")}
     ids = {name: {handle.process_id.remote(str(key)).result(timeout_s=600) for key in range(20)} for name, handle in handles.items()}
     assert [len(each) for each in ids.values()] == [2, 1, 1]
@@ -81,6 +91,20 @@ def test_each_model_is_a_deployment_that_answers_to_its_name(client):
         answer = client.post("/v1/completions", json={"model": name, "prompt": "The fox", "max_tokens": 5, "temperature": 0}).json()
         assert (answer["model"], answer["choices"][0]["text"]) == (name or "first", text)
     assert client.post("/v1/completions", json={"model": "other", "prompt": "The fox"}).status_code == 404
+
+
+def test_an_adapter_is_a_model_of_its_own(client, adapter):
+    with headway.load("stories", num_threads=1, adapters={"polite": adapter}) as model:
+        text = model.generate("The fox", adapter="polite", max_new_tokens=8, temperature=0).text
+        assert text != model.generate("The fox", max_new_tokens=8, temperature=0).text
+    body = {"model": "polite", "prompt": "The fox", "max_tokens": 8, "temperature": 0}
+    answer = client.post("/v1/completions", json=body).json()
+    assert (answer["model"], answer["choices"][0]["text"]) == ("polite", text)
+    assert client.get("/v1/models/polite").json()["parent"] == "first"
+    for path, more in (("/v1/embeddings", {"input": "Once"}), ("/v1/rerank", {"query": QUERY, "documents": TEXTS})):
+        refused = client.post(path, json={"model": "polite", **more})
+        assert refused.status_code == 400
+        assert "an adapter" in refused.json()["error"]["message"]
 
 
 def figures(client, name: str) -> dict[tuple[str, str], float]:
@@ -125,6 +149,13 @@ def test_ranks_and_their_errors_are_those_of_one_process(client, reranker):
     assert client.post("/v1/rerank", json={**long, "truncate": True}).status_code == 200
     wrong = client.post("/v1/rerank", json={"model": "first", "query": QUERY, "documents": TEXTS})
     assert (wrong.status_code, wrong.json()["error"]["param"]) == (400, "model")
+
+
+def test_a_port_of_another_program_is_refused():
+    from headway.cluster.run import run
+
+    with socket.create_server(("127.0.0.1", 0), reuse_port=True) as taken, pytest.raises(OptionError, match="expected a free address"):
+        run([], Settings(), Address(port=taken.getsockname()[1]))
 
 
 def test_the_command_finishes_its_requests_at_sigterm():

@@ -78,6 +78,13 @@ def test_streams_name_the_adapter(server):
     assert '"model":"base"' not in text
 
 
+def test_ranks_of_an_adapter_are_refused(server):
+    with server.client() as client:
+        refused = client.post("/v1/rerank", json={"model": "polite", "query": "Once", "documents": ["a"]})
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "model")
+    assert "an adapter" in refused.json()["error"]["message"]
+
+
 @pytest.mark.parametrize(("path", "body"), [("/v1/embeddings", {"input": "Once"}), ("/look/trace", {"prompt": "Once"})])
 def test_what_an_adapter_would_not_change_is_refused(server, path, body):
     with server.client() as client:
@@ -85,6 +92,15 @@ def test_what_an_adapter_would_not_change_is_refused(server, path, body):
         refused = client.post(path, json={**body, "model": "polite"})
         assert refused.status_code == 400
         assert "an adapter" in refused.json()["error"]["message"]
+
+
+def test_adapters_count_as_memory_of_their_model(folders):
+    from headway.language_model.memory import estimate_bytes, weight_bytes
+
+    with headway.load("stories", adapters=folders) as model, headway.load("stories") as alone:
+        size = weight_bytes(model) - weight_bytes(alone)
+        assert size == sum(4 * 4 * rank * (768 + 256) for rank in (2, 3))
+    assert estimate_bytes("stories", adapters=folders.values()) - estimate_bytes("stories") == size
 
 
 def test_an_adapter_is_loaded_with_its_model_on_demand(folders, stories):

@@ -86,14 +86,43 @@ def test_a_client_that_leaves_ends_the_work_after_the_batch(encoding):
     assert gate.num_calls == 2
 
 
+def body(pattern: str) -> dict:
+    """A request with a grammar of its own: the model keeps those that are compiled."""
+    return {"prompt": "a", "regex": pattern + "{1,9}", "max_tokens": 2}
+
+
 def test_a_grammar_that_takes_long_is_refused_and_holds_up_no_other_request(serve, monkeypatch):
     pytest.importorskip("llguidance", reason="llguidance is not installed")
     gate = Gate(monkeypatch, grammar, "compile_grammar")
     monkeypatch.setattr(service, "COMPILE_SECONDS", 0.01)
     with serve().client() as client:
-        answer = client.post("/v1/completions", json={"prompt": "a", "regex": "slow{1,9}", "max_tokens": 2})
+        answer = client.post("/v1/completions", json=body("long"))
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "grammar_too_slow")
         assert client.post("/v1/completions", json={"prompt": "a", "max_tokens": 2}).status_code == 200
+        gate.opened.set()
+
+
+def test_a_grammar_behind_a_slow_one_may_be_sent_again(serve, monkeypatch):
+    pytest.importorskip("llguidance", reason="llguidance is not installed")
+    gate = Gate(monkeypatch, grammar, "compile_grammar")
+    with serve().client() as client, ThreadPoolExecutor(1) as threads:
+        slow = threads.submit(client.post, "/v1/completions", json=body("slow"))
+        assert gate.entered.wait(600)
+        assert figures(client)["headway:num_requests_waiting"] == 1
+        monkeypatch.setattr(service, "COMPILE_SECONDS", 0.01)
+        refused = client.post("/v1/completions", json=body("other"))
+        gate.opened.set()
+        assert (refused.status_code, refused.headers["Retry-After"], slow.result().status_code) == (429, "1", 200)
+        monkeypatch.undo()
+        assert client.post("/v1/completions", json=body("other")).status_code == 200
+        assert figures(client)["headway:num_requests_waiting"] == 0
+
+
+def test_the_time_of_a_grammar_is_part_of_the_deadline(serve, monkeypatch):
+    pytest.importorskip("llguidance", reason="llguidance is not installed")
+    gate = Gate(monkeypatch, grammar, "compile_grammar")
+    with serve(timeout_seconds=0.1).client() as client:
+        assert client.post("/v1/completions", json=body("late")).status_code == 504
         gate.opened.set()
 
 

@@ -307,6 +307,63 @@ def test_every_route_loads_its_model(serve, path):
     assert statuses(server) == {"a": "unloaded", "b": "loaded"}
 
 
+def test_the_properties_of_a_model_that_is_not_loaded_load_nothing(serve, stories):
+    source = Counted("a")
+    server = serve(source)
+    with server.client() as client:
+        asleep, slots = client.get("/props").json(), client.get("/slots").json()
+        assert source.num_loads == 0
+        assert client.post("/v1/completions", json=BODY).status_code == 200
+        awake = client.get("/props").json()
+    assert (asleep["is_sleeping"], asleep["default_generation_settings"], slots[0]["n_ctx"]) == (True, {"n_ctx": 0, "params": {}}, 0)
+    assert (awake["is_sleeping"], awake["default_generation_settings"]["n_ctx"]) == (False, stories.config.max_seq_len)
+    assert asleep.keys() == awake.keys()
+
+
+STREAMS = {
+    "/v1/completions": "data: [DONE]",
+    "/v1/chat/completions": "data: [DONE]",
+    "/v1/messages": "event: error",
+    "/v1/responses": "event: error",
+    "/completion": "data: {",
+}
+"""The last line of an error in a stream but its data, by path."""
+
+
+@pytest.mark.parametrize("path", STREAMS)
+@pytest.mark.parametrize("error", [None, CheckpointError("broken")])
+def test_a_stream_has_pings_while_its_model_is_loaded_and_an_error_is_in_it(serve, path, error):
+    source = Counted("a", is_held=True, error=error)
+    server = serve(source, ping_seconds=0.05)
+    messages = [{"role": "user", "content": "Hi"}]
+    body = {"prompt": "Hi", "input": "Hi"} | ({"messages": messages} if path in ("/v1/chat/completions", "/v1/messages") else {})
+    names = {"/v1/responses": ["input"], "/v1/messages": ["messages"], "/v1/chat/completions": ["messages"]}.get(path, ["prompt"])
+    limit = "max_output_tokens" if path == "/v1/responses" else "max_tokens"
+    wanted = {"model": "a", "stream": True, limit: 2, **{name: body[name] for name in names}}
+    with server.client() as client, client.stream("POST", path, json=wanted) as answer:
+        lines = answer.iter_lines()
+        assert (answer.status_code, next(lines)) == (200, ": ping")
+        source.going.set()
+        rest = [line for line in lines if line and line != ": ping"]
+    if error is None:
+        assert not any('"error"' in line and "could not be loaded" in line for line in rest)
+        assert len(rest) > 2
+    else:
+        assert sum("could not be loaded" in line for line in rest) == 1
+        assert any(line.startswith(STREAMS[path]) for line in rest)
+
+
+def test_a_request_without_a_stream_has_no_pings(serve):
+    source = Counted("a", is_held=True)
+    server = serve(source, ping_seconds=0.01)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(post, server, "a")
+        assert source.begun.wait(600)
+        time.sleep(0.1)
+        source.going.set()
+        assert waiting.result().json()["object"] == "text_completion"
+
+
 @pytest.mark.slow
 def test_fifty_loads_leave_nothing_behind(serve):
     sources = [Counted("a"), Counted("b")]

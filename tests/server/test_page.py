@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import headway
+from headway.server.model_pool import DeclaredModel
 from headway.server.page import page_files
-from tests.server.conftest import Running
+from headway.server.served_model import ServedModel
+from tests.server.conftest import Running, running
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -156,6 +160,27 @@ def test_a_server_with_a_key_asks_for_it(serve: Callable[..., Running], open_pag
     page.wait_for_selector("#key-form", state="hidden")
     set_longest(page, 16)
     assert ask(page, "Once upon a time")
+
+
+@pytest.mark.slow
+def test_a_model_that_is_being_loaded_is_named(open_page: Callable[..., Any]) -> None:
+    going = threading.Event()
+
+    def load() -> ServedModel:
+        assert going.wait(600)
+        return ServedModel("late", headway.load("stories"))
+
+    with running(DeclaredModel("late", load, lambda: 0)) as server:
+        page = open_page(server.url)
+        set_longest(page, 8)
+        page.wait_for_selector("#model option", state="attached")
+        page.fill("#input", "Hello")
+        page.keyboard.press("Enter")
+        footer = page.locator("article.assistant footer")
+        footer.get_by_text("late is being loaded").wait_for()
+        going.set()
+        footer.get_by_text("tokens").wait_for()
+        assert "being loaded" not in footer.inner_text()
 
 
 @pytest.mark.slow

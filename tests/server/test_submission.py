@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 
-from headway.engine import Request, SampledToken
+from headway.engine import Event, Request, SampledToken
 from headway.server import submission
-from headway.server.submission import Submission
+from headway.server.submission import Submission, Subscription
 from tests.server.conftest import ManualThread
 
 REQUEST = Request([1])
+
+
+async def next_events(subscription: Subscription, seconds: float = 600) -> list[Event]:
+    return [event for arrival in await subscription.next(seconds) for event in arrival.events]
 
 
 def test_tokens_of_short_passes_are_delivered_together_and_the_first_and_last_at_once(monkeypatch):
@@ -22,7 +27,7 @@ def test_tokens_of_short_passes_are_delivered_together_and_the_first_and_last_at
             for token_id in token_ids:
                 thread.send(0, token_id, reason if token_id == token_ids[-1] else None)
             if token_ids != [4, 5, 6]:
-                deliveries.append([event.token_id for event in await subscription.next(600)])
+                deliveries.append([event.token_id for event in await next_events(subscription)])
         return deliveries
 
     assert asyncio.run(deliver()) == [[3], [4, 5, 6, 7]]
@@ -38,7 +43,7 @@ def test_a_failure_is_delivered_at_once(monkeypatch):
         await subscription.next(600)
         thread.send(0)
         thread.fail(0, ValueError())
-        return [type(event).__name__ for event in await subscription.next(600)]
+        return [type(event).__name__ for event in await next_events(subscription)]
 
     assert asyncio.run(deliver()) == ["SampledToken", "RequestFailed"]
 
@@ -49,8 +54,21 @@ def test_a_wait_without_events_ends_after_its_time():
         subscription = Submission(thread, asyncio.get_running_loop()).open([REQUEST])
         thread.send(0)
         # The timer of the long wait, which an event ended, is replaced by an earlier one, and one that fires early is set again.
-        waits = [await subscription.next(600), await subscription.next(0.001), await subscription.next(0.001)]
+        waits = [await next_events(subscription, seconds) for seconds in (600, 0.001, 0.001)]
         thread.send(0, 5)
-        return [*waits, await subscription.next(600)]
+        return [*waits, await next_events(subscription)]
 
     assert [len(events) for events in asyncio.run(wait())] == [1, 0, 0, 1]
+
+
+def test_events_that_are_delivered_together_have_the_times_of_the_engine(monkeypatch):
+    monkeypatch.setattr(submission, "perf_counter", itertools.count().__next__)
+
+    async def deliver() -> list[float]:
+        thread = ManualThread()
+        subscription = Submission(thread, asyncio.get_running_loop()).open([REQUEST])
+        for token_id in range(5):
+            thread.send(0, token_id)
+        return [arrival.seconds for arrival in await subscription.next(600)]
+
+    assert asyncio.run(deliver()) == [0, 1, 2, 3, 4]

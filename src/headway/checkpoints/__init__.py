@@ -9,7 +9,7 @@ from headway.checkpoints.fingerprint import fingerprint
 from headway.checkpoints.gguf import load_gguf
 from headway.checkpoints.hub import models_here, resolve_model
 from headway.checkpoints.llama2c import load_llama2c
-from headway.checkpoints.lora import merge_adapter, read_adapter, with_adapter
+from headway.checkpoints.lora import merge_adapter, read_adapter, update_bytes, with_adapter
 from headway.checkpoints.reading import Checkpoint, load_checkpoint
 from headway.checkpoints.writing import save_checkpoint
 from headway.errors import CheckpointError
@@ -27,6 +27,7 @@ __all__ = [
     "read_adapter",
     "resolve_model",
     "save_checkpoint",
+    "update_bytes",
     "with_adapter",
 ]
 

@@ -78,6 +78,12 @@ def read_adapter(checkpoint: Checkpoint, folder: Path) -> dict[str, Update]:
     return updates
 
 
+def update_bytes(updates: Mapping[str, Update]) -> int:
+    """Return the bytes that updates have next to a model's weights, in float32. The parts of a fused matrix share one of theirs."""
+    shared = {id(each.down): each.down.size for each in updates.values()}
+    return 4 * (sum(shared.values()) + sum(each.up.size for each in updates.values()))
+
+
 def merge_adapter(folder: Path, adapter: Path, target: Path) -> int:
     """Write a model folder with an adapter merged into its weights, in the dtype of each tensor; return the number of changed tensors.
 

@@ -103,6 +103,7 @@ class Source:
             array=loading.array.value,
             dtype=loading.dtype,
             weights="none" if loading.weights == "plain" else loading.weights,
+            adapters=tuple(self.adapters.values()),
             ignored_config_keys=tuple(loading.ignore_config_key or ()),
         )
         return DeclaredModel(self.name, lambda: self.load(loading), estimate, tuple(self.adapters))

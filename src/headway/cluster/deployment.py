@@ -12,7 +12,6 @@ from ray import serve
 from ray.exceptions import RayActorError, RayError, RayTaskError, TaskCancelledError, WorkerCrashedError
 from ray.serve.exceptions import RayServeException
 from ray.serve.handle import DeploymentHandle, DeploymentResponse, DeploymentResponseGenerator
-from starlette.applications import Starlette
 
 from headway.cluster.remote_engine import RemoteEngine, ReplicaLostError
 from headway.cluster.replica import Replica
@@ -20,7 +19,7 @@ from headway.cluster.router import PrefixRouter
 from headway.errors import DeadlineError, ResourceError
 from headway.language_model import LanguageModel
 from headway.language_model.classifier import Ranked
-from headway.server.app import create_app
+from headway.server.run import Address, make_server
 from headway.server.served_model import ServedModel
 from headway.server.service import Service
 from headway.server.settings import Settings
@@ -54,12 +53,14 @@ class ModelDeployment:
     adapters: tuple[str, ...] = ()
 
 
-@serve.ingress()
 class Ingress:
-    """The routes of `headway serve`, with engines in the deployments of the models."""
+    """The routes of `headway serve`, with engines in the deployments of the models.
 
-    def __init__(self, models: Sequence[ModelDeployment], settings: Settings, *handles: DeploymentHandle) -> None:
-        """Load the tokenizers."""
+    It listens itself: a proxy of Ray is one more process on the way of every event, which takes 7 ms for the first one.
+    """
+
+    def __init__(self, models: Sequence[ModelDeployment], settings: Settings, address: Address, *handles: DeploymentHandle) -> None:
+        """Load the tokenizers, and listen. The ingress that this one replaces listens on the same port until it ends."""
         served, engines = list[ServedModel](), dict[str, RemoteEngine]()
         for model, handle in zip(models, handles, strict=True):
             remote = Replicas(model.name, handle, settings.timeout_seconds)
@@ -68,7 +69,27 @@ class Ingress:
             )
             engines[model.name] = RemoteEngine(_caller(handle))
         self._handles, self._engines = dict(zip(engines, handles, strict=True)), engines
-        self._service = Service(served, settings, engine_thread=lambda each: engines[each.name], refresh=self._refresh)
+        service = Service(served, settings, engine_thread=lambda each: engines[each.name], refresh=self._refresh)
+        listening = address.listen(is_shared=True)
+        self._port: int = listening.getsockname()[1]
+        self._server = make_server(service, address, close_seconds=settings.timeout_seconds)
+        self._serving = asyncio.get_running_loop().create_task(self._server.serve(sockets=[listening]))
+
+    def port(self) -> int:
+        """Return the port on which it listens."""
+        return self._port
+
+    async def check_health(self) -> None:
+        """Wait until the server has started; raise an error if it has ended. Serve then starts another ingress."""
+        while not self._server.started and not self._serving.done():
+            await asyncio.sleep(0.01)
+        if self._serving.done():
+            raise RuntimeError("the server has ended")
+
+    async def __del__(self) -> None:
+        """Accept no more connections, and close each open one after its answer. Serve awaits this before it ends the process."""
+        self._server.should_exit = True
+        await self._serving
 
     async def _refresh(self) -> None:
         """Ask all replicas for their figures. Those that do not answer in time are left out."""
@@ -81,22 +102,18 @@ class Ingress:
             answers = []
         self._engines[name].stats = dict(answer for answer in answers if isinstance(answer, tuple))
 
-    def __serve_build_asgi_app__(self) -> Starlette:
-        return create_app(self._service)
 
-
-def application(models: Sequence[ModelDeployment], settings: Settings, *, num_ingresses: int = 1) -> serve.Application:
+def application(models: Sequence[ModelDeployment], settings: Settings, address: Address, *, num_ingresses: int = 1) -> serve.Application:
     """Return the application, to be run by `serve.run`."""
     handles = [_replicas(model, settings).bind(model.load) for model in models]
     ingress = serve.deployment(
         name="ingress",
         num_replicas=num_ingresses,
         max_surge_percent=100,  # a new one accepts requests before the old one ends
-        max_ongoing_requests=100_000,  # the server's own bounds answer 429
         graceful_shutdown_timeout_s=settings.timeout_seconds,  # replaced, it answers its requests to the end
         ray_actor_options={"num_cpus": 0, **({"resources": {HEAD_NODE: 0.001}} if num_ingresses == 1 else {})},
     )(Ingress)
-    return ingress.bind(list(models), settings, *handles)
+    return ingress.bind(list(models), settings, address, *handles)
 
 
 def _replicas(model: ModelDeployment, settings: Settings) -> serve.Deployment:

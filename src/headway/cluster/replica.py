@@ -48,7 +48,8 @@ class Replica:
         num_running = request.num_choices
         try:
             while num_running:
-                events = await subscription.next(SILENT_SECONDS)
+                arrivals = await subscription.next(SILENT_SECONDS)
+                events = [event for arrival in arrivals for event in arrival.events]
                 if any(isinstance(event, RequestFailed) for event in events):
                     num_running = 0
                 num_running -= sum(not isinstance(event, RequestFailed) and event.finish_reason is not None for event in events)

@@ -33,18 +33,18 @@ def run(
     cluster    address of a running Ray cluster, "auto" for that of this machine; None starts one here and ends it
     on_start   called with the server's URL when all replicas are ready
 
-    Errors   OptionError for a cluster that cannot be reached.
+    Errors   OptionError for a cluster that cannot be reached, or an address of this machine that cannot be used.
     """
     stop = threading.Event()
+    if cluster is None:  # ingresses share their port, so they would share it with another program of this user, too
+        address.listen().close()
     connect(cluster)
     for each in (signal.SIGINT, signal.SIGTERM):  # after ray.init, which installs a handler of its own
         signal.signal(each, lambda *_: stop.set())
     try:
-        start(models, settings, address, num_ingresses=num_ingresses)
+        url = start(models, settings, address, num_ingresses=num_ingresses)
         if on_start:
-            scheme = "https" if address.certificate else "http"
-            host = f"[{address.host}]" if ":" in address.host else address.host
-            on_start(f"{scheme}://{host}:{address.port}")
+            on_start(url)
         stop.wait()
         with suppress(TimeoutError):  # Ray waits for a minute
             serve.delete(APPLICATION)
@@ -67,14 +67,9 @@ def connect(cluster: str | None) -> None:
         ) from error
 
 
-def start(models: Sequence[ModelDeployment], settings: Settings, address: Address, *, num_ingresses: int = 1) -> None:
-    """Start the application; return when all replicas are ready. The same again replaces the replicas one after the other."""
-    options = {
-        "host": address.host,
-        "port": address.port,
-        "ssl_certfile": address.certificate,
-        "ssl_keyfile": address.private_key,
-    }
-    # Connections end with the node that accepted them, so no other node accepts some where a single ingress is on the head node.
-    serve.start(http_options=options, proxy_location="HeadOnly" if num_ingresses == 1 else "EveryNode")
-    serve.run(application(models, settings, num_ingresses=num_ingresses), name=APPLICATION, route_prefix="/")
+def start(models: Sequence[ModelDeployment], settings: Settings, address: Address, *, num_ingresses: int = 1) -> str:
+    """Start the application; return its URL when all replicas are ready. The same again replaces the replicas one after the other."""
+    serve.start(proxy_location="Disabled")
+    serve.run(application(models, settings, address, num_ingresses=num_ingresses), name=APPLICATION, route_prefix=None)
+    port: int = serve.get_app_handle(APPLICATION).port.remote().result()
+    return address.url(port)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from os import PathLike
+from pathlib import Path
 from typing import Protocol
 
 from headway.arrays import check_computing
-from headway.checkpoints import Checkpoint, open_checkpoint
+from headway.checkpoints import Checkpoint, open_checkpoint, read_adapter, update_bytes
 from headway.engine.pages import PagePool
 from headway.kernels.cpu.packed_file import kind_of
 from headway.kernels.cpu.packing import num_bytes, tree_bytes
@@ -32,12 +33,15 @@ def estimate_bytes(
     array: str = "numpy",
     dtype: str = "float32",
     weights: str = "auto",
+    adapters: Collection[str | PathLike[str]] = (),
     ignored_config_keys: Collection[str] = (),
 ) -> int:
-    """Return the bytes that the weights of a model and its full KV cache will have.
+    """Return the bytes that the weights of a model, its adapters and its full KV cache will have.
 
-    Only the shapes of tensors are read, except that MXFP4 weights are dequantized in memory.
-    The keywords and the errors are those of headway.load.
+    adapters   folders
+
+    Only the shapes of weights are read, except that MXFP4 weights are dequantized in memory.
+    The other keywords and the errors are those of headway.load.
     """
     check_computing(array, dtype, None)
     kind = weights_kind(weights, array, dtype)
@@ -46,12 +50,14 @@ def estimate_bytes(
         kind = "none"
     tensors = {id(leaf): (path, leaf) for path, leaf in leaves(checkpoint.weights)}.values()
     has_cache = kind != "none" and checkpoint.architecture.KIND == "decoder"
-    return sum(_leaf_bytes(path, leaf, kind, dtype) for path, leaf in tensors) + (cache_bytes if has_cache else 0)
+    own = sum(_leaf_bytes(path, leaf, kind, dtype) for path, leaf in tensors)
+    more = sum(update_bytes(read_adapter(checkpoint, Path(folder))) for folder in adapters)
+    return own + more + (cache_bytes if has_cache else 0)
 
 
 def weight_bytes(model: LanguageModel) -> int:
-    """Return the bytes of a model's weights in memory."""
-    return tree_bytes(model.computed_weights)
+    """Return the bytes of a model's weights and its adapters in memory."""
+    return tree_bytes(model.computed_weights) + model.adapter_bytes
 
 
 def cache_bytes(model: LanguageModel) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from typing import TypeAlias, Unpack, cast, overload
 import numpy
 
 from headway.arrays import check_computing
-from headway.checkpoints import Checkpoint, open_checkpoint, read_adapter, resolve_model, with_adapter
+from headway.checkpoints import Checkpoint, open_checkpoint, read_adapter, resolve_model, update_bytes, with_adapter
 from headway.checkpoints.classification import ClassifierOptions, read_classifier_options
 from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
 from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, GenerationOptionsDict, Hypothesis, Request
@@ -157,6 +157,7 @@ class LanguageModel:
     config         the model's config
     defaults       generation options that generation_config.json sets
     end_token_ids  tokens that end a completion
+    adapter_bytes  memory of the adapters that load_adapter has loaded
     """
 
     def __init__(
@@ -195,7 +196,7 @@ class LanguageModel:
         )
         self.defaults = own_options(own)
         self.end_token_ids = token_ids_of(own, "eos_token_id") or tuple(tokenizer.eos_token_ids)
-        self.is_closed = False
+        self.is_closed, self.adapter_bytes = False, 0
         self._make_encoder = make_encoder
         self._thread: EngineThread | None = None
         self._checkpoint, self._sentence_options, self._classifier_options = checkpoint, sentence_options, classifier_options
@@ -291,7 +292,9 @@ class LanguageModel:
         self._check_open()
         if not name or name in self._runner.adapters:
             raise OptionError(f"got the adapter name {name!r:.200}, expected a name that no other adapter has")
-        self._runner.add_adapter(name, read_adapter(self._checkpoint, Path(folder)))
+        updates = read_adapter(self._checkpoint, Path(folder))
+        self._runner.add_adapter(name, updates)
+        self.adapter_bytes += update_bytes(updates)
 
     @property
     def computed_weights(self) -> object:

@@ -44,6 +44,7 @@ class Role:
     held_as        words that identify it in an attribute name once words such as proj, linear and weight are removed:
                    "q" for W_q and q_proj.weight
     is_submodule   True for a ready-made submodule passed to a constructor; size_of then returns its specification
+    off            number without effect, passed in place of a default that is another number if the probe has no such operand
     may_change     True if a correct function may modify it in place, such as counts that it adds to
     """
 
@@ -57,6 +58,7 @@ class Role:
     is_optional: bool = False
     held_as: tuple[str, ...] = ()
     is_submodule: bool = False
+    off: Any = MISSING
     may_change: bool = False
 
 

@@ -60,6 +60,9 @@ PATTERNS = {
         r"|triangular_?mask|tril_?mask|autoregressive_?mask|make_std_mask|(trg|tgt|target|decoder)_?mask)",
         r"^(?!.*(apply|attention_|sliding|window|loss|softmax|lm)).*mask$|^mask_?future",
     ),
+    "sliding_window_mask": Pattern(
+        r"^(?!.*(apply|attention)).*(sliding|window(ed)?|band(ed)?|local)_?(size_?)?(window_?)?(causal_?|attn_?)?mask"
+    ),
     "padding_mask": Pattern(
         r"^(?!.*(apply|attention|loss)).*(pad(ding)?_?mask|(src|source|encoder|enc)_?mask|len(gth)?s?_?to_?(attn_"
         r"|pad(ding)?_)?mask|sequence_?mask|mask_?from_?len|len(gth)?s?_?mask|valid_?mask)",
@@ -98,6 +101,7 @@ PATTERNS = {
         r"learn(ed|able|t)_?pos|pos(ition)?(al)?_?(lookup|table|add)|add_?(learned_?)?pos|(tok|token)s?_?(and|plus)_?pos"
         r"|embed_?(tokens|input|ids|and)|input_?embed|gpt2?_?embed|^wpe$",
     ),
+    "positioned_embedding": Pattern(r"(embed|emb)\w*(with|and)_?pos|transformer_?embed"),
     "rotary_tables": Pattern(
         r"^(?!.*(apply|scal|2d|3d|yarn|ntk|mrope|loss|update|interleave|block|attention|mha)).*(freqs?_?cis|inv_?freq"
         r"|freq.*cos|cos_?sin|(rope|rotary).*(param|freq|cos|sin(?!u)|angle|table|cache|theta|init|matri)|(precompute"
@@ -109,8 +113,8 @@ PATTERNS = {
         r"|rotary(?!.*(param|freq|cos|angle|table|cache))|apply_?rot)",
     ),
     "feed_forward": Pattern(
-        r"^(?!.*(gated|glu|swi|llama|qwen|gemma|mistral|moe|expert|back|grad|block|layer_?norm|sublayer"
-        r"|mixer)).*(feed_?forward|ffn|mlp|position_?wise|^ff$)",
+        r"^(?!.*(gated|glu|swi|llama|qwen|gemma|mistral|moe|expert|back|grad|(?<!forward_)(?<!forward)(?<!ffn)(?<!ffn_)(?<!mlp)(?<!mlp_)block"
+        r"|layer_?norm|sublayer|mixer)).*(feed_?for?w?ard|ffn|mlp|pos(ition)?_?wise|^ff$)",
     ),
     "gated_feed_forward": Pattern(
         r"^(?!.*(back|grad|block|layer_?norm|sublayer)).*(swi_?glu|ge_?glu|re_?glu|(^|_)glu(_|$)|gated_?(linear|feed|mlp"
@@ -154,7 +158,12 @@ PATTERNS = {
     ),
     "cross_entropy": Pattern(
         r"^(?!.*(binary|bce|back|grad|deriv|regression)).*(cross_?entropy|nll|softmax_loss|(^|_)ce(_loss)?$"
-        r"|neg(ative)?_?log|lm_loss)",
+        r"|neg(ative)?_?log)(?!.*shift)",
+        r"^(compute|calculate|calc|get)_?loss$|^loss_?(fn|func|function)?$|(causal|lm)_?loss",
+    ),
+    "next_token_loss": Pattern(
+        r"next_?tok(en)?_?(prediction_?)?loss|shift(ed)?_?(lm_|logits_?)?(loss|cross_?entropy)|(causal|autoregressive|language_?model(ing)?|lm)_?(lm_?)?loss",
+        r"^(compute|calculate|calc|get)_?loss$|^loss_?(fn|func|function)?$",
     ),
     "gradient_descent": Pattern(
         r"^(?!.*(stochastic|mini_?batch|sgd|momentum|regression|linear|logistic|adam|back)).*(grad(ient)?_?desc(ent)?"
@@ -193,6 +202,10 @@ PARTS_OF_CLASSES = {
     "self_attention": ("causal_self_attention",),
     "causal_self_attention": ("self_attention", "multi_head_attention", "scaled_dot_product_attention"),
     "decoder_layer": ("transformer_block", "encoder_layer"),
+    "next_token_loss": ("cross_entropy",),
+    "embed": ("positioned_embedding", "learned_positions"),
+    "sinusoidal_positions": ("positioned_embedding", "learned_positions"),
+    "positioned_embedding": ("learned_positions",),
 }  # fmt: skip
 """Exercises that a class may also be, by the one that its name means: what it holds and takes decides."""
 

@@ -36,10 +36,15 @@ def error_body(error: ApiError) -> dict[str, object]:
     return {"type": "error", "error": {**own, "type": kind}}
 
 
+def error_event(error: ApiError) -> bytes:
+    """Return the end of a stream that fails."""
+    return sse.named(error_body(error))
+
+
 async def messages(call: Call) -> Reply | EventStream:
     """Answer a conversation."""
     body = decode(MessagesRequest, call.body)
-    served = await call.model(body.model)
+    served = await call.model(body.model, is_stream=bool(body.stream))
     call.service.check_generates(served)
     call.service.admit()
     asked = await call.in_worker(body.chat)
@@ -97,7 +102,7 @@ class AnthropicResponse:
 
     def error(self, error: ApiError) -> bytes:
         """See Response."""
-        return sse.named(error_body(error))
+        return error_event(error)
 
     def _delta(self, delta: Delta) -> list[bytes]:
         """Return the events of a part of a chat message."""

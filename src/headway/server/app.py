@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,9 +24,11 @@ from headway.server.embeddings import embeddings
 from headway.server.errors import ApiError, from_exception
 from headway.server.replies import Call, EventStream, Reply, Row, json_reply
 from headway.server.rerank import rerank
+from headway.server.responses import error_event as responses_error
 from headway.server.responses import responses
 from headway.server.security import authenticate, check_content_type, check_host, read_body
 from headway.server.service import Service
+from headway.server.sse import PING
 
 LOG = logging.getLogger("headway.server")
 
@@ -43,8 +45,8 @@ ROUTES = [
     Row("POST", "/v1/completions", completions),
     Row("POST", "/v1/embeddings", embeddings),
     Row("POST", "/v1/rerank", rerank),
-    Row("POST", "/v1/responses", responses),
-    Row("POST", "/v1/messages", anthropic.messages, anthropic.error_body),
+    Row("POST", "/v1/responses", responses, error_event=responses_error),
+    Row("POST", "/v1/messages", anthropic.messages, anthropic.error_body, anthropic.error_event),
     Row("POST", "/v1/messages/count_tokens", anthropic.count_tokens, anthropic.error_body),
     Row("POST", "/tokenize", operation.tokenize),
     Row("POST", "/detokenize", operation.detokenize),
@@ -134,40 +136,102 @@ class Endpoint:
 
     async def _answer(self, call: Call, send: Send) -> None:
         own = {"x-request-id": call.id}
+        events = Events(send, own)
+        pings = Pings(call, events)
         try:
             reply = await self.row.handler(call)
         except Exception as error:
-            _log(error, call)
-            await _send(send, self._error_reply(error), own)
+            await pings.stop()
+            await self._fail(error, call, events, self.row.error_event)
             return
+        finally:
+            pings.cancel()
         if isinstance(reply, EventStream):
             try:
-                await self._send_events(reply, call, send, own)
+                await pings.stop()
+                await self._send_events(reply, call, events)
             finally:
                 reply.close()
         else:
             await _send(send, reply, own)
 
-    async def _send_events(self, stream: EventStream, call: Call, send: Send, headers: Mapping[str, str]) -> None:
-        """Send a stream. An error before the first event is a response of its own, one after it an event."""
-        has_started = False
+    async def _send_events(self, stream: EventStream, call: Call, events: Events) -> None:
+        """Send a stream."""
         try:
             async for event in stream.events:
-                if not has_started:
-                    await _start(send, 200, {**headers, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"})
-                    has_started = True
-                await send({"type": "http.response.body", "body": event, "more_body": True})
+                await events.send(event)
         except Exception as error:
-            _log(error, call)
-            if not has_started:
-                await _send(send, self._error_reply(error), headers)
-                return
-            await send({"type": "http.response.body", "body": stream.error_event(from_exception(error)), "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+            await self._fail(error, call, events, stream.error_event)
+            return
+        await events.end()
+
+    async def _fail(self, error: Exception, call: Call, events: Events, error_event: Callable[[ApiError], bytes]) -> None:
+        """Answer with an error: before the first event by a response of its own, after it by an event."""
+        _log(error, call)
+        if events.has_started:
+            await events.send(error_event(from_exception(error)))
+            await events.end()
+        else:
+            await _send(events.to, self._error_reply(error), events.headers)
 
     def _error_reply(self, error: Exception) -> Reply:
         known = from_exception(error)
         return json_reply(self.row.error_body(known), known.status, known.headers)
+
+
+class Events:
+    """The body of a stream. Its first event sends the head of the response.
+
+    to        sends to the client
+    headers   further headers of the response
+    """
+
+    def __init__(self, to: Send, headers: Mapping[str, str]) -> None:
+        self.to, self.headers, self.has_started = to, headers, False
+
+    async def send(self, event: bytes) -> None:
+        """Send one event or several."""
+        if not self.has_started:
+            self.has_started = True
+            await _start(self.to, 200, {**self.headers, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"})
+        await self.to({"type": "http.response.body", "body": event, "more_body": True})
+
+    async def end(self) -> None:
+        """End the body."""
+        if not self.has_started:
+            await self.send(b"")
+        await self.to({"type": "http.response.body", "body": b""})
+
+
+class Pings:
+    """Comments that keep a stream open until it begins: while its model is loaded, or its grammar is compiled."""
+
+    def __init__(self, call: Call, events: Events) -> None:
+        self._call, self._events = call, events
+        self._task: asyncio.Task[None] | None = None
+        self._seconds = call.service.settings.ping_seconds
+        self._timer = asyncio.get_running_loop().call_later(self._seconds, self._start)
+
+    def _start(self) -> None:
+        if self._call.is_stream:
+            self._task = asyncio.create_task(self._send())
+
+    async def _send(self) -> None:
+        while True:
+            await self._events.send(PING)
+            await asyncio.sleep(self._seconds)
+
+    def cancel(self) -> None:
+        """Send no more."""
+        self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def stop(self) -> None:
+        """Send no more, and wait for the one that is being sent."""
+        self.cancel()
+        if self._task is not None:
+            await asyncio.wait([self._task])
 
 
 async def _until_disconnect(work: Coroutine[Any, Any, None], receive: Receive) -> None:

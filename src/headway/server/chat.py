@@ -34,7 +34,7 @@ class Chat:
 async def chat(call: Call) -> Reply | EventStream:
     """Answer a conversation."""
     body = decode(ChatRequest, call.body)
-    served = await call.model(body.model)
+    served = await call.model(body.model, is_stream=bool(body.stream))
     call.service.check_generates(served)
     call.service.admit(body.n or 1)
     ready = await call.prepare(body, prepare, served, body, call.cache_key)

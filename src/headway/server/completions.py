@@ -17,7 +17,7 @@ from headway.server.wire import MAX_PROMPTS, CompletionRequest, decode, prompts_
 async def completions(call: Call) -> Reply | EventStream:
     """Continue one prompt or several."""
     body = decode(CompletionRequest, call.body)
-    served = await call.model(body.model)
+    served = await call.model(body.model, is_stream=bool(body.stream))
     call.service.check_generates(served)
     _check(body, served)
     prompts = prompts_of(body.prompt, "prompt")

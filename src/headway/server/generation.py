@@ -24,7 +24,7 @@ class Piece:
 
 @dataclass
 class Times:
-    """Times of a request on time.perf_counter."""
+    """Times of a request on time.perf_counter: its arrival, and those at which the engine sent its first and its last token."""
 
     arrived: float
     first: float = 0.0
@@ -68,6 +68,7 @@ class Generation:
         self.num_texts = len(self._texts)
         self._running = set(range(self.num_texts))
         self._unstarted = set(self._running)
+        self._last = [0.0] * self.num_texts
         metrics.num_waiting_choices += len(self._unstarted)
         metrics.num_waiting_tokens += self.num_prompt_tokens
         self._is_open = True
@@ -87,15 +88,14 @@ class Generation:
             left = deadline - time.perf_counter()
             if left <= 0:
                 raise timed_out(self._timeout_seconds)
-            events = await self._subscription.next(min(ping_seconds, left))
-            pieces, now = [], time.perf_counter()
-            for event in events:
-                if isinstance(event, RequestFailed):
-                    raise from_exception(event.error)
-                piece = self._piece(event, now)
-                if piece:
-                    pieces.append(piece)
-            if pieces or not events:
+            arrivals, pieces = await self._subscription.next(min(ping_seconds, left)), []
+            for seconds, events in arrivals:
+                for event in events:
+                    if isinstance(event, RequestFailed):
+                        raise from_exception(event.error)
+                    if piece := self._piece(event, seconds):
+                        pieces.append(piece)
+            if pieces or not arrivals:
                 yield pieces
         self.close()
 
@@ -122,7 +122,7 @@ class Generation:
         self._metrics.num_waiting_choices -= len(self._unstarted)
         self._unstarted.clear()
 
-    def _piece(self, token: SampledToken, now: float) -> Piece | None:
+    def _piece(self, token: SampledToken, seconds: float) -> Piece | None:
         number = self._subscription.numbers[token.index]
         scored = self.scored[number]
         if len(scored) < self.requests[number].num_scored:
@@ -131,7 +131,7 @@ class Generation:
         choice = number * self.num_choices + token.choice
         if choice not in self._running:
             return None
-        self._observe(choice, now)
+        self._observe(choice, seconds)
         self.num_cached[number] += token.num_cached
         chunk = self._texts[choice].add(token)
         if chunk.finish_reason:
@@ -143,18 +143,19 @@ class Generation:
                 self._metrics.ended(self.times, self.num_prompt_tokens, self.num_new_tokens)
         return Piece(choice, chunk)
 
-    def _observe(self, choice: int, now: float) -> None:
+    def _observe(self, choice: int, seconds: float) -> None:
+        """Count a token that the engine sent at a time."""
         if not self.times.first:
-            self.times.first = now
-            self._metrics.first_token(now - self.times.arrived)
-        elif choice not in self._unstarted:
-            self._metrics.next_token(now - self.times.last)
+            self.times.first = seconds
+            self._metrics.first_token(seconds - self.times.arrived)
         if choice in self._unstarted:
             self._unstarted.discard(choice)
             self._metrics.num_waiting_choices -= 1
             if not self._unstarted:
                 self._metrics.num_waiting_tokens -= self.num_prompt_tokens
-        self.times.last = now
+        else:
+            self._metrics.next_token(seconds - self._last[choice])
+        self.times.last = self._last[choice] = seconds
         self.num_new_tokens += 1
 
     @property

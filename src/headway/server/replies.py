@@ -22,7 +22,7 @@ JSON = "application/json"
 _Result = TypeVar("_Result")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Call:
     """One HTTP request. Close it at its end: that gives back its models.
 
@@ -31,6 +31,7 @@ class Call:
     path_values  parts of the path by the names of the route
     id           returned as x-request-id
     arrived      time on time.perf_counter
+    is_stream    True once it is known that the reply will be a stream
     """
 
     service: Service
@@ -39,15 +40,18 @@ class Call:
     path_values: Mapping[str, str] = field(default_factory=dict)
     id: str = field(default_factory=lambda: f"req_{uuid4().hex}")
     arrived: float = field(default_factory=time.perf_counter)
+    is_stream: bool = False
     _slots: list[ModelSlot] = field(default_factory=list)
 
-    async def model(self, name: str | None) -> ServedModel:
+    async def model(self, name: str | None, *, is_stream: bool = False) -> ServedModel:
         """Return the model of that name, which stays loaded until the end of the call; the first one for None.
+
+        is_stream   True if the reply will be a stream: it has pings from now on
 
         Errors   ApiError 404 for another name, 429 or 503 for a server that refuses requests, 500, 503 or 504 for a model that cannot be
                  loaded.
         """
-        slot = self.service.find(name)
+        slot, self.is_stream = self.service.find(name), is_stream
         served = await self.service.acquire(slot, self.arrived)
         self._slots.append(slot)
         return served.named(name)
@@ -58,7 +62,7 @@ class Call:
 
     async def prepare(self, body: Sampling, function: Callable[..., _Result], *arguments: object) -> _Result:
         """Return the result of a function that prepares a request and may compile its grammar; see Service.prepare."""
-        return await self.service.prepare(body, self._slots, function, *arguments)
+        return await self.service.prepare(body, self._slots, self.arrived, function, *arguments)
 
     async def encode(self, function: Callable[[Callable[[int], None]], tuple[_Result, int]]) -> tuple[_Result, int]:
         """Return the result of a function that computes vectors or ranks, and the number of tokens; see Service.encode."""
@@ -108,12 +112,18 @@ Handler: TypeAlias = Callable[[Call], Awaitable[Reply | EventStream]]
 
 
 class Row(NamedTuple):
-    """A route: method, path, the function that answers, and the body of its errors."""
+    """A route.
+
+    handler       the function that answers
+    error_body    returns the body of an error
+    error_event   returns the end of a stream that fails before there is an EventStream, after a ping
+    """
 
     method: str
     path: str
     handler: Handler
     error_body: Callable[[ApiError], dict[str, object]] = ApiError.body
+    error_event: Callable[[ApiError], bytes] = error_event
 
 
 def json_reply(value: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:

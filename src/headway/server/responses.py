@@ -24,10 +24,15 @@ from headway.server.wire import decode
 Item = dict[str, Any]
 
 
+def error_event(error: ApiError, number: int = 0) -> bytes:
+    """Return the end of a stream that fails; `number` is that of the event."""
+    return sse.named({"type": "error", "sequence_number": number, "code": error.code, "message": error.message, "param": None})
+
+
 async def responses(call: Call) -> Reply | EventStream:
     """Answer an input."""
     body = decode(ResponsesRequest, call.body)
-    served = await call.model(body.model)
+    served = await call.model(body.model, is_stream=bool(body.stream))
     call.service.check_generates(served)
     call.service.admit()
     asked = await call.in_worker(body.chat)
@@ -92,8 +97,7 @@ class ResponsesResponse:
 
     def error(self, error: ApiError) -> bytes:
         """See Response."""
-        values = {"sequence_number": next(self.numbers), "code": error.code, "message": error.message, "param": None}
-        return sse.named({"type": "error", **values})
+        return error_event(error, next(self.numbers))
 
     def _delta(self, delta: Delta) -> list[bytes]:
         """Return the events of a part of a chat message, and add it to the output."""

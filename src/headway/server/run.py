@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import uvicorn
 
@@ -31,15 +32,23 @@ class Address:
     certificate: str | None = None
     private_key: str | None = None
 
-    def listen(self) -> socket.socket:
+    def url(self, port: int) -> str:
+        """Return the URL of a server that listens here.
+
+        port   the one that it has, which port 0 leaves open
+        """
+        return f"{'https' if self.certificate else 'http'}://{f'[{self.host}]' if ':' in self.host else self.host}:{port}"
+
+    def listen(self, *, is_shared: bool = False) -> socket.socket:
         """Return a listening socket; port 0 takes a free one.
+
+        is_shared   True if other processes of the same user may listen here, too; the system spreads the connections
 
         Errors   OptionError for an address that cannot be used.
         """
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
-            listening = socket.create_server(
-                (self.host, self.port), family=socket.AF_INET6 if ":" in self.host else socket.AF_INET, backlog=2048
-            )
+            listening = socket.create_server((self.host, self.port), family=family, backlog=2048, reuse_port=is_shared)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
             raise OptionError(
@@ -72,24 +81,26 @@ def run(service: Service, address: Address, on_start: Callable[[str], None] | No
     sys.setswitchinterval(SWITCH_SECONDS)
     server = make_server(service, address, table)
     host, port = listening.getsockname()[:2]
-    scheme = "https" if address.certificate else "http"
-    url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    url = replace(address, host=host).url(port)
     asyncio.run(_serve(server, service, listening, lambda: on_start and on_start(url)))
 
 
-def make_server(service: Service, address: Address, table: Sequence[Row] = tuple(ROUTES)) -> Server:
-    """Return the server of a service; its `serve` takes listening sockets."""
+def make_server(service: Service, address: Address, table: Sequence[Row] = tuple(ROUTES), *, close_seconds: float = 5) -> Server:
+    """Return the server of a service; its `serve` takes listening sockets.
+
+    close_seconds   time for the open requests once it should exit
+    """
     config = uvicorn.Config(
         create_app(service, table),
         http="h11",  # it bounds the size of headers; httptools does not
         ws="none",
         loop="asyncio",
-        log_level="warning",
+        log_level="error",  # its warnings are about bytes that are no HTTP, of which anybody may send many
         access_log=False,
         server_header=False,
         ssl_certfile=address.certificate,
         ssl_keyfile=address.private_key,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=math.ceil(close_seconds),
     )
     return Server(config)
 

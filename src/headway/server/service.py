@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from headway.server.errors import ApiError, invalid, overloaded, unavailable
+from headway.server.errors import ApiError, invalid, overloaded, timed_out, unavailable
 from headway.server.generation import Generation
 from headway.server.metrics import Metrics
 from headway.server.model_pool import DeclaredModel, ModelPool, ModelSlot
@@ -20,7 +20,7 @@ from headway.server.submission import EngineConnection
 from headway.server.wire import Sampling
 
 COMPILE_SECONDS = 30.0
-"""Longest time that a request waits for its grammar to be compiled."""
+"""Longest time for the grammar of a request to be compiled, and before that for those of others."""
 
 _Result = TypeVar("_Result")
 
@@ -48,7 +48,7 @@ class Service:
         self.settings, self.metrics = settings or Settings(), Metrics()
         self.pool = ModelPool(models, self.settings.model_bytes, self.metrics, engine_thread)
         self.is_draining = self.is_stopping = False
-        self._num_encoding = 0
+        self._num_working = 0
         # Two threads: tokenizing and templates of one request do not hold up the others. Large grammars take seconds.
         self.workers = ThreadPoolExecutor(2, thread_name_prefix="headway-prepare")
         self._compilers = ThreadPoolExecutor(1, thread_name_prefix="headway-compile")
@@ -150,18 +150,58 @@ class Service:
         future.add_done_callback(ended)
         return await asyncio.wrap_future(future)
 
-    async def prepare(self, body: Sampling, slots: Sequence[ModelSlot], function: Callable[..., _Result], *arguments: object) -> _Result:
+    async def prepare(
+        self, body: Sampling, slots: Sequence[ModelSlot], arrived: float, function: Callable[..., _Result], *arguments: object
+    ) -> _Result:
         """Return the result of a function that prepares a request: in a thread of its own if it has a grammar to compile.
 
-        Errors   ApiError 400 if it takes too long. The function itself runs to its end, which limits of its input bound.
+        arrived   time of the call on time.perf_counter
+
+        A request with a grammar counts as waiting meanwhile. A function that has started runs to its end, which limits of its input bound.
+
+        Errors   ApiError 400 for a grammar that takes too long, 429 where those before it do, 504 after the time of a request.
         """
         if not body.has_grammar:
             return await self.in_thread(self.workers, slots, function, *arguments)
+        loop, has_started, seconds = asyncio.get_running_loop(), False, self.settings.timeout_seconds
+        end = loop.time() + arrived + seconds - time.perf_counter()
+        bound = asyncio.timeout_at(min(end, loop.time() + COMPILE_SECONDS))
+
+        def start() -> None:
+            nonlocal has_started
+            has_started = True
+            with suppress(RuntimeError):  # the request has left
+                bound.reschedule(min(end, loop.time() + COMPILE_SECONDS))
+
+        def run() -> _Result:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(start)
+            return function(*arguments)
+
         try:
-            return await asyncio.wait_for(self.in_thread(self._compilers, slots, function, *arguments), COMPILE_SECONDS)
+            with self._working():
+                async with bound:
+                    return await self.in_thread(self._compilers, slots, run)
         except TimeoutError:
+            if loop.time() >= end:
+                raise timed_out(seconds) from None
+            if not has_started:
+                self.metrics.rejected("overloaded")
+                message = f"got a grammar while those before it take longer than {COMPILE_SECONDS:g} seconds to compile"
+                raise overloaded(message, COMPILE_SECONDS) from None
             message = f"got a grammar that is not compiled within {COMPILE_SECONDS:g} seconds, expected a simpler schema, regex or grammar"
             raise invalid(message, code="grammar_too_slow") from None
+
+    @contextmanager
+    def _working(self) -> Iterator[None]:
+        """Count a request as waiting and as open while one of the service's threads works on it."""
+        self.metrics.num_waiting_choices += 1
+        self._num_working += 1
+        try:
+            yield
+        finally:
+            self.metrics.num_waiting_choices -= 1
+            self._num_working -= 1
 
     async def encode(
         self, slots: Sequence[ModelSlot], function: Callable[[Callable[[int], None]], tuple[_Result, int]]
@@ -185,17 +225,13 @@ class Service:
             check()
             return function(check)
 
-        self.metrics.num_waiting_choices += 1
-        self._num_encoding += 1
         try:
-            result, num_tokens = await self.in_thread(self._encoders, slots, run)
+            with self._working():
+                result, num_tokens = await self.in_thread(self._encoders, slots, run)
         except asyncio.CancelledError:
             has_left.set()
             self.metrics.finished("abort")
             raise
-        finally:
-            self.metrics.num_waiting_choices -= 1
-            self._num_encoding -= 1
         self.metrics.encoded(time.perf_counter() - started, num_tokens)
         return result, num_tokens
 
@@ -222,8 +258,9 @@ class Service:
 
     @property
     def num_open(self) -> int:
-        """Number of requests that have not ended: those of the engines, for vectors and ranks, and those that wait for a model."""
-        return self.pool.num_waiting + self._num_encoding + sum(submission.num_open for submission in self.pool.submissions)
+        """Number of requests that have not ended: those of the engines, for vectors and ranks, and those that wait
+        for a model or a grammar."""
+        return self.pool.num_waiting + self._num_working + sum(submission.num_open for submission in self.pool.submissions)
 
     def fail_all(self, error: ApiError) -> None:
         """End every running request with an error."""

@@ -6,7 +6,8 @@ import asyncio
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Protocol
+from time import perf_counter
+from typing import NamedTuple, Protocol
 
 from headway.engine import EngineStats, Event, Request, RequestFailed, Sink
 from headway.server.errors import ApiError
@@ -36,6 +37,16 @@ class EngineConnection(Protocol):
         """End a request, or one of its choices, without an event."""
 
 
+class Arrival(NamedTuple):
+    """Events of one engine request that the engine sent together.
+
+    seconds   time on time.perf_counter at which it sent them; the loop may learn of them later
+    """
+
+    seconds: float
+    events: Sequence[Event]
+
+
 class Subscription:
     """The events of the engine requests of one HTTP request.
 
@@ -45,23 +56,23 @@ class Subscription:
     def __init__(self, submission: Submission) -> None:
         """Subscribe to nothing yet."""
         self._submission, self.numbers = submission, dict[int, int]()
-        self._events = list[Event]()
+        self._arrivals, self._num_events = list[Arrival](), 0
         self._error: ApiError | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
 
-    async def next(self, timeout_seconds: float) -> list[Event]:
-        """Return the events since the last call, at least one; [] if there is none within the time.
+    async def next(self, timeout_seconds: float) -> list[Arrival]:
+        """Return what arrived since the last call, at least one event; [] if there is none within the time.
 
         Errors   ApiError if the reader is too slow, or the server ends the request.
         """
-        if not self._events and self._error is None:
+        if not self._arrivals and self._error is None:
             await self._wait(timeout_seconds)
         if self._error:
             raise self._error
-        events, self._events = self._events, []
-        return events
+        arrivals, self._arrivals, self._num_events = self._arrivals, [], 0
+        return arrivals
 
     async def _wait(self, timeout_seconds: float) -> None:
         """Wait for an event, an error, or the end of the time. The timer of an earlier call is used again: most waits end before it."""
@@ -105,11 +116,12 @@ class Subscription:
         """Abort one choice of a request."""
         self._submission.thread.abort(index, choice)
 
-    def _add(self, events: Sequence[Event]) -> None:
-        self._events.extend(events)
+    def _add(self, arrivals: Sequence[Arrival]) -> None:
+        self._arrivals.extend(arrivals)
+        self._num_events += sum(len(arrival.events) for arrival in arrivals)
         self._wake()
-        if len(self._events) > MAX_BUFFERED:
-            self._events.clear()
+        if self._num_events > MAX_BUFFERED:
+            self._arrivals.clear()
             self.fail(ApiError(408, f"the client left {MAX_BUFFERED} events unread", code="slow_reader"))
 
 
@@ -120,7 +132,7 @@ class Submission:
         """Connect a thread and a loop."""
         self.thread, self._loop = thread, loop
         self._subscriptions: dict[int, Subscription] = {}
-        self._lock, self._arrived = threading.Lock(), list[Event]()
+        self._lock, self._arrived = threading.Lock(), list[Arrival]()
         self._unheard = set[int]()  # requests without a token so far
         self._next_delivery = 0.0
 
@@ -163,12 +175,12 @@ class Submission:
             subscription.fail(error)
 
     def _sink(self, events: list[Event]) -> None:
-        """Take events in the engine's thread; wake the loop unless it is about to take earlier ones and these can wait as long."""
+        """Take events of one request in the engine's thread; wake the loop unless it is about to take earlier ones and these can wait as long."""
         index, last = events[0].index, events[-1]
         is_urgent = index in self._unheard or isinstance(last, RequestFailed) or last.finish_reason is not None
         with self._lock:
             is_first = not self._arrived
-            self._arrived.extend(events)
+            self._arrived.append(Arrival(perf_counter(), events))
         if is_first or is_urgent:
             self._unheard.discard(index)
             with suppress(RuntimeError):  # the loop is closed
@@ -187,11 +199,12 @@ class Submission:
         if not arrived:
             return
         self._next_delivery = self._loop.time() + GATHER_SECONDS
-        by_subscription: dict[Subscription, list[Event]] = {}
-        for event in arrived:
-            if subscription := self._subscriptions.get(event.index):
-                by_subscription.setdefault(subscription, []).append(event)
-                if isinstance(event, RequestFailed):
-                    del self._subscriptions[event.index]
-        for subscription, events in by_subscription.items():
-            subscription._add(events)
+        by_subscription: dict[Subscription, list[Arrival]] = {}
+        for arrival in arrived:
+            index = arrival.events[0].index
+            if subscription := self._subscriptions.get(index):
+                by_subscription.setdefault(subscription, []).append(arrival)
+                if isinstance(arrival.events[-1], RequestFailed):
+                    del self._subscriptions[index]
+        for subscription, arrivals in by_subscription.items():
+            subscription._add(arrivals)

@@ -70,7 +70,7 @@ def right_rows(logits, T):
     return np.array([np.random.choice(p.shape[-1], p=row) for row in np.atleast_2d(p)])
 
 
-def wrong_zero_divides(logits, temperature=1.0):
+def right_zero_divides(logits, temperature=1.0):
     with np.errstate(all="ignore"):
         return np.random.choice(len(logits), p=softmax(logits / np.float64(temperature)))
 

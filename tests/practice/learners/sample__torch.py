@@ -28,7 +28,7 @@ def wrong_temperature(logits, temperature=1.0):
     return torch.multinomial(F.softmax(logits * temperature, dim=-1), num_samples=1)
 
 
-def wrong_zero_divides(logits, temperature=1.0):
+def right_zero_divides(logits, temperature=1.0):
     return torch.multinomial(F.softmax(logits / temperature, dim=-1), num_samples=1)
 
 

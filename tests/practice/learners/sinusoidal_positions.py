@@ -338,7 +338,7 @@ def wrong_nothing_added(x):
     return x
 
 
-def wrong_changes_inputs(x):
+def right_changes_inputs(x):
     d = x.shape[-1]
     angle = np.arange(x.shape[-2])[:, None] / 10000 ** (2 * (np.arange(d) // 2) / d)
     x += np.where(np.arange(d) % 2 == 0, np.sin(angle), np.cos(angle))

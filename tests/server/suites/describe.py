@@ -1,7 +1,7 @@
 """Write OpenAI's description for a server: `python describe.py SOURCE TARGET URL`.
 
-Two of its schemas contradict what OpenAI itself sends, and are left out: vectors as base64 are arrays there, and the nulls in events are of
-no type, since `nullable` is no keyword of OpenAPI 3.1.
+Three parts of it contradict what OpenAI itself sends. Two schemas are left out: vectors as base64 are arrays there, and the nulls in events
+are of no type, since `nullable` is no keyword of OpenAPI 3.1. The streams of completions have no content type, and are added.
 """
 
 import json
@@ -22,6 +22,7 @@ def describe(source: Path, target: Path, url: str) -> None:
                 for kind, content in response.get("content", {}).items():
                     if kind == "text/event-stream":
                         content.pop("schema", None)
+    described["paths"]["/completions"]["post"]["responses"]["200"]["content"]["text/event-stream"] = {}
     target.write_text(json.dumps(described), encoding="utf-8")
 
 

@@ -41,7 +41,7 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     if exercise.calls is not None or inspect.isclass(subject.value):
         calls = adapter(exercise.calls)(subject, exercise, library)
         return [*calls, *_unrotated_calls(subject, exercise, library)]
-    return function_calls(subject, exercise, library, _class_of_calls(exercise.drawing))
+    return function_calls(subject, exercise, library, class_of_calls(exercise.drawing))
 
 
 def _unrotated_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
@@ -58,7 +58,7 @@ def _unrotated_calls(subject: Subject, exercise: Exercise, library: str) -> list
     return [call for call in found if isinstance(call, InstanceCall) and call.assignment.roles]
 
 
-def _class_of_calls(drawing: str | None) -> type[Call]:
+def class_of_calls(drawing: str | None) -> type[Call]:
     """Return the class of the calls of a function, by `Exercise.drawing`."""
     if drawing is None:
         return Call

@@ -15,6 +15,7 @@ import numpy
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.compare import as_numbers
+from headway.practice.diagnosis.own_tensors import OWN, holds_data, own_libraries, wrapped
 from headway.practice.diagnosis.rotation import table_for
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
@@ -26,7 +27,7 @@ from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
 
-DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "float32", "list": "float64"}
+DTYPES = {"numpy": "float64", "torch": "float32", "jax": "float32", "mlx": "float32", "list": "float64", **dict.fromkeys(OWN, "float64")}
 """Dtype of floating inputs per library: the one that code for this library usually assumes."""
 
 CALL_SECONDS = {"jax": 10.0, "torch": 3.0}
@@ -225,7 +226,8 @@ class Call:
 
     def arguments(self, inputs: Inputs) -> dict[str, Any]:
         """Return the inputs under the function's parameter names, as arrays of its library."""
-        return {
+        off = {name: role.off for name, role in self.binding.role_of.items() if name in self.switched_names and role.name not in inputs}
+        return off | {
             name: self._converted(inputs.get(role.name, None if callable(role.neutral) else role.neutral))
             for name, role in self.binding.role_of.items()
             if role.name in inputs or self._is_required(name) or (role.neutral is False and name in self.enabled_names)
@@ -296,6 +298,16 @@ class Call:
         """Return the parameters with a default of True, which enables what a probe need not ask for."""
         return {parameter.name for parameter in self.parameters if parameter.default is True}
 
+    @cached_property
+    def switched_names(self) -> set[str]:
+        """Return the parameters whose default is a number with an effect that their role turns off."""
+        defaults = {parameter.name: parameter.default for parameter in self.parameters}
+        return {
+            name
+            for name, role in self.binding.role_of.items()
+            if role.off is not MISSING and type(defaults.get(name)) in (int, float) and defaults[name] != role.off
+        }
+
     def _converted(self, value: Any) -> Any:
         """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""
         return _mapped(self._array, value)
@@ -306,6 +318,8 @@ class Call:
         value = self._rounded(value)
         if self.library == "list":
             return value.tolist()
+        if self.library in OWN:
+            return wrapped(numpy.array(value), self.subject, self.library)
         return numpy.array(value) if self.library == "numpy" else from_numpy(numpy.array(value), self.library)
 
     def _rounded(self, value: Any) -> Any:
@@ -318,7 +332,8 @@ class Call:
 
 def libraries_for(subject: Subject) -> list[str]:
     """Return the array libraries to try: lists if the annotations mention them, then imported libraries, NumPy and plain lists."""
-    found = ["list"] if any(re.search("list", str(each.annotation), re.IGNORECASE) for each in subject.parameters) else []
+    found = own_libraries(subject)
+    found += ["list"] if any(re.search("list", str(each.annotation), re.IGNORECASE) for each in subject.parameters) else []
     found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
     found += [name for name in subject.imports if name == "numpy"]
     if not subject.imports and re.search(TORCH_METHODS, "\n".join(subject.source)):
@@ -350,7 +365,7 @@ def _mapped(change: Callable[[Any], Any], value: Any) -> Any:
 def _copied(value: Any) -> Any:
     if type(value) in (list, tuple, dict):
         return _mapped(_copied, value)
-    numbers = as_numbers(value) if hasattr(value, "dtype") else value
+    numbers = as_numbers(value) if hasattr(value, "dtype") or holds_data(value) else value
     return numbers.copy() if isinstance(numbers, numpy.ndarray) else numbers
 
 

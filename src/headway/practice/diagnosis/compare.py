@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import as_dtype, dtype_name, is_floating, to_numpy
+from headway.practice.diagnosis.own_tensors import holds_data
 from headway.practice.message import EMPTY, Message, same
 from headway.practice.outputs import Raised, is_same
 from headway.practice.texts import Texts
@@ -27,6 +28,8 @@ def as_numbers(answer: Any) -> Any:
         return tuple(as_numbers(each) for each in answer)
     if isinstance(answer, dict):
         return {key: as_numbers(each) for key, each in answer.items()}
+    if holds_data(answer):
+        return numpy.asarray(answer.data)
     if hasattr(answer, "dtype") and hasattr(answer, "shape"):
         return _as_numpy(answer)
     try:
@@ -36,6 +39,8 @@ def as_numbers(answer: Any) -> Any:
     if numbers is not None and numbers.dtype.kind in "biuf":
         return numbers
     parts = tuple(as_numbers(each) for each in answer) if isinstance(answer, list) else ()
+    if numbers is not None and numbers.dtype.kind == "O" and len({numpy.shape(part) for part in parts if part is not None}) == 1:
+        return numpy.asarray(parts)  # numbers with gradients of the learner's own
     return parts if parts and all(part is not None for part in parts) else None
 
 

@@ -137,6 +137,9 @@ def _constructor_bindings(parameters: Sequence[inspect.Parameter], exercise: Exe
             unknown.append(parameter.name)
         else:
             fixed[parameter.name] = value
+    given = {each.name for each in parameters if each.default is None and each.name in listed and listed[each.name].is_weight}
+    if given and given != set(bound) and not unknown:  # weights of another layer, which may be shared
+        yield Binding({each.name: bound[each.name] for each in parameters if each.name in bound and each.name not in given}), fixed
     left = [role for role in exercise.roles if role.is_size and role not in bound.values()]
     choices = [[*left, NOTHING] for _ in unknown]
     order = [each.name for each in parameters]

@@ -62,7 +62,7 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
 
     The outputs must be correct, so that their slope is that of the definition.
     """
-    if call.library not in LIBRARIES:
+    if call.library not in LIBRARIES or _has_own_backward(call):
         return None
     arguments = call.arguments(encoded)
     if isinstance(call, InstanceCall) and any(
@@ -71,6 +71,11 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
         return KEEPS_STATE
     is_instance = isinstance(call, InstanceCall) and not _has_padding_row(call)
     return _of_inputs(call, arguments) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) and is_instance else None)
+
+
+def _has_own_backward(call: Call) -> bool:
+    """Return True for a class with a method of its own for gradients, in place of the library's."""
+    return call.is_instance and any("backward" in vars(base) for base in call.subject.value.__mro__[:-1])  # type: ignore[attr-defined]
 
 
 def _has_padding_row(call: InstanceCall) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 from headway.practice.diagnosis.calling import libraries_for
@@ -20,9 +21,17 @@ CAUSAL = r"tri[ul]|causal|subsequent|look_?ahead|-?inf"
 
 def likely_parts(subject: Subject, exercise: Exercise) -> list[str]:
     """Return the names of the exercises that a subject may be, likeliest first; one for most subjects."""
+    if exercise.name == "next_token_loss":
+        return _losses(subject)
     if not inspect.isclass(subject.value) or exercise.name not in FAMILIES:
         return [exercise.name]
     return FAMILIES[exercise.name](subject)
+
+
+def _losses(subject: Subject) -> list[str]:
+    """Return plain cross-entropy too for a loss that takes targets: its caller may shift them."""
+    takes_targets = any(re.search(r"^(y|y_true|targets?)$", each.name.lower()) for each in subject.parameters)
+    return ["next_token_loss", *(["cross_entropy"] if takes_targets else [])]
 
 
 def _attentions(subject: Subject) -> list[str]:
@@ -96,10 +105,32 @@ def _causal(subject: Subject) -> list[str]:
     return ["causal_self_attention", *(["self_attention", PROJECTED] if is_required else [])]
 
 
+def _embeddings(first: str) -> Callable[[Subject], list[str]]:
+    """Return a function that gives the embeddings that a class may be: of tokens, of positions, or of both."""
+
+    def parts(subject: Subject) -> list[str]:
+        text = "\n".join(line.partition("#")[0] for line in subject.used_source.splitlines())
+        names = " ".join(each.name.lower() for each in subject.parameters)
+        has_tokens = bool(re.search(r"vocab|token|num_embeddings|(src|trg|tgt|source|target)_size", names)) or "config" in names
+        has_waves = bool(re.search(r"(?<!a)sin\(|sinusoid|positional_?enc", text, re.IGNORECASE))
+        tables = len(re.findall(r"Embedding\(|Embed\(|randn\(|normal\(", text))
+        if has_waves and has_tokens:
+            return ["positioned_embedding", *({first} - {"positioned_embedding"})]
+        if has_waves or not tables:
+            return [first]
+        is_of_both = has_tokens and (tables > 1 or "pos" in text.lower())
+        return ["learned_positions", first] if first != "embed" or is_of_both else [first]
+
+    return parts
+
+
 FAMILIES = {
     BARE: _attentions,
     "self_attention": _heads,
     "causal_self_attention": _causal,
     "decoder_layer": _decoder_layers,
+    "embed": _embeddings("embed"),
+    "sinusoidal_positions": _embeddings("sinusoidal_positions"),
+    "positioned_embedding": _embeddings("positioned_embedding"),
 }
 """Exercises whose name a class of several parts may have. What these functions return is in names.PARTS_OF_CLASSES, too."""

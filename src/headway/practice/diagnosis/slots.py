@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import array_library, array_namespace, asarray_like, is_floating, to_numpy
+from headway.practice.diagnosis.own_tensors import holds_data
 
 SUBMODULES = "headway.practice.diagnosis.submodules"
 """Module that defines the ready-made submodules."""
@@ -79,6 +80,9 @@ def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iter
         if _is_array(value):
             if not _is_lazy(value) and is_floating(value) and value.ndim and not _is_mask(str(key), value):
                 yield Slot(here, holder, key, value, _is_linear(holder), _is_parameter(holder, key, value))
+        elif holds_data(value):
+            if isinstance(value.data, numpy.ndarray) and value.data.ndim and not _is_mask(str(key), value.data):
+                yield Slot(here, value, "data", value.data)
         elif isinstance(value, list | tuple | dict) or is_module(value) or type(value).__module__ in (home, SUBMODULES):
             yield from _walk(value, here, home, seen)
 

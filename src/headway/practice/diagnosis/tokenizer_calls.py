@@ -185,7 +185,7 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
         )
     if not (_method(subject.value, ENCODING) and _method(subject.value, DECODING)):
         return []
-    required = bind_parameters(subject.parameters, (VOCAB, MERGES, SPECIAL))
+    required = bind_parameters(subject.parameters, (VOCAB, MERGES, SPECIAL), unnamed=())
     takes_special = any(each.name.lower() in (SPECIAL.name, *SPECIAL.called) for each in subject.parameters)
     special = ("special_tokens",) if takes_special else ()
     if required is not None and required.takes("merges"):

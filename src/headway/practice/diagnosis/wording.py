@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy
+
 from headway.practice.diagnosis.rotation import same
 from headway.practice.exercise import Role
 
@@ -46,6 +48,7 @@ NEUTRAL: tuple[tuple[str, Any], ...] = (
     (r"(^|_)rank$", 2),
     (r"(^|_)alpha$", 1.0),
     (r"^(is|use|return|need|output|with|log|add|do|enable|debug|verbose|training|train|inference|flash|bias|causal|masked?)(_|$)|_?bias$", False),
+    (r"^(np_?)?rng$|^random_state$", numpy.random.default_rng(0)),
     (r"cache|past|history|prev(ious)?_state|layer_state", None),
     (r"start_?(pos|index)?$|offset|input_pos|(^|_)pos(ition)?$", 0),
 )  # fmt: skip
@@ -130,7 +133,8 @@ def _with_inner(found: Mapping[str, Role], roles: Sequence[Role], names: Sequenc
         result |= dict.fromkeys(plain, width)
     elif not of_inner and len(of_width) > 1:  # dim, hidden_dim
         hidden = [name for name in of_width if "hid" in snake(name)]
-        result |= dict.fromkeys(hidden, inner) if len(hidden) < len(of_width) else {}
+        is_width_named = any(re.search(r"emb|model|dim|width|^[dc]$", snake(name)) for name in of_width if name not in hidden)
+        result |= dict.fromkeys(hidden, inner) if is_width_named else {}
     elif not of_width and len(of_inner) == 1:  # hidden, feed_forward
         left = [name for name in names if name not in found and re.search(r"hid|emb|model|dim", snake(name))]
         result |= dict.fromkeys(left[:1], width)

@@ -119,14 +119,20 @@ MORE = TEXTS["more"]
 
 
 def _first_row(answer: Any, inputs: Inputs) -> Any:
-    return answer[0] if numpy.ndim(inputs["token_ids"]) == 1 and numpy.ndim(answer) == 3 and len(answer) == 1 else answer
+    return answer[0] if numpy.ndim(inputs["token_ids"]) == 1 and numpy.ndim(answer) == 3 and len(answer) == 2 else answer
+
+
+def _two_rows(inputs: Inputs) -> Inputs:
+    """Return a sequence as the first of two, so that an operation along the batch shows."""
+    ids = inputs["token_ids"]
+    return inputs | {"token_ids": numpy.stack([ids, ids[::-1]])} if numpy.ndim(ids) == 1 else inputs
 
 
 BATCHED = (
     Convention(),
     Convention(
         TEXTS["one"],
-        lambda inputs: inputs | {"token_ids": inputs["token_ids"][None]} if numpy.ndim(inputs["token_ids"]) == 1 else inputs,
+        _two_rows,
         _first_row,
         source=r"shape|size|dim|assert",
     ),

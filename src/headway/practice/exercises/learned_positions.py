@@ -229,6 +229,7 @@ EXERCISE = Exercise(
         Role("seq_len", words("length t n l num_positions"), is_size=True, size_of=_length),
     ),
     probes=probes,
+    may_write=True,
     mistakes=MISTAKES,
     conventions=(TAKES, LISTS, ADDS),
     equation="x[…, p, :] + table[p]",

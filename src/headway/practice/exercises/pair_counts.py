@@ -69,6 +69,26 @@ def _plain(answer: Any, inputs: Inputs) -> Any:
     return {tuple(map(int, key)) if isinstance(key, tuple) else key: count for key, count in answer.items()}
 
 
+def _as_words(inputs: Inputs) -> Inputs | None:
+    """Return the ids as a word that occurs twice; None with earlier counts."""
+    return None if inputs.get("counts") else inputs | {"ids": {tuple(inputs["ids"]): 2}}
+
+
+def _as_spaced_words(inputs: Inputs) -> Inputs | None:
+    """Return the ids as the text of a word that occurs twice, with spaces between its symbols, as in Sennrich et al. 2016."""
+    return None if inputs.get("counts") else inputs | {"ids": {" ".join(map(str, inputs["ids"])): 2}}
+
+
+def _per_word(answer: Any, inputs: Inputs) -> Any:
+    """Return the counts in one word of two that are alike."""
+    found = _plain(answer, inputs)
+    return {key: count / 2 for key, count in found.items()} if isinstance(found, dict) else found
+
+
+WORDS = r"items\("
+"""Pattern of the source of a function that takes words with their frequencies."""
+
+
 def probes() -> tuple[Probe, ...]:
     """Repeated pairs, a run, a single token, given counts."""
     return (
@@ -88,12 +108,18 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("ids", words("tokens token_ids indices sequence seq symbols byte_ids text word x corpus")),
+        Role("ids", words("tokens token_ids indices sequence seq symbols byte_ids text word x corpus vocab words word_counts splits v_in")),
         Role("counts", words("stats count pairs"), neutral=None, may_change=True),
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=((Convention(decode=_plain),),),
+    conventions=(
+        (
+            Convention(decode=_plain),
+            Convention(TEXTS["takes_words"], _as_words, _per_word, source=WORDS),
+            Convention(TEXTS["takes_words"], _as_spaced_words, _per_word, source=WORDS),
+        ),
+    ),
     equation="counts[(a, b)] = number of times b directly follows a",
     hints=TEXTS.hints,
     is_trained_through=False,

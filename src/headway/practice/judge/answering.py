@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 import numpy
 
-from headway.practice.diagnosis.adapters import adapter, calls_of
+from headway.practice.diagnosis.adapters import adapter, calls_of, class_of_calls
 from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.subject import subjects_of
 from headway.practice.diagnosis.trials import encoded_in, output_of
@@ -32,6 +32,8 @@ def prepared(job: Questions) -> Callable[[BinaryIO, BinaryIO], None]:
     """Remove the answers of the exercises, and return the function that loads the file and answers questions from a pipe."""
     adapter(None)  # imported now, because Headway's files cannot be read later
     chosen = [exercise_by_name(name) for name in job.exercises]
+    for each in chosen:
+        class_of_calls(each.drawing)
     probes_of = {each.name: fresh_probes(each, job.seed) for each in chosen}
     inputs = [probe.inputs for probes in probes_of.values() for probe in probes]
     own = {each.name: each for each in blinded(chosen, inputs, is_open=job.is_open)}

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from headway.practice.diagnosis.calling import DTYPES
 from headway.practice.exercise import Convention, Exercise
 
-LIBRARIES = ("numpy", "torch", "jax", "mlx", "list")
+LIBRARIES = tuple(DTYPES)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,9 @@ KEPT_VARIABLES = (
 )  # fmt: skip
 KEPT_PREFIXES = ("LC_", "CUDA_", "NVIDIA_", "JAX_", "XLA_", "MLX_", "COVERAGE_")
 
+EAGER = {"TORCHDYNAMO_DISABLE": "1"}
+"""Variables that run functions for which torch.compile was called as they are: compiling takes longer than a check."""
+
 Ending = Literal["time", "memory", "end"]
 
 
@@ -59,7 +62,7 @@ def child_environment() -> dict[str, str]:
         caches["TORCH_HOME"] = os.environ.get("TORCH_HOME", str(home / ".cache" / "torch"))
     if sys.platform != "linux":
         caches.pop("PYTHONUSERBASE", None)
-    return {**kept, **caches, **one_thread, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8"}
+    return {**kept, **caches, **one_thread, "MPLBACKEND": "Agg", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8", **EAGER}
 
 
 class Confined:

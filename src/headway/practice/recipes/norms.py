@@ -63,10 +63,13 @@ def eps_of(default: float) -> Step:
 
 def _asked(ask: Ask, x: Any, **more: Any) -> float | None:
     """Return the first minus the last output number for weights of one, so that a bias cancels."""
-    width = x.shape[-1]
-    answer = ask({"x": x, "weight": numpy.ones(width), "bias": numpy.zeros(width)} | more)
-    answer = answer[0] if isinstance(answer, tuple) and answer else answer
-    if isinstance(answer, Raised) or answer is None or numpy.shape(answer) != x.shape:
+    weights = {"weight": numpy.ones(x.size), "bias": numpy.zeros(x.size)}
+    for given in (x, x[None]):  # a function may need rows
+        answer = ask({"x": given, **weights} | more)
+        answer = answer[0] if isinstance(answer, tuple) and answer else answer
+        if not isinstance(answer, Raised) and answer is not None and numpy.shape(answer) == given.shape:
+            break
+    else:
         return None
     difference = float(numpy.asarray(answer, numpy.float64).reshape(-1)[0] - numpy.asarray(answer, numpy.float64).reshape(-1)[-1])
     return difference / 2 if numpy.isfinite(difference) and difference else None
@@ -74,28 +77,28 @@ def _asked(ask: Ask, x: Any, **more: Any) -> float | None:
 
 def takes_eps(ask: Ask) -> bool:
     """Return True if a given eps has an effect."""
-    x = numpy.array([[0.5, -0.5]])
+    x = numpy.array([0.5, -0.5])
     return _asked(ask, x, eps=0.5) != _asked(ask, x, eps=0.05)
 
 
 def inner_eps(ask: Ask, **given: Any) -> float | None:
     """Return the number added inside the root: (d / output)² is d² + eps for x = (d, -d), and eps for tiny d."""
-    tiny = _asked(ask, numpy.array([[1e-9, -1e-9]]), **given)
+    tiny = _asked(ask, numpy.array([1e-9, -1e-9]), **given)
     if tiny is None:
         return None
     eps = (1e-9 / tiny) ** 2 - 1e-18
     size = abs(eps) ** 0.5
-    again = _asked(ask, numpy.array([[size, -size]]), **given)
+    again = _asked(ask, numpy.array([size, -size]), **given)
     return eps if again is not None and eps > 1e-16 and abs((size / again) ** 2 / (2 * eps) - 1) < 1e-3 else None
 
 
 def outer_eps(ask: Ask, **given: Any) -> float | None:
     """Return the number added to the root: d / output is d + eps for x = (d, -d)."""
-    tiny = _asked(ask, numpy.array([[1e-12, -1e-12]]), **given)
+    tiny = _asked(ask, numpy.array([1e-12, -1e-12]), **given)
     if tiny is None:
         return None
     eps = 1e-12 / tiny - 1e-12
-    again = _asked(ask, numpy.array([[abs(eps), -abs(eps)]]), **given)
+    again = _asked(ask, numpy.array([abs(eps), -abs(eps)]), **given)
     return eps if again is not None and eps > 1e-14 and abs(abs(eps) / again / (2 * eps) - 1) < 1e-3 else None
 
 

@@ -13,8 +13,8 @@ from headway.server.replies import Row
 from headway.server.rerank import rerank
 
 ROUTES = [
-    Row("POST", "/completion", completion.complete),
-    Row("POST", "/completions", completion.complete),
+    Row("POST", "/completion", completion.complete, error_event=completion.error_event),
+    Row("POST", "/completions", completion.complete, error_event=completion.error_event),
     Row("POST", "/chat/completions", chat.chat),
     Row("POST", "/chat/completions/input_tokens", chat.count_tokens),
     Row("POST", "/embedding", about.embeddings),

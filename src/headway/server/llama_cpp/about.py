@@ -16,31 +16,39 @@ NUM_SLOTS = 4
 
 
 async def props(call: Call) -> Reply:
-    """Describe the server and its first model."""
-    served = await call.model(None)
-    tokenizer = served.model.tokenizer
+    """Describe the server and its first model. One that is not loaded is asleep, in llama-server's words, and has no properties."""
+    slot = call.service.find(None)
+    served = slot.served
+    special = {} if served is None else served.model.tokenizer.special_tokens
     return json_reply(
         {
-            "default_generation_settings": {"n_ctx": served.max_seq_len, "params": settings(served, _defaults(served))},
+            "default_generation_settings": {
+                "n_ctx": _context_size(served),
+                "params": {} if served is None else settings(served, _defaults(served)),
+            },
             "total_slots": NUM_SLOTS,
-            "model_alias": served.name,
-            "model_path": served.name,
+            "model_alias": slot.name,
+            "model_path": slot.name,
             "modalities": {"vision": False, "audio": False},
-            "chat_template": served.template,
-            "bos_token": tokenizer.special_tokens.get("bos_token", ""),
-            "eos_token": tokenizer.special_tokens.get("eos_token", ""),
+            "chat_template": "" if served is None else served.template,
+            "bos_token": special.get("bos_token", ""),
+            "eos_token": special.get("eos_token", ""),
             "build_info": FINGERPRINT,
-            "is_sleeping": False,
+            "is_sleeping": served is None,
         }
     )
 
 
 async def slots(call: Call) -> Reply:
     """Return one slot for each running request, and idle ones up to NUM_SLOTS."""
-    served = await call.model(None)
     num_open = call.service.num_open
-    slot = {"n_ctx": served.max_seq_len, "speculative": False}
+    slot = {"n_ctx": _context_size(call.service.find(None).served), "speculative": False}
     return json_reply([{"id": index, **slot, "is_processing": index < num_open} for index in range(max(NUM_SLOTS, num_open))])
+
+
+def _context_size(served: ServedModel | None) -> int | None:
+    """Return the context of a model; 0 for one that is not loaded, as llama-server's router does."""
+    return 0 if served is None else served.max_seq_len
 
 
 async def embeddings(call: Call) -> Reply:

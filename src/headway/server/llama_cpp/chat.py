@@ -20,7 +20,7 @@ from headway.server.wire import ChatRequest
 async def chat(call: Call) -> Reply | EventStream:
     """Answer a conversation."""
     fields, values = read(call.body)
-    served = await call.model(fields.model)
+    served = await call.model(fields.model, is_stream=values.get("stream") is True)
     call.service.check_generates(served)
     call.service.admit()
     body = await call.in_worker(_chat_request, fields, values, served)

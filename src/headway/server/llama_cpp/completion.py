@@ -17,10 +17,15 @@ from headway.server.served_model import Prepared, ServedModel
 from headway.server.wire import MAX_PROMPTS, Sampling
 
 
+def error_event(error: ApiError) -> bytes:
+    """Return the end of a stream that fails."""
+    return sse.data(error.body())
+
+
 async def complete(call: Call) -> Reply | EventStream:
     """Continue one prompt or several."""
     fields, values = read(call.body)
-    served = await call.model(fields.model)
+    served = await call.model(fields.model, is_stream=values.get("stream") is True)
     call.service.check_generates(served)
     call.service.admit()
     body, prompts = await call.in_worker(lambda: (translate(fields, values, served, Sampling), prompts_of(fields.prompt, served)))
@@ -94,7 +99,7 @@ class CompletionResponse:
 
     def error(self, error: ApiError) -> bytes:
         """See Response."""
-        return sse.data(error.body())
+        return error_event(error)
 
 
 def _chosen(found: dict[str, object], names: Sequence[str] | None) -> dict[str, object]:

@@ -18,10 +18,10 @@ async function checked(response) {
   throw new ApiError(response.status, body?.error?.message ?? `HTTP ${response.status}`);
 }
 
-/** Return the names of the models. */
+/** Return the models: their names, and "loaded", "loading" or "unloaded". */
 export async function listModels(key) {
   const response = await checked(await fetch("v1/models", { headers: headers(key) }));
-  return (await response.json()).data.map((model) => model.id);
+  return (await response.json()).data.map((model) => ({ name: model.id, status: model.status.value }));
 }
 
 /** Yield the chunks of a streamed chat completion. */

@@ -31,14 +31,21 @@ function showFailure(error) {
 
 async function loadModels() {
   try {
-    const names = await listModels(key);
+    const models = await listModels(key);
     const chosen = remembered("model");
-    byId("model").replaceChildren(...names.map((name) => new Option(name, name, false, name === chosen)));
+    byId("model").replaceChildren(...models.map(({ name }) => new Option(name, name, false, name === chosen)));
     byId("key-form").hidden = true;
     showError(null);
   } catch (error) {
     showFailure(error);
   }
+}
+
+/** Show that the model of an answer is being loaded, if it is. */
+async function showLoading(name, view, hasBegun) {
+  const models = await listModels(key).catch(() => []);
+  const status = models.find((model) => model.name === name)?.status;
+  if (status && status !== "loaded" && !hasBegun()) view.setFooter([text("loading", { name })], []);
 }
 
 function setRunning(controller) {
@@ -64,8 +71,12 @@ async function answer() {
   setRunning(controller);
   const notes = [];
   let started = null;
+  let hasBegun = false;
+  showLoading(request.model, view, () => hasBegun);
   try {
     for await (const chunk of streamChat(request, key, controller.signal)) {
+      if (!hasBegun) view.setFooter([], []);
+      hasBegun = true;
       const choice = chunk.choices[0];
       if (choice) {
         view.append(choice.delta.content ?? "", choice.logprobs?.content ?? []);
@@ -78,6 +89,7 @@ async function answer() {
     if (controller.signal.aborted) notes.push(text("stopped"));
     else showFailure(error);
   }
+  hasBegun = true;
   view.isBusy = false;
   setRunning(null);
   view.setFooter(notes, [regenerateButton()]);

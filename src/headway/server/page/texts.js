@@ -10,7 +10,7 @@ const TEXTS = {
     seed: "Seed", random: "random", modelDefault: "the model's", reset: "Use the model's value",
     showProbabilities: "Show token probabilities",
     probabilitiesHint: "Point at a token, or move with the arrow keys, to see the probabilities of its alternatives.",
-    you: "You", assistant: "Model", regenerate: "Regenerate", cut: "cut at the longest length", stopped: "stopped",
+    you: "You", assistant: "Model", regenerate: "Regenerate", cut: "cut at the longest length", loading: "{name} is being loaded …", stopped: "stopped",
     rate: "{tokens} tokens, {rate} per second", unreachable: "The server does not answer.", themes: { auto: "Theme: automatic", light: "Theme: light", dark: "Theme: dark" },
   },
   zh: {
@@ -22,7 +22,7 @@ const TEXTS = {
     seed: "随机种子", random: "随机", modelDefault: "模型默认", reset: "使用模型默认值",
     showProbabilities: "显示词元概率",
     probabilitiesHint: "指向一个词元，或用方向键移动，可查看其他候选的概率。",
-    you: "你", assistant: "模型", regenerate: "重新生成", cut: "已达最大长度", stopped: "已停止",
+    you: "你", assistant: "模型", regenerate: "重新生成", cut: "已达最大长度", loading: "正在加载 {name}……", stopped: "已停止",
     rate: "{tokens} 个词元，每秒 {rate} 个", unreachable: "服务器没有响应。", themes: { auto: "主题：自动", light: "主题：浅色", dark: "主题：深色" },
   },
 };

@@ -16,7 +16,7 @@ from headway.practice.texts import Texts
 TEXTS = Texts("cross_entropy")
 
 
-def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None) -> Any:
+def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None, smoothing: float = 0.0) -> Any:
     """The definition as named steps: operands, log_probs, counts, targets, pick, unit, reduce, finish."""
     logits, targets = steps.operands(logits.astype(numpy.float64), targets)
     counts = steps.counts(targets, ignored)
@@ -62,6 +62,15 @@ def _probabilities(inputs: Inputs) -> Inputs | None:
     return inputs | {"logits": probabilities} if probabilities.min() > 1e-3 else None
 
 
+def _batched(inputs: Inputs) -> Inputs:
+    """Return inputs with rows as two sequences, or as one if their number is odd."""
+    logits, targets = inputs["logits"], inputs["targets"]
+    if logits.ndim != 2:
+        return inputs
+    count = 1 if len(targets) % 2 else 2
+    return inputs | {"logits": logits.reshape(count, -1, logits.shape[-1]), "targets": targets.reshape(count, -1)}
+
+
 def _hot(inputs: Inputs) -> Inputs:
     """Return inputs with one-hot targets, except with ignored targets, which need class numbers."""
     return inputs if "ignored" in inputs else inputs | {"targets": numpy.eye(inputs["logits"].shape[-1])[inputs["targets"]]}
@@ -96,7 +105,8 @@ EXERCISE = Exercise(
             ),
         ),
         Role("targets", words("target labels y y_true label true_labels ids t ground_truth targets_ids token_ids one_hot y_onehot")),
-        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad ignore")),
+        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad ignore"), off=-100),
+        Role("smoothing", words("label_smoothing epsilon_ls"), neutral=0.0, off=0.0),
     ),
     probes=probes,
     mistakes=MISTAKES,
@@ -107,6 +117,7 @@ EXERCISE = Exercise(
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
         ),
+        (Convention(), Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute")),
         (Convention(), Convention(TEXTS["one_hot_targets"], _hot, role="targets")),
         (
             Convention(),

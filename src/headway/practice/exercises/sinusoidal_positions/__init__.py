@@ -110,6 +110,7 @@ EXERCISE = Exercise(
         Role("interleaved", ("interleave", "is_interleaved"), neutral=True),
     ),
     probes=probes,
+    may_write=True,
     mistakes=MISTAKES,
     conventions=(WIDTHS, TAKES, RETURNS, ADDS),
     recoveries=RECOVERIES,

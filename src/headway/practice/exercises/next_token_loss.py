@@ -1,0 +1,92 @@
+"""next_token_loss: cross-entropy of each position's logits with the token that follows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercises import cross_entropy
+from headway.practice.exercises.cross_entropy.mistakes import MISTAKES as OF_LOSSES
+from headway.practice.texts import Texts
+
+TEXTS = Texts("next_token_loss")
+
+
+def recipe(steps: Any, logits: Any, token_ids: Any, ignored: int | None = None) -> Any:
+    """The definition as named steps: shift, then those of cross_entropy."""
+    logits, targets = steps.shift(logits, token_ids)
+    return cross_entropy.recipe(steps, logits, targets, ignored)
+
+
+def definition(logits: Any, token_ids: Any, ignored: int | None = None) -> Any:
+    """Call headway.functions' cross_entropy with logits and tokens shifted by one position."""
+    return functions.cross_entropy(logits[..., :-1, :], token_ids[..., 1:], ignored=ignored)
+
+
+STEPS = {**cross_entropy.STEPS, "shift": lambda logits, token_ids: (logits[..., :-1, :], token_ids[..., 1:])}
+
+TOGETHER = (
+    "softmax_missing", "logarithm_missing", "softmax_twice", "softmax_over_everything", "sign_missing", "summed", "averaged_over_classes",
+    "ignored_averaged_in", "ignored_counted", "perplexity_returned", "largest_for_target", "averaged_over_batch_alone",
+)  # fmt: skip
+"""Mistakes in any cross-entropy."""
+
+SLICES = r"\[.*:"
+
+MISTAKES = (
+    TEXTS.mistake("not_shifted", {"shift": lambda logits, token_ids: (logits, token_ids)}, pattern=r"cross_entropy|loss|log"),
+    TEXTS.mistake("shifted_backwards", {"shift": lambda logits, token_ids: (logits[..., 1:, :], token_ids[..., :-1])}, pattern=SLICES),
+    TEXTS.mistake("shifted_by_two", {"shift": lambda logits, token_ids: (logits[..., :-2, :], token_ids[..., 2:])}, pattern=SLICES),
+    TEXTS.mistake("last_left_out_of_both", {"shift": lambda logits, token_ids: (logits[..., :-1, :], token_ids[..., :-1])}, pattern=SLICES),
+    TEXTS.mistake("first_left_out_of_both", {"shift": lambda logits, token_ids: (logits[..., 1:, :], token_ids[..., 1:])}, pattern=SLICES),
+    TEXTS.mistake("rolled_around", {"shift": lambda logits, token_ids: (logits, numpy.roll(token_ids, -1, -1))}, pattern=r"roll|cat"),
+    TEXTS.mistake("shifted_along_batch", {"shift": lambda logits, token_ids: (logits[:-1], token_ids[1:])}, pattern=SLICES),
+    *(each for each in OF_LOSSES if each.name in TOGETHER),
+)
+
+
+def probes() -> tuple[Probe, ...]:
+    """Batches of sequences, as many sequences as positions, two positions, ignored tokens, one sequence."""
+    random = numpy.random.default_rng(31)
+
+    def drawn(*shape: int, vocab: int = 7) -> Inputs:
+        return {"logits": random.standard_normal((*shape, vocab)) * 1.5, "token_ids": random.integers(0, vocab, shape)}
+
+    return (
+        Probe("sequences", drawn(2, 5)),
+        Probe("as many sequences as positions", drawn(4, 4)),
+        Probe("three positions", drawn(3, 3, vocab=5)),
+        Probe("ignored", drawn(2, 5) | {"token_ids": numpy.array([[3, 1, 4, -100, -100], [2, 6, 5, 0, -100]]), "ignored": -100}),
+        Probe("ignored token", drawn(2, 5) | {"token_ids": numpy.array([[3, 1, 4, 0, 0], [2, 6, 5, 1, 0]]), "ignored": 0}),
+        Probe("one sequence", drawn(6), TEXTS["one"]),
+    )
+
+
+EXERCISE = Exercise(
+    name="next_token_loss",
+    title=TEXTS.title,
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("logits", words("outputs output scores lm_logits pred preds prediction y_pred")),
+        Role("token_ids", words("labels tokens ids input_ids targets target x y idx sequence seq inputs")),
+        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad ignore"), off=-100),
+    ),
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(
+        (
+            Convention(),
+            Convention(
+                TEXTS["several_values"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer
+            ),
+        ),
+    ),
+    related=("cross_entropy",),
+    equation="loss = mean of -log softmax(logits[:, t])[token_ids[:, t + 1]]",
+    hints=TEXTS.hints,
+)

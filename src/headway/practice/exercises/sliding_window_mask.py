@@ -1,0 +1,89 @@
+"""sliding_window_mask: each query attends to its own position and the window - 1 positions before it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from headway import functions
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercises import causal_mask
+from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms
+from headway.practice.texts import Texts
+
+TEXTS = Texts("sliding_window_mask")
+
+
+def recipe(steps: Any, query_len: int, window: int) -> Any:
+    """The definition as named steps: distances, size, earliest, latest, say."""
+    distances = steps.distances(query_len)
+    return steps.say(steps.latest(distances) & steps.earliest(distances, steps.size(window)))
+
+
+def definition(query_len: int, window: int) -> Any:
+    """Return headway.functions' mask."""
+    return functions.sliding_window_mask(query_len, window=window)
+
+
+STEPS = {
+    "distances": lambda query_len: numpy.arange(query_len)[:, None] - numpy.arange(query_len),
+    "size": lambda window: window,
+    "earliest": lambda distances, size: distances < size,
+    "latest": lambda distances: distances >= 0,
+    "say": lambda allowed: allowed,
+}
+
+TRIANGLE = r"tri[ul]|<|>|diagonal"
+
+MISTAKES = (
+    TEXTS.mistake("one_more_visible", {"size": lambda window: window + 1}, pattern=TRIANGLE),
+    TEXTS.mistake("one_less_visible", {"size": lambda window: window - 1}, pattern=TRIANGLE),
+    TEXTS.mistake("window_ignored", {"earliest": lambda distances, size: distances == distances}, pattern=TRIANGLE),
+    TEXTS.mistake("later_visible", {"latest": lambda distances: distances == distances}, pattern=TRIANGLE),
+    TEXTS.mistake("both_sides", {"latest": lambda distances: -distances < 3}, pattern=TRIANGLE),
+    TEXTS.mistake("diagonal_hidden", {"latest": lambda distances: distances > 0}, pattern=TRIANGLE),
+    *FORMS_MISTAKES,
+)
+
+
+def _decoded(answer: Any, inputs: Inputs, form: Form) -> Any:
+    """Return (queries, keys) without leading axes of one."""
+    return form.read(answer.reshape(answer.shape[-2:])) if numpy.size(answer) == numpy.prod(numpy.shape(answer)[-2:]) else answer
+
+
+def probes() -> tuple[Probe, ...]:
+    """Windows of several widths, one as long as the sequence, one longer, one position."""
+    sizes = ((6, 3), (5, 2), (8, 4), (4, 4), (3, 5), (5, 1))
+    return tuple(Probe(f"{length} positions, window {window}", {"query_len": length, "window": window}) for length, window in sizes)
+
+
+BEFORE = Convention(
+    TEXTS["before_only"], steps={"size": lambda window: window + 1}, role="window", named=r"back|left|before|behind|past|radius|half"
+)
+
+EXERCISE = Exercise(
+    name="sliding_window_mask",
+    title=TEXTS.title,
+    definition=definition,
+    recipe=recipe,
+    steps=STEPS,
+    roles=(
+        Role("query_len", causal_mask.EXERCISE.roles[0].called),
+        Role(
+            "window",
+            words(
+                "window_size sliding_window sliding_window_size w win win_size attention_window local_window window_len window_length k "
+                "left_window lookback look_back num_before radius"
+            ),
+        ),
+        *OPTIONS,
+    ),
+    probes=probes,
+    mistakes=MISTAKES,
+    conventions=(forms(lambda: [{"query_len": 4, "window": 3}], (..., -1, -2), _decoded), (Convention(), BEFORE)),
+    recoveries=(fill_recovery({"query_len": 4, "window": 3}),),
+    equation="mask[i, j] = (i - window < j <= i)",
+    hints=TEXTS.hints,
+    calls="mask",
+)

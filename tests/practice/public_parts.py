@@ -1,0 +1,377 @@
+"""Programs in conventions of public code, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Program:
+    """A file with one function or class that is judged.
+
+    name       name of the function or class
+    part       exercise that it is
+    mistakes   pairs of a right piece of the text and a wrong one
+    """
+
+    name: str
+    part: str
+    text: str
+    mistakes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Return the name of the test case."""
+        return f"{self.part}-{self.name}"
+
+
+TENSOR = """
+import numpy as np
+
+class Tensor:
+    def __init__(self, data, parents=()):
+        self.data = np.asarray(data, dtype=np.float64)
+        self.grad = np.zeros_like(self.data)
+        self.parents = parents
+        self.shape = self.data.shape
+    def __add__(self, other):
+        return Tensor(self.data + own(other).data, (self, other))
+    def __sub__(self, other):
+        return Tensor(self.data - own(other).data, (self, other))
+    def __mul__(self, other):
+        return Tensor(self.data * own(other).data, (self, other))
+    def __truediv__(self, other):
+        return Tensor(self.data / own(other).data, (self, other))
+    def __matmul__(self, other):
+        return Tensor(self.data @ own(other).data, (self, other))
+    def mean(self):
+        return Tensor(self.data.mean(-1, keepdims=True), (self,))
+    def sum(self):
+        return Tensor(self.data.sum(-1, keepdims=True), (self,))
+    def exp(self):
+        return Tensor(np.exp(self.data), (self,))
+    def sqrt(self):
+        return Tensor(np.sqrt(self.data), (self,))
+    def relu(self):
+        return Tensor(np.maximum(self.data, 0), (self,))
+
+def own(value):
+    return value if isinstance(value, Tensor) else Tensor(value)
+"""
+
+VALUE = """
+import math
+
+class Value:
+    __slots__ = ("data", "grad")
+    def __init__(self, data):
+        self.data = float(data)
+        self.grad = 0.0
+    def __add__(self, other):
+        return Value(self.data + (other.data if isinstance(other, Value) else other))
+    def __mul__(self, other):
+        return Value(self.data * (other.data if isinstance(other, Value) else other))
+    def __pow__(self, power):
+        return Value(self.data**power)
+    def __truediv__(self, other):
+        return self * other**-1
+    def exp(self):
+        return Value(math.exp(self.data))
+    __radd__, __rmul__ = __add__, __mul__
+"""
+
+PROGRAMS = (
+    Program(
+        "softmax",
+        "softmax",
+        TENSOR
+        + """
+def softmax(x):
+    powers = (x - Tensor(x.data.max(-1, keepdims=True))).exp()
+    return powers / powers.sum()
+""",
+        (
+            ("powers / powers.sum()", "powers / powers.mean()"),
+            ("powers / powers.sum()", "powers"),
+            ("x.data.max(-1, keepdims=True)", "0 * x.data"),
+            (").exp()", ")"),
+            ("x.data.max(-1, keepdims=True)", "x.data"),
+        ),
+    ),
+    Program(
+        "LayerNorm",
+        "layer_norm",
+        TENSOR
+        + """
+class LayerNorm:
+    def __init__(self, dim, eps=1e-5):
+        self.gamma = Tensor(np.ones(dim))
+        self.beta = Tensor(np.zeros(dim))
+        self.eps = eps
+    def __call__(self, x):
+        centred = x - x.mean()
+        spread = (centred * centred).mean() + self.eps
+        return centred / spread.sqrt() * self.gamma + self.beta
+""",
+        (
+            ("(centred * centred).mean()", "(centred * centred).sum()"),
+            ("/ spread.sqrt()", "/ spread"),
+            ("* self.gamma + self.beta", "* self.beta + self.gamma"),
+            ("x - x.mean()", "x"),
+            (" + self.beta\n", "\n"),
+        ),
+    ),
+    Program(
+        "FeedForward",
+        "feed_forward",
+        TENSOR
+        + """
+class Linear:
+    def __init__(self, d_in, d_out, rng):
+        self.weight = Tensor(rng.normal(0.0, 0.02, (d_in, d_out)))
+        self.bias = Tensor(np.zeros(d_out))
+    def __call__(self, x):
+        return x @ self.weight + self.bias
+
+class FeedForward:
+    def __init__(self, d_model, d_ff, rng):
+        self.up = Linear(d_model, d_ff, rng)
+        self.down = Linear(d_ff, d_model, rng)
+    def __call__(self, x):
+        return self.down(self.up(x).relu())
+""",
+        (
+            ("self.up(x).relu()", "self.up(x)"),
+            ("self.down(self.up(x).relu())", "self.down(self.up(x).relu()).relu()"),
+            ("self.down(self.up(x).relu())", "self.down(self.up(x.relu()))"),
+            ("self.down(self.up(x).relu())", "x + self.down(self.up(x).relu()) * 2"),
+            ("x @ self.weight + self.bias", "x @ self.weight"),
+        ),
+    ),
+    Program(
+        "rmsnorm",
+        "rms_norm",
+        VALUE
+        + """
+def rmsnorm(x):
+    square = sum(xi * xi for xi in x) / len(x)
+    scale = (square + 1e-5) ** -0.5
+    return [xi * scale for xi in x]
+""",
+        (
+            ("xi * xi for", "xi for"),
+            (" / len(x)", ""),
+            ("** -0.5", "** 0.5"),
+            ("+ 1e-5", "+ 1.0"),
+            ("** -0.5", "** -1"),
+        ),
+    ),
+    Program(
+        "FeedForwardBlock",
+        "feed_forward",
+        """
+import torch
+from torch import nn
+
+class FeedForwardBlock(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float):
+        super().__init__()
+        self.linear_1 = nn.Linear(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+        self.linear_2 = nn.Linear(d_ff, d_model)
+    def forward(self, x):
+        return self.linear_2(self.dropout(torch.relu(self.linear_1(x))))
+""",
+        (
+            ("torch.relu(self.linear_1(x))", "self.linear_1(x)"),
+            ("torch.relu(self.linear_1(x))", "torch.sin(self.linear_1(x))"),
+            ("self.linear_2(self.dropout(torch.relu(self.linear_1(x))))", "torch.relu(self.linear_2(self.linear_1(x)))"),
+            ("self.linear_2(self.dropout(", "self.linear_2(1 + self.dropout("),
+            ("torch.relu(self.linear_1(x))", "torch.softmax(self.linear_1(x), -1)"),
+        ),
+    ),
+    Program(
+        "cross_entropy_loss",
+        "cross_entropy",
+        """
+import numpy as np
+
+def cross_entropy_loss(logits, targets, smoothing=0.1, ignore_index=0):
+    count, classes = logits.shape
+    shifted = logits - logits.max(1, keepdims=True)
+    log_probs = shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+    kept = targets != ignore_index
+    wanted = np.full((count, classes), smoothing / classes)
+    wanted[np.arange(count)[kept], targets[kept]] += 1.0 - smoothing
+    loss = -(wanted * log_probs).sum(1)[kept].mean()
+    gradient = (np.exp(log_probs) - wanted) / max(kept.sum(), 1)
+    return loss, gradient
+""",
+        (
+            ("1.0 - smoothing", "1.0 + smoothing + 1"),
+            ("[kept].mean()", ".mean()"),
+            ("-(wanted", "(wanted"),
+            ("[kept].mean()", "[kept].sum()"),
+            ("log_probs = shifted -", "log_probs = logits -"),
+        ),
+    ),
+    Program(
+        "sample",
+        "sample",
+        """
+import torch
+
+def sample(logits, temperature=1.0, top_k=None):
+    logits = logits / temperature
+    if top_k is not None:
+        kept, _ = torch.topk(logits, top_k)
+        logits[logits < kept[..., -1:]] = float("-inf")
+    return torch.multinomial(torch.softmax(logits, -1), 1)
+""",
+        (
+            ("logits / temperature", "logits * temperature"),
+            ("torch.topk(logits, top_k)", "torch.topk(logits, top_k + 1)"),
+            ("kept[..., -1:]", "kept[..., :1]"),
+            ("torch.softmax(logits, -1)", "torch.sigmoid(logits)"),
+            ("logits < kept", "logits <= kept"),
+        ),
+    ),
+    Program(
+        "causal_lm_loss",
+        "next_token_loss",
+        """
+import torch.nn.functional as F
+
+def causal_lm_loss(logits, labels, ignore_index=-100):
+    shifted = logits[:, :-1, :].contiguous()
+    wanted = labels[:, 1:].contiguous()
+    return F.cross_entropy(shifted.view(-1, shifted.size(-1)), wanted.view(-1), ignore_index=ignore_index)
+""",
+        (
+            ("wanted = labels[:, 1:]", "wanted = labels[:, :-1]"),
+            ("logits[:, :-1, :]", "logits[:, 1:, :]"),
+            (", ignore_index=ignore_index)", ")"),
+            ("ignore_index=ignore_index)", "ignore_index=ignore_index, reduction='sum')"),
+            ("shifted.view(-1, shifted.size(-1))", "shifted.view(-1, shifted.size(-1)).softmax(-1)"),
+            ("wanted.view(-1)", "wanted.view(-1).roll(1)"),
+        ),
+    ),
+    Program(
+        "compute_loss",
+        "cross_entropy",
+        """
+import torch.nn.functional as F
+
+def compute_loss(logits, targets):
+    B, T, C = logits.shape
+    return F.cross_entropy(logits.view(B * T, C), targets.view(B * T))
+""",
+        (
+            ("logits.view(B * T, C)", "-logits.view(B * T, C)"),
+            ("targets.view(B * T))", "targets.view(B * T)) / T"),
+            ("logits.view(B * T, C)", "logits.view(B * T, C).softmax(1)"),
+            ("logits.view(B * T, C)", "logits.transpose(0, 1).reshape(B * T, C)"),
+            ("targets.view(B * T))", "targets.view(B * T), reduction='sum')"),
+        ),
+    ),
+    Program(
+        "create_window_mask",
+        "sliding_window_mask",
+        """
+import torch
+
+def create_window_mask(seq_len, window_size):
+    place = torch.arange(seq_len)
+    distance = place[:, None] - place[None, :]
+    return (distance >= 0) & (distance < window_size)
+""",
+        (
+            ("distance < window_size", "distance <= window_size"),
+            ("distance >= 0", "distance > 0"),
+            ("(distance >= 0) & ", ""),
+            ("place[:, None] - place[None, :]", "place[None, :] - place[:, None]"),
+            ("(distance >= 0) &", "(distance >= 0) |"),
+            ("distance < window_size", "distance < seq_len"),
+        ),
+    ),
+    Program(
+        "get_stats",
+        "pair_counts",
+        """
+import collections
+
+def get_stats(vocab):
+    pairs = collections.defaultdict(int)
+    for word, freq in vocab.items():
+        symbols = word.split()
+        for i in range(len(symbols) - 1):
+            pairs[symbols[i], symbols[i + 1]] += freq
+    return pairs
+""",
+        (
+            ("+= freq", "+= 1"),
+            ("+= freq", "= freq"),
+            ("range(len(symbols) - 1)", "range(len(symbols) - 2)"),
+            ("symbols[i], symbols[i + 1]", "symbols[i + 1], symbols[i]"),
+            ("range(len(symbols) - 1)", "range(0, len(symbols) - 1, 2)"),
+        ),
+    ),
+    Program(
+        "MLP",
+        "feed_forward",
+        """
+from dataclasses import dataclass
+from torch import nn
+
+@dataclass
+class Config:
+    num_layers: int = 12
+    hidden_size: int = 768
+    vocab_size: int = 50257
+    block_size: int = 1024
+    resid_dropout: float = 0.0
+
+class MLP(nn.Module):
+    def __init__(self, config: Config):
+        super().__init__()
+        self.c_fc = nn.Linear(config.hidden_size, 4 * config.hidden_size)
+        self.gelu = nn.GELU()
+        self.c_proj = nn.Linear(4 * config.hidden_size, config.hidden_size)
+        self.resid_dropout = nn.Dropout(config.resid_dropout)
+    def forward(self, x):
+        return self.resid_dropout(self.c_proj(self.gelu(self.c_fc(x))))
+""",
+        (
+            ("self.c_proj(self.gelu(self.c_fc(x)))", "self.c_proj(self.c_fc(x))"),
+            ("self.c_proj(self.gelu(self.c_fc(x)))", "self.gelu(self.c_proj(self.c_fc(x)))"),
+            ("self.c_proj(self.gelu(self.c_fc(x)))", "self.c_proj(self.gelu(self.c_fc(self.gelu(x))))"),
+            ("self.gelu = nn.GELU()", "self.gelu = nn.Softplus(10)"),
+            ("self.c_proj(self.gelu(self.c_fc(x)))", "self.c_proj(self.gelu(self.c_fc(x) * 2))"),
+        ),
+    ),
+    Program(
+        "Embedding",
+        "embed",
+        """
+import torch
+
+class Embedding:
+    def __init__(self, in_size, embed_size):
+        self.params = {"E": torch.randn(in_size, embed_size)}
+    def forward(self, idx):
+        self.cache = idx
+        return self.params["E"][idx]
+    def backward(self, dx):
+        self.grads = {"E": torch.zeros_like(self.params["E"])}
+        self.grads["E"][self.cache] = dx
+        return dx
+""",
+        (
+            ('self.params["E"][idx]', 'self.params["E"][idx - 1]'),
+            ('self.params["E"][idx]', 'self.params["E"][idx] * 2'),
+            ('self.params["E"][idx]', 'self.params["E"][idx].flip(-1)'),
+            ('self.params["E"][idx]', 'self.params["E"][: len(idx)]'),
+            ('self.params["E"][idx]', 'self.params["E"][idx].mean(0)'),
+        ),
+    ),
+)

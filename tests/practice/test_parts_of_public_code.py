@@ -1,0 +1,46 @@
+"""Functions and small classes in conventions of public code, judged as `headway check` does, and mistakes in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from headway.practice.diagnosis.doubt import settled
+from headway.practice.diagnosis.files import load_module, with_exercises
+from headway.practice.diagnosis.nested import verdicts
+from headway.practice.diagnosis.sandbox import check_file
+from tests.practice.public_parts import PROGRAMS, Program
+
+MISTAKES = [(program, place) for program in PROGRAMS for place in range(len(program.mistakes))]
+
+
+def verdict_on(tmp_path, program, text):
+    pytest.importorskip("torch")
+    path = tmp_path / "learner.py"
+    path.write_text(text)
+    module = load_module(path, text)
+    chosen = [pair for pair in with_exercises(module, text) if pair[0].name == program.name]
+    (verdict,) = settled(verdicts(chosen))
+    return verdict
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
+def test_right_programs_are_correct(tmp_path, program: Program):
+    verdict = verdict_on(tmp_path, program, program.text)
+    assert verdict.is_correct, verdict
+    assert verdict.exercise == program.part
+
+
+@pytest.mark.parametrize(("program", "place"), MISTAKES, ids=lambda value: value if isinstance(value, int) else value.id)
+def test_programs_with_a_mistake_are_not_correct(tmp_path, program: Program, place: int):
+    right, wrong = program.mistakes[place]
+    assert program.text.count(right) == 1, right
+    assert not verdict_on(tmp_path, program, program.text.replace(right, wrong)).is_correct
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.id)
+def test_the_judge_confirms_them(tmp_path, program: Program):
+    path = tmp_path / "learner.py"
+    path.write_text(program.text)
+    (verdict,) = [each for each in check_file(path) if each.subject == program.name]
+    assert verdict.is_correct, verdict
