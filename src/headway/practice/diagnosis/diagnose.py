@@ -118,7 +118,7 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     if found:
         return _wrong(subject, exercise, found)
     open_ones = [trial for trial in narrower if trial.probes and not trial.matches()] or [trials[0]]
-    return _unexplained(subject, exercise, max(_least_raised(open_ones), key=_num_shaped))
+    return _unexplained(subject, exercise, _least_raised(open_ones)[0])
 
 
 def _without_some_probes(subject: Subject, choices: Iterable[Sequence[Trial]], ways: Sequence[Explain]) -> list[Explanation]:
@@ -199,12 +199,6 @@ def _least_raised(trials: Sequence[Trial]) -> list[Trial]:
     """Return the trials in which the fewest calls raised."""
     shares = [trial.num_raised() / len(trial.probes) for trial in trials]
     return [trial for trial, share in zip(trials, shares, strict=True) if share == min(shares)]
-
-
-def _num_shaped(trial: Trial) -> int:
-    """Return the number of outputs of the definition's shape."""
-    pairs = zip(trial.probes, trial.answers, strict=True)
-    return sum(isinstance(answer, numpy.ndarray) and answer.shape == numpy.shape(trial.expected(probe)) for probe, answer in pairs)
 
 
 def _without_optional(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
