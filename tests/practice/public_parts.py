@@ -405,4 +405,29 @@ def generate_text(model, input_ids, maximum_new_tokens, temperature, top_k_token
             ("logits / temperature", "-logits / temperature"),
         ),
     ),
+    Program(
+        "LayerNormalization",
+        "layer_norm",
+        """
+import numpy as np
+
+class LayerNormalization:
+    def __init__(self, size, eps=1e-6):
+        self.eps = eps
+        self.alpha = np.ones(size)
+        self.bias = np.zeros(size)
+    def __call__(self, x):
+        mean = x.mean(axis=-1, keepdims=True)
+        std = x.std(axis=-1, keepdims=True)
+        return self.alpha * (x - mean) / (std + self.eps) + self.bias
+""",
+        (
+            ("std + self.eps", "std - self.eps"),
+            ("std + self.eps", "std**2 + self.eps"),
+            ("x.std(axis=-1", "x.std(axis=0"),
+            ("(x - mean) /", "x /"),
+            ("(std + self.eps) + self.bias", "(std + self.eps + self.bias)"),
+            ("x.mean(axis=-1", "x.mean(axis=0"),
+        ),
+    ),
 )
