@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from headway.practice.diagnosis.repair.expressions import Context
+from headway.practice.diagnosis.repair.expressions import Context, literal
 from headway.practice.diagnosis.repair.program import Change
 from headway.practice.diagnosis.repair.templates import parsed
 from headway.practice.outputs import Raised
@@ -56,8 +56,9 @@ def _assignments(name: str, after: Sequence[ast.stmt], context: Context) -> Iter
         if len(seen.shape) >= len(names) > 1:
             padded = [ast.Name(each, ast.Store()) for each in [*names, *["_"] * (len(seen.shape) - len(names))]]
             yield 1.0, ast.Assign([ast.Tuple(padded, ast.Store())], shape)  # type: ignore[arg-type]
-        for axis in range(len(seen.shape)):
-            yield 1.1, _assign(name, ast.Subscript(shape, ast.Constant(axis), ast.Load()))
+        axes = (-2, -1, *range(len(seen.shape) - 2)) if len(seen.shape) > 1 else (0,)  # the last two are the same without a batch
+        for axis in axes:
+            yield 1.1, _assign(name, ast.Subscript(shape, literal(axis), ast.Load()))
     for attribute in context.held:
         yield 1.4, _assign(name, ast.Attribute(ast.Name("self", ast.Load()), attribute, ast.Load()))
     for variable in context.names.variables:
