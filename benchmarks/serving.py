@@ -1,4 +1,5 @@
-"""Servers under an open load: `python -m benchmarks.serving FOLDER [LLAMA_SERVER GGUF]` prints tables.
+"""Servers under an open load: `python -m benchmarks.serving FOLDER [LLAMA_SERVER GGUF [SECONDS]]` prints tables, and `… cost FOLDER` the cost of
+HTTP.
 
 FOLDER is a checkpoint in the shape of Qwen2-0.5B with a tokenizer, as `python -m benchmarks.serving write FOLDER` completes the one of
 `benchmarks.tasks make_qwen2`; the same command writes FOLDER.f16.gguf, which llama-quantize turns into Q8_0. Requests arrive as a Poisson
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import statistics
 import subprocess
 import sys
 import time
@@ -22,7 +24,9 @@ from pathlib import Path
 
 import numpy
 
+import headway
 from benchmarks.http_client import Answer, request_bytes, send
+from headway.engine import GenerationOptions, Request
 
 THREADS, STREAMS, CONTEXT, PORT = 2, 16, 512, 8931
 PROMPT_TOKENS, NEW_TOKENS = (32, 96), (32, 96)
@@ -159,17 +163,13 @@ def steady_rate(times: Sequence[Sequence[float]]) -> float:
     return sum(start < at <= end for each in times for at in each) / (end - start) if end > start else float("nan")
 
 
-def engine_rate(folder: str, num_streams: int, num_tokens: int) -> float:
+def engine_rate(model: headway.LanguageModel, num_streams: int, num_tokens: int) -> float:
     """Return the same without HTTP: the engine in this process, and the same prompts."""
-    import headway
-    from headway.engine import GenerationOptions, Request
-
     draws = random.Random(1)
     bodies = [(body(draws), [draws.randrange(300, 4000) for _ in range(64)])[1] for _ in range(num_streams)]
     times: list[list[float]] = [[] for _ in bodies]
-    with headway.load(folder, num_threads=THREADS, **({} if folder == "stories" else {"weights": "int8"})) as model:
-        for token in model.engine.stream([Request(prompt, GenerationOptions(max_new_tokens=num_tokens)) for prompt in bodies]):
-            times[token.index].append(time.perf_counter())
+    for token in model.engine.stream([Request(prompt, GenerationOptions(max_new_tokens=num_tokens)) for prompt in bodies]):
+        times[token.index].append(time.perf_counter())
     return steady_rate(times)
 
 
@@ -180,26 +180,32 @@ def measure(command: Sequence[str], rates: Sequence[float], seconds: float = SEC
         return [Figures.of(asyncio.run(run(PORT, arrivals(rate, seconds)))) for rate in rates]
 
 
-def http_cost(folder: str, num_tokens: int = 96, rounds: int = 3) -> None:
-    """Print the rate through HTTP as a share of the engine's own, the best of interleaved rounds."""
-    own, over_http = [], []
-    for _ in range(rounds):
-        own.append(engine_rate(folder, STREAMS, num_tokens))
-        with server(headway_command(folder, *(["--weights", "auto"] if folder == "stories" else [])), PORT):
-            closed(PORT, 2, 8)
-            over_http.append(closed(PORT, STREAMS, num_tokens))
-    share = max(over_http) / max(own)
+def http_cost(folder: str, num_tokens: int, rounds: int, num_threads: int = THREADS) -> None:
+    """Print the rate through HTTP as a share of the engine's own: medians of interleaved rounds."""
+    own, over_http, weights = [], [], "auto" if folder == "stories" else "int8"
+    command = headway_command(folder, "--weights", weights, "--threads", str(num_threads))
+    with server(command, PORT), headway.load(folder, num_threads=num_threads, weights=weights, cache_bytes=2**30) as model:
+        for count in (8, *[num_tokens] * rounds):
+            own.append(engine_rate(model, STREAMS, count))
+            over_http.append(closed(PORT, STREAMS, count))
+    rate, served = statistics.median(own[1:]), statistics.median(over_http[1:])
     print(
-        f"| {Path(folder).name}: {STREAMS} streams, tokens/s: engine; over HTTP; share | {max(own):,.1f}; {max(over_http):,.1f}; {share:.3f} |",
+        f"| {Path(folder).name}: {STREAMS} streams, {num_threads} threads, tokens/s: engine; over HTTP; share "
+        f"| {rate:,.1f}; {served:,.1f}; {served / rate:.3f} |",
         flush=True,
     )
 
 
-def main(folder: str, llama_server: str = "", gguf: str = "", seconds: str = str(SECONDS)) -> None:
-    """Print the cost of HTTP, and the table of each server at the same rates."""
+def cost(folder: str) -> None:
+    """Print the rates through HTTP as shares of the engine's own."""
     print("| what | measured |\n|---|---|")
-    http_cost("stories", num_tokens=400)
+    http_cost("stories", num_tokens=400, rounds=15)
+    http_cost("stories", num_tokens=400, rounds=15, num_threads=1)  # a core is left for the load generator and the event loop
     http_cost(folder, num_tokens=192, rounds=1)  # long enough to run together after all prompts are read
+
+
+def main(folder: str, llama_server: str = "", gguf: str = "", seconds: str = str(SECONDS)) -> None:
+    """Print the table of each server at the same rates."""
     mean_tokens = sum(NEW_TOKENS) / 2
     commands: dict[str, Callable[[], list[str]]] = {"Headway": lambda: headway_command(folder, "--max-waiting", "32")}
     if llama_server:
@@ -226,4 +232,5 @@ def write(folder: str) -> None:
 
 if __name__ == "__main__":
     arguments = sys.argv[1:]
-    write(arguments[1]) if arguments[0] == "write" else main(*arguments)
+    commands = {"write": write, "cost": cost}
+    commands[arguments[0]](*arguments[1:]) if arguments[0] in commands else main(*arguments)

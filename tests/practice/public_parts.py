@@ -374,4 +374,60 @@ class Embedding:
             ('self.params["E"][idx]', 'self.params["E"][idx].mean(0)'),
         ),
     ),
+    Program(
+        "generate_text",
+        "generate",
+        """
+import torch
+
+def generate_text(model, input_ids, maximum_new_tokens, temperature, top_k_tokens, top_p, repetition_penalty=1.2):
+    model.eval()
+    device = next(model.parameters()).device
+    input_ids = input_ids.to(device)
+    for _ in range(maximum_new_tokens):
+        logits = model(input_ids[:, -model.context_length:])[:, -1, :]
+        if repetition_penalty != 1.0:
+            seen = torch.gather(logits, 1, input_ids)
+            logits = logits.scatter(1, input_ids, torch.where(seen > 0, seen / repetition_penalty, seen * repetition_penalty))
+        logits = logits / temperature
+        if top_k_tokens is not None:
+            least = torch.topk(logits, top_k_tokens)[0][:, -1:]
+            logits = logits.masked_fill(logits < least, float("-inf"))
+        next_token = torch.multinomial(torch.softmax(logits, dim=-1), 1)
+        input_ids = torch.cat([input_ids, next_token], dim=1)
+    return input_ids
+""",
+        (
+            ("[:, -1, :]", "[:, 0, :]"),
+            ("-model.context_length:", ":model.context_length"),
+            ("torch.cat([input_ids, next_token], dim=1)", "torch.cat([next_token, input_ids], dim=1)"),
+            ("range(maximum_new_tokens)", "range(maximum_new_tokens + 1)"),
+            ("logits / temperature", "-logits / temperature"),
+        ),
+    ),
+    Program(
+        "LayerNormalization",
+        "layer_norm",
+        """
+import numpy as np
+
+class LayerNormalization:
+    def __init__(self, size, eps=1e-6):
+        self.eps = eps
+        self.alpha = np.ones(size)
+        self.bias = np.zeros(size)
+    def __call__(self, x):
+        mean = x.mean(axis=-1, keepdims=True)
+        std = x.std(axis=-1, keepdims=True)
+        return self.alpha * (x - mean) / (std + self.eps) + self.bias
+""",
+        (
+            ("std + self.eps", "std - self.eps"),
+            ("std + self.eps", "std**2 + self.eps"),
+            ("x.std(axis=-1", "x.std(axis=0"),
+            ("(x - mean) /", "x /"),
+            ("(std + self.eps) + self.bias", "(std + self.eps + self.bias)"),
+            ("x.mean(axis=-1", "x.mean(axis=0"),
+        ),
+    ),
 )

@@ -75,12 +75,16 @@ def wrong_variance_unbiased(x, gamma, beta, eps=1e-5):
     return gamma * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, ddof=1, keepdims=True) + eps) + beta
 
 
-def wrong_eps_outside_root(x, gamma, beta, eps=1e-5):
+def right_std_and_eps(x, gamma, beta, eps=1e-5):
     return gamma * (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) + eps) + beta
 
 
+def wrong_eps_outside_root(x, gamma, beta, eps=1e-5):
+    return gamma * (x - x.mean(-1, keepdims=True)) / (np.sqrt(x.var(-1, keepdims=True)) + eps) + beta
+
+
 def wrong_eps_outside_root__own(x):
-    return (x - x.mean(-1, keepdims=True)) / (x.std(-1, keepdims=True) + 1e-8)
+    return (x - x.mean(-1, keepdims=True)) / (np.sqrt(x.var(-1, keepdims=True)) + 1e-8)
 
 
 def wrong_eps_missing(x, gamma, beta):

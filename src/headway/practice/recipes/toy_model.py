@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import SimpleNamespace
@@ -129,9 +130,24 @@ class ToyModel:
         return SimpleNamespace(num_embeddings=self.context_size, weight=numpy.zeros((self.context_size, 1)))
 
     @property
+    def device(self) -> str:
+        """Device of the weights, which the tokens need not be moved to."""
+        return "cpu"
+
+    def parameters(self) -> Iterator[SimpleNamespace]:
+        """Yield an object with the device and the dtype of the weights."""
+        yield SimpleNamespace(device=self.device, dtype=None)
+
+    def to(self, *places: Any, **named: Any) -> ToyModel:
+        """Return self, like a module's to."""
+        return self
+
+    @property
     def block_size(self) -> int:
         """Context size under nanoGPT's name."""
         return self.context_size
+
+    context_length = max_seq_len = context_len = block_size
 
     def eval(self) -> ToyModel:
         """Return self, like a module's eval."""

@@ -83,6 +83,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("one token", short | {"max_new_tokens": 1, "prompt": numpy.array([6])}),
         Probe("longer than the context", growing | {"context_size": 4}),
         Probe("prompt longer than the context", long | {"context_size": 4}),
+        Probe("longer than the model's context", growing, TEXTS["beyond_context"]),
         Probe("long context", roomy),
         Probe("long context, given", roomy | {"context_size": 32}),
         Probe("batch", batch, BATCH),
@@ -113,7 +114,7 @@ EXERCISE = Exercise(
             "max_new_tokens",
             words(
                 "n_tokens_to_generate num_tokens n_tokens n max_tokens n_new_tokens num_new_tokens steps num_steps length max_length "
-                "max_len k new_tokens num_tokens_to_generate max_gen_len n_new total_len"
+                "max_len k maximum_new_tokens max_new num_new max_gen_tokens max_output_tokens gen_len max_steps max_tokens_to_generate new_tokens num_tokens_to_generate max_gen_len n_new total_len"
             ),
         ),
         Role(
@@ -124,6 +125,10 @@ EXERCISE = Exercise(
         ),
         Role("eos", words("eos_id eos_token_id stop_token stop_id end_token stop stop_token_id end_id eos_token eot")),
         Role("temperature", ("t", "temp"), neutral=1.0),
+        Role("top_k", ("top_k_tokens",), neutral=lambda inputs: inputs["model"].vocab_size),
+        Role("top_p", ("nucleus_p",), neutral=1.0),
+        Role("repetition_penalty", words("penalty rep_penalty"), neutral=1.0, off=1.0),
+        Role("do_sample", words("sampling is_sampling"), neutral=False),
         Role("rng", words("generator key seed"), neutral=None),
     ),
     may_write=True,

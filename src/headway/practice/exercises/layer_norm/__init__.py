@@ -77,6 +77,7 @@ STANDARD_DEVIATION = (
         steps={"variance": lambda x, mean: x.var(-1, keepdims=True, ddof=1), "root": lambda variance, eps: numpy.sqrt(variance) + eps},
         source=r"std",
     ),
+    Convention(TEXTS["divides_by_deviation_and_eps"], steps={"root": lambda variance, eps: numpy.sqrt(variance) + eps}, source=r"\bstd\("),
 )
 """LayerNorm as in the paper's best-known implementation; both deviations together are its own contract."""
 
