@@ -28,6 +28,9 @@ from benchmarks.http_client import request_bytes, send
 TOLERANCE = 0.05
 """Largest growth of the resident memory from the second quarter of the time to the last one."""
 
+POOLED_THREADS = 4
+"""Threads of the server's pools, each started when it is first needed."""
+
 
 @dataclass
 class Sample:
@@ -204,5 +207,3 @@ def _mb(*sizes: float) -> str:
 
 if __name__ == "__main__":
     sys.exit(main(*map(int, sys.argv[1:])))
-POOLED_THREADS = 4
-"""Threads of the server's pools, each started when it is first needed."""

@@ -326,3 +326,22 @@ def test_the_probes_are_not_changed_by_candidates():
     find_repair(subject, trials_of(subject, exercise("softmax")))
     after = [probe.inputs for probe in exercise("softmax").probes()]
     assert all((old[name] == new[name]).all() for old, new in zip(before, after, strict=True) for name in old)
+
+
+WITHOUT_SUM = """
+    import numpy as np
+
+    def softmax(x):
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / sum_of_e
+"""
+
+
+def test_an_assignment_that_is_missing_is_inserted_before_its_use():
+    text = textwrap.dedent(WITHOUT_SUM)
+    repair, is_right = repaired("softmax", text)
+    assert is_right
+    assert "insert `sum_of_e = " in repair.says.en
+    (edit,) = repair.edits
+    assert (edit.line, edit.column) == (edit.end_line, edit.end_column)
+    assert text.splitlines()[edit.line - 1].strip().startswith("return")

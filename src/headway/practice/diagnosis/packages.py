@@ -25,10 +25,10 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
 
 
 def _package(folders: list[Path]) -> str:
-    """Return the name of a package for the last folder, within packages for those before it."""
+    """Return the name of a package for the last folder, within packages for those before it; no module of Python has such a name."""
     name = ""
     for folder in folders:
-        name = f"{name}.{folder.name}" if name else f"_{folder.name}"
+        name = f"{name}.{folder.name}" if name else f"_folder_{folder.name}"
         package = ModuleType(name)
         package.__path__ = [str(folder)]
         sys.modules.setdefault(name, package)

@@ -68,6 +68,7 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
     wrong = [each for each in judged if not each[2].is_correct]
     if wrong:
         from headway.practice.diagnosis.repair import with_repairs
-    for verdict in settled(with_repairs(wrong)) if wrong else []:
+    right = {verdict.subject for _, _, verdict in judged if verdict.is_correct}
+    for verdict in settled(with_repairs(wrong, right)) if wrong else []:
         report(final=verdict.to_dict(), claim=None)
     report(end=True)

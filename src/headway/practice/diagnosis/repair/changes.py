@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+import builtins
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from headway.practice.diagnosis.repair.donors import Missing
 from headway.practice.diagnosis.repair.expressions import Context, number_of, variants
@@ -14,12 +14,15 @@ from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.templates import ALIASES
 from headway.practice.diagnosis.repair.tree import places
+from headway.practice.diagnosis.repair.undefined import definitions
 
-N = TypeVar("N", bound=ast.AST)
 MAX_OWN = 16
 """Expressions of the program that are combined with others."""
 _SUSPECT_BONUS = 0.8
 """Cost that a change saves on a line to which the diagnosis points."""
+
+_TRUST = 1.0
+"""Additional cost of changing what is right by itself."""
 
 
 @dataclass(frozen=True)
@@ -34,28 +37,43 @@ class _Site:
 
 
 def changes(
-    program: Program, seen: Observation, library: str, suspects: Sequence[int] = (), lacking: Sequence[Missing] = ()
+    program: Program,
+    seen: Observation,
+    library: str,
+    suspects: Sequence[int] = (),
+    lacking: Sequence[Missing] = (),
+    most: float = float("inf"),
+    trusted: Collection[str] = (),
+    undefined: str | None = None,
 ) -> list[Change]:
     """Return the changes of a program in the order of their costs, without those of code that did not run.
 
     seen      values while the probe ran that fails
     suspects  lines to which the diagnosis points
     lacking   expressions of right programs that the program lacks
+    most      highest cost
+    trusted   functions and classes of the program that are right by themselves
+    undefined  a name for which the program raises NameError
     """
+    module = frozenset([*vars(builtins), *(vars(program.subject.module) if program.subject.module is not None else ())])
     held = {name: each for names in seen.names.values() for name, each in names.attributes.items()}
     alias = alias_of(program, library)
     found: list[Change] = []
+    right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(trusted)}
     for index, statement in enumerate(program.statements):
         for function, nodes in _functions_with_bodies(statement):
             names = _names_in(function, seen)
             unused, others = _unused(function, names, held), _globals(program, function)
             own = _own_expressions(nodes, seen)
-            context = Context(names, held, others, library, alias, unused, own, seen.expressions, lacking, _optional(function))
+            context = Context(
+                names, held, others, library, alias, unused, own, seen.expressions, lacking, _optional(function), module, undefined
+            )
+            if undefined is not None and isinstance(function, ast.FunctionDef):
+                found += definitions(index, function.body, function, undefined, context)
             for parent in nodes:
-                found += _statement_changes(index, parent, context)
-                found += [change for site in _sites(index, parent) for change in _expression_changes(site, context)]
-    found = [change for change in found if not _is_same(change)]
-    found.sort(key=lambda change: change.cost - _SUSPECT_BONUS * (change.line in suspects))
+                found += [change for change in _statement_changes(index, parent, context) if change.cost <= most]
+                found += [change for site in _sites(index, parent) for change in _expression_changes(site, context) if change.cost <= most]
+    found.sort(key=lambda change: change.cost - _SUSPECT_BONUS * (change.line in suspects) + _TRUST * (change.statement in right))
     return found
 
 
@@ -118,6 +136,8 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
 def _has_run(node: ast.AST, context: Context) -> bool:
     """Return True if a node or one inside it was evaluated, or holds nothing that is recorded."""
     inner = [each for each in ast.walk(node) if isinstance(each, ast.Name | ast.Attribute | ast.Call | ast.BinOp | ast.Subscript)]
+    if isinstance(node, ast.Name) and node.id == context.undefined:
+        return True
     return not inner or any(id(each) in context.expressions for each in inner)
 
 
@@ -135,7 +155,7 @@ def _statement_changes(index: int, parent: ast.AST, context: Context) -> Iterato
             if not _has_run(node, context):
                 continue
             for cost, old, new in _rewritten(body, place, node, context):
-                yield Change(cost, index, parent, field, place, old, [_located(each, node) for each in new])
+                yield Change(cost, index, parent, field, place, old, new)
 
 
 def _rewritten(
@@ -191,22 +211,7 @@ def _followed(node: ast.Assign, name: str, context: Context) -> Iterator[tuple[f
 
 
 def _change(site: _Site, cost: float, new: ast.expr) -> Change:
-    return Change(cost, site.statement, site.parent, site.field, site.index, site.node, _located(new, site.node))
-
-
-def _located(new: N, old: ast.AST) -> N:
-    """Give the nodes of a new tree that have no position that of the old one."""
-    for node in ast.walk(new):
-        if "lineno" in node._attributes and not hasattr(node, "lineno"):
-            ast.copy_location(node, old)
-    return new
-
-
-def _is_same(change: Change) -> bool:
-    """Return True for a change that changes nothing."""
-    if isinstance(change.old, list) or isinstance(change.new, list):
-        return False
-    return ast.dump(change.old) == ast.dump(change.new)
+    return Change(cost, site.statement, site.parent, site.field, site.index, site.node, new)
 
 
 def _is_docstring(node: ast.AST) -> bool:

@@ -37,6 +37,8 @@ class Context:
     expressions  values of the expressions that were evaluated, by the id of their nodes
     lacking    expressions of right programs that the program lacks
     optional   parameters that are None by default
+    module     names of the file and of Python
+    undefined  a name for which the program raises NameError
     """
 
     names: Names
@@ -49,6 +51,8 @@ class Context:
     expressions: Mapping[int, Seen] = field(default_factory=dict)
     lacking: Sequence[Missing] = ()
     optional: frozenset[str] = frozenset()
+    module: frozenset[str] = frozenset()
+    undefined: str | None = None
 
 
 def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
@@ -167,7 +171,7 @@ def _names(node: ast.Name, context: Context) -> Iterator[Variant]:
     for name, seen in known.items():
         if name != node.id:
             is_kin = own is None or seen.kind == own.kind or {seen.kind, own.kind} <= {"int", "float"}
-            is_near = own is not None and seen.shape == own.shape
+            is_near = node.id == context.undefined or (own is not None and seen.shape == own.shape)
             yield (1.3 if name in context.unused else 1.5) + 0.3 * (not is_near) + 0.4 * (not is_kin), ast.Name(name, ast.Load())
     yield from ((2.0, ast.Name(name, ast.Load())) for name in context.globals if name != node.id and name not in known)
 

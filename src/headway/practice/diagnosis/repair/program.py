@@ -40,8 +40,16 @@ class Change:
         first = self.old[0] if isinstance(self.old, list) else self.old
         return int(getattr(first, "lineno", 1))
 
+    @property
+    def is_none(self) -> bool:
+        """Return True for a change that changes nothing."""
+        return not isinstance(self.old, list) and not isinstance(self.new, list) and ast.dump(self.old) == ast.dump(self.new)
+
     def apply(self) -> None:
-        """Replace the old node by the new one."""
+        """Replace the old node by the new one; nodes without a position get that of the old one."""
+        first = self.old[0] if isinstance(self.old, list) else self.old
+        for each in self.new if isinstance(self.new, list) else [self.new]:
+            _locate(each, first)
         self._put(self.old, self.new)
 
     def undo(self) -> None:
@@ -55,6 +63,12 @@ class Change:
         nodes = getattr(self.parent, self.field)
         length = len(before) if isinstance(before, list) else 1
         nodes[self.index : self.index + length] = after if isinstance(after, list) else [after]
+
+
+def _locate(new: ast.AST, old: ast.AST) -> None:
+    for node in ast.walk(new):
+        if "lineno" in node._attributes and not hasattr(node, "lineno"):
+            ast.copy_location(node, old)
 
 
 @dataclass

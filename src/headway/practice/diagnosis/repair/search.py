@@ -6,7 +6,7 @@ import ast
 import functools
 import heapq
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from headway.practice.diagnosis.repair.observation import Names, Observation, Re
 from headway.practice.diagnosis.repair.outcomes import answered, call_of, held_shapes, measurable, share_of_matching, with_measured
 from headway.practice.diagnosis.repair.program import Change, Program, program_of
 from headway.practice.diagnosis.repair.text import edits_of, says
+from headway.practice.diagnosis.repair.undefined import undefined_name
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import Trial, num_numbers, trials_of
 from headway.practice.exercise import Probe
@@ -45,9 +46,10 @@ SAME_COST = 0.05
 MAX_ALTERNATIVES = 2
 MAX_ALTERNATIVES_TRIED = 40
 """Repairs of equal cost that are reported, and the number of changes that are tried for them."""
+MAX_AT_ONCE = 4
 MAX_SEARCHES = 25
 MAX_NEARER = 6
-"""Number of changed programs whose conventions are searched, because they no longer raise, and because more probes match."""
+"""Number of changed programs whose conventions are searched: at once and in all, because they no longer raise, and because more probes match."""
 MAX_COST_IN_CONSTRUCTOR = 1.5
 WORK_PER_SEARCH = 60
 """Work of one search for conventions."""
@@ -59,6 +61,7 @@ class _Search:
 
     order     probes, those that fail and are small first
     unit      work of one call
+    trusted   functions and classes that are right by themselves
     is_measured  True if a convention was measured from the outputs, so that it has to be measured again after a change
     may_measure  True if a convention could not be measured, but may be measured after a change
     candidates   the changes of the program, cheapest first
@@ -74,6 +77,7 @@ class _Search:
     unit: float = 1.0
     baseline: float = 0.0
     raises: bool = False
+    trusted: Collection[str] = ()
     is_measured: bool = False
     may_measure: bool = False
     num_done: int = 0
@@ -87,7 +91,7 @@ class _Search:
         for change in candidates:
             if self.work <= 0:
                 return None
-            if any(_overlap(change, other) for other in before):
+            if change.is_none or any(_overlap(change, other) for other in before):
                 continue
             chosen = (*before, change)
             subject = self.program.with_changes(chosen)
@@ -98,6 +102,8 @@ class _Search:
                 return chosen
             if not before and self.raises and not has_raised:
                 self.running.append(change)
+                if len(self.running) <= MAX_AT_ONCE and self._is_right_anyhow(subject):
+                    return chosen
             if not before and change.cost <= MAX_COST_IN_CONSTRUCTOR and self.program.is_in_constructor(change):
                 self.in_constructors.append(change)
             if not before and change.cost <= MAX_COST_OF_SECOND and closeness > self.baseline + 1e-9:
@@ -140,15 +146,19 @@ class _Search:
         """
         whole = 1 / len(self.order)
         nearer = [change for closeness, _, change in sorted(self.steps, key=lambda step: step[:2]) if -closeness >= whole]
-        likely = [*self.running[:MAX_SEARCHES], *nearer[:MAX_NEARER], *itertools.islice(self._reshaping(), MAX_SEARCHES)]
+        likely = [*self.running[MAX_AT_ONCE:MAX_SEARCHES], *nearer[:MAX_NEARER], *itertools.islice(self._reshaping(), MAX_SEARCHES)]
         for change in {id(each): each for each in likely}.values():
             self.work -= WORK_PER_SEARCH * self.unit
             if self.work <= 0:
                 return None
             subject = self.program.with_changes((change,))
-            if subject is not None and any(trial.without_refused().is_right() for trial in trials_of(subject, self.trial.exercise)):
+            if subject is not None and self._is_right_anyhow(subject):
                 return (change,)
         return None
+
+    def _is_right_anyhow(self, subject: Subject) -> bool:
+        """Return True if a subject is right under a convention of its own."""
+        return any(trial.without_refused().is_right() for trial in trials_of(subject, self.trial.exercise))
 
     def _reshaping(self) -> Iterator[Change]:
         """Yield the changes of constructors after which an instance holds arrays of other shapes."""
@@ -160,11 +170,12 @@ class _Search:
                 yield change
 
 
-def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[int] = ()) -> Repair | None:
+def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[int] = (), trusted: Collection[str] = ()) -> Repair | None:
     """Return the smallest change of a subject after which all probes of a trial match, or None within the limit of work.
 
     trials    outputs under the conventions to consider, likeliest first
     suspects  lines to which the diagnosis points
+    trusted   functions and classes of the file that are right by themselves
     """
     program = program_of(subject)
     if program is None:
@@ -175,6 +186,7 @@ def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[in
     for place, trial in enumerate(chosen):
         share = 1.0 if len(chosen) == 1 else SHARE_OF_FIRST if place == 0 else (1 - SHARE_OF_FIRST) / (len(chosen) - 1)
         search = _search(program, trial, WORK.get(trial.call.library, 1000) * share)
+        search.trusted = trusted
         reserved = search.work * SHARE_OF_PAIRS
         search.work -= reserved
         search.candidates = _candidates(search, (), suspects)
@@ -206,7 +218,7 @@ def _second(search: _Search, suspects: Sequence[int]) -> tuple[Change, ...] | No
     for place, first in enumerate(firsts):
         search.work, left = (search.work - rest) / (len(firsts) - place), search.work
         share = search.work
-        candidates = [change for change in _candidates(search, (first,), suspects) if change.cost <= MAX_COST_OF_SECOND]
+        candidates = _candidates(search, (first,), suspects, MAX_COST_OF_SECOND)
         found = search.try_changes(candidates, (first,))
         if found is not None:
             return found
@@ -276,14 +288,17 @@ def _search(program: Program, trial: Trial, work: float) -> _Search:
     return search
 
 
-def _candidates(search: _Search, before: tuple[Change, ...], suspects: Sequence[int]) -> Sequence[Change]:
-    """Return the changes of a program, or of one with changes made, that concern code which the first failing probe runs."""
+def _candidates(search: _Search, before: tuple[Change, ...], suspects: Sequence[int], most: float = float("inf")) -> Sequence[Change]:
+    """Return the changes of a program, or of one with changes made, that concern code which the first failing probe runs.
+
+    most   highest cost
+    """
     recorded, recorder = search.program.recording(before)
     subject = search.program.with_changes(before)
     if subject is None or recorded is None:
         return []
     probe = search.order[0]
-    answered(replace(search.trial, call=call_of(search.trial, recorded)), probe)
+    answer, _ = answered(replace(search.trial, call=call_of(search.trial, recorded)), probe)
     runs = replace(search.trial, call=call_of(search.trial, subject))
     names, num_lines = observe(lambda: answered(runs, probe), search.program.path)
     search.unit = 1.0 + num_lines / LINES_PER_UNIT
@@ -292,7 +307,8 @@ def _candidates(search: _Search, before: tuple[Change, ...], suspects: Sequence[
     library = search.trial.call.library
     lacking = missing(search.trial.exercise, library, probe.inputs, _own(search.program, names, recorder, library))
     try:
-        return changes(search.program, Observation(names, recorder.values, num_lines), library, suspects, lacking)
+        seen = Observation(names, recorder.values, num_lines)
+        return changes(search.program, seen, library, suspects, lacking, most, search.trusted, undefined_name(answer))
     finally:
         for change in reversed(before):
             change.undo()

@@ -26,6 +26,8 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
         return parsed(text.replace(f"{alias}.", f"{context.alias}."), {"E": node})
 
     if own is not None and own.kind not in ("int", "float") and not own.is_array:
+        if own.kind in ("list", "tuple", "str", "dict"):
+            yield 1.5, made("len(E)")
         return
     for each in context.lacking:
         if own is not None and own.digest == each.around:

@@ -22,9 +22,20 @@ def says(found: Sequence[Change]) -> Message:
 
 def _said(change: Change) -> Message:
     before, after = _source(change.old), _source(change.new)
+    if (added := inserted(change)) is not None:
+        return TEXTS["changed_line"].format(line=change.line, change=TEXTS["insert_code"].format(code=_short(_source(added))))
     arrow = f"{_short(before)} → {_short(after)}"
     text = TEXTS["remove_code"].format(code=_short(before)) if after in ("", "pass") else Message(arrow, arrow)
     return TEXTS["changed_line"].format(line=change.line, change=text)
+
+
+def inserted(change: Change) -> list[ast.stmt] | None:
+    """Return the statements that a change puts before others; None for a change of another kind."""
+    if not isinstance(change.old, list) or not isinstance(change.new, list):
+        return None
+    num_added = len(change.new) - len(change.old)
+    is_kept = num_added > 0 and all(one is other for one, other in zip(change.new[num_added:], change.old, strict=True))
+    return change.new[:num_added] if is_kept else None
 
 
 def _short(code: str) -> str:
@@ -74,6 +85,9 @@ def _edit(change: Change, lines: Sequence[str]) -> Edit:
     if isinstance(change.old, list):
         first, last = change.old[0], change.old[-1]
         indent = " " * first.col_offset
+        if (added := inserted(change)) is not None:
+            text = "".join(f"{line}\n{indent}" for each in added for line in ast.unparse(each).splitlines())
+            return Edit(first.lineno, first.col_offset + 1, first.lineno, first.col_offset + 1, text)
         text = f"\n{indent}".join(line for each in change.new for line in ast.unparse(each).splitlines())  # type: ignore[union-attr]
         return _range(first, last, text, lines) if text else _whole_lines(first, last, lines)
     text = ast.unparse(change.new)  # type: ignore[arg-type]

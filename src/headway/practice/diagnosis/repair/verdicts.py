@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -29,16 +29,18 @@ _BEHAVIOUR = frozenset(
 Judged = tuple[Subject, Exercise, Verdict]
 
 
-def with_repairs(judged: Sequence[Judged]) -> list[Verdict]:
+def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> list[Verdict]:
     """Return the verdicts on a file's subjects with the smallest changes that make them right.
 
     A subject that calls wrong functions is repaired with their repairs in place, so that only its own mistake is changed.
+
+    right   names of the subjects of the file that are right, which are changed last
     """
     repairs: dict[str, Repair] = {}
     found: dict[str, Verdict] = {}
     for subject, exercise, verdict in sorted(judged, key=lambda each: _num_used(each[0])):
         try:
-            found[subject.name] = with_repair(verdict, subject, exercise, repairs)
+            found[subject.name] = with_repair(verdict, subject, exercise, repairs, right)
         except Exception:  # a program of an unforeseen kind: the verdict holds without a repair
             found[subject.name] = verdict
         repair = found[subject.name].repair
@@ -47,10 +49,13 @@ def with_repairs(judged: Sequence[Judged]) -> list[Verdict]:
     return [replace(found[subject.name], trials=()) for subject, _, _ in judged]
 
 
-def with_repair(verdict: Verdict, subject: Subject, exercise: Exercise, callees: dict[str, Repair] | None = None) -> Verdict:
+def with_repair(
+    verdict: Verdict, subject: Subject, exercise: Exercise, callees: dict[str, Repair] | None = None, right: Collection[str] = ()
+) -> Verdict:
     """Return a verdict with the smallest change that makes the subject right, and with the line that the change proves.
 
     callees   repairs of other functions of the file
+    right     names of the subjects of the file that are right
     """
     names = {cause.name for cause in verdict.causes}
     if verdict.is_correct or names & _BEHAVIOUR or any(name.startswith(BECAUSE) for name in names):
@@ -63,7 +68,7 @@ def with_repair(verdict: Verdict, subject: Subject, exercise: Exercise, callees:
     suspects = [cause.line for cause in verdict.causes if cause.line is not None]
     chosen = subject if repaired is None or diagnose(repaired, exercise).is_correct else repaired
     is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
-    repair = find_repair(chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects)
+    repair = find_repair(chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects, right)
     if repair is None:
         return replace(verdict, is_confirmed=verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes))
     if is_doubted:
