@@ -47,8 +47,9 @@ ARROWS = {
 PRACTICE = {
     "message": set(),
     "outputs": {"message"},
-    "exercise": {"message"},
-    "texts": {"message", "exercise"},
+    "sentences": {"message"},
+    "exercise": {"message", "sentences"},
+    "texts": {"message", "sentences", "exercise"},
     "recipes": {"message", "outputs", "exercise", "texts"},
     "names": set(),
     "exercises": {"message", "outputs", "exercise", "texts", "recipes", "names"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy
 import pytest
@@ -18,6 +19,7 @@ from tests.models.saved_by_transformers import OTHER_DECODERS, Case, save
 
 GPT_OSS = next(case for case in OTHER_DECODERS if case.name == "gpt_oss")
 WIDE = Case("gpt_oss", "GptOss", GPT_OSS.keys | {"hidden_size": 32, "intermediate_size": 64})
+LARGE = Case("gpt_oss", "GptOss", GPT_OSS.keys | {"hidden_size": 128, "intermediate_size": 256, "num_hidden_layers": 4})
 CONFIG = {"quantization_config": {"quant_method": "mxfp4", "modules_to_not_convert": ["lm_head"]}}
 
 
@@ -36,11 +38,11 @@ def test_every_byte_under_every_scale_is_that_of_transformers():
 
 
 @pytest.fixture
-def packed(tmp_path):
+def packed(tmp_path, request):
     """Return a folder with experts in MXFP4, and one with the numbers that transformers makes of them."""
     folders = tmp_path / "packed", tmp_path / "plain"
     for folder in folders:
-        save(WIDE, folder)
+        save(getattr(request, "param", WIDE), folder)
     tensors = load_file(folders[0] / "model.safetensors")
     plain = dict(tensors)
     for name in [name for name in tensors if name.endswith("_proj") and ".experts." in name]:
@@ -71,6 +73,17 @@ def test_a_folder_with_packed_experts_has_the_weights_that_transformers_unpacks(
 def test_without_a_dtype_the_experts_are_bfloat16(packed):
     loaded = load_checkpoint(packed[0], dtype=None)
     assert loaded.weights.layers[0].feed_forward.experts[0].gate.weight.dtype == "bfloat16"
+
+
+@pytest.mark.parametrize("packed", [LARGE], indirect=True, ids=["large"])
+def test_loading_keeps_at_most_one_tensor_in_addition_to_its_leaves(packed):
+    load_checkpoint(packed[0], dtype="bfloat16")
+    tracemalloc.start()
+    loaded = load_checkpoint(packed[0], dtype="bfloat16")
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(loaded.weights.layers) == 4
+    assert peak < 1.3 * held
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from headway.arrays import from_numpy
-from headway.engine import GenerationOptions, Request
+from headway.engine import GenerationOptions, Request, SequenceRows
 from headway.errors import OptionError
 from headway.models import gpt2, llama
 from headway.models.adapter import Update
@@ -82,6 +82,14 @@ def test_an_unknown_adapter_is_refused():
     engine.runner.add_adapter("a", random_updates(gpt2, GPT2, 0))
     with pytest.raises(OptionError, match="got adapter='b', expected one of those that are loaded: a"):
         engine.add(Request([1, 2], adapter="b"), [].extend)
+
+
+def test_a_runner_refuses_an_unknown_adapter_and_keeps_its_sequences():
+    runner = engine_of(small_model()).runner
+    runner.run([SequenceRows(0, 0, 0, [1, 2], (), 1, max_len=4)])
+    with pytest.raises(OptionError, match="got adapter='b', expected one of those that are loaded: none"):
+        runner.run([SequenceRows(1, 1, 0, [1, 2], (), 1, max_len=4, adapter="b")])
+    assert numpy.isfinite(runner.run([SequenceRows(0, 0, 2, [3], (), 1, max_len=4)])).all()
 
 
 def test_adapters_share_no_cached_prefix():

@@ -9,10 +9,11 @@ from types import ModuleType
 
 import pytest
 
-from headway.practice import names, texts
+from headway.practice import names
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.subject import subjects_of
 from headway.practice.message import PracticeError
+from headway.practice.sentences import untranslated
 from headway.practice.skeleton import LIST, new_exercise
 
 
@@ -30,7 +31,7 @@ def checkout(tmp_path):
 def test_the_skeleton_judges_its_own_learners(checkout, monkeypatch):
     code, sentences, learners, listed = new_exercise("new_part", checkout)
     assert runpy.run_path(str(listed))["by_name"]("new_part") == "new_part"
-    monkeypatch.setattr(texts, "CATALOGUE", sentences.parent)
+    monkeypatch.setattr("headway.practice.sentences.CATALOGUE", sentences.parent)
     specification = importlib.util.spec_from_file_location("new_part", code)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
@@ -40,7 +41,7 @@ def test_the_skeleton_judges_its_own_learners(checkout, monkeypatch):
     right, wrong = (diagnose(subject, module.EXERCISE) for subject in subjects_of(learnt, learners.read_text()))
     assert right.is_correct
     assert wrong.causes[0].name == "sign"
-    assert texts.untranslated() == [f"new_part.toml: hints.{place}.zh" for place in range(3)]
+    assert untranslated() == [f"new_part.toml: hints.{place}.zh" for place in range(3)]
 
 
 @pytest.mark.parametrize("name", ["New", "new-part", "1st", "class", "softmax", ""])

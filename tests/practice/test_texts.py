@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import pickle
+import re
 import string
 import subprocess
 import sys
@@ -12,10 +13,11 @@ from pathlib import Path
 import pytest
 
 import headway.practice
-from headway.practice import texts
+from headway.practice import sentences
 from headway.practice.exercises import exercises
 from headway.practice.message import LANGUAGES, Message
-from headway.practice.texts import Sentence, Texts
+from headway.practice.sentences import Sentence
+from headway.practice.texts import Texts
 
 PRACTICE = Path(headway.practice.__file__).parent
 LOOK = PRACTICE.with_name("look")
@@ -70,8 +72,8 @@ def used():
     for file, name in mistakes_in_code():
         made = Texts(file).mistake(name, {})
         found |= {(file, each.place) for each in (made.says, made.fix, made.hides) if isinstance(each, Sentence) and each.place}
-    for file in texts.files():
-        for _, entry in texts.entries(file):
+    for file in sentences.files():
+        for _, entry in sentences.entries(file):
             if isinstance(entry, str):
                 other, _, name = entry.rpartition("/")
                 found.add((other or file, ("sentences", name)))
@@ -79,7 +81,7 @@ def used():
 
 
 def test_every_entry_that_code_refers_to_exists():
-    existing = {(file, path) for file in texts.files() for path, _ in texts.entries(file)}
+    existing = {(file, path) for file in sentences.files() for path, _ in sentences.entries(file)}
     missing = sorted(f"{file}.toml: {path}" for file, path in used() - existing)
     assert not missing, "\n".join(missing)
     for exercise in exercises():
@@ -88,18 +90,27 @@ def test_every_entry_that_code_refers_to_exists():
 
 
 def test_every_entry_is_used():
-    existing = {(file, path) for file in texts.files() for path, _ in texts.entries(file)}
+    existing = {(file, path) for file in sentences.files() for path, _ in sentences.entries(file)}
     unused = sorted(f"{file}.toml: {path}" for file, path in existing - used())
     assert not unused, "\n".join(unused)
+
+
+def test_every_pattern_is_that_of_a_mistake_and_compiles():
+    made = {(m.says.file, m.name): m for part in exercises() for m in (*part.mistakes, *part.recoveries) if isinstance(m.says, Sentence)}
+    for file in sentences.files():
+        for section in ("mistakes", "recoveries"):
+            for name, entry in sentences.read(file).get(section, {}).items():
+                if "pattern" in entry:
+                    assert re.compile(made[file, name].pattern()).pattern == entry["pattern"], (file, name)
 
 
 def fields_of(text):
     return sorted({name for _, name, _, _ in string.Formatter().parse(text) if name is not None})
 
 
-@pytest.mark.parametrize("file", texts.files())
+@pytest.mark.parametrize("file", sentences.files())
 def test_both_languages_have_the_same_placeholders(file):
-    for path, entry in texts.entries(file):
+    for path, entry in sentences.entries(file):
         if not isinstance(entry, str) and "{" in entry["en"] + entry.get("zh", "") and path[0] != "hints":
             english, chinese = (fields_of(entry.get(language) or entry["en"]) for language in LANGUAGES)
             assert english == chinese or english == sorted([*chinese, "error"]), path  # an exception's text is in English
@@ -120,7 +131,7 @@ def test_these_packages_contain_no_sentence():
 
 
 def test_no_file_is_read_before_a_text_is_needed():
-    program = "from headway.practice import exercises, texts; exercises.exercises(); print(texts.read.cache_info().currsize)"
+    program = "from headway.practice import exercises, sentences; exercises.exercises(); print(sentences.read.cache_info().currsize)"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip() == "0"
 
 
@@ -132,16 +143,16 @@ def catalogue(tmp_path, monkeypatch):
         (tmp_path / "part.toml").write_text(content)
         return Texts("part")
 
-    monkeypatch.setattr(texts, "CATALOGUE", tmp_path)
-    texts.read.cache_clear()
+    monkeypatch.setattr(sentences, "CATALOGUE", tmp_path)
+    sentences.read.cache_clear()
     yield write
-    texts.read.cache_clear()
+    sentences.read.cache_clear()
 
 
 def test_a_missing_translation_is_the_english_text_and_is_listed(catalogue):
     part = catalogue('[sentences.rows]\nen = "{count} rows"\n[mistakes.wrong]\nsays.en = "a"\nsays.zh = "甲"\nfix = "rows"\n')
     assert part["rows"].format(count=3) == Message("3 rows", "3 rows")
-    assert texts.untranslated() == ["part.toml: sentences.rows.zh"]
+    assert sentences.untranslated() == ["part.toml: sentences.rows.zh"]
     mistake = part.mistake("wrong", {})
     assert (mistake.says.zh, mistake.fix.en, mistake.hides.en) == ("甲", "{count} rows", "")
 

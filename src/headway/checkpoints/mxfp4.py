@@ -52,6 +52,7 @@ class Mxfp4Tensor:
         values = numpy.empty((*blocks.shape[:-2], blocks.shape[-2] * 2 * BYTES_PER_BLOCK), ml_dtypes.bfloat16)
         for each, block, scale in zip(_matrices(values, 2), _matrices(blocks, 3), _matrices(scales, 2), strict=True):
             each[...] = dequantized(block, scale)
+        self.release(name)
         return values.swapaxes(-1, -2)
 
     def release(self, name: str) -> None:

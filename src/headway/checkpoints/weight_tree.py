@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Protocol
 
@@ -63,14 +64,19 @@ def read_weights(
                 hint="check that config.json and the weights belong to the same model",
             )
     _unify_tied(table, names, tensors)
-    converted = {name: _converted(name, tensors[name], array, dtype, device) for name in dict.fromkeys(names.values())}
-    leaves = {}
+    remaining, converted, leaves = Counter(names.values()), {}, {}
     for path, place in table.items():
-        leaf = converted[names[path]]
+        name = names[path]
+        if name not in converted:
+            converted[name] = _converted(name, tensors[name], array, dtype, device)
+        leaf = converted[name]
         leaf = leaf[place.index] if place.is_part else leaf
         leaf = leaf.T if place.is_transposed else leaf
         leaf = _contiguous(leaf) if place.step > 1 else leaf
         leaves[path] = at_least_float32(leaf) + place.offset if place.offset else leaf
+        remaining[name] -= 1
+        if not remaining[name]:
+            del converted[name]  # its leaves may be copies
     return tree_from_leaves(module.Weights, leaves)
 
 

@@ -232,7 +232,7 @@ def translations() -> None:
 
     In their place the English text is shown.
     """
-    from headway.practice.texts import untranslated
+    from headway.practice.sentences import untranslated
 
     missing = untranslated()
     _print("\n".join(missing) if missing else "every sentence is in English and in Chinese")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from headway.practice.message import EMPTY, Message
+from headway.practice.sentences import NUM_HINTS, Sentence, read
 
 MISSING: Any = object()
 """Marker for "no neutral value": a probe without this role is skipped if the learner's function requires it."""
@@ -91,7 +92,7 @@ class Mistake:
     says     what the learner's code does
     fix      what to change, as an imperative
     hides    reason why a simple example does not show the mistake; None or empty if any example does
-    pattern  regular expression that finds the line in the learner's source
+    pattern  () → regular expression that finds the line in the learner's source, read from the catalogue when it is needed
     said_as  name in the verdict, if several variants share one; the mistake's own name by default
     """
 
@@ -100,7 +101,7 @@ class Mistake:
     says: Message
     fix: Message
     hides: Message | None = None
-    pattern: str | None = None
+    pattern: Callable[[], str | None] = lambda: None
     said_as: str | None = None
 
 
@@ -128,7 +129,7 @@ class Recovery:
     says: Message
     fix: Message
     hides: Message | None = None
-    pattern: str | None = None
+    pattern: Callable[[], str | None] = lambda: None
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +173,7 @@ class Convention:
 
 @dataclass(frozen=True)
 class Exercise:
-    """One part of the transformer that a learner implements.
+    """One part of the transformer that a learner implements; its title, equation and hints are in the file of the catalogue of its name.
 
     definition   the function of headway.functions, called with the roles' names
     recipe       recipe(steps, **inputs): the same function in named steps
@@ -193,7 +194,6 @@ class Exercise:
     """
 
     name: str
-    title: Message
     definition: Callable[..., Any]
     recipe: Callable[..., Any]
     steps: Mapping[str, Any]
@@ -202,14 +202,27 @@ class Exercise:
     mistakes: tuple[Mistake, ...]
     conventions: tuple[tuple[Convention, ...], ...] = ()
     recoveries: tuple[Recovery, ...] = ()
-    equation: str = ""
-    hints: tuple[Message, ...] = field(default=())
     fused: tuple[tuple[str, ...], ...] = ()
     related: tuple[str, ...] = ()
     drawing: str | None = None
     is_trained_through: bool = True
     calls: Literal["block", "cache", "generate", "layer", "mask", "model", "optimizer", "tokenizer"] | None = None
     may_write: bool = False
+
+    @property
+    def title(self) -> Message:
+        """Title in both languages."""
+        return Sentence(self.name, ("title",))
+
+    @property
+    def equation(self) -> str:
+        """The equation as text, of one or more lines."""
+        return read(self.name)["equation"]
+
+    @property
+    def hints(self) -> tuple[Message, ...]:
+        """Three hints, each more explicit than the one before."""
+        return tuple(Sentence(self.name, ("hints", place)) for place in range(NUM_HINTS))
 
     def answer(self, inputs: Inputs, mistakes: tuple[Mistake, ...] = (), conventions: tuple[Convention, ...] = ()) -> Any:
         """Return the recipe's output with these mistakes; without any, the correct output under these conventions."""

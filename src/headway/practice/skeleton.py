@@ -40,7 +40,7 @@ def recipe(steps: Any, x: Any) -> Any:
 
 STEPS = {{"answer": lambda x: x}}
 
-MISTAKES = (TEXTS.mistake("sign", {{"answer": lambda x: -x}}, pattern=r"-"),)
+MISTAKES = (TEXTS.mistake("sign", {{"answer": lambda x: -x}}),)
 
 
 def probes() -> tuple[Probe, ...]:
@@ -54,20 +54,18 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="{name}",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
     roles=(Role("x", ("inputs", "values")),),
     probes=probes,
     mistakes=MISTAKES,
-    equation="{name}(x) = x",
-    hints=TEXTS.hints,
 )
 '''
 
 SENTENCES = """title.en = "{title}"
 title.zh = "{title}"
+equation = "{name}(x) = x"
 
 [[hints]]
 en = "TODO A first hint."
@@ -90,6 +88,7 @@ says.en = "the sign is wrong"
 says.zh = "符号反了"
 fix.en = "return x"
 fix.zh = "返回 x"
+pattern = "-"
 """
 
 LEARNERS = """def right_plain(x):

@@ -11,7 +11,7 @@ import numpy
 from headway.arrays import Array, array_namespace, to_numpy
 from headway.engine import Batch, SequenceRows
 from headway.errors import HeadwayError, OptionError, ResourceError
-from headway.models.adapter import Update, with_updates
+from headway.models.adapter import Update, expect_adapter, with_updates
 from headway.runners.model import Model
 from headway.runners.protocols import Architecture, EncoderDecoderArchitecture, JoinableKVCache, KVCache, Weights
 from headway.trees import map_tree
@@ -85,7 +85,12 @@ class ReferenceRunner:
             raise OptionError(f"got a second adapter named {name!r}, expected another name")
 
     def run(self, batch: Batch) -> numpy.ndarray:
-        """See headway.engine.Runner. Every sequence has to want the logits after its last token."""
+        """See headway.engine.Runner. Every sequence has to want the logits after its last token.
+
+        Errors   OptionError for an adapter that it does not have.
+        """
+        for rows in batch:
+            expect_adapter(rows.adapter, self.adapters)
         started: dict[str | None, list[SequenceRows]] = {}
         for rows in batch:
             if rows.start == 0:

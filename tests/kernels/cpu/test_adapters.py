@@ -9,7 +9,7 @@ import numpy
 import pytest
 
 from headway.engine import Engine, EngineOptions, GenerationOptions, ModelLimits, Request
-from headway.errors import ShapeError, UnsupportedError
+from headway.errors import OptionError, ShapeError, UnsupportedError
 from headway.kernels.cpu.pass_plan import Rows
 from headway.models.adapter import Update, with_updates
 from tests.engine.test_adapters import run
@@ -79,3 +79,13 @@ def test_an_adapter_of_another_matrix_or_shape_is_refused(runtime):
         with pytest.raises(UnsupportedError, match=f"got an adapter with an update of {path}"):
             decoder.add_adapter("a", {path: update})
     assert not decoder.adapters
+
+
+def test_an_unknown_adapter_is_refused_and_the_decoder_works_on(runtime):
+    tested, (prompt,) = model("gpt2", "int8", runtime), prompts(5)
+    tested.decoder.add_adapter("a", updates_of(tested, 1))
+    tested.decoder.allocate(1)
+    before = tested.decoder.run([Rows(0, prompt, [0], 1)])
+    with pytest.raises(OptionError, match="got adapter='b', expected one of those that are loaded: a"):
+        tested.decoder.run([Rows(0, prompt, [0], 1, "b")])
+    numpy.testing.assert_array_equal(tested.decoder.run([Rows(0, prompt, [0], 1)]), before)

@@ -21,7 +21,7 @@ from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
 from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
-from headway.models.adapter import Update
+from headway.models.adapter import Update, expect_adapter
 from headway.models.spec import DecoderSpec, FeedForwardSpec, RotarySpec
 from headway.trees import leaves
 
@@ -136,7 +136,7 @@ class CompiledDecoder:
         into passes, on the pages, or on the number of threads.
 
         Errors   PromptError for no tokens, more than max_rows, or positions out of range; TokenIdError for an id out of range;
-                 HeadwayError for wrong pages, or if the decoder is closed.
+                 OptionError for an adapter that it does not have; HeadwayError for wrong pages, or if the decoder is closed.
         """
         with self._lock:  # the decoder has one launch record
             plan = self._plan(batch, self._kv_cache)
@@ -197,6 +197,8 @@ class CompiledDecoder:
 
     def _row_updates(self, adapters: Sequence[str | None]) -> array[int]:
         """Return the address of the table of updates of each row, 0 for none, and prepare the pass for them."""
+        for name in set(adapters):
+            expect_adapter(name, self._adapters)
         self._update_counters.fill(0)
         return array("q", [0 if name is None else self._adapters[name].address for name in adapters])
 

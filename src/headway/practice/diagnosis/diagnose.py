@@ -280,7 +280,7 @@ def _is_half(probe: Probe) -> bool:
 
 def _behavior_cause(subject: Subject, mistake: Mistake) -> Cause:
     """Return a cause that concerns the function's behavior, such as modified inputs, and needs no proof."""
-    return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, line=subject.line_of(mistake.pattern))
+    return Cause(mistake.name, mistake.says, mistake.fix, EMPTY, line=subject.line_of(mistake.pattern()))
 
 
 def _not_understood(subject: Subject, exercise: Exercise, trial: Trial, difference: Message | None) -> Verdict:

@@ -10,7 +10,6 @@ TEXTS = Texts("adam_optimizer")
 
 EXERCISE = Exercise(
     name="adam_optimizer",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -25,8 +24,6 @@ EXERCISE = Exercise(
         EPSILONS,
         FIXED_EPS,
     ),
-    equation="parameter ← parameter - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
-    hints=TEXTS.hints,
     related=("adam_step",),
     calls="optimizer",
     is_trained_through=False,

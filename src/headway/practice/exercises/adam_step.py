@@ -168,7 +168,6 @@ RECOVERIES = (
         measure=_rate,
         wrong=lambda number_of: lambda rate: number_of({"learning_rate": rate}) * rate,
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
-        pattern=r"lr|rate|alpha",
     ),
     TEXTS.recovery(
         "eps",
@@ -178,7 +177,6 @@ RECOVERIES = (
         sizes=lambda inputs: {"eps": float(inputs["eps"])},
         right=lambda inputs: float(inputs["eps"]),
         right_name="eps",
-        pattern=r"eps|1e-",
     ),
     _beta_recovery(1),
     _beta_recovery(2),
@@ -243,7 +241,6 @@ def _point_alone(answer: Any, inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="adam_step",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -273,8 +270,6 @@ EXERCISE = Exercise(
         ),
     ),
     recoveries=RECOVERIES,
-    equation="point ← point - learning_rate · (mean / (1 - β₁ᵗ)) / (√(square / (1 - β₂ᵗ)) + eps)",
-    hints=TEXTS.hints,
     related=("adam",),
     is_trained_through=False,
 )

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from headway.practice.exercise import Convention, Exercise
 from headway.practice.recipes.optimizers import AFTER, DECAY_MISTAKES, EPSILONS, FIXED_EPS, ROLES, SHARED, STEPS, definition, probes, recipe
-from headway.practice.texts import Texts
-
-TEXTS = Texts("adamw")
 
 EXERCISE = Exercise(
     name="adamw",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -18,8 +14,6 @@ EXERCISE = Exercise(
     probes=lambda: probes(has_decay=True),
     mistakes=(*DECAY_MISTAKES, *SHARED),
     conventions=((Convention(), AFTER), EPSILONS, FIXED_EPS),
-    equation="parameter ← parameter · (1 - learning_rate · weight_decay) - learning_rate · mean_hat / (√square_hat + eps)",
-    hints=TEXTS.hints,
     calls="optimizer",
     is_trained_through=False,
 )

@@ -36,15 +36,15 @@ def _each(errors: str, between: str = "") -> Step:
 STEPS: dict[str, Step] = {"tokens": lambda tokens: tokens, "read": whole}
 
 MISTAKES = (
-    TEXTS.mistake("each_token_read_alone", {"read": _each("replace")}, pattern=r"decode"),
-    TEXTS.mistake("each_token_read_alone_and_dropped", {"read": _each("ignore")}, pattern=r"decode"),
-    TEXTS.mistake("read_as_latin_1", {"read": lambda tokens: b"".join(tokens).decode("latin-1")}, pattern=r"latin|chr\("),
-    TEXTS.mistake("joined_with_spaces", {"read": lambda tokens: b" ".join(tokens).decode("utf-8", errors="replace")}, pattern=r"join"),
-    TEXTS.mistake("bytes_returned", {"read": lambda tokens: b"".join(tokens)}, pattern=r"return"),
-    TEXTS.mistake("invalid_bytes_dropped", {"read": lambda tokens: b"".join(tokens).decode("utf-8", errors="ignore")}, pattern=r"ignore"),
-    TEXTS.mistake("backwards", {"tokens": lambda tokens: tokens[::-1]}, pattern=r"-1|revers"),
-    TEXTS.mistake("repetitions_lost", {"tokens": lambda tokens: list(dict.fromkeys(tokens))}, pattern=r"set|dict| in vocab"),
-    TEXTS.mistake("stripped", {"read": lambda tokens: whole(tokens).strip()}, pattern=r"strip"),
+    TEXTS.mistake("each_token_read_alone", {"read": _each("replace")}),
+    TEXTS.mistake("each_token_read_alone_and_dropped", {"read": _each("ignore")}),
+    TEXTS.mistake("read_as_latin_1", {"read": lambda tokens: b"".join(tokens).decode("latin-1")}),
+    TEXTS.mistake("joined_with_spaces", {"read": lambda tokens: b" ".join(tokens).decode("utf-8", errors="replace")}),
+    TEXTS.mistake("bytes_returned", {"read": lambda tokens: b"".join(tokens)}),
+    TEXTS.mistake("invalid_bytes_dropped", {"read": lambda tokens: b"".join(tokens).decode("utf-8", errors="ignore")}),
+    TEXTS.mistake("backwards", {"tokens": lambda tokens: tokens[::-1]}),
+    TEXTS.mistake("repetitions_lost", {"tokens": lambda tokens: list(dict.fromkeys(tokens))}),
+    TEXTS.mistake("stripped", {"read": lambda tokens: whole(tokens).strip()}),
 )
 
 MERGES = [
@@ -86,7 +86,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="bpe_decode",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -99,7 +98,5 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(VOCABS,),
-    equation='b"".join(vocab[id] for id in ids).decode("utf-8", errors="replace")',
-    hints=TEXTS.hints,
     is_trained_through=False,
 )

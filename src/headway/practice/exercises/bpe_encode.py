@@ -87,12 +87,12 @@ STEPS: dict[str, Step] = {
 LOOP = r"for|while|min\(|max\("
 
 MISTAKES = (
-    TEXTS.mistake("first_match_merged", {"join": _first_match}, pattern=LOOP),
-    TEXTS.mistake("last_learned_merged_first", {"join": _highest_first}, pattern=LOOP),
-    TEXTS.mistake("longest_token_taken", {"join": _longest_match}, pattern=LOOP),
-    TEXTS.mistake("most_frequent_merged", {"join": _most_frequent_first}, pattern=LOOP),
-    TEXTS.mistake("one_merge_only", {"join": _one_merge}, pattern=r"return|break|if "),
-    TEXTS.mistake("nothing_merged", {"join": lambda word, rank: word}, pattern=r"return|encode"),
+    TEXTS.mistake("first_match_merged", {"join": _first_match}),
+    TEXTS.mistake("last_learned_merged_first", {"join": _highest_first}),
+    TEXTS.mistake("longest_token_taken", {"join": _longest_match}),
+    TEXTS.mistake("most_frequent_merged", {"join": _most_frequent_first}),
+    TEXTS.mistake("one_merge_only", {"join": _one_merge}),
+    TEXTS.mistake("nothing_merged", {"join": lambda word, rank: word}),
     TEXTS.mistake(
         "code_points_for_bytes",
         {
@@ -100,7 +100,6 @@ MISTAKES = (
             "join": lambda word, rank: _joined_text(word, rank),
             "number": lambda token, known: _code(token, known),
         },
-        pattern=r"ord\(|list\(",
     ),
     TEXTS.mistake(
         "backwards",
@@ -108,7 +107,6 @@ MISTAKES = (
             "number": lambda token, known: known[token[::-1]] if token[::-1] in known else known[token],
             "cut": lambda text: [text[::-1]] if text else [],
         },
-        pattern=r"-1|revers|insert",
     ),
 )
 
@@ -222,7 +220,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="bpe_encode",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -235,7 +232,5 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(VOCABS, MERGES, GIVEN, CUTS),
-    equation="while a pair of the text is in merges: merge the one learned first",
-    hints=TEXTS.hints,
     is_trained_through=False,
 )

@@ -68,18 +68,12 @@ SHARED = {
 
 MISTAKES = (
     *(each for each in (*bpe_encode.MISTAKES, *bpe_train.MISTAKES) if each.name in SHARED),
-    TEXTS.mistake("special_tokens_split", {"kept": lambda specials: (), "split": lambda text, specials: [text]}, pattern=r"special"),
+    TEXTS.mistake("special_tokens_split", {"kept": lambda specials: (), "split": lambda text, specials: [text]}),
     TEXTS.mistake(
-        "special_tokens_lost",
-        {"split": lambda text, specials: [part for part in _split(text, specials) if part not in specials]},
-        pattern=r"split",
+        "special_tokens_lost", {"split": lambda text, specials: [part for part in _split(text, specials) if part not in specials]}
     ),
-    TEXTS.mistake(
-        "decoded_with_spaces", {"decoded": lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)}, pattern=r"join"
-    ),
-    TEXTS.mistake(
-        "decoded_byte_by_byte", {"decoded": lambda tokens: "".join(token.decode("utf-8", "replace") for token in tokens)}, pattern=r"decode"
-    ),
+    TEXTS.mistake("decoded_with_spaces", {"decoded": lambda tokens: " ".join(token.decode("utf-8", "replace") for token in tokens)}),
+    TEXTS.mistake("decoded_byte_by_byte", {"decoded": lambda tokens: "".join(token.decode("utf-8", "replace") for token in tokens)}),
 )
 
 SPECIALS = TEXTS["special_tokens"]
@@ -116,7 +110,6 @@ CORPORA = ("ddbaaaadddcdddddddddddda", "cecaaaecaecaecaecaecabaaaaecadaaaa", "bd
 
 EXERCISE = Exercise(
     name="bpe_tokenizer",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -129,8 +122,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    equation="decode(encode(text)) = text;   encode merges the pair learned first, until none is left",
-    hints=TEXTS.hints,
     calls="tokenizer",
     is_trained_through=False,
 )

@@ -50,40 +50,21 @@ STEPS = {
 
 
 MISTAKES = (
-    TEXTS.mistake(
-        "diagonal_hidden",
-        {"triangle": lambda query_len, past_len: triangle(query_len, past_len, -1)},
-        pattern=r"tri[ulq]?|diagonal|<|>|k *=",
-    ),
-    TEXTS.mistake(
-        "one_later_visible",
-        {"triangle": lambda query_len, past_len: triangle(query_len, past_len, 1)},
-        pattern=r"tri[ulq]?|diagonal|<|>|k *=",
-    ),
-    TEXTS.mistake(
-        "nothing_hidden",
-        {"triangle": lambda query_len, past_len: numpy.ones((query_len, query_len + past_len), bool)},
-        pattern=r"ones|zeros|tri|\|",
-    ),
+    TEXTS.mistake("diagonal_hidden", {"triangle": lambda query_len, past_len: triangle(query_len, past_len, -1)}),
+    TEXTS.mistake("one_later_visible", {"triangle": lambda query_len, past_len: triangle(query_len, past_len, 1)}),
+    TEXTS.mistake("nothing_hidden", {"triangle": lambda query_len, past_len: numpy.ones((query_len, query_len + past_len), bool)}),
     TEXTS.mistake(
         "upper_triangle_kept",
         {
             "triangle": lambda query_len, past_len: numpy.triu(numpy.ones((query_len, query_len + past_len), bool), past_len),
             "say": additive,
         },
-        pattern=r"tri[ul]|<|>",
     ),
     TEXTS.mistake(
-        "aligned_top_left",
-        {"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))},
-        pattern=r"tri[ul]|<|>",
+        "aligned_top_left", {"triangle": lambda query_len, past_len: numpy.tril(numpy.ones((query_len, query_len + past_len), bool))}
     ),
-    TEXTS.mistake(
-        "cache_hidden",
-        {"keys": lambda allowed, past_len: allowed & (numpy.arange(allowed.shape[1]) >= past_len)},
-        pattern=r"cat|stack|concat|ones|zeros",
-    ),
-    TEXTS.mistake("cache_left_out", {"keys": lambda allowed, past_len: allowed[:, past_len:]}, pattern=r"ones|full|tri"),
+    TEXTS.mistake("cache_hidden", {"keys": lambda allowed, past_len: allowed & (numpy.arange(allowed.shape[1]) >= past_len)}),
+    TEXTS.mistake("cache_left_out", {"keys": lambda allowed, past_len: allowed[:, past_len:]}),
     *FORMS_MISTAKES,
 )
 
@@ -180,7 +161,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="causal_mask",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -213,7 +193,5 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, TOP_LEFT),
     recoveries=(fill_recovery({"query_len": 4}),),
-    equation="mask[i, j] = (j <= i)",
-    hints=TEXTS.hints,
     calls="mask",
 )

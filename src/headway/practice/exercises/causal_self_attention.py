@@ -60,9 +60,7 @@ ONLY_CAUSAL = (
         steps={**OVER_HEADS.steps, "is_causal": lambda asked: False, "one_head": lambda attended, value: value},
         said_as=OVER_HEADS.name,
     ),
-    TEXTS.mistake(
-        "mask_not_cropped", {"crop": lambda length, context_length: _require(None, length == context_length)}, pattern=r"mask|bias|tril"
-    ),
+    TEXTS.mistake("mask_not_cropped", {"crop": lambda length, context_length: _require(None, length == context_length)}),
 )
 
 
@@ -117,7 +115,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="causal_self_attention",
-    title=TEXTS.title,
     definition=causal_definition,
     recipe=recipe,
     steps=STEPS | {"is_causal": lambda asked: True},
@@ -134,8 +131,6 @@ EXERCISE = Exercise(
     ),
     conventions=(GIVEN, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, RETURNS),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
-    equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim, -inf above the diagonal) @ (x @ Wv)",
     fused=FUSED,
     related=("multi_head_attention", "grouped_query_attention"),
-    hints=TEXTS.hints,
 )

@@ -52,11 +52,11 @@ FIRST = Role(
 )
 
 SEQUENCES = (
-    TEXTS.mistake("sequences_exchanged", {"sequences": lambda query, key, value: (key, query, query)}, pattern=r"[qQ]\w* *="),
-    TEXTS.mistake("context_not_used", {"sequences": lambda query, key, value: (query, query, query)}, pattern=r"[kK]\w* *="),
-    TEXTS.mistake("query_not_used", {"sequences": lambda query, key, value: (key, key, value)}, pattern=r"[qQ]\w* *="),
-    TEXTS.mistake("values_from_the_query", {"sequences": lambda query, key, value: (query, key, query)}, pattern=r"[vV]\w* *="),
-    TEXTS.mistake("keys_from_the_query", {"sequences": lambda query, key, value: (query, query, value)}, pattern=r"[kK]\w* *="),
+    TEXTS.mistake("sequences_exchanged", {"sequences": lambda query, key, value: (key, query, query)}),
+    TEXTS.mistake("context_not_used", {"sequences": lambda query, key, value: (query, query, query)}),
+    TEXTS.mistake("query_not_used", {"sequences": lambda query, key, value: (key, key, value)}),
+    TEXTS.mistake("values_from_the_query", {"sequences": lambda query, key, value: (query, key, query)}),
+    TEXTS.mistake("keys_from_the_query", {"sequences": lambda query, key, value: (query, query, value)}),
 )
 
 
@@ -110,7 +110,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="cross_attention",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -136,7 +135,5 @@ EXERCISE = Exercise(
         RETURNS,
     ),
     recoveries=(scale_recovery((None, None)), scale_recovery((2, 3)), leak_recovery((None, None)), leak_recovery((2, 3))),
-    equation="softmax((x @ Wq) @ (context @ Wk)ᵀ / √head_dim) @ (context @ Wv)",
     fused=FUSED,
-    hints=TEXTS.hints,
 )

@@ -58,7 +58,7 @@ ATTENTION, FEED_FORWARD = TEXTS["attention"], TEXTS["feed_forward"]
 MISTAKES = (
     *wiring((ATTENTION, FEED_FORWARD)),
     *moved(TEXTS, "feed_forward_first", (1, 0), r"ff|mlp|feed"),
-    TEXTS.mistake("later_positions_hidden", {"is_causal": lambda asked: True}, pattern=r"causal|tri[lu]|mask"),
+    TEXTS.mistake("later_positions_hidden", {"is_causal": lambda asked: True}),
     *THINKING,
     *ATTENDING,
     *chosen(MASKS, "mask_ignored"),
@@ -114,7 +114,6 @@ SETTLED = _settled()
 
 EXERCISE = Exercise(
     name="encoder_layer",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -146,7 +145,5 @@ EXERCISE = Exercise(
     ),
     fused=projections.FUSED,
     related=("transformer_block",),
-    equation="x ← norm(x + attention(x)),   x ← norm(x + feed_forward(x))",
-    hints=TEXTS.hints,
     calls="layer",
 )

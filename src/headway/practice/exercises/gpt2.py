@@ -60,27 +60,19 @@ def softmax(logits: Any) -> Any:
 
 
 MISTAKES = (
-    TEXTS.mistake("positions_missing", {"embed": lambda token_ids, wte, wpe: wte[token_ids]}, pattern=r"wte"),
+    TEXTS.mistake("positions_missing", {"embed": lambda token_ids, wte, wpe: wte[token_ids]}),
+    TEXTS.mistake("positions_by_token_id", {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids % len(wpe)]}),
+    TEXTS.mistake("positions_from_one", {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[1 : token_ids.shape[-1] + 1]}),
     TEXTS.mistake(
-        "positions_by_token_id", {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[token_ids % len(wpe)]}, pattern=r"wpe"
+        "embedding_scaled", {"embed": lambda token_ids, wte, wpe: wte[token_ids] * wte.shape[1] ** 0.5 + wpe[: token_ids.shape[-1]]}
     ),
-    TEXTS.mistake(
-        "positions_from_one", {"embed": lambda token_ids, wte, wpe: wte[token_ids] + wpe[1 : token_ids.shape[-1] + 1]}, pattern=r"wpe"
-    ),
-    TEXTS.mistake(
-        "embedding_scaled",
-        {"embed": lambda token_ids, wte, wpe: wte[token_ids] * wte.shape[1] ** 0.5 + wpe[: token_ids.shape[-1]]},
-        pattern=r"sqrt|\*\*",
-    ),
-    TEXTS.mistake("only_last_block", {"stack": _all_from_the_embedding}, pattern=r"for "),
-    TEXTS.mistake("only_first_block", {"stack": lambda x, blocks, block: block(x, blocks[0])}, pattern=r"for |return"),
-    TEXTS.mistake(
-        "blocks_backwards", {"stack": lambda x, blocks, block: _one_after_another(x, blocks[::-1], block)}, pattern=r"for |revers"
-    ),
-    TEXTS.mistake("last_norm_missing", {"last_norm": lambda x, ln_f: x}, pattern=r"ln_f|return"),
-    TEXTS.mistake("hidden_states_returned", {"head": lambda x, wte: x}, pattern=r"return"),
-    TEXTS.mistake("probabilities_returned", {"finish": softmax}, pattern=r"softmax"),
-    TEXTS.mistake("only_last_position_returned", {"finish": lambda logits: logits[..., -1, :]}, pattern=r"-1"),
+    TEXTS.mistake("only_last_block", {"stack": _all_from_the_embedding}),
+    TEXTS.mistake("only_first_block", {"stack": lambda x, blocks, block: block(x, blocks[0])}),
+    TEXTS.mistake("blocks_backwards", {"stack": lambda x, blocks, block: _one_after_another(x, blocks[::-1], block)}),
+    TEXTS.mistake("last_norm_missing", {"last_norm": lambda x, ln_f: x}),
+    TEXTS.mistake("hidden_states_returned", {"head": lambda x, wte: x}),
+    TEXTS.mistake("probabilities_returned", {"finish": softmax}),
+    TEXTS.mistake("only_last_position_returned", {"finish": lambda logits: logits[..., -1, :]}),
     *BLOCK_MISTAKES,
 )
 
@@ -137,7 +129,6 @@ HEADLESS = (
 
 EXERCISE = Exercise(
     name="gpt2",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -152,8 +143,6 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(TAKES, RETURNS, HEADLESS, of_blocks.GELUS, of_blocks.EPSILONS),
-    equation="norm(blocks(wte[token_ids] + wpe[positions])) @ wteᵀ",
-    hints=TEXTS.hints,
     is_trained_through=False,
     calls="model",
 )

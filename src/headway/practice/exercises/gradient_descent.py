@@ -80,7 +80,6 @@ RECOVERIES = (
         measure=_first_step,
         wrong=lambda number_of: lambda learning_rate, step: number_of({"learning_rate": learning_rate}) * learning_rate,
         sizes=lambda inputs: {"learning_rate": float(inputs["learning_rate"])},
-        pattern=r"\*|-=",
     ),
 )
 
@@ -135,7 +134,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="gradient_descent",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -161,8 +159,6 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=((Convention(), Convention(reads=_own_gradient)), tuple(RETURNS)),
     recoveries=RECOVERIES,
-    equation="point ← point - learning_rate · gradient(point)",
-    hints=TEXTS.hints,
     related=("linear_regression",),
     is_trained_through=False,
 )

@@ -114,29 +114,21 @@ STEPS: dict[str, Step] = {"layers": lambda: ({}, {}), "store": stored(concatenat
 JOIN = r"cat|append|stack|="
 
 MISTAKES = (
-    TEXTS.mistake("overwritten", {"store": stored(lambda old, new: new)}, pattern=JOIN),
-    TEXTS.mistake("position_not_advanced", {"store": stored(_overwritten_in_front)}, pattern=r"pos|len|\[.*\] *="),
-    TEXTS.mistake("first_chunk_lost", {"store": _first_lost}, pattern=r"if |None"),
-    TEXTS.mistake("newest_not_returned", {"give": _give_old}, pattern=r"return"),
-    TEXTS.mistake("put_in_front", {"store": stored(lambda old, new: new if old is None else concatenated(new, old))}, pattern=JOIN),
-    TEXTS.mistake("joined_along_width", {"store": stored(lambda old, new: concatenated(old, new, -1))}, pattern=JOIN),
-    TEXTS.mistake("joined_along_batch", {"store": stored(lambda old, new: concatenated(old, new, 0))}, pattern=JOIN),
-    TEXTS.mistake(
-        "last_position_dropped",
-        {"store": stored(lambda old, new: new if old is None else concatenated(old[..., :-1, :], new))},
-        pattern=r"- *1|:-1",
-    ),
-    TEXTS.mistake("only_last_position_kept", {"store": stored(lambda old, new: concatenated(old, new[..., -1:, :]))}, pattern=r"-1"),
-    TEXTS.mistake("values_not_kept", {"store": stored(concatenated, lambda old, new: new)}, pattern=r"v\w* *="),
-    TEXTS.mistake("keys_not_kept", {"store": stored(lambda old, new: new, concatenated)}, pattern=r"k\w* *="),
-    TEXTS.mistake(
-        "keys_and_values_exchanged", {"give": lambda state, old_key, old_value, key, value: (state["v"], state["k"])}, pattern=r"return"
-    ),
-    TEXTS.mistake(
-        "values_are_keys", {"give": lambda state, old_key, old_value, key, value: (state["k"], state["k"])}, pattern=r"v\w* *=|return"
-    ),
-    TEXTS.mistake("shared_by_layers", {"layers": _shared}, pattern=r"= *\[\]|= *None|layer"),
-    TEXTS.mistake("not_cleared", {"clear": lambda state: None}, pattern=r"reset|clear"),
+    TEXTS.mistake("overwritten", {"store": stored(lambda old, new: new)}),
+    TEXTS.mistake("position_not_advanced", {"store": stored(_overwritten_in_front)}),
+    TEXTS.mistake("first_chunk_lost", {"store": _first_lost}),
+    TEXTS.mistake("newest_not_returned", {"give": _give_old}),
+    TEXTS.mistake("put_in_front", {"store": stored(lambda old, new: new if old is None else concatenated(new, old))}),
+    TEXTS.mistake("joined_along_width", {"store": stored(lambda old, new: concatenated(old, new, -1))}),
+    TEXTS.mistake("joined_along_batch", {"store": stored(lambda old, new: concatenated(old, new, 0))}),
+    TEXTS.mistake("last_position_dropped", {"store": stored(lambda old, new: new if old is None else concatenated(old[..., :-1, :], new))}),
+    TEXTS.mistake("only_last_position_kept", {"store": stored(lambda old, new: concatenated(old, new[..., -1:, :]))}),
+    TEXTS.mistake("values_not_kept", {"store": stored(concatenated, lambda old, new: new)}),
+    TEXTS.mistake("keys_not_kept", {"store": stored(lambda old, new: new, concatenated)}),
+    TEXTS.mistake("keys_and_values_exchanged", {"give": lambda state, old_key, old_value, key, value: (state["v"], state["k"])}),
+    TEXTS.mistake("values_are_keys", {"give": lambda state, old_key, old_value, key, value: (state["k"], state["k"])}),
+    TEXTS.mistake("shared_by_layers", {"layers": _shared}),
+    TEXTS.mistake("not_cleared", {"clear": lambda state: None}),
 )
 
 
@@ -205,7 +197,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="kv_cache",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -216,8 +207,6 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(BUFFERS, AXES),
-    equation="keys ← [keys, new keys],   values ← [values, new values],   along the positions",
-    hints=TEXTS.hints,
     calls="cache",
     is_trained_through=False,
 )

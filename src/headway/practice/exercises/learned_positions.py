@@ -61,36 +61,20 @@ STEPS: dict[str, Step] = {
 
 
 MISTAKES = (
-    TEXTS.mistake(
-        "counted_from_one", {"counted": lambda length, offset: numpy.arange(length) + offset + 1}, pattern=r"\+ *1|arange\(1|range\(1"
-    ),
-    TEXTS.mistake(
-        "counted_backwards", {"counted": lambda length, offset: numpy.arange(length)[::-1] + offset}, pattern=r"::-1|flip|reverse"
-    ),
-    TEXTS.mistake(
-        "last_rows_taken",
-        {"rows": lambda table, at, token_ids: table[len(table) - len(at) :] if numpy.ndim(at) else table[at]},
-        pattern=r"\[-",
-    ),
-    TEXTS.mistake("row_zero_for_all", {"rows": lambda table, at, token_ids: table[numpy.zeros_like(at)]}, pattern=r"\[0\]|zeros"),
-    TEXTS.mistake(
-        "last_row_for_all", {"rows": lambda table, at, token_ids: table[numpy.full_like(at, numpy.asarray(at).ravel()[-1])]}, pattern=r"\["
-    ),
-    TEXTS.mistake("positions_from_zero_always", {"given": lambda positions: numpy.arange(positions.shape[-1])}, pattern=r"arange|\[:"),
-    TEXTS.mistake("offset_ignored", {"counted": lambda length, offset: numpy.arange(length)}, pattern=r"arange|\[:"),
-    TEXTS.mistake(
-        "token_ids_as_positions", {"rows": lambda table, at, token_ids: table[at if token_ids is None else token_ids]}, pattern=r"wpe|pos"
-    ),
-    TEXTS.mistake("position_along_batch", {"add": along_batch}, pattern=r"shape\[0\]|size\(0\)|len\("),
-    TEXTS.mistake("table_not_cropped", {"add": lambda x, rows, table: x + table}, pattern=r"\+"),
-    TEXTS.mistake("positions_not_added", {"add": lambda x, rows, table: x}, pattern=r"return"),
-    TEXTS.mistake("x_not_added", {"add": lambda x, rows, table: numpy.broadcast_to(rows, x.shape)}, pattern=r"return"),
-    TEXTS.mistake("multiplied", {"add": lambda x, rows, table: x * rows}, pattern=r"\*"),
-    TEXTS.mistake(
-        "concatenated",
-        {"add": lambda x, rows, table: numpy.concatenate([x, numpy.broadcast_to(rows, x.shape)], axis=-1)},
-        pattern=r"cat|stack",
-    ),
+    TEXTS.mistake("counted_from_one", {"counted": lambda length, offset: numpy.arange(length) + offset + 1}),
+    TEXTS.mistake("counted_backwards", {"counted": lambda length, offset: numpy.arange(length)[::-1] + offset}),
+    TEXTS.mistake("last_rows_taken", {"rows": lambda table, at, token_ids: table[len(table) - len(at) :] if numpy.ndim(at) else table[at]}),
+    TEXTS.mistake("row_zero_for_all", {"rows": lambda table, at, token_ids: table[numpy.zeros_like(at)]}),
+    TEXTS.mistake("last_row_for_all", {"rows": lambda table, at, token_ids: table[numpy.full_like(at, numpy.asarray(at).ravel()[-1])]}),
+    TEXTS.mistake("positions_from_zero_always", {"given": lambda positions: numpy.arange(positions.shape[-1])}),
+    TEXTS.mistake("offset_ignored", {"counted": lambda length, offset: numpy.arange(length)}),
+    TEXTS.mistake("token_ids_as_positions", {"rows": lambda table, at, token_ids: table[at if token_ids is None else token_ids]}),
+    TEXTS.mistake("position_along_batch", {"add": along_batch}),
+    TEXTS.mistake("table_not_cropped", {"add": lambda x, rows, table: x + table}),
+    TEXTS.mistake("positions_not_added", {"add": lambda x, rows, table: x}),
+    TEXTS.mistake("x_not_added", {"add": lambda x, rows, table: numpy.broadcast_to(rows, x.shape)}),
+    TEXTS.mistake("multiplied", {"add": lambda x, rows, table: x * rows}),
+    TEXTS.mistake("concatenated", {"add": lambda x, rows, table: numpy.concatenate([x, numpy.broadcast_to(rows, x.shape)], axis=-1)}),
     TEXTS.mistake(
         "tables_exchanged",
         {
@@ -98,7 +82,6 @@ MISTAKES = (
             "rows": lambda table, at, token_ids: table[at],
             "add": lambda x, rows, table: x,
         },
-        pattern=r"wpe|pos",
     ),
 )
 
@@ -189,7 +172,6 @@ def _length(inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="learned_positions",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -232,6 +214,4 @@ EXERCISE = Exercise(
     may_write=True,
     mistakes=MISTAKES,
     conventions=(TAKES, LISTS, ADDS),
-    equation="x[…, p, :] + table[p]",
-    hints=TEXTS.hints,
 )

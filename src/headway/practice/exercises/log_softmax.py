@@ -35,56 +35,42 @@ STEPS = {
 
 
 MISTAKES = (
-    TEXTS.mistake("logarithm_of_softmax", {"join": lambda x, shift, powers, total, logarithm: logarithm(powers / total)}, pattern=r"log\("),
-    TEXTS.mistake("no_shift", {"shift": lambda x, axis: 0.0}, pattern=r"exp\("),
-    TEXTS.mistake(
-        "maximum_not_added_back", {"join": lambda x, shift, powers, total, logarithm: x - logarithm(total)}, pattern=r"max|log\("
-    ),
-    TEXTS.mistake(
-        "maximum_subtracted_twice", {"join": lambda x, shift, powers, total, logarithm: x - 2 * shift - logarithm(total)}, pattern=r"max"
-    ),
-    TEXTS.mistake("maximum_added", {"join": lambda x, shift, powers, total, logarithm: x + shift - logarithm(total)}, pattern=r"max"),
+    TEXTS.mistake("logarithm_of_softmax", {"join": lambda x, shift, powers, total, logarithm: logarithm(powers / total)}),
+    TEXTS.mistake("no_shift", {"shift": lambda x, axis: 0.0}),
+    TEXTS.mistake("maximum_not_added_back", {"join": lambda x, shift, powers, total, logarithm: x - logarithm(total)}),
+    TEXTS.mistake("maximum_subtracted_twice", {"join": lambda x, shift, powers, total, logarithm: x - 2 * shift - logarithm(total)}),
+    TEXTS.mistake("maximum_added", {"join": lambda x, shift, powers, total, logarithm: x + shift - logarithm(total)}),
     TEXTS.mistake(
         "maximum_not_in_sum",
         {
             "total": lambda powers, axis: powers,
             "join": lambda x, shift, powers, total, logarithm: x - shift - logarithm(numpy.exp(x).sum(-1, keepdims=True)),
         },
-        pattern=r"exp\(",
     ),
-    TEXTS.mistake("global_shift", {"shift": lambda x, axis: x.max()}, pattern=r"max\("),
-    TEXTS.mistake("sums_everything", {"total": lambda powers, axis: powers.sum()}, pattern=r"sum\("),
-    TEXTS.mistake("no_keepdims_in_total", {"total": lambda powers, axis: powers.sum(axis)}, pattern=r"sum\("),
-    TEXTS.mistake("no_keepdims_in_shift", {"shift": lambda x, axis: x.max(axis)}, pattern=r"max\("),
+    TEXTS.mistake("global_shift", {"shift": lambda x, axis: x.max()}),
+    TEXTS.mistake("sums_everything", {"total": lambda powers, axis: powers.sum()}),
+    TEXTS.mistake("no_keepdims_in_total", {"total": lambda powers, axis: powers.sum(axis)}),
+    TEXTS.mistake("no_keepdims_in_shift", {"shift": lambda x, axis: x.max(axis)}),
+    TEXTS.mistake("no_keepdims", {"shift": lambda x, axis: x.max(axis), "total": lambda powers, axis: powers.sum(axis)}),
     TEXTS.mistake(
-        "no_keepdims", {"shift": lambda x, axis: x.max(axis), "total": lambda powers, axis: powers.sum(axis)}, pattern=r"max\(|sum\("
-    ),
-    TEXTS.mistake(
-        "first_axis",
-        {"shift": lambda x, axis: x.max(0, keepdims=True), "total": lambda powers, axis: powers.sum(0, keepdims=True)},
-        pattern=r"axis *= *0|dim *= *0|\(0",
+        "first_axis", {"shift": lambda x, axis: x.max(0, keepdims=True), "total": lambda powers, axis: powers.sum(0, keepdims=True)}
     ),
     TEXTS.mistake(
-        "second_axis",
-        {"shift": lambda x, axis: x.max(1, keepdims=True), "total": lambda powers, axis: powers.sum(1, keepdims=True)},
-        pattern=r"axis *= *1|dim *= *1|\(1",
+        "second_axis", {"shift": lambda x, axis: x.max(1, keepdims=True), "total": lambda powers, axis: powers.sum(1, keepdims=True)}
     ),
     TEXTS.mistake(
         "given_axis_ignored",
         {"shift": lambda x, axis: x.max(-1, keepdims=True), "total": lambda powers, axis: powers.sum(-1, keepdims=True)},
-        pattern=r"-1",
     ),
-    TEXTS.mistake("softmax_returned", {"join": lambda x, shift, powers, total, logarithm: powers / total}, pattern=r"return"),
-    TEXTS.mistake("sign_turned", {"finish": lambda answer: -answer}, pattern=r"-"),
-    TEXTS.mistake("logarithm_missing", {"join": lambda x, shift, powers, total, logarithm: x - shift - total}, pattern=r"sum\("),
+    TEXTS.mistake("softmax_returned", {"join": lambda x, shift, powers, total, logarithm: powers / total}),
+    TEXTS.mistake("sign_turned", {"finish": lambda answer: -answer}),
+    TEXTS.mistake("logarithm_missing", {"join": lambda x, shift, powers, total, logarithm: x - shift - total}),
     TEXTS.mistake(
-        "logarithm_inside_sum",
-        {"join": lambda x, shift, powers, total, logarithm: x - shift - logarithm(powers).sum(-1, keepdims=True)},
-        pattern=r"sum\(|log\(",
+        "logarithm_inside_sum", {"join": lambda x, shift, powers, total, logarithm: x - shift - logarithm(powers).sum(-1, keepdims=True)}
     ),
-    TEXTS.mistake("mean_for_sum", {"total": lambda powers, axis: powers.mean(axis, keepdims=True)}, pattern=r"mean"),
-    TEXTS.mistake("one_added", {"logarithm": numpy.log1p}, pattern=r"log1p|1 *\+|\+ *1"),
-    TEXTS.mistake("fractions_cut_off", {"finish": numpy.trunc}, pattern=r"int"),
+    TEXTS.mistake("mean_for_sum", {"total": lambda powers, axis: powers.mean(axis, keepdims=True)}),
+    TEXTS.mistake("one_added", {"logarithm": numpy.log1p}),
+    TEXTS.mistake("fractions_cut_off", {"finish": numpy.trunc}),
 )
 
 
@@ -136,24 +122,9 @@ def _floor(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 RECOVERIES = (
-    TEXTS.recovery(
-        "scale",
-        "scale",
-        measure=_scale,
-        wrong=lambda number_of: lambda x: number_of({}) * x,
-        right_name="1 (the base e)",
-        pattern=r"\*\*|exp|log",
-    ),
-    TEXTS.recovery(
-        "unit", "finish", measure=_unit, wrong=lambda number_of: lambda answer: number_of({}) * answer, pattern=r"log2|log10|/|\*"
-    ),
-    TEXTS.recovery(
-        "logarithm",
-        "logarithm",
-        measure=_logarithm,
-        wrong=lambda number_of: lambda total: number_of({}) * numpy.log(total),
-        pattern=r"log2|log10|log\(",
-    ),
+    TEXTS.recovery("scale", "scale", measure=_scale, wrong=lambda number_of: lambda x: number_of({}) * x, right_name="1 (the base e)"),
+    TEXTS.recovery("unit", "finish", measure=_unit, wrong=lambda number_of: lambda answer: number_of({}) * answer),
+    TEXTS.recovery("logarithm", "logarithm", measure=_logarithm, wrong=lambda number_of: lambda total: number_of({}) * numpy.log(total)),
     TEXTS.recovery(
         "floor",
         "join",
@@ -161,7 +132,6 @@ RECOVERIES = (
         wrong=lambda number_of: lambda x, shift, powers, total, logarithm: logarithm(powers / total + number_of({})),
         right=0.0,
         right_name="nothing",
-        pattern=r"log\(|1e-|eps",
     ),
 )
 
@@ -187,7 +157,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="log_softmax",
-    title=TEXTS.title,
     definition=functions.log_softmax,
     recipe=recipe,
     steps=STEPS,
@@ -195,6 +164,4 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     recoveries=RECOVERIES,
-    equation="log_softmax(x)ᵢ = xᵢ - max x - log Σⱼ exp(xⱼ - max x)",
-    hints=TEXTS.hints,
 )

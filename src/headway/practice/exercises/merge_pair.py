@@ -78,14 +78,14 @@ def _last_pair_missed(ids: Any, pair: Any, new_id: int) -> Any:
 STEPS: dict[str, Step] = {"merge": merged}
 
 MISTAKES = (
-    TEXTS.mistake("first_occurrence_only", {"merge": _first_only}, pattern=r"return|break|index"),
-    TEXTS.mistake("overlapping_occurrences", {"merge": _overlapping}, pattern=r"\+= *1|for "),
-    TEXTS.mistake("second_token_kept", {"merge": _second_kept}, pattern=r"\+= *1|for |\] *="),
-    TEXTS.mistake("from_the_right", {"merge": _from_right}, pattern=r"-1|reverse"),
-    TEXTS.mistake("last_token_dropped", {"merge": _last_dropped}, pattern=r"len\(.*\) *- *1"),
-    TEXTS.mistake("last_pair_missed", {"merge": _last_pair_missed}, pattern=r"- *2|- *1"),
-    TEXTS.mistake("either_order", {"merge": _either_order}, pattern=r"in |set|sorted"),
-    TEXTS.mistake("nothing_merged", {"merge": lambda ids, pair, new_id: ids}, pattern=r"return"),
+    TEXTS.mistake("first_occurrence_only", {"merge": _first_only}),
+    TEXTS.mistake("overlapping_occurrences", {"merge": _overlapping}),
+    TEXTS.mistake("second_token_kept", {"merge": _second_kept}),
+    TEXTS.mistake("from_the_right", {"merge": _from_right}),
+    TEXTS.mistake("last_token_dropped", {"merge": _last_dropped}),
+    TEXTS.mistake("last_pair_missed", {"merge": _last_pair_missed}),
+    TEXTS.mistake("either_order", {"merge": _either_order}),
+    TEXTS.mistake("nothing_merged", {"merge": lambda ids, pair, new_id: ids}),
 )
 
 
@@ -104,7 +104,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="merge_pair",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -115,7 +114,5 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    equation="… a b … → … new …, from left to right",
-    hints=TEXTS.hints,
     is_trained_through=False,
 )

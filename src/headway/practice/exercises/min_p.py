@@ -48,17 +48,13 @@ STEPS: dict[str, Step] = {
 }
 
 MISTAKES = (
-    TEXTS.mistake("not_relative", {"threshold": lambda probabilities, min_p: min_p}, pattern=r"max|>|<"),
-    TEXTS.mistake("share_of_the_batch", {"threshold": lambda probabilities, min_p: min_p * probabilities.max()}, pattern=r"max"),
-    TEXTS.mistake("likely_dropped", {"keep": lambda probabilities, threshold: probabilities < threshold}, pattern=r"inf|where|<|>"),
-    TEXTS.mistake("share_of_logits", {"probabilities": lambda logits: logits}, pattern=r"max"),
-    TEXTS.mistake(
-        "one_minus_p", {"threshold": lambda probabilities, min_p: (1 - min_p) * probabilities.max(-1, keepdims=True)}, pattern=r"1 *-"
-    ),
-    TEXTS.mistake("nothing_dropped", {"keep": lambda probabilities, threshold: probabilities >= 0}, pattern=r"return"),
-    TEXTS.mistake(
-        "hidden_logit_is_zero", {"finish": lambda is_kept, logits: softmax(numpy.where(is_kept, logits, 0))}, pattern=r"zeros|, *0|= *0|\*"
-    ),
+    TEXTS.mistake("not_relative", {"threshold": lambda probabilities, min_p: min_p}),
+    TEXTS.mistake("share_of_the_batch", {"threshold": lambda probabilities, min_p: min_p * probabilities.max()}),
+    TEXTS.mistake("likely_dropped", {"keep": lambda probabilities, threshold: probabilities < threshold}),
+    TEXTS.mistake("share_of_logits", {"probabilities": lambda logits: logits}),
+    TEXTS.mistake("one_minus_p", {"threshold": lambda probabilities, min_p: (1 - min_p) * probabilities.max(-1, keepdims=True)}),
+    TEXTS.mistake("nothing_dropped", {"keep": lambda probabilities, threshold: probabilities >= 0}),
+    TEXTS.mistake("hidden_logit_is_zero", {"finish": lambda is_kept, logits: softmax(numpy.where(is_kept, logits, 0))}),
 )
 
 
@@ -79,7 +75,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="min_p",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -88,8 +83,6 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),
-    equation="logits where probability ≥ min_p · largest probability, else -inf",
-    hints=TEXTS.hints,
     drawing="read",
     is_trained_through=False,
 )

@@ -16,9 +16,6 @@ from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, NARROWER, PADDING, SINGLE, UNBATCHED, WHOLE, Draw, whole
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
-from headway.practice.texts import Texts
-
-TEXTS = Texts("multi_head_attention")
 
 
 def probes() -> tuple[Probe, ...]:
@@ -62,7 +59,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="multi_head_attention",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -81,8 +77,6 @@ EXERCISE = Exercise(
     ),
     conventions=(FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, CAUSAL, RETURNS),
     recoveries=(scale_recovery((2, 3)), leak_recovery((2, 3))),
-    equation="concat(head_1, …, head_n) @ Woᵀ, head_i = attention(x @ Wq_iᵀ, x @ Wk_iᵀ, x @ Wv_iᵀ)",
     fused=FUSED,
     related=("grouped_query_attention", "stacked_heads_attention"),
-    hints=TEXTS.hints,
 )

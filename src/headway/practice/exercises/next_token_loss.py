@@ -37,13 +37,13 @@ TOGETHER = (
 SLICES = r"\[.*:"
 
 MISTAKES = (
-    TEXTS.mistake("not_shifted", {"shift": lambda logits, token_ids: (logits, token_ids)}, pattern=r"cross_entropy|loss|log"),
-    TEXTS.mistake("shifted_backwards", {"shift": lambda logits, token_ids: (logits[..., 1:, :], token_ids[..., :-1])}, pattern=SLICES),
-    TEXTS.mistake("shifted_by_two", {"shift": lambda logits, token_ids: (logits[..., :-2, :], token_ids[..., 2:])}, pattern=SLICES),
-    TEXTS.mistake("last_left_out_of_both", {"shift": lambda logits, token_ids: (logits[..., :-1, :], token_ids[..., :-1])}, pattern=SLICES),
-    TEXTS.mistake("first_left_out_of_both", {"shift": lambda logits, token_ids: (logits[..., 1:, :], token_ids[..., 1:])}, pattern=SLICES),
-    TEXTS.mistake("rolled_around", {"shift": lambda logits, token_ids: (logits, numpy.roll(token_ids, -1, -1))}, pattern=r"roll|cat"),
-    TEXTS.mistake("shifted_along_batch", {"shift": lambda logits, token_ids: (logits[:-1], token_ids[1:])}, pattern=SLICES),
+    TEXTS.mistake("not_shifted", {"shift": lambda logits, token_ids: (logits, token_ids)}),
+    TEXTS.mistake("shifted_backwards", {"shift": lambda logits, token_ids: (logits[..., 1:, :], token_ids[..., :-1])}),
+    TEXTS.mistake("shifted_by_two", {"shift": lambda logits, token_ids: (logits[..., :-2, :], token_ids[..., 2:])}),
+    TEXTS.mistake("last_left_out_of_both", {"shift": lambda logits, token_ids: (logits[..., :-1, :], token_ids[..., :-1])}),
+    TEXTS.mistake("first_left_out_of_both", {"shift": lambda logits, token_ids: (logits[..., 1:, :], token_ids[..., 1:])}),
+    TEXTS.mistake("rolled_around", {"shift": lambda logits, token_ids: (logits, numpy.roll(token_ids, -1, -1))}),
+    TEXTS.mistake("shifted_along_batch", {"shift": lambda logits, token_ids: (logits[:-1], token_ids[1:])}),
     *(each for each in OF_LOSSES if each.name in TOGETHER),
 )
 
@@ -67,7 +67,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="next_token_loss",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -87,6 +86,4 @@ EXERCISE = Exercise(
         ),
     ),
     related=("cross_entropy",),
-    equation="loss = mean of -log softmax(logits[:, t])[token_ids[:, t + 1]]",
-    hints=TEXTS.hints,
 )

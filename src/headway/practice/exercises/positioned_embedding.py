@@ -64,7 +64,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="positioned_embedding",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -91,6 +90,4 @@ EXERCISE = Exercise(
         ),
         (Convention(), Convention(TEXTS["scaled_by_root"], steps={"scale": lambda x: x * x.shape[-1] ** 0.5})),
     ),
-    equation="table[token_ids] + sinusoidal positions",
-    hints=TEXTS.hints,
 )

@@ -31,8 +31,8 @@ STEPS = {"weights": lambda held: held, "project": project, "give": lambda answer
 
 MISTAKES = (
     *(each for each in WEIGHTS if "output" not in each.name),
-    TEXTS.mistake("element_by_element", {"project": lambda x, weight, bias: x * weight.T}, pattern=r"\*"),
-    TEXTS.mistake("query_alone", {"give": lambda answers: answers[0]}, pattern=r"return"),
+    TEXTS.mistake("element_by_element", {"project": lambda x, weight, bias: x * weight.T}),
+    TEXTS.mistake("query_alone", {"give": lambda answers: answers[0]}),
 )
 
 
@@ -64,7 +64,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="qkv_projection",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -72,7 +71,5 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(WEIGHT_FORMS, (Convention(), Convention(decode=_as_tuple))),
-    equation="query = x @ Wq, key = x @ Wk, value = x @ Wv",
     fused=FUSED,
-    hints=TEXTS.hints,
 )

@@ -29,26 +29,26 @@ def both_sides(function: Any) -> dict[str, Any]:
 
 
 MISTAKES = (
-    TEXTS.mistake("negative_part", {"above": lambda x: numpy.zeros_like(x), "below": lambda x: x}, pattern=r"min|<|where|clip|clamp"),
-    TEXTS.mistake("absolute_value", both_sides(numpy.abs), pattern=r"abs|-x|sqrt"),
-    TEXTS.mistake("not_bent", both_sides(lambda x: x), pattern=r"return"),
-    TEXTS.mistake("sign_turned", both_sides(lambda x: -numpy.maximum(x, 0)), pattern=r"-"),
-    TEXTS.mistake("of_minus_x", both_sides(lambda x: numpy.maximum(-x, 0)), pattern=r"-"),
-    TEXTS.mistake("derivative_returned", {"above": numpy.ones_like}, pattern=r">|where|1"),
-    TEXTS.mistake("capped_at_six", {"above": lambda x: numpy.minimum(x, 6)}, pattern=r"6|min|clip|clamp"),
-    TEXTS.mistake("capped_at_one", {"above": lambda x: numpy.minimum(x, 1)}, pattern=r"1|min|clip|clamp"),
-    TEXTS.mistake("threshold_is_one", both_sides(lambda x: numpy.where(x > 1, x, 0)), pattern=r">|<"),
-    TEXTS.mistake("floor_is_one", both_sides(lambda x: numpy.maximum(x, 1)), pattern=r"max|clip|clamp"),
-    TEXTS.mistake("squared", {"above": lambda x: x * x}, pattern=r"\*|square|pow"),
-    TEXTS.mistake("sigmoid", both_sides(sigmoid), pattern=r"exp|sigmoid"),
-    TEXTS.mistake("softplus", both_sides(softplus), pattern=r"log|softplus"),
-    TEXTS.mistake("gelu", both_sides(gelu), pattern=r"erf|gelu"),
-    TEXTS.mistake("silu", both_sides(silu), pattern=r"exp|sigmoid|silu"),
-    TEXTS.mistake("elu", {"below": elu}, pattern=r"exp"),
-    TEXTS.mistake("tanh", both_sides(numpy.tanh), pattern=r"tanh|exp"),
-    TEXTS.mistake("negatives_dropped", {"finish": lambda answer: answer[answer > 0]}, pattern=r"\[.*>|if"),
-    TEXTS.mistake("maximum_of_all", {"finish": lambda answer: answer.max(initial=0)}, pattern=r"max"),
-    TEXTS.mistake("whole_numbers_returned", {"finish": numpy.trunc}, pattern=r"int"),
+    TEXTS.mistake("negative_part", {"above": lambda x: numpy.zeros_like(x), "below": lambda x: x}),
+    TEXTS.mistake("absolute_value", both_sides(numpy.abs)),
+    TEXTS.mistake("not_bent", both_sides(lambda x: x)),
+    TEXTS.mistake("sign_turned", both_sides(lambda x: -numpy.maximum(x, 0))),
+    TEXTS.mistake("of_minus_x", both_sides(lambda x: numpy.maximum(-x, 0))),
+    TEXTS.mistake("derivative_returned", {"above": numpy.ones_like}),
+    TEXTS.mistake("capped_at_six", {"above": lambda x: numpy.minimum(x, 6)}),
+    TEXTS.mistake("capped_at_one", {"above": lambda x: numpy.minimum(x, 1)}),
+    TEXTS.mistake("threshold_is_one", both_sides(lambda x: numpy.where(x > 1, x, 0))),
+    TEXTS.mistake("floor_is_one", both_sides(lambda x: numpy.maximum(x, 1))),
+    TEXTS.mistake("squared", {"above": lambda x: x * x}),
+    TEXTS.mistake("sigmoid", both_sides(sigmoid)),
+    TEXTS.mistake("softplus", both_sides(softplus)),
+    TEXTS.mistake("gelu", both_sides(gelu)),
+    TEXTS.mistake("silu", both_sides(silu)),
+    TEXTS.mistake("elu", {"below": elu}),
+    TEXTS.mistake("tanh", both_sides(numpy.tanh)),
+    TEXTS.mistake("negatives_dropped", {"finish": lambda answer: answer[answer > 0]}),
+    TEXTS.mistake("maximum_of_all", {"finish": lambda answer: answer.max(initial=0)}),
+    TEXTS.mistake("whole_numbers_returned", {"finish": numpy.trunc}),
 )
 
 
@@ -69,21 +69,10 @@ def _slope(side: float) -> Any:
 
 RECOVERIES = (
     TEXTS.recovery(
-        "slope_below_zero",
-        "below",
-        measure=_slope(-1.0),
-        wrong=lambda number_of: lambda x: number_of({}) * x,
-        right=0.0,
-        right_name="0",
-        pattern=r"0?\.\d+|\*",
+        "slope_below_zero", "below", measure=_slope(-1.0), wrong=lambda number_of: lambda x: number_of({}) * x, right=0.0, right_name="0"
     ),
     TEXTS.recovery(
-        "slope_above_zero",
-        "above",
-        measure=_slope(1.0),
-        wrong=lambda number_of: lambda x: number_of({}) * x,
-        right_name="x itself",
-        pattern=r"\*|/",
+        "slope_above_zero", "above", measure=_slope(1.0), wrong=lambda number_of: lambda x: number_of({}) * x, right_name="x itself"
     ),
 )
 
@@ -95,7 +84,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="relu",
-    title=TEXTS.title,
     definition=functions.relu,
     recipe=recipe,
     steps=STEPS,
@@ -103,6 +91,4 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     recoveries=RECOVERIES,
-    equation="relu(x) = max(x, 0)",
-    hints=TEXTS.hints,
 )

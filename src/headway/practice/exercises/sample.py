@@ -94,27 +94,20 @@ def _of_top_p(name: str) -> Mistake:
 
 
 MISTAKES = (
-    TEXTS.mistake("zero_is_one", {"at_zero": softmax}, pattern=r"if |or "),
-    TEXTS.mistake("most_likely_always", {"draw": largest}, pattern=r"argmax|max\("),
-    TEXTS.mistake(
-        "least_likely_at_zero",
-        {"at_zero": lambda logits: (logits == logits.min(-1, keepdims=True)).astype(logits.dtype)},
-        pattern=r"argmin|\[0\]",
-    ),
-    TEXTS.mistake(
-        "all_alike", {"draw": lambda left: numpy.isfinite(left) / numpy.isfinite(left).sum(-1, keepdims=True)}, pattern=r"choice|randint"
-    ),
-    TEXTS.mistake("softmax_twice", {"draw": lambda left: softmax(softmax(left))}, pattern=r"softmax"),
-    TEXTS.mistake("top_k_ignored", {"keep_k": lambda logits, top_k: numpy.ones_like(logits, bool)}, pattern=r"top_?k"),
+    TEXTS.mistake("zero_is_one", {"at_zero": softmax}),
+    TEXTS.mistake("most_likely_always", {"draw": largest}),
+    TEXTS.mistake("least_likely_at_zero", {"at_zero": lambda logits: (logits == logits.min(-1, keepdims=True)).astype(logits.dtype)}),
+    TEXTS.mistake("all_alike", {"draw": lambda left: numpy.isfinite(left) / numpy.isfinite(left).sum(-1, keepdims=True)}),
+    TEXTS.mistake("softmax_twice", {"draw": lambda left: softmax(softmax(left))}),
+    TEXTS.mistake("top_k_ignored", {"keep_k": lambda logits, top_k: numpy.ones_like(logits, bool)}),
     *map(_of_top_k, ("keeps_one_more", "keeps_one_less", "keeps_the_least_likely", "drops_the_most_likely", "mask_not_put_back")),
-    TEXTS.mistake("top_p_ignored", {"nucleus": lambda left, top_p: numpy.ones_like(left, bool)}, pattern=r"top_?p"),
+    TEXTS.mistake("top_p_ignored", {"nucleus": lambda left, top_p: numpy.ones_like(left, bool)}),
     *map(_of_top_p, ("crossing_token_dropped", "everything_may_be_dropped", "one_more_kept", "one_minus_p", "nucleus_dropped")),
     TEXTS.mistake(
         "top_p_mask_not_put_back",
         {"nucleus": lambda left, top_p: top_p_exercise.sum_before(numpy.cumsum(-numpy.sort(-softmax(left), axis=-1), axis=-1)) < top_p},
-        pattern=r"sort|\[",
     ),
-    TEXTS.mistake("sorted_not_put_back", {"draw": lambda left: -numpy.sort(-softmax(left), axis=-1)}, pattern=r"sort|topk"),
+    TEXTS.mistake("sorted_not_put_back", {"draw": lambda left: -numpy.sort(-softmax(left), axis=-1)}),
 )
 
 
@@ -148,7 +141,6 @@ RECOVERIES = (
         sizes=lambda inputs: {"temperature": inputs["temperature"]},
         right=lambda inputs: 1 / inputs["temperature"],
         right_name="1/temperature",
-        pattern=r"\*|/|temp",
     ),
 )
 
@@ -193,7 +185,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="sample",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -210,8 +201,6 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED[:2], TOKENS, UNNORMALISED), ORDERS),
     recoveries=RECOVERIES,
-    equation="token ~ softmax(top_p(top_k(logits / temperature)))",
-    hints=TEXTS.hints,
     drawing="read",
     is_trained_through=False,
 )

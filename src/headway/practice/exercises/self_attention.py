@@ -115,7 +115,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="self_attention",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -135,8 +134,6 @@ EXERCISE = Exercise(
     ),
     conventions=(NUMBERS, FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT, MASK_FORMS, MASK_SHAPES, WRAPPED, POSITIONS_FIRST, ROTATED, CAUSAL, RETURNS),
     recoveries=(scale_recovery((None, None)), leak_recovery((None, None))),
-    equation="softmax((x @ Wq) @ (x @ Wk)ᵀ / √head_dim) @ (x @ Wv)",
     fused=FUSED,
     related=("multi_head_attention", "grouped_query_attention"),
-    hints=TEXTS.hints,
 )

@@ -37,12 +37,12 @@ STEPS = {
 TRIANGLE = r"tri[ul]|<|>|diagonal"
 
 MISTAKES = (
-    TEXTS.mistake("one_more_visible", {"size": lambda window: window + 1}, pattern=TRIANGLE),
-    TEXTS.mistake("one_less_visible", {"size": lambda window: window - 1}, pattern=TRIANGLE),
-    TEXTS.mistake("window_ignored", {"earliest": lambda distances, size: distances == distances}, pattern=TRIANGLE),
-    TEXTS.mistake("later_visible", {"latest": lambda distances: distances == distances}, pattern=TRIANGLE),
-    TEXTS.mistake("both_sides", {"latest": lambda distances: -distances < 3}, pattern=TRIANGLE),
-    TEXTS.mistake("diagonal_hidden", {"latest": lambda distances: distances > 0}, pattern=TRIANGLE),
+    TEXTS.mistake("one_more_visible", {"size": lambda window: window + 1}),
+    TEXTS.mistake("one_less_visible", {"size": lambda window: window - 1}),
+    TEXTS.mistake("window_ignored", {"earliest": lambda distances, size: distances == distances}),
+    TEXTS.mistake("later_visible", {"latest": lambda distances: distances == distances}),
+    TEXTS.mistake("both_sides", {"latest": lambda distances: -distances < 3}),
+    TEXTS.mistake("diagonal_hidden", {"latest": lambda distances: distances > 0}),
     *FORMS_MISTAKES,
 )
 
@@ -64,7 +64,6 @@ BEFORE = Convention(
 
 EXERCISE = Exercise(
     name="sliding_window_mask",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -83,7 +82,5 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(forms(lambda: [{"query_len": 4, "window": 3}], (..., -1, -2), _decoded), (Convention(), BEFORE)),
     recoveries=(fill_recovery({"query_len": 4, "window": 3}),),
-    equation="mask[i, j] = (i - window < j <= i)",
-    hints=TEXTS.hints,
     calls="mask",
 )

@@ -40,28 +40,25 @@ ROWS = TEXTS["rows"]
 WHOLE = TEXTS["whole"]
 
 MISTAKES = (
-    TEXTS.mistake("no_shift", {"shift": lambda x, axis: 0.0}, pattern=r"exp\("),
-    TEXTS.mistake("global_shift", {"shift": lambda x, axis: x.max()}, pattern=r"max\("),
-    TEXTS.mistake("divides_by_sum_of_inputs", {"total": lambda powers, x, axis: x.sum(axis, keepdims=True)}, pattern=r"sum\("),
-    TEXTS.mistake("sums_everything", {"total": lambda powers, x, axis: powers.sum()}, pattern=r"sum\("),
-    TEXTS.mistake("no_keepdims_in_total", {"total": lambda powers, x, axis: powers.sum(axis)}, pattern=r"sum\("),
-    TEXTS.mistake("no_keepdims_in_shift", {"shift": lambda x, axis: x.max(axis)}, pattern=r"max\("),
-    TEXTS.mistake(
-        "no_keepdims", {"shift": lambda x, axis: x.max(axis), "total": lambda powers, x, axis: powers.sum(axis)}, pattern=r"max\(|sum\("
-    ),
-    TEXTS.mistake("first_axis", {"axis": lambda axis: 0}, pattern=r"axis *= *0|dim *= *0|\(0"),
-    TEXTS.mistake("second_axis", {"axis": lambda axis: 1}, pattern=r"axis *= *1|dim *= *1|\(1"),
-    TEXTS.mistake("given_axis_ignored", {"axis": lambda axis: -1}, pattern=r"-1"),
+    TEXTS.mistake("no_shift", {"shift": lambda x, axis: 0.0}),
+    TEXTS.mistake("global_shift", {"shift": lambda x, axis: x.max()}),
+    TEXTS.mistake("divides_by_sum_of_inputs", {"total": lambda powers, x, axis: x.sum(axis, keepdims=True)}),
+    TEXTS.mistake("sums_everything", {"total": lambda powers, x, axis: powers.sum()}),
+    TEXTS.mistake("no_keepdims_in_total", {"total": lambda powers, x, axis: powers.sum(axis)}),
+    TEXTS.mistake("no_keepdims_in_shift", {"shift": lambda x, axis: x.max(axis)}),
+    TEXTS.mistake("no_keepdims", {"shift": lambda x, axis: x.max(axis), "total": lambda powers, x, axis: powers.sum(axis)}),
+    TEXTS.mistake("first_axis", {"axis": lambda axis: 0}),
+    TEXTS.mistake("second_axis", {"axis": lambda axis: 1}),
+    TEXTS.mistake("given_axis_ignored", {"axis": lambda axis: -1}),
     TEXTS.mistake("applied_twice", {"finish": _softmax}),
-    TEXTS.mistake("logarithm_returned", {"divide": lambda powers, total: numpy.log(powers) - numpy.log(total)}, pattern=r"log"),
+    TEXTS.mistake("logarithm_returned", {"divide": lambda powers, total: numpy.log(powers) - numpy.log(total)}),
     TEXTS.mistake("whole_numbers_returned", {"finish": lambda answer, axis: numpy.zeros_like(answer)}),
     TEXTS.mistake(
         "sigmoid",
         {"shift": lambda x, axis: 0.0, "power": lambda x: x, "divide": lambda powers, total: 0.5 + 0.5 * numpy.tanh(0.5 * powers)},
-        pattern=r"1 *\+|\+ *1|sigmoid",
     ),
-    TEXTS.mistake("not_divided", {"divide": lambda powers, total: powers}, pattern=r"return"),
-    TEXTS.mistake("hard_maximum", {"power": lambda x: (x == 0).astype(x.dtype)}, pattern=r"argmax|==|one_hot"),
+    TEXTS.mistake("not_divided", {"divide": lambda powers, total: powers}),
+    TEXTS.mistake("hard_maximum", {"power": lambda x: (x == 0).astype(x.dtype)}),
 )
 
 
@@ -83,12 +80,7 @@ def _base(ask: Any) -> list[tuple[Inputs, float]]:
 
 RECOVERIES = (
     TEXTS.recovery(
-        "base",
-        "power",
-        measure=_base,
-        wrong=lambda number_of: lambda x: numpy.exp(number_of({}) * x),
-        right_name="1 (the base e)",
-        pattern=r"\*\*|exp|pow",
+        "base", "power", measure=_base, wrong=lambda number_of: lambda x: numpy.exp(number_of({}) * x), right_name="1 (the base e)"
     ),
 )
 
@@ -114,7 +106,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="softmax",
-    title=TEXTS.title,
     definition=functions.softmax,
     recipe=recipe,
     steps=STEPS,
@@ -122,6 +113,4 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     recoveries=RECOVERIES,
-    equation="softmax(x)ᵢ = exp(xᵢ - max x) / Σⱼ exp(xⱼ - max x)",
-    hints=TEXTS.hints,
 )

@@ -7,9 +7,6 @@ from dataclasses import replace
 from headway.practice.exercise import Exercise, Role
 from headway.practice.exercises.multi_head_attention import EXERCISE as MULTI_HEAD
 from headway.practice.recipes.projections import OUTPUT_ROLES
-from headway.practice.texts import Texts
-
-TEXTS = Texts("stacked_heads_attention")
 
 PER_HEAD = {"d_out", "head_dim"}
 
@@ -30,8 +27,5 @@ def _head_dim(inputs: dict) -> int:
 EXERCISE: Exercise = replace(
     MULTI_HEAD,
     name="stacked_heads_attention",
-    title=TEXTS.title,
     roles=tuple(_role(role) for role in MULTI_HEAD.roles),
-    equation="concat(head_1(x), …, head_n(x)), head_i = attention(x @ Wq_i, x @ Wk_i, x @ Wv_i)",
-    hints=TEXTS.hints,
 )

@@ -53,28 +53,16 @@ STEPS: dict[str, Step] = {
 
 
 MISTAKES = (
-    TEXTS.mistake("divides_probabilities", {"normalise": lambda scaled, logits, temperature: softmax(logits) / temperature}, pattern=r"/"),
+    TEXTS.mistake("divides_probabilities", {"normalise": lambda scaled, logits, temperature: softmax(logits) / temperature}),
+    TEXTS.mistake("scales_probabilities", {"normalise": lambda scaled, logits, temperature: softmax(softmax(logits) / temperature)}),
+    TEXTS.mistake("softmax_missing", {"normalise": lambda scaled, logits, temperature: scaled / scaled.sum(-1, keepdims=True)}),
     TEXTS.mistake(
-        "scales_probabilities",
-        {"normalise": lambda scaled, logits, temperature: softmax(softmax(logits) / temperature)},
-        pattern=r"softmax",
+        "powers_of_probabilities_not_normalised", {"normalise": lambda scaled, logits, temperature: softmax(logits) ** (1 / temperature)}
     ),
     TEXTS.mistake(
-        "softmax_missing", {"normalise": lambda scaled, logits, temperature: scaled / scaled.sum(-1, keepdims=True)}, pattern=r"sum"
+        "exponential_not_normalised", {"normalise": lambda scaled, logits, temperature: numpy.exp(scaled - scaled.max(-1, keepdims=True))}
     ),
-    TEXTS.mistake(
-        "powers_of_probabilities_not_normalised",
-        {"normalise": lambda scaled, logits, temperature: softmax(logits) ** (1 / temperature)},
-        pattern=r"\*\*|pow",
-    ),
-    TEXTS.mistake(
-        "exponential_not_normalised",
-        {"normalise": lambda scaled, logits, temperature: numpy.exp(scaled - scaled.max(-1, keepdims=True))},
-        pattern=r"exp",
-    ),
-    TEXTS.mistake(
-        "softmax_along_first_axis", {"normalise": lambda scaled, logits, temperature: softmax(scaled, 0)}, pattern=r"axis *= *0|dim *= *0"
-    ),
+    TEXTS.mistake("softmax_along_first_axis", {"normalise": lambda scaled, logits, temperature: softmax(scaled, 0)}),
 )
 
 
@@ -102,7 +90,6 @@ RECOVERIES = (
         sizes=lambda inputs: {"temperature": inputs["temperature"]},
         right=lambda inputs: 1 / inputs["temperature"],
         right_name="1/temperature",
-        pattern=r"\*|/|temp",
     ),
 )
 
@@ -125,7 +112,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="temperature",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -135,8 +121,6 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED[:2], TOKENS)),
     recoveries=RECOVERIES,
-    equation="softmax(logits / temperature)",
-    hints=TEXTS.hints,
     drawing="read",
     is_trained_through=False,
 )

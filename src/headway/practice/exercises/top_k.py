@@ -63,40 +63,26 @@ STEPS: dict[str, Step] = {
 ALL = TEXTS["all"]
 
 MISTAKES = (
-    TEXTS.mistake("keeps_one_more", {"keep": by_rank(lambda k, size: 0, lambda k, size: k + 1)}, pattern=r"- *1|\[-|<|>"),
-    TEXTS.mistake("keeps_one_less", {"keep": by_rank(lambda k, size: 0, lambda k, size: k - 1)}, pattern=r"<=|>|- *1"),
-    TEXTS.mistake("keeps_the_least_likely", {"keep": by_rank(lambda k, size: size - k, lambda k, size: size)}, pattern=r"sort|\[:"),
-    TEXTS.mistake("drops_the_most_likely", {"keep": by_rank(lambda k, size: k, lambda k, size: size)}, pattern=r"inf|where|\["),
-    TEXTS.mistake("nothing_dropped", {"keep": by_rank(lambda k, size: 0, lambda k, size: size)}, pattern=r"return"),
-    TEXTS.mistake(
-        "hidden_logit_is_zero",
-        {"finish": lambda is_kept, logits, top_k: softmax(numpy.where(is_kept, logits, 0))},
-        pattern=r"zeros|, *0|= *0|\*",
-    ),
+    TEXTS.mistake("keeps_one_more", {"keep": by_rank(lambda k, size: 0, lambda k, size: k + 1)}),
+    TEXTS.mistake("keeps_one_less", {"keep": by_rank(lambda k, size: 0, lambda k, size: k - 1)}),
+    TEXTS.mistake("keeps_the_least_likely", {"keep": by_rank(lambda k, size: size - k, lambda k, size: size)}),
+    TEXTS.mistake("drops_the_most_likely", {"keep": by_rank(lambda k, size: k, lambda k, size: size)}),
+    TEXTS.mistake("nothing_dropped", {"keep": by_rank(lambda k, size: 0, lambda k, size: size)}),
+    TEXTS.mistake("hidden_logit_is_zero", {"finish": lambda is_kept, logits, top_k: softmax(numpy.where(is_kept, logits, 0))}),
     TEXTS.mistake(
         "sorted_not_put_back",
         {"finish": lambda is_kept, logits, top_k: numpy.take_along_axis(kept(logits, is_kept), descending(logits), axis=-1)},
-        pattern=r"sort|topk",
     ),
-    TEXTS.mistake("mask_not_put_back", {"keep": mask_by_rank}, pattern=r"sort|\["),
+    TEXTS.mistake("mask_not_put_back", {"keep": mask_by_rank}),
+    TEXTS.mistake("values_only", {"finish": lambda is_kept, logits, top_k: softmax(-numpy.sort(-logits, axis=-1)[..., :top_k])}),
     TEXTS.mistake(
-        "values_only", {"finish": lambda is_kept, logits, top_k: softmax(-numpy.sort(-logits, axis=-1)[..., :top_k])}, pattern=r"topk|\["
-    ),
-    TEXTS.mistake(
-        "threshold_of_the_batch",
-        {"keep": lambda logits, top_k: logits >= numpy.sort(logits.ravel())[max(logits.size - top_k, 0)]},
-        pattern=r"sort|topk",
+        "threshold_of_the_batch", {"keep": lambda logits, top_k: logits >= numpy.sort(logits.ravel())[max(logits.size - top_k, 0)]}
     ),
     TEXTS.mistake(
         "threshold_of_the_first_row",
         {"keep": lambda logits, top_k: logits >= numpy.sort(logits.reshape(-1, logits.shape[-1])[0])[max(logits.shape[-1] - top_k, 0)]},
-        pattern=r"\[0\]",
     ),
-    TEXTS.mistake(
-        "along_first_axis",
-        {"keep": lambda logits, top_k: logits >= numpy.sort(logits, axis=0)[max(len(logits) - top_k, 0)]},
-        pattern=r"axis *= *0|dim *= *0",
-    ),
+    TEXTS.mistake("along_first_axis", {"keep": lambda logits, top_k: logits >= numpy.sort(logits, axis=0)[max(len(logits) - top_k, 0)]}),
 )
 
 
@@ -119,7 +105,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="top_k",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -128,8 +113,6 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),
-    equation="logits where logits ≥ the k-th largest, else -inf",
-    hints=TEXTS.hints,
     drawing="read",
     is_trained_through=False,
 )

@@ -71,49 +71,34 @@ STEPS: dict[str, Step] = {
 
 
 MISTAKES = (
-    TEXTS.mistake("crossing_token_dropped", {"keep": with_first(lambda mass, top_p: mass <= top_p)}, pattern=r"cumsum|<|>"),
-    TEXTS.mistake("everything_may_be_dropped", {"keep": lambda mass, top_p: mass <= top_p}, pattern=r"cumsum|<|>"),
-    TEXTS.mistake("one_more_kept", {"keep": after_crossing}, pattern=r"\+ *1|cumsum|searchsorted"),
-    TEXTS.mistake("mask_not_put_back", {"back": lambda is_kept, order: is_kept}, pattern=r"sort|\["),
+    TEXTS.mistake("crossing_token_dropped", {"keep": with_first(lambda mass, top_p: mass <= top_p)}),
+    TEXTS.mistake("everything_may_be_dropped", {"keep": lambda mass, top_p: mass <= top_p}),
+    TEXTS.mistake("one_more_kept", {"keep": after_crossing}),
+    TEXTS.mistake("mask_not_put_back", {"back": lambda is_kept, order: is_kept}),
     TEXTS.mistake(
         "sorted_not_put_back",
         {"finish": lambda is_kept, logits, top_p: numpy.take_along_axis(kept(logits, is_kept), descending(logits), axis=-1)},
-        pattern=r"sort",
     ),
-    TEXTS.mistake("least_likely_kept", {"order": lambda logits: descending(logits)[..., ::-1]}, pattern=r"sort"),
+    TEXTS.mistake("least_likely_kept", {"order": lambda logits: descending(logits)[..., ::-1]}),
+    TEXTS.mistake("not_sorted", {"order": lambda logits: numpy.broadcast_to(numpy.arange(logits.shape[-1]), logits.shape)}),
+    TEXTS.mistake("sums_logits", {"probabilities": lambda logits: logits}),
     TEXTS.mistake(
-        "not_sorted", {"order": lambda logits: numpy.broadcast_to(numpy.arange(logits.shape[-1]), logits.shape)}, pattern=r"cumsum"
-    ),
-    TEXTS.mistake("sums_logits", {"probabilities": lambda logits: logits}, pattern=r"cumsum"),
-    TEXTS.mistake(
-        "compares_single_probabilities",
-        {"mass": lambda probabilities: probabilities, "keep": lambda mass, top_p: mass >= top_p},
-        pattern=r">|<",
+        "compares_single_probabilities", {"mass": lambda probabilities: probabilities, "keep": lambda mass, top_p: mass >= top_p}
     ),
     TEXTS.mistake(
         "share_of_the_largest",
         {"mass": lambda probabilities: probabilities, "keep": lambda mass, top_p: mass >= top_p * mass.max(-1, keepdims=True)},
-        pattern=r"max",
     ),
-    TEXTS.mistake("one_minus_p", {"keep": lambda mass, top_p: sum_before(mass) < 1 - top_p}, pattern=r"1 *- "),
-    TEXTS.mistake("nucleus_dropped", {"keep": lambda mass, top_p: sum_before(mass) >= top_p}, pattern=r"inf|where|\["),
-    TEXTS.mistake("nothing_dropped", {"keep": lambda mass, top_p: mass == mass}, pattern=r"return"),
-    TEXTS.mistake(
-        "hidden_logit_is_zero",
-        {"finish": lambda is_kept, logits, top_p: softmax(numpy.where(is_kept, logits, 0))},
-        pattern=r"zeros|, *0|= *0|\*",
-    ),
+    TEXTS.mistake("one_minus_p", {"keep": lambda mass, top_p: sum_before(mass) < 1 - top_p}),
+    TEXTS.mistake("nucleus_dropped", {"keep": lambda mass, top_p: sum_before(mass) >= top_p}),
+    TEXTS.mistake("nothing_dropped", {"keep": lambda mass, top_p: mass == mass}),
+    TEXTS.mistake("hidden_logit_is_zero", {"finish": lambda is_kept, logits, top_p: softmax(numpy.where(is_kept, logits, 0))}),
     TEXTS.mistake(
         "softmax_over_kept_probabilities",
         {"finish": lambda is_kept, logits, top_p: softmax(numpy.where(is_kept, softmax(logits), -numpy.inf))},
-        pattern=r"softmax",
     ),
-    TEXTS.mistake("mass_along_first_axis", {"mass": lambda probabilities: numpy.cumsum(probabilities, axis=0)}, pattern=r"cumsum"),
-    TEXTS.mistake(
-        "mass_of_the_whole_batch",
-        {"mass": lambda probabilities: numpy.cumsum(probabilities).reshape(probabilities.shape)},
-        pattern=r"cumsum",
-    ),
+    TEXTS.mistake("mass_along_first_axis", {"mass": lambda probabilities: numpy.cumsum(probabilities, axis=0)}),
+    TEXTS.mistake("mass_of_the_whole_batch", {"mass": lambda probabilities: numpy.cumsum(probabilities).reshape(probabilities.shape)}),
 )
 
 
@@ -138,7 +123,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="top_p",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -147,8 +131,6 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(GIVEN, ROWS, (*RETURNED, UNNORMALISED)),
-    equation="logits where the tokens more likely than this one sum to less than p, else -inf",
-    hints=TEXTS.hints,
     drawing="read",
     is_trained_through=False,
 )

@@ -89,7 +89,6 @@ SEES_ALL = (
 
 EXERCISE = Exercise(
     name="transformer_block",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -104,8 +103,6 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=((*GELUS, RELU), POST_NORM, EPSILONS, SEES_ALL, RETURNS),
-    equation="x ← x + attention(norm_1(x)),   x ← x + feed_forward(norm_2(x))",
-    hints=TEXTS.hints,
     related=("encoder_layer",),
     calls="block",
 )

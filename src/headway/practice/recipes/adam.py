@@ -81,13 +81,12 @@ def _old_moments(known: Mapping[str, Any]) -> tuple[Any, Any]:
 
 
 MISTAKES = (
-    TEXTS.mistake("no_bias_correction", {"correct_mean": _plain, "correct_square": _plain}, pattern=r"sqrt|\*\*"),
-    TEXTS.mistake("mean_not_corrected", {"correct_mean": _plain}, pattern=r"sqrt|\*\*"),
-    TEXTS.mistake("square_not_corrected", {"correct_square": _plain}, pattern=r"sqrt|\*\*"),
+    TEXTS.mistake("no_bias_correction", {"correct_mean": _plain, "correct_square": _plain}),
+    TEXTS.mistake("mean_not_corrected", {"correct_mean": _plain}),
+    TEXTS.mistake("square_not_corrected", {"correct_square": _plain}),
     TEXTS.mistake(
         "correction_without_power",
         {"correct_mean": lambda mean, betas, t: mean / (1 - betas[0]), "correct_square": lambda square, betas, t: square / (1 - betas[1])},
-        pattern=r"1 *-",
     ),
     TEXTS.mistake(
         "correction_multiplied",
@@ -95,24 +94,13 @@ MISTAKES = (
             "correct_mean": lambda mean, betas, t: mean * (1 - betas[0] ** t),
             "correct_square": lambda square, betas, t: square * (1 - betas[1] ** t),
         },
-        pattern=r"1 *-",
     ),
-    TEXTS.mistake("step_counted_from_zero", {"count": lambda t: t - 1}, pattern=r"\*\* *\(?t|range"),
-    TEXTS.mistake(
-        "eps_inside_root", {"divide": lambda mean, square, eps, correction: mean / numpy.sqrt(square + eps)}, pattern=r"sqrt|\*\* *0?\.5"
-    ),
-    TEXTS.mistake("eps_missing", {"eps": lambda eps: 0.0}, pattern=r"sqrt|\*\* *0?\.5"),
-    TEXTS.mistake("root_missing", {"divide": lambda mean, square, eps, correction: mean / (square + eps)}, pattern=r"/"),
-    TEXTS.mistake(
-        "gradient_not_squared",
-        {"square": lambda square, gradient, betas: betas[1] * square + (1 - betas[1]) * gradient},
-        pattern=r"1 *- *\w*b",
-    ),
-    TEXTS.mistake(
-        "average_squared",
-        {"square": lambda square, gradient, betas: (betas[1] * square + (1 - betas[1]) * gradient) ** 2},
-        pattern=r"\*\* *2|square",
-    ),
+    TEXTS.mistake("step_counted_from_zero", {"count": lambda t: t - 1}),
+    TEXTS.mistake("eps_inside_root", {"divide": lambda mean, square, eps, correction: mean / numpy.sqrt(square + eps)}),
+    TEXTS.mistake("eps_missing", {"eps": lambda eps: 0.0}),
+    TEXTS.mistake("root_missing", {"divide": lambda mean, square, eps, correction: mean / (square + eps)}),
+    TEXTS.mistake("gradient_not_squared", {"square": lambda square, gradient, betas: betas[1] * square + (1 - betas[1]) * gradient}),
+    TEXTS.mistake("average_squared", {"square": lambda square, gradient, betas: (betas[1] * square + (1 - betas[1]) * gradient) ** 2}),
     TEXTS.mistake(
         "betas_exchanged",
         {
@@ -121,7 +109,6 @@ MISTAKES = (
             "correct_mean": lambda mean, betas, t: mean / numpy.float64(1 - betas[1] ** t),
             "correct_square": lambda square, betas, t: square / numpy.float64(1 - betas[0] ** t),
         },
-        pattern=r"beta|b1|b2",
     ),
     TEXTS.mistake(
         "betas_exchanged_in_correction",
@@ -129,23 +116,16 @@ MISTAKES = (
             "correct_mean": lambda mean, betas, t: mean / numpy.float64(1 - betas[1] ** t),
             "correct_square": lambda square, betas, t: square / numpy.float64(1 - betas[0] ** t),
         },
-        pattern=r"\*\*",
     ),
-    TEXTS.mistake(
-        "old_and_new_exchanged",
-        {"mean": _mean_with(_rest(_first), _first), "square": _square_with(_rest(_second), _second)},
-        pattern=r"1 *-",
-    ),
-    TEXTS.mistake("one_minus_beta_missing", {"mean": _mean_with(_first, _one), "square": _square_with(_second, _one)}, pattern=r"\+"),
-    TEXTS.mistake("one_minus_beta1_missing", {"mean": _mean_with(_first, _one)}, pattern=r"\+"),
-    TEXTS.mistake("one_minus_beta2_missing", {"square": _square_with(_second, _one)}, pattern=r"\+"),
-    TEXTS.mistake("old_moments_used", {"used": _old_moments}, pattern=r"="),
-    TEXTS.mistake("gradient_for_mean", {"used": lambda known: (known["gradient"], known["square"])}, pattern=r"/"),
-    TEXTS.mistake("square_not_used", {"divide": lambda mean, square, eps, correction: mean}, pattern=r"\*"),
-    TEXTS.mistake("ascent", {"move": lambda point, change: point + change}, pattern=r"\+=|\+ *\w*(lr|rate|alpha)|-="),
-    TEXTS.mistake(
-        "corrected_moments_kept", {"kept": lambda mean, square, mean_hat, square_hat: (mean_hat, square_hat)}, pattern=r"/=|m *=|v *="
-    ),
+    TEXTS.mistake("old_and_new_exchanged", {"mean": _mean_with(_rest(_first), _first), "square": _square_with(_rest(_second), _second)}),
+    TEXTS.mistake("one_minus_beta_missing", {"mean": _mean_with(_first, _one), "square": _square_with(_second, _one)}),
+    TEXTS.mistake("one_minus_beta1_missing", {"mean": _mean_with(_first, _one)}),
+    TEXTS.mistake("one_minus_beta2_missing", {"square": _square_with(_second, _one)}),
+    TEXTS.mistake("old_moments_used", {"used": _old_moments}),
+    TEXTS.mistake("gradient_for_mean", {"used": lambda known: (known["gradient"], known["square"])}),
+    TEXTS.mistake("square_not_used", {"divide": lambda mean, square, eps, correction: mean}),
+    TEXTS.mistake("ascent", {"move": lambda point, change: point + change}),
+    TEXTS.mistake("corrected_moments_kept", {"kept": lambda mean, square, mean_hat, square_hat: (mean_hat, square_hat)}),
 )
 
 BETA1_NAMES = ("b1", "beta_1", "β1", "beta1s", "mu")

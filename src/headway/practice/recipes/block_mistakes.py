@@ -68,7 +68,7 @@ def _feed_forward_first(x: Any, attend: Any, think: Any, norm_1: Any, norm_2: An
 
 
 MISTAKES = (
-    TEXTS.mistake("residual_from_normalised", {"wire": _residual_from_normed}, pattern=r"norm|ln"),
+    TEXTS.mistake("residual_from_normalised", {"wire": _residual_from_normed}),
     *(
         TEXTS.mistake(
             name, {"wire": wire}, pattern=r"norm|ln", said_as="residual_from_normalised", key="residual_of_one_from_normalised", part=part
@@ -78,51 +78,33 @@ MISTAKES = (
             ("second_residual_from_normalised", _second_residual_from_normed, TEXTS["feed_forward"]),
         )
     ),
-    TEXTS.mistake("norms_after_the_sums", {"wire": post_norm}, pattern=r"norm|ln"),
-    TEXTS.mistake("parts_normalised_afterwards", {"wire": _normed_parts}, pattern=r"norm|ln"),
-    TEXTS.mistake("second_norm_skipped", {"wire": _second_without_norm}, pattern=r"mlp|ffn|feed|ff\("),
-    TEXTS.mistake("first_norm_skipped", {"wire": _first_without_norm}, pattern=r"att|mha"),
-    TEXTS.mistake(
-        "first_norm_used_twice",
-        {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_1, norm_1)},
-        pattern=r"norm|ln",
-    ),
-    TEXTS.mistake(
-        "second_norm_used_twice",
-        {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_2, norm_2)},
-        pattern=r"norm|ln",
-    ),
-    TEXTS.mistake(
-        "norms_exchanged", {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_2, norm_1)}, pattern=r"norm|ln"
-    ),
-    TEXTS.mistake(
-        "in_parallel", {"wire": lambda x, attend, think, norm_1, norm_2: x + attend(norm_1(x)) + think(norm_2(x))}, pattern=r"\+"
-    ),
-    TEXTS.mistake("feed_forward_first", {"wire": _feed_forward_first}, pattern=r"mlp|ffn|feed|ff\("),
-    TEXTS.mistake("residuals_missing", {"wire": _without_residuals}, pattern=r"att|mha|mlp|ffn"),
-    TEXTS.mistake("residual_of_attention_missing", {"wire": _first_residual_missing}, pattern=r"att|mha"),
-    TEXTS.mistake("residual_of_feed_forward_missing", {"wire": _second_residual_missing}, pattern=r"mlp|ffn|feed|ff\("),
-    TEXTS.mistake("second_residual_from_input", {"wire": _second_from_input}, pattern=r"\+"),
-    TEXTS.mistake("not_causal", {"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)}, pattern=r"att|mha|mask"),
-    TEXTS.mistake(
-        "mask_transposed", {"mask": lambda query_len, key_len: numpy.triu(numpy.ones((query_len, key_len), bool))}, pattern=r"tri[ul]|mask"
-    ),
-    TEXTS.mistake("scale_missing", {"scale": lambda head_dim, num_heads: 1.0}, pattern=r"att|mha|@"),
-    TEXTS.mistake(
-        "scale_of_whole_width", {"scale": lambda head_dim, num_heads: (head_dim * num_heads) ** -0.5}, pattern=r"sqrt|\*\* *-?0?\.5"
-    ),
-    TEXTS.mistake("one_head", {"heads": lambda num_heads: 1}, pattern=r"att|mha|head"),
-    TEXTS.mistake("heads_split_without_transpose", {"split": split_without_transpose}, pattern=r"reshape|view"),
-    TEXTS.mistake("query_and_key_exchanged", {"order": lambda query, key, value: (key, query, value)}, pattern=r"split|chunk"),
-    TEXTS.mistake("key_and_value_exchanged", {"order": lambda query, key, value: (query, value, key)}, pattern=r"split|chunk"),
-    TEXTS.mistake("output_projection_missing", {"project": lambda x, layer: x}, pattern=r"att|mha|proj"),
-    TEXTS.mistake(
-        "output_projection_transposed", {"project": lambda x, layer: x @ layer["w"].T + layer["b"]}, pattern=r"\.T|transpose|linear\("
-    ),
-    TEXTS.mistake("biases_missing", {"linear": lambda x, layer: x @ layer["w"], "project": lambda x, layer: x @ layer["w"]}, pattern=r"@"),
-    TEXTS.mistake("activation_missing", {"activation": lambda x: x}, pattern=r"mlp|ffn|c_fc"),
-    TEXTS.mistake("relu_for_gelu", {"activation": lambda x: numpy.maximum(x, 0)}, pattern=r"relu|max"),
-    TEXTS.mistake("silu_for_gelu", {"activation": lambda x: x / (1 + numpy.exp(-x))}, pattern=r"silu|swish|sigmoid"),
-    TEXTS.mistake("variance_of_n_minus_one", {"norm": lambda x, norm: layer_norm(x, norm, ddof=1)}, pattern=r"std|var|ddof|unbiased"),
-    TEXTS.mistake("norm_without_weights", {"norm": lambda x, norm: layer_norm(x, {"g": 1.0, "b": 0.0})}, pattern=r"norm|ln"),
+    TEXTS.mistake("norms_after_the_sums", {"wire": post_norm}),
+    TEXTS.mistake("parts_normalised_afterwards", {"wire": _normed_parts}),
+    TEXTS.mistake("second_norm_skipped", {"wire": _second_without_norm}),
+    TEXTS.mistake("first_norm_skipped", {"wire": _first_without_norm}),
+    TEXTS.mistake("first_norm_used_twice", {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_1, norm_1)}),
+    TEXTS.mistake("second_norm_used_twice", {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_2, norm_2)}),
+    TEXTS.mistake("norms_exchanged", {"wire": lambda x, attend, think, norm_1, norm_2: pre_norm(x, attend, think, norm_2, norm_1)}),
+    TEXTS.mistake("in_parallel", {"wire": lambda x, attend, think, norm_1, norm_2: x + attend(norm_1(x)) + think(norm_2(x))}),
+    TEXTS.mistake("feed_forward_first", {"wire": _feed_forward_first}),
+    TEXTS.mistake("residuals_missing", {"wire": _without_residuals}),
+    TEXTS.mistake("residual_of_attention_missing", {"wire": _first_residual_missing}),
+    TEXTS.mistake("residual_of_feed_forward_missing", {"wire": _second_residual_missing}),
+    TEXTS.mistake("second_residual_from_input", {"wire": _second_from_input}),
+    TEXTS.mistake("not_causal", {"mask": lambda query_len, key_len: numpy.ones((query_len, key_len), bool)}),
+    TEXTS.mistake("mask_transposed", {"mask": lambda query_len, key_len: numpy.triu(numpy.ones((query_len, key_len), bool))}),
+    TEXTS.mistake("scale_missing", {"scale": lambda head_dim, num_heads: 1.0}),
+    TEXTS.mistake("scale_of_whole_width", {"scale": lambda head_dim, num_heads: (head_dim * num_heads) ** -0.5}),
+    TEXTS.mistake("one_head", {"heads": lambda num_heads: 1}),
+    TEXTS.mistake("heads_split_without_transpose", {"split": split_without_transpose}),
+    TEXTS.mistake("query_and_key_exchanged", {"order": lambda query, key, value: (key, query, value)}),
+    TEXTS.mistake("key_and_value_exchanged", {"order": lambda query, key, value: (query, value, key)}),
+    TEXTS.mistake("output_projection_missing", {"project": lambda x, layer: x}),
+    TEXTS.mistake("output_projection_transposed", {"project": lambda x, layer: x @ layer["w"].T + layer["b"]}),
+    TEXTS.mistake("biases_missing", {"linear": lambda x, layer: x @ layer["w"], "project": lambda x, layer: x @ layer["w"]}),
+    TEXTS.mistake("activation_missing", {"activation": lambda x: x}),
+    TEXTS.mistake("relu_for_gelu", {"activation": lambda x: numpy.maximum(x, 0)}),
+    TEXTS.mistake("silu_for_gelu", {"activation": lambda x: x / (1 + numpy.exp(-x))}),
+    TEXTS.mistake("variance_of_n_minus_one", {"norm": lambda x, norm: layer_norm(x, norm, ddof=1)}),
+    TEXTS.mistake("norm_without_weights", {"norm": lambda x, norm: layer_norm(x, {"g": 1.0, "b": 0.0})}),
 )

@@ -45,36 +45,27 @@ def _one_by_one(point: Any, gradient: Any, rate: float, slope: Slope) -> Any:
 
 
 MISTAKES = (
-    TEXTS.mistake(
-        "ascent", {"move": lambda point, gradient, rate, slope: point + rate * gradient}, pattern=r"\+=|\+ *\w*(lr|rate|alpha|eta)|-="
-    ),
-    TEXTS.mistake("gradient_of_the_start", {"look": lambda slope, points, used: slope(points[0])}, pattern=r"grad|for "),
-    TEXTS.mistake(
-        "gradients_accumulated",
-        {"look": lambda slope, points, used: slope(points[-1]) + (used[-1] if used else 0)},
-        pattern=r"\+=|backward|grad",
-    ),
-    TEXTS.mistake("one_step_too_few", {"count": lambda num_steps: num_steps - 1}, pattern=r"range|while"),
-    TEXTS.mistake("one_step_too_many", {"count": lambda num_steps: num_steps + 1}, pattern=r"range|while"),
-    TEXTS.mistake("returned_inside_the_loop", {"count": lambda num_steps: min(num_steps, 1)}, pattern=r"return"),
-    TEXTS.mistake("never_moved", {"count": lambda num_steps: 0}, pattern=r"return|="),
-    TEXTS.mistake("point_forgotten", {"move": lambda point, gradient, rate, slope: -rate * gradient}, pattern=r"= *-"),
-    TEXTS.mistake("start_ignored", {"begin": numpy.zeros_like}, pattern=r"zeros|= *0"),
-    TEXTS.mistake("one_coordinate_after_another", {"move": _one_by_one}, pattern=r"for .* in range|\[\w+\] *-?="),
-    TEXTS.mistake("sign_of_gradient", {"direction": numpy.sign}, pattern=r"sign"),
-    TEXTS.mistake("gradient_of_length_one", {"direction": lambda gradient: gradient / numpy.linalg.norm(gradient)}, pattern=r"norm"),
-    TEXTS.mistake("learning_rate_decays", {"rate": lambda learning_rate, step: learning_rate / (step + 1)}, pattern=r"/"),
-    TEXTS.mistake("gradient_returned", {"finish": lambda points, used, slope: slope(points[-1])}, pattern=r"return"),
+    TEXTS.mistake("ascent", {"move": lambda point, gradient, rate, slope: point + rate * gradient}),
+    TEXTS.mistake("gradient_of_the_start", {"look": lambda slope, points, used: slope(points[0])}),
+    TEXTS.mistake("gradients_accumulated", {"look": lambda slope, points, used: slope(points[-1]) + (used[-1] if used else 0)}),
+    TEXTS.mistake("one_step_too_few", {"count": lambda num_steps: num_steps - 1}),
+    TEXTS.mistake("one_step_too_many", {"count": lambda num_steps: num_steps + 1}),
+    TEXTS.mistake("returned_inside_the_loop", {"count": lambda num_steps: min(num_steps, 1)}),
+    TEXTS.mistake("never_moved", {"count": lambda num_steps: 0}),
+    TEXTS.mistake("point_forgotten", {"move": lambda point, gradient, rate, slope: -rate * gradient}),
+    TEXTS.mistake("start_ignored", {"begin": numpy.zeros_like}),
+    TEXTS.mistake("one_coordinate_after_another", {"move": _one_by_one}),
+    TEXTS.mistake("sign_of_gradient", {"direction": numpy.sign}),
+    TEXTS.mistake("gradient_of_length_one", {"direction": lambda gradient: gradient / numpy.linalg.norm(gradient)}),
+    TEXTS.mistake("learning_rate_decays", {"rate": lambda learning_rate, step: learning_rate / (step + 1)}),
+    TEXTS.mistake("gradient_returned", {"finish": lambda points, used, slope: slope(points[-1])}),
     TEXTS.mistake(
         "last_gradient_returned",
         {"finish": lambda points, used, slope: used[-1] if used else slope(points[-1])},
-        pattern=r"return",
         said_as="gradient_returned",
     ),
     TEXTS.mistake(
-        "last_change_returned",
-        {"finish": lambda points, used, slope: points[-1] - points[-2] if len(points) > 1 else 0 * points[-1]},
-        pattern=r"return",
+        "last_change_returned", {"finish": lambda points, used, slope: points[-1] - points[-2] if len(points) > 1 else 0 * points[-1]}
     ),
 )
 

@@ -70,11 +70,11 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
             )
             for place, part in enumerate(parts)
         ),
-        TEXTS.mistake("residuals_missing", {"add": lambda place: lambda x, y: y}, pattern=r"norm|att|ff|mlp|feed"),
-        TEXTS.mistake("residual_from_input", {"wire": _from_input}, pattern=r"\+|residual|_x"),
+        TEXTS.mistake("residuals_missing", {"add": lambda place: lambda x, y: y}),
+        TEXTS.mistake("residual_from_input", {"wire": _from_input}),
         TEXTS.mistake("residual_from_normalised", {"sublayer": _normed_residual}, pattern=NORM),
         TEXTS.mistake("parts_normalised_afterwards", {"sublayer": lambda x, part, norm, add: add(x, norm(part(x)))}, pattern=NORM),
-        TEXTS.mistake("norms_missing", {"norms": lambda norms: [lambda x: x] * len(norms)}, pattern=r"return"),
+        TEXTS.mistake("norms_missing", {"norms": lambda norms: [lambda x: x] * len(norms)}),
         *(
             TEXTS.mistake(f"norm_{place + 1}_missing", {"norms": _bare(place)}, pattern=NORM, key="norm_of_one_missing", part=part)
             for place, part in enumerate(parts)
@@ -88,13 +88,9 @@ def wiring(parts: Sequence[Message]) -> tuple[Mistake, ...]:
             )
             for place in range(count)
         ),
-        TEXTS.mistake("in_parallel", {"wire": _parallel}, pattern=r"\+"),
+        TEXTS.mistake("in_parallel", {"wire": _parallel}),
         TEXTS.mistake("in_parallel_post_norm", {"wire": _parallel_post}, pattern=r"\+", said_as="in_parallel"),
-        TEXTS.mistake(
-            "variance_of_n_minus_one",
-            {"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)},
-            pattern=r"std|var|ddof|unbiased",
-        ),
+        TEXTS.mistake("variance_of_n_minus_one", {"norm": lambda x, weight, bias: layer_norm(x, weight, bias, ddof=1)}),
         TEXTS.mistake("norm_over_all_positions", {"norm": _norm_of_all}, pattern=NORM),
     )
 
@@ -114,8 +110,8 @@ def moved(texts: Texts, name: str, places: Sequence[int], pattern: str) -> tuple
 
 
 THINKING = (
-    TEXTS.mistake("activation_missing", {"bend": lambda hidden, down, activation: down(hidden)}, pattern=r"ff|mlp|feed|linear|fc"),
-    TEXTS.mistake("activation_after_second", {"bend": lambda hidden, down, activation: activation(down(hidden))}, pattern=r"relu|gelu|act"),
+    TEXTS.mistake("activation_missing", {"bend": lambda hidden, down, activation: down(hidden)}),
+    TEXTS.mistake("activation_after_second", {"bend": lambda hidden, down, activation: activation(down(hidden))}),
 )
 
 
@@ -125,12 +121,8 @@ def chosen(mistakes: Sequence[Mistake], *names: str) -> tuple[Mistake, ...]:
 
 
 ATTENDING = (
-    TEXTS.mistake("scale_missing", {"scale": lambda given: 1.0}, pattern=r"att|mha|@"),
-    TEXTS.mistake(
-        "scale_of_whole_width",
-        {"scale": lambda given: (given["query"].shape[-1] * given["num_heads"]) ** -0.5},
-        pattern=r"sqrt|\*\* *-?0?\.5",
-    ),
+    TEXTS.mistake("scale_missing", {"scale": lambda given: 1.0}),
+    TEXTS.mistake("scale_of_whole_width", {"scale": lambda given: (given["query"].shape[-1] * given["num_heads"]) ** -0.5}),
     *chosen(HEADS, "heads_viewed_not_split", "heads_viewed_not_merged", "attends_over_heads", "split_before_projecting"),
     *chosen(OUTPUT, "no_output_projection"),
     *chosen(WEIGHTS, "key_from_the_query_projection", "value_from_the_key_projection"),

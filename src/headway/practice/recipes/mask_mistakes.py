@@ -28,27 +28,23 @@ def _below(shift: int) -> Step:
 
 CAUSAL = (
     *_in_three_ways("diagonal_hidden", {"triangle": _below(-1)}, pattern=r"tri[lu]|causal|mask"),
-    TEXTS.mistake("sees_one_ahead", {"triangle": _below(1)}, pattern=r"tri[lu]|causal|mask"),
-    TEXTS.mistake(
-        "causal_upside_down", {"triangle": lambda query_len, key_len: triangle(query_len, key_len, -1) == 0}, pattern=r"tri[lu]|causal|mask"
-    ),
+    TEXTS.mistake("sees_one_ahead", {"triangle": _below(1)}),
+    TEXTS.mistake("causal_upside_down", {"triangle": lambda query_len, key_len: triangle(query_len, key_len, -1) == 0}),
     *_in_three_ways(
         "sees_the_future_alone", {"triangle": lambda query_len, key_len: ~triangle(query_len, key_len)}, pattern=r"tri[lu]|causal|mask|=="
     ),
-    TEXTS.mistake("causal_ignored", {"is_causal": lambda given: False}, pattern=r"causal|mask|softmax"),
+    TEXTS.mistake("causal_ignored", {"is_causal": lambda given: False}),
 )
 
 MASKS = (
-    TEXTS.mistake("mask_ignored", {"combine": lambda mask, lower: lower}, pattern=r"mask"),
+    TEXTS.mistake("mask_ignored", {"combine": lambda mask, lower: lower}),
     *_in_three_ways(
         "mask_on_rows", {"combine": lambda mask, lower: both(None if mask is None else transposed(mask), lower)}, pattern=r"mask"
     ),
-    TEXTS.mistake("causal_replaces_the_mask", {"combine": lambda mask, lower: mask if lower is None else lower}, pattern=r"causal|mask"),
-    TEXTS.mistake("mask_replaces_the_causal", {"combine": lambda mask, lower: lower if mask is None else mask}, pattern=r"causal|mask"),
+    TEXTS.mistake("causal_replaces_the_mask", {"combine": lambda mask, lower: mask if lower is None else lower}),
+    TEXTS.mistake("mask_replaces_the_causal", {"combine": lambda mask, lower: lower if mask is None else mask}),
     TEXTS.mistake(
-        "either_mask_allows",
-        {"combine": lambda mask, lower: both(mask, lower) if mask is None or lower is None else mask | lower},
-        pattern=r"\||or|causal",
+        "either_mask_allows", {"combine": lambda mask, lower: both(mask, lower) if mask is None or lower is None else mask | lower}
     ),
     TEXTS.mistake(
         "mask_after_softmax",
@@ -56,7 +52,6 @@ MASKS = (
             "hide": lambda scores, allowed: scores,
             "after": lambda weights, allowed: weights if allowed is None else numpy.where(allowed, weights, 0),
         },
-        pattern=r"mask",
     ),
     TEXTS.mistake(
         "minus_infinity_after_softmax",
@@ -66,7 +61,6 @@ MASKS = (
                 weights if allowed is None else numpy.where(allowed, weights, numpy.asarray(-numpy.inf, weights.dtype))
             ),
         },
-        pattern=r"mask|inf",
     ),
     TEXTS.mistake(
         "large_number_after_softmax",
@@ -76,18 +70,12 @@ MASKS = (
                 weights if allowed is None else numpy.where(allowed, weights, numpy.asarray(-1e9, weights.dtype))
             ),
         },
-        pattern=r"mask|1e",
     ),
-    TEXTS.mistake(
-        "mask_added_as_zero_and_one", {"hide": lambda scores, allowed: scores if allowed is None else scores + allowed}, pattern=r"mask"
-    ),
-    TEXTS.mistake(
-        "hidden_score_is_zero", {"hide": lambda scores, allowed: scores if allowed is None else scores * allowed}, pattern=r"mask"
-    ),
-    TEXTS.mistake("hidden_score_is_large", {"hide": lambda scores, allowed: hidden(scores, allowed, 1e9)}, pattern=r"mask|1e|inf"),
+    TEXTS.mistake("mask_added_as_zero_and_one", {"hide": lambda scores, allowed: scores if allowed is None else scores + allowed}),
+    TEXTS.mistake("hidden_score_is_zero", {"hide": lambda scores, allowed: scores if allowed is None else scores * allowed}),
+    TEXTS.mistake("hidden_score_is_large", {"hide": lambda scores, allowed: hidden(scores, allowed, 1e9)}),
     TEXTS.mistake(
         "zero_times_infinity",
         {"hide": lambda scores, allowed: scores if allowed is None else scores + numpy.where(allowed, 0.0, 1.0) * -numpy.inf},
-        pattern=r"inf",
     ),
 )

@@ -115,12 +115,11 @@ OPTIONS = (
 )
 
 FORMS_MISTAKES = (
-    TEXTS.mistake("inverted", {"say": lambda allowed: numpy.where(allowed, -numpy.inf, 0.0)}, pattern=r"inf|1e|where|masked_fill"),
-    TEXTS.mistake("zero_times_infinity", {"say": lambda allowed: numpy.where(allowed, numpy.nan, -numpy.inf)}, pattern=r"\* *-?|inf"),
+    TEXTS.mistake("inverted", {"say": lambda allowed: numpy.where(allowed, -numpy.inf, 0.0)}),
+    TEXTS.mistake("zero_times_infinity", {"say": lambda allowed: numpy.where(allowed, numpy.nan, -numpy.inf)}),
     TEXTS.mistake(
         "infinity_where_allowed",
         {"say": lambda allowed: numpy.where(allowed, -numpy.inf, numpy.nan)},
-        pattern=r"\* *-?|inf",
         said_as="zero_times_infinity",
     ),
 )
@@ -143,5 +142,4 @@ def fill_recovery(inputs: Inputs) -> Recovery:
         wrong=lambda number_of: lambda allowed: additive(allowed, number_of({})),
         right=-1e9,
         right_name="-inf",
-        pattern=r"inf|1e|where|masked_fill|-\d",
     )

@@ -156,7 +156,6 @@ def eps_recovery(default: float, fix: Message) -> Recovery:
         right=lambda inputs: float(inputs.get("eps", default)),
         right_name="eps",
         fix=fix,
-        pattern=r"eps|1e-|0\.0",
     )
 
 

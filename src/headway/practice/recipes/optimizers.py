@@ -81,27 +81,22 @@ COUPLED: dict[str, Step] = {
 SETTING = TEXTS["more_than_one_parameter"]
 
 SHARED = (
-    TEXTS.mistake(
-        "step_counted_per_parameter",
-        {"turn": lambda count, place, num_points: (count - 1) * num_points + place + 1},
-        pattern=r"\+= *1|\+ *1",
-    ),
+    TEXTS.mistake("step_counted_per_parameter", {"turn": lambda count, place, num_points: (count - 1) * num_points + place + 1}),
     *one_step.MISTAKES,
 )
 DECAY_MISTAKES = (
-    TEXTS.mistake("decay_in_gradient", COUPLED, pattern=r"grad.*(decay|wd)|(decay|wd).*grad"),
-    TEXTS.mistake("decay_missing", {"before": lambda point, rate, weight_decay: point}, pattern=r"decay|wd"),
-    TEXTS.mistake("decay_without_rate", {"before": lambda point, rate, weight_decay: point * (1 - weight_decay)}, pattern=r"decay|wd"),
-    TEXTS.mistake("decay_added", {"before": lambda point, rate, weight_decay: point * (1 + rate * weight_decay)}, pattern=r"decay|wd"),
+    TEXTS.mistake("decay_in_gradient", COUPLED),
+    TEXTS.mistake("decay_missing", {"before": lambda point, rate, weight_decay: point}),
+    TEXTS.mistake("decay_without_rate", {"before": lambda point, rate, weight_decay: point * (1 - weight_decay)}),
+    TEXTS.mistake("decay_added", {"before": lambda point, rate, weight_decay: point * (1 + rate * weight_decay)}),
     TEXTS.mistake(
         "decay_with_corrected_rate",
         {
             "before": lambda point, rate, weight_decay: point,
             "after": lambda moved, point, rate, weight_decay, correction: moved * (1 - rate * correction * weight_decay),
         },
-        pattern=r"decay|wd",
     ),
-    TEXTS.mistake("decay_of_ones", {"before": lambda point, rate, weight_decay: point - rate * weight_decay}, pattern=r"decay|wd"),
+    TEXTS.mistake("decay_of_ones", {"before": lambda point, rate, weight_decay: point - rate * weight_decay}),
 )
 AFTER = Convention(
     TEXTS["decays_parameter_after_step_instead_before"],

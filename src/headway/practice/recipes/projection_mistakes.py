@@ -43,23 +43,15 @@ WEIGHTS = (
         )
         for name, part in (("one_projection_for_all", "query"), ("keys_projection_for_all", "key"), ("values_projection_for_all", "value"))
     ),
-    TEXTS.mistake("key_from_the_query_projection", {"weights": _instead(key="query")}, pattern=r"\b[kK]\w* *="),
-    TEXTS.mistake("value_from_the_key_projection", {"weights": _instead(value="key")}, pattern=r"\b[vV]\w* *="),
-    TEXTS.mistake("value_from_the_query_projection", {"weights": _instead(value="query")}, pattern=r"\b[vV]\w* *="),
-    TEXTS.mistake("query_from_the_key_projection", {"weights": _instead(query="key")}, pattern=r"\b[qQ]\w* *="),
-    TEXTS.mistake(
-        "query_and_key_weights_exchanged", {"weights": _instead(query="key", key="query")}, pattern=r"split|chunk|unbind|\b[qQ]\w* *[=,]"
-    ),
-    TEXTS.mistake(
-        "key_and_value_weights_exchanged", {"weights": _instead(key="value", value="key")}, pattern=r"split|chunk|unbind|\b[kK]\w* *[=,]"
-    ),
-    TEXTS.mistake(
-        "query_and_value_weights_exchanged",
-        {"weights": _instead(query="value", value="query")},
-        pattern=r"split|chunk|unbind|\b[qQ]\w* *[=,]",
-    ),
-    TEXTS.mistake("weights_one_place_on", {"weights": _instead(query="key", key="value", value="query")}, pattern=r"split|chunk|unbind"),
-    TEXTS.mistake("weights_one_place_back", {"weights": _instead(query="value", key="query", value="key")}, pattern=r"split|chunk|unbind"),
+    TEXTS.mistake("key_from_the_query_projection", {"weights": _instead(key="query")}),
+    TEXTS.mistake("value_from_the_key_projection", {"weights": _instead(value="key")}),
+    TEXTS.mistake("value_from_the_query_projection", {"weights": _instead(value="query")}),
+    TEXTS.mistake("query_from_the_key_projection", {"weights": _instead(query="key")}),
+    TEXTS.mistake("query_and_key_weights_exchanged", {"weights": _instead(query="key", key="query")}),
+    TEXTS.mistake("key_and_value_weights_exchanged", {"weights": _instead(key="value", value="key")}),
+    TEXTS.mistake("query_and_value_weights_exchanged", {"weights": _instead(query="value", value="query")}),
+    TEXTS.mistake("weights_one_place_on", {"weights": _instead(query="key", key="value", value="query")}),
+    TEXTS.mistake("weights_one_place_back", {"weights": _instead(query="value", key="query", value="key")}),
     *(
         TEXTS.mistake(
             f"{part}_not_projected",
@@ -71,9 +63,7 @@ WEIGHTS = (
         for part in PARTS[:3]
     ),
     TEXTS.mistake(
-        "nothing_projected",
-        {"weights": lambda held: held | {f"{part}_{kind}": None for part in PARTS[:3] for kind in ("weight", "bias")}},
-        pattern=r"@|matmul|attention",
+        "nothing_projected", {"weights": lambda held: held | {f"{part}_{kind}": None for part in PARTS[:3] for kind in ("weight", "bias")}}
     ),
     *(
         TEXTS.mistake(
@@ -84,32 +74,25 @@ WEIGHTS = (
     TEXTS.mistake(
         "weights_reshaped",
         {"weights": lambda held: {name: _reshaped(array) if name.endswith("weight") else array for name, array in held.items()}},
-        pattern=r"reshape|view",
     ),
-    TEXTS.mistake("biases_missing", {"weights": lambda held: held | {f"{part}_bias": None for part in PARTS}}, pattern=r"@|bias"),
+    TEXTS.mistake("biases_missing", {"weights": lambda held: held | {f"{part}_bias": None for part in PARTS}}),
 )
 
 SCALED_BY_INPUT = TEXTS.mistake(
     "scaled_by_the_input_width",
     {"scale": given_or(lambda sizes: sizes["input_width"] ** -0.5)},
-    pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     said_as="scale",
 )
 SCALED_BY_CONTEXT = TEXTS.mistake(
     "scaled_by_the_context_width",
     {"scale": given_or(lambda sizes: sizes["context_width"] ** -0.5)},
-    pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     said_as="scale",
 )
 
 OUTPUT = (
-    TEXTS.mistake("no_output_projection", {"output": lambda x, weight, bias: x}, pattern=r"return"),
-    TEXTS.mistake(
-        "output_projection_twice",
-        {"output": lambda x, weight, bias: project(project(x, weight, bias), weight, bias)},
-        pattern=r"return|out",
-    ),
-    TEXTS.mistake("residual_added", {"finish": lambda answer, x: answer + x}, pattern=r"return|\+"),
+    TEXTS.mistake("no_output_projection", {"output": lambda x, weight, bias: x}),
+    TEXTS.mistake("output_projection_twice", {"output": lambda x, weight, bias: project(project(x, weight, bias), weight, bias)}),
+    TEXTS.mistake("residual_added", {"finish": lambda answer, x: answer + x}),
 )
 
 
@@ -137,30 +120,26 @@ def _slices(x: Any, weight: Any, bias: Any, num_heads: int | None = None) -> Any
 
 
 HEADS = (
-    TEXTS.mistake("heads_viewed_not_split", {"split": _view}, pattern=r"view|reshape"),
-    TEXTS.mistake("heads_viewed_not_merged", {"merge": _unview}, pattern=r"view|reshape"),
-    TEXTS.mistake("heads_viewed_both_ways", {"split": _view, "merge": _unview}, pattern=r"view|reshape"),
+    TEXTS.mistake("heads_viewed_not_split", {"split": _view}),
+    TEXTS.mistake("heads_viewed_not_merged", {"merge": _unview}),
+    TEXTS.mistake("heads_viewed_both_ways", {"split": _view, "merge": _unview}),
     TEXTS.mistake(
         "attends_over_heads",
         {"split": lambda x, num_heads: numpy.swapaxes(split(x, num_heads), -2, -3), "merge": lambda x: x.reshape(*x.shape[:-2], -1)},
-        pattern=r"view|reshape",
     ),
-    TEXTS.mistake("heads_take_every_nth_column", {"split": _strided}, pattern=r"view|reshape|rearrange"),
+    TEXTS.mistake("heads_take_every_nth_column", {"split": _strided}),
     TEXTS.mistake(
         "heads_take_and_give_every_nth_column",
         {"split": _strided, "merge": lambda x: numpy.moveaxis(x, -3, -1).reshape(*x.shape[:-3], x.shape[-2], -1)},
-        pattern=r"view|reshape|rearrange",
     ),
-    TEXTS.mistake("heads_in_reverse", {"merge": lambda x: merge(numpy.flip(x, -3))}, pattern=r"cat|concat|\[::-1\]|stack"),
-    TEXTS.mistake("heads_summed", {"merge": lambda x: x.sum(-3)}, pattern=r"sum"),
-    TEXTS.mistake("heads_averaged", {"merge": lambda x: x.mean(-3)}, pattern=r"mean"),
-    TEXTS.mistake(
-        "heads_concatenated_along_positions", {"merge": lambda x: x.reshape(*x.shape[:-3], -1, x.shape[-1])}, pattern=r"cat|concat"
-    ),
-    TEXTS.mistake("last_head_everywhere", {"merge": lambda x: merge(numpy.broadcast_to(x[..., -1:, :, :], x.shape))}, pattern=r"for "),
-    TEXTS.mistake("first_head_everywhere", {"merge": lambda x: merge(numpy.broadcast_to(x[..., :1, :, :], x.shape))}, pattern=r"for |\["),
-    TEXTS.mistake("split_before_projecting", {"project": _slices}, pattern=r"view|reshape|Linear"),
-    TEXTS.mistake("batch_and_heads_exchanged", {"merge": lambda x: merge(_exchanged(x))}, pattern=r"view|reshape|chunk|cat"),
+    TEXTS.mistake("heads_in_reverse", {"merge": lambda x: merge(numpy.flip(x, -3))}),
+    TEXTS.mistake("heads_summed", {"merge": lambda x: x.sum(-3)}),
+    TEXTS.mistake("heads_averaged", {"merge": lambda x: x.mean(-3)}),
+    TEXTS.mistake("heads_concatenated_along_positions", {"merge": lambda x: x.reshape(*x.shape[:-3], -1, x.shape[-1])}),
+    TEXTS.mistake("last_head_everywhere", {"merge": lambda x: merge(numpy.broadcast_to(x[..., -1:, :, :], x.shape))}),
+    TEXTS.mistake("first_head_everywhere", {"merge": lambda x: merge(numpy.broadcast_to(x[..., :1, :, :], x.shape))}),
+    TEXTS.mistake("split_before_projecting", {"project": _slices}),
+    TEXTS.mistake("batch_and_heads_exchanged", {"merge": lambda x: merge(_exchanged(x))}),
 )
 
 

@@ -134,7 +134,6 @@ def scale_recovery(num_heads: tuple[int | None, ...], *, is_grouped: bool = Fals
         sizes=scale_sizes,
         right=lambda inputs: float((inputs["query"].shape[-1] // inputs.get("num_heads", 1)) ** -0.5),
         right_name="1/√head_dim",
-        pattern=r"sqrt|\*\* *-?0?\.5|scale|/",
     )
 
 
@@ -147,7 +146,6 @@ def leak_recovery(num_heads: tuple[int | None, ...]) -> Recovery:
         wrong=lambda number_of: lambda scores, allowed: attention.hidden(scores, allowed, number_of({})),
         right=-1e9,
         right_name="-inf",
-        pattern=r"masked_fill|where|mask",
     )
 
 

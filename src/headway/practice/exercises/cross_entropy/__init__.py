@@ -92,7 +92,6 @@ def _with_floor(floor: float, named: str = CALLED_PROBABILITIES, source: str | N
 
 EXERCISE = Exercise(
     name="cross_entropy",
-    title=TEXTS.title,
     definition=functions.cross_entropy,
     recipe=recipe,
     steps=STEPS,
@@ -127,6 +126,4 @@ EXERCISE = Exercise(
         ),
     ),
     recoveries=RECOVERIES,
-    equation="cross_entropy(logits, targets) = mean of -log softmax(logits)[target]",
-    hints=TEXTS.hints,
 )

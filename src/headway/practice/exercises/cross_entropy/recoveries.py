@@ -40,9 +40,7 @@ def _floor(ask: Any) -> list[tuple[Inputs, float]]:
 
 
 RECOVERIES = (
-    TEXTS.recovery(
-        "unit", "unit", measure=_unit, wrong=lambda number_of: lambda: number_of({}), right_name="nats", pattern=r"log2|log10|\*|/"
-    ),
+    TEXTS.recovery("unit", "unit", measure=_unit, wrong=lambda number_of: lambda: number_of({}), right_name="nats"),
     TEXTS.recovery(
         "floor",
         "log_probs",
@@ -50,7 +48,6 @@ RECOVERIES = (
         wrong=lambda number_of: lambda logits: numpy.log(softmax(logits) + number_of({})),
         right=0.0,
         right_name="nothing",
-        pattern=r"1e-|eps",
     ),
     TEXTS.recovery(
         "clipped_at",
@@ -59,6 +56,5 @@ RECOVERIES = (
         wrong=lambda number_of: lambda logits: numpy.log(numpy.maximum(softmax(logits), number_of({}))),
         right=0.0,
         right_name="nothing",
-        pattern=r"clip|clamp|max|1e-|eps",
     ),
 )

@@ -176,7 +176,6 @@ SETTLED = _settled()
 
 EXERCISE = Exercise(
     name="decoder_layer",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=DECODER_STEPS,
@@ -228,7 +227,5 @@ EXERCISE = Exercise(
     ),
     fused=projections.FUSED,
     related=("transformer_block",),
-    equation="x ← norm(x + self_attention(x)),   x ← norm(x + cross_attention(x, encoder_output)),   x ← norm(x + feed_forward(x))",
-    hints=TEXTS.hints,
     calls="layer",
 )

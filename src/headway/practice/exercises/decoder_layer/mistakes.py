@@ -12,41 +12,25 @@ CROSS = r"cross|enc|memory|src"
 QUERY = TEXTS["query"]
 
 OWN = (
-    TEXTS.mistake(
-        "later_positions_visible",
-        {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (None, encoder_mask)},
-        pattern=r"self_att|attn|mask",
-    ),
-    TEXTS.mistake(
-        "masks_exchanged", {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (encoder_mask, mask)}, pattern=r"mask"
-    ),
-    TEXTS.mistake("target_mask_for_both", {"masks": lambda mask, encoder_mask: (mask, mask)}, pattern=r"mask"),
-    TEXTS.mistake(
-        "source_mask_for_both",
-        {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (encoder_mask, encoder_mask)},
-        pattern=r"mask",
-    ),
-    TEXTS.mistake("source_mask_ignored", {"masks": lambda mask, encoder_mask: (mask, None)}, pattern=CROSS),
-    TEXTS.mistake("query_from_the_encoder", {"context": lambda x, encoder_output: (encoder_output, x, x)}, pattern=CROSS),
-    TEXTS.mistake("encoder_not_used", {"context": lambda x, encoder_output: (x, x, x)}, pattern=CROSS),
+    TEXTS.mistake("later_positions_visible", {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (None, encoder_mask)}),
+    TEXTS.mistake("masks_exchanged", {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (encoder_mask, mask)}),
+    TEXTS.mistake("target_mask_for_both", {"masks": lambda mask, encoder_mask: (mask, mask)}),
+    TEXTS.mistake("source_mask_for_both", {"is_decoder": lambda: False, "masks": lambda mask, encoder_mask: (encoder_mask, encoder_mask)}),
+    TEXTS.mistake("source_mask_ignored", {"masks": lambda mask, encoder_mask: (mask, None)}),
+    TEXTS.mistake("query_from_the_encoder", {"context": lambda x, encoder_output: (encoder_output, x, x)}),
+    TEXTS.mistake("encoder_not_used", {"context": lambda x, encoder_output: (x, x, x)}),
     TEXTS.mistake(
         "encoder_not_used_unmasked",
         {"context": lambda x, encoder_output: (x, x, x), "masks": lambda mask, encoder_mask: (mask, None)},
         pattern=CROSS,
         said_as="encoder_not_used",
     ),
-    TEXTS.mistake("values_from_the_decoder", {"context": lambda x, encoder_output: (x, encoder_output, x)}, pattern=CROSS),
-    TEXTS.mistake("keys_from_the_decoder", {"context": lambda x, encoder_output: (x, x, encoder_output)}, pattern=CROSS),
-    TEXTS.mistake(
-        "query_and_keys_from_the_encoder", {"context": lambda x, encoder_output: (encoder_output, encoder_output, x)}, pattern=CROSS
-    ),
-    TEXTS.mistake(
-        "everything_from_the_encoder",
-        {"context": lambda x, encoder_output: (encoder_output, encoder_output, encoder_output)},
-        pattern=CROSS,
-    ),
-    TEXTS.mistake("self_attention_for_both", {"whose": lambda own, other: (own, own)}, pattern=r"att", said_as="attention_shared"),
-    TEXTS.mistake("cross_attention_for_both", {"whose": lambda own, other: (other, other)}, pattern=r"att", said_as="attention_shared"),
+    TEXTS.mistake("values_from_the_decoder", {"context": lambda x, encoder_output: (x, encoder_output, x)}),
+    TEXTS.mistake("keys_from_the_decoder", {"context": lambda x, encoder_output: (x, x, encoder_output)}),
+    TEXTS.mistake("query_and_keys_from_the_encoder", {"context": lambda x, encoder_output: (encoder_output, encoder_output, x)}),
+    TEXTS.mistake("everything_from_the_encoder", {"context": lambda x, encoder_output: (encoder_output, encoder_output, encoder_output)}),
+    TEXTS.mistake("self_attention_for_both", {"whose": lambda own, other: (own, own)}, said_as="attention_shared"),
+    TEXTS.mistake("cross_attention_for_both", {"whose": lambda own, other: (other, other)}, said_as="attention_shared"),
 )
 
 MISTAKES = (

@@ -86,7 +86,6 @@ ACTIVATIONS = (
 
 EXERCISE = Exercise(
     name="feed_forward",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -141,6 +140,4 @@ EXERCISE = Exercise(
     ),
     recoveries=RECOVERIES,
     related=("gated_feed_forward",),
-    equation="feed_forward(x) = activation(x @ upᵀ + up_bias) @ downᵀ + down_bias",
-    hints=TEXTS.hints,
 )

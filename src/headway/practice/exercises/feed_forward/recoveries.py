@@ -71,7 +71,6 @@ RECOVERIES = (
         wrong=lambda number_of: lambda x: numpy.where(x > 0, x, number_of({}) * x),
         right=0.0,
         right_name="ReLU",
-        pattern=r"leaky|0\.\d+",
     ),
     TEXTS.recovery(
         "scale",
@@ -82,6 +81,5 @@ RECOVERIES = (
             "hidden_size": float(inputs["x"].shape[-1]),
             "seq_len": float(inputs["x"].shape[-2]) if inputs["x"].ndim > 1 else 1.0,
         },
-        pattern=r"\*|/|sqrt",
     ),
 )

@@ -81,7 +81,6 @@ RECOVERIES = (
         measure=_scale,
         wrong=lambda number_of: lambda answer, x, activation: number_of({"x": x}) * answer,
         sizes=lambda inputs: {"hidden_size": float(inputs["x"].shape[-1])},
-        pattern=r"\*|/|sqrt",
     ),
 )
 
@@ -128,7 +127,6 @@ ACTIVATIONS = (
 
 EXERCISE = Exercise(
     name="gated_feed_forward",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -180,6 +178,4 @@ EXERCISE = Exercise(
     recoveries=RECOVERIES,
     fused=(("gate_weight", "up_weight"), ("gate_bias", "up_bias")),
     related=("feed_forward",),
-    equation="gated_feed_forward(x) = (silu(x @ gateᵀ) · (x @ upᵀ)) @ downᵀ",
-    hints=TEXTS.hints,
 )

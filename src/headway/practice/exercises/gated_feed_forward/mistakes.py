@@ -27,35 +27,29 @@ def _softmax(x: Any) -> Any:
 
 
 MISTAKES = (
+    TEXTS.mistake("activation_on_up", {"bend_gate": lambda gate, activation: gate, "bend_up": lambda up, activation: activation(up)}),
+    TEXTS.mistake("activation_missing", {"bend_gate": lambda gate, activation: gate}),
+    TEXTS.mistake("activation_on_both", {"bend_up": lambda up, activation: activation(up)}),
+    TEXTS.mistake("activation_on_product", {"bend_gate": lambda gate, activation: gate, "join": lambda gate, up: silu(gate * up)}),
     TEXTS.mistake(
-        "activation_on_up", {"bend_gate": lambda gate, activation: gate, "bend_up": lambda up, activation: activation(up)}, pattern=ACT
+        "activation_on_answer", {"bend_gate": lambda gate, activation: gate, "finish": lambda answer, x, activation: activation(answer)}
     ),
-    TEXTS.mistake("activation_missing", {"bend_gate": lambda gate, activation: gate}, pattern=r"\*"),
-    TEXTS.mistake("activation_on_both", {"bend_up": lambda up, activation: activation(up)}, pattern=ACT),
-    TEXTS.mistake(
-        "activation_on_product", {"bend_gate": lambda gate, activation: gate, "join": lambda gate, up: silu(gate * up)}, pattern=ACT
-    ),
-    TEXTS.mistake(
-        "activation_on_answer",
-        {"bend_gate": lambda gate, activation: gate, "finish": lambda answer, x, activation: activation(answer)},
-        pattern=ACT,
-    ),
-    TEXTS.mistake("up_not_used", {"join": lambda gate, up: gate}, pattern=ACT),
-    TEXTS.mistake("gate_not_used", {"join": lambda gate, up: up}, pattern=r"@|linear|dot"),
-    TEXTS.mistake("gate_used_twice", {"weights": lambda gate, up, down: (gate, gate, down)}, pattern=r"@|linear|dot"),
-    TEXTS.mistake("up_used_twice", {"weights": lambda gate, up, down: (up, up, down)}, pattern=r"@|linear|dot"),
-    TEXTS.mistake("branches_added", {"join": lambda gate, up: gate + up}, pattern=r"\+"),
-    TEXTS.mistake("first_maps_alone", {"down": lambda hidden, weight, bias: hidden}, pattern=r"return"),
-    TEXTS.mistake("residual_added", {"finish": lambda answer, x, activation: answer + x}, pattern=r"\+ *x|x *\+|\+="),
-    TEXTS.mistake("sigmoid_for_silu", {"activation": sigmoid}, pattern=r"sigmoid|exp"),
-    TEXTS.mistake("exponent_sign", {"activation": lambda x: x * sigmoid(-x)}, pattern=r"exp|sigmoid"),
-    TEXTS.mistake("tanh_for_silu", {"activation": numpy.tanh}, pattern=r"tanh"),
-    TEXTS.mistake("softmax_for_silu", {"activation": _softmax}, pattern=r"softmax|sum"),
-    TEXTS.mistake("relu_for_silu", {"activation": relu}, pattern=r"relu|max"),
-    TEXTS.mistake("gelu_for_silu", {"activation": gelu}, pattern=r"gelu|erf"),
-    TEXTS.mistake("gelu_tanh_for_silu", {"activation": gelu_tanh}, pattern=r"gelu|tanh"),
-    TEXTS.mistake("quick_gelu_for_silu", {"activation": quick_gelu}, pattern=r"1\.70"),
-    TEXTS.mistake("gate_reshaped", {"gate": _product_with_reshaped}, pattern=r"reshape|view"),
+    TEXTS.mistake("up_not_used", {"join": lambda gate, up: gate}),
+    TEXTS.mistake("gate_not_used", {"join": lambda gate, up: up}),
+    TEXTS.mistake("gate_used_twice", {"weights": lambda gate, up, down: (gate, gate, down)}),
+    TEXTS.mistake("up_used_twice", {"weights": lambda gate, up, down: (up, up, down)}),
+    TEXTS.mistake("branches_added", {"join": lambda gate, up: gate + up}),
+    TEXTS.mistake("first_maps_alone", {"down": lambda hidden, weight, bias: hidden}),
+    TEXTS.mistake("residual_added", {"finish": lambda answer, x, activation: answer + x}),
+    TEXTS.mistake("sigmoid_for_silu", {"activation": sigmoid}),
+    TEXTS.mistake("exponent_sign", {"activation": lambda x: x * sigmoid(-x)}),
+    TEXTS.mistake("tanh_for_silu", {"activation": numpy.tanh}),
+    TEXTS.mistake("softmax_for_silu", {"activation": _softmax}),
+    TEXTS.mistake("relu_for_silu", {"activation": relu}),
+    TEXTS.mistake("gelu_for_silu", {"activation": gelu}),
+    TEXTS.mistake("gelu_tanh_for_silu", {"activation": gelu_tanh}),
+    TEXTS.mistake("quick_gelu_for_silu", {"activation": quick_gelu}),
+    TEXTS.mistake("gate_reshaped", {"gate": _product_with_reshaped}),
     TEXTS.mistake(
         "all_reshaped",
         {
@@ -63,7 +57,6 @@ MISTAKES = (
             "up": _product_with_reshaped,
             "down": lambda hidden, weight, bias: add(_product_with_reshaped(hidden, weight), bias),
         },
-        pattern=r"reshape|view",
     ),
     TEXTS.mistake(
         "tokens_summed",
@@ -72,6 +65,5 @@ MISTAKES = (
                 hidden @ weight.T if hidden.ndim < 2 else numpy.broadcast_to(hidden.sum(-2, keepdims=True), hidden.shape) @ weight.T, bias
             )
         },
-        pattern=r"sum|einsum",
     ),
 )

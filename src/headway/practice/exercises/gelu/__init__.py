@@ -49,7 +49,6 @@ def _as_flag(inputs: Inputs) -> Inputs:
 
 EXERCISE = Exercise(
     name="gelu",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -65,6 +64,4 @@ EXERCISE = Exercise(
         (Convention(), Convention(encode=_as_flag, role="approximate")),
     ),
     recoveries=RECOVERIES,
-    equation="gelu(x) = x · Φ(x) = ½ x (1 + erf(x / √2)) ≈ ½ x (1 + tanh(√(2/π) (x + 0.044715 x³)))",
-    hints=TEXTS.hints,
 )

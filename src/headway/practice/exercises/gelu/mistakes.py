@@ -25,29 +25,25 @@ def _cumulative(x: Any) -> Any:
 
 
 MISTAKES = (
-    TEXTS.mistake("half_missing", {"half": lambda: 1.0}, pattern=r"erf|tanh|return"),
-    TEXTS.mistake("one_missing", {"one": lambda: 0.0}, pattern=r"erf|tanh"),
-    TEXTS.mistake("one_minus", {"apply": lambda x, gate: x * (1 - gate)}, pattern=r"1(\.0)? *-"),
-    TEXTS.mistake("gate_returned", {"apply": lambda x, gate: gate}, pattern=r"return|erf|tanh"),
-    TEXTS.mistake("erf_without_root", {"erf_factor": lambda: 1.0}, pattern=r"erf"),
-    TEXTS.mistake("square_for_cube", {"cube": lambda x: x * x}, pattern=r"0?\.0447"),
-    TEXTS.mistake("two_over_pi_without_root", {"factor": lambda: 2 / math.pi}, pattern=r"pi|0\.63"),
-    TEXTS.mistake(
-        "factor_on_x_alone", {"inner_tanh": lambda x, factor, coefficient, cube: factor * x + coefficient * cube(x)}, pattern=r"0?\.0447"
-    ),
-    TEXTS.mistake(
-        "cube_of_everything", {"inner_tanh": lambda x, factor, coefficient, cube: factor * cube(x + coefficient * x)}, pattern=r"0?\.0447"
-    ),
-    TEXTS.mistake("cubic_term_missing", {"coefficient": lambda: 0.0}, pattern=r"tanh"),
-    TEXTS.mistake("cubic_term_subtracted", {"coefficient": lambda: -0.044715}, pattern=r"0?\.0447"),
-    TEXTS.mistake("erf_of_the_tanh_form", {"tanh": erf, "form": lambda: "tanh"}, pattern=r"erf"),
-    TEXTS.mistake("tanh_of_the_exact_form", {"erf": numpy.tanh}, pattern=r"tanh"),
-    TEXTS.mistake("sigmoid_for_tanh", {"tanh": sigmoid, "form": lambda: "tanh"}, pattern=r"sigmoid|exp"),
-    TEXTS.mistake("sigmoid_form", instead(quick_gelu), pattern=r"1\.70"),
-    TEXTS.mistake("density_for_cumulative", instead(lambda x: x * _density(x)), pattern=r"exp|pdf"),
+    TEXTS.mistake("half_missing", {"half": lambda: 1.0}),
+    TEXTS.mistake("one_missing", {"one": lambda: 0.0}),
+    TEXTS.mistake("one_minus", {"apply": lambda x, gate: x * (1 - gate)}),
+    TEXTS.mistake("gate_returned", {"apply": lambda x, gate: gate}),
+    TEXTS.mistake("erf_without_root", {"erf_factor": lambda: 1.0}),
+    TEXTS.mistake("square_for_cube", {"cube": lambda x: x * x}),
+    TEXTS.mistake("two_over_pi_without_root", {"factor": lambda: 2 / math.pi}),
+    TEXTS.mistake("factor_on_x_alone", {"inner_tanh": lambda x, factor, coefficient, cube: factor * x + coefficient * cube(x)}),
+    TEXTS.mistake("cube_of_everything", {"inner_tanh": lambda x, factor, coefficient, cube: factor * cube(x + coefficient * x)}),
+    TEXTS.mistake("cubic_term_missing", {"coefficient": lambda: 0.0}),
+    TEXTS.mistake("cubic_term_subtracted", {"coefficient": lambda: -0.044715}),
+    TEXTS.mistake("erf_of_the_tanh_form", {"tanh": erf, "form": lambda: "tanh"}),
+    TEXTS.mistake("tanh_of_the_exact_form", {"erf": numpy.tanh}),
+    TEXTS.mistake("sigmoid_for_tanh", {"tanh": sigmoid, "form": lambda: "tanh"}),
+    TEXTS.mistake("sigmoid_form", instead(quick_gelu)),
+    TEXTS.mistake("density_for_cumulative", instead(lambda x: x * _density(x))),
     relu_instead(USE),
-    TEXTS.mistake("silu", instead(silu), pattern=r"sigmoid|exp|silu"),
+    TEXTS.mistake("silu", instead(silu)),
     softplus_instead(USE),
-    TEXTS.mistake("derivative_returned", instead(lambda x: _cumulative(x) + x * _density(x)), pattern=r"return"),
+    TEXTS.mistake("derivative_returned", instead(lambda x: _cumulative(x) + x * _density(x))),
     not_bent(USE),
 )

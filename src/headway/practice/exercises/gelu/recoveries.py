@@ -91,6 +91,5 @@ RECOVERIES = (
         sizes=lambda inputs: {"√(8/π)": math.sqrt(8 / math.pi), "1.7": 1.7},
         right=math.nan,
         right_name="no sigmoid",
-        pattern=r"sigmoid|exp",
     ),
 )

@@ -96,7 +96,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="generate",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -136,8 +135,6 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(COUNTS, CACHES, MODELS, PROMPTS, RETURNED, ENDS),
-    equation="ids ← ids + [argmax model(ids[-context_size:])[-1]], max_new_tokens times",
-    hints=TEXTS.hints,
     drawing="likeliest",
     calls="generate",
     is_trained_through=False,

@@ -96,7 +96,6 @@ SCALAR = (
 
 EXERCISE = Exercise(
     name="layer_norm",
-    title=TEXTS.title,
     definition=functions.layer_norm,
     recipe=recipe,
     steps=STEPS,
@@ -112,6 +111,4 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, RETURNS),
     recoveries=(eps_recovery(EPS, ROOT),),
-    equation="layer_norm(x) = (x - mean x) / √(var x + eps) · weight + bias",
-    hints=TEXTS.hints,
 )

@@ -110,7 +110,6 @@ def _length(inputs: Inputs) -> Any:
 
 EXERCISE = Exercise(
     name="rotary",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -149,6 +148,4 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(PRECISION, TURNS, LAYOUT, POSITIONS, WIDTHS, SHAPES, FORMS, BASES, AXES),
     recoveries=RECOVERIES,
-    equation="(a, b) → (a · cos φ - b · sin φ, b · cos φ + a · sin φ),   φ = position · 10000^(-2i / head_dim)",
-    hints=TEXTS.hints,
 )

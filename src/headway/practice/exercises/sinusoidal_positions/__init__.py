@@ -76,7 +76,6 @@ def probes() -> tuple[Probe, ...]:
 
 EXERCISE = Exercise(
     name="sinusoidal_positions",
-    title=TEXTS.title,
     definition=definition,
     recipe=recipe,
     steps=STEPS,
@@ -114,6 +113,4 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(WIDTHS, TAKES, RETURNS, ADDS),
     recoveries=RECOVERIES,
-    equation="out[p, 2i] = sin(p / 10000^(2i / hidden_size)),   out[p, 2i+1] = cos(p / 10000^(2i / hidden_size))",
-    hints=TEXTS.hints,
 )

@@ -74,7 +74,6 @@ RECOVERIES = (
         ),
         right=10000.0,
         right_name="10000",
-        pattern=r"\d{3,}|1e\d|log",
     ),
     TEXTS.recovery(
         "offset",
@@ -83,6 +82,5 @@ RECOVERIES = (
         wrong=lambda number_of: lambda length, offset: numpy.arange(length) + offset + number_of({}),
         right=0.0,
         right_name="0",
-        pattern=r"arange|range",
     ),
 )
