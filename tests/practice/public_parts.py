@@ -430,4 +430,54 @@ class LayerNormalization:
             ("x.mean(axis=-1", "x.mean(axis=0"),
         ),
     ),
+    Program(
+        "Norm",
+        "layer_norm",
+        """
+import torch
+from torch import nn
+
+class Norm(nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.eps = 1e-6
+        self.a = nn.Parameter(torch.ones(features))
+        self.b = nn.Parameter(torch.zeros(features))
+
+    def forward(self, x):
+        mean = x.mean(dim=-1, keepdim=True)
+        return self.a * (x - mean) / (x.std(dim=-1, keepdim=True) + self.eps) + self.b
+""",
+        (
+            ("(x - mean) /", "x /"),
+            ("x.std(dim=-1", "x.std(dim=-2"),
+            ("self.a * (x - mean)", "(x - mean)"),
+        ),
+    ),
+    Program(
+        "TransformerMLP",
+        "feed_forward",
+        """
+import numpy as np
+
+class Linear:
+    def __init__(self, n_in, n_out):
+        self.weight = np.empty((n_in, n_out), dtype=np.float32)
+        self.bias = np.empty(n_out, dtype=np.float32)
+    def __call__(self, x):
+        return x @ self.weight + self.bias
+
+class TransformerMLP:
+    def __init__(self, n_outer, n_inner):
+        self.c_fc = Linear(n_outer, n_inner)
+        self.c_proj = Linear(n_inner, n_outer)
+    def __call__(self, x):
+        return self.c_proj(np.maximum(self.c_fc(x), 0))
+""",
+        (
+            ("np.maximum(self.c_fc(x), 0)", "self.c_fc(x)"),
+            ("return self.c_proj(np", "return x + self.c_proj(np"),
+            ("x @ self.weight + self.bias", "x @ self.weight - self.bias"),
+        ),
+    ),
 )

@@ -198,7 +198,39 @@ def cross_entropy_loss(logits, targets):
     return -(wanted * numpy.log(shares)).sum(-1).mean(), shares - wanted
 """
 
+BARE_CAUSAL = """
+class CausalAttention(nn.Module):
+    def __init__(self, dropout=0.0):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, q, k, v, mask=None):
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        later = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(later, float("-inf"))
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        return self.dropout(torch.softmax(scores, dim=-1)) @ v
+"""
+
+SHARED_BY_HEADS = """
+class SelfAttention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.head_dim = heads, width // heads
+        self.query, self.key, self.value = (nn.Linear(self.head_dim, self.head_dim, bias=False) for _ in range(3))
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        parts = x.reshape(batch, length, self.heads, self.head_dim).transpose(1, 2)
+        scores = self.query(parts) @ self.key(parts).transpose(-2, -1) / math.sqrt(self.head_dim)
+        mixed = torch.softmax(scores, dim=-1) @ self.value(parts)
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+"""
+
 RIGHT = {
+    "a causal attention without projections": (BARE_CAUSAL, "CausalAttention"),
     "a causal attention whose mask the caller passes": (MASKED_BY_CALLER, "CausalSelfAttention"),
     "a layer of a network": (DENSE_LAYER, "dense_layer"),
     "a cache of lists": (LAYERED_CACHE, "KVCache"),
@@ -215,12 +247,15 @@ RIGHT = {
 }
 
 UNUSUAL = {
+    "a scale that one head alone does not show": (SHARED_BY_HEADS.replace("math.sqrt(self.head_dim)", "math.sqrt(width)"), "SelfAttention"),
     "arrays of its own": (OWN_ARRAYS, "LayerNorm"),
     "tokens that are no bytes": (TOKENS_AS_TEXT, "decode_tokens"),
     "a smoothed loss with its gradient": (LOSS_AND_GRADIENT, "cross_entropy_loss"),
 }
 
 WRONG = {
+    "projections that all heads share": (SHARED_BY_HEADS, "SelfAttention"),
+    "a causal attention without projections and mask": (BARE_CAUSAL.replace("triu(1)", "triu(len(k[0]))"), "CausalAttention"),
     "a cache that never moves on": (LAYERED_CACHE.replace("self.length += count", "pass"), "KVCache"),
     "values that are rotated": (ROTATED.replace("scores = q", "v = self.rotary(v)\n        scores = q"), "CausalSelfAttention"),
     "queries alone rotated": (ROTATED.replace("self.rotary(self.k_norm(k))", "self.k_norm(k)"), "CausalSelfAttention"),

@@ -1,10 +1,12 @@
-"""Imports of files next to a learner's file."""
+"""Imports of files next to a learner's file, and of packages that are not installed."""
 
 from types import ModuleType
 
 import numpy
+import pytest
 
 from headway.practice.diagnosis.files import load_module
+from headway.practice.diagnosis.sandbox import check_file
 
 
 def test_relative_imports_work_in_a_folder_named_like_a_module_of_python(tmp_path):
@@ -16,3 +18,89 @@ def test_relative_imports_work_in_a_folder_named_like_a_module_of_python(tmp_pat
     module = load_module(folder / "share.py", text)
     assert isinstance(module, ModuleType), module
     assert module.share(numpy.array([1.0, 3.0])).tolist() == [0.25, 0.75]
+
+
+def statuses(tmp_path, text):
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    return {verdict.subject: verdict for verdict in check_file(path)}
+
+
+def test_parts_that_do_not_use_a_missing_package_are_judged(tmp_path):
+    (tmp_path / "helper.py").write_text("import no_such_tokenizer\n")
+    text = """
+import numpy as np
+import no_such_package.nested as nested
+from no_such_package import einsum
+from jaxtyping import Float, jaxtyped
+import helper
+
+@jaxtyped(typechecker=None)
+def softmax(x: Float[np.ndarray, "rows columns"]) -> nested.Array | None:
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+def relu(x):
+    return einsum("i,i->i", x, x > 0)
+"""
+    found = statuses(tmp_path, text)
+    assert found["softmax"].is_correct, found["softmax"]
+    assert found["relu"].status == "could not run"
+    assert found["relu"].causes[0].name == "raises_ModuleNotFoundError"
+    assert "pip install no_such_package" in found["relu"].causes[0].fix.en
+
+
+def test_a_class_of_lightning_is_judged_as_a_module_of_torch(tmp_path):
+    pytest.importorskip("torch")
+    text = """
+import torch
+import lightning as L
+
+class RMSNorm(L.LightningModule):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = torch.nn.Parameter(torch.ones(dim))
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+"""
+    assert statuses(tmp_path, text)["RMSNorm"].is_correct
+    wrong = statuses(tmp_path, text.replace("torch.rsqrt(", "torch.sqrt("))["RMSNorm"]
+    assert not wrong.is_correct
+
+
+@pytest.mark.parametrize("line", ["class Layer(no_such_package.Module):\n    pass", "table = no_such_package.table()"])
+def test_a_file_that_uses_a_missing_package_while_it_is_imported_cannot_run(tmp_path, line):
+    (tmp_path / "mine.py").write_text(f"import no_such_package\n\n{line}\n\ndef relu(x):\n    return x * (x > 0)\n")
+    first = check_file(tmp_path / "mine.py")[0]
+    assert first.status == "could not run"
+    assert "pip install no_such_package" in first.causes[0].fix.en
+
+
+def test_a_file_that_handles_a_missing_package_itself_gets_the_exception(tmp_path):
+    text = """
+try:
+    import no_such_package as fast
+except ImportError:
+    fast = None
+
+def relu(x):
+    return x * (x > 0) if fast is None else fast.relu(x)
+"""
+    assert statuses(tmp_path, text)["relu"].is_correct
+
+
+def test_tests_in_a_file_are_not_taken_for_parts(tmp_path):
+    text = """
+import unittest
+
+def relu(x):
+    return x * (x > 0)
+
+def test_softmax():
+    pass
+
+class TestMultiHeadAttention(unittest.TestCase):
+    pass
+"""
+    assert list(statuses(tmp_path, text)) == ["relu"]

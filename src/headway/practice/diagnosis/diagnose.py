@@ -235,7 +235,10 @@ def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
 
 
 def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
-    """Return the verdict for correct outputs, after checks for modified inputs, gradients and half precision."""
+    """Return the verdict for correct outputs, after checks of the heads, modified inputs, gradients and half precision."""
+    if _has_one_head_only(exercise, trial):
+        cause = Cause("not_understood", TEXTS["one_head_only"], TRY_AS, EMPTY, line=subject.line)
+        return _verdict(subject, exercise, "could not run", trial, causes=(cause,))
     if trial.call.has_changed_inputs and not exercise.may_write:
         return _verdict(subject, exercise, "wrong", trial, causes=(_behavior_cause(subject, CHANGES_INPUTS),))
     gradient_note, half_note = _precise_notes(exercise, trial)
@@ -245,6 +248,13 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     writes = [WRITES] if trial.call.has_changed_inputs else []
     remarks = [*writes, *_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
+
+
+def _has_one_head_only(exercise: Exercise, trial: Trial) -> bool:
+    """Return True for a class with a number of heads that could be called with one head only, where a wrong scale stays hidden."""
+    takes_heads = trial.call.is_instance and any(role.name == "num_heads" for role in trial.call.binding.role_of.values())
+    has_heads = any(probe.inputs.get("num_heads", 1) > 1 for probe in exercise.probes())
+    return takes_heads and has_heads and not any(probe.inputs.get("num_heads", 1) > 1 for probe in trial.probes)
 
 
 def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | None, Message | None]:

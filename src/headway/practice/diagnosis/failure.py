@@ -79,6 +79,8 @@ def _shapes_in(text: str, frame: TracebackType) -> str:
 def _advice(error: BaseException, probe: Probe | None) -> Message:
     if isinstance(error, NameError):
         return TEXTS["define_name"]
+    if isinstance(error, ModuleNotFoundError):
+        return TEXTS["install"].format(name=error.name)
     if isinstance(error, NotImplementedError):
         return TEXTS["write_function_body"]
     if probe is None:

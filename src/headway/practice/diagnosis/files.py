@@ -103,7 +103,7 @@ def with_exercises(module: ModuleType, text: str, named: str | None = None) -> I
         yield from ((subject, chosen) for subject in matching or [each for each in subjects if not each.is_private][:1] or subjects[:1])
         return
     for subject in subjects:
-        if _is_base(subject, subjects):
+        if _is_base(subject, subjects) or _is_test(subject):
             continue
         found = recognised(subject)
         if found is not None:
@@ -116,6 +116,13 @@ def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:
         return False
     others = [each.value for each in subjects if each is not subject and inspect.isclass(each.value)]
     return inspect.isabstract(subject.value) or any(issubclass(other, subject.value) for other in others)
+
+
+def _is_test(subject: Subject) -> bool:
+    """Return True for a test function, and for a class of unittest."""
+    if not inspect.isclass(subject.value):
+        return subject.name.startswith("test_")
+    return "unittest" in sys.modules and issubclass(subject.value, sys.modules["unittest"].TestCase)
 
 
 def check_name(name: str) -> str:

@@ -28,7 +28,7 @@ from headway.practice.diagnosis.configs import (
 )
 from headway.practice.diagnosis.constructing import Construction, call_parameters, constructions
 from headway.practice.diagnosis.rotation import head_dim
-from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, module_library, slots_of
+from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, module_library, slots_of, with_digits_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.submodules import Submodule, is_called
 from headway.practice.diagnosis.unrotated import leave_out, rotations
@@ -195,7 +195,8 @@ class InstanceCall(Call):
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its weights set."""
-        return self.forward(self.instance_for(arguments), arguments)
+        instance = self.instance_for(arguments)
+        return with_digits_of(self.weight_slots(instance), self.forward(instance, arguments))
 
     def instance_for(self, arguments: Mapping[str, Any]) -> Any:
         """Return a cached or new instance, with its weights set."""

@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from headway.practice.diagnosis.missing import MissingPackages
+
 MOST_FOLDERS = 4
 """Number of folders above a file in which its imports are looked up."""
 
@@ -21,6 +23,7 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
     if any(isinstance(node, ast.ImportFrom) and node.level for node in imports):
         module.__package__ = _package(folders[::-1])
+    sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, MissingPackages)] + [MissingPackages(folders)]
     sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in _top_names(imports))]
 
 

@@ -37,7 +37,7 @@ def _losses(subject: Subject) -> list[str]:
 def _attentions(subject: Subject) -> list[str]:
     """Return the attentions with projections for a class that holds matrices, and the bare one otherwise."""
     if not _holds_matrices(subject):
-        return [BARE]
+        return _causal(subject) if "causal" in subject.name.lower() else [BARE]
     words = " ".join(each.name.lower() for each in subject.parameters)
     text = "\n".join(line.partition("#")[0] for line in subject.source)
     if re.search(r"kv|group", words) or re.search(r"kv_?heads?|kv_?groups?", text):
@@ -99,10 +99,9 @@ def _causal(subject: Subject) -> list[str]:
     masks = [each for each in _operands(subject) if "mask" in each.name.lower()]
     if not masks or re.search(CAUSAL_MASK, text, re.IGNORECASE):
         return ["causal_self_attention"]
-    if not _holds_matrices(subject):
-        return ["causal_self_attention", BARE]
-    is_required = any(each.default is each.empty for each in masks)
-    return ["causal_self_attention", *(["self_attention", PROJECTED] if is_required else [])]
+    if all(each.default is not each.empty for each in masks):
+        return ["causal_self_attention"]
+    return ["causal_self_attention", *(["self_attention", PROJECTED] if _holds_matrices(subject) else [BARE])]
 
 
 def _embeddings(first: str) -> Callable[[Subject], list[str]]:

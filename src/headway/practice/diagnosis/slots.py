@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -69,6 +69,16 @@ def slots_of(instance: Any, home: str) -> list[Slot]:
             seen.add(id(slot.array))
             found.append(slot)
     return found
+
+
+def with_digits_of(slots: Sequence[Slot], answer: Any) -> Any:
+    """Return a float64 output of NumPy as float32 if an array among the slots has no more digits: the weights were rounded."""
+    if isinstance(answer, tuple):
+        return tuple(with_digits_of(slots, each) for each in answer)
+    if not isinstance(answer, numpy.ndarray) or answer.dtype != numpy.float64:
+        return answer
+    is_rounded = any(isinstance(slot.array, numpy.ndarray) and slot.array.dtype.itemsize < answer.dtype.itemsize for slot in slots)
+    return answer.astype(numpy.float32) if is_rounded else answer
 
 
 def _walk(holder: Any, path: tuple[Any, ...], home: str, seen: set[int]) -> Iterator[Slot]:

@@ -22,7 +22,7 @@ class Facts:
     functions  those of the names that are functions
     imports    top-level packages that the file imports
     borrowing  those of the names whose code mentions what the file imports of Headway's own functions, also through other functions
-    optional   definitions that need no verdict: private ones, and abstract classes
+    optional   definitions that need no verdict: private ones, abstract classes, and tests
     """
 
     lines: dict[str, int] = field(default_factory=dict)
@@ -56,7 +56,7 @@ def facts_of(text: str) -> Facts:
     shadowed = {name: tuple(line for line in sorted(set(bound.get(name, []))) if line < lines[name]) for name in defined}
     functions = frozenset(name for name, node in nodes.items() if not isinstance(node, ast.ClassDef))
     shadowed = {name: found for name, found in shadowed.items() if found}
-    optional = frozenset(name for name, node in nodes.items() if name.startswith("_") or is_abstract(node))
+    optional = frozenset(name for name, node in nodes.items() if name.startswith(("_", "test_")) or is_abstract(node) or is_test_case(node))
     return Facts(lines, shadowed, functions, frozenset(imports), _borrowing(tree, nodes), optional)
 
 
@@ -91,6 +91,12 @@ def is_abstract(node: ast.stmt) -> bool:
         each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)
     }
     return bool(names & {"NotImplementedError", "abstractmethod"})
+
+
+def is_test_case(node: ast.stmt) -> bool:
+    """Return True for a class of tests: one whose base is named TestCase."""
+    bases = node.bases if isinstance(node, ast.ClassDef) else []
+    return any(ast.unparse(base).rpartition(".")[2] == "TestCase" for base in bases)
 
 
 def _first_line(node: ast.stmt) -> int:

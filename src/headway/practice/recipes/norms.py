@@ -93,13 +93,15 @@ def inner_eps(ask: Ask, **given: Any) -> float | None:
 
 
 def outer_eps(ask: Ask, **given: Any) -> float | None:
-    """Return the number added to the root: d / output is d + eps for x = (d, -d)."""
+    """Return the number added to the root: for x = (d, -d), d / output is d + eps, or √2 d + eps for the deviation of a sample."""
     tiny = _asked(ask, numpy.array([1e-12, -1e-12]), **given)
     if tiny is None:
         return None
     eps = 1e-12 / tiny - 1e-12
     again = _asked(ask, numpy.array([abs(eps), -abs(eps)]), **given)
-    return eps if again is not None and eps > 1e-14 and abs(abs(eps) / again / (2 * eps) - 1) < 1e-3 else None
+    if again is None or eps < 1e-14:
+        return None
+    return eps if any(abs(1 / again / (deviation + 1) - 1) < 1e-3 for deviation in (1.0, 2**0.5)) else None
 
 
 MACHINE = (2.0**-23, 2.0**-52, 2.0**-10, 2.0**-7)
