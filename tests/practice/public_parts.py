@@ -480,4 +480,101 @@ class TransformerMLP:
             ("x @ self.weight + self.bias", "x @ self.weight - self.bias"),
         ),
     ),
+    Program(
+        "Norm",
+        "layer_norm",
+        """
+import torch
+from torch import nn
+
+class Norm(nn.Module):
+    def __init__(self, width, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.scale = nn.Parameter(torch.ones(width))
+        self.shift = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        rows = x.view(batch * length, width)
+        centred = rows - rows.mean(1, keepdim=True)
+        normed = centred / torch.sqrt((centred ** 2).mean(1, keepdim=True) + self.eps)
+        return (self.scale * normed + self.shift).view(batch, length, width)
+""",
+        (
+            ("rows.mean(1, keepdim=True)", "rows.mean(0, keepdim=True)"),
+            ("(centred ** 2).mean(1, keepdim=True)", "(centred ** 2).mean()"),
+            ("x.view(batch * length, width)", "x.view(batch * length, width) - x[0, 0]"),
+            ("self.scale * normed", "normed"),
+        ),
+    ),
+    Program(
+        "MLP",
+        "feed_forward",
+        """
+import torch
+from torch import nn
+
+class MLP(nn.Module):
+    def __init__(self, width, inner):
+        super().__init__()
+        self.W_in = nn.Parameter(torch.randn(width, inner))
+        self.b_in = nn.Parameter(torch.zeros(inner))
+        self.W_out = nn.Parameter(torch.randn(inner, width))
+        self.b_out = nn.Parameter(torch.zeros(width))
+
+    def forward(self, x):
+        hidden = torch.relu(torch.einsum("bpd,dh->bph", x, self.W_in) + self.b_in)
+        return torch.einsum("bph,hd->bpd", hidden, self.W_out) + self.b_out
+""",
+        (
+            ('"bpd,dh->bph"', '"bpd,dh->ph"'),
+            ("torch.relu(", "torch.tanh("),
+            ("+ self.b_in", "- self.b_in"),
+            ("return torch", "return x + torch"),
+        ),
+    ),
+    Program(
+        "GatedFeedForward",
+        "gated_feed_forward",
+        """
+import torch
+from torch import nn
+
+class GatedFeedForward(nn.Module):
+    '''A GLU: the product of one branch and the sigmoid of the other.'''
+
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.gate = nn.Linear(d_model, d_ff)
+        self.up = nn.Linear(d_model, d_ff)
+        self.down = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        return self.down(self.up(x) * torch.sigmoid(self.gate(x)))
+""",
+        (
+            ("torch.sigmoid(self.gate(x))", "torch.tanh(self.gate(x))"),
+            ("torch.sigmoid(self.gate(x))", "self.gate(x)"),
+            ("self.up(x) * torch", "self.up(x) + torch"),
+            ("A GLU: the", "The"),
+        ),
+    ),
+    Program(
+        "nll_and_perplexity",
+        "cross_entropy",
+        """
+import math
+import torch
+
+def nll_and_perplexity(log_probs, target_ids):
+    nll = -log_probs[torch.arange(len(target_ids)), target_ids].mean().item()
+    return nll, math.exp(nll)
+""",
+        (
+            ("-log_probs", "log_probs"),
+            (".mean()", ".sum()"),
+            ("target_ids].", "0]."),
+        ),
+    ),
 )

@@ -9,6 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.outputs import Raised
+from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.texts import Texts
 
 TEXTS = Texts("linear")
@@ -169,6 +170,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
+        THREE_AXES,
         (
             Convention(),
             Convention(TEXTS["weight_in_out"], _transposed_weight, undo=_transposed_weight, role="weight"),

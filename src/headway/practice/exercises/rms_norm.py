@@ -8,6 +8,7 @@ import numpy
 
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
 from headway.practice.texts import Texts
 
@@ -141,6 +142,7 @@ EXERCISE = Exercise(
     conventions=(
         eps_conventions(EPS),
         PLACES,
+        THREE_AXES,
         (
             Convention(),
             Convention(

@@ -1,4 +1,4 @@
-"""Accepted conventions for masks, shared by several exercises."""
+"""Accepted conventions for masks and for the axes of x, shared by several exercises."""
 
 from __future__ import annotations
 
@@ -36,3 +36,30 @@ MASKS = (
     ),
 )
 """Meaning of mask values; probes contain boolean masks with True = may attend."""
+
+
+def _batch_of_two(inputs: Inputs) -> Inputs:
+    """Return rows, or a vector as one row, as the first sequence of two, so that an operation along the batch shows."""
+    x = inputs["x"]
+    rows = x[None] if x.ndim == 1 else x
+    return inputs | {"x": numpy.stack([rows, rows[::-1] + 1])} if rows.ndim == 2 else inputs
+
+
+def _first_of_batch(answer: Any, inputs: Inputs) -> Any:
+    num_axes = numpy.ndim(inputs["x"])
+    if num_axes > 2 or numpy.ndim(answer) != 3 or len(answer) != 2:
+        return answer
+    return answer[0, 0] if num_axes == 1 else answer[0]
+
+
+THREE_AXES = (
+    Convention(),
+    Convention(
+        TEXTS["three_axes"],
+        _batch_of_two,
+        _first_of_batch,
+        role="x",
+        source=r"einops|rearrange|einsum|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|dim\(\) *[!=]= *3",
+    ),
+)
+"""Number of axes of x: any, or exactly (batch, positions, width)."""

@@ -64,7 +64,7 @@ def eps_of(default: float) -> Step:
 def _asked(ask: Ask, x: Any, **more: Any) -> float | None:
     """Return the first minus the last output number for weights of one, so that a bias cancels."""
     weights = {"weight": numpy.ones(x.size), "bias": numpy.zeros(x.size)}
-    for given in (x, x[None]):  # a function may need rows
+    for given in (x, x[None], x[None, None]):  # a function may need rows, or a batch
         answer = ask({"x": given, **weights} | more)
         answer = answer[0] if isinstance(answer, tuple) and answer else answer
         if not isinstance(answer, Raised) and answer is not None and numpy.shape(answer) == given.shape:

@@ -10,7 +10,7 @@ from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.cross_entropy.mistakes import MISTAKES
 from headway.practice.exercises.cross_entropy.recoveries import RECOVERIES
-from headway.practice.exercises.cross_entropy.steps import STEPS, softmax
+from headway.practice.exercises.cross_entropy.steps import STEPS, log_softmax, softmax
 from headway.practice.texts import Texts
 
 TEXTS = Texts("cross_entropy")
@@ -60,6 +60,10 @@ def _probabilities(inputs: Inputs) -> Inputs | None:
     """Return inputs with probabilities if none underflows: the result for log(0) is not checked."""
     probabilities = softmax(inputs["logits"])
     return inputs | {"logits": probabilities} if probabilities.min() > 1e-3 else None
+
+
+def _log_probabilities(inputs: Inputs) -> Inputs:
+    return inputs | {"logits": log_softmax(inputs["logits"])}
 
 
 def _batched(inputs: Inputs) -> Inputs:
@@ -113,6 +117,7 @@ EXERCISE = Exercise(
         (
             Convention(),
             Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
+            Convention(TEXTS["log_probabilities"], _log_probabilities, role="logits", named=r"log_?p|log_?soft|logp"),
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
         ),

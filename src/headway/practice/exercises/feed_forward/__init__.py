@@ -13,6 +13,7 @@ from headway.practice.exercises.feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.feed_forward.recoveries import RECOVERIES, drawn
 from headway.practice.exercises.feed_forward.steps import STEPS
 from headway.practice.recipes.activations import gelu, gelu_tanh, quick_gelu, relu, silu
+from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.wrapping import feed_forward_example, wrapped
 from headway.practice.texts import Texts
 
@@ -136,6 +137,7 @@ EXERCISE = Exercise(
             Convention(TEXTS["layers_as_dicts"], _layers, role="up_weight", named=r"^(?!held_).*(fc|layer|params)", without="up_bias"),
         ),
         wrapped(feed_forward_example("up")),
+        THREE_AXES,
         tuple(Convention(name, steps={"activation": activation} if activation is not relu else {}) for name, activation in ACTIVATIONS),
     ),
     recoveries=RECOVERIES,

@@ -15,6 +15,7 @@ from headway.practice.exercises.feed_forward.steps import add
 from headway.practice.exercises.gated_feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.gated_feed_forward.steps import STEPS
 from headway.practice.recipes.activations import gelu, gelu_tanh, identity, relu, sigmoid
+from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.wrapping import feed_forward_example, wrapped
 from headway.practice.texts import Texts
 
@@ -122,6 +123,7 @@ ACTIVATIONS = (
     Convention(TEXTS["activation_gelu_tanh"], called=SAYS_NO_SILU, steps={"activation": gelu_tanh}),
     Convention(TEXTS["activation_relu"], called=r"re_?glu", steps={"activation": relu}),
     Convention(TEXTS["activation_sigmoid"], called=r"(^|_)glu", steps={"activation": sigmoid}),
+    Convention(TEXTS["activation_sigmoid"], source=r"\A(?!(.|\n)*(swi|silu))(.|\n)*\bglu\b", steps={"activation": sigmoid}),
     Convention(TEXTS["no_activation"], called=r"bilinear", steps={"activation": identity}),
 )
 
@@ -173,6 +175,7 @@ EXERCISE = Exercise(
         (Convention(), Convention(TEXTS["weights_in_out"], transposed("gate_weight", "up_weight", "down_weight"), role="gate_weight")),
         (Convention(), Convention(TEXTS["order_gate_up_down"], _second_and_third, role="down_weight", named=r"2")),
         wrapped(feed_forward_example("gate", "up")),
+        THREE_AXES,
         ACTIVATIONS,
     ),
     recoveries=RECOVERIES,

@@ -10,6 +10,7 @@ from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.layer_norm.mistakes import MISTAKES, ROOT
 from headway.practice.exercises.layer_norm.steps import EPS, STEPS
+from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_recovery, size_roles
 from headway.practice.texts import Texts
 
@@ -109,6 +110,6 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, RETURNS),
+    conventions=(eps_conventions(EPS), STANDARD_DEVIATION, SCALAR, RETURNS, THREE_AXES),
     recoveries=(eps_recovery(EPS, ROOT),),
 )
