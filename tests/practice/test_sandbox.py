@@ -96,7 +96,7 @@ def test_a_crash_of_the_process_gets_a_verdict(tmp_path):
     [
         ("def softmax(x)\n    return x\n", 1, "SyntaxError"),
         ("import numpy as np\ndef softmax(x=1, axis):\n    return x\n", 2, "SyntaxError"),
-        ("import nothing_of_that_name\n", 1, "ModuleNotFoundError"),
+        ("import numpy.nothing_of_that_name\n", 1, "ModuleNotFoundError"),
         ("x = 1\ny = x + undefined\n", 2, "NameError"),
     ],
 )

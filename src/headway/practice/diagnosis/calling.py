@@ -15,7 +15,7 @@ import numpy
 from headway.arrays import array_library, as_dtype, from_numpy
 from headway.errors import OptionError
 from headway.practice.diagnosis.compare import as_numbers
-from headway.practice.diagnosis.own_tensors import OWN, holds_data, own_libraries, wrapped
+from headway.practice.diagnosis.own_tensors import OWN, holds_data, own_class, own_libraries, wrapped
 from headway.practice.diagnosis.rotation import table_for
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.timeout import TookTooLongError, time_limit
@@ -199,7 +199,10 @@ class Call:
 
     def __call__(self, inputs: Inputs) -> Any:
         """Return the output as NumPy, or Raised."""
-        arguments = self.arguments(inputs)
+        try:
+            arguments = self.arguments(inputs)
+        except (Exception, SystemExit) as error:  # a constructor of the learner's own tensors
+            return Raised(error)
         before = {name: _copied(value) for name, value in arguments.items()}
         try:
             answer = self.run(arguments)
@@ -282,8 +285,9 @@ class Call:
 
     @property
     def notes(self) -> tuple[Message, ...]:
-        """Return notes on how the function was called."""
-        return ()
+        """Return notes on how the function was called: the options that were turned off."""
+        role_of = self.binding.role_of
+        return tuple(TEXTS["switched_off"].format(name=name, value=role_of[name].off) for name in sorted(self.switched_names))
 
     def _is_required(self, name: str) -> bool:
         return name in self.required_names
@@ -331,14 +335,17 @@ class Call:
 
 
 def libraries_for(subject: Subject) -> list[str]:
-    """Return the array libraries to try: lists if the annotations mention them, then imported libraries, NumPy and plain lists."""
-    found = own_libraries(subject)
-    found += ["list"] if any(re.search("list", str(each.annotation), re.IGNORECASE) for each in subject.parameters) else []
+    """Return the array libraries to try: what the annotations mention, then imported libraries, NumPy, plain lists, and tensors of the file."""
+    annotations = " ".join(str(each.annotation) for each in subject.parameters)
+    own = own_libraries(subject)
+    made = own_class(subject) if own else None
+    found = own if made is not None and re.search(rf"\b{made.__name__}\b", annotations) else []
+    found = [*found, "list"] if re.search("list", annotations, re.IGNORECASE) else found
     found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
     found += [name for name in subject.imports if name == "numpy"]
     if not subject.imports and re.search(TORCH_METHODS, "\n".join(subject.source)):
         found.append("torch")
-    return [name for name in dict.fromkeys([*found, "numpy", "list"]) if name != "torch" or _is_here(name)]
+    return [name for name in dict.fromkeys([*found, "numpy", "list", *own]) if name != "torch" or _is_here(name)]
 
 
 def _is_here(library: str) -> bool:

@@ -29,7 +29,7 @@ def as_numbers(answer: Any) -> Any:
     if isinstance(answer, dict):
         return {key: as_numbers(each) for key, each in answer.items()}
     if holds_data(answer):
-        return numpy.asarray(answer.data)
+        return _as_numpy(numpy.asarray(answer.data))
     if hasattr(answer, "dtype") and hasattr(answer, "shape"):
         return _as_numpy(answer)
     try:
@@ -39,9 +39,18 @@ def as_numbers(answer: Any) -> Any:
     if numbers is not None and numbers.dtype.kind in "biuf":
         return numbers
     parts = tuple(as_numbers(each) for each in answer) if isinstance(answer, list) else ()
-    if numbers is not None and numbers.dtype.kind == "O" and len({numpy.shape(part) for part in parts if part is not None}) == 1:
+    if (
+        numbers is not None
+        and numbers.dtype.kind == "O"
+        and len({numpy.shape(part) for part in parts}) == 1
+        and all(map(_is_numeric, parts))
+    ):
         return numpy.asarray(parts)  # numbers with gradients of the learner's own
     return parts if parts and all(part is not None for part in parts) else None
+
+
+def _is_numeric(part: Any) -> bool:
+    return isinstance(part, numpy.ndarray | numpy.generic) and part.dtype.kind in "biuf"
 
 
 def _as_numpy(answer: Any) -> Any:

@@ -143,7 +143,7 @@ class DrawnCall(Call):
     @property
     def notes(self) -> tuple[Message, ...]:
         """Return a note if the function samples."""
-        return (DRAWS,) if self.has_drawn else ()
+        return (*super().notes, *([DRAWS] if self.has_drawn else []))
 
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Call the function, with a generator if it takes one."""

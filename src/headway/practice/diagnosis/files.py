@@ -6,7 +6,7 @@ import ast
 import inspect
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
@@ -91,8 +91,13 @@ def load_definitions(path: Path, text: str) -> ModuleType | Verdict:
     return module
 
 
-def with_exercises(module: ModuleType, text: str, named: str | None = None) -> Iterator[tuple[Subject, Exercise]]:
+def with_exercises(
+    module: ModuleType, text: str, named: str | None = None, skipped: Collection[str] = (), begin: Callable[[Subject], None] | None = None
+) -> Iterator[tuple[Subject, Exercise]]:
     """Yield a file's functions and classes with their exercises, found by name or by outputs; with `named`, always that exercise.
+
+    skipped   names to leave out
+    begin     called before the exercise of a subject is looked for, which may take time
 
     Errors   OptionError for an unknown exercise.
     """
@@ -100,14 +105,17 @@ def with_exercises(module: ModuleType, text: str, named: str | None = None) -> I
     if named is not None:
         chosen = exercise(check_name(named))
         matching = [subject for subject in subjects if means(subject.name, chosen.name)]
-        yield from ((subject, chosen) for subject in matching or [each for each in subjects if not each.is_private][:1] or subjects[:1])
+        found = matching or [each for each in subjects if not each.is_private][:1] or subjects[:1]
+        yield from ((subject, chosen) for subject in found if subject.name not in skipped)
         return
     for subject in subjects:
-        if _is_base(subject, subjects) or _is_test(subject):
+        if subject.name in skipped or _is_base(subject, subjects) or _is_test(subject):
             continue
-        found = recognised(subject)
-        if found is not None:
-            yield subject, found
+        if begin is not None:
+            begin(subject)
+        part = recognised(subject)
+        if part is not None:
+            yield subject, part
 
 
 def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:

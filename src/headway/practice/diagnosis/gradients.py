@@ -14,7 +14,7 @@ from headway.arrays import from_numpy, to_numpy
 from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.compare import floating_arrays
 from headway.practice.diagnosis.instances import InstanceCall
-from headway.practice.diagnosis.slots import Slot
+from headway.practice.diagnosis.slots import Slot, module_library
 from headway.practice.exercise import Inputs
 from headway.practice.message import EMPTY, Message, describe_error
 from headway.practice.texts import Texts
@@ -75,7 +75,8 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
 
 def _has_own_backward(call: Call) -> bool:
     """Return True for a class with a method of its own for gradients, in place of the library's."""
-    return call.is_instance and any("backward" in vars(base) for base in call.subject.value.__mro__[:-1])  # type: ignore[attr-defined]
+    is_module = module_library(call.subject.value) is not None if call.is_instance else False
+    return call.is_instance and not is_module and any("backward" in vars(base) for base in call.subject.value.__mro__[:-1])  # type: ignore[attr-defined]
 
 
 def _has_padding_row(call: InstanceCall) -> bool:

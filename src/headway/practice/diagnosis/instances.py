@@ -158,7 +158,7 @@ class InstanceCall(Call):
         is_lost = any(not slot.is_parameter for slot in (self.weight_slots(instance) if instance is not None else ()))
         wired = [PARTS_REPLACED] if self.construction.wired is not None else []
         unrotated = [UNROTATED] if self.construction.is_unrotated else []
-        return (*self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated)
+        return (*super().notes, *self.assignment.notes, *([NOT_PARAMETERS] if is_lost else []), *wired, *unrotated)
 
     def fits(self, inputs: Inputs) -> bool:
         """Return True if an instance can be constructed for these inputs and its arrays have room for the weights."""

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import inspect
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy
 
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.timeout import time_limit
 
 TENSORS, ALL_TENSORS, VALUES = OWN = ("tensors", "all tensors", "values")
 """Array libraries of a file's own: tensors for floating arrays or for all arrays, and nested lists of numbers with gradients."""
+
+CONSTRUCTING_SECONDS = 0.25
+"""CPU seconds for the constructor of a class that may be one of tensors."""
 
 OTHERS = ("numpy", "torch", "jax", "jaxlib", "mlx", "tensorflow", "builtins", "decimal", "fractions", "pathlib", "collections")
 
@@ -44,7 +49,10 @@ def holds_data(value: Any) -> bool:
     """Return True for an object of a learner's class that holds an array or a number as `data`."""
     if type(value).__module__.partition(".")[0] in OTHERS:
         return False
-    return isinstance(getattr(value, "data", None), numpy.ndarray | float)
+    try:
+        return isinstance(getattr(value, "data", None), numpy.ndarray | float)
+    except Exception:  # of an attribute that the class computes
+        return False
 
 
 def _listed(value: Any, made: type) -> Any:
@@ -55,10 +63,11 @@ def _has_arithmetic(value: type) -> bool:
     return all(any(name in vars(base) for base in value.__mro__ if base is not object) for name in ("__add__", "__mul__"))
 
 
+@cache
 def _kind(value: type) -> str | None:
     """Return VALUES for a class that holds one number, TENSORS for one that holds arrays, None for another class."""
     for library, given, kept in ((TENSORS, [1.0, 2.0], numpy.ndarray), (VALUES, 1.5, float)):
-        with suppress(Exception):  # another kind of class
+        with suppress(Exception, SystemExit), time_limit(CONSTRUCTING_SECONDS):  # another kind of class
             if isinstance(value(given).data, kept):
                 return library
     return None

@@ -24,7 +24,7 @@ def prepare_imports(module: ModuleType, path: Path, tree: ast.Module) -> None:
     if any(isinstance(node, ast.ImportFrom) and node.level for node in imports):
         module.__package__ = _package(folders[::-1])
     sys.meta_path[:] = [each for each in sys.meta_path if not isinstance(each, MissingPackages)] + [MissingPackages(folders)]
-    sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in _top_names(imports))]
+    sys.path += [str(folder) for folder in folders[1:] if any(_holds(folder, name) for name in _names(imports))]
 
 
 def _package(folders: list[Path]) -> str:
@@ -38,11 +38,13 @@ def _package(folders: list[Path]) -> str:
     return name
 
 
-def _top_names(imports: list[ast.Import | ast.ImportFrom]) -> set[str]:
+def _names(imports: list[ast.Import | ast.ImportFrom]) -> set[str]:
+    """Return the modules that absolute imports name, in dotted form."""
     found = {alias.name for node in imports if isinstance(node, ast.Import) for alias in node.names}
-    found |= {node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module and not node.level}
-    return {name.partition(".")[0] for name in found}
+    return found | {node.module for node in imports if isinstance(node, ast.ImportFrom) and node.module and not node.level}
 
 
 def _holds(folder: Path, name: str) -> bool:
-    return (folder / f"{name}.py").is_file() or any(any((folder / name).glob(pattern)) for pattern in ("*.py", "*/*.py"))
+    """Return True if a folder holds a module: its file, or its package with all subpackages that the name has."""
+    place = folder.joinpath(*name.split("."))
+    return place.with_suffix(".py").is_file() or any(any(place.glob(pattern)) for pattern in ("*.py", "*/*.py"))

@@ -150,7 +150,7 @@ class _Checker:
             if last is None:
                 report.verdicts = [*report.verdicts, *ended]
                 return report
-            ended.append(_verdict_of_ended(last, conversation.ended_for))
+            ended.append(_verdict_of_ended(last, conversation.ended_for, is_file=last["subject"] == self.path.name))
             if has_hung and last["subject"] == self.path.name:
                 report.verdicts = ended[:-1]
                 return report
@@ -355,9 +355,12 @@ def _cause_of_end(ended_for: str | None) -> Cause:
     return Cause("exits", ENDS_THE_PROCESS, MUST_RETURN, EMPTY)
 
 
-def _verdict_of_ended(last: dict[str, Any], ended_for: str | None) -> Verdict:
-    """Return the verdict for a process that ended early: the function it was checking, and the reason."""
-    if ended_for == "time" and "exercise" not in last:
+def _verdict_of_ended(last: dict[str, Any], ended_for: str | None, *, is_file: bool) -> Verdict:
+    """Return the verdict for a process that ended early: the function it was checking, and the reason.
+
+    is_file   True if it was running the file
+    """
+    if ended_for == "time" and is_file:
         return Verdict(last["subject"], "file", last["line"], "could not run", (AT_IMPORT,), title=FILE_TITLE)
     name = last.get("exercise")
     title = exercise_by_name(name).title if name else FILE_TITLE

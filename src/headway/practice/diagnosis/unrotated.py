@@ -6,6 +6,7 @@ turned: the scores stay the same if queries and keys are treated alike, and a pa
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -52,6 +53,7 @@ def rotations(module: ModuleType | None) -> dict[str, Callable[..., Any]]:
     return {name: _kept(value) for name, value in found.items() if inspect.isfunction(value) and _rotates(name)}
 
 
+@functools.cache
 def _rotates(name: str) -> bool:
     return fitting(name)[0][:1] == ["rotary"]
 

@@ -159,7 +159,11 @@ ORDERS = (
 """The order of the options: all are correct, and the one found is reported."""
 
 
-ZERO = TEXTS["zero"]
+AT_ZERO = (
+    Convention(),
+    Convention(TEXTS["zero"], steps={"at_zero": lambda logits: numpy.full_like(logits, numpy.nan)}, role="temperature"),
+)
+"""Temperature 0: the most likely token, or a division by 0 that the caller has to avoid."""
 
 
 def probes() -> tuple[Probe, ...]:
@@ -170,7 +174,7 @@ def probes() -> tuple[Probe, ...]:
     return (
         Probe("plain", {"logits": logits}),
         Probe("hot", {"logits": logits, "temperature": 2.0}),
-        Probe("at zero", {"logits": logits, "temperature": 0.0}, QUIET, caution=ZERO),
+        Probe("at zero", {"logits": logits, "temperature": 0.0}, QUIET),
         Probe("top-k", {"logits": logits, "top_k": 3}),
         Probe("top-p", {"logits": logits, "top_p": 0.6}),
         Probe("top-p, one above p", {"logits": steep, "top_p": 0.9}),
@@ -179,7 +183,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("top-k and top-p", {"logits": logits, "top_k": 4, "top_p": 0.6}),
         Probe("all", {"logits": logits, "temperature": 2.5, "top_k": 5, "top_p": 0.55}),
         Probe("rows", {"logits": rows, "temperature": 0.7}, BATCH, caution=ROWS_APART),
-        Probe("rows at zero", {"logits": rows, "temperature": 0.0}, BATCH, caution=ZERO),
+        Probe("rows at zero", {"logits": rows, "temperature": 0.0}, BATCH, caution=ROWS_APART),
     )
 
 
@@ -199,7 +203,7 @@ EXERCISE = Exercise(
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(GIVEN, ROWS, (*RETURNED[:2], TOKENS, UNNORMALISED), ORDERS),
+    conventions=(GIVEN, ROWS, (*RETURNED[:2], TOKENS, UNNORMALISED), ORDERS, AT_ZERO),
     recoveries=RECOVERIES,
     drawing="read",
     is_trained_through=False,

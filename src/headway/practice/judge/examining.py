@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import traceback
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from headway.practice.exercises import exercise as exercise_by_name
 from headway.practice.judge.claims import claim_of
 from headway.practice.judge.frames import write_frame
 from headway.practice.judge.jobs import Examination
+from headway.practice.names import fitting
 from headway.practice.verdict import Verdict
 
 
@@ -52,10 +54,12 @@ def _examine(job: Examination, report: Callable[..., None]) -> None:
     if module is None:
         report(end=True)
         return
-    chosen = [pair for pair in with_exercises(module, job.text, job.named) if pair[0].name not in job.skipped]
 
-    def begin(subject: Subject, exercise: Exercise) -> None:
-        report(begins={"subject": subject.name, "line": subject.line, "exercise": exercise.name})
+    def begin(subject: Subject, exercise: Exercise | None = None) -> None:
+        name = exercise.name if exercise is not None else next(itertools.chain(*fitting(subject.name)), None)
+        report(begins={"subject": subject.name, "line": subject.line, "exercise": name})
+
+    chosen = list(with_exercises(module, job.text, job.named, job.skipped, begin))
 
     judged = [
         (subject, exercise_by_name(verdict.exercise), verdict)
