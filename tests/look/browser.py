@@ -36,7 +36,7 @@ class Opened:
         """Abort every request except those that start with `own`."""
 
         def handle(route):
-            if route.request.url.startswith(own):
+            if route.request.url.startswith((own, "about:")):
                 route.continue_()
             else:
                 self.requests.append(route.request.url)
@@ -62,7 +62,7 @@ def browser():
 def opened(started, path, *, width=1280, height=900, theme="light", language="en"):
     """Open a file in a new context."""
     context = started.new_context(viewport={"width": width, "height": height})
-    context.set_default_timeout(600_000)
+    context.set_default_timeout(120_000)
     page = Opened(context.new_page())
     page.guard(path.as_uri())
     page.page.goto(f"{path.as_uri()}#theme={theme}&lang={language}")

@@ -40,7 +40,7 @@ def started():
 def page(serving, started):
     """The page with the first prompt; at the end it must have logged nothing and asked no other server."""
     context = started.new_context(viewport={"width": 1280, "height": 900})
-    context.set_default_timeout(600_000)
+    context.set_default_timeout(120_000)
     opened = Opened(context.new_page())
     opened.guard(serving.url)
     opened.page.goto(f"{serving.url}#theme=light&lang=en")
@@ -156,7 +156,7 @@ def test_two_prompts_are_compared(page, serving):
 @pytest.mark.parametrize(("language", "theme"), [("en", "dark"), ("zh", "light")])
 def test_an_error_is_shown_and_the_page_fits_320_pixels(serving, started, language, theme):
     context = started.new_context(viewport={"width": 320, "height": 640})
-    context.set_default_timeout(600_000)
+    context.set_default_timeout(120_000)
     page = context.new_page()
     page.goto(f"{serving.url}#theme={theme}&lang={language}&prompt=The dog")
     page.locator("#compare").click()

@@ -38,7 +38,7 @@ def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
 
     def open_url(url: str, *, allowed: str = "^$", **options: Any) -> Any:
         context = browser.new_context(**{"locale": "en-US", "viewport": {"width": 1000, "height": 700}} | options)
-        context.set_default_timeout(600_000)
+        context.set_default_timeout(120_000)
         contexts.append(context)
         page = context.new_page()
         page.on(
