@@ -26,7 +26,7 @@ def own_class(subject: Subject) -> type | None:
     named = vars(subject.module).values() if subject.module is not None else ()
     found = [each for each in named if inspect.isclass(each) and each.__module__.partition(".")[0] not in OTHERS and _has_arithmetic(each)]
     bases = [each for each in found if not any(each is not other and issubclass(each, other) for other in found)]
-    return next((each for each in bases if _kind(each)), None)
+    return next((each for each in bases if _kind(each)), None)  # type: ignore[arg-type]
 
 
 def own_libraries(subject: Subject) -> list[str]:
