@@ -36,3 +36,8 @@ def wrong_later_visible(seq_len, window):
 
 def wrong_diagonal_hidden(seq_len, window):
     return np.triu(np.tril(np.ones((seq_len, seq_len), bool), -1), 1 - window)
+
+
+def wrong_both_sides(seq_len, window):
+    i, j = np.arange(seq_len)[:, None], np.arange(seq_len)[None]
+    return np.abs(i - j) < window

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -76,7 +77,8 @@ def is_dropout(name: str) -> bool:
 
 def neutral_value(name: str) -> Any:
     """Return a value without effect for a parameter, or NOTHING if its name suggests none."""
-    return next((value for pattern, value in NEUTRAL if re.search(pattern, snake(name))), NOTHING)
+    found = next((value for pattern, value in NEUTRAL if re.search(pattern, snake(name))), NOTHING)
+    return copy.deepcopy(found) if isinstance(found, numpy.random.Generator) else found  # draws do not depend on earlier calls
 
 
 def is_named(name: str, role: Role) -> bool:

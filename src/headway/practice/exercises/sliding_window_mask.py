@@ -41,7 +41,9 @@ MISTAKES = (
     TEXTS.mistake("one_less_visible", {"size": lambda window: window - 1}),
     TEXTS.mistake("window_ignored", {"earliest": lambda distances, size: distances == distances}),
     TEXTS.mistake("later_visible", {"latest": lambda distances: distances == distances}),
-    TEXTS.mistake("both_sides", {"latest": lambda distances: -distances < 3}),
+    TEXTS.mistake(
+        "both_sides", {"earliest": lambda distances, size: abs(distances) < size, "latest": lambda distances: distances == distances}
+    ),
     TEXTS.mistake("diagonal_hidden", {"latest": lambda distances: distances > 0}),
     *FORMS_MISTAKES,
 )
