@@ -50,10 +50,10 @@ def test_a_function_that_cannot_run_exits_with_2_unless_another_is_wrong(wrong, 
 
 
 def test_a_file_that_does_not_run_exits_with_2(tmp_path):
-    (tmp_path / "mine.py").write_text("import nothing_of_that_name\n")
+    (tmp_path / "mine.py").write_text("import numpy.nothing_of_that_name\n")
     done = run(str(tmp_path / "mine.py"))
     assert done.returncode == 2
-    assert "pip install nothing_of_that_name" in done.stdout
+    assert "pip install numpy.nothing_of_that_name" in done.stdout
 
 
 @pytest.mark.slow

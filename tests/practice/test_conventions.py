@@ -255,7 +255,7 @@ UNUSUAL = {
 
 WRONG = {
     "projections that all heads share": (SHARED_BY_HEADS, "SelfAttention"),
-    "a causal attention without projections and mask": (BARE_CAUSAL.replace("triu(1)", "triu(len(k[0]))"), "CausalAttention"),
+    "a causal attention without projections that masks too much": (BARE_CAUSAL.replace("triu(1)", "triu(0)"), "CausalAttention"),
     "a cache that never moves on": (LAYERED_CACHE.replace("self.length += count", "pass"), "KVCache"),
     "values that are rotated": (ROTATED.replace("scores = q", "v = self.rotary(v)\n        scores = q"), "CausalSelfAttention"),
     "queries alone rotated": (ROTATED.replace("self.rotary(self.k_norm(k))", "self.k_norm(k)"), "CausalSelfAttention"),

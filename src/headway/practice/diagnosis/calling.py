@@ -339,7 +339,8 @@ def libraries_for(subject: Subject) -> list[str]:
     annotations = " ".join(str(each.annotation) for each in subject.parameters)
     own = own_libraries(subject)
     made = own_class(subject) if own else None
-    found = own if made is not None and re.search(rf"\b{made.__name__}\b", annotations) else []
+    is_own = made is not None and (not subject.imports or re.search(rf"\b{made.__name__}\b", annotations))
+    found = own if is_own else []
     found = [*found, "list"] if re.search("list", annotations, re.IGNORECASE) else found
     found += [name for name in subject.imports if name != "numpy" and _is_here(name)]
     found += [name for name in subject.imports if name == "numpy"]

@@ -196,7 +196,8 @@ class InstanceCall(Call):
     def invoke(self, arguments: Mapping[str, Any]) -> Any:
         """Return the output of an instance with its weights set."""
         instance = self.instance_for(arguments)
-        return with_digits_of(self.weight_slots(instance), self.forward(instance, arguments))
+        answer = self.forward(instance, arguments)
+        return with_digits_of(self.weight_slots(instance), answer) if self.is_wide else answer
 
     def instance_for(self, arguments: Mapping[str, Any]) -> Any:
         """Return a cached or new instance, with its weights set."""

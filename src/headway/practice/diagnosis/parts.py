@@ -99,9 +99,10 @@ def _causal(subject: Subject) -> list[str]:
     masks = [each for each in _operands(subject) if "mask" in each.name.lower()]
     if not masks or re.search(CAUSAL_MASK, text, re.IGNORECASE):
         return ["causal_self_attention"]
-    if all(each.default is not each.empty for each in masks):
-        return ["causal_self_attention"]
-    return ["causal_self_attention", *(["self_attention", PROJECTED] if _holds_matrices(subject) else [BARE])]
+    if not _holds_matrices(subject):
+        return ["causal_self_attention", BARE]
+    is_required = any(each.default is each.empty for each in masks)
+    return ["causal_self_attention", *(["self_attention", PROJECTED] if is_required else [])]
 
 
 def _embeddings(first: str) -> Callable[[Subject], list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import secrets
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -156,12 +157,23 @@ class _Checker:
                 return report
 
     def _read(self, conversation: Conversation, report: _Report) -> dict[str, Any] | None:
-        """Fill a report with the process's events; return the last function that it began, or None if it judged all of them."""
+        """Fill a report with the process's events; return the function at which it ended, or None if it judged all of them.
+
+        If the time ended, it is the function that took most of it.
+        """
         last: dict[str, Any] | None = {"subject": self.path.name, "line": 1}
+        seconds: dict[str, float] = {}
+        longest, started = last, time.monotonic()
         for _ in range(MAX_EVENTS):
             data = conversation.receive()
+            if last is not None and last["subject"] != self.path.name:
+                name, now = last["subject"], time.monotonic()
+                seconds[name] = seconds.get(name, 0.0) + now - started
+                longest, started = (last, now) if seconds[name] >= max(seconds.values()) else (longest, now)
+            else:
+                longest, started = last, time.monotonic()
             if data is None:
-                return last
+                return longest if conversation.ended_for == "time" else last
             event = _event(data)
             if "end" in event:
                 return None
