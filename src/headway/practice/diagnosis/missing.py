@@ -11,7 +11,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import FrameType, ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 ANNOTATING = {"jaxtyping", "torchtyping", "beartype", "typeguard"}
 """Packages whose decorators only check annotations: a decorated function is left as it is."""
@@ -47,6 +47,22 @@ class Placeholder:
         return self
 
     __ror__ = __or__
+
+    def __eq__(self, other: object) -> bool:
+        """Compare with types, as annotations do; a comparison with a value uses the package.
+
+        Errors   ModuleNotFoundError
+        """
+        if other is None or isinstance(other, (Placeholder, type)):
+            return self is other
+        raise _not_found(self._package)
+
+    __hash__ = object.__hash__
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise _not_found(self._package)
+
+    __bool__ = __len__ = __iter__ = __contains__ = __float__ = __int__ = __index__ = __array__ = _refuse
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Return the function that an annotating package decorates; otherwise raise.
