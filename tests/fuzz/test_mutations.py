@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import mmap
 import random
 import re
 import time
+from pathlib import Path
 
 import pytest
 
@@ -84,6 +86,17 @@ def test_run_finds_what_allocates_more_than_its_share_and_what_takes_long(monkey
     assert re.fullmatch(r"MemoryError: 5,24\d,\d+ bytes, expected at most 4,194,304", failures[0].error)
     monkeypatch.setattr(mutations, "SECONDS", 0.0)
     assert "seconds of the processor" in run(attempt, [(0, b"a")], seconds_each=600)[0].error
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system does not count the highest resident memory")
+def test_run_finds_what_native_code_allocates():
+    def attempt(mutant: bytes) -> None:
+        # a mapping of its own: the allocator may have as much in pages that the process already holds
+        mmap.mmap(-1, max(1, 5 * 2**20 * len(mutant))).write(b"x" * (5 * 2**20 * len(mutant)))
+
+    failures = run(attempt, [(1, b""), (2, b"a"), (3, b"abcd")], seconds_each=600, bytes_per_byte=2**20)
+    assert [failure.seed for failure in failures] == [3]
+    assert failures[0].error.endswith("expected at most 12,582,912")
 
 
 def test_run_passes_a_keyboard_interrupt_through():
