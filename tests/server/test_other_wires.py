@@ -84,7 +84,19 @@ def test_an_earlier_response_can_be_sent_as_input(api):
     ).output
 
 
+def test_a_response_repeats_its_format_without_the_fields_that_were_not_given(client):
+    given = {"type": "json_schema", "name": "word", "schema": {"type": "string", "maxLength": 3}}
+    answer = client.post("/v1/responses", json={"input": PROMPT, "max_output_tokens": 8, "text": {"format": given}})
+    assert (answer.status_code, answer.json()["text"]["format"]) == (200, given)
+
+
 def test_stored_responses_are_refused(api):
     with pytest.raises(openai.BadRequestError) as caught:
         api.responses.create(model="stories", input=PROMPT, previous_response_id="resp_1")
     assert caught.value.param == "previous_response_id"
+
+
+@pytest.mark.parametrize("kind", [["message"], {}, None, 1, "image"])
+def test_an_input_of_an_unknown_type_is_refused(client, kind):
+    answer = client.post("/v1/responses", json={"input": [{"type": kind, "role": "user", "content": "Hi"}]})
+    assert (answer.status_code, answer.json()["error"]["param"]) == (400, "input[0].type")

@@ -86,7 +86,7 @@ class ObjectFormat(Struct, tag="json_object", forbid_unknown_fields=True):
     """Any JSON object."""
 
 
-class SchemaFormat(Struct, tag="json_schema", forbid_unknown_fields=True):
+class SchemaFormat(Struct, tag="json_schema", forbid_unknown_fields=True, omit_defaults=True):
     """JSON that is valid under a schema, which is followed strictly."""
 
     schema: dict[str, Any]
@@ -211,7 +211,7 @@ def _messages(values: Sequence[dict[str, Any]]) -> list[Message]:
 
 def _item(number: int, value: dict[str, Any]) -> Item:
     kind = value.get("type", "message")
-    if kind not in ITEMS:
+    if not isinstance(kind, str) or kind not in ITEMS:
         raise invalid(f"got an input of type {kind!r:.100}, expected one of {', '.join(ITEMS)}", f"input[{number}].type")
     try:
         item: Item = msgspec.convert(value, ITEMS[kind])
