@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -158,26 +159,70 @@ def test_a_port_of_another_program_is_refused():
         run([], Settings(), Address(port=taken.getsockname()[1]))
 
 
-def test_the_command_finishes_its_requests_at_sigterm():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "headway", "serve", "--ray", "--threads", "1", "--port", str(port)]
+def test_port_0_is_refused_on_a_cluster_of_others():
+    from headway.cluster.run import run
+
+    with pytest.raises(OptionError, match="got --port 0 with --address"):
+        run([], Settings(), Address(port=0), cluster="auto")
+
+
+@contextlib.contextmanager
+def command(*flags: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run `headway serve --ray` with flags; the process and its URL."""
+    arguments = [sys.executable, "-m", "headway", "serve", "--ray", "--threads", "1", *flags]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT) as process:
+    with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, env=environment, cwd=ROOT) as process:
         try:
-            assert any("serving stories at" in line for line in process.stderr)
-            body = {"prompt": "The fox", "max_tokens": 500, "ignore_eos": True, "stream": True, "n": 8}
-            with (
-                httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as client,
-                client.stream("POST", "/v1/completions", json=body) as answer,
-            ):
-                lines = answer.iter_lines()
-                next(lines)
-                process.send_signal(signal.SIGTERM)
-                events = [line for line in lines if line]
-            assert events[-1] == "data: [DONE]"
-            ended = [choice["index"] for event in events[:-1] for choice in json.loads(event[6:])["choices"] if choice["finish_reason"]]
-            assert sorted(ended) == list(range(8))
-            assert process.wait(600) == 0
+            yield process, next(found[1] for line in process.stderr if (found := re.search(r"serving stories at ([^\s,]+)", line)))
         finally:
             process.kill()
+
+
+LONG = {"prompt": ["The fox"] * 4, "max_tokens": 500, "ignore_eos": True, "stream": True, "n": 8}
+
+
+def test_new_requests_get_503_after_sigterm_and_long_ones_end_with_an_error():
+    with command("--port", "0", "--drain", "3", "--timeout", "inf", "--ingresses", "2") as (process, url):
+        assert not url.endswith(":0")
+        with httpx.Client(base_url=url, timeout=600) as client, client.stream("POST", "/v1/completions", json=LONG) as answer:
+            lines = answer.iter_lines()
+            next(lines)
+            process.send_signal(signal.SIGTERM)
+            codes = []
+            while 503 not in codes:  # the signal arrives at some time; both ingresses know it soon after
+                with httpx.Client(base_url=url, timeout=600) as other:
+                    codes.append(other.post("/v1/completions", json={"prompt": "Once", "max_tokens": 1}).status_code)
+            events = [line for line in lines if line]
+            assert process.wait(60) == 0  # Ray's own limits are longer
+    assert set(codes) <= {200, 503}
+    assert json.loads(events[-2][6:])["error"]["code"] == "shutting_down"
+    assert events[-1] == "data: [DONE]"
+
+
+def test_a_second_signal_does_not_wait():
+    with (
+        command("--port", "0", "--drain", "600") as (process, url),
+        httpx.Client(base_url=url, timeout=600) as client,
+        httpx.Client(base_url=url, timeout=600) as other,
+        client.stream("POST", "/v1/completions", json=LONG) as answer,
+    ):
+        next(answer.iter_lines())
+        process.send_signal(signal.SIGTERM)
+        while other.get("/ready").status_code == 200:
+            pass
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(100) == 0
+
+
+def test_the_command_finishes_its_requests_at_sigterm():
+    with command("--port", "0") as (process, url):
+        body = {**LONG, "prompt": "The fox"}
+        with httpx.Client(base_url=url, timeout=600) as client, client.stream("POST", "/v1/completions", json=body) as answer:
+            lines = answer.iter_lines()
+            next(lines)
+            process.send_signal(signal.SIGTERM)
+            events = [line for line in lines if line]
+        assert events[-1] == "data: [DONE]"
+        ended = [choice["index"] for event in events[:-1] for choice in json.loads(event[6:])["choices"] if choice["finish_reason"]]
+        assert sorted(ended) == list(range(8))
+        assert process.wait(600) == 0

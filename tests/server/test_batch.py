@@ -169,3 +169,24 @@ def test_a_killed_run_continues_without_a_lost_or_doubled_line(files):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert sorted(int(line["custom_id"]) for line in read(files.out)) == list(range(num_lines))
+
+
+@pytest.mark.parametrize(
+    "content", [b"my notes", b'{"custom_id": "0"}', b'{"id": "x", "custom_id": "0", "response": {"status_code": 200}}']
+)
+def test_a_file_of_the_user_is_not_changed(stories, files, content):
+    write(files.input, [request(0)])
+    files.out.write_bytes(content)
+    with pytest.raises(OptionError, match="expected the output of an earlier run"):
+        run(stories, files)
+    assert files.out.read_bytes() == content
+
+
+@pytest.mark.parametrize("rest", [b"{", b'{"id": "batch_req_0", "custom', b'{"id"\0\0\0', b"\0\0\0"])
+def test_a_line_that_was_cut_off_is_written_again(stories, files, rest):
+    write(files.input, [request(0), request(1)])
+    run(stories, files)
+    lines = files.out.read_bytes().splitlines(keepends=True)
+    files.out.write_bytes(lines[0] + rest)
+    assert run(stories, files).num_earlier == 1
+    assert sorted(line["custom_id"] for line in read(files.out)) == ["0", "1"]

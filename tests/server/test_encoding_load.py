@@ -5,7 +5,9 @@ from __future__ import annotations
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
+import httpx
 import pytest
 
 from benchmarks.http_client import request_bytes
@@ -29,11 +31,11 @@ class Gate:
         self.entered, self.opened, self.num_calls = threading.Event(), threading.Event(), 0
         method = getattr(owner, name)
 
-        def held(*arguments):
+        def held(*arguments, **options):
             self.num_calls += 1
             self.entered.set()
             assert self.opened.wait(600)
-            return method(*arguments)
+            return method(*arguments, **options)
 
         monkeypatch.setattr(owner, name, held)
 
@@ -134,4 +136,38 @@ def test_prompts_share_a_compiled_grammar(serve, monkeypatch):
         for _ in range(2):
             body = {"prompt": ["a", "b", "c"], "regex": "(yes|no){2}", "max_tokens": 8}
             assert client.post("/v1/completions", json=body).status_code == 200
+    assert gate.num_calls == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/completions", {"prompt": "Once"}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "Hi"}]}),
+        ("/completion", {"prompt": "Once"}),
+        ("/v1/messages", {"messages": [{"role": "user", "content": "Hi"}], "max_tokens": 2}),
+        ("/v1/responses", {"input": "Hi"}),
+    ],
+)
+def test_a_request_counts_as_waiting_while_its_prompt_is_read(serve, monkeypatch, path, body):
+    gate, server = Gate(monkeypatch, ServedModel, "prepare"), serve(max_waiting=1)
+    with server.client() as client, ThreadPoolExecutor(1) as other:
+        first, refused = other.submit(client.post, path, json=body), 0
+        assert gate.entered.wait(600)
+        num_open = server.service.num_open
+        # One that is accepted, too, gets no answer before the gate is opened.
+        with suppress(httpx.ReadTimeout):
+            refused = client.post(path, json=body, timeout=30).status_code
+        gate.opened.set()
+        assert (num_open, refused, first.result().status_code) == (1, 429, 200)
+    assert server.service.num_open == server.service.metrics.num_waiting_choices == 0
+
+
+def test_vectors_end_at_the_deadline(serve, monkeypatch):
+    gate, server = Gate(monkeypatch, Embedder, "_batch"), serve(timeout_seconds=0.2)
+    with server.client() as client:
+        answer = client.post("/v1/embeddings", json={"input": TEXTS})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timeout")
+        gate.opened.set()
+        assert eventually(lambda: server.service.pool.slots["stories"].num_users == 0)
     assert gate.num_calls == 1

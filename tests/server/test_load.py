@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 import threading
@@ -9,13 +10,17 @@ import threading
 import httpx
 import pytest
 
+from benchmarks.http_client import request_bytes
 from headway.engine import GenerationOptions, Request, SampledToken
 from headway.errors import NotFiniteError
-from headway.server import submission
+from headway.server import app, completions, metrics, submission
 from headway.server.errors import unavailable
 from headway.server.metrics import Metrics
+from headway.server.served_model import ServedModel
+from headway.server.service import Service
+from headway.server.settings import Settings
 from tests.engine.paged_runner import paged_engine
-from tests.server.conftest import eventually
+from tests.server.conftest import ManualThread, eventually
 
 BODY = {"prompt": "Once upon a time", "max_tokens": 100}
 
@@ -185,3 +190,70 @@ def test_a_dead_engine_is_not_healthy(manual):
     with server.client() as client:
         assert client.get("/health").status_code == 503
     assert post(server).status_code == 503
+
+
+def test_a_client_that_does_not_read_a_whole_answer_holds_no_model(serve):
+    server = serve()
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.connect(("127.0.0.1", int(server.url.rsplit(":", 1)[1])))
+        connection.sendall(request_bytes({"content": "a b" * 100_000, "with_pieces": True}, "/tokenize"))
+        connection.recv(1)
+        assert eventually(lambda: server.service.pool.slots["stories"].num_users == 0)
+
+
+@pytest.mark.parametrize("num_tokens", [0, 1])
+def test_a_stream_that_nobody_reads_ends(stories, monkeypatch, num_tokens):
+    monkeypatch.setattr(app, "SEND_SECONDS", 0)
+    thread = ManualThread()
+    service = Service([ServedModel("stories", stories)], Settings(timeout_seconds=0.2), engine_thread=lambda _: thread)
+    body = {"type": "http.request", "body": json.dumps({**BODY, "stream": True, "echo": not num_tokens}).encode()}
+    scope = {"type": "http", "method": "POST", "path": "/v1/completions", "headers": [(b"content-type", b"application/json")]}
+
+    async def call() -> None:
+        service.start()
+        messages, for_ever = [body], asyncio.Event()
+
+        async def receive():
+            if not messages:
+                await for_ever.wait()
+            return messages.pop()
+
+        async def send(_) -> None:
+            await for_ever.wait()
+
+        running = asyncio.create_task(app.create_app(service)(scope, receive, send))
+        while not thread.requests:
+            await asyncio.sleep(0.005)
+        for _ in range(num_tokens):
+            thread.send(0)
+        await asyncio.wait_for(running, 600)
+        assert service.pool.slots["stories"].num_users == service.num_open == 0
+        assert thread.aborted == [0]
+        service.close()
+
+    asyncio.run(call())
+
+
+def test_a_body_that_does_not_arrive_is_refused_after_a_time(serve):
+    with socket.create_connection(("127.0.0.1", int(serve(timeout_seconds=0.2).url.rsplit(":", 1)[1]))) as connection:
+        connection.sendall(request_bytes(BODY, "/v1/completions")[:-1])
+        assert connection.recv(65536).startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_failure_after_the_start_of_a_generation_aborts_it(manual, monkeypatch):
+    server, engine = manual()
+
+    def fail(*_):
+        raise ValueError
+
+    monkeypatch.setattr(completions, "CompletionResponse", fail)
+    assert post(server).status_code == 500
+    assert engine.aborted == [0]
+
+
+def test_the_throughput_forgets_old_requests(monkeypatch):
+    monkeypatch.setattr(metrics, "RATE_SECONDS", -1)
+    each = Metrics()
+    each.encoded(1.0, 1)
+    assert not each._ended

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import re
 import socket
+import threading
 
 import pytest
 
 from headway.server.run import Address
+from headway.server.served_model import ServedModel
 
 TEXT = "The fox said: café"
 
@@ -70,3 +72,15 @@ def test_connections_send_small_events_at_once():
         connection, _ = listening.accept()
         with connection:
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+def test_the_pieces_of_a_long_text_hold_up_no_other_request(client, monkeypatch):
+    names, method = set(), ServedModel.token_bytes
+
+    def named(*arguments):
+        names.add(threading.current_thread().name.partition("_")[0])
+        return method(*arguments)
+
+    monkeypatch.setattr(ServedModel, "token_bytes", named)
+    assert client.post("/tokenize", json={"content": "The fox", "with_pieces": True}).status_code == 200
+    assert names == {"headway-prepare"}

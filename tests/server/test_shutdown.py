@@ -13,6 +13,11 @@ import sys
 import httpx
 import pytest
 
+from headway.errors import OptionError
+from headway.server.run import Address, make_server
+from headway.server.served_model import ServedModel
+from headway.server.service import Service
+from headway.server.settings import Settings
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX has them")
@@ -63,3 +68,27 @@ def test_requests_that_need_too_long_end_with_an_error():
         assert json.loads(events[-2][6:])["error"]["code"] == "shutting_down"
         assert events[-1] == "data: [DONE]"
         assert process.wait(600) == 0
+
+
+@pytest.mark.parametrize(
+    ("certificate", "private_key", "message"),
+    [
+        ("missing.pem", "missing.pem", "No such file"),
+        ("no-pem.txt", "no-pem.txt", "expected a certificate and its key as PEM"),
+        ("no-pem.txt", None, "expected a certificate and its key as PEM"),
+        (None, "no-pem.txt", "got --private-key without --certificate"),
+    ],
+)
+def test_files_of_tls_that_cannot_be_used_are_refused(certificate, private_key, message, tmp_path, monkeypatch, stories):
+    (tmp_path / "no-pem.txt").write_text("no certificate")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OptionError, match=message):
+        make_server(
+            Service([ServedModel("stories", stories)], Settings()), Address(port=0, certificate=certificate, private_key=private_key)
+        )
+
+
+@pytest.mark.parametrize("name", ["timeout_seconds", "drain_seconds"])
+def test_times_that_are_no_numbers_are_refused(name):
+    with pytest.raises(OptionError, match=f"got {name}=nan"):
+        Settings(**{name: float("nan")})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +20,16 @@ from headway.cluster.router import PrefixRouter
 from headway.errors import DeadlineError, ResourceError
 from headway.language_model import LanguageModel
 from headway.language_model.classifier import Ranked
-from headway.server.run import Address, make_server
+from headway.server.run import CLOSE_SECONDS, Address, drain, make_server
 from headway.server.served_model import ServedModel
 from headway.server.service import Service
 from headway.server.settings import Settings
 
 LOSSES = (RayActorError, WorkerCrashedError, TaskCancelledError)
 """Errors of Ray after which a request is repeated elsewhere."""
+
+LONGEST_SECONDS = 86_400.0
+"""Longest time that Ray is given for a request; the time of the settings may be infinite, which Ray does not take."""
 
 STATS_SECONDS = 2.0
 """Longest wait for the figures of the replicas."""
@@ -63,16 +67,16 @@ class Ingress:
         """Load the tokenizers, and listen. The ingress that this one replaces listens on the same port until it ends."""
         served, engines = list[ServedModel](), dict[str, RemoteEngine]()
         for model, handle in zip(models, handles, strict=True):
-            remote = Replicas(model.name, handle, settings.timeout_seconds)
+            remote = Replicas(model.name, handle, _request_seconds(settings))
             served.append(
                 ServedModel(model.name, model.load_without_kernels(), model.chat_template, remote=remote, adapters=model.adapters)
             )
             engines[model.name] = RemoteEngine(_caller(handle))
         self._handles, self._engines = dict(zip(engines, handles, strict=True)), engines
-        service = Service(served, settings, engine_thread=lambda each: engines[each.name], refresh=self._refresh)
+        self._service = Service(served, settings, engine_thread=lambda each: engines[each.name], refresh=self._refresh)
+        self._server = make_server(self._service, address, close_seconds=_request_seconds(settings))
         listening = address.listen(is_shared=True)
         self._port: int = listening.getsockname()[1]
-        self._server = make_server(service, address, close_seconds=settings.timeout_seconds)
         self._serving = asyncio.get_running_loop().create_task(self._server.serve(sockets=[listening]))
 
     def port(self) -> int:
@@ -84,7 +88,13 @@ class Ingress:
         while not self._server.started and not self._serving.done():
             await asyncio.sleep(0.01)
         if self._serving.done():
+            self._serving.result()
             raise RuntimeError("the server has ended")
+
+    async def drain(self) -> None:
+        """Answer new requests with 503, and end those that run: in their own time, or with an error after that of the settings."""
+        await drain(self._service)
+        self._server.config.timeout_graceful_shutdown = math.ceil(CLOSE_SECONDS)  # no request is left that needs more
 
     async def __del__(self) -> None:
         """Accept no more connections, and close each open one after its answer. Serve awaits this before it ends the process."""
@@ -110,7 +120,7 @@ def application(models: Sequence[ModelDeployment], settings: Settings, address: 
         name="ingress",
         num_replicas=num_ingresses,
         max_surge_percent=100,  # a new one accepts requests before the old one ends
-        graceful_shutdown_timeout_s=settings.timeout_seconds,  # replaced, it answers its requests to the end
+        graceful_shutdown_timeout_s=_request_seconds(settings),  # replaced, it answers its requests to the end
         ray_actor_options={"num_cpus": 0, **({"resources": {HEAD_NODE: 0.001}} if num_ingresses == 1 else {})},
     )(Ingress)
     return ingress.bind(list(models), settings, address, *handles)
@@ -121,11 +131,16 @@ def _replicas(model: ModelDeployment, settings: Settings) -> serve.Deployment:
         name=f"model-{model.name.replace('/', '-')}",
         num_replicas=model.num_replicas,
         max_ongoing_requests=settings.max_waiting + 256,
-        graceful_shutdown_timeout_s=settings.drain_seconds,
+        graceful_shutdown_timeout_s=min(settings.drain_seconds, LONGEST_SECONDS),
         health_check_period_s=5,
         ray_actor_options={"num_cpus": model.num_cpus},
         request_router_config={"request_router_class": PrefixRouter},
     )(Replica)
+
+
+def _request_seconds(settings: Settings) -> float:
+    """Return the longest time of a request."""
+    return min(settings.timeout_seconds, LONGEST_SECONDS)
 
 
 def _caller(handle: DeploymentHandle) -> Callable[[str, bytes], AsyncIterator[bytes]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headway.engine.batch import Runner
 from headway.engine.pages import Pool
 from headway.engine.request import Request, Resumption
-from headway.errors import OptionError, PromptError, TokenIdError
+from headway.errors import OptionError, PromptError, TokenIdError, expect_adapter
 
 DEFAULT_MAX_NEW_TOKENS = 512
 """Limit for requests without max_new_tokens on models without a maximum sequence length."""
@@ -47,9 +47,7 @@ class RequestLimits:
                  TokenIdError for a token id out of range; OptionError for an encoder–decoder without a start token, options
                  that cannot be combined, or an unknown adapter.
         """
-        if request.adapter is not None and request.adapter not in self.runner.adapters:
-            names = ", ".join(sorted(self.runner.adapters)) or "none"
-            raise OptionError(f"got adapter={request.adapter!r:.200}, expected one of those that are loaded: {names}")
+        expect_adapter(request.adapter, self.runner.adapters)
         self._check_token_ids(request)
         self._check_lengths(request)
         if request.num_choices > 1 and request.options.num_beams > 1:

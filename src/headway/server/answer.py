@@ -46,12 +46,8 @@ async def answer(call: Call, response: Response, *, is_stream: bool) -> Reply | 
     """Return the response to a request whose generation has started."""
     generation = response.generation
     if is_stream:
-        return EventStream(_events(response, call.service.settings.ping_seconds), generation.close, response.error)
-    try:
-        collected = await generation.collect()
-    finally:
-        generation.close()
-    return json_reply(response.whole(collected))
+        return EventStream(_events(response, call.service.settings.ping_seconds), response.error)
+    return json_reply(response.whole(await generation.collect()))
 
 
 async def _events(response: Response, ping_seconds: float) -> AsyncIterator[bytes]:

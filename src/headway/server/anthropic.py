@@ -48,7 +48,7 @@ async def messages(call: Call) -> Reply | EventStream:
     call.service.check_generates(served)
     call.service.admit()
     asked = await call.in_worker(body.chat)
-    ready = await call.prepare(asked, prepare, served, asked, call.cache_key)
+    ready = await call.prepare(asked, 1, prepare, served, asked, call.cache_key)
     generation = call.generate(served, [ready.prepared])
     return await answer(call, AnthropicResponse(served, body, ready, generation), is_stream=bool(body.stream))
 

@@ -31,7 +31,8 @@ from headway.server.service import Service
 from headway.server.sse import PING
 
 LOG = logging.getLogger("headway.server")
-
+SEND_SECONDS = 30.0
+"""Time after that of a request for its answer to be read by the client."""
 
 ROUTES = [
     Row("GET", "/", page.index),
@@ -118,10 +119,11 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Read the body, answer, and watch for a disconnect meanwhile."""
+        settings = self.service.settings
         try:
             if self.row.method == "POST":
                 check_content_type(scope)
-            body = await read_body(scope, receive, self.service.settings.max_body_bytes)
+            body = await read_body(scope, receive, settings.max_body_bytes, settings.timeout_seconds)
         except ApiError as error:
             await _send(send, self._error_reply(error))
             return
@@ -130,7 +132,7 @@ class Endpoint:
         values: Mapping[str, str] = scope.get("path_params", {})
         call = Call(self.service, body, scope.get("headway.caller", ""), values)
         try:
-            await _until_disconnect(self._answer(call, send), receive)
+            await _until_disconnect(self._answer(call, send), receive, settings.timeout_seconds + SEND_SECONDS)
         finally:
             call.close()
 
@@ -147,12 +149,10 @@ class Endpoint:
         finally:
             pings.cancel()
         if isinstance(reply, EventStream):
-            try:
-                await pings.stop()
-                await self._send_events(reply, call, events)
-            finally:
-                reply.close()
+            await pings.stop()
+            await self._send_events(reply, call, events)
         else:
+            call.close()  # before the client reads, which may take long
             await _send(send, reply, own)
 
     async def _send_events(self, stream: EventStream, call: Call, events: Events) -> None:
@@ -168,6 +168,7 @@ class Endpoint:
     async def _fail(self, error: Exception, call: Call, events: Events, error_event: Callable[[ApiError], bytes]) -> None:
         """Answer with an error: before the first event by a response of its own, after it by an event."""
         _log(error, call)
+        call.close()
         if events.has_started:
             await events.send(error_event(from_exception(error)))
             await events.end()
@@ -192,8 +193,8 @@ class Events:
     async def send(self, event: bytes) -> None:
         """Send one event or several."""
         if not self.has_started:
-            self.has_started = True
             await _start(self.to, 200, {**self.headers, "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"})
+            self.has_started = True
         await self.to({"type": "http.response.body", "body": event, "more_body": True})
 
     async def end(self) -> None:
@@ -234,8 +235,8 @@ class Pings:
             await asyncio.wait([self._task])
 
 
-async def _until_disconnect(work: Coroutine[Any, Any, None], receive: Receive) -> None:
-    """Run a coroutine; cancel it when the client disconnects."""
+async def _until_disconnect(work: Coroutine[Any, Any, None], receive: Receive, seconds: float) -> None:
+    """Run a coroutine; cancel it when the client disconnects, or after some time: its client may not read."""
 
     async def disconnected() -> None:
         while (await receive())["type"] != "http.disconnect":
@@ -243,7 +244,7 @@ async def _until_disconnect(work: Coroutine[Any, Any, None], receive: Receive) -
 
     tasks = [asyncio.create_task(work), asyncio.create_task(disconnected())]
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in tasks:
             task.cancel()

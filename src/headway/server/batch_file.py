@@ -25,6 +25,8 @@ BODIES: Mapping[str, type] = {
 MAX_SHOWN = 10
 KEY_CHARACTERS = 512
 FSYNC_SECONDS = 1.0
+RESULT_START = b'{"id": "batch_req_'
+"""Start of each line of an output file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +112,17 @@ def _line(raw: bytes, offset: int) -> Line:
 def repair(path: Path) -> dict[str, int]:
     """Return the status codes of the lines of an output file by their ids. A last line that was cut off is removed.
 
-    Errors   OptionError for a file with other content.
+    Errors   OptionError for a file with other content, which stays as it is.
     """
     if not path.exists():
         return {}
     found, end = dict[str, int](), 0
     for number, offset, raw in _raw_lines(path):
-        if not raw.endswith(b"\n"):
+        is_whole = raw.endswith(b"\n")
+        if not is_whole and _is_start_of_result(raw):
             break
         try:
-            result = json.loads(raw)
+            result = json.loads(raw) if is_whole else {}
             found[str(result["custom_id"])] = int(result["response"]["status_code"])
         except (ValueError, KeyError, TypeError) as error:
             raise OptionError(
@@ -130,6 +133,11 @@ def repair(path: Path) -> dict[str, int]:
         with path.open("r+b") as file:
             file.truncate(end)
     return found
+
+
+def _is_start_of_result(raw: bytes) -> bool:
+    """Return True for the start of a line of an output file, with the zeros that a loss of power may leave at its end."""
+    return raw.startswith(RESULT_START) or RESULT_START.startswith(raw.rstrip(b"\0"))
 
 
 class Output:

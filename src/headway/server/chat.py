@@ -36,8 +36,7 @@ async def chat(call: Call) -> Reply | EventStream:
     body = decode(ChatRequest, call.body)
     served = await call.model(body.model, is_stream=bool(body.stream))
     call.service.check_generates(served)
-    call.service.admit(body.n or 1)
-    ready = await call.prepare(body, prepare, served, body, call.cache_key)
+    ready = await call.prepare(body, body.n or 1, prepare, served, body, call.cache_key)
     generation = call.generate(served, [ready.prepared])
     return await answer(call, ChatResponse(served, body, ready, generation), is_stream=bool(body.stream))
 

@@ -24,8 +24,7 @@ async def completions(call: Call) -> Reply | EventStream:
     num_choices = len(prompts) * (body.n or 1)
     if num_choices > MAX_PROMPTS:
         raise invalid(f"got {len(prompts)} prompts and n={body.n}, expected at most {MAX_PROMPTS} choices in all", "n")
-    call.service.admit(num_choices)
-    prepared = await call.prepare(body, prepare, served, body, prompts, call.cache_key)
+    prepared = await call.prepare(body, num_choices, prepare, served, body, prompts, call.cache_key)
     generation = call.generate(served, prepared)
     return await answer(call, CompletionResponse(served, body, prompts, generation), is_stream=bool(body.stream))
 

@@ -140,21 +140,27 @@ class Metrics:
         self._generation_tokens.inc(num_new_tokens)
         self._end_to_end.observe(times.last - times.arrived)
         self._decode.observe(times.last - times.first)
-        self._ended.append((time.perf_counter(), num_prompt_tokens + num_new_tokens))
+        self._count_tokens(num_prompt_tokens + num_new_tokens)
 
     def encoded(self, seconds: float, num_tokens: int) -> None:
         """Count a finished request for vectors or ranks."""
         self.finished("stop")
         self._prompt_tokens.inc(num_tokens)
         self._end_to_end.observe(seconds)
-        self._ended.append((time.perf_counter(), num_tokens))
+        self._count_tokens(num_tokens)
+
+    def _count_tokens(self, number: int) -> None:
+        self._ended.append((time.perf_counter(), number))
+        self._forget_old()
+
+    def _forget_old(self) -> None:
+        while self._ended and self._ended[0][0] < time.perf_counter() - RATE_SECONDS:
+            self._ended.popleft()
 
     @property
     def tokens_per_second(self) -> float | None:
         """Tokens of the requests that ended within the last 30 seconds, per second; None if there are none."""
-        now = time.perf_counter()
-        while self._ended and self._ended[0][0] < now - RATE_SECONDS:
-            self._ended.popleft()
+        self._forget_old()
         return sum(number for _, number in self._ended) / RATE_SECONDS if self._ended else None
 
     def text(self) -> bytes:

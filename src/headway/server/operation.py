@@ -78,8 +78,12 @@ async def tokenize(call: Call) -> Reply:
         given = [each for each in (body.add_special, body.add_special_tokens) if each is not None]
         adds = given[0] if given else body.prompt is not None
         token_ids = await call.in_worker(lambda: served.model.tokenizer.encode(texts[0], add_special_tokens=adds))
-    tokens = [_piece(served, token_id) for token_id in token_ids] if body.with_pieces else token_ids
-    return json_reply({"tokens": tokens, "count": len(token_ids), "max_model_len": served.max_seq_len})
+
+    def reply() -> Reply:
+        tokens = [_piece(served, token_id) for token_id in token_ids] if body.with_pieces else token_ids
+        return json_reply({"tokens": tokens, "count": len(token_ids), "max_model_len": served.max_seq_len})
+
+    return await call.in_worker(reply)  # a long text has many tokens
 
 
 def _piece(served: ServedModel, token_id: int) -> dict[str, object]:

@@ -24,7 +24,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(eq=False)
 class Call:
-    """One HTTP request. Close it at its end: that gives back its models.
+    """One HTTP request. Close it at its end: that aborts what it generates, and gives back its models.
 
     body         the whole body
     cache_key    separates the prompt caches of callers with different keys
@@ -42,6 +42,7 @@ class Call:
     arrived: float = field(default_factory=time.perf_counter)
     is_stream: bool = False
     _slots: list[ModelSlot] = field(default_factory=list)
+    _generations: list[Generation] = field(default_factory=list)
 
     async def model(self, name: str | None, *, is_stream: bool = False) -> ServedModel:
         """Return the model of that name, which stays loaded until the end of the call; the first one for None.
@@ -60,13 +61,13 @@ class Call:
         """Return the result of a function that prepares a request, from a thread for these."""
         return await self.service.in_thread(self.service.workers, self._slots, function, *arguments)
 
-    async def prepare(self, body: Sampling, function: Callable[..., _Result], *arguments: object) -> _Result:
+    async def prepare(self, body: Sampling, num_choices: int, function: Callable[..., _Result], *arguments: object) -> _Result:
         """Return the result of a function that prepares a request and may compile its grammar; see Service.prepare."""
-        return await self.service.prepare(body, self._slots, self.arrived, function, *arguments)
+        return await self.service.prepare(body, num_choices, self._slots, self.arrived, function, *arguments)
 
     async def encode(self, function: Callable[[Callable[[int], None]], tuple[_Result, int]]) -> tuple[_Result, int]:
         """Return the result of a function that computes vectors or ranks, and the number of tokens; see Service.encode."""
-        return await self.service.encode(self._slots, function)
+        return await self.service.encode(self._slots, self.arrived, function)
 
     async def in_tracer(self, function: Callable[..., _Result], *arguments: object) -> _Result:
         """Return the result of a function that traces a prompt, from the thread for these."""
@@ -77,10 +78,13 @@ class Call:
 
         Errors   the engine's errors for requests that can never run.
         """
-        return self.service.generate(served, prepared, self.arrived)
+        self._generations.append(self.service.generate(served, prepared, self.arrived))
+        return self._generations[-1]
 
     def close(self) -> None:
-        """Give back the models; closing it twice is allowed."""
+        """Abort what still runs, and give back the models; closing it twice is allowed."""
+        while self._generations:
+            self._generations.pop().close()
         while self._slots:
             self.service.pool.release(self._slots.pop())
 
@@ -99,12 +103,10 @@ class Reply:
 class EventStream:
     """A stream of server-sent events.
 
-    close        called at the end, and when the client leaves
     error_event  returns the end of a stream that fails after its first event
     """
 
     events: AsyncIterator[bytes]
-    close: Callable[[], None]
     error_event: Callable[[ApiError], bytes] = error_event
 
 

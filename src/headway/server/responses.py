@@ -36,7 +36,7 @@ async def responses(call: Call) -> Reply | EventStream:
     call.service.check_generates(served)
     call.service.admit()
     asked = await call.in_worker(body.chat)
-    ready = await call.prepare(asked, prepare, served, asked, call.cache_key)
+    ready = await call.prepare(asked, 1, prepare, served, asked, call.cache_key)
     generation = call.generate(served, [ready.prepared])
     return await answer(call, ResponsesResponse(served.name, body, ready, generation), is_stream=bool(body.stream))
 

@@ -19,6 +19,9 @@ from headway.server.errors import unavailable
 from headway.server.replies import Row
 from headway.server.service import Service
 
+CLOSE_SECONDS = 5.0
+"""Time for the open requests to be sent once a server should exit."""
+
 SWITCH_SECONDS = 0.0003
 """Longest time that a thread keeps the interpreter lock while another one waits for it; Python's own 5 ms are many passes of a small model."""
 
@@ -49,7 +52,7 @@ class Address:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
             listening = socket.create_server((self.host, self.port), family=family, backlog=2048, reuse_port=is_shared)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, ValueError) as error:  # ValueError for a name that no host can have
             reason = getattr(error, "strerror", None) or error
             raise OptionError(
                 f"got {self.host} port {self.port}, expected a free address ({reason})", hint="choose another --port"
@@ -75,20 +78,24 @@ def run(service: Service, address: Address, on_start: Callable[[str], None] | No
     on_start   called with the server's URL when it accepts connections
     table      the routes
 
-    Errors   OptionError for an address that cannot be used.
+    Errors   OptionError for an address that cannot be used, and for files of TLS that cannot be read.
     """
+    server = make_server(service, address, table)
     listening = address.listen()
     sys.setswitchinterval(SWITCH_SECONDS)
-    server = make_server(service, address, table)
     host, port = listening.getsockname()[:2]
     url = replace(address, host=host).url(port)
     asyncio.run(_serve(server, service, listening, lambda: on_start and on_start(url)))
 
 
-def make_server(service: Service, address: Address, table: Sequence[Row] = tuple(ROUTES), *, close_seconds: float = 5) -> Server:
+def make_server(
+    service: Service, address: Address, table: Sequence[Row] = tuple(ROUTES), *, close_seconds: float = CLOSE_SECONDS
+) -> Server:
     """Return the server of a service; its `serve` takes listening sockets.
 
     close_seconds   time for the open requests once it should exit
+
+    Errors   OptionError for files of TLS that cannot be read.
     """
     config = uvicorn.Config(
         create_app(service, table),
@@ -102,6 +109,14 @@ def make_server(service: Service, address: Address, table: Sequence[Row] = tuple
         ssl_keyfile=address.private_key,
         timeout_graceful_shutdown=math.ceil(close_seconds),
     )
+    if address.private_key and not address.certificate:
+        raise OptionError("got --private-key without --certificate, expected both")
+    try:
+        config.load()
+    except (OSError, ValueError) as error:  # that of a certificate without its key is an OSError, too
+        given = f"--certificate {address.certificate}" + (f" and --private-key {address.private_key}" if address.private_key else "")
+        reason = getattr(error, "strerror", None) or error
+        raise OptionError(f"got {given}, expected a certificate and its key as PEM ({reason})") from error
     return Server(config)
 
 
@@ -112,7 +127,7 @@ async def _serve(server: Server, service: Service, listening: socket.socket, sta
         if stopping:  # a second signal does not wait
             service.is_stopping = True
         else:
-            stopping.append(loop.create_task(_drain(server, service)))
+            stopping.append(loop.create_task(_stop(server, service)))
 
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, stop)
@@ -124,12 +139,16 @@ async def _serve(server: Server, service: Service, listening: socket.socket, sta
     await serving
 
 
-async def _drain(server: Server, service: Service) -> None:
-    """Refuse what is new, let the running requests finish within the time, end the rest with an error, and stop."""
+async def _stop(server: Server, service: Service) -> None:
+    await drain(service)
+    server.should_exit = True
+
+
+async def drain(service: Service) -> None:
+    """Refuse what is new, let the running requests finish within the time, and end the rest with an error."""
     service.is_draining = True
     end = asyncio.get_running_loop().time() + service.settings.drain_seconds
     while service.num_open and not service.is_stopping and asyncio.get_running_loop().time() < end:
         await asyncio.sleep(0.05)
     service.fail_all(unavailable("the server shut down before the end of the request", "shutting_down"))
     await asyncio.sleep(0.1)
-    server.should_exit = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import Sequence
@@ -111,11 +112,19 @@ def _given_key(scope: Scope) -> bytes:
     return value.strip() if kind.lower() == b"bearer" else headers.get(b"x-api-key", b"")
 
 
-async def read_body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
+async def read_body(scope: Scope, receive: Receive, max_bytes: int, seconds: float) -> bytes:
     """Return the body of a request.
 
-    Errors   ApiError 413 for a larger body; ConnectionError if the client leaves.
+    Errors   ApiError 413 for a larger body, 408 for one that takes longer; ConnectionError if the client leaves.
     """
+    try:
+        async with asyncio.timeout(seconds):
+            return await _body(scope, receive, max_bytes)
+    except TimeoutError:
+        raise ApiError(408, f"got no complete body within {seconds:g} seconds, expected one", code="body_too_slow") from None
+
+
+async def _body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
     too_large = ApiError(413, f"got a body of more than {max_bytes:,} bytes, expected a smaller one", code="body_too_large")
     length = dict(scope["headers"]).get(b"content-length", b"0")
     if length.isdigit() and int(length[:20]) > max_bytes:

@@ -130,13 +130,18 @@ class Service:
             raise overloaded(message, tokens / rate if rate else 1)
 
     async def in_thread(
-        self, threads: ThreadPoolExecutor, slots: Sequence[ModelSlot], function: Callable[..., _Result], *arguments: object
+        self,
+        threads: ThreadPoolExecutor,
+        slots: Sequence[ModelSlot],
+        function: Callable[..., _Result],
+        *arguments: object,
+        num_choices: int = 1,
     ) -> _Result:
-        """Return the result of a function that runs in one of the service's threads. Models stay loaded until it ends."""
+        """Return the result of a function that runs in one of the service's threads. Models stay loaded until it ends.
+
+        num_choices   choices of the request, which count as waiting meanwhile
+        """
         loop, held = asyncio.get_running_loop(), list(slots)
-        future = threads.submit(function, *arguments)
-        for slot in held:
-            self.pool.hold(slot)
 
         def release() -> None:
             for slot in held:
@@ -146,23 +151,35 @@ class Service:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(release)
 
-        # The function of a request that was cancelled runs on.
-        future.add_done_callback(ended)
-        return await asyncio.wrap_future(future)
+        with self._working(num_choices):
+            future = threads.submit(function, *arguments)
+            for slot in held:
+                self.pool.hold(slot)
+            future.add_done_callback(ended)  # the function of a request that was cancelled runs on
+            return await asyncio.wrap_future(future)
 
     async def prepare(
-        self, body: Sampling, slots: Sequence[ModelSlot], arrived: float, function: Callable[..., _Result], *arguments: object
+        self,
+        body: Sampling,
+        num_choices: int,
+        slots: Sequence[ModelSlot],
+        arrived: float,
+        function: Callable[..., _Result],
+        *arguments: object,
     ) -> _Result:
         """Return the result of a function that prepares a request: in a thread of its own if it has a grammar to compile.
 
-        arrived   time of the call on time.perf_counter
+        num_choices   those of the request, which count as waiting meanwhile
+        arrived       time of the call on time.perf_counter
 
-        A request with a grammar counts as waiting meanwhile. A function that has started runs to its end, which limits of its input bound.
+        A function that has started runs to its end, which limits of its input bound.
 
-        Errors   ApiError 400 for a grammar that takes too long, 429 where those before it do, 504 after the time of a request.
+        Errors   those of `admit`; ApiError 400 for a grammar that takes too long, 429 where those before it do, 504 after the time of a
+                 request.
         """
+        self.admit(num_choices)
         if not body.has_grammar:
-            return await self.in_thread(self.workers, slots, function, *arguments)
+            return await self.in_thread(self.workers, slots, function, *arguments, num_choices=num_choices)
         loop, has_started, seconds = asyncio.get_running_loop(), False, self.settings.timeout_seconds
         end = loop.time() + arrived + seconds - time.perf_counter()
         bound = asyncio.timeout_at(min(end, loop.time() + COMPILE_SECONDS))
@@ -179,9 +196,8 @@ class Service:
             return function(*arguments)
 
         try:
-            with self._working():
-                async with bound:
-                    return await self.in_thread(self._compilers, slots, run)
+            async with bound:
+                return await self.in_thread(self._compilers, slots, run, num_choices=num_choices)
         except TimeoutError:
             if loop.time() >= end:
                 raise timed_out(seconds) from None
@@ -193,29 +209,31 @@ class Service:
             raise invalid(message, code="grammar_too_slow") from None
 
     @contextmanager
-    def _working(self) -> Iterator[None]:
+    def _working(self, num_choices: int) -> Iterator[None]:
         """Count a request as waiting and as open while one of the service's threads works on it."""
-        self.metrics.num_waiting_choices += 1
+        self.metrics.num_waiting_choices += num_choices
         self._num_working += 1
         try:
             yield
         finally:
-            self.metrics.num_waiting_choices -= 1
+            self.metrics.num_waiting_choices -= num_choices
             self._num_working -= 1
 
     async def encode(
-        self, slots: Sequence[ModelSlot], function: Callable[[Callable[[int], None]], tuple[_Result, int]]
+        self, slots: Sequence[ModelSlot], arrived: float, function: Callable[[Callable[[int], None]], tuple[_Result, int]]
     ) -> tuple[_Result, int]:
         """Return the result of a function that computes vectors or ranks, and the number of tokens, in a thread for these.
 
-        function   receives a function to call after each batch, which raises ConnectionError once the client has left
+        arrived    time of the call on time.perf_counter
+        function   receives a function to call after each batch, which raises ConnectionError once the client has left, or its time is over
 
         The request counts as waiting until it ends.
 
-        Errors   those of `admit` and of the function.
+        Errors   those of `admit` and of the function; ApiError 504 after the time of a request.
         """
         self.admit()
-        started, has_left = time.perf_counter(), threading.Event()
+        started, has_left, seconds = time.perf_counter(), threading.Event(), self.settings.timeout_seconds
+        bound = asyncio.timeout(arrived + seconds - started)
 
         def check(_: int = 0) -> None:
             if has_left.is_set():
@@ -226,11 +244,13 @@ class Service:
             return function(check)
 
         try:
-            with self._working():
+            async with bound:
                 result, num_tokens = await self.in_thread(self._encoders, slots, run)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, TimeoutError):
             has_left.set()
             self.metrics.finished("abort")
+            if bound.expired():
+                raise timed_out(seconds) from None
             raise
         self.metrics.encoded(time.perf_counter() - started, num_tokens)
         return result, num_tokens

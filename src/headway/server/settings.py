@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from headway.errors import OptionError
+
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
@@ -35,3 +37,12 @@ class Settings:
     cors_origins: tuple[str, ...] = ()
     model_bytes: int | None = None
     has_look: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the times.
+
+        Errors   OptionError for a time that is negative or not a number.
+        """
+        for name in ("timeout_seconds", "drain_seconds", "ping_seconds"):
+            if not getattr(self, name) >= 0:
+                raise OptionError(f"got {name}={getattr(self, name)}, expected at least 0")

@@ -24,8 +24,7 @@ async def chat(call: Call) -> Reply | EventStream:
     call.service.check_generates(served)
     call.service.admit()
     body = await call.in_worker(_chat_request, fields, values, served)
-    call.service.admit(body.n or 1)
-    ready = await call.prepare(body, prepare, served, body, call.cache_key)
+    ready = await call.prepare(body, body.n or 1, prepare, served, body, call.cache_key)
     generation = call.generate(served, [ready.prepared])
     return await answer(call, LlamaChatResponse(served, body, ready, generation, fields), is_stream=bool(body.stream))
 

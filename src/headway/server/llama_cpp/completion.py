@@ -32,7 +32,6 @@ async def complete(call: Call) -> Reply | EventStream:
     num_choices = len(prompts) * (body.n or 1)
     if num_choices > MAX_PROMPTS:
         raise invalid(f"got {len(prompts)} prompts and n={body.n}, expected at most {MAX_PROMPTS} choices in all", "n")
-    call.service.admit(num_choices)
 
     def prepare() -> list[Prepared]:
         options, key = body.generation_options(), f"{call.cache_key}/{body.cache_salt or ''}"
@@ -41,7 +40,7 @@ async def complete(call: Call) -> Reply | EventStream:
         more: dict[str, Any] = {"num_choices": body.n or 1, "cache_key": key, "priority": body.priority or 0}
         return [served.prepare(prompt, options, **more) for prompt in prompts]
 
-    generation = call.generate(served, await call.prepare(body, prepare))
+    generation = call.generate(served, await call.prepare(body, num_choices, prepare))
     return await answer(call, CompletionResponse(served, fields, generation), is_stream=bool(body.stream))
 
 
