@@ -22,6 +22,11 @@ A message reads `got X, expected Y`. The attribute `hint` says what to do; trace
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 
 class HeadwayError(Exception):
     """Base class of all Headway exceptions.
@@ -95,3 +100,10 @@ class TokenizerError(HeadwayError, ValueError):
 
 class TrainingError(HeadwayError, RuntimeError):
     """A corpus or a training run that cannot continue."""
+
+
+def expect_adapter(name: str | None, adapters: Collection[str]) -> None:
+    """Raise OptionError for a name that is not one of the adapters; None is the model itself."""
+    if name is not None and name not in adapters:
+        names = ", ".join(sorted(adapters)) or "none"
+        raise OptionError(f"got adapter={name!r:.200}, expected one of those that are loaded: {names}")

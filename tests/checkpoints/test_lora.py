@@ -113,6 +113,57 @@ def test_the_command_line_merges_and_uses_an_adapter(tmp_path):
     assert command(*generate, "--adapter", str(tmp_path)).returncode == 2
 
 
+def adapter_of_the_head(base: Path, folder: Path, copied: float = 1.0) -> Path:
+    """An adapter of the output head, with the copy of the base model's head that PEFT saves, multiplied by a number."""
+    tensors = load_file(base / "model.safetensors")
+    head = tensors.get("lm_head.weight", tensors["model.embed_tokens.weight"])
+    path = write_adapter(folder, {"lm_head": head.shape}) / "adapter_model.safetensors"
+    save_file(load_file(path) | {"base_model.model.lm_head.base_layer.weight": copied * head}, path)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["llama", "gemma3_text"])
+def test_an_adapter_of_the_output_head_changes_it_alone_even_if_it_is_tied(tmp_path, name):
+    base = load_checkpoint(write_model(tmp_path / "base", name))
+    adapter = adapter_of_the_head(tmp_path / "base", tmp_path / "adapter")
+    assert base.config.tie_word_embeddings == (name == "gemma3_text")
+    both = [with_adapter(base, adapter, merges=merges) for merges in (False, True)]
+    for updated in both:
+        arguments = (TOKENS, updated.weights, updated.config)
+        numpy.testing.assert_array_equal(
+            updated.architecture.hidden_states(*arguments), base.architecture.hidden_states(TOKENS, base.weights, base.config)
+        )
+        numpy.testing.assert_allclose(logits(updated), logits(both[0]), atol=1e-4, rtol=1e-4)
+        assert numpy.abs(logits(updated) - logits(base)).max() > 0.1
+
+
+def test_an_adapter_of_the_output_head_is_merged_unless_the_head_is_tied(llama, tmp_path):
+    adapter = adapter_of_the_head(llama, tmp_path / "adapter")
+    assert merge_adapter(llama, adapter, tmp_path / "merged") == 1
+    merged = load_checkpoint(tmp_path / "merged")
+    numpy.testing.assert_allclose(logits(merged), logits(with_adapter(load_checkpoint(llama), adapter)), atol=1e-4, rtol=1e-4)
+    tied = write_model(tmp_path / "tied", "gemma3_text")
+    with pytest.raises(CheckpointError, match=r"got an adapter of lm_head\.weight") as raised:
+        merge_adapter(tied, adapter_of_the_head(tied, tmp_path / "other"), tmp_path / "merged-tied")
+    assert "tied to the embedding" in str(raised.value.hint)
+
+
+def test_a_copy_of_another_base_models_head_is_refused(llama, tmp_path):
+    adapter = adapter_of_the_head(llama, tmp_path / "adapter", copied=1.1)
+    with pytest.raises(CheckpointError, match=r"lm_head\.base_layer\.weight, expected the values of the base model's tensor"):
+        with_adapter(load_checkpoint(llama), adapter)
+
+
+def test_an_adapter_of_the_embedding_is_refused_by_name(llama, tmp_path):
+    adapter = write_adapter(tmp_path / "adapter", {QUERY: (8, 8)})
+    path = adapter / "adapter_model.safetensors"
+    pair = {"lora_embedding_A": (2, 7), "lora_embedding_B": (8, 2)}
+    embedding = {f"base_model.model.model.embed_tokens.{name}": numpy.ones(shape, numpy.float32) for name, shape in pair.items()}
+    save_file(load_file(path) | embedding, path)
+    with pytest.raises(UnsupportedError, match=r"with the tensor base_model\.model\.model\.embed_tokens\.lora_embedding_A, expected only"):
+        with_adapter(load_checkpoint(llama), adapter)
+
+
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
@@ -161,6 +212,7 @@ def test_a_folder_without_an_adapter_is_refused(llama):
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # peft uses deprecated names of transformers
+@pytest.mark.filterwarnings("ignore:Setting `save_embedding_layers`")  # the head is among the modules
 def test_logits_equal_those_of_peft(tmp_path):
     peft = pytest.importorskip("peft", reason="the library PEFT is not installed")
     torch = pytest.importorskip("torch")
@@ -168,7 +220,7 @@ def test_logits_equal_those_of_peft(tmp_path):
     folder = write_model(tmp_path / "base", "llama")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     config = peft.LoraConfig(
-        r=3, lora_alpha=5, target_modules=["q_proj", "o_proj", "up_proj"], rank_pattern={"up_proj": 2}, use_rslora=True
+        r=3, lora_alpha=5, target_modules=["q_proj", "o_proj", "up_proj", "lm_head"], rank_pattern={"up_proj": 2}, use_rslora=True
     )
     theirs = peft.get_peft_model(model, config).eval()
     with torch.no_grad():
@@ -205,7 +257,7 @@ def test_named_adapters_are_computed_by_the_definitions_on_torch(tmp_path, monke
     def capture(*_: object) -> None:
         raise AssertionError("a captured decoder computes no adapters")
 
-    monkeypatch.setattr("headway.language_model.model.captured_decoder", capture)
+    monkeypatch.setattr("headway.language_model.loading.captured_decoder", capture)
     with headway.load("stories", array="torch", adapters={"mine": adapter_of_stories(tmp_path / "adapter")}) as model:
         assert model.adapters == ("mine",)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import struct
+import tracemalloc
 from pathlib import Path
 
 import numpy
@@ -388,6 +389,11 @@ def test_a_size_of_another_type(folder):
         ({"rope_type": "longrope", "factor": 2.0}, "rope_type 'longrope' without short_factor, long_factor"),
         ({"rope_type": "llama3", "factor": 2.0}, "without low_freq_factor, high_freq_factor"),
         ({"rope_type": "linear", "factor": 2.0, "warp": 3}, "rope_type 'linear' with 'warp'"),
+        (
+            {"rope_type": "longrope", "factor": 2.0, "short_factor": [1], "long_factor": [1], "original_max_position_embeddings": 1},
+            "'longrope' with original_max_position_embeddings=1, expected more than 1",
+        ),
+        ({"rope_type": "linear", "factor": float("nan")}, "factor=nan, expected a finite number above 0"),
     ],
 )
 def test_a_rope_type_that_is_not_supported(tmp_path, rope, message):
@@ -460,12 +466,47 @@ def test_an_absurd_number_of_layers_is_an_error(tmp_path, name, key, count):
         load_checkpoint(tmp_path)
 
 
-@pytest.mark.parametrize("count", [2, 10_000])
-def test_more_layers_than_the_checkpoint_has_are_missing_tensors(tmp_path, count):
+def test_more_layers_than_the_checkpoint_has_are_missing_tensors(tmp_path):
     write_model(tmp_path, "llama")
-    edit(tmp_path, num_hidden_layers=count)
+    edit(tmp_path, num_hidden_layers=2)
     with pytest.raises(CheckpointError, match=r"without model\.layers\.1\.input_layernorm\.weight"):
         load_checkpoint(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "count"),
+    [
+        ("llama", "num_hidden_layers", 10_000),
+        ("gpt2", "n_layer", 500),
+        ("marian", "decoder_layers", 500),
+        ("t5", "num_layers", 500),
+        ("bert", "num_hidden_layers", 500),
+        ("qwen3_moe", "num_experts", 5_000),
+        ("gpt_oss", "num_local_experts", 5_000),
+    ],
+)
+def test_more_layers_or_experts_than_tensors_are_refused_without_memory_for_them(tmp_path, name, key, count):
+    write_model(tmp_path, name)
+    edit(tmp_path, **{key: count, "layer_types": None})
+    tracemalloc.start()
+    try:
+        with pytest.raises(CheckpointError, match=rf"got {key}={count} .*and \d+ tensors, expected at least one tensor for each"):
+            load_checkpoint(tmp_path)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_header_longer_than_the_file_is_refused_without_memory_for_it(folder):
+    path = folder / "model.safetensors"
+    path.write_bytes((90_000_000).to_bytes(8, "little") + path.read_bytes()[8:])
+    tracemalloc.start()
+    try:
+        with pytest.raises(CheckpointError, match="a header of 90,000,000 bytes, expected no more than the file has"):
+            load_checkpoint(folder)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("text", ["1" + "0" * 400, "1" + "0" * 400 + ".5", "1e400", "1e-400", "1e20", "1e-20"])

@@ -347,6 +347,13 @@ def test_longrope_frequencies_and_magnitude_are_those_of_transformers_at_every_l
         assert longrope_magnitude(8.0, 128) == pytest.approx(magnitude, rel=1e-7)
 
 
+def test_a_longrope_magnitude_without_a_logarithm_to_divide_by_is_refused():
+    assert longrope_magnitude(1.0, 1) == 1.0
+    for length in (1, 0):
+        with pytest.raises(OptionError, match=f"got original_max_seq_len={length}, expected more than 1"):
+            longrope_magnitude(8.0, length)
+
+
 def test_linear_scaling_is_dividing_the_positions():
     frequencies = rotary_frequencies(HEAD_DIM)
     stretched = rotary_cos_sin(np.arange(0, 12, 4), scale_rotary_linear(frequencies, factor=4.0))

@@ -18,8 +18,9 @@ import time
 import traceback
 import tracemalloc
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias, TypeVar
 
@@ -125,6 +126,8 @@ COUNTED_EACH = 10
 """Counting allocations takes several times as long as a mutant; memory_bytes limits the others."""
 FREE_BYTES = 2 * 1024**2
 """Memory that reading any file may take: modules that are imported when they are needed, and messages."""
+FREE_RESIDENT_BYTES = 8 * 1024**2
+"""The same for the process as a whole, whose allocator takes whole pages and keeps them."""
 
 
 class TimeLimitError(BaseException):
@@ -139,59 +142,99 @@ def run(
     memory_bytes: int = 4 * 1024**3,
     most_failures: int = 20,
     bytes_per_byte: float | None = None,
+    more_bytes: int = 0,
 ) -> list[Failure]:
     """Call attempt(mutant) for every (seed, mutant) and return the failures: exceptions that are not a HeadwayError.
 
     seconds_each   time limit of one call; it interrupts Python code, and C code when that returns
     memory_bytes   what the process may allocate in addition to what it has; more raises MemoryError
     most_failures  number of failures after which to stop
-    bytes_per_byte  what Python and NumPy may allocate for each COUNTED_EACH-th mutant at once, per byte of it and in addition to
-                   FREE_BYTES; None for any
+    bytes_per_byte  what may be allocated for a mutant at once, per byte of it; None for any. Of each COUNTED_EACH-th mutant, the
+                   allocations of Python and NumPy are counted, in addition to FREE_BYTES; of the others, on Linux, the resident
+                   memory of the process, in addition to FREE_RESIDENT_BYTES, so that native code is counted too
+    more_bytes     size of the other files that are read with each mutant
 
     KeyboardInterrupt passes through.
     """
     failures: list[Failure] = []
     with _memory_limit(memory_bytes), _alarm():
         for seed, mutant in mutants:
-            try:
+
+            def limited(seed: int = seed, mutant: Mutant = mutant) -> None:
                 signal.setitimer(signal.ITIMER_REAL, seconds_each)
                 try:
-                    with _processor_limit(), _allocation_limit(_most_bytes(seed, mutant, bytes_per_byte)):
+                    with _processor_limit(), _allocation_limit(seed, mutant, bytes_per_byte, more_bytes):
                         attempt(mutant)
                 finally:
                     signal.setitimer(signal.ITIMER_REAL, 0)
-            except HeadwayError:
-                pass
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # Rust's PanicException is no Exception
+
+            error = _error_of(limited)
+            if isinstance(error, MemoryError):  # what imports a module needs the memory only once
+                error = _error_of(limited)
+            if error is not None:
                 failures.append(_failure(seed, error))
-                if len(failures) >= most_failures:
-                    break
+            if len(failures) >= most_failures:
+                break
     return failures
 
 
-def _most_bytes(seed: int, mutant: object, bytes_per_byte: float | None) -> float | None:
-    """Return what may be allocated for a mutant; None for those whose allocations are not counted."""
-    if bytes_per_byte is None or not isinstance(mutant, bytes) or seed % COUNTED_EACH:
-        return None
-    return FREE_BYTES + bytes_per_byte * len(mutant)
+def _error_of(call: Callable[[], None]) -> BaseException | None:
+    """Return the error of a call, None if it succeeds or raises a HeadwayError."""
+    try:
+        call()
+    except HeadwayError:
+        pass
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # Rust's PanicException is no Exception
+        return error
+    return None
+
+
+def _allocation_limit(seed: int, mutant: object, bytes_per_byte: float | None, more_bytes: int) -> AbstractContextManager[None]:
+    """Return the limit of what a mutant may allocate."""
+    if bytes_per_byte is None:
+        return nullcontext()
+    parts = mutant if isinstance(mutant, tuple) else (mutant,)
+    most = bytes_per_byte * (more_bytes + sum(len(part) for part in parts if isinstance(part, bytes)))
+    return _traced_limit(FREE_BYTES + most) if seed % COUNTED_EACH == 0 else _resident_limit(FREE_RESIDENT_BYTES + most)
 
 
 @contextmanager
-def _allocation_limit(most_bytes: float | None) -> Iterator[None]:
+def _traced_limit(most_bytes: float) -> Iterator[None]:
     """Raise MemoryError if Python and NumPy allocate more than this at once."""
-    if most_bytes is None:
-        yield
-        return
     tracemalloc.start(1)
     try:
         yield
     finally:
         allocated = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        if allocated > most_bytes:
-            raise MemoryError(f"{allocated:,} bytes, expected at most {most_bytes:,.0f}")
+        _expect_at_most(allocated, most_bytes)
+
+
+@contextmanager
+def _resident_limit(most_bytes: float) -> Iterator[None]:
+    """Raise MemoryError if the resident memory of the process grows by more than this at any time, where the system counts it (Linux)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")  # the highest resident memory becomes the present one
+        before = _highest_resident()
+    except OSError:
+        yield
+        return
+    try:
+        yield
+    finally:
+        _expect_at_most(_highest_resident() - before, most_bytes)
+
+
+def _highest_resident() -> int:
+    """Return the bytes of VmHWM, the highest resident memory."""
+    return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split(maxsplit=1)[0]) * 1024
+
+
+def _expect_at_most(allocated: int, most_bytes: float) -> None:
+    if allocated > most_bytes:
+        raise MemoryError(f"{allocated:,} bytes, expected at most {most_bytes:,.0f}")
 
 
 @contextmanager

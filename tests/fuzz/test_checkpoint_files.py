@@ -27,10 +27,10 @@ from tests.small_models import random_weights
 pytestmark = [pytest.mark.sampled(3), pytest.mark.filterwarnings("ignore")]  # NaN and overflow in the arithmetic of absurd models
 
 
-def check(attempt: Callable[[Any], object], mutants: Iterator[tuple[int, Any]], **limits: int) -> None:
+def check(attempt: Callable[[Any], object], mutants: Iterator[tuple[int, Any]]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        failures = run(attempt, mutants, **({"seconds_each": 120} | limits))
+        failures = run(attempt, mutants, seconds_each=120, memory_bytes=128 * 2**20, bytes_per_byte=4)
     assert not failures, report(failures)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import random
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +68,12 @@ def use(folder: Path) -> None:
         tokenizer.apply_chat_template([{"role": "user", "content": "Hi"}])
 
 
+def check(attempt: Callable[[bytes], object], mutants: Iterator[tuple[int, bytes]], more_bytes: int = 0) -> None:
+    limits = {"seconds_each": SECONDS_EACH, "memory_bytes": 512 * 2**20, "bytes_per_byte": 4, "more_bytes": more_bytes}
+    failures = run(attempt, mutants, **limits)
+    assert not failures, report(failures)
+
+
 def writer(path: Path) -> Callable[[bytes], None]:
     """Return a function that writes a mutant to a file and uses the tokenizer of its folder."""
 
@@ -117,8 +123,7 @@ def byte_level_files() -> tuple[dict[str, int], bytes]:
 
 
 def test_mutated_tokenizer_json(tmp_path: Path) -> None:
-    failures = run(writer(tmp_path / "tokenizer.json"), json_mutants(tokenizer_jsons(), num_mutants(400)), seconds_each=SECONDS_EACH)
-    assert not failures, report(failures)
+    check(writer(tmp_path / "tokenizer.json"), json_mutants(tokenizer_jsons(), num_mutants(400)))
 
 
 @pytest.mark.parametrize("name", ["vocab.json", "merges.txt"])
@@ -127,8 +132,7 @@ def test_mutated_vocabulary_and_merges(tmp_path: Path, name: str) -> None:
     (tmp_path / "vocab.json").write_text(json.dumps(vocab))
     (tmp_path / "merges.txt").write_bytes(merges)
     mutants = json_mutants([vocab], num_mutants(300)) if name == "vocab.json" else byte_mutants([merges], num_mutants(300))
-    failures = run(writer(tmp_path / name), mutants, seconds_each=SECONDS_EACH)
-    assert not failures, report(failures)
+    check(writer(tmp_path / name), mutants)
 
 
 @pytest.mark.parametrize("kind", ["tokenizer.json", "vocab.txt", "vocab.json", "spiece.model"])
@@ -151,27 +155,23 @@ def test_mutated_config_files(tmp_path: Path, kind: str, name: str, sample: dict
         (tmp_path / "merges.txt").write_bytes(merges)
     else:
         (tmp_path / kind).write_bytes(request.getfixturevalue("t5_model"))
-    failures = run(writer(tmp_path / name), json_mutants([sample], num_mutants(60)), seconds_each=SECONDS_EACH)
-    assert not failures, report(failures)
+    check(writer(tmp_path / name), json_mutants([sample], num_mutants(60)), more_bytes=(tmp_path / kind).stat().st_size)
 
 
 def test_mutated_vocab_txt(tmp_path: Path) -> None:
     words = "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s", "é"]).encode()
-    failures = run(writer(tmp_path / "vocab.txt"), byte_mutants([words], num_mutants(300)), seconds_each=SECONDS_EACH)
-    assert not failures, report(failures)
+    check(writer(tmp_path / "vocab.txt"), byte_mutants([words], num_mutants(300)))
 
 
 def test_mutated_llama2c_tokenizer(tmp_path: Path, small_llama2c: Tokenizer, write_llama2c: Callable[..., Path]) -> None:  # noqa: F811
     path = write_llama2c(tmp_path / "tokenizer.bin", small_llama2c.pieces, small_llama2c.scores)  # type: ignore[attr-defined]
-    failures = run(writer(path), byte_mutants([path.read_bytes()], num_mutants(300)), seconds_each=SECONDS_EACH)
-    assert not failures, report(failures)
+    check(writer(path), byte_mutants([path.read_bytes()], num_mutants(300)))
 
 
 @pytest.mark.parametrize("name", ["spiece.model", "tokenizer.model"])
 def test_mutated_sentencepiece_models(tmp_path: Path, name: str, t5_model: bytes, llama_model: bytes) -> None:  # noqa: F811
     sample = t5_model if name == "spiece.model" else llama_model
-    failures = run(writer(tmp_path / name), byte_mutants([sample], num_mutants(200)), seconds_each=SECONDS_EACH)
-    assert not failures, report(failures)
+    check(writer(tmp_path / name), byte_mutants([sample], num_mutants(200)))
 
 
 def replace_step(content: str, **pattern: str) -> dict[str, Any]:
@@ -239,6 +239,33 @@ def test_a_malicious_tokenizer_json_is_an_error(tmp_path: Path, name: str) -> No
     with pytest.raises(TokenizerError):
         attempt(None)
     assert not run(attempt, [(0, None)], seconds_each=SECONDS_EACH, memory_bytes=500 * 1024**2)
+
+
+PANICS = {
+    "load": ({"model": {"type": "BPE", "vocab": {"a": 0, "é": 1}, "merges": [["a", "é"]], "continuing_subword_prefix": "##"}}, "the merge"),
+    "load a template": (
+        {"post_processor": template(1) | {"single": [{"SpecialToken": {"id": "<x>", "type_id": 0}}]}},
+        "'<x>' in the single",
+    ),
+    "encode": ({"post_processor": template(1) | {"single": [{"Sequence": {"id": "B", "type_id": 0}}]}}, "cannot encode the text: its code"),
+    "encode a prefix": ({"normalizer": {"type": "Prepend", "prepend": ""}}, "cannot encode the text: its code"),
+    "decode": ({"decoder": {"type": "Strip", "content": "a", "start": 3, "stop": 3}}, "cannot decode the token ids: its code panicked"),
+}
+
+
+@pytest.mark.parametrize("name", PANICS)
+def test_what_the_library_panics_for_is_an_error_with_a_hint(tmp_path: Path, name: str) -> None:
+    """Rust's PanicException is no Exception, so a program would end with it."""
+    keys, message = PANICS[name]
+    (tmp_path / "tokenizer.json").write_text(json.dumps({**json.loads(byte_tokenizer().backend.to_str()), **keys}))
+    if name.startswith("load"):
+        with pytest.raises(TokenizerError, match=message) as raised:
+            load_tokenizer(tmp_path)
+    else:
+        tokenizer = load_tokenizer(tmp_path)
+        with pytest.raises(TokenizerError, match=message) as raised:
+            tokenizer.decode([97]) if name == "decode" else tokenizer.encode(" aé ")
+    assert raised.value.hint
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,20 @@ OPUS_MT = """{"activation_dropout": 0.0, "activation_function": "swish", "add_bi
 "pad_token_id": 58100, "scale_embedding": true, "share_encoder_decoder_embeddings": true, "static_position_embeddings": true,
 "tie_word_embeddings": true, "transformers_version": "5.1.0", "use_cache": true, "vocab_size": 58101}"""
 
+LLAMA1 = """{"architectures": ["LlamaForCausalLM"], "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu", "hidden_size": 4096,
+"intermediate_size": 11008, "initializer_range": 0.02, "max_sequence_length": 2048, "model_type": "llama", "num_attention_heads": 32,
+"num_hidden_layers": 32, "pad_token_id": 0, "rms_norm_eps": 1e-06, "torch_dtype": "float16", "transformers_version": "4.28.0.dev0",
+"use_cache": true, "vocab_size": 32000}"""
+TINYLLAMA = """{"architectures": ["LlamaForCausalLM"], "attention_bias": false, "bos_token_id": 1, "eos_token_id": 2, "hidden_act": "silu",
+"hidden_size": 2048, "initializer_range": 0.02, "intermediate_size": 5632, "max_position_embeddings": 2048, "model_type": "llama",
+"num_attention_heads": 32, "num_hidden_layers": 22, "num_key_value_heads": 4, "pretraining_tp": 1, "rms_norm_eps": 1e-05,
+"rope_scaling": null, "rope_theta": 10000.0, "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version": "4.35.0",
+"use_cache": true, "vocab_size": 32000}"""
+CAMEMBERT = """{"architectures": ["CamembertForMaskedLM"], "attention_probs_dropout_prob": 0.1, "bos_token_id": 5, "eos_token_id": 6,
+"hidden_act": "gelu", "hidden_dropout_prob": 0.1, "hidden_size": 768, "initializer_range": 0.02, "intermediate_size": 3072,
+"layer_norm_eps": 1e-05, "max_position_embeddings": 514, "model_type": "camembert", "num_attention_heads": 12, "num_hidden_layers": 12,
+"output_past": true, "pad_token_id": 1, "type_vocab_size": 1, "vocab_size": 32005}"""
+
 
 def read(text: str, **more):
     keys = json.loads(text) | more
@@ -69,12 +83,24 @@ def read(text: str, **more):
 
 
 @pytest.mark.parametrize(
-    "text", [GPT2, DISTILGPT2, SMOLLM2, LLAMA32, MISTRAL, QWEN25, QWEN3], ids="gpt2 distilgpt2 smollm2 llama32 mistral qwen25 qwen3".split()
+    "text",
+    [GPT2, DISTILGPT2, SMOLLM2, LLAMA1, TINYLLAMA, LLAMA32, MISTRAL, QWEN25, QWEN3],
+    ids="gpt2 distilgpt2 smollm2 llama1 tinyllama llama32 mistral qwen25 qwen3".split(),
 )
 def test_every_key_is_understood(text):
     config, keys = read(text), json.loads(text)
     assert config.vocab_size == keys["vocab_size"]
-    assert config.max_seq_len == keys.get("max_position_embeddings", keys.get("n_positions"))
+    lengths = [keys[name] for name in ("max_position_embeddings", "n_positions", "max_sequence_length") if name in keys]
+    assert config.max_seq_len == lengths[0]
+
+
+def test_every_key_of_camembert_is_understood():
+    assert read(CAMEMBERT).max_seq_len == 512  # two positions are those of padding
+
+
+def test_every_key_of_mt5_is_understood():
+    config = read(FLAN_T5, model_type="mt5", vocab_size=250112, tokenizer_class="T5Tokenizer", torch_dtype="float32")
+    assert (config.vocab_size, config.num_layers) == (250112, 8)
 
 
 @pytest.mark.parametrize(("text", "layers"), [(FLAN_T5, (8, 8)), (OPUS_MT, (6, 6))], ids="flan-t5 opus-mt".split())

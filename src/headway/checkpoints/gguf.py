@@ -14,7 +14,7 @@ from headway.arrays import check_computing
 from headway.checkpoints.gguf_blocks import PLAIN, QuantizedRows, dequantize
 from headway.checkpoints.gguf_keys import config_keys
 from headway.checkpoints.reading import Checkpoint, read_config
-from headway.checkpoints.weight_tree import read_weights
+from headway.checkpoints.weight_tree import expect_enough_tensors, read_weights
 from headway.errors import CheckpointError
 from headway.gguf_file import GGUFFile
 from headway.json_files import short_repr
@@ -64,13 +64,14 @@ def load_gguf(path: Path, *, array: str = "numpy", dtype: str | None = "float32"
     keys = config_keys(file)
     module = architecture(keys["model_type"])
     config = read_config(module, keys, ())
-    spec = _without_offsets(module.spec(config))
     name = str(file.metadata["general.architecture"])
-    table = stored_decoder(spec, _names(file), is_tied="output.weight" not in file.tensors)
-    attention = spec.layers[0].attention
+    attention = module.spec(config).layers[0].attention
     heads = {"attn_q": attention.num_heads, "attn_k": attention.num_kv_heads} if name in PERMUTED else {}
-    tensors = _Tensors(file, heads, keeps_blocks=dtype is None)
-    weights = read_weights(module, config, table, tensors.by_name(), array=array, dtype=dtype, device=device)
+    tensors = _Tensors(file, heads, keeps_blocks=dtype is None).by_name()
+    expect_enough_tensors(config, tensors)
+    spec = _without_offsets(module.spec(config))
+    table = stored_decoder(spec, _names(file), is_tied="output.weight" not in file.tensors)
+    weights = read_weights(module, config, table, tensors, array=array, dtype=dtype, device=device)
     return Checkpoint(module, config, weights, _generation_config(file))
 
 

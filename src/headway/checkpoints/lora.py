@@ -12,19 +12,25 @@ from typing import Any
 
 import numpy
 
+from headway.arrays import to_numpy
 from headway.checkpoints.reading import Checkpoint, open_tensors, read_config
 from headway.checkpoints.safetensors_file import SafetensorsFile
-from headway.checkpoints.weight_tree import some
+from headway.checkpoints.weight_tree import expect_enough_tensors, some
 from headway.checkpoints.writing import save_tensors
 from headway.errors import CheckpointError, ModelNotFoundError, NotFiniteError, OptionError, UnsupportedError
 from headway.json_files import read_json_object, short_repr
 from headway.models import architecture
 from headway.models.adapter import Update, with_updates
 from headway.models.stored import Stored
-from headway.trees import replace_leaves
+from headway.trees import leaves, replace_leaves
 
 PREFIX = "base_model.model."
 SUFFIXES = {"lora_A.weight": "down", "lora_B.weight": "up"}
+TIED_HINT = "the output head is tied to the embedding, which an update of one of them would separate: load the adapter with --adapter"
+COPY = ".base_layer.weight"
+COPY_TOLERANCE = 0.01
+"""Relative to the numbers: the copy may be rounded to bfloat16, and the base model to int8."""
+ROWS_AT_ONCE = 1024
 WITHOUT_EFFECT = frozenset(
     """
     alora_invocation_tokens arrow_config auto_mapping base_model_name_or_path bias corda_config ensure_weight_tying eva_config
@@ -69,7 +75,9 @@ def read_adapter(checkpoint: Checkpoint, folder: Path) -> dict[str, Update]:
     if checkpoint.architecture.KIND != "decoder":
         raise UnsupportedError("got an adapter for a model that is not a decoder, expected a decoder")
     table = checkpoint.architecture.stored_weights(checkpoint.config)
-    by_name, updates = read_updates(folder, table), {}
+    weights = dict(leaves(checkpoint.weights))
+    whole = {place.untied_name or place.name: weights[path] for path, place in table.items() if path in weights and not place.is_part}
+    by_name, updates = read_updates(folder, table, whole), {}
     for path, place in table.items():
         update = by_name.get(place.untied_name or place.name)
         if update is not None:
@@ -95,10 +103,13 @@ def merge_adapter(folder: Path, adapter: Path, target: Path) -> int:
         raise OptionError(f"got {target}, which exists, expected a folder to be created", hint="choose another name")
     keys = read_json_object(folder / "config.json")
     module = architecture(str(keys.get("model_type")))
-    table = module.stored_weights(read_config(module, keys, ()))
-    updates = read_updates(adapter, table)
+    config, files = read_config(module, keys, ()), open_tensors(folder)
+    expect_enough_tensors(config, files)
+    table = module.stored_weights(config)
+    weights = {name: file.tensor(name) for name, file in files.items()}
+    tied = {place.untied_name: weights[place.name] for place in table.values() if place.untied_name and place.name in weights}
+    updates = read_updates(adapter, table, tied | weights)
     is_transposed = {place.name: place.is_transposed for place in table.values()}
-    files = open_tensors(folder)
     unprefixed = {name.removeprefix(module.PREFIX): name for name in updates}
     tensors, changed = {}, set()
     for name, file in files.items():
@@ -111,7 +122,9 @@ def merge_adapter(folder: Path, adapter: Path, target: Path) -> int:
             changed.add(known)
         tensors[name] = tensor
     if missing := sorted(set(updates) - changed):
-        raise CheckpointError(f"got an adapter of {some(missing)}, expected tensors that {folder} has", hint=HINT)
+        raise CheckpointError(
+            f"got an adapter of {some(missing)}, expected tensors that {folder} has", hint=TIED_HINT if missing[0] in tied else HINT
+        )
     target.mkdir(parents=True)
     for path in folder.iterdir():
         if path.is_file() and path.suffix in (".json", ".txt", ".model", ".jinja", ".spm") and not path.name.endswith(".index.json"):
@@ -120,10 +133,11 @@ def merge_adapter(folder: Path, adapter: Path, target: Path) -> int:
     return len(changed)
 
 
-def read_updates(folder: Path, table: Mapping[str, Stored]) -> dict[str, Update]:
+def read_updates(folder: Path, table: Mapping[str, Stored], weights: Mapping[str, Any]) -> dict[str, Update]:
     """Return the updates of an adapter by the name of the checkpoint's tensor.
 
-    table   the place of each leaf of the base model
+    table    the place of each leaf of the base model
+    weights  the base model's tensors by name, with which the copies that PEFT saves with an updated output head are compared
 
     Errors   as with_adapter.
     """
@@ -134,11 +148,14 @@ def read_updates(folder: Path, table: Mapping[str, Stored]) -> dict[str, Update]
     file = SafetensorsFile(path)
     pairs: dict[str, dict[str, str]] = {}
     for name in file.names():
+        if name.startswith(PREFIX) and name.endswith(COPY):
+            _expect_copy(path, name, file.tensor(name), weights.get(f"{name.removeprefix(PREFIX).removesuffix(COPY)}.weight"))
+            continue
         module, suffix = next(((name[: -len(end) - 1], end) for end in SUFFIXES if name.endswith(f".{end}")), (name, ""))
         if not suffix or not module.startswith(PREFIX):
             raise UnsupportedError(
                 f"got {path} with the tensor {some([name])}, expected only lora_A and lora_B of linear layers",
-                hint="adapters with embeddings, biases or whole modules are not supported",
+                hint="adapters with embeddings, biases or whole modules are not supported; merge it with PEFT: merge_and_unload()",
             )
         pairs.setdefault(module.removeprefix(PREFIX), {})[SUFFIXES[suffix]] = name
     if not pairs:
@@ -148,6 +165,18 @@ def read_updates(folder: Path, table: Mapping[str, Stored]) -> dict[str, Update]
         for name in {place.name, place.untied_name or place.name}:
             shapes[name] = place.shape[::-1] if place.is_transposed else place.shape
     return {f"{module}.weight": _update(path, file, module, names, shapes, _scale(keys, module)) for module, names in pairs.items()}
+
+
+def _expect_copy(path: Path, name: str, copied: numpy.ndarray, weight: Any) -> None:
+    """Raise CheckpointError unless a tensor is a copy of the base model's, which PEFT saves if the adapter updates the output head."""
+    shape = None if weight is None else tuple(weight.shape)
+    if shape is None or copied.shape != shape:
+        raise CheckpointError(f"got {path} with {some([name])} {copied.shape}, expected {shape or 'modules of the base model'}", hint=HINT)
+    for start in range(0, len(copied), ROWS_AT_ONCE):
+        rows = slice(start, start + ROWS_AT_ONCE)
+        theirs, own = copied[rows].astype(numpy.float32), to_numpy(weight[rows, ...]).astype(numpy.float32)
+        if not numpy.allclose(theirs, own, rtol=COPY_TOLERANCE, atol=COPY_TOLERANCE * float(numpy.abs(own).max(initial=0))):
+            raise CheckpointError(f"got {path} with {some([name])}, expected the values of the base model's tensor", hint=HINT)
 
 
 def _update(

@@ -12,7 +12,7 @@ from headway.arrays import check_computing
 from headway.checkpoints.mxfp4 import with_mxfp4
 from headway.checkpoints.quantized_folders import refuse_quantized
 from headway.checkpoints.safetensors_file import SafetensorsFile
-from headway.checkpoints.weight_tree import HINT, read_weights, some
+from headway.checkpoints.weight_tree import HINT, expect_enough_tensors, read_weights, some
 from headway.errors import CheckpointError, ModelNotFoundError
 from headway.json_files import read_json_object, short_repr
 from headway.models import architecture
@@ -74,6 +74,7 @@ def load_checkpoint(
     config = read_config(module, keys, ignored_config_keys)
     generation_config = _generation_config(folder, keys)
     tensors = with_mxfp4(open_tensors(folder))
+    expect_enough_tensors(config, tensors)
     table = module.stored_weights(config)
     weights = read_weights(module, config, table, tensors, array=array, dtype=dtype, device=device)
     return Checkpoint(module, config, weights, generation_config)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import os
 from pathlib import Path
 from typing import TypedDict, TypeGuard, cast
 
@@ -57,6 +58,8 @@ class SafetensorsFile:
                 header_size = int.from_bytes(start, "little")
                 if header_size > MAX_HEADER_BYTES:
                     raise self._error(f"a header of {header_size:,} bytes, expected at most {MAX_HEADER_BYTES:,}")
+                if header_size > os.fstat(file.fileno()).st_size - 8:  # reading would allocate it
+                    raise self._error(f"a header of {header_size:,} bytes, expected no more than the file has")
                 header = parse_json_object(file.read(header_size), f"the header of {path}")
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
         except FileNotFoundError as error:

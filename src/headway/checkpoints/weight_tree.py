@@ -17,6 +17,9 @@ from headway.models.stored import Stored
 from headway.trees import tree_from_leaves
 
 HINT = "download the folder again"
+MISMATCH_HINT = "check that config.json and the weights belong to the same model"
+LAYER_KEYS = ("num_hidden_layers", "n_layer", "num_layers", "num_decoder_layers", "encoder_layers", "decoder_layers")
+EXPERT_KEYS = ("num_experts", "num_local_experts")
 
 
 class TensorFile(Protocol):
@@ -30,6 +33,28 @@ class TensorFile(Protocol):
 
     def release(self, name: str, /) -> None:
         """Return the memory that reading a tensor took to the system."""
+
+
+def expect_enough_tensors(config: Any, tensors: Mapping[str, TensorFile]) -> None:
+    """Raise CheckpointError for a config with more layers or experts than the tensors can hold.
+
+    It is checked before the table of places is made, whose memory is proportional to the numbers of the config.
+    """
+    layers = {key: getattr(config, key) for key in LAYER_KEYS if getattr(config, key, None) is not None}
+    for key, count in layers.items():
+        if count > len(tensors):
+            raise CheckpointError(
+                f"got {key}={count} and {len(tensors)} tensors, expected at least one tensor for each layer", hint=MISMATCH_HINT
+            )
+    shapes = [file.shape(name) for name, file in tensors.items()]
+    stacked = max((shape[0] for shape in shapes if len(shape) == 3), default=0)  # in some files, one tensor has all experts of a layer
+    for key in EXPERT_KEYS:
+        count, num_layers = getattr(config, key, 0), max(layers.values(), default=1)
+        if count > stacked and count * num_layers > len(tensors):
+            raise CheckpointError(
+                f"got {key}={count} in {num_layers} layers and {len(tensors)} tensors, expected at least one tensor for each expert",
+                hint=MISMATCH_HINT,
+            )
 
 
 def read_weights(
@@ -61,7 +86,7 @@ def read_weights(
         if shape != place.shape:
             raise CheckpointError(
                 f"got tensor {names[path]} of shape {shape}, expected {place.shape} according to config.json",
-                hint="check that config.json and the weights belong to the same model",
+                hint=MISMATCH_HINT,
             )
     _unify_tied(table, names, tensors)
     remaining, converted, leaves = Counter(names.values()), {}, {}

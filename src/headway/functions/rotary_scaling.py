@@ -196,8 +196,12 @@ def longrope_magnitude(factor: float, original_max_seq_len: int) -> float:
     >>> longrope_magnitude(1.0, 4096)
     1.0
 
+    Errors   OptionError for a factor above 1 with an original_max_seq_len not above 1.
+
     Source   Ding et al. 2024 (LongRoPE); the code of Phi-3
     """
+    if factor > 1 and original_max_seq_len <= 1:
+        raise OptionError(f"got original_max_seq_len={original_max_seq_len}, expected more than 1")
     return math.sqrt(1 + math.log(factor) / math.log(original_max_seq_len)) if factor > 1 else 1.0
 
 

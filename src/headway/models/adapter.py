@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
 from headway.arrays import array_library, as_dtype, cast, dtype_name, from_numpy
-from headway.errors import OptionError
 from headway.functions import LowRank
 from headway.trees import replace_leaves
 
@@ -31,13 +30,6 @@ class Update:
         """Return the update (out_features, in_features) in float32."""
         product: numpy.ndarray = self.scale * (self.up @ self.down)
         return product
-
-
-def expect_adapter(name: str | None, adapters: Collection[str]) -> None:
-    """Raise OptionError for a name that is not one of the adapters; None is the model itself."""
-    if name is not None and name not in adapters:
-        names = ", ".join(sorted(adapters)) or "none"
-        raise OptionError(f"got adapter={name!r:.200}, expected one of those that are loaded: {names}")
 
 
 def with_updates(weights: Any, updates: Mapping[str, Update], array: str, device: str | None) -> Any:

@@ -21,7 +21,7 @@ KIND = "decoder"
 PREFIX = "model."
 # The rotary frequencies, which config.json determines.
 IGNORED_TENSORS = r"layers\.\d+\.self_attn\.rotary_emb\.inv_freq"
-WITHOUT_EFFECT = ("rope_theta", "rope_scaling")
+WITHOUT_EFFECT = ("rope_theta", "rope_scaling", "max_sequence_length")  # the last one is Llama 1's, for which it is the default
 Weights = decoder.Weights
 
 

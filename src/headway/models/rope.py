@@ -183,6 +183,12 @@ def _consistent(parameters: RopeParameters) -> RopeParameters:
         raise CheckpointError(f"got config.json with low_freq_factor=high_freq_factor={value}, expected two different numbers")
     if kind == "yarn" and parameters["rope_theta"] == 1.0:
         raise CheckpointError("got rope_type 'yarn' with rope_theta=1, expected another number", hint="its logarithm is a divisor")
+    original = parameters.get("original_max_position_embeddings", 0)
+    if kind == "longrope" and parameters["factor"] > 1 and original <= 1 and not parameters.get("attention_factor"):
+        raise CheckpointError(
+            f"got rope_type 'longrope' with original_max_position_embeddings={original}, expected more than 1",
+            hint="its logarithm is a divisor",
+        )
     if kind == "longrope" and len(parameters["short_factor"]) != len(parameters["long_factor"]):
         raise CheckpointError(
             "got rope_type 'longrope' with lists of different lengths, expected short_factor and long_factor of one length"

@@ -26,7 +26,10 @@ def raise_library_error(error: BaseException, action: str) -> NoReturn:
     # A Rust panic is a BaseException of a class that cannot be imported. Other errors are plain Exceptions.
     if isinstance(error, HeadwayError) or not (isinstance(error, Exception) or type(error).__name__ == "PanicException"):
         raise error
-    reason = str(error) if type(error) is Exception else f"{error} ({type(error).__name__})"
+    if not isinstance(error, Exception):
+        reason = f"its code panicked ({error})"
+    else:
+        reason = str(error) if type(error) is Exception else f"{error} ({type(error).__name__})"
     raise TokenizerError(f"the tokenizers library cannot {action}: {reason:.500}", hint="download the tokenizer's files again") from error
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import tokenizers
 
 from headway.errors import TokenizerError
-from headway.json_files import parse_json_object
+from headway.json_files import parse_json_object, short_repr
 from headway.tokenizers.reading import JsonObject, read_text
 from headway.tokenizers.sentencepiece_file import check_charsmap
 
@@ -22,6 +22,7 @@ MAX_PREPENDED = 1_000
 MAX_AFFIX = 100
 MAX_TEMPLATE_PARTS = 1_000
 MAX_TEMPLATE_TEXTS = 16
+HINT = "download the file again"
 
 
 def read_tokenizer_json(path: Path) -> tokenizers.Tokenizer:
@@ -36,12 +37,17 @@ def read_tokenizer_json(path: Path) -> tokenizers.Tokenizer:
 
 
 def check_tokenizer_json(value: JsonObject, path: Path) -> None:
-    """Raise TokenizerError for steps that lengthen a text too much: 40 that each replace "a" by "aa" give 2**40 characters."""
+    """Raise TokenizerError for steps that lengthen a text too much: 40 that each replace "a" by "aa" give 2**40 characters.
+
+    Tokens whose absence the library meets with a panic are checked too.
+    """
     model = value.get("model")
     for key in ("continuing_subword_prefix", "end_of_word_suffix"):
         affix = model.get(key) if isinstance(model, Mapping) else None
         if isinstance(affix, str) and len(affix) > MAX_AFFIX:
             raise TokenizerError(f"got {path} with a {key} of {len(affix):,} characters, expected at most {MAX_AFFIX}")
+    if isinstance(model, Mapping):
+        _check_merges(model, path)
     for key, parts_key in PIPELINES.items():
         growth = 1.0
         steps = list(_steps(value.get(key), parts_key))
@@ -51,8 +57,38 @@ def check_tokenizer_json(value: JsonObject, path: Path) -> None:
             growth *= _growth(step)
             if step.get("type") == "Precompiled":
                 _check_precompiled(step, path)
+            if step.get("type") == "TemplateProcessing":
+                _check_template(step, path)
         if growth > MAX_GROWTH:
             raise TokenizerError(f"got {path}, whose {key} lengthens a text up to {growth:.0f} times, expected at most {MAX_GROWTH:,}")
+
+
+def _check_merges(model: JsonObject, path: Path) -> None:
+    """Raise TokenizerError for a merge whose second token is shorter than the prefix that the library cuts off."""
+    prefix, merges = model.get("continuing_subword_prefix"), model.get("merges")
+    if not isinstance(prefix, str) or not prefix or not isinstance(merges, list):
+        return
+    for merge in merges:
+        parts = merge.split(" ") if isinstance(merge, str) else merge
+        if isinstance(parts, list) and len(parts) == 2 and isinstance(parts[1], str) and len(parts[1]) < len(prefix):
+            raise TokenizerError(
+                f"got {path} with the merge {short_repr(merge)}, expected a second token with the continuing_subword_prefix {prefix!r}",
+                hint=HINT,
+            )
+
+
+def _check_template(step: JsonObject, path: Path) -> None:
+    """Raise TokenizerError for a template with a special token that has no ids."""
+    known = step.get("special_tokens")
+    for key in ("single", "pair"):
+        parts = step.get(key)
+        for part in parts if isinstance(parts, list) else []:
+            special = part.get("SpecialToken") if isinstance(part, Mapping) else None
+            name = special.get("id") if isinstance(special, Mapping) else None
+            if isinstance(name, str) and isinstance(known, Mapping) and name not in known:
+                raise TokenizerError(
+                    f"got {path} with {short_repr(name)} in the {key} of its post_processor, expected one of its special_tokens", hint=HINT
+                )
 
 
 def _check_precompiled(step: JsonObject, path: Path) -> None:
@@ -61,7 +97,7 @@ def _check_precompiled(step: JsonObject, path: Path) -> None:
     try:
         check_charsmap(base64.b64decode(text, validate=True) if isinstance(text, str) else b"")
     except ValueError as error:
-        raise TokenizerError(f"got {path}, {error}, expected a precompiled_charsmap", hint="download the file again") from error
+        raise TokenizerError(f"got {path}, {error}, expected a precompiled_charsmap", hint=HINT) from error
 
 
 def _steps(value: object, parts_key: str) -> Iterator[JsonObject]:
