@@ -10,8 +10,8 @@ import numpy
 
 from headway.arrays import Array, array_namespace, to_numpy
 from headway.engine import Batch, SequenceRows
-from headway.errors import HeadwayError, OptionError, ResourceError
-from headway.models.adapter import Update, expect_adapter, with_updates
+from headway.errors import HeadwayError, OptionError, ResourceError, expect_adapter
+from headway.models.adapter import Update, with_updates
 from headway.runners.model import Model
 from headway.runners.protocols import Architecture, EncoderDecoderArchitecture, JoinableKVCache, KVCache, Weights
 from headway.trees import map_tree

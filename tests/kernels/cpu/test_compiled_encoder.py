@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy
 import pytest
+import torch
+import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from platformdirs import user_cache_path
@@ -17,7 +19,7 @@ from headway.functions import normalize
 from headway.kernels.cpu.compiled_encoder import CompiledEncoder, check_encoder_supported
 from headway.language_model import load
 from headway.language_model.encoders import compiled_encoder
-from tests.models.test_encoders import FAMILIES, LENGTHS, Saved, save
+from tests.models.test_encoders import FAMILIES, LENGTHS, Family, Saved, save
 from tests.small_encoders import save_bert
 
 NAMES = ["bert", "roberta", "mpnet", "distilbert", "modernbert", "modernbert with biases, mean"]
@@ -86,6 +88,25 @@ def test_texts_of_any_lengths_get_together_what_they_get_alone(encoder, family, 
     for text, hidden in zip(texts, together, strict=True):
         numpy.testing.assert_array_equal(own.encode([text])[0], hidden)
     numpy.testing.assert_array_equal(encoder(family, kind, 2).encode(texts[::-1])[0], together[-1])
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert"])
+def test_heads_of_whole_blocks_in_a_task_with_few_tokens_left(folder, tmp_path, family):
+    """Heads of 32 numbers are not copied; of 125 tokens in a pass, the last task has 5; 3 tokens alone are another product."""
+    keys = FAMILIES[family].keys | {"hidden_size": 64, "num_attention_heads": 2, "max_position_embeddings": 130}
+    path = save(Family(FAMILIES[family].name, keys), "Model", tmp_path).folder
+    checkpoint, rng = load_checkpoint(path), numpy.random.default_rng(0)
+    long, short = (rng.integers(4, 97, size).tolist() for size in (122, 3))
+    model = getattr(transformers, f"{FAMILIES[family].name}Model").from_pretrained(path, attn_implementation="eager").eval()
+    with torch.no_grad():
+        expected = model(torch.tensor([long])).last_hidden_state[0].numpy()
+    for kind, tolerance in (("float32", 1e-4), ("int8", 0.15)):
+        own = compiled_encoder(checkpoint, path, kind, num_threads=1, folder=folder)
+        together = own.encode([long, short])
+        numpy.testing.assert_allclose(together[0], expected, atol=tolerance, rtol=0)
+        for text, hidden in zip((long, short), together, strict=True):
+            numpy.testing.assert_array_equal(own.encode([text])[0], hidden)
+        own.close()
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert"])

@@ -6,7 +6,7 @@ import numpy
 
 from headway.kernels.cpu import records
 from headway.kernels.cpu.instructions import detect
-from headway.kernels.cpu.layout import GROUP, GROUPS_PER_TASK, INT16_TOKENS, NUM_ROWS, WIDE_BYTES
+from headway.kernels.cpu.layout import GROUP, GROUPS_PER_TASK, INT16_TOKENS, MIN_INT16_TOKENS, NUM_ROWS, WIDE_BYTES
 from headway.kernels.cpu.packing import KINDS, aligned_zeros, round_up
 
 PADDED_TOKENS = 12
@@ -25,6 +25,7 @@ class Buffers:
     def __init__(self, num_tokens: int, kind: str) -> None:
         self.num_tokens, self._kind = num_tokens, kind
         self._allocated: list[numpy.ndarray] = []
+        self._int8: list[tuple[numpy.ndarray, int]] = []
 
     def activations(self, num_rows: int, width: int) -> int:
         """Return the address of the record of new activations."""
@@ -40,7 +41,14 @@ class Buffers:
         for part, size in bytes_per_group.items():
             record[part] = self.allocate(groups * size).ctypes.data
         self._allocated.append(record)
+        self._int8.append((record, int(record["x_int8"][0])))
         return record.ctypes.data
+
+    def select_forms(self, num_tokens: int) -> None:
+        """Have int8 activations written only if products of all rows of a pass of this number of tokens read them, and not int16."""
+        is_wide = self._kind == "int8" and detect().uses_int16_tiles and num_tokens >= MIN_INT16_TOKENS
+        for record, int8 in self._int8:
+            record["x_int8"] = 0 if is_wide else int8
 
     def allocate(self, size: int) -> numpy.ndarray:
         """Return `size` zero bytes, which are freed together with this object."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from headway.errors import HeadwayError, OptionError
+from headway.errors import HeadwayError, OptionError, expect_adapter
 from headway.kernels.cpu import layout, records
 from headway.kernels.cpu.activation_buffers import PADDED_TOKENS, Buffers, product_scratch_bytes
 from headway.kernels.cpu.adapter_records import AdapterRecords
@@ -21,7 +21,7 @@ from headway.kernels.cpu.packing import aligned_zeros, round_up
 from headway.kernels.cpu.pass_plan import Limits, PassPlan, Rows, SequenceRows, plan_pass
 from headway.kernels.cpu.support import check_supported
 from headway.kernels.cpu.thread_pool import Entry, ThreadPool
-from headway.models.adapter import Update, expect_adapter
+from headway.models.adapter import Update
 from headway.models.spec import DecoderSpec, FeedForwardSpec, RotarySpec
 from headway.trees import leaves
 

@@ -136,6 +136,7 @@ class CompiledEncoder:
         starts = numpy.cumsum([0, *lengths])
         if starts[-1] > self._buffers.num_tokens or max(lengths) > self._longest:
             self._allocate_buffers(int(starts[-1]), max(lengths))
+        self._buffers.select_forms(int(starts[-1]))
         rows = {
             "token_ids": numpy.concatenate([numpy.asarray(text, numpy.int64) for text in texts]),
             "token_types": numpy.concatenate([numpy.asarray(text, numpy.int64) for text in types]),
@@ -178,7 +179,7 @@ class CompiledEncoder:
         self._layers["inner_activations"] = buffers.activations(num_tokens, inner)
         records.check_set(self._layers)
         for name in ("queries", "new_keys", "new_values", "attended"):
-            launch[name] = buffers.allocate(4 * num_tokens * size).ctypes.data
+            launch[name] = buffers.allocate(4 * num_tokens * round_up(size, NUM_ROWS)).ctypes.data
         residual = buffers.allocate(4 * num_tokens * spec.hidden_size)
         self._residual = residual.view(numpy.float32).reshape(num_tokens, -1)
         launch["residual"], launch["longest"] = residual.ctypes.data, self._longest

@@ -1,7 +1,9 @@
 """Attention of one head within one text, in float32, for use inside Numba functions.
 
-The keys and values of a head are copied into the form of packed float32 matrices: blocks of 16 rows, interleaved. Both products are then
-those of float32 matrices, for some queries at a time.
+The keys of a head are copied into the form of packed float32 matrices: blocks of 16 rows, interleaved. The values have this form where heads
+do not share blocks, and are copied otherwise. Both products are then those of float32 matrices, for some queries at a time.
+
+Queries, keys and values are those of project_to_blocks: (num_blocks, num_tokens, 16), the numbers of all heads divided into blocks of 16.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from headway.kernels.cpu.lanes import largest_of_rows
 from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, GROUP, NUM_ROWS, QUERIES_PER_CHUNK
 from headway.kernels.cpu.memory import compiled, float32_view, float_field, int64_view
 from headway.kernels.cpu.products import float32_product
-from headway.kernels.cpu.projections import store_activations
+from headway.kernels.cpu.projections import padded_tokens, store_activations
 
 F = numpy.float32
 
@@ -35,20 +37,30 @@ def _rotate(layer: Any, position: int, x: Any) -> None:
 
 
 @compiled
-def _head_address(launch: Any, base: int, row: int, head: int) -> int:
-    """Return the address of one head of a row of queries, keys or values."""
-    return base + 4 * (row * launch[layout.NUM_HEADS] + head) * launch[layout.HEAD_DIM]
+def _read_head(launch: Any, base: int, row: int, head: int, out: Any) -> None:
+    """Copy one head of a row of queries, keys or values."""
+    head_dim, num_rows = launch[layout.HEAD_DIM], padded_tokens(launch[layout.NUM_TOKENS])
+    first = head * head_dim
+    if head_dim % NUM_ROWS == 0:
+        for start in range(0, head_dim, NUM_ROWS):
+            x = float32_view(base + 4 * NUM_ROWS * ((first + start) // NUM_ROWS * num_rows + row), NUM_ROWS)
+            for i in range(NUM_ROWS):
+                out[start + i] = x[i]
+    else:
+        for i in range(head_dim):
+            block, lane = (first + i) // NUM_ROWS, (first + i) % NUM_ROWS
+            out[i] = float32_view(base + 4 * (NUM_ROWS * (block * num_rows + row) + lane), 1)[0]
 
 
 @compiled
-def _pack_keys(launch: Any, layer: Any, first: int, last: int, head: int, out_address: int) -> None:
+def _pack_keys(launch: Any, layer: Any, first: int, last: int, head: int, out_address: int, scratch: int) -> None:
     """Copy keys to (num_blocks, head_dim, 16), rotated; the last block is padded with zeros."""
     head_dim, num_padded = launch[layout.HEAD_DIM], padded_size(last - first)
-    out = float32_view(out_address, num_padded * head_dim)
+    out, x = float32_view(out_address, num_padded * head_dim), float32_view(scratch, head_dim)
     for key in range(num_padded):
         start = key // NUM_ROWS * NUM_ROWS * head_dim + key % NUM_ROWS
         if key < last - first:
-            x = float32_view(_head_address(launch, launch[layout.NEW_KEYS], first + key, head), head_dim)
+            _read_head(launch, launch[layout.NEW_KEYS], first + key, head, x)
             _rotate(layer, key, x)
             for i in range(head_dim):
                 out[start + NUM_ROWS * i] = x[i]
@@ -58,12 +70,12 @@ def _pack_keys(launch: Any, layer: Any, first: int, last: int, head: int, out_ad
 
 
 @compiled
-def _pack_values(launch: Any, first: int, last: int, head: int, out_address: int) -> None:
+def _pack_values(launch: Any, first: int, last: int, head: int, out_address: int, scratch: int) -> None:
     """Copy values to (head_dim / 16, num_keys, 16), padded with zeros."""
     head_dim, num_keys = launch[layout.HEAD_DIM], last - first
-    out = float32_view(out_address, num_keys * padded_size(head_dim))
+    out, x = float32_view(out_address, num_keys * padded_size(head_dim)), float32_view(scratch, head_dim)
     for key in range(num_keys):
-        x = float32_view(_head_address(launch, launch[layout.NEW_VALUES], first + key, head), head_dim)
+        _read_head(launch, launch[layout.NEW_VALUES], first + key, head, x)
         for column in range(0, head_dim, NUM_ROWS):
             start, count = (column * num_keys) + NUM_ROWS * key, min(NUM_ROWS, head_dim - column)
             for i in range(count):
@@ -115,13 +127,17 @@ def attend_text(launch: Any, layer: Any, first: int, last: int, head: int, scrat
     """Compute one head of the attention of one text, the rows from first to last."""
     head_dim, num_keys = launch[layout.HEAD_DIM], last - first
     padded, padded_keys = padded_size(head_dim), padded_size(num_keys)
-    values = scratch + 4 * padded_keys * head_dim
+    values, value_bytes = scratch + 4 * padded_keys * head_dim, 4 * NUM_ROWS * num_keys
     rest = values + 4 * num_keys * padded
-    _pack_keys(launch, layer, first, last, head, scratch)
-    _pack_values(launch, first, last, head, values)
+    _pack_keys(launch, layer, first, last, head, scratch, rest)
+    if head_dim % NUM_ROWS:
+        _pack_values(launch, first, last, head, values, rest)
+    else:
+        value_bytes = 4 * NUM_ROWS * padded_tokens(launch[layout.NUM_TOKENS])
+        values = launch[layout.NEW_VALUES] + head * head_dim // NUM_ROWS * value_bytes + 4 * NUM_ROWS * first
     for query in range(0, num_keys, QUERIES_PER_CHUNK):
         end = min(query + QUERIES_PER_CHUNK, num_keys)
-        _attend_queries(launch, layer, first, query, end, num_keys, head, scratch, values, padded, padded_keys, rest)
+        _attend_queries(launch, layer, first, query, end, num_keys, head, scratch, values, value_bytes, padded_keys, rest)
 
 
 @compiled
@@ -135,23 +151,25 @@ def _attend_queries(
     head: int,
     keys: int,
     values: int,
-    padded: int,
+    value_bytes: int,
     padded_keys: int,
     scratch: int,
 ) -> None:
-    """Compute the attention of the queries from begin to end of a text whose first row is `first`."""
+    """Compute the attention of the queries from begin to end of a text whose first row is `first`.
+
+    value_bytes   size of 16 columns of the values
+    """
     head_dim, scale, count = launch[layout.HEAD_DIM], F(float_field(layer, layout.SCALE)), end - begin
+    padded = padded_size(head_dim)
     reach = layer[layout.WINDOW] - 1 if layer[layout.WINDOW] else num_keys
     first_key, last_key = max(begin - reach, 0) // NUM_ROWS * NUM_ROWS, min(end + reach, num_keys)
     scores = scratch + 4 * QUERIES_PER_CHUNK * head_dim
     out = scores + 4 * QUERIES_PER_CHUNK * padded_keys
     for row in range(count):
-        x, target = (
-            float32_view(_head_address(launch, launch[layout.QUERIES], first + begin + row, head), head_dim),
-            float32_view(scratch + 4 * row * head_dim, head_dim),
-        )
+        target = float32_view(scratch + 4 * row * head_dim, head_dim)
+        _read_head(launch, launch[layout.QUERIES], first + begin + row, head, target)
         for i in range(head_dim):
-            target[i] = x[i] * scale
+            target[i] *= scale
         _rotate(layer, begin + row, target)
     for key in range(first_key, last_key, NUM_ROWS):
         block, block_out = keys + 4 * key * head_dim, scores + 4 * (key - first_key)
@@ -165,14 +183,15 @@ def _attend_queries(
         visible, last_visible = max(query - reach, 0) - first_key, min(query + reach + 1, num_keys) - first_key
         totals[row] = _softmax(scores + 4 * row * padded_keys, visible, last_visible, num_scores, bias)
     for column in range(0, padded, NUM_ROWS):
-        block = values + 4 * (column * num_keys + NUM_ROWS * first_key)
+        block = values + column // NUM_ROWS * value_bytes + 4 * NUM_ROWS * first_key
         float32_product(block, scores, 4 * padded_keys, num_scores, out + 4 * column, 4 * padded, count, 0)
     x = int64_view(launch[layout.ATTENDED_ACTIVATIONS], ACTIVATIONS_SIZE)
     for row in range(count):
         token, address = first + begin + row, out + 4 * row * padded
         answer = float32_view(address, head_dim)
         if head_dim % GROUP:
-            _divide(answer, totals[row], head_dim, float32_view(_head_address(launch, launch[layout.ATTENDED], token, head), head_dim))
+            place = launch[layout.ATTENDED] + 4 * (token * launch[layout.NUM_HEADS] + head) * head_dim
+            _divide(answer, totals[row], head_dim, float32_view(place, head_dim))
         else:
             _divide(answer, totals[row], head_dim, answer)
             store_activations(x, token, address, head * head_dim, head_dim)

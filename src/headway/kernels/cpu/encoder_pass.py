@@ -13,7 +13,7 @@ from headway.kernels.cpu.elementwise import norm_row
 from headway.kernels.cpu.encoder_attention import attend_text
 from headway.kernels.cpu.layout import ACTIVATIONS_SIZE, CACHE_LINE, GROUP, LAYER_SIZE, MATRIX_SIZE, ROWS_AT_ONCE, TASK_SIZE
 from headway.kernels.cpu.memory import barrier, compiled, fetch_and_add, float32_view, int64_view, next_task, wait_for_all
-from headway.kernels.cpu.projections import project, project_up, read_row, store_activations
+from headway.kernels.cpu.projections import project, project_to_blocks, project_up, read_row, store_activations
 
 
 @compiled
@@ -128,9 +128,9 @@ def _run_layer(launch: Any, index: int, scratch: int, counter: int) -> None:
     value, output = int64_view(address + 8 * layout.VALUE, MATRIX_SIZE), int64_view(address + 8 * layout.OUTPUT, MATRIX_SIZE)
     down = int64_view(address + 8 * layout.DOWN, MATRIX_SIZE)
 
-    queries = project(launch, counter, query, normed, num_tokens, launch[layout.QUERIES], scratch, 0.0)
-    keys = project(launch, counter + line, key, normed, num_tokens, launch[layout.NEW_KEYS], scratch, 0.0)
-    values = project(launch, counter + 2 * line, value, normed, num_tokens, launch[layout.NEW_VALUES], scratch, 0.0)
+    queries = project_to_blocks(launch, counter, query, normed, num_tokens, launch[layout.QUERIES], scratch)
+    keys = project_to_blocks(launch, counter + line, key, normed, num_tokens, launch[layout.NEW_KEYS], scratch)
+    values = project_to_blocks(launch, counter + 2 * line, value, normed, num_tokens, launch[layout.NEW_VALUES], scratch)
     wait_for_all(counter, queries)
     wait_for_all(counter + line, keys)
     wait_for_all(counter + 2 * line, values)

@@ -38,17 +38,18 @@ def largest_of_rows(context: Any, numbers: Any, num_rows: Any) -> Any:
 
 
 @intrinsic
-def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any, total: Any, pairs: Any) -> Any:
+def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any, total: Any, pairs: Any, pair_scale: Any) -> Any:
     """Quantize a group of activations to int8 with one scale, the largest being ±127; a short group is padded with zeros.
 
-    All arguments but the count are addresses: of the float32 activations, 32 int8, a float32 scale, the int32 sum of the int8, and of the
-    int8 as pairs of int16 that are interleaved with those of five other tokens (16, 6, 2), or 0. As in tiles.widen_group, the pairs are
-    the numbers 0 and 2, and 1 and 3, of each four. NaN makes the scale NaN, infinity makes it infinite.
+    All arguments but the count are addresses: of the float32 activations; of 32 int8 or 0, a float32 scale, and the int32 sum of the int8;
+    and of the int8 as pairs of int16 that are interleaved with those of five other tokens (16, 6, 2) or 0, and their scale. A form whose
+    address is 0 is not written. As in tiles.widen_group, the pairs are the numbers 0 and 2, and 1 and 3, of each four. NaN makes the scale
+    NaN, infinity makes it infinite.
     """
     group, codes, bits = vector(F32, GROUP), vector(I8, GROUP), vector(I32, GROUP)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        numbers, count, bytes_, scale, total, pairs = arguments
+        numbers, count, bytes_, scale, total, pairs, pair_scale = arguments
         x = _load_padded(builder, numbers, count, group)
         magnitudes = builder.and_(
             builder.bitcast(x, bits), constant(bits, WITHOUT_SIGN)
@@ -59,14 +60,17 @@ def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any,
         rounded = call(builder, f"llvm.rint.v{GROUP}f32", group, builder.fmul(x, splat(builder, factor, GROUP)))
         integers = builder.fptosi(rounded, bits)
         int8s = builder.trunc(integers, codes)
-        builder.store(int8s, pointer_to(builder, bytes_, codes), align=1)
-        builder.store(builder.fmul(largest, ir.Constant(F32, 1 / 127)), pointer_to(builder, scale, F32), align=4)
-        builder.store(_reduce(builder, "add", I32, integers), pointer_to(builder, total, I32), align=4)
+        step = builder.fmul(largest, ir.Constant(F32, 1 / 127))
+        with builder.if_then(builder.icmp_signed("!=", bytes_, ir.Constant(I64, 0))):
+            builder.store(int8s, pointer_to(builder, bytes_, codes), align=1)
+            builder.store(step, pointer_to(builder, scale, F32), align=4)
+            builder.store(_reduce(builder, "add", I32, integers), pointer_to(builder, total, I32), align=4)
         with builder.if_then(builder.icmp_signed("!=", pairs, ir.Constant(I64, 0))):
             _store_pairs(builder, int8s, pairs)
+            builder.store(step, pointer_to(builder, pair_scale, F32), align=4)
         return context.get_dummy_value()
 
-    return types.void(*[types.intp] * 6), generate
+    return types.void(*[types.intp] * 7), generate
 
 
 def _store_pairs(builder: ir.IRBuilder, int8s: ir.Value, address: ir.Value) -> None:

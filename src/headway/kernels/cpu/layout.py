@@ -32,6 +32,8 @@ SILU, GELU, GELU_TANH, RELU = range(4)
 
 INT16_TOKENS = 6
 """Number of tokens whose int16 activations are interleaved."""
+MIN_INT16_TOKENS = 12
+"""Smallest number of tokens for which converting int8 weights to int16 first is faster."""
 ROWS_AT_ONCE = INT16_TOKENS
 """Number of rows that one task rounds: they share cache lines, which two threads should not write to at the same time."""
 GROUPS_AT_ONCE = 16

@@ -19,6 +19,7 @@ from headway.kernels.cpu.layout import (
     INT8,
     INT16_TOKENS,
     KIND,
+    MIN_INT16_TOKENS,
     NUM_ROWS,
     SCALES,
     WIDE_CODES_BYTES,
@@ -39,8 +40,6 @@ ACTIVATION_BYTES = 196_608
 """Bytes of activations, in int16, that are multiplied by one block of weights before the next block: they stay in the L2 cache."""
 INT16_TOKENS_PER_TASK = 120
 """The same for weights that are converted to int16, in tokens: their results stay in the first cache."""
-MIN_INT16_TOKENS = 12
-"""Smallest number of tokens for which converting int8 weights to int16 first is faster."""
 
 
 def _repeat_float_tile(tile: Any, size: int) -> Any:
@@ -181,7 +180,7 @@ def multiply(matrix: Any, block: int, x: Any, first: int, last: int, scratch: in
         int4_product(codes, scales, x_codes, x_scales, x_sums, groups, out, num_tokens)
         return
     codes = matrix[CODES] + block * NUM_ROWS * columns
-    if uses_int16(num_tokens):
+    if uses_int16(num_tokens) or (USES_INT16_TILES and not x[X_INT8]):
         _multiply_int16(codes, scales, x, first, groups, num_tokens, scratch, out)
     else:
         int8_product(codes, scales, x_codes, x_scales, x_sums, groups, out, num_tokens)

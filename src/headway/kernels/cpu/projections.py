@@ -37,12 +37,11 @@ def store_activations(x: Any, row: int, numbers: int, first: int, count: int) ->
         length, index = min(GROUP, count - start), row * columns + first + start
         if x[layout.X_KIND] > BFLOAT16:
             group = index // GROUP
-            codes, scale = x[layout.X_INT8] + 32 * group, x[layout.X_SCALES] + 4 * group
             lane, row_group = row % INT16_TOKENS, (row // INT16_TOKENS * columns + first + start) // GROUP * INT16_TOKENS
+            codes = x[layout.X_INT8] + 32 * group if x[layout.X_INT8] else 0
             pairs = x[layout.X_INT16] + 64 * row_group + 4 * lane if x[layout.X_INT16] else 0
-            round_group(numbers + 4 * start, length, codes, scale, x[layout.X_SUMS] + 4 * group, pairs)
-            if pairs:
-                float32_view(x[layout.X_INT16_SCALES] + 4 * (row_group + lane), 1)[0] = float32_view(scale, 1)[0]
+            scale, pair_scale = x[layout.X_SCALES] + 4 * group, x[layout.X_INT16_SCALES] + 4 * (row_group + lane)
+            round_group(numbers + 4 * start, length, codes, scale, x[layout.X_SUMS] + 4 * group, pairs, pair_scale)
         elif x[layout.X_KIND] == BFLOAT16 and HAS_BFLOAT16_DOT:
             round_to_bfloat16(numbers + 4 * start, length, x[layout.X_FLOATS] + 2 * index)
         else:
@@ -88,6 +87,29 @@ def project(launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out
 
     factor   0 to write the result (num_tokens, rows) to `out`; otherwise the result times this number is added to the numbers there
     """
+    return _project(launch, counter, matrix, x, num_tokens, out, scratch, factor, 0)
+
+
+@compiled
+def project_to_blocks(launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: int, scratch: int) -> int:
+    """Multiply activations by a packed matrix and write the result in blocks of 16 rows of the matrix.
+
+    out   (num_blocks, padded_tokens(num_tokens), 16) float32: each task writes to consecutive addresses
+    """
+    return _project(launch, counter, matrix, x, num_tokens, out, scratch, 0.0, 4 * NUM_ROWS * padded_tokens(num_tokens))
+
+
+@compiled
+def padded_tokens(num_tokens: int) -> int:
+    """Return the number of tokens rounded up to a multiple of 6: tiles may write to the padding."""
+    return (num_tokens + INT16_TOKENS - 1) // INT16_TOKENS * INT16_TOKENS
+
+
+@compiled
+def _project(
+    launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out: int, scratch: int, factor: float, block_bytes: int
+) -> int:
+    """Multiply activations by a packed matrix: see project, or project_to_blocks if the blocks of the result have a size in bytes."""
     rows = matrix[ROWS]
     num_blocks, per_task = (rows + NUM_ROWS - 1) // NUM_ROWS, tokens_per_task(matrix, num_tokens)
     unit_size = max(1, num_blocks // (8 * launch[layout.NUM_THREADS])) if num_tokens <= FEW_TOKENS else 1
@@ -99,8 +121,11 @@ def project(launch: Any, counter: int, matrix: Any, x: Any, num_tokens: int, out
         first = task // num_units * per_task
         last, begin = min(first + per_task, num_tokens), task % num_units * unit_size
         for block in range(begin, min(begin + unit_size, num_blocks)):
-            multiply_with_bias(matrix, block, x, first, last, scratch, result_address)
-            write_block(matrix, block, result_address, first, last, out, factor)
+            if block_bytes:
+                multiply_with_bias(matrix, block, x, first, last, scratch, out + block * block_bytes + 4 * NUM_ROWS * first)
+            else:
+                multiply_with_bias(matrix, block, x, first, last, scratch, result_address)
+                write_block(matrix, block, result_address, first, last, out, factor)
         task = next_task(counter)
     return num_units * num_chunks
 
