@@ -375,7 +375,7 @@ class Decoder:
     def close(self) -> None:
         self.num_closed += 1
 
-    max_rows, page_size, page_bytes, window = 512, 128, 1 << 20, None
+    max_rows, page_size, page_bytes, window, adapters = 512, 128, 1 << 20, None, ()
 
     def allocate(self, num_pages):
         pass

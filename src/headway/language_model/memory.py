@@ -15,7 +15,8 @@ from headway.kernels.cpu.packed_file import kind_of
 from headway.kernels.cpu.packing import num_bytes, tree_bytes
 from headway.language_model.decoders import can_compile, weights_kind
 from headway.language_model.encoders import can_compile_encoder
-from headway.language_model.model import LanguageModel, resolve
+from headway.language_model.loading import resolve
+from headway.language_model.model import LanguageModel
 from headway.trees import leaves
 
 ITEM_BYTES = {"float64": 8, "float32": 4, "bfloat16": 2, "float16": 2}

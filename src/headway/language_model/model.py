@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -13,138 +12,30 @@ from typing import TypeAlias, Unpack, cast, overload
 
 import numpy
 
-from headway.arrays import check_computing
-from headway.checkpoints import Checkpoint, open_checkpoint, read_adapter, resolve_model, update_bytes, with_adapter
-from headway.checkpoints.classification import ClassifierOptions, read_classifier_options
-from headway.checkpoints.sentence_transformers import SentenceOptions, read_sentence_options
+from headway.checkpoints import Checkpoint, read_adapter, update_bytes
+from headway.checkpoints.classification import ClassifierOptions
+from headway.checkpoints.sentence_transformers import SentenceOptions
 from headway.engine import Engine, EngineOptions, EngineThread, GenerationOptions, GenerationOptionsDict, Hypothesis, Request
 from headway.engine.option_kinds import is_integer
-from headway.errors import HeadwayError, ModelNotFoundError, OptionError, PromptError, UnsupportedError
+from headway.errors import OptionError, PromptError, UnsupportedError
 from headway.kernels import operations
 from headway.kernels.cpu.compiled_decoder import CompiledDecoder
 from headway.kernels.cpu.compiled_encoder import CompiledEncoder
-from headway.kernels.cpu.progress import Progress
-from headway.kernels.cpu.thread_pool import check_num_threads
 from headway.language_model.classifier import Classifier, Label, Ranked, Text
-from headway.language_model.decoders import can_compile, captured_decoder, compiled_decoder, weights_kind
 from headway.language_model.embedding import Embedder
-from headway.language_model.encoders import can_compile_encoder, compiled_encoder
 from headway.language_model.fill_mask import FilledText, fill_mask
 from headway.language_model.grammar import Grammar, GrammarCache, Vocabulary
 from headway.language_model.options import merge_options, own_options, token_ids_of
 from headway.language_model.stop_strings import StopMatcher
 from headway.language_model.text_stream import Chunk, Completion, TextStream, collect, completion_of
 from headway.runners import Architecture, CapturedDecoder, CapturedRunner, Model, ReferenceRunner
-from headway.tokenizers import Tokenizer, load_tokenizer
+from headway.tokenizers import Tokenizer
 
 Prompt: TypeAlias = str | Sequence[int] | numpy.ndarray
 """A text, or token ids."""
 
 Prompts: TypeAlias = list[str] | list[list[int]] | list[numpy.ndarray]
 """A batch of prompts."""
-
-
-def load(
-    name_or_folder: str | PathLike[str] = "stories",
-    *,
-    array: str = "numpy",
-    dtype: str = "float32",
-    device: str | None = None,
-    weights: str = "auto",
-    cache: str | None = None,
-    num_threads: int | None = None,
-    cache_bytes: int | None = None,
-    adapter: str | PathLike[str] | None = None,
-    adapters: Mapping[str, str | PathLike[str]] | None = None,
-    ignored_config_keys: Collection[str] = (),
-    progress: Progress | None = None,
-    tell: Progress | None = None,
-) -> LanguageModel:
-    """Load a model: `stories` (included), a folder, a llama2.c file, or a Hugging Face name, downloaded on first use.
-
-    array        array library: numpy, torch, jax or mlx
-    dtype        float32, bfloat16, float16 or float64
-    device       of torch, such as "cuda"; the default device of torch if None
-    weights      how the compiled kernels store the weights: float32, bfloat16, int8 or int4; "none" runs the
-                 definitions on the checkpoint's own tensors; "auto" is int8 on NumPy for architectures with compiled kernels,
-                 else "none", and captures decode steps as CUDA graphs with torch on CUDA
-    cache        how the compiled kernels store keys and values: float32, bfloat16, int16 or int8; by default that of float32
-                 and bfloat16 weights, else int16
-    num_threads  threads of the compiled kernels; one per physical core by default
-    cache_bytes  memory for keys and values of the compiled kernels; half of the free memory by default, taken as it is needed
-    adapter      folder of a LoRA adapter. The compiled kernels use weights into which it is merged; the definitions compute it
-                 next to the weights
-    adapters     folders of LoRA adapters by name, any of which a call can choose: see LanguageModel.load_adapter
-    ignored_config_keys   unsupported keys of config.json that you know have no effect
-    progress     called with a description, the amount done and the total, during work that is only needed the first time;
-                 by default this work is logged
-    tell         deprecated name of progress
-
-    Errors   ModelNotFoundError, CheckpointError, UnsupportedError, TokenizerError, OptionError.
-
-    >>> import headway
-    >>> model = headway.load("stories")
-    >>> model.generate("Once upon a time", max_new_tokens=3, temperature=0).finish_reason
-    'length'
-    """
-    if tell is not None:
-        warnings.warn("load(tell=…) is deprecated, use progress=…", DeprecationWarning, stacklevel=2)
-        progress = tell
-    if num_threads is not None:
-        check_num_threads(num_threads)
-    check_computing(array, dtype, device)
-    path, kind = resolve(name_or_folder), weights_kind(weights, array, dtype)
-    stored_dtype = None if kind != "none" else dtype
-    checkpoint = open_checkpoint(path, array=array, dtype=stored_dtype, device=device, ignored_config_keys=ignored_config_keys)
-    is_encoder = checkpoint.architecture.KIND == "encoder"
-    if kind != "none" and (is_encoder or (weights == "auto" and not can_compile(checkpoint))):
-        del checkpoint  # before its weights are read again: those of gpt-oss are no views of a file
-        checkpoint = open_checkpoint(path, ignored_config_keys=ignored_config_keys)
-        if not is_encoder or (weights == "auto" and not can_compile_encoder(checkpoint)):
-            kind = "none"
-    adapter_folder = None if adapter is None else Path(adapter)
-    if adapter_folder is not None:
-        checkpoint = with_adapter(checkpoint, adapter_folder, array=array, device=device, merges=kind != "none")
-    for name, given, is_used in (("cache", cache, kind != "none" and not is_encoder), ("num_threads", num_threads, kind != "none")):
-        if given is not None and not is_used:
-            raise OptionError(
-                f"got {name}={given!r} for a model without packed weights, expected a decoder on numpy with packed weights",
-                hint=f"leave {name} out",
-            )
-    decoder: CompiledDecoder | CapturedDecoder | None = None
-    make_encoder: Callable[[], CompiledEncoder] | None = None
-    if kind != "none" and is_encoder:
-        make = partial(compiled_encoder, progress=progress) if progress else compiled_encoder
-        make_encoder = partial(make, checkpoint, path, kind, num_threads=num_threads)
-    elif kind != "none":
-        make_decoder = partial(compiled_decoder, progress=progress) if progress else compiled_decoder
-        decoder = make_decoder(checkpoint, path, kind, num_threads=num_threads, cache_kind=cache, adapter=adapter_folder)
-    elif weights == "auto" and array == "torch" and adapter is None and not adapters:
-        decoder = cast(CapturedDecoder | None, captured_decoder(checkpoint, operations(array)))
-    model = LanguageModel(
-        checkpoint,
-        load_tokenizer(path),
-        lambda: read_sentence_options(path),
-        lambda: read_classifier_options(path),
-        array=array,
-        device=device,
-        decoder=decoder,
-        make_encoder=make_encoder,
-        cache_bytes=cache_bytes,
-    )
-    for name, each in (adapters or {}).items():
-        model.load_adapter(name, each)
-    return model
-
-
-def load_without_kernels(name_or_folder: str | PathLike[str] = "stories", *, ignored_config_keys: Collection[str] = ()) -> LanguageModel:
-    """Load a model whose passes other processes compute: its weights stay in the file, except MXFP4 weights, which are dequantized.
-
-    It encodes and decodes texts and makes requests. Errors are those of load.
-    """
-    path = resolve(name_or_folder)
-    checkpoint = open_checkpoint(path, dtype=None, ignored_config_keys=ignored_config_keys)
-    return LanguageModel(checkpoint, load_tokenizer(path), lambda: read_sentence_options(path))
 
 
 class LanguageModel:
@@ -524,23 +415,6 @@ def _runner(model: Model, decoder: CompiledDecoder | CapturedDecoder | None) -> 
     if decoder is None:
         return ReferenceRunner(model)
     return CapturedRunner(model, cast(CapturedDecoder, decoder)) if model.array == "torch" else cast(CompiledDecoder, decoder)
-
-
-def resolve(name_or_folder: str | PathLike[str]) -> Path:
-    """Return the path of a model.
-
-    Errors   ModelNotFoundError for no such model, and for a name that no file can have.
-    """
-    if not isinstance(name_or_folder, str | PathLike):
-        raise ModelNotFoundError(f"got {name_or_folder!r:.200}, expected the name or path of a model")
-    try:
-        return resolve_model(str(name_or_folder) if isinstance(name_or_folder, str) else Path(name_or_folder))
-    except HeadwayError:
-        raise
-    except (OSError, ValueError) as error:
-        raise ModelNotFoundError(
-            f"got {str(name_or_folder)!r:.100}, expected the name or path of a model ({error.args[-1]!s:.100})"
-        ) from error
 
 
 def _is_sequence(value: object) -> bool:
