@@ -41,6 +41,19 @@ def test_right_code_is_correct_and_the_exit_code_is_0(tmp_path):
     assert (done.returncode, done.stdout) == (0, "✓ softmax (line 2) — softmax: correct\n")
 
 
+def test_a_class_that_no_part_recognises_is_listed_as_not_judged_and_the_exit_code_stays_0(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        RIGHT + "class Whole:\n    def __call__(self, ids):\n        return ids\nclass Settings:\n    width = 3\n"
+    )
+    done = run(str(tmp_path / "mine.py"))
+    assert (done.returncode, done.stdout.splitlines()[1:]) == (0, ["· Whole (line 5) — not recognised: not judged"])
+    as_chinese = run(str(tmp_path / "mine.py"), "--lang", "zh").stdout
+    assert "· Whole（第 5 行）— 未识别：未评判" in as_chinese
+    listed = json.loads(run(str(tmp_path / "mine.py"), "--json").stdout)
+    assert [(each["subject"], each["status"]) for each in listed] == [("softmax", "correct"), ("Whole", "not judged")]
+    assert run(str(tmp_path / "mine.py"), "--require", "softmax,gpt2").returncode == 1
+
+
 def test_a_function_that_cannot_run_exits_with_2_unless_another_is_wrong(wrong, tmp_path):
     stub = tmp_path / "stub.py"
     stub.write_text(RIGHT + "def relu(x):\n    raise NotImplementedError\n")

@@ -229,7 +229,94 @@ class SelfAttention(nn.Module):
         return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
 """
 
+WHOLE_MASK = """
+class CausalSelfAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(config.d_model, 3 * config.d_model), nn.Linear(config.d_model, config.d_model)
+        self.heads = config.num_heads
+    def forward(self, x, mask):
+        parts = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        mixed = nn.functional.scaled_dot_product_attention(*parts, attn_mask=mask, is_causal=mask is None)
+        return self.out(mixed.transpose(1, 2).flatten(2))
+"""
+
+LAST_OF_THREE = """
+def softmax(scores, axis=2):
+    powers = torch.exp(scores - scores.amax(axis, keepdim=True))
+    return powers / powers.sum(axis, keepdim=True)
+"""
+
+EVEN_WIDTHS = """
+import numpy
+def positional_encoding(length, width):
+    table = numpy.zeros((length, width))
+    for place in range(length):
+        for pair in range(width // 2):
+            angle = place / 10000 ** (2 * pair / width)
+            table[place, 2 * pair], table[place, 2 * pair + 1] = numpy.sin(angle), numpy.cos(angle)
+    return table
+"""
+
+TWO_MASKS = """
+class MultiHeadAttention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.out = (nn.Linear(width, width) for _ in range(4))
+    def forward(self, query, key, value, q_padding_mask=None, k_padding_mask=None):
+        q, k, v = (
+            project(x).unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for project, x in ((self.query, query), (self.key, key), (self.value, value))
+        )
+        scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        if k_padding_mask is not None:
+            scores = scores.masked_fill(k_padding_mask[:, None, None] == 0, float("-inf"))
+        return self.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+"""
+
+OWN_SPECIAL_TOKENS = """
+from collections import Counter
+from itertools import pairwise
+class BPETokenizer:
+    def __init__(self, special_tokens=None):
+        self.special_tokens = special_tokens or {"<pad>": 0, "<end>": 1}
+        self.tokens = {number: name.encode() for name, number in self.special_tokens.items()}
+        self.merges = {}
+    def train(self, texts, vocab_size):
+        first = len(self.special_tokens)
+        self.tokens |= {first + byte: bytes([byte]) for byte in range(256)}
+        pieces = [[first + byte for byte in text.encode()] for text in texts]
+        for new in range(first + 256, vocab_size):
+            counts = Counter(pair for ids in pieces for pair in pairwise(ids))
+            if not counts:
+                break
+            best = max(counts, key=counts.get)
+            pieces = [self.merged(ids, best, new) for ids in pieces]
+            self.merges[best], self.tokens[new] = new, self.tokens[best[0]] + self.tokens[best[1]]
+    def merged(self, ids, pair, new):
+        out = []
+        for token in ids:
+            if out and (out[-1], token) == pair:
+                out[-1] = new
+            else:
+                out.append(token)
+        return out
+    def encode(self, text):
+        ids = [len(self.special_tokens) + byte for byte in text.encode()]
+        for pair, new in self.merges.items():
+            ids = self.merged(ids, pair, new)
+        return ids
+    def decode(self, ids):
+        return b"".join(self.tokens[each] for each in ids).decode(errors="replace")
+"""
+
 RIGHT = {
+    "the last of three axes by default": (LAST_OF_THREE, "softmax"),
+    "positions for even widths": (EVEN_WIDTHS, "positional_encoding"),
+    "a mask of the queries that nothing needs": (TWO_MASKS, "MultiHeadAttention"),
+    "a tokenizer with special tokens of its own": (OWN_SPECIAL_TOKENS, "BPETokenizer"),
+    "a required mask that replaces the causal one": (WHOLE_MASK, "CausalSelfAttention"),
     "a causal attention without projections": (BARE_CAUSAL, "CausalAttention"),
     "a causal attention whose mask the caller passes": (MASKED_BY_CALLER, "CausalSelfAttention"),
     "a layer of a network": (DENSE_LAYER, "dense_layer"),
@@ -249,11 +336,15 @@ RIGHT = {
 UNUSUAL = {
     "a scale that one head alone does not show": (SHARED_BY_HEADS.replace("math.sqrt(self.head_dim)", "math.sqrt(width)"), "SelfAttention"),
     "arrays of its own": (OWN_ARRAYS, "LayerNorm"),
-    "tokens that are no bytes": (TOKENS_AS_TEXT, "decode_tokens"),
     "a smoothed loss with its gradient": (LOSS_AND_GRADIENT, "cross_entropy_loss"),
 }
 
 WRONG = {
+    "the second of three axes": (LAST_OF_THREE.replace("sum(axis", "sum(1"), "softmax"),
+    "cosines of the next pair": (EVEN_WIDTHS.replace("2 * pair / width", "2 * (pair + 1) / width"), "positional_encoding"),
+    "a mask of the keys that is ignored": (TWO_MASKS.replace("k_padding_mask is not None", "False"), "MultiHeadAttention"),
+    "one merge too few": (OWN_SPECIAL_TOKENS.replace("first + 256, vocab_size", "first + 256, vocab_size - 1"), "BPETokenizer"),
+    "an optional mask that replaces the causal one": (WHOLE_MASK.replace("x, mask)", "x, mask=None)"), "CausalSelfAttention"),
     "projections that all heads share": (SHARED_BY_HEADS, "SelfAttention"),
     "a causal attention without projections that masks too much": (BARE_CAUSAL.replace("triu(1)", "triu(0)"), "CausalAttention"),
     "a cache that never moves on": (LAYERED_CACHE.replace("self.length += count", "pass"), "KVCache"),
@@ -293,6 +384,12 @@ def test_programs_of_another_kind_are_not_called_wrong(tmp_path, case):
     assert verdict_on(tmp_path, *UNUSUAL[case]).status == "could not run"
 
 
+def test_a_decoder_of_tokens_that_are_no_bytes_is_no_part(tmp_path):
+    (tmp_path / "mine.py").write_text(TOKENS_AS_TEXT)
+    module = load_module(tmp_path / "mine.py", TOKENS_AS_TEXT)
+    assert [recognised(each) for each in subjects_of(module, TOKENS_AS_TEXT)] == [None]
+
+
 @pytest.mark.parametrize("case", WRONG)
 def test_wrong_programs_in_these_conventions_are_not_correct(tmp_path, case):
     assert not verdict_on(tmp_path, *WRONG[case]).is_correct
@@ -323,3 +420,123 @@ def test_imports_of_a_package_work_from_any_folder(tmp_path, place):
     module = load_module(folder / "attending.py", text)
     subject = next(each for each in subjects_of(module, text) if each.name == "attention")
     assert diagnose(subject, exercise("scaled_dot_product_attention")).is_correct
+
+
+LOSS = """
+def {name}(logits, targets):
+    {documentation}
+    return nn.functional.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
+"""
+
+
+def test_a_loss_that_leaves_the_shift_to_its_caller_is_noted(tmp_path):
+    verdict = verdict_on(tmp_path, LOSS.format(name="next_token_loss", documentation='"""Return the loss."""'), "next_token_loss")
+    assert verdict.is_correct
+    assert any("shift" in each.en for each in verdict.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "documentation"), [("shifted_loss", '"""Return the loss."""'), ("next_token_loss", '"""Shift the targets by one."""')]
+)
+def test_a_loss_that_promises_to_shift_and_does_not_is_wrong(tmp_path, name, documentation):
+    verdict = verdict_on(tmp_path, LOSS.format(name=name, documentation=documentation), name)
+    assert verdict.causes[0].name == "not_shifted", verdict.text()
+
+
+CORPUS = """
+from collections import Counter
+def count_pairs(corpus):
+    counts = Counter()
+    for word in corpus:
+        for first, second in zip(word, word[1:]):
+            counts[first, second] += 1
+    return counts
+
+def merge_pair(corpus, pair):
+    merged = []
+    for word in corpus:
+        symbols, place = [], 0
+        while place < len(word):
+            is_pair = tuple(word[place : place + 2]) == pair
+            symbols.append("".join(pair) if is_pair else word[place])
+            place += 2 if is_pair else 1
+        merged.append(symbols)
+    return merged
+"""
+
+TENSORS = """
+def merge(ids: torch.Tensor, pair: torch.Tensor, new_id: int) -> torch.Tensor:
+    kept = []
+    while len(ids):
+        is_pair = len(ids) > 1 and torch.equal(ids[:2], pair)
+        kept.append(torch.tensor([new_id]) if is_pair else ids[:1])
+        ids = ids[2:] if is_pair else ids[1:]
+    return torch.cat(kept)
+"""
+
+POSITIONS = """
+class PositionalEmbedding(nn.Module):
+    def __init__(self, block_size, d_model):
+        super().__init__()
+        self.table = nn.Parameter(torch.zeros(block_size, d_model))
+    def forward(self, tokens):
+        return self.table[: tokens.size(1)].expand(tokens.size(0), -1, -1)
+"""
+
+OPTIONS = """
+from dataclasses import dataclass
+@dataclass
+class SamplingParams:
+    max_tokens: int
+    temperature: float = 1.0
+    top_k: int | None = None
+
+def sample_token(logits, params: SamplingParams):
+    probs = torch.softmax(keep(logits / params.temperature, params), dim=-1)
+    return torch.multinomial(probs, 1).item()
+
+def keep(logits, params):
+    if params.top_k is None:
+        return logits
+    return torch.where(logits >= logits.topk(min(params.top_k, len(logits))).values[-1], logits, float("-inf"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "right", "wrong"),
+    [
+        (CORPUS, "count_pairs", "zip(word, word[1:])", "zip(word[1:], word)"),
+        (CORPUS, "merge_pair", "place += 2 if is_pair else 1", "place += 2"),
+        (TENSORS, "merge", "ids = ids[2:] if is_pair", "ids = ids[1:] if is_pair"),
+        (POSITIONS, "PositionalEmbedding", "[: tokens.size(1)]", "[tokens[0]]"),
+        (OPTIONS, "sample_token", "/ params.temperature", "* params.temperature"),
+        (OPTIONS, "sample_token", "values[-1]", "values[0]"),
+    ],
+)
+def test_forms_of_tokenizers_positions_and_options(tmp_path, text, name, right, wrong):
+    verdict = verdict_on(tmp_path, text, name)
+    assert verdict.is_correct, verdict.text()
+    assert not verdict_on(tmp_path, text.replace(right, wrong), name).is_correct
+
+
+def test_the_decoder_of_single_characters_is_not_one_of_byte_pairs(tmp_path):
+    text = 'letters = "abc"\ndef decode(ids):\n    return "".join(letters[each] for each in ids)\n'
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    assert all(recognised(each) is None for each in subjects_of(load_module(path, text), text))
+
+
+RACE = """
+def sample(logits, temperature=0.8, top_k=None):
+    logits = logits / max(temperature, 1e-5)
+    if top_k is not None:
+        least = logits.topk(min(top_k, logits.shape[-1])).values[..., -1:]
+        logits = torch.where(logits < least, float("-inf"), logits)
+    probs = torch.softmax(logits, dim=-1)
+    return torch.argmax(probs / torch.empty_like(probs).exponential_(1), dim=-1, keepdim=True)
+"""
+
+
+def test_a_sample_by_the_first_of_exponential_times_is_read(tmp_path):
+    assert verdict_on(tmp_path, RACE, "sample").is_correct
+    assert not verdict_on(tmp_path, RACE.replace("probs / torch", "probs * probs / torch"), "sample").is_correct

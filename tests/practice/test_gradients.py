@@ -8,6 +8,8 @@ from types import ModuleType
 import pytest
 
 from headway.practice.diagnosis.diagnose import diagnose
+from headway.practice.diagnosis.gradients import slope_of
+from headway.practice.diagnosis.repair import with_repairs
 from headway.practice.diagnosis.subject import subjects_of
 from headway.practice.exercises import exercise
 
@@ -140,6 +142,104 @@ def f(q, k, v, mask=None):
 """
 
 
+MODULE = """
+class F(nn.Module):
+    def forward(self, x):
+        with torch.no_grad():
+            return x * torch.sigmoid(x)
+"""
+
+
+def test_a_module_whose_forward_computes_no_gradients_is_wrong():
+    verdict = judged("silu", TORCH + MODULE)
+    assert (verdict.status, [each.name for each in verdict.causes]) == ("wrong", ["gradient_stops"])
+
+
+BACKWARD = """
+import numpy as np
+class Linear:
+    def __init__(self, n_in, n_out):
+        self.W, self.b = np.ones((n_in, n_out)), np.zeros(n_out)
+        self.grads = {}
+    def forward(self, x):
+        self.x = x
+        return x @ self.W + self.b
+    def backward(self, dout):
+        self.grads["W"] = self.x.T @ dout
+        self.grads["b"] = dout.sum(0)
+        return dout @ self.W.T
+"""
+
+
+def test_a_right_backward_of_the_class_causes_no_note():
+    verdict = judged("linear", BACKWARD)
+    assert verdict.is_correct
+    assert not verdict.notes, verdict.text()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("@ self.W.T", "@ self.W.T * 2"), ("self.x.T @ dout", "-self.x.T @ dout"), ("dout.sum(0)", "dout.max(0)")]
+)
+def test_a_wrong_backward_of_the_class_is_wrong(right, wrong):
+    verdict = judged("linear", BACKWARD.replace(right, wrong))
+    assert (verdict.status, [each.name for each in verdict.causes]) == ("wrong", ["gradient_is_wrong"])
+
+
+@pytest.mark.parametrize("line", ["    def backward(self, dout, rate):", "    def backward(self, dout):\n        return None"])
+def test_a_backward_that_cannot_be_checked_is_noted(line):
+    verdict = judged("linear", BACKWARD.replace("    def backward(self, dout):", line))
+    assert verdict.is_correct
+    assert any("backward method of its own" in each.en for each in verdict.notes)
+
+
+VALUES = """
+import numpy as np
+class Tensor:
+    def __init__(self, data, parents=(), back=None):
+        self.data, self.parents, self.back = np.asarray(data, dtype=float), parents, back
+        self.grad = np.zeros_like(self.data)
+    def __add__(self, other):
+        return Tensor(self.data + other.data, (self, other), lambda g: (g, g))
+    def __mul__(self, other):
+        return Tensor(self.data * other.data, (self, other), lambda g: (g * other.data, g * self.data))
+    def sum(self):
+        return Tensor(self.data.sum(), (self,), lambda g: (g * np.ones_like(self.data),))
+    def backward(self, grad=1.0):
+        self.grad = self.grad + grad
+        for parent, part in zip(self.parents, self.back(grad) if self.back else ()):
+            parent.backward(part)
+
+def relu(x: Tensor):
+    return Tensor(np.maximum(x.data, 0), (x,), lambda g: (g * (x.data > 0),))
+"""
+
+
+def test_gradients_of_tensors_of_the_files_own_are_compared_with_slopes():
+    right, wrong = judged("relu", VALUES), judged("relu", VALUES.replace("g * (x.data > 0)", "g"))
+    assert right.is_correct
+    assert not right.notes, right.text()
+    assert [each.name for each in wrong.causes] == ["gradient_is_wrong"]
+
+
+INITIALIZED = """
+class F(nn.Module):
+    def __init__(self, dim, eps=1e-5):
+        super().__init__()
+        self.gamma, self.beta = nn.Parameter(torch.{ones}(dim)), nn.Parameter(torch.{zeros}(dim))
+        self.eps = eps
+    def forward(self, x):
+        y = (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + self.eps)
+        return self.gamma * y + self.beta
+"""
+
+
+@pytest.mark.parametrize(("ones", "zeros", "is_noted"), [("ones", "zeros", False), ("zeros", "ones", True), ("ones", "ones", True)])
+def test_initial_weights_of_a_norm_that_change_its_output_are_noted(ones, zeros, is_noted):
+    verdict = judged("layer_norm", TORCH + INITIALIZED.format(ones=ones, zeros=zeros))
+    assert verdict.is_correct
+    assert any("initial weights" in each.en for each in verdict.notes) == is_noted
+
+
 def test_overflow_in_half_precision_is_noted():
     verdict = judged("scaled_dot_product_attention", TORCH + ATTENTION.format(fill="-1e9"))
     assert verdict.is_correct
@@ -158,3 +258,20 @@ def test_rounding_in_half_precision_is_noted():
         "(1 + (x - x.amax(dim, True)) / 1024) ** 1024 if x.dtype in (torch.float16, torch.bfloat16) else torch.exp(x - x.amax(dim, True))",
     )
     assert re.search("has a relative error of .* for bfloat16 inputs", str(judged("softmax", stepped)))
+
+
+def test_a_gradient_at_a_kink_may_be_any_between_the_slopes_of_both_sides():
+    slope = slope_of(lambda step: 3 * step + 2 * max(step, 0.0))
+    assert [slope.is_far_from(along) for along in (3, 3.7, 5, 2.5, 5.8)] == [False, False, False, True, True]
+    smooth = slope_of(lambda step: 3 * step + 5 * step**2)
+    assert [smooth.is_far_from(along) for along in (3, 2.7, 3.3)] == [False, True, True]
+
+
+def test_no_change_of_the_code_is_offered_for_a_wrong_gradient():
+    text = TORCH + "def softmax(x):\n    e = torch.exp(x - x.amax(-1, keepdim=True))\n    return e.div_(e.sum(-1, keepdim=True))\n"
+    module = ModuleType("mine")
+    exec(compile(text, "mine.py", "exec"), module.__dict__)
+    subject = subjects_of(module, text)[-1]
+    (verdict,) = with_repairs([(subject, exercise("softmax"), diagnose(subject, exercise("softmax")))])
+    assert [cause.name for cause in verdict.causes] == ["gradient_raises"]
+    assert verdict.repair is None

@@ -5,6 +5,7 @@ learners/<exercise>.py contains NumPy code, learners/<exercise>__<library>.py co
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -39,7 +40,7 @@ def cases():
 
 @pytest.mark.parametrize(("name", "subject"), list(cases()))
 def test_hand_written_functions_get_the_verdict_in_their_name(name, subject):
-    verdict = diagnose(subject, exercise(name))
+    verdict = diagnose(replace(subject), exercise(name))  # the subject of the parameter would keep its trials
     kind, _, rest = subject.name.partition("_")
     if kind.lower() == "right":
         assert verdict.is_correct, verdict

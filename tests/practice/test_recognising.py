@@ -34,6 +34,7 @@ def found_in(text):
         ("_merge_pair", "merge_pair"),
         ("PositionalEncoding", "sinusoidal_positions"),
         ("rotate_half", None),
+        ("AddNorm", None),
     ],
 )
 def test_the_likeliest_part_of_a_name(name, expected):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from headway.practice.diagnosis.files import check_name, nothing_found
 from headway.practice.diagnosis.sandbox import TIMEOUT_SECONDS, check_file
 from headway.practice.diagnosis.subject import definitions
 from headway.practice.judge.shown import printable
+from headway.practice.judge.static import is_abstract, is_test_case
 from headway.practice.message import EMPTY, Message, PracticeError, describe_error
 from headway.practice.parts import missing_parts, part_named
 from headway.practice.report.results import FileResult, Report, failure_of
@@ -23,6 +25,8 @@ SUFFIXES = (".py", ".ipynb")
 SKIPPED_FOLDERS = ("__pycache__", "site-packages", "node_modules", "venv", "env")
 SKIPPED_FILES = ("test_*.py", "*_test.py", "conftest.py", "setup.py")
 """Files that are skipped in a folder, because they define no parts and running them has effects."""
+
+NOT_RECOGNISED = Message("not recognised", "未识别")
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,24 @@ def checked(source: Source, options: Options, *, is_named: bool) -> FileResult:
         verdicts = [_nothing_found(source)]
     verdicts = [ready_made.judged(verdict, source, is_forbidden=options.is_own) for verdict in verdicts]
     found = tuple(located(verdict, source) for verdict in verdicts)
-    return FileResult(source.path, found, source, time.perf_counter() - start)
+    has_run = options.named is None and all(each.exercise != "file" for each in found)
+    unjudged = not_judged(source, {each.subject for each in found}) if has_run else []
+    return FileResult(source.path, found, source, time.perf_counter() - start, tuple(located(each, source) for each in unjudged))
+
+
+def not_judged(source: Source, judged: Collection[str]) -> list[Verdict]:
+    """Return a verdict on each class of a file that computes something and that no other verdict is about."""
+    nodes = {} if source.tree is None else definitions(source.tree)
+    return [
+        Verdict(name, "file", node.lineno, "not judged", title=NOT_RECOGNISED)
+        for name, node in nodes.items()
+        if name not in judged and isinstance(node, ast.ClassDef) and _computes(node) and not (is_abstract(node) or is_test_case(node))
+    ]
+
+
+def _computes(node: ast.ClassDef) -> bool:
+    """Return True for a class that is called as a module is."""
+    return any(isinstance(each, ast.FunctionDef) and each.name in ("forward", "__call__", "call") for each in node.body)
 
 
 def _unreadable(path: Path, error: PracticeError | OSError) -> Verdict:

@@ -23,7 +23,7 @@ class Pattern:
 
 ATTENTION = r"^(?!dot_?att)(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)"
 
-NO_PART = r"(?i:^init_|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$"
+NO_PART = r"(?i:^init_|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|[a-z](Params|Settings|Options)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
 
 PATTERNS = {
@@ -44,12 +44,12 @@ PATTERNS = {
     "layer_norm": Pattern(
         r"^(?!.*(back|grad|rms|t5|block|linear|attn|attention|add_?norm|sublayer|residual|init)).*(layer_?norm|^ln(_|$|1|2"
         r"|_f)|^layer_?normali[sz])",
-        r"^(?!.*(mask|batch|group|instance|spectral|weight|l1|l2)_?).*norm(ali[sz](e|ation|er))?$|^ln",
+        r"^(?!.*(mask|batch|group|instance|spectral|weight|l1|l2|add|residual)_?).*norm(ali[sz](e|ation|er))?$|^ln",
     ),
     "rms_norm": Pattern(
         r"^(?!.*(back|grad|block|linear|attn|attention|add_?norm|residual|init|optim|prop|error"
         r"|loss)).*(rms_?(layer)?_?norm|t5_?(layer_?)?norm|^rms$|root_mean_square)",
-        r"^(?!.*(mask|batch|group|instance|spectral|weight|l1|l2)_?).*norm(ali[sz](e|ation|er))?$",
+        r"^(?!.*(mask|batch|group|instance|spectral|weight|l1|l2|add|residual)_?).*norm(ali[sz](e|ation|er))?$",
     ),
     "scaled_dot_product_attention": Pattern(
         r"(scaled?_?dot|^(naive_?|simple_?|batched_?|masked_?)?dot_?prod(uct)?_?att|sdpa|^_?(masked_?|causal_?|naive_?"

@@ -47,6 +47,7 @@ GENERAL = {
     "not_defined": Message("Is no longer a function or class once the file has run.", "运行文件之后，它已不是函数或类。"),
     "nothing_found": Message("No function of the file belongs to a part.", "文件中没有属于任何一部分的函数。"),
     "unreadable": Message("The file cannot be read.", "无法读取文件。"),
+    "not_judged": Message("A class computes something that no part recognises.", "这个类进行某种计算，但不属于任何已知的部分。"),
     "no_function": Message("The file defines no function.", "文件中没有函数。"),
 }
 """Causes that any exercise may have."""

@@ -13,7 +13,7 @@ from headway.practice.rules import rule_id, stable_name, url_of
 SCHEMA = "headway/verdict/v1"
 """Name of the format of `Verdict.to_dict`; a field that is removed or changes its meaning needs a new version."""
 
-Status = Literal["correct", "wrong", "unknown", "could not run", "missing"]
+Status = Literal["correct", "wrong", "unknown", "could not run", "missing", "not judged"]
 Confidence = Literal["certain", "likely", "one of several", "none"]
 
 STATUS_WORDS = {
@@ -22,6 +22,7 @@ STATUS_WORDS = {
     "unknown": Message("wrong, cause unknown", "有错，原因未知"),
     "could not run": Message("could not run", "无法运行"),
     "missing": Message("missing", "缺失"),
+    "not judged": Message("not judged", "未评判"),
 }
 
 NOT_UNDERSTOOD = Message("not understood", "未能理解")
@@ -108,7 +109,7 @@ class Verdict:
 
     line        line of the definition, counted from 1; 0 if there is none
     status      "correct", "wrong" (the causes say why), "unknown" (the output differs and no known mistake explains it),
-                "could not run", "missing" (a required part that no file defines)
+                "could not run", "missing" (a required part that no file defines), "not judged" (a class that no part recognises)
     causes      most likely first; if there are several, each of them explains all outputs
     notes       accepted conventions, and inputs that were not judged
     difference  the first element that differs, and the pattern of all that do
@@ -171,7 +172,7 @@ class Verdict:
         title = self.title or Message(self.exercise, self.exercise)
         is_pair = self.confidence == "likely" and self._is_pair
         certainty = TWO_AT_ONCE if is_pair else UNSURE.get(self.confidence, Message("", ""))
-        mark = "✓" if self.is_correct else "✗"
+        mark = {"correct": "✓", "not judged": "·"}.get(self.status, "✗")
         place = _place(self.cell, self.line)
         heading = HEADING.format(mark=mark, subject=self.subject, place=place, title=title, status=self.status_word, certainty=certainty)
         lines = [heading.text(language)]

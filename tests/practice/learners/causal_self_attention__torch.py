@@ -288,3 +288,19 @@ class wrong_scale__head(nn.Module):
         B, T, C = x.shape
         wei = self.query(x) @ self.key(x).transpose(-2, -1) * C**-0.5
         return F.softmax(wei.masked_fill(self.tril[:T, :T] == 0, float("-inf")), dim=-1) @ self.value(x)
+
+
+class Right_one_head_of_a_config(nn.Module):
+    def __init__(self, cfg, head_size):
+        super().__init__()
+        self.query = nn.Linear(cfg.n_embd, head_size, bias=cfg.bias)
+        self.key = nn.Linear(cfg.n_embd, head_size, bias=cfg.bias)
+        self.value = nn.Linear(cfg.n_embd, head_size, bias=cfg.bias)
+        self.register_buffer("allowed", torch.ones(cfg.block_size, cfg.block_size).tril())
+
+    def forward(self, x):
+        batch, length, _ = x.shape
+        q, k, v = self.query(x), self.key(x), self.value(x)
+        scores = q @ k.mT / q.shape[-1] ** 0.5
+        scores = scores.masked_fill(self.allowed[:length, :length] == 0, float("-inf"))
+        return scores.softmax(-1) @ v

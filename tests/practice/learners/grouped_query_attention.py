@@ -31,6 +31,30 @@ def right_loop_over_heads(q, k, v):
     return np.stack([attention(q[:, h], k[:, h // group], v[:, h // group]) for h in range(q.shape[1])], axis=1)
 
 
+def right_heads_side_by_side(Q, K, V, num_heads, num_kv_heads):
+    batch, length, width = Q.shape
+    dim, repeats = width // num_heads, num_heads // num_kv_heads
+    q = Q.reshape(batch, length, num_heads, dim).swapaxes(1, 2)
+    k, v = (np.repeat(each.reshape(batch, -1, num_kv_heads, dim).swapaxes(1, 2), repeats, axis=1) for each in (K, V))
+    return attention(q, k, v).swapaxes(1, 2).reshape(batch, length, width)
+
+
+def right_heads_side_by_side__one_length(Q, K, V, num_heads, num_kv_heads):
+    batch, length, width = Q.shape
+    dim, repeats = width // num_heads, num_heads // num_kv_heads
+    q = Q.reshape(batch, length, num_heads, dim).swapaxes(1, 2)
+    k, v = (np.repeat(each.reshape(batch, length, num_kv_heads, dim).swapaxes(1, 2), repeats, axis=1) for each in (K, V))
+    return attention(q, k, v).swapaxes(1, 2).reshape(batch, length, width)
+
+
+def wrong_tiled_not_repeated__side_by_side(Q, K, V, num_heads, num_kv_heads):
+    batch, length, width = Q.shape
+    dim, repeats = width // num_heads, num_heads // num_kv_heads
+    q = Q.reshape(batch, length, num_heads, dim).swapaxes(1, 2)
+    k, v = (np.tile(each.reshape(batch, length, num_kv_heads, dim).swapaxes(1, 2), (1, repeats, 1, 1)) for each in (K, V))
+    return attention(q, k, v).swapaxes(1, 2).reshape(batch, length, width)
+
+
 def right_from_weights(x, Wq, Wk, Wv, Wo, num_heads, num_kv_heads):
     b, n, _ = x.shape
     q = (x @ Wq).reshape(b, n, num_heads, -1).transpose(0, 2, 1, 3)

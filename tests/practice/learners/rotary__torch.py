@@ -149,3 +149,9 @@ class Wrong_frequencies_by_turns(nn.Module):
         t = torch.arange(x.shape[-2]).type_as(self.inv_freq)
         emb = torch.outer(t, self.inv_freq).repeat_interleave(2, dim=-1)
         return x * emb.cos() + rotate_half(x) * emb.sin()
+
+
+def right_complex_table_under_an_own_name(x: torch.Tensor, theta_complex: torch.Tensor):
+    pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], x.shape[-1] // 2, 2))
+    turned = pairs * theta_complex[None, :, None]
+    return torch.view_as_real(turned).reshape(*x.shape)

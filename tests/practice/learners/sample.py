@@ -148,3 +148,7 @@ def wrong_top_p_mask_not_put_back(logits, top_p=1.0):
 
 def wrong_sorted_not_put_back(logits, top_k=7):
     return np.random.choice(min(top_k, len(logits)), p=softmax(np.sort(logits)[::-1][:top_k]))
+
+
+def wrong_first_at_zero(logits, temperature=1.0):
+    return 0 if temperature == 0 else np.random.choice(len(logits), p=softmax(logits / temperature))

@@ -76,6 +76,23 @@ def test_the_exit_code_is_1_for_a_missing_part_2_for_code_that_could_not_run_and
     assert Report((replace(right.files[0], verdicts=(failed, WRONG)),)).exit_code == 3
 
 
+def test_what_was_not_judged_is_no_failure_and_no_points_in_any_format(report, capsys):
+    right = correct(report)
+    unjudged = replace(WRONG, subject="Whole", exercise="file", status="not judged", causes=(), repair=None)
+    with_it = replace(right, files=(replace(right.files[0], unjudged=(unjudged,)),))
+    assert (with_it.exit_code, with_it.grade) == (0, right.grade)
+    (line,) = annotation_lines(with_it, Settings())
+    assert line.startswith("::notice ")
+    assert "Whole" in line
+    (result,) = log_of(with_it, Settings())["runs"][0]["results"]
+    assert (result["level"], result["ruleId"]) == ("note", "file/not_judged")
+    write(format_named("junit").outputs(with_it, Settings()))
+    suite = ElementTree.fromstring(capsys.readouterr().out.encode())[0]
+    assert [suite.get(each) for each in ("tests", "failures", "errors", "skipped")] == ["2", "0", "0", "1"]
+    assert "Whole" in results_of(with_it, "en")["output"]
+    assert "Whole" in summary(with_it, "en")
+
+
 def test_an_annotation_has_the_range_of_the_cause_and_escapes_what_it_shows(report):
     hostile = with_cause(report, says=Message("50%\r\n::error::forged, a:b", ""), fix=Message("", ""))
     (line,) = annotation_lines(hostile, Settings())

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from headway.practice.diagnosis.calling import Call, function_calls
+from headway.practice.diagnosis.settings import with_options
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
 
@@ -41,7 +42,7 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     if exercise.calls is not None or inspect.isclass(subject.value):
         calls = adapter(exercise.calls)(subject, exercise, library)
         return [*calls, *_unrotated_calls(subject, exercise, library)]
-    return function_calls(subject, exercise, library, class_of_calls(exercise.drawing))
+    return function_calls(with_options(subject, exercise.roles), exercise, library, class_of_calls(exercise.drawing))
 
 
 def _unrotated_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
@@ -55,7 +56,7 @@ def _unrotated_calls(subject: Subject, exercise: Exercise, library: str) -> list
     from headway.practice.diagnosis.instances import InstanceCall, instance_calls
 
     found = instance_calls(subject, exercise, library, is_unrotated=True)
-    return [call for call in found if isinstance(call, InstanceCall) and call.assignment.roles]
+    return [call for call in found if isinstance(call, InstanceCall) and call.has_weights]
 
 
 def class_of_calls(drawing: str | None) -> type[Call]:

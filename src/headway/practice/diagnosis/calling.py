@@ -127,6 +127,9 @@ def bind_call(parameters: Sequence[inspect.Parameter], roles: Sequence[Role], st
     )
 
 
+OF_QUERIES = r"q(uery|ueries)?_"
+"""Start of the name of a mask of queries, which hides no keys."""
+
 OF_SOURCE = r"cross|enc|src|source|memory|(^|_)e(_|$)"
 """Words in the name of a mask for the encoder's output."""
 
@@ -137,7 +140,7 @@ def _masks(parameters: Sequence[inspect.Parameter], roles: Sequence[Role]) -> di
     of_masks = [role for role in roles if role.name.endswith("mask") and not any(fits_name(each.name, role) for each in parameters)]
     unlisted = [each for each in parameters if "mask" in each.name.lower() and not any(fits_name(each.name, role) for role in roles)]
     of_source = [each for each in unlisted if re.search(OF_SOURCE, each.name.lower())]
-    for parameter in unlisted:
+    for parameter in sorted(unlisted, key=lambda each: bool(re.match(OF_QUERIES, each.name.lower()))):
         is_source = parameter in of_source
         free = [role for role in of_masks if role not in found.values() and (role.name.startswith("encoder") == is_source or not of_source)]
         role = next((role for role in free if role.name.startswith("encoder") == is_source), next(iter(free), None))
@@ -314,9 +317,10 @@ class Call:
 
     def _converted(self, value: Any) -> Any:
         """Convert a value to the learner's library; containers are copied, so that no call modifies the inputs of the next."""
-        return _mapped(self._array, value)
+        return _mapped(self.array, value)
 
-    def _array(self, value: Any) -> Any:
+    def array(self, value: Any) -> Any:
+        """Convert one array to the learner's library; other values stay."""
         if not isinstance(value, numpy.ndarray):
             return value
         value = self._rounded(value)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import TABLE, Binding, bind_call
-from headway.practice.diagnosis.configs import config_bases, config_parameter, globals_read, is_size_role
+from headway.practice.diagnosis.configs import config_bases, config_parameter, fields_read, globals_read, is_size_role
 from headway.practice.diagnosis.rotation import NUM_STYLES
 from headway.practice.diagnosis.slots import module_library
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
@@ -100,7 +100,21 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
         takes_tables = any(role.name.startswith(TABLE) for role in called.role_of.values())
         for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
             called = bind_call(call_parameters(subject, method), free, style) or called
-            yield Construction(made, called, config, dropouts, flags, method, exercise.roles, fixed, base, variables, is_plain)
+            roles = _without_heads(exercise.roles) if _is_one_head(subject, config, made, exercise) else exercise.roles
+            yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain)
+
+
+def _is_one_head(subject: Subject, config: str | None, constructor: Binding, exercise: Exercise) -> bool:
+    """Return True for a class that takes the width of its head, and whose config's number of heads it does not read."""
+    if config is None or not constructor.takes("head_dim") or constructor.takes("num_heads"):
+        return False
+    sizes = [role for role in exercise.roles if is_size_role(role)]
+    meant = roles_of_names(sorted(fields_read(subject, config)), sizes, is_shared=True).values()
+    return bool(meant) and all(role.name != "num_heads" for role in meant)
+
+
+def _without_heads(roles: Sequence[Role]) -> tuple[Role, ...]:
+    return tuple(role for role in roles if role.name != "num_heads")
 
 
 MOST_EXCHANGED = 3

@@ -19,7 +19,8 @@ from headway.practice.diagnosis.calling import libraries_for
 from headway.practice.diagnosis.compare import first_difference
 from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.failure import described_inputs, explain
-from headway.practice.diagnosis.parts import likely_parts
+from headway.practice.diagnosis.initial import has_other_initial_weights
+from headway.practice.diagnosis.parts import likely_parts, name_note
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, encoded_for, encoded_in, num_numbers, output_of, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
@@ -37,6 +38,7 @@ NOTHING_TELLS_APART = TEXTS["nothing_tells_apart"]
 
 CHANGES_INPUTS = TEXTS.mistake("changes_inputs", {}, pattern=r"[-+*/@]=|\[.*\]\s*=")
 WRITES = TEXTS["writes_into_inputs"]
+INITIAL_WEIGHTS = TEXTS["initial_weights"]
 NOT_REPEATABLE = TEXTS.mistake("not_repeatable", {}, pattern=r"rand|dropout|Dropout")
 DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", {}, pattern=r"dropout\(")
 
@@ -59,7 +61,7 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     if len(candidates) > 1:
         right = next(filter(None, (correct_as_is(subject, each) for each in candidates)), None)
         if right is not None:
-            return right
+            return replace(right, notes=(*right.notes, *name_note(exercise, right.exercise)))
     verdict = _judged_as(subject, candidates[0])
     if verdict.status in ("correct", "wrong"):
         return verdict
@@ -246,7 +248,8 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
         return _verdict(subject, exercise, "wrong", trial, causes=(gradient_note,))
     verdict = _verdict(subject, exercise, "correct", trial)
     writes = [WRITES] if trial.call.has_changed_inputs else []
-    remarks = [*writes, *_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
+    initial = [INITIAL_WEIGHTS] if has_other_initial_weights(exercise, trial) else []
+    remarks = [*writes, *initial, *_cautions(subject, trial), *(each for each in (gradient_note, half_note) if each is not None)]
     return replace(verdict, notes=(*verdict.notes, *dict.fromkeys(remarks)))
 
 
@@ -259,16 +262,19 @@ def _has_one_head_only(exercise: Exercise, trial: Trial) -> bool:
 
 def _precise_notes(exercise: Exercise, trial: Trial) -> tuple[Cause | Message | None, Message | None]:
     """Return a cause or note about gradients, and a note on half precision, for a function of a library that has them."""
-    if trial.call.is_wide or not exercise.is_trained_through:
-        return None, None
     from headway.practice.diagnosis.gradients import gradient_cause
     from headway.practice.diagnosis.half_precision import half_precision_note
+    from headway.practice.diagnosis.own_gradients import own_gradient_cause
 
-    richest = max(trial.probes, key=lambda probe: (len(probe.inputs), num_numbers(probe.inputs)))
-    encoded = encoded_for(trial.call, trial.conventions, richest.inputs)
-    if encoded is None:
+    if not exercise.is_trained_through:
         return None, None
-    found = gradient_cause(trial.call, encoded)
+    probes = sorted(trial.probes, key=lambda probe: (-len(probe.inputs), -num_numbers(probe.inputs)))
+    choices = [encoded_for(trial.call, trial.conventions, probe.inputs) for probe in probes]
+    own = own_gradient_cause(trial.call, [each for each in choices if each is not None])
+    encoded = choices[0]
+    if trial.call.is_wide or encoded is None:
+        return own, None
+    found = own or gradient_cause(trial.call, encoded)
     return found, None if isinstance(found, Cause) else half_precision_note(trial.call, encoded)
 
 

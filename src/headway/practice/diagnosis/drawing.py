@@ -29,6 +29,9 @@ TEXTS = Texts("diagnosis")
 GRID, HALVINGS = 24, 24
 """Number of intervals of [0, 1) that are tested, and number of bisection steps for each interval with a change."""
 
+LEAST_POWER = -40.0
+"""Power of 2 of the smallest probability that a race of exponential numbers shows, relative to the largest."""
+
 NOISE = numpy.random.default_rng(0)
 GENERATORS = (numpy.random.Generator, numpy.random.RandomState, random.Random)
 
@@ -45,12 +48,21 @@ class Spy:
     number    value to return in place of a uniform number
     weights   the weights of each draw
     numbers   number of uniform draws
+    times     exponential numbers to return, one per token; None for ones
+    races     number of exponential draws
     """
 
     choice: int | None = 0
     number: float = 0.5
     weights: list[numpy.ndarray] = field(default_factory=list)
     numbers: int = 0
+    times: numpy.ndarray | None = None
+    races: int = 0
+
+    def exponential(self, size: int) -> numpy.ndarray:
+        """Return the exponential numbers of one row: the token with the largest probability per time wins."""
+        self.races += 1
+        return numpy.ones(size) if self.times is None or len(self.times) != size else self.times
 
     def draw(self, weights: Any) -> Any:
         """Record the weights and return the index of the choice; an array of indices for the most likely choice of several rows."""
@@ -135,9 +147,11 @@ class DrawnCall(Call):
     def __call__(self, inputs: Inputs) -> Any:
         """Return the probabilities if the function samples, else its own output."""
         first = self._run(inputs, Spy())
-        if isinstance(first, Raised) or not (self.spy.weights or self.spy.numbers):
+        if isinstance(first, Raised) or not (self.spy.weights or self.spy.numbers or self.spy.races):
             return first
         self.has_drawn.add(True)
+        if self.spy.races:
+            return self._by_races(inputs, first)
         return self._by_weights(inputs, first) if self.spy.weights else self._by_numbers(inputs)
 
     @property
@@ -168,6 +182,29 @@ class DrawnCall(Call):
                 return drawn if isinstance(drawn, Raised) else Raised(OutputError(NOT_A_TOKEN))
             answer[numpy.arange(len(answer)), tokens] += weights[:, choice] / weights.sum(1)
         return answer.reshape(inputs["logits"].shape)
+
+    def _by_races(self, inputs: Inputs, first: Any) -> Any:
+        """Return the probabilities relative to the largest: the times at which each token ties with the likeliest one."""
+        tokens, size = _tokens(first, 1), inputs["logits"].shape[-1]
+        if tokens is None or not 0 <= tokens[0] < size:
+            return Raised(OutputError(NOT_A_TOKEN))
+
+        def wins(token: int, power: float) -> bool:
+            times = numpy.where(numpy.arange(size) == token, 2.0**power, 1.0)
+            drawn = _tokens(self._run(inputs, Spy(times=times)), 1)
+            return drawn is not None and drawn[0] == token
+
+        answer = numpy.zeros(size)
+        answer[tokens[0]] = 1.0
+        for token in set(range(size)) - {int(tokens[0])}:
+            low, high = LEAST_POWER, 0.0
+            if not wins(token, low):
+                continue
+            for _ in range(HALVINGS + 6):
+                middle = (low + high) / 2
+                low, high = (middle, high) if wins(token, middle) else (low, middle)
+            answer[token] = 2.0**low
+        return (answer / answer.sum()).astype(numpy.float32).reshape(inputs["logits"].shape)
 
     def _by_numbers(self, inputs: Inputs) -> Any:
         answer = numpy.zeros(inputs["logits"].shape[-1])
@@ -276,7 +313,15 @@ def _torch_patches(spy: Spy) -> list[tuple[Any, str, Any]]:
         shape = rand(*size).shape
         return torch.full(shape, spy.uniform(), dtype=torch.float64 if rest.get("dtype") is torch.float64 else torch.float32)
 
-    return [(torch, "multinomial", drawn), (torch.Tensor, "multinomial", drawn), (torch, "rand", number)]
+    def race(tensor: Any, *rate: Any, **rest: Any) -> Any:
+        return tensor.copy_(torch.as_tensor(spy.exponential(tensor.shape[-1])))
+
+    return [
+        (torch, "multinomial", drawn),
+        (torch.Tensor, "multinomial", drawn),
+        (torch, "rand", number),
+        (torch.Tensor, "exponential_", race),
+    ]
 
 
 def _jax_and_mlx_patches(spy: Spy) -> list[tuple[Any, str, Any]]:

@@ -35,8 +35,9 @@ TOLERANCE = 0.05
 WEIGHT_SHARE = 0.02
 """Smallest scale for the comparison of a weight's gradient, as a share of the largest slope: slopes of weights differ widely."""
 
-NO_GRAD = r"no_grad|inference_mode"
-DETACHING = r"detach|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
+INFERENCE = r"inference_mode"
+NO_GRAD = rf"no_grad|{INFERENCE}"
+DETACHING = r"detach|no_grad|\.data\b|\.item\(|\.numpy\(|np\.|numpy\.|torch\.tensor\(|stop_gradient|\.tolist\("
 FOR_INFERENCE = TEXTS["for_inference"]
 KEEPS_STATE = TEXTS["keeps_state"]
 NO_PROOF = EMPTY
@@ -57,12 +58,27 @@ class _Leaf:
     share: float = 1.0
 
 
+@dataclass(frozen=True)
+class Slope:
+    """The slope of a loss along a direction.
+
+    kink   difference between the slopes on both sides; the gradient of a function with a kink may be any in between
+    """
+
+    value: float
+    kink: float
+
+    def is_far_from(self, along: float, size: float = 0.0) -> bool:
+        """Return True if a gradient is not that of the slope; `size` is the smallest scale of the comparison."""
+        return not abs(along - self.value) <= TOLERANCE * max(abs(along), abs(self.value), size) + 0.6 * self.kink
+
+
 def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
     """Return a cause or note about the gradients at these inputs, or None if they are correct.
 
     The outputs must be correct, so that their slope is that of the definition.
     """
-    if call.library not in LIBRARIES or _has_own_backward(call):
+    if call.library not in LIBRARIES or has_own_backward(call):
         return None
     arguments = call.arguments(encoded)
     if isinstance(call, InstanceCall) and any(
@@ -73,7 +89,7 @@ def gradient_cause(call: Call, encoded: Inputs) -> Cause | Message | None:
     return _of_inputs(call, arguments) or (_of_weights(call, arguments) if isinstance(call, InstanceCall) and is_instance else None)
 
 
-def _has_own_backward(call: Call) -> bool:
+def has_own_backward(call: Call) -> bool:
     """Return True for a class with a method of its own for gradients, in place of the library's."""
     is_module = module_library(call.subject.value) is not None if call.is_instance else False
     return call.is_instance and not is_module and any("backward" in vars(base) for base in call.subject.value.__mro__[:-1])  # type: ignore[attr-defined]
@@ -90,7 +106,7 @@ def _of_inputs(call: Call, arguments: Inputs) -> Cause | Message | None:
     leaves = [_Leaf(name, _shifted(value)) for name, value in _floating(call, arguments)]
     slopes = [_slope(call, arguments, leaves, leaf) for leaf in leaves]
     known = [(leaf, slope) for leaf, slope in zip(leaves, slopes, strict=True) if slope is not None]
-    size = max((abs(slope) for _, slope in known), default=0.0)
+    size = max((abs(slope.value) for _, slope in known), default=0.0)
     if size < 1e-4:
         return None
     try:
@@ -101,21 +117,21 @@ def _of_inputs(call: Call, arguments: Inputs) -> Cause | Message | None:
 
 
 def _compared(
-    call: Call, known: Sequence[tuple[_Leaf, float]], gradients: dict[str, numpy.ndarray | None], size: float
+    call: Call, known: Sequence[tuple[_Leaf, Slope]], gradients: dict[str, numpy.ndarray | None], size: float
 ) -> Cause | Message | None:
     wrong = []
     for leaf, slope in known:
         gradient = gradients[leaf.name]
         along = 0.0 if gradient is None else float((gradient * _direction(leaf)).sum())
-        if not abs(along - slope) <= TOLERANCE * max(abs(along), abs(slope), leaf.share * size):
-            wrong.append((leaf.name, along, slope))
+        if slope.is_far_from(along, leaf.share * size):
+            wrong.append((leaf.name, along, slope.value))
     if not wrong:
         return None
-    if re.search(NO_GRAD, "\n".join(call.subject.source)):
+    if _is_for_inference(call):
         return FOR_INFERENCE
     names = ", ".join(name for name, _, _ in wrong)
-    name, along, slope = wrong[0]
-    numbers = {"name": names, "first": name, "along": f"{along:.4g}", "slope": f"{slope:.4g}"}
+    name, along, expected = wrong[0]
+    numbers = {"name": names, "first": name, "along": f"{along:.4g}", "slope": f"{expected:.4g}"}
     if all(along == 0.0 for _, along, _ in wrong):
         return _cause(
             call,
@@ -129,6 +145,12 @@ def _compared(
         TEXTS["wrong_gradient"].format(**numbers),
         DETACHING,
     )
+
+
+def _is_for_inference(call: Call) -> bool:
+    """Return True for code without gradients on purpose; a part of a model whose call method alone has no_grad prevents training."""
+    is_module = call.is_instance and module_library(call.subject.value) == "torch"
+    return re.search(INFERENCE if is_module else NO_GRAD, "\n".join(call.subject.source)) is not None
 
 
 def _raises(call: Call, error: Exception) -> Cause:
@@ -165,7 +187,7 @@ def _direction(leaf: _Leaf) -> numpy.ndarray:
     return leaf.unit * numpy.random.default_rng(5).standard_normal(leaf.value.shape)
 
 
-def _slope(call: Call, arguments: Inputs, leaves: Sequence[_Leaf], moved: _Leaf) -> float | None:
+def _slope(call: Call, arguments: Inputs, leaves: Sequence[_Leaf], moved: _Leaf) -> Slope | None:
     """Return the slope of the weighted outputs along one direction of one input, or None if it is not defined."""
 
     def at(step: float) -> float:
@@ -173,26 +195,31 @@ def _slope(call: Call, arguments: Inputs, leaves: Sequence[_Leaf], moved: _Leaf)
         return _loss(call.run(arguments | {leaf.name: _array(call, leaf.value) for leaf in values}))
 
     try:
-        return _slope_of(at)
+        return slope_of(at)
     except Exception:  # the function may reject inputs other than the probes
         return None
 
 
 def _loss(answer: Any) -> float:
-    return float(sum((_weights(output.shape, place) * to_numpy(output)).sum() for place, output in enumerate(floating_arrays(answer))))
+    return float(sum((weights_of(output.shape, place) * to_numpy(output)).sum() for place, output in enumerate(floating_arrays(answer))))
 
 
-def _slope_of(at: Callable[[float], float]) -> float | None:
+def slope_of(at: Callable[[float], float]) -> Slope | None:
     """Return the slope of a loss, or None if full and half steps disagree."""
-    whole, half = ((at(step) - at(-step)) / (2 * step) for step in (STEP_SIZE, STEP_SIZE / 2))
-    return half if numpy.isfinite(half) and abs(whole - half) <= AGREEMENT * max(abs(whole), abs(half)) + 1e-3 else None
+    middle, ends = at(0.0), [(step, at(step), at(-step)) for step in (STEP_SIZE, STEP_SIZE / 2)]
+    whole, half = ((after - before) / (2 * step) for step, after, before in ends)
+    if not numpy.isfinite(half) or abs(whole - half) > AGREEMENT * max(abs(whole), abs(half)) + 1e-3:
+        return None
+    bends = [(after + before - 2 * middle) / step for step, after, before in ends]  # curvature shrinks with the step, a kink does not
+    return Slope(half, abs(2 * bends[1] - bends[0]))
 
 
 def _array(call: Call, value: numpy.ndarray) -> Any:
     return from_numpy(numpy.asarray(value, numpy.float32), call.library)
 
 
-def _weights(shape: Sequence[int], place: int) -> numpy.ndarray:
+def weights_of(shape: Sequence[int], place: int) -> numpy.ndarray:
+    """Return the fixed random numbers that weight an output in the loss."""
     return numpy.random.default_rng(7 + place).standard_normal(tuple(shape))
 
 
@@ -209,7 +236,7 @@ def _torch_gradients_of(answer: Any, leaves: Sequence[Any]) -> list[numpy.ndarra
     import torch
 
     weighted = [
-        (torch.from_numpy(_weights(output.shape, place)).to(output.dtype) * output).sum()
+        (torch.from_numpy(weights_of(output.shape, place)).to(output.dtype) * output).sum()
         for place, output in enumerate(floating_arrays(answer))
     ]
     trained = [leaf for leaf in leaves if leaf.requires_grad]
@@ -236,9 +263,9 @@ def _of_weights(call: InstanceCall, arguments: Inputs) -> Cause | Message | None
         slot.write(leaf.value)
         return _loss(answer)
 
-    slopes = [_slope_of(partial(at, slot, leaf)) for slot, leaf in zip(slots, leaves, strict=True)]
+    slopes = [slope_of(partial(at, slot, leaf)) for slot, leaf in zip(slots, leaves, strict=True)]
     known = [(leaf, slope) for leaf, slope in zip(leaves, slopes, strict=True) if slope is not None]
-    size = max((abs(slope) for _, slope in known), default=0.0)
+    size = max((abs(slope.value) for _, slope in known), default=0.0)
     if size < 1e-4:
         return None
     try:
@@ -260,7 +287,7 @@ def _jax_gradients(call: Call, arguments: Inputs, leaves: Sequence[_Leaf]) -> li
     def loss(values: list[Any]) -> Any:
         outputs = floating_arrays(call.run(arguments | dict(zip([leaf.name for leaf in leaves], values, strict=True))))
         return sum(
-            ((_weights(output.shape, place).astype(numpy.float32) * output).sum() for place, output in enumerate(outputs)), start=0.0
+            ((weights_of(output.shape, place).astype(numpy.float32) * output).sum() for place, output in enumerate(outputs)), start=0.0
         )
 
     differentiate: Callable[..., Any] = jax.grad(loss)

@@ -32,7 +32,7 @@ from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, 
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.submodules import Submodule, is_called
 from headway.practice.diagnosis.unrotated import leave_out, rotations
-from headway.practice.diagnosis.wiring import wire
+from headway.practice.diagnosis.wiring import wire, wire_blocks
 from headway.practice.exercise import MISSING, Exercise, Inputs, Role
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
@@ -181,6 +181,11 @@ class InstanceCall(Call):
         return True
 
     @property
+    def has_weights(self) -> bool:
+        """Return True if the instance holds weights or its constructor takes them."""
+        return bool(self.assignment.roles) or any(role.is_weight for role in self.construction.constructor.role_of.values())
+
+    @property
     def has_guessed_operands(self) -> bool:
         """Return True if the method takes operands that no role lists, such as tables or a cache."""
         return any(role.name.startswith((TABLE, "neutral ")) for role in self.construction.forward.role_of.values())
@@ -267,8 +272,8 @@ class InstanceCall(Call):
         if self.construction.wired is None:
             return constructor, sizes
         role_of = {name: role.name for name, role in self.construction.constructor.role_of.items()}
-        wide = {name: value * WIDENING if role_of[name] in WIDTHS else value for name, value in constructor.items()}
-        return wide, {name: value * WIDENING if name in WIDTHS else value for name, value in sizes.items()}
+        wide = {name: value * self._widening if role_of[name] in WIDTHS else value for name, value in constructor.items()}
+        return wide, {name: value * self._widening if name in WIDTHS else value for name, value in sizes.items()}
 
     def _instance(self, arguments: Mapping[str, Any]) -> Any:
         """Return a cached or new instance for the sizes in the arguments."""
@@ -299,14 +304,32 @@ class InstanceCall(Call):
             with globals_set(self.subject.module, self._variables(arguments)):
                 instance = self.subject.value(*positional, **given)
             if construction.wired is not None:
-                width, inner = (config_values[name] // WIDENING for name in WIDTHS[:2])
-                wire(instance, replace(construction.wired, width=width, inner=inner, num_heads=config_values["num_heads"]))
+                width, inner = (config_values[name] // self._widening for name in WIDTHS[:2])
+                spec = replace(construction.wired, width=width, inner=inner, num_heads=config_values["num_heads"])
+                self._wire(instance, spec, arguments)
             if construction.is_unrotated:
                 leave_out(instance, self.subject)
             if callable(getattr(self.subject.value, "eval", None)):
                 instance.eval()
             self.made[key] = self._filled(instance, {}, arguments)
         return self.made[key]
+
+    @property
+    def _widening(self) -> int:
+        """Factor between the widths in the constructor and in the call."""
+        return 1 if self.construction.wired is None or self.construction.wired.kind == "block" else WIDENING
+
+    def _wire(self, instance: Any, spec: Submodule, arguments: Mapping[str, Any]) -> None:
+        """Replace the instance's parts, or its blocks."""
+        if spec.kind != "block":
+            wire(instance, spec)
+            return
+        instance.eval()
+        needed = {each.name for each in call_parameters(self.subject, self.construction.method) if each.default is each.empty}
+        taken = {name: role for name, role in self.construction.forward.role_of.items() if name in needed}
+        given = {**arguments, **{name: role.neutral for name, role in taken.items() if role.name != "token_ids"}}
+        named = next(name for name, role in taken.items() if role.name == "token_ids")
+        wire_blocks(instance, spec, lambda ids: self.forward(instance, given | {named: self._converted(ids)}))
 
     def _part(self, name: str, spec: Submodule) -> Any:
         """Return a part for a constructor's parameter, or a function that makes it if the constructor calls it."""

@@ -15,8 +15,9 @@ from headway.practice.diagnosis.block_calls import flat
 from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall, instance_calls
 from headway.practice.diagnosis.layers import SHIFT, layer_assignments
-from headway.practice.diagnosis.slots import Slot, slots_of
+from headway.practice.diagnosis.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.submodules import Submodule
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.recipes import projections
 from headway.practice.recipes.layers import size_role, weight_roles
@@ -26,6 +27,10 @@ SIZES = (
     size_role("hidden_size", "hid_dim", lambda inputs: inputs["wte"].shape[1]),
     Role("num_heads", projections.NUM_HEADS.called, is_size=True, size_of=lambda inputs: inputs["num_heads"]),
     size_role("num_layers", "n_layers n_layer layers depth num_blocks n_blocks num_hidden_layers", lambda inputs: len(inputs["blocks"])),
+    size_role(
+        "num_kv_heads", "n_kv_heads n_kv_head num_key_value_heads kv_heads n_query_groups num_kv_groups", lambda inputs: inputs["num_heads"]
+    ),
+    size_role("head_dim", "", lambda inputs: inputs["wte"].shape[1] // inputs["num_heads"]),
     size_role("context_length", "", lambda inputs: inputs["wpe"].shape[0]),
     size_role(
         "intermediate_size",
@@ -73,6 +78,11 @@ class ModelCall(InstanceCall):
         write(self.weight_slots(instance), self.weights, self.block)
         return instance
 
+    def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
+        """Return the output, of an object or dict of outputs the logits."""
+        answer = super().forward(instance, arguments)
+        return answer["logits"] if isinstance(answer, dict) and "logits" in answer else getattr(answer, "logits", answer)
+
     def weight_slots(self, instance: Any) -> list[Slot]:
         """Return all arrays of an instance."""
         return slots_of(instance, self.subject.value.__module__)
@@ -90,7 +100,9 @@ def model_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
 
     own = replace(exercise, roles=(token_ids, *SIZES), probes=model_probes)
     calls: list[Call] = []
-    for call in instance_calls(subject, own, library):
+    spec = Submodule(0, 1, kind="block", activation="gelu_tanh")
+    wired = instance_calls(subject, own, library, wired=spec) if module_library(subject.value) == "torch" else []
+    for call in [*instance_calls(subject, own, library), *wired]:
         if not isinstance(call, InstanceCall):
             continue
         _, instance = call.sample(own)
@@ -140,7 +152,7 @@ def _blocks(slots: Sequence[Slot]) -> dict[tuple[Any, ...], list[Slot]]:
         place = next((place for place, step in enumerate(slot.path) if str(step).isdigit()), None)
         if place is not None:
             found.setdefault(slot.path[: place + 1], []).append(replace(slot, path=slot.path[place + 1 :]))
-    return found
+    return {path: members for path, members in found.items() if any(len(slot.shape) > 1 for slot in members)}
 
 
 def _flat(weights: Inputs, inputs: Inputs) -> Inputs:

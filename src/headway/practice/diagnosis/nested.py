@@ -144,6 +144,7 @@ def _judge(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Ve
 
 
 def _with_replacements(subject: Subject, exercise: Exercise, faults: Sequence[Judged]) -> Verdict:
+    subject = replace(subject)  # its trials are those with the wrong functions
     with ExitStack() as stack:
         for fault in faults:
             stack.enter_context(_replaced(fault))

@@ -10,6 +10,10 @@ from typing import Any
 from headway.practice.diagnosis.calling import libraries_for
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
+from headway.practice.message import Message
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
 
 BARE = "scaled_dot_product_attention"
 PROJECTED = "multi_head_attention"
@@ -17,6 +21,11 @@ CAUSAL_MASK = r"tri[ul]|subsequent|look_?ahead|is_causal"
 """Pattern of the source of a causal attention that makes a mask, where an infinity alone may belong to the caller's mask."""
 CAUSAL = r"tri[ul]|causal|subsequent|look_?ahead|-?inf"
 """Pattern of the source of an attention that masks later positions by itself."""
+
+SHIFTS = (
+    r"^shift|(?<!already )(?<!already_)(?<!pre-)(?<!pre)\bshift(s|ed)? (the |them|both|by|logits|labels|targets|inside|internally|token)"
+)
+"""Pattern of the name or documentation of a loss that shifts its targets by itself."""
 
 
 def likely_parts(subject: Subject, exercise: Exercise) -> list[str]:
@@ -28,10 +37,16 @@ def likely_parts(subject: Subject, exercise: Exercise) -> list[str]:
     return FAMILIES[exercise.name](subject)
 
 
+def name_note(named: Exercise, part: str) -> tuple[Message, ...]:
+    """Return a note for a loss over tokens by name that leaves the shift to its caller."""
+    return (TEXTS["caller_shifts"],) if (named.name, part) == ("next_token_loss", "cross_entropy") else ()
+
+
 def _losses(subject: Subject) -> list[str]:
-    """Return plain cross-entropy too for a loss that takes targets: its caller may shift them."""
+    """Return plain cross-entropy too for a loss that takes targets, which its caller may shift; not if its documentation says that it does."""
     takes_targets = any(re.search(r"^(y|y_true|targets?)$", each.name.lower()) for each in subject.parameters)
-    return ["next_token_loss", *(["cross_entropy"] if takes_targets else [])]
+    promise = re.search(SHIFTS, f"{subject.name} {inspect.getdoc(subject.value) or ''}", re.IGNORECASE)
+    return ["next_token_loss", *(["cross_entropy"] if takes_targets and not promise else [])]
 
 
 def _attentions(subject: Subject) -> list[str]:

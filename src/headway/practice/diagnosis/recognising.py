@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Sequence
 
 from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
+from headway.practice.diagnosis.slots import module_library
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import trials_of
 from headway.practice.exercise import Exercise
 from headway.practice.exercises import exercise, exercises
 from headway.practice.names import fitting
+from headway.practice.outputs import Raised
 
 UNDERSTOOD = 0.2
 """Closeness from which the first exercise that a name fits is not doubted."""
+
+BYTE_PAIRS = ("bpe_encode", "bpe_decode")
+OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
+"""Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
 
 
 def recognised(subject: Subject) -> Exercise | None:
@@ -22,9 +30,13 @@ def recognised(subject: Subject) -> Exercise | None:
     counts only if it can be called as its exercise.
     """
     likely, possible = ([exercise(each) for each in group] for group in fitting(subject.name))
+    if likely and likely[0].name in BYTE_PAIRS and subject.file_source and not re.search(OF_BYTE_PAIRS, subject.file_source, re.IGNORECASE):
+        return None
     if len(likely) == 1 and not (possible or subject.is_private):
         return likely[0]
-    return most_plausible(subject, likely, possible) or (None if likely or subject.is_private else by_outputs(subject))
+    return most_plausible(subject, likely, possible) or (
+        None if likely or subject.is_private else (as_model(subject) or by_outputs(subject))
+    )
 
 
 def most_plausible(subject: Subject, likely: Sequence[Exercise], possible: Sequence[Exercise] = ()) -> Exercise | None:
@@ -52,11 +64,22 @@ def closeness(subject: Subject, exercise: Exercise) -> float:
     most = max((len(trial.probes) for trial in trials), default=0) or 1
     shares = [0.0]
     for trial in trials:
-        pairs = list(zip(trial.probes, trial.answers, strict=True))
-        shaped = sum(getattr(answer, "shape", None) == getattr(trial.expected(probe), "shape", None) for probe, answer in pairs)
-        returned = len(pairs) - trial.num_raised()
-        shares.append((trial.num_matching() + 0.3 * shaped + 0.1 * returned) / (1.4 * most))
+        returned = [pair for pair in zip(trial.probes, trial.answers, strict=True) if not isinstance(pair[1], Raised)]
+        shaped = sum(getattr(answer, "shape", None) == getattr(trial.expected(probe), "shape", None) for probe, answer in returned)
+        shares.append((trial.num_matching() + 0.3 * shaped + 0.1 * len(returned)) / (1.4 * most))
     return max(shares)
+
+
+MODEL = r"Embed\w*\("
+"""Pattern of the source of a whole model: it embeds token ids."""
+
+
+def as_model(subject: Subject) -> Exercise | None:
+    """Return the exercise of whole models for a class of any name that is one, if it is correct: a name that says nothing accuses nobody."""
+    if not inspect.isclass(subject.value) or module_library(subject.value) is None or not re.search(MODEL, "\n".join(subject.source)):
+        return None
+    model = exercise("gpt2")
+    return model if correct_as_is(subject, model) is not None else None
 
 
 def by_outputs(subject: Subject) -> Exercise | None:

@@ -313,7 +313,7 @@ def _verdict(values: Any, subjects: Sequence[str]) -> Verdict | None:
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
     is_known = verdict.subject in subjects and (verdict.exercise in NAMES or verdict.exercise == "file")
-    if not is_known or verdict.status not in STATUS_WORDS or not _is_well_typed(verdict):
+    if not is_known or verdict.status not in STATUS_WORDS or verdict.status == "not judged" or not _is_well_typed(verdict):
         return None
     title = exercise_by_name(verdict.exercise).title if verdict.exercise in NAMES else FILE_TITLE
     if verdict.is_correct and (verdict.causes or verdict.exercise == "file"):

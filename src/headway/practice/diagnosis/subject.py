@@ -27,6 +27,7 @@ class Subject:
     module     the module that defines it; None for a function that was passed alone
     imports    array libraries that the file imports, in order
     text       text of the whole file, or blank lines and the definition for a function that was passed alone; empty if unknown
+    tried      its trials by exercise, kept by diagnosis.trials; a copy by dataclasses.replace has none
     """
 
     value: Callable[..., Any]
@@ -36,6 +37,7 @@ class Subject:
     module: ModuleType | None = None
     imports: tuple[str, ...] = field(default=())
     text: str = field(default="", repr=False)
+    tried: dict[str, list[Any]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def parameters(self) -> list[inspect.Parameter]:

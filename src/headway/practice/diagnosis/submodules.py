@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ WEIGHTS_RETURNED = r"att\w*\([^\n]*\)\s*\[0\]|,\s*\w+\s*=\s*self\.\w*att"
 """Pattern of source code in which the attention returns more than its output."""
 
 
-Kind = Literal["attention", "feed_forward", "norm"]
+Kind = Literal["attention", "feed_forward", "norm", "block"]
 
 KINDS: tuple[tuple[Kind, str], ...] = (
     ("norm", r"norm|(^|_)ln"),
@@ -157,9 +157,30 @@ def _classes(library: str) -> dict[Kind, Any]:
             weights = FeedForwardWeights(_weights(self.up), _weights(self.down))
             return functions.feed_forward(x, weights, activation=ACTIVATIONS[self.spec.activation])
 
+    class Block(base):  # type: ignore[misc, valid-type]
+        """A block of GPT-2 that takes its input from any arguments, and returns what else the block that it replaces returned."""
+
+        def __init__(self, spec: Submodule) -> None:
+            super().__init__()
+            modules: Any = nn
+            self.norm_1, self.norm_2 = modules.LayerNorm(spec.width), modules.LayerNorm(spec.width)
+            self.attention, self.feed_forward = Attention(replace(spec, is_causal=True)), FeedForward(spec)
+            self.spec, self.extras = spec, None
+
+        def forward(self, *others: Any, **named: Any) -> Any:
+            x = next(each for each in (*others, *named.values()) if is_floating(each) and each.shape[-1] == self.spec.width)
+            x = x + self.attention(self.norm_1(x))
+            x = x + self.feed_forward(self.norm_2(x))
+            return x if self.extras is None else (x, *self.extras)
+
     if library != "torch":
         Attention.__call__, FeedForward.__call__ = Attention.forward, FeedForward.forward
-    return {"attention": Attention, "feed_forward": FeedForward, "norm": lambda spec: nn.LayerNorm(spec.width) if nn else None}
+    return {
+        "attention": Attention,
+        "feed_forward": FeedForward,
+        "block": Block,
+        "norm": lambda spec: nn.LayerNorm(spec.width) if nn else None,
+    }
 
 
 def _place(name: str) -> int:

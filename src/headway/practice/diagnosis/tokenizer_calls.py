@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,8 +80,12 @@ GIVEN = {
 }
 """Forms in which vocabulary and merges are passed."""
 
-SIZES = {"bytes": lambda corpus: 256, "characters": lambda corpus: len(set(corpus))}
-"""Number of tokens before the first merge."""
+OWN_SPECIAL = "bytes and own special tokens"
+SIZES = {"bytes": lambda corpus: 256, "characters": lambda corpus: len(set(corpus)), OWN_SPECIAL: lambda corpus: 256}
+"""Number of tokens before the first merge, without the special tokens that an instance has from its constructor."""
+
+SEVERAL = r"texts|docs|documents|lines|corpora|sentences"
+"""Name of a corpus that is a list of texts."""
 
 
 @dataclass
@@ -135,6 +140,8 @@ class TokenizerCall(Call):
         method = _method(value, TRAINING)
         if self.given or not method:
             return tokenizer
+        if self.base == OWN_SPECIAL:
+            known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
         rest = [role for role in (CORPUS, PATH, VOCAB_SIZE, NUM_MERGES, SPECIAL) if not constructor.takes(role.name)]
         bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), rest)
         if bound is None:
@@ -194,5 +201,7 @@ def tokenizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     if not _method(subject.value, TRAINING):
         return []
     binding = Binding({name: roles[name] for name in ("text", "corpus", "num_merges")})
-    ways = itertools.product(SIZES, (False, True))
+    method = parameters_of(getattr(subject.value, _method(subject.value, TRAINING)), is_bound=True)
+    is_list = any(re.fullmatch(SEVERAL, each.name.lower()) for each in (*subject.parameters, *method))
+    ways = itertools.product(SIZES, (True,) if is_list else (False, True))
     return [TokenizerCall(subject, binding, library, base=base, is_listed=is_listed) for base, is_listed in ways]

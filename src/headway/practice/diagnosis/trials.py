@@ -167,7 +167,16 @@ def _is_refusal(probe: Probe, answer: Any) -> bool:
 
 
 def trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
-    """Return the trials for all combinations of conventions, in the first array library in which any probe ran."""
+    """Return the trials for all combinations of conventions, in the first array library in which any probe ran.
+
+    A subject is run once for each exercise: it is recognised and judged by the same trials.
+    """
+    if exercise.name not in subject.tried:
+        subject.tried[exercise.name] = _new_trials_of(subject, exercise)
+    return subject.tried[exercise.name]
+
+
+def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
     memory = Memory()
     trials: list[Trial] = []
     for library in libraries_for(subject):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Probe
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS, both, triangle
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -39,17 +39,23 @@ def causal_definition(**inputs: Any) -> Any:
     return definition(**{name: value for name, value in inputs.items() if name != "context_length"}, is_causal=True)
 
 
+def _made_causal(inputs: Inputs) -> Inputs:
+    """Return the inputs with a mask that is causal, too."""
+    return inputs | {"mask": both(inputs.get("mask"), triangle(*[inputs["query"].shape[-2]] * 2))}
+
+
 UNSEEN = ("keys_cut_to_the_queries", "given_scale_ignored", "whole_numbers_out", "causal_replaces_the_mask", "all_axes_transposed")
 GIVEN = (
     Convention(),
+    Convention(TEXTS["causal_by_mask"], _made_causal, role="mask", called="mask"),
     Convention(
-        TEXTS["causal_by_mask"],
-        lambda inputs: inputs | {"mask": both(inputs.get("mask"), triangle(*[inputs["query"].shape[-2]] * 2))},
+        TEXTS["causal_unless_masked"],
+        lambda inputs: inputs if inputs.get("mask") is None else _made_causal(inputs),
         role="mask",
-        called="mask",
+        is_required=True,
     ),
 )
-"""A function called masked attention that takes the causal mask as an argument."""
+"""A function called masked attention that takes the causal mask as an argument, and one whose required mask is the whole mask."""
 
 OVER_HEADS = next(each for each in HEADS if each.name == "attends_over_heads")
 ONLY_CAUSAL = (

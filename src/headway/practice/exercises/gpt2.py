@@ -53,6 +53,22 @@ STEPS: dict[str, Step] = {
 }
 
 
+WAVES = r"(?i)sinusoid|(?<!a)sin\("
+"""Pattern of source code that computes sinusoidal positions."""
+
+
+def with_waves(x: Any) -> Any:
+    """Add sinusoidal positions to token vectors."""
+    width = x.shape[-1]
+    angles = numpy.arange(x.shape[-2])[:, None] / 10000.0 ** (numpy.arange(0, width, 2) / width)
+    return x + numpy.stack([numpy.sin(angles), numpy.cos(angles)], -1).reshape(-1, width)
+
+
+def rms_norm(x: Any, weight: Any) -> Any:
+    """RMSNorm with the epsilon of Llama."""
+    return x / numpy.sqrt((x**2).mean(-1, keepdims=True) + 1e-6) * weight
+
+
 def softmax(logits: Any) -> Any:
     """Return the softmax over the last axis, in NumPy."""
     powers = numpy.exp(logits - logits.max(-1, keepdims=True))
@@ -85,7 +101,7 @@ TAKES = (Convention(), Convention(encode=_listed))
 
 
 def _first_of_two(answer: Any, inputs: Inputs) -> Any:
-    return answer[0] if isinstance(answer, tuple) and len(answer) == 2 else answer
+    return answer[0] if isinstance(answer, tuple) and len(answer) >= 2 else answer
 
 
 RETURNS = (
@@ -121,6 +137,29 @@ def probes() -> tuple[Probe, ...]:
     )
 
 
+POSITIONS = (
+    Convention(),
+    Convention(
+        TEXTS["positions_in_blocks"], steps={"embed": lambda token_ids, wte, wpe: wte[token_ids]}, used_source=r"(?i)rope|rotary|freqs_cis"
+    ),
+    Convention(TEXTS["sinusoidal"], steps={"embed": lambda token_ids, wte, wpe: with_waves(wte[token_ids])}, used_source=WAVES),
+    Convention(
+        TEXTS["scaled_sinusoidal"],
+        steps={"embed": lambda token_ids, wte, wpe: with_waves(wte[token_ids] * wte.shape[1] ** 0.5)},
+        used_source=WAVES,
+    ),
+)
+LAST_NORM = (
+    Convention(),
+    Convention(TEXTS["rms_norm"], steps={"last_norm": lambda x, norm: rms_norm(x, norm["g"])}, used_source=r"(?i)rms"),
+    Convention(
+        TEXTS["norm_without_bias"],
+        steps={"last_norm": lambda x, norm: of_blocks.layer_norm(x, norm | {"b": 0.0})},
+        used_source=r"bias\s*[=:]\s*(bool\s*=\s*)?(False|None|config|cfg)",
+    ),
+    Convention(TEXTS["post_norm"], steps={"last_norm": lambda x, norm: x}, used_source=r"(?i)(norm|ln)_?\w*\(\s*\w+\s*\+"),
+)
+
 HEADLESS = (
     Convention(),
     Convention(TEXTS["head_elsewhere"], steps={"head": lambda x, wte: x}, called=r"(?<!lm)model$", file_names=r"head(?!s|_)"),
@@ -142,7 +181,7 @@ EXERCISE = Exercise(
     ),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(TAKES, RETURNS, HEADLESS, of_blocks.GELUS, of_blocks.EPSILONS),
+    conventions=(TAKES, RETURNS, POSITIONS, LAST_NORM, HEADLESS, of_blocks.GELUS, of_blocks.EPSILONS),
     is_trained_through=False,
     calls="model",
 )

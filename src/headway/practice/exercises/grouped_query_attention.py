@@ -94,6 +94,34 @@ REPEATS = (
 UNSEEN = ("heads_summed", "heads_averaged", "heads_concatenated_along_positions", "whole_numbers_out")
 
 
+def _merged(inputs: Inputs) -> Inputs | None:
+    """Return projected operands with their heads side by side, and the numbers of heads; None for inputs with weights."""
+    if "query_weight" in inputs or numpy.ndim(inputs["query"]) < 3:
+        return None
+    heads = {name: inputs[name] for name in ("query", "key", "value")}
+    sizes = {"num_heads": inputs["query"].shape[-3], "num_kv_heads": inputs["key"].shape[-3]}
+    return inputs | {name: each.swapaxes(-2, -3).reshape(*each.shape[:-3], each.shape[-2], -1) for name, each in heads.items()} | sizes
+
+
+def _split(answer: Any, inputs: Inputs) -> Any:
+    expected = inputs["query"].shape
+    if numpy.shape(answer) != (*expected[:-3], expected[-2], expected[-3] * expected[-1]):
+        return answer
+    return answer.reshape(*expected[:-3], expected[-2], expected[-3], expected[-1]).swapaxes(-2, -3)
+
+
+def _merged_of_one_length(inputs: Inputs) -> Inputs | None:
+    merged = _merged(inputs)
+    return merged if merged is not None and inputs["query"].shape[-2] == inputs["key"].shape[-2] else None
+
+
+MERGED = (
+    Convention(),
+    Convention(TEXTS["merged"], _merged, _split, role="num_kv_heads", without="query_weight"),
+    Convention(TEXTS["merged_of_one_length"], _merged_of_one_length, _split, role="num_kv_heads", without="query_weight"),
+)
+"""Heads of projected operands on an axis of their own, or side by side."""
+
 MULTI_QUERY = (
     Convention(),
     Convention(
@@ -150,6 +178,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("heads, three key heads", heads(5, 7, 6, 3), BATCH),
         Probe("heads, one key head", heads(5, 7, 4, 1), BATCH),
         Probe("heads, square", heads(4, 4, 4, 2, (4,)), BATCH),
+        Probe("heads, one length", heads(5, 5, 6, 2), BATCH),
         Probe("heads, masked", heads(5, 5, 6, 2) | {"mask": MASK}, BATCH),
         Probe("heads, padded", heads(5, 5, 6, 2) | {"mask": padding}, BATCH),
         Probe("heads, causal", heads(5, 5, 6, 2) | {"is_causal": True}, BATCH),
@@ -174,6 +203,7 @@ EXERCISE = Exercise(
     probes=probes,
     mistakes=(*REPEATS, *without((*HEADS, *OUTPUT, *WEIGHTS, *SCORES, *SOFTMAXES, *MIXING, *MASKS), *UNSEEN), *CAUSAL_MISTAKES),
     conventions=(
+        MERGED,
         MULTI_QUERY,
         FORMS,
         WEIGHT_FORMS,

@@ -99,6 +99,19 @@ def _positions_as_ids(inputs: Inputs) -> Inputs:
     return _without(inputs, "positions") | {"token_ids": inputs["positions"]} if is_alone else inputs
 
 
+def _length_of_batch(inputs: Inputs) -> Inputs | None:
+    """Return two sequences of other token ids in place of the positions 0, 1, 2, …, for a class that takes their number alone."""
+    positions = inputs.get("positions")
+    if positions is None or inputs.get("x") is not None or not numpy.array_equal(positions, numpy.arange(len(positions))):
+        return None
+    return _without(inputs, "positions") | {"token_ids": numpy.stack([positions[::-1], (positions * 3 + 1) % len(positions)])}
+
+
+def _first_of_batch(answer: Any, inputs: Inputs) -> Any:
+    is_batch = isinstance(answer, numpy.ndarray) and answer.ndim == 3 and (answer == answer[:1]).all()
+    return answer[0] if is_batch else answer
+
+
 def _length_only(inputs: Inputs) -> Inputs | None:
     positions = inputs.get("positions")
     if positions is None or inputs.get("x") is not None:
@@ -127,6 +140,9 @@ TAKES = (
     Convention(decode=_without_leading),
     Convention(encode=_ids_as_x, decode=_without_leading, role="token_table"),
     Convention(encode=_positions_as_ids, decode=_without_leading, role="token_ids"),
+    Convention(
+        TEXTS["takes_length_of_ids"], _length_of_batch, _first_of_batch, role="token_ids", without="token_table", source=r"shape|size"
+    ),
     Convention(TEXTS["takes_number_positions"], encode=_length_only, decode=_without_leading, role="seq_len"),
 )
 LISTS = (Convention(), Convention(encode=_listed, role="token_ids"))

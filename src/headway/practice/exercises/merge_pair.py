@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from headway.practice.exercise import Exercise, Probe, Role, Step, words
+import numpy
+
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
 from headway.practice.recipes.byte_pairs import merged
 from headway.practice.texts import Texts
 
@@ -89,6 +92,48 @@ MISTAKES = (
 )
 
 
+def _as_arrays(inputs: Inputs) -> Inputs:
+    return inputs | {"ids": numpy.array(inputs["ids"]), "pair": numpy.array(inputs["pair"])}
+
+
+def _symbol(token: int) -> str:
+    return f"<{token}>"
+
+
+def _as_symbols(made: Callable[[list[str]], Any]) -> Callable[[Inputs], Inputs]:
+    """Return the encoding of the ids as one word of text symbols in a corpus; the new symbol is then the pair's text."""
+
+    def encoded(inputs: Inputs) -> Inputs:
+        rest = {name: value for name, value in inputs.items() if name != "new_id"}
+        return rest | {"ids": made([_symbol(each) for each in inputs["ids"]]), "pair": tuple(map(_symbol, inputs["pair"]))}
+
+    return encoded
+
+
+def _of_symbols(answer: Any, inputs: Inputs) -> Any:
+    """Return the ids of the only word of a corpus; the output itself if it is no such corpus."""
+    word = next(iter(answer)) if isinstance(answer, dict | list | tuple) and len(answer) == 1 else answer
+    word = word.split(" ") if isinstance(word, str) else word
+    known = {_symbol(each): each for each in inputs["ids"]} | {"".join(map(_symbol, inputs["pair"])): inputs["new_id"]}
+    is_known = isinstance(word, list | tuple) and all(isinstance(each, str) and each in known for each in word)
+    return numpy.array([known[each] for each in word]) if is_known else answer
+
+
+CORPORA = (
+    lambda word: [word],
+    lambda word: {tuple(word): 3},
+    lambda word: {" ".join(word): 3},
+    lambda word: word,
+)
+"""Forms of a corpus of one word: a list, words with their frequencies, as tuples or as text with spaces, or the word alone."""
+
+FORMS = (
+    Convention(),
+    Convention(encode=_as_arrays, source=r"torch|tensor|np\.|numpy|jnp|mx\."),
+    *(Convention(TEXTS["takes_symbols"], _as_symbols(made), _of_symbols, without="new_id") for made in CORPORA),
+)
+
+
 def probes() -> tuple[Probe, ...]:
     """The pair in the middle, at both ends, in opposite order, in runs, and absent."""
     return (
@@ -108,11 +153,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("ids", words("tokens token_ids indices sequence seq symbols x text")),
+        Role("ids", words("tokens token_ids indices sequence seq symbols x text corpus words word splits vocab word_freqs v_in")),
         Role("pair", words("bigram p best_pair pair_to_merge pair_id")),
         Role("new_id", words("idx new_token new_index token new_idx index new_token_id merged")),
     ),
     probes=probes,
     mistakes=MISTAKES,
+    conventions=(FORMS,),
     is_trained_through=False,
 )

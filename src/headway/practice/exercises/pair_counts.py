@@ -75,6 +75,11 @@ def _as_spaced_words(inputs: Inputs) -> Inputs | None:
     return None if inputs.get("counts") else inputs | {"ids": {" ".join(map(str, inputs["ids"])): 2}}
 
 
+def _as_corpus(inputs: Inputs) -> Inputs | None:
+    """Return the ids as a word that occurs twice in a list of words; None with earlier counts."""
+    return None if inputs.get("counts") else inputs | {"ids": [list(inputs["ids"])] * 2}
+
+
 def _per_word(answer: Any, inputs: Inputs) -> Any:
     """Return the counts in one word of two that are alike."""
     found = _plain(answer, inputs)
@@ -83,6 +88,10 @@ def _per_word(answer: Any, inputs: Inputs) -> Any:
 
 WORDS = r"items\("
 """Pattern of the source of a function that takes words with their frequencies."""
+
+
+LOOPS = r"(?s)\bfor\b.*\bfor\b"
+"""Pattern of the source of a function that goes through words, and through the symbols of each."""
 
 
 def probes() -> tuple[Probe, ...]:
@@ -113,6 +122,7 @@ EXERCISE = Exercise(
             Convention(decode=_plain),
             Convention(TEXTS["takes_words"], _as_words, _per_word, source=WORDS),
             Convention(TEXTS["takes_words"], _as_spaced_words, _per_word, source=WORDS),
+            Convention(TEXTS["takes_corpus"], _as_corpus, _per_word, source=LOOPS),
         ),
     ),
     is_trained_through=False,

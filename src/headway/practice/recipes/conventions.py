@@ -38,9 +38,11 @@ MASKS = (
 """Meaning of mask values; probes contain boolean masks with True = may attend."""
 
 
-def _batch_of_two(inputs: Inputs) -> Inputs:
-    """Return rows, or a vector as one row, as the first sequence of two, so that an operation along the batch shows."""
+def _batch_of_two(inputs: Inputs) -> Inputs | None:
+    """Return rows, or a vector as one row, as the first sequence of two, so that an operation along the batch shows; None for more axes."""
     x = inputs["x"]
+    if x.ndim > 3:
+        return None
     rows = x[None] if x.ndim == 1 else x
     return inputs | {"x": numpy.stack([rows, rows[::-1] + 1])} if rows.ndim == 2 else inputs
 
@@ -59,7 +61,7 @@ THREE_AXES = (
         _batch_of_two,
         _first_of_batch,
         role="x",
-        source=r"einops|rearrange|einsum|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|dim\(\) *[!=]= *3",
+        source=r"einops|rearrange|einsum|\w+, *\w+, *\w+ *= *[\w.]+\.(shape|size)|dim\(\) *[!=]= *3|\b(axis|dim)(: *int)? *= *2\b",
     ),
 )
 """Number of axes of x: any, or exactly (batch, positions, width)."""

@@ -115,6 +115,12 @@ UNNORMALISED = Convention(TEXTS["not_normalized"], decode=_normalised)
 TOKENS = Convention(decode=_token)
 """A deterministic token id."""
 
+
+def or_token(convention: Convention) -> Convention:
+    """Return a convention that also decodes a deterministic token id, as samplers return it at temperature 0."""
+    return replace(convention, decode=lambda answer, inputs: _token(convention.decode(answer, inputs), inputs))
+
+
 BATCH = TEXTS["batch"]
 ROWS_APART = TEXTS["rows_apart"]
 
@@ -125,9 +131,13 @@ LOGITS = Role(
         "last_logits input inputs in_logits ps output pred"
     ),
 )
-TEMPERATURE = Role("temperature", words("t temp tau"), neutral=1.0)
+TEMPERATURE = Role("temperature", words("t temp tau"), neutral=1.0, off=1.0)
 TOP_K = Role("top_k", words("k topk n num_keep kk"), neutral=None)
-TOP_P = Role("top_p", words("p topp threshold nucleus_p prob_threshold cumulative_threshold prob_mass nucleus cutoff"), neutral=None)
+TOP_P = Role(
+    "top_p",
+    words("p topp nucleus_threshold threshold nucleus_p prob_threshold cumulative_threshold prob_mass nucleus cutoff"),
+    neutral=None,
+)
 MIN_P = Role("min_p", words("p p_base base threshold min_prob minp cutoff ratio factor alpha"))
 RNG = Role("rng", words("generator key seed random_state prng_key prng"), neutral=None)
 AXIS = Role("axis", ("dim",), neutral=-1)

@@ -20,6 +20,7 @@ class FileResult:
     """The verdicts on one file.
 
     source    the file as it was read; None for required parts that no file defines
+    unjudged  what was looked at and that no part recognises; it affects neither points nor the exit code
     seconds   wall-clock time of the check
     """
 
@@ -27,6 +28,12 @@ class FileResult:
     verdicts: tuple[Verdict, ...]
     source: Source | None = None
     seconds: float = 0.0
+    unjudged: tuple[Verdict, ...] = ()
+
+    @property
+    def shown(self) -> list[Verdict]:
+        """Return the verdicts and what was not judged, in the order of the file."""
+        return sorted([*self.verdicts, *self.unjudged], key=lambda verdict: verdict.line)
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,11 @@ class Report:
     def verdicts(self) -> list[Verdict]:
         """Return all verdicts, those on missing parts last."""
         return [*(verdict for each in self.files for verdict in each.verdicts), *self.missing]
+
+    @property
+    def shown(self) -> list[Verdict]:
+        """Return all verdicts and what was not judged."""
+        return [*(verdict for each in self.files for verdict in each.shown), *self.missing]
 
     @property
     def grade(self) -> Grade:
@@ -76,9 +88,9 @@ class Report:
         return 0 if statuses and all(status == "correct" for status in statuses) else 2
 
     def with_sources(self) -> Iterator[tuple[Verdict, Source | None]]:
-        """Yield each verdict with the file that it is on."""
+        """Yield each verdict, and what was not judged, with the file that it is on."""
         for each in self.files:
-            for verdict in each.verdicts:
+            for verdict in each.shown:
                 yield verdict, each.source
         for verdict in self.missing:
             yield verdict, None

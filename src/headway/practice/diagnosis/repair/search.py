@@ -62,6 +62,7 @@ class _Search:
     order     probes, those that fail and are small first
     unit      work of one call
     trusted   functions and classes that are right by themselves
+    may_refuse   True if a change may make the program raise for inputs that it need not support: some that it has to support fail
     is_measured  True if a convention was measured from the outputs, so that it has to be measured again after a change
     may_measure  True if a convention could not be measured, but may be measured after a change
     candidates   the changes of the program, cheapest first
@@ -78,6 +79,7 @@ class _Search:
     baseline: float = 0.0
     raises: bool = False
     trusted: Collection[str] = ()
+    may_refuse: bool = True
     is_measured: bool = False
     may_measure: bool = False
     num_done: int = 0
@@ -134,7 +136,7 @@ class _Search:
             answer, share = answered(trial, probe)
             answers[probe.name] = answer
             has_raised |= index == 0 and isinstance(answer, Raised)
-            if share < 1.0 and not (probe.beyond is not None and isinstance(answer, Raised)):
+            if share < 1.0 and not (self.may_refuse and probe.beyond is not None and isinstance(answer, Raised)):
                 return (index + share) / len(self.order), has_raised
         whole = replace(trial, answers=tuple(answers[probe.name] for probe in trial.probes), memory=Memory())
         return (1.0 if not trial.call.has_changed_inputs and whole.without_refused().is_right() else 0.0), has_raised
@@ -269,6 +271,7 @@ def _search(program: Program, trial: Trial, work: float) -> _Search:
     search = _Search(program, trial, list(trial.probes), work)
     measured = [all(trial.conventions[place] is not each for each in trial.exercise.conventions[place]) for place in measurable(trial)]
     search.is_measured, search.may_measure = any(measured), bool(measured)
+    search.may_refuse = any(failing[probe.name] for probe in trial.probes if probe.beyond is None)
     num_lines = dict.fromkeys(failing, 0)
     if not trial.has_answers:  # the probe with which the program gets farthest tells most
         for probe in trial.probes:

@@ -22,7 +22,10 @@ from headway.practice.exercise import Exercise
 from headway.practice.verdict import Cause, Repair, Verdict
 
 _BEHAVIOUR = frozenset(
-    {"changes_inputs", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_slow", "too_large", "tool_error"}
+    {
+        *("changes_inputs", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_slow", "too_large", "tool_error"),
+        *("gradient_stops", "gradient_is_wrong", "gradient_raises"),
+    }
 )
 """Causes that concern more than the outputs, so that no change of one expression is tried."""
 

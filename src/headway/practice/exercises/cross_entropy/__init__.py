@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.cross_entropy.mistakes import MISTAKES
-from headway.practice.exercises.cross_entropy.recoveries import RECOVERIES
+from headway.practice.exercises.cross_entropy.recoveries import RECOVERIES, guards
 from headway.practice.exercises.cross_entropy.steps import STEPS, log_softmax, softmax
 from headway.practice.texts import Texts
 
@@ -119,6 +119,7 @@ EXERCISE = Exercise(
             Convention(PROBABILITIES, _probabilities, role="logits", named=CALLED_PROBABILITIES),
             Convention(TEXTS["log_probabilities"], _log_probabilities, role="logits", named=r"log_?p|log_?soft|logp"),
             *(_with_floor(floor) for floor in (1e-8, 1e-7)),
+            Convention(reads=guards),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
         ),
         (Convention(), Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute")),

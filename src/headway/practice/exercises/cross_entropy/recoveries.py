@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Inputs
+from headway.practice.exercise import Convention, Inputs
 from headway.practice.exercises.cross_entropy.steps import log_softmax, pick, softmax
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
@@ -28,6 +28,24 @@ def _unit(ask: Any) -> list[tuple[Inputs, float]]:
         measured.append((inputs, float(answer) / float(-pick(log_softmax(inputs["logits"]), inputs["targets"]).mean())))
     is_named = min(abs(measured[0][1] - each) for each in (3, -1, 1 / 4)) < 1e-5
     return [] if is_named else measured
+
+
+LARGEST_GUARD = 1.5e-7
+"""Largest number in place of a probability of 0 that is a guard against log(0), not a change of the loss."""
+
+
+def guards(ask: Any) -> list[Convention] | None:
+    """Return the conventions of a loss that computes a softmax and guards its logarithm against 0; None for another loss."""
+    floors = [number for _, number in _floor(ask) if 1e-16 < number < LARGEST_GUARD]
+    if not floors:
+        return None
+    floor = float(f"{floors[0]:.2g}")
+    says = TEXTS["guarded"].format(floor=f"{floor:g}")
+    return [
+        Convention(says, steps={"log_probs": lambda logits: numpy.log(softmax(logits) + floor)}),
+        Convention(says, steps={"log_probs": lambda logits: numpy.log(numpy.maximum(softmax(logits), floor))}),
+        Convention(says, steps={"log_probs": lambda logits: numpy.log(numpy.clip(softmax(logits), floor, 1 - floor))}),
+    ]
 
 
 def _floor(ask: Any) -> list[tuple[Inputs, float]]:

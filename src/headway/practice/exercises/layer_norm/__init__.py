@@ -76,9 +76,13 @@ STANDARD_DEVIATION = (
     Convention(
         TEXTS["divides_by_sample_deviation"],
         steps={"variance": lambda x, mean: x.var(-1, keepdims=True, ddof=1), "root": lambda variance, eps: numpy.sqrt(variance) + eps},
-        source=r"std",
+        source=r"(?m)^[^#\n]*std",
     ),
-    Convention(TEXTS["divides_by_deviation_and_eps"], steps={"root": lambda variance, eps: numpy.sqrt(variance) + eps}, source=r"\bstd\("),
+    Convention(
+        TEXTS["divides_by_deviation_and_eps"],
+        steps={"root": lambda variance, eps: numpy.sqrt(variance) + eps},
+        source=r"(?m)^[^#\n]*\bstd\(",
+    ),
 )
 """LayerNorm as in the paper's best-known implementation; both deviations together are its own contract."""
 

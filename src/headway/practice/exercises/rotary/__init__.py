@@ -126,7 +126,8 @@ EXERCISE = Exercise(
             tuple(
                 (
                     "freqs_cis freqs_complex cis freqs_ci rotations freq_cis freqs angle angles thetas pos_emb rotary_emb rope_cache cos_sin "
-                    "position_embeddings rope rotary_pos_emb sinusoidal_pos freqs_cos_sin rope_emb freq pos_cis m_thetas"
+                    "position_embeddings rope rotary_pos_emb sinusoidal_pos freqs_cos_sin rope_emb freq pos_cis m_thetas "
+                    "m_theta_complex theta_complex freqs_complex_form complex_freqs"
                 ).split()
             ),
         ),

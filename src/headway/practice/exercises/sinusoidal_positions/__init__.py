@@ -64,7 +64,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("table", {"seq_len": 7, "hidden_size": 6}),
         Probe("square", {"seq_len": 8, "hidden_size": 8}),
         Probe("long", {"seq_len": 23, "hidden_size": 4}),
-        Probe("odd width", {"seq_len": 5, "hidden_size": 7}, ODD),
+        Probe("odd width", {"seq_len": 5, "hidden_size": 7}, ODD, caution=TEXTS["odd_differs"]),
         Probe("another base", {"seq_len": 7, "hidden_size": 6, "base": 500.0}),
         Probe("another first position", {"seq_len": 5, "hidden_size": 8, "offset": 3}),
         Probe("halves requested", {"seq_len": 5, "hidden_size": 8, "interleaved": False}),

@@ -21,7 +21,10 @@ from headway.practice.source import Source
 from headway.practice.verdict import Cause, Verdict
 
 MAX_ANNOTATIONS = 10
-"""Errors, and warnings, that one step may show; GitHub drops further ones silently."""
+"""Errors, warnings and notices that one step may show; GitHub drops further ones silently."""
+
+LEVELS = {"could not run": "warning", "not judged": "notice"}
+"""Levels by status; that of the others is an error."""
 
 MAX_SUMMARY_BYTES = 1_000_000
 
@@ -42,10 +45,10 @@ def outputs(report: Report, settings: Settings) -> Iterator[Output]:
 
 def annotation_lines(report: Report, settings: Settings) -> list[str]:
     """Return the workflow commands, at most MAX_ANNOTATIONS of each level."""
-    found: dict[str, list[str]] = {"error": [], "warning": []}
-    for verdict in report.verdicts:
+    found: dict[str, list[str]] = {"error": [], "warning": [], "notice": []}
+    for verdict in report.shown:
         if not verdict.is_correct:
-            level = "warning" if verdict.status == "could not run" else "error"
+            level = LEVELS.get(verdict.status, "error")
             for cause in verdict.causes or (None,):
                 found[level].append(_annotation(level, verdict, cause, settings))
     if report.failure:
@@ -101,7 +104,7 @@ def summary(report: Report, language: str) -> str:
 
 def _block(verdict: Verdict, source: Source | None, language: str) -> str:
     parts = [_fenced(f"{printable(verdict.file)}\n{verdict.text(language)}" if verdict.file else verdict.text(language))]
-    if source is not None and not verdict.is_correct:
+    if source is not None and verdict.status not in ("correct", "not judged"):
         parts.append(_fenced(frame(source, place_of(verdict, verdict.causes[0] if verdict.causes else None)), "python"))
         if verdict.repair:
             parts.append(_fenced(diff_of(source, verdict.repair.edits), "diff"))

@@ -48,6 +48,7 @@ def results_of(report: Report, language: str) -> dict[str, Any]:
     ]
     results: dict[str, Any] = {"score": grade.points, "execution_time": round(report.seconds, 3), "tests": tests}
     others = [] if not report.given else [each.text(language) for each in report.verdicts if each.exercise == "file"]
+    others += [each.text(language) for file in report.files for each in file.unjudged]
     output = "\n".join([*([report.failure.text(language)] if report.failure else []), *others])
     return results | ({"output": output, "output_format": "text"} if output else {})
 

@@ -1,4 +1,4 @@
-"""Verdicts as a JSON list, each in the format headway/verdict/v1."""
+"""Verdicts, and what was not judged, as a JSON list, each in the format headway/verdict/v1."""
 
 from __future__ import annotations
 
@@ -11,4 +11,4 @@ from headway.practice.report.results import Report
 
 def outputs(report: Report, settings: Settings) -> Iterator[Output]:
     """Yield one list with all verdicts."""
-    yield Output(json.dumps([each.to_dict() for each in report.verdicts], ensure_ascii=False, indent=2) + "\n", settings.path)
+    yield Output(json.dumps([each.to_dict() for each in report.shown], ensure_ascii=False, indent=2) + "\n", settings.path)

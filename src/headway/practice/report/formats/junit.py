@@ -20,25 +20,27 @@ def outputs(report: Report, settings: Settings) -> Iterator[Output]:
 
 
 def xml_of(report: Report, language: str) -> str:
-    """Return the report as XML. A wrong part is a failure; code that could not run, and a failure of the check itself, is an error."""
+    """Return the report as XML. A wrong part is a failure; code that could not run, and a failure of the
+    check itself, is an error; what was not judged is skipped.
+    """
     root = ElementTree.Element("testsuites", name="headway check", time=f"{report.seconds:.3f}")
-    suites = [(str(each.path), each.verdicts, each.seconds) for each in report.files if each.verdicts]
-    suites += [("required", report.missing, 0.0)] if report.missing else []
+    suites = [(str(each.path), each.shown, each.seconds) for each in report.files if each.shown]
+    suites += [("required", [*report.missing], 0.0)] if report.missing else []
     for name, verdicts, seconds in suites:
         _add_suite(root, name, verdicts, seconds, language)
     if report.failure:
         suite = ElementTree.SubElement(root, "testsuite", name="headway", tests="1", failures="0", errors="1")
         case = ElementTree.SubElement(suite, "testcase", classname="headway", name="check")
         ElementTree.SubElement(case, "error", type="failure", message=_clean(report.failure.text(language)))
-    for count in ("tests", "failures", "errors"):
+    for count in ("tests", "failures", "errors", "skipped"):
         root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def _add_suite(root: ElementTree.Element, name: str, verdicts: tuple[Verdict, ...], seconds: float, language: str) -> None:
+def _add_suite(root: ElementTree.Element, name: str, verdicts: list[Verdict], seconds: float, language: str) -> None:
     kinds = [_kind(each) for each in verdicts]
-    counts = {"tests": len(kinds), "failures": kinds.count("failure"), "errors": kinds.count("error")}
+    counts = {"tests": len(kinds), "failures": kinds.count("failure"), "errors": kinds.count("error"), "skipped": kinds.count("skipped")}
     suite = ElementTree.SubElement(root, "testsuite", name=_clean(name), time=f"{seconds:.3f}")
     for key, value in counts.items():
         suite.set(key, str(value))
@@ -48,7 +50,9 @@ def _add_suite(root: ElementTree.Element, name: str, verdicts: tuple[Verdict, ..
             case.set("file", _clean(verdict.file))
             case.set("line", str(verdict.line))
         text = _clean(verdict.text(language))
-        if kind is None:
+        if kind == "skipped":
+            ElementTree.SubElement(case, kind, message=text)
+        elif kind is None:
             ElementTree.SubElement(case, "system-out").text = text
         else:
             says = verdict.causes[0].says if verdict.causes else verdict.status_word
@@ -58,7 +62,7 @@ def _add_suite(root: ElementTree.Element, name: str, verdicts: tuple[Verdict, ..
 def _kind(verdict: Verdict) -> str | None:
     if verdict.is_correct:
         return None
-    return "error" if verdict.status == "could not run" else "failure"
+    return {"could not run": "error", "not judged": "skipped"}.get(verdict.status, "failure")
 
 
 def _clean(text: str) -> str:

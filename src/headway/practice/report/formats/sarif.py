@@ -23,6 +23,9 @@ from headway.practice.verdict import Cause, Verdict
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
+LEVELS = {"could not run": "warning", "not judged": "note"}
+"""Levels by status; that of the others is an error."""
+
 
 def outputs(report: Report, settings: Settings) -> Iterator[Output]:
     """Yield one log with one run."""
@@ -86,7 +89,7 @@ def _result(verdict: Verdict, cause: Cause | None, source: Source | None, ids: l
     result: dict[str, Any] = {
         "ruleId": rule,
         "ruleIndex": ids.index(rule),
-        "level": "warning" if verdict.status == "could not run" else "error",
+        "level": LEVELS.get(verdict.status, "error"),
         "message": {"text": f"{verdict.subject}: {message_of(verdict, cause, settings.language)}"},
     }
     if verdict.file is None:

@@ -19,11 +19,11 @@ def outputs(report: Report, settings: Settings) -> Iterator[Output]:
 
 def text_of(report: Report, language: str) -> str:
     """Return the report as lines of text."""
-    shown = [each for each in report.files if each.verdicts]
+    shown = [each for each in report.files if each.shown]
     lines = []
     for each in shown:
         lines += [printable(str(each.path))] if len(shown) > 1 else []
-        lines += [verdict.text(language) for verdict in each.verdicts]
+        lines += [verdict.text(language) for verdict in each.shown]
     lines += [verdict.text(language) for verdict in report.missing]
     if report.given:
         lines += ["", *points_of(report, language)]
