@@ -39,6 +39,7 @@ LITERALS = {
     "@lone surrogate@": '"\\ud800"',
 }
 """Strings that json_text replaces with JSON text that json.dumps cannot write."""
+MOST_LITERALS = 8
 
 EDGE_NUMBERS: tuple[int | float, ...] = (
     *(0, 1, -1, 2, -2, 3, 7, 16, 127, 255, 256, 65_535, 10**6, 10**9, -(10**9), 2**31 - 1, 2**31, -(2**31), 2**32, 2**53 + 1, 2**63 - 1),
@@ -86,10 +87,10 @@ def mutate_json(rng: random.Random, value: Json) -> Json:
 
 
 def json_text(value: Json) -> bytes:
-    """Return the value as JSON text, with the strings in LITERALS replaced."""
+    """Return the value as JSON text, with the first MOST_LITERALS of each string in LITERALS replaced: a list may repeat one 1,000 times."""
     text = json.dumps(value, ensure_ascii=False)
     for name, literal in LITERALS.items():
-        text = text.replace(f'"{name}"', literal)
+        text = text.replace(f'"{name}"', literal, MOST_LITERALS)
     return text.encode("utf-8", "surrogatepass")
 
 
