@@ -1,4 +1,4 @@
-"""Vectors and ranks under load: admission, disconnects, metrics; and grammars that take long to compile."""
+"""Vectors, ranks and traces under load: admission, deadlines, disconnects, metrics; and grammars that take long to compile."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from benchmarks.http_client import request_bytes
 from headway.language_model import grammar, load
 from headway.language_model.classifier import Classifier
 from headway.language_model.embedding import Embedder
+from headway.look import models
 from headway.server import service
 from headway.server.served_model import ServedModel
 from headway.server.settings import Settings
@@ -171,3 +172,12 @@ def test_vectors_end_at_the_deadline(serve, monkeypatch):
         gate.opened.set()
         assert eventually(lambda: server.service.pool.slots["stories"].num_users == 0)
     assert gate.num_calls == 1
+
+
+def test_a_trace_ends_at_the_deadline(serve, monkeypatch):
+    gate, server = Gate(monkeypatch, models, "traced_model"), serve(has_look=True, timeout_seconds=0.2)
+    with server.client() as client:
+        answer = client.post("/look/trace", json={"prompt": "Once"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timeout")
+        gate.opened.set()
+        assert eventually(lambda: server.service.pool.slots["stories"].num_users == 0)

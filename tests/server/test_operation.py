@@ -74,6 +74,25 @@ def test_connections_send_small_events_at_once():
             assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/tokenize", {"content": "Once"}),
+        ("/tokenize", {"messages": [{"role": "user", "content": "Once"}]}),
+        ("/detokenize", {"tokens": [5]}),
+        ("/apply-template", {"messages": [{"role": "user", "content": "Once"}]}),
+        ("/v1/messages/count_tokens", {"messages": [{"role": "user", "content": "Once"}]}),
+        ("/chat/completions/input_tokens", {"messages": [{"role": "user", "content": "Once"}]}),
+    ],
+)
+def test_a_full_queue_refuses_texts_too(serve, path, body):
+    server = serve(max_waiting=1)
+    with server.client() as client:
+        assert client.post(path, json=body).status_code == 200
+        server.service.metrics.num_waiting_choices += 1
+        assert client.post(path, json=body).status_code == 429
+
+
 def test_the_pieces_of_a_long_text_hold_up_no_other_request(client, monkeypatch):
     names, method = set(), ServedModel.token_bytes
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 
+import pytest
+
 from headway.engine import Event, Request, SampledToken
 from headway.server import submission
+from headway.server.errors import ApiError
 from headway.server.submission import Submission, Subscription
 from tests.server.conftest import ManualThread
 
@@ -59,6 +62,21 @@ def test_a_wait_without_events_ends_after_its_time():
         return [*waits, await next_events(subscription)]
 
     assert [len(events) for events in asyncio.run(wait())] == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize(("num_prompts", "is_kept"), [(1, False), (200, True)])
+def test_every_prompt_may_have_events_that_wait(num_prompts, is_kept):
+    async def deliver() -> int:
+        thread = ManualThread()
+        subscription = Submission(thread, asyncio.get_running_loop()).open([REQUEST] * num_prompts)
+        for _ in range(5_000):
+            thread.send(0)
+        try:
+            return len(await next_events(subscription))
+        except ApiError as error:
+            return error.status
+
+    assert asyncio.run(deliver()) == (5_000 if is_kept else 408)
 
 
 def test_events_that_are_delivered_together_have_the_times_of_the_engine(monkeypatch):

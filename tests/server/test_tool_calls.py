@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -124,6 +125,29 @@ def test_text_that_may_be_a_mark_is_held_back_only_as_long_as_needed() -> None:
     builder = parser("hermes", TOOLS)
     assert builder.add("a < b <tool") == [{"content": "a < b"}]
     assert builder.add("box> c") == [{"content": " <toolbox> c"}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "start", "more", "end"),
+    [
+        ("hermes", '<tool_call>{"name": "search", "arguments": {"q": "', 'ab \\" ', '"}}</tool_call>'),
+        ("llama3", '{"name": "search", "parameters": {"q": ["a"', ', {"b": [1]}', "]}}"),
+        ("llama3", '{"arguments": "', "abc", '", "name": "none"}'),
+        ("hermes", '<tool_call>{"name": "search", "arguments": {}}', "} x", "</tool_call>"),
+        ("hermes", "text", " \n ", "text"),
+        ("mistral", "[", "   ", "]"),
+        ("mistral", '[{"name": "search", "arguments": {}}', ";], ", ""),
+    ],
+)
+def test_the_time_is_linear(kind: str, start: str, more: str, end: str) -> None:
+    def seconds(number: int) -> float:
+        builder, began = parser(kind, TOOLS), time.process_time()
+        for chunk in [*start, *[more] * number, *end]:
+            builder.add(chunk)
+        builder.flush()
+        return time.process_time() - began
+
+    assert min(seconds(20_000) for _ in range(2)) < 40 * max(0.002, min(seconds(2_000) for _ in range(3)))
 
 
 def test_the_finish_reason_is_tool_calls_only_for_a_complete_message_with_calls() -> None:

@@ -183,7 +183,7 @@ class Replicas:
     def _result(self, response: DeploymentResponse | DeploymentResponseGenerator) -> Any:
         """Return the result of a call.
 
-        Errors   those of the replica; DeadlineError, ResourceError.
+        Errors   those of the replica; DeadlineError; ResourceError for a replica that is lost or cannot be reached.
         """
         try:
             return response.result(timeout_s=self._timeout_seconds)
@@ -191,5 +191,5 @@ class Replicas:
             raise error.cause from None
         except TimeoutError as error:
             raise DeadlineError(f"the request took longer than {self._timeout_seconds:g} seconds") from error
-        except LOSSES as error:
-            raise ResourceError(f"got no replica ({type(error).__name__}), expected one that answers") from error
+        except (RayError, RayServeException) as error:
+            raise ResourceError(f"got no replica ({type(error).__name__}), expected one that answers", hint="see serve status") from error

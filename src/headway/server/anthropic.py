@@ -46,7 +46,6 @@ async def messages(call: Call) -> Reply | EventStream:
     body = decode(MessagesRequest, call.body)
     served = await call.model(body.model, is_stream=bool(body.stream))
     call.service.check_generates(served)
-    call.service.admit()
     asked = await call.in_worker(body.chat)
     ready = await call.prepare(asked, 1, prepare, served, asked, call.cache_key)
     generation = call.generate(served, [ready.prepared])

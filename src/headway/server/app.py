@@ -21,7 +21,7 @@ from headway.server import anthropic, llama_cpp, look, operation, page
 from headway.server.chat import chat
 from headway.server.completions import completions
 from headway.server.embeddings import embeddings
-from headway.server.errors import ApiError, from_exception
+from headway.server.errors import ApiError, from_exception, timed_out
 from headway.server.replies import Call, EventStream, Reply, Row, json_reply
 from headway.server.rerank import rerank
 from headway.server.responses import error_event as responses_error
@@ -140,11 +140,14 @@ class Endpoint:
         own = {"x-request-id": call.id}
         events = Events(send, own)
         pings = Pings(call, events)
+        seconds = self.service.settings.timeout_seconds
+        bound = asyncio.timeout(seconds)
         try:
-            reply = await self.row.handler(call)
+            async with bound:
+                reply = await self.row.handler(call)
         except Exception as error:
             await pings.stop()
-            await self._fail(error, call, events, self.row.error_event)
+            await self._fail(timed_out(seconds) if bound.expired() else error, call, events, self.row.error_event)
             return
         finally:
             pings.cancel()

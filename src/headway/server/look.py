@@ -29,7 +29,6 @@ async def trace(call: Call) -> Reply:
     request = LiveRequest.from_json(call.body)
     served = await call.model(request.model)
     served.refuse_adapter()
-    call.service.admit()
     return Reply(await call.in_tracer(_answer, served, request), headers=HEADERS)
 
 

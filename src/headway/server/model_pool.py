@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from headway.engine import EngineStats
 from headway.errors import HeadwayError, ResourceError
-from headway.server.errors import ApiError, timed_out, unavailable
+from headway.server.errors import ApiError, unavailable
 from headway.server.metrics import Metrics
 from headway.server.served_model import ServedModel
 from headway.server.submission import EngineConnection, Submission
@@ -173,10 +173,10 @@ class ModelPool:
         """Number of requests that wait for a model."""
         return sum(len(slot.waiters) for slot in self.slots.values())
 
-    async def acquire(self, slot: ModelSlot, timeout_seconds: float) -> ServedModel:
+    async def acquire(self, slot: ModelSlot) -> ServedModel:
         """Return a model, which stays loaded until it is released; load it first if that is necessary.
 
-        Errors   ApiError 504 after the time, 500 or 503 for a model that cannot be loaded.
+        Errors   ApiError 500 or 503 for a model that cannot be loaded.
         """
         if slot.is_ready and slot.served is not None:
             slot.num_users += 1
@@ -185,12 +185,9 @@ class ModelPool:
         slot.waiters.append(waiter)
         self._start_loading(slot)
         try:
-            async with asyncio.timeout(timeout_seconds):
-                return await waiter
-        except BaseException as error:
+            return await waiter
+        except BaseException:
             self._leave(slot, waiter)
-            if isinstance(error, TimeoutError):
-                raise timed_out(timeout_seconds) from None
             raise
 
     def release(self, slot: ModelSlot) -> None:

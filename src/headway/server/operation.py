@@ -71,15 +71,15 @@ async def tokenize(call: Call) -> Reply:
     texts = [text for text in (body.content, body.prompt) if text is not None]
     if len(texts) + (body.messages is not None) != 1:
         raise invalid("got not exactly one of content, prompt and messages, expected one", "content")
-    if body.messages is not None:
-        token_ids = await call.in_worker(served.encode_chat, [template_message(message) for message in body.messages])
-    else:
-        # vLLM adds special tokens to a prompt by default, llama.cpp does not add them to a content.
-        given = [each for each in (body.add_special, body.add_special_tokens) if each is not None]
-        adds = given[0] if given else body.prompt is not None
-        token_ids = await call.in_worker(lambda: served.model.tokenizer.encode(texts[0], add_special_tokens=adds))
+    # vLLM adds special tokens to a prompt by default, llama.cpp does not add them to a content.
+    given = [each for each in (body.add_special, body.add_special_tokens) if each is not None]
+    adds = given[0] if given else body.prompt is not None
 
     def reply() -> Reply:
+        if body.messages is not None:
+            token_ids = served.encode_chat([template_message(message) for message in body.messages])
+        else:
+            token_ids = served.model.tokenizer.encode(texts[0], add_special_tokens=adds)
         tokens = [_piece(served, token_id) for token_id in token_ids] if body.with_pieces else token_ids
         return json_reply({"tokens": tokens, "count": len(token_ids), "max_model_len": served.max_seq_len})
 

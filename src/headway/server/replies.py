@@ -49,28 +49,35 @@ class Call:
 
         is_stream   True if the reply will be a stream: it has pings from now on
 
-        Errors   ApiError 404 for another name, 429 or 503 for a server that refuses requests, 500, 503 or 504 for a model that cannot be
-                 loaded.
+        Errors   ApiError 404 for another name, 429 or 503 for a server that refuses requests, 500 or 503 for a model that cannot be loaded.
         """
         slot, self.is_stream = self.service.find(name), is_stream
-        served = await self.service.acquire(slot, self.arrived)
+        served = await self.service.acquire(slot)
         self._slots.append(slot)
         return served.named(name)
 
     async def in_worker(self, function: Callable[..., _Result], *arguments: object) -> _Result:
-        """Return the result of a function that prepares a request, from a thread for these."""
+        """Return the result of a function that prepares a request, from a thread for these.
+
+        Errors   those of Service.admit and of the function.
+        """
+        self.service.admit()
         return await self.service.in_thread(self.service.workers, self._slots, function, *arguments)
 
     async def prepare(self, body: Sampling, num_choices: int, function: Callable[..., _Result], *arguments: object) -> _Result:
         """Return the result of a function that prepares a request and may compile its grammar; see Service.prepare."""
-        return await self.service.prepare(body, num_choices, self._slots, self.arrived, function, *arguments)
+        return await self.service.prepare(body, num_choices, self._slots, function, *arguments)
 
     async def encode(self, function: Callable[[Callable[[int], None]], tuple[_Result, int]]) -> tuple[_Result, int]:
         """Return the result of a function that computes vectors or ranks, and the number of tokens; see Service.encode."""
-        return await self.service.encode(self._slots, self.arrived, function)
+        return await self.service.encode(self._slots, function)
 
     async def in_tracer(self, function: Callable[..., _Result], *arguments: object) -> _Result:
-        """Return the result of a function that traces a prompt, from the thread for these."""
+        """Return the result of a function that traces a prompt, from the thread for these.
+
+        Errors   those of Service.admit and of the function.
+        """
+        self.service.admit()
         return await self.service.in_thread(self.service.tracers, self._slots, function, *arguments)
 
     def generate(self, served: ServedModel, prepared: Sequence[Prepared]) -> Generation:

@@ -15,6 +15,7 @@ import uvicorn
 
 from headway.errors import OptionError
 from headway.server.app import ROUTES, create_app
+from headway.server.connection import Connection
 from headway.server.errors import unavailable
 from headway.server.replies import Row
 from headway.server.service import Service
@@ -99,7 +100,7 @@ def make_server(
     """
     config = uvicorn.Config(
         create_app(service, table),
-        http="h11",  # it bounds the size of headers; httptools does not
+        http=Connection,  # h11 bounds the size of headers; httptools does not
         ws="none",
         loop="asyncio",
         log_level="error",  # its warnings are about bytes that are no HTTP, of which anybody may send many

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TypeVar
 
-from headway.server.errors import ApiError, invalid, overloaded, timed_out, unavailable
+from headway.server.errors import ApiError, invalid, overloaded, unavailable
 from headway.server.generation import Generation
 from headway.server.metrics import Metrics
 from headway.server.model_pool import DeclaredModel, ModelPool, ModelSlot
@@ -96,18 +96,17 @@ class Service:
             raise ApiError(404, message, code="model_not_found", param="model")
         return names[name]
 
-    async def acquire(self, slot: ModelSlot, arrived: float) -> ServedModel:
-        """Return a model for a request. One that waits until it is loaded counts as waiting, and its deadline holds.
+    async def acquire(self, slot: ModelSlot) -> ServedModel:
+        """Return a model for a request. One that waits until it is loaded counts as waiting.
 
         Errors   as admit, for a model that is not loaded; those of ModelPool.acquire.
         """
-        seconds = self.settings.timeout_seconds
         if slot.is_ready:
-            return await self.pool.acquire(slot, seconds)
+            return await self.pool.acquire(slot)
         self.admit()
         self.metrics.num_waiting_choices += 1
         try:
-            return await self.pool.acquire(slot, arrived + seconds - time.perf_counter())
+            return await self.pool.acquire(slot)
         finally:
             self.metrics.num_waiting_choices -= 1
 
@@ -163,32 +162,28 @@ class Service:
         body: Sampling,
         num_choices: int,
         slots: Sequence[ModelSlot],
-        arrived: float,
         function: Callable[..., _Result],
         *arguments: object,
     ) -> _Result:
         """Return the result of a function that prepares a request: in a thread of its own if it has a grammar to compile.
 
         num_choices   those of the request, which count as waiting meanwhile
-        arrived       time of the call on time.perf_counter
 
         A function that has started runs to its end, which limits of its input bound.
 
-        Errors   those of `admit`; ApiError 400 for a grammar that takes too long, 429 where those before it do, 504 after the time of a
-                 request.
+        Errors   those of `admit`; ApiError 400 for a grammar that takes too long, 429 where those before it do.
         """
         self.admit(num_choices)
         if not body.has_grammar:
             return await self.in_thread(self.workers, slots, function, *arguments, num_choices=num_choices)
-        loop, has_started, seconds = asyncio.get_running_loop(), False, self.settings.timeout_seconds
-        end = loop.time() + arrived + seconds - time.perf_counter()
-        bound = asyncio.timeout_at(min(end, loop.time() + COMPILE_SECONDS))
+        loop, has_started = asyncio.get_running_loop(), False
+        bound = asyncio.timeout(COMPILE_SECONDS)
 
         def start() -> None:
             nonlocal has_started
             has_started = True
             with suppress(RuntimeError):  # the request has left
-                bound.reschedule(min(end, loop.time() + COMPILE_SECONDS))
+                bound.reschedule(loop.time() + COMPILE_SECONDS)
 
         def run() -> _Result:
             with suppress(RuntimeError):  # the loop is closed
@@ -199,8 +194,6 @@ class Service:
             async with bound:
                 return await self.in_thread(self._compilers, slots, run, num_choices=num_choices)
         except TimeoutError:
-            if loop.time() >= end:
-                raise timed_out(seconds) from None
             if not has_started:
                 self.metrics.rejected("overloaded")
                 message = f"got a grammar while those before it take longer than {COMPILE_SECONDS:g} seconds to compile"
@@ -220,20 +213,18 @@ class Service:
             self._num_working -= 1
 
     async def encode(
-        self, slots: Sequence[ModelSlot], arrived: float, function: Callable[[Callable[[int], None]], tuple[_Result, int]]
+        self, slots: Sequence[ModelSlot], function: Callable[[Callable[[int], None]], tuple[_Result, int]]
     ) -> tuple[_Result, int]:
         """Return the result of a function that computes vectors or ranks, and the number of tokens, in a thread for these.
 
-        arrived    time of the call on time.perf_counter
         function   receives a function to call after each batch, which raises ConnectionError once the client has left, or its time is over
 
         The request counts as waiting until it ends.
 
-        Errors   those of `admit` and of the function; ApiError 504 after the time of a request.
+        Errors   those of `admit` and of the function.
         """
         self.admit()
-        started, has_left, seconds = time.perf_counter(), threading.Event(), self.settings.timeout_seconds
-        bound = asyncio.timeout(arrived + seconds - started)
+        started, has_left = time.perf_counter(), threading.Event()
 
         def check(_: int = 0) -> None:
             if has_left.is_set():
@@ -244,13 +235,10 @@ class Service:
             return function(check)
 
         try:
-            async with bound:
-                result, num_tokens = await self.in_thread(self._encoders, slots, run)
-        except (asyncio.CancelledError, TimeoutError):
+            result, num_tokens = await self.in_thread(self._encoders, slots, run)
+        except asyncio.CancelledError:
             has_left.set()
             self.metrics.finished("abort")
-            if bound.expired():
-                raise timed_out(seconds) from None
             raise
         self.metrics.encoded(time.perf_counter() - started, num_tokens)
         return result, num_tokens

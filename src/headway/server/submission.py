@@ -15,6 +15,9 @@ from headway.server.errors import ApiError
 MAX_BUFFERED = 4096
 """Most events that wait for a slow reader. One that falls further back loses its request."""
 
+MAX_BUFFERED_EACH = 64
+"""The same for each of many prompts: a pass has an event of every one, and up to 33 of those that are scored."""
+
 GATHER_SECONDS = 0.02
 """Time between two deliveries of tokens: those of shorter passes are sent together, except for the first and the last of a request."""
 
@@ -120,9 +123,9 @@ class Subscription:
         self._arrivals.extend(arrivals)
         self._num_events += sum(len(arrival.events) for arrival in arrivals)
         self._wake()
-        if self._num_events > MAX_BUFFERED:
+        if self._num_events > max(MAX_BUFFERED, MAX_BUFFERED_EACH * len(self.numbers)):
             self._arrivals.clear()
-            self.fail(ApiError(408, f"the client left {MAX_BUFFERED} events unread", code="slow_reader"))
+            self.fail(ApiError(408, f"the client left {self._num_events} events unread", code="slow_reader"))
 
 
 class Submission:

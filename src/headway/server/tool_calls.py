@@ -17,6 +17,7 @@ import secrets
 import string
 from abc import ABC, abstractmethod
 from collections.abc import Collection
+from dataclasses import dataclass, field
 
 from headway.server.message import Delta
 from headway.server.tool_json import CallScanner
@@ -25,6 +26,15 @@ from headway.server.tool_json import CallScanner
 def new_call_id() -> str:
     """Return nine letters and digits: the form that Mistral's templates demand, and others accept."""
     return "".join(secrets.choice(string.ascii_letters + string.digits) for _ in range(9))
+
+
+@dataclass
+class WrittenCall:
+    """A call so far, with the parts of its arguments."""
+
+    id: str
+    name: str
+    arguments: list[str] = field(default_factory=list)
 
 
 class ToolCallParser(ABC):
@@ -37,15 +47,15 @@ class ToolCallParser(ABC):
         max_calls    further calls are dropped
         """
         self.tool_names, self.max_calls = frozenset(tool_names), max_calls
-        self.content, self.calls = "", list[dict[str, str]]()
-        self.pending = ""
+        self.contents, self.calls = list[str](), list[WrittenCall]()
+        self.pending, self.deferred = "", list[str]()
         self.call: CallScanner | None = None
         self.index: int | None = None  # of the current call, once its name is known; max_calls for one that is dropped
 
     def add(self, text: str) -> list[Delta]:
         """See MessageBuilder."""
-        self.pending += text
-        return self._run(is_end=False)
+        self.deferred.append(text)
+        return [] if self._can_wait(text) else self._run(is_end=False)
 
     def flush(self) -> list[Delta]:
         """See MessageBuilder."""
@@ -57,10 +67,11 @@ class ToolCallParser(ABC):
 
     def message(self) -> dict[str, object]:
         """See MessageBuilder."""
-        message: dict[str, object] = {"role": "assistant", "content": self.content or None if self.calls else self.content, "refusal": None}
+        content = "".join(self.contents)
+        message: dict[str, object] = {"role": "assistant", "content": content or None if self.calls else content, "refusal": None}
         if self.calls:
             message["tool_calls"] = [
-                {"id": call["id"], "type": "function", "function": {"name": call["name"], "arguments": call["arguments"]}}
+                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": "".join(call.arguments)}}
                 for call in self.calls
             ]
         return message
@@ -69,7 +80,13 @@ class ToolCallParser(ABC):
     def _step(self, *, is_end: bool) -> tuple[list[Delta], bool]:
         """Process some of the pending text outside calls. Return the deltas, and False if more text is needed."""
 
+    def _can_wait(self, text: str) -> bool:
+        """Return True for a chunk that decides nothing. It is processed with the next one: a long run of such chunks is read once."""
+        return not text or text.isspace()
+
     def _run(self, *, is_end: bool) -> list[Delta]:
+        self.pending += "".join(self.deferred)
+        self.deferred.clear()
         deltas: list[Delta] = []
         can_continue = True
         while can_continue:
@@ -91,7 +108,7 @@ class ToolCallParser(ABC):
             return deltas, False
         if self.index is None:
             deltas += self._content(call.text)
-        elif call.is_done and self.index < len(self.calls) and not self.calls[self.index]["arguments"]:
+        elif call.is_done and self.index < len(self.calls) and not self.calls[self.index].arguments:
             deltas += self._append("{}")
         self.call = self.index = None
         return deltas, True
@@ -100,19 +117,19 @@ class ToolCallParser(ABC):
         self.index = len(self.calls)
         if self.index == self.max_calls:
             return []
-        self.calls.append({"id": new_call_id(), "name": name, "arguments": ""})
+        self.calls.append(WrittenCall(new_call_id(), name))
         function = {"name": name, "arguments": ""}
-        return [{"tool_calls": [{"index": self.index, "id": self.calls[-1]["id"], "type": "function", "function": function}]}]
+        return [{"tool_calls": [{"index": self.index, "id": self.calls[-1].id, "type": "function", "function": function}]}]
 
     def _append(self, arguments: str) -> list[Delta]:
         assert self.index is not None
         if not arguments or self.index == self.max_calls:
             return []
-        self.calls[self.index]["arguments"] += arguments
+        self.calls[self.index].arguments.append(arguments)
         return [{"tool_calls": [{"index": self.index, "function": {"arguments": arguments}}]}]
 
     def _content(self, text: str) -> list[Delta]:
-        self.content += text
+        self.contents.append(text)
         return [{"content": text}] if text else []
 
     def _take(self, length: int) -> str:
@@ -157,8 +174,8 @@ class HermesParser(ToolCallParser):
             self._take(end + len(self.END))
             self.is_inside, self.is_after_call = False, True
             return [], True
-        if is_end:
-            self.pending = ""
+        if self.pending:  # what is not the mark is dropped; a brace in it opens no call
+            self.pending = "" if is_end else "." + self.pending[-len(self.END) + 1 :]
         return [], False
 
 
@@ -179,6 +196,10 @@ class JsonParser(ToolCallParser):
         self.state = "start"  # then "text", without a mark so far, or "calls"
 
     SEPARATORS = re.compile(r"[\s;,\[\]]*")
+
+    def _can_wait(self, text: str) -> bool:
+        is_between = self.state == "calls" and self.call is None
+        return super()._can_wait(text) or (is_between and self.SEPARATORS.fullmatch(text) is not None)
 
     def _step(self, *, is_end: bool) -> tuple[list[Delta], bool]:
         if self.state == "calls":

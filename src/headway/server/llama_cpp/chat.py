@@ -22,7 +22,6 @@ async def chat(call: Call) -> Reply | EventStream:
     fields, values = read(call.body)
     served = await call.model(fields.model, is_stream=values.get("stream") is True)
     call.service.check_generates(served)
-    call.service.admit()
     body = await call.in_worker(_chat_request, fields, values, served)
     ready = await call.prepare(body, body.n or 1, prepare, served, body, call.cache_key)
     generation = call.generate(served, [ready.prepared])
@@ -33,9 +32,8 @@ async def count_tokens(call: Call) -> Reply:
     """Return the length of a conversation."""
     fields, values = read(call.body)
     served = await call.model(fields.model)
-    body = await call.in_worker(_chat_request, fields, values, served)
-    read_conversation = await call.in_worker(conversation, served, body)
-    return json_reply({"input_tokens": len(read_conversation.token_ids)})
+    token_ids = await call.in_worker(lambda: conversation(served, _chat_request(fields, values, served)).token_ids)
+    return json_reply({"input_tokens": len(token_ids)})
 
 
 def _chat_request(fields: Fields, values: Mapping[str, Any], served: ServedModel) -> ChatRequest:

@@ -27,7 +27,6 @@ async def complete(call: Call) -> Reply | EventStream:
     fields, values = read(call.body)
     served = await call.model(fields.model, is_stream=values.get("stream") is True)
     call.service.check_generates(served)
-    call.service.admit()
     body, prompts = await call.in_worker(lambda: (translate(fields, values, served, Sampling), prompts_of(fields.prompt, served)))
     num_choices = len(prompts) * (body.n or 1)
     if num_choices > MAX_PROMPTS:
