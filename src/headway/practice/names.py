@@ -56,7 +56,7 @@ PATTERNS = {
         r"|simple_?|my_?)?(dot_product_?)?(attention|attn)(_?(forward|fn|score|np|torch|func))?$)",
     ),
     "causal_mask": Pattern(
-        r"^(?!.*(apply|attention|sliding|window)).*(causal_?mask|look_?ahead|subsequent|no_?peek|future_?mask"
+        r"^(?!.*(apply|attention|sliding|window)).*(causal_?mask|look_ahead|lookahead_?mask|subsequent|no_?peek|future_?mask"
         r"|triangular_?mask|tril_?mask|autoregressive_?mask|make_std_mask|(trg|tgt|target|decoder)_?mask)",
         r"^(?!.*(apply|attention_|sliding|window|loss|softmax|lm)).*mask$|^mask_?future",
     ),
@@ -103,7 +103,7 @@ PATTERNS = {
     ),
     "positioned_embedding": Pattern(r"(embed|emb)\w*(with|and)_?pos|transformer_?embed"),
     "rotary_tables": Pattern(
-        r"^(?!.*(apply|scal|2d|3d|yarn|ntk|mrope|loss|update|interleave|block|attention|mha)).*(freqs?_?cis|inv_?freq"
+        r"^(?!.*(pair|word|char|byte|token|vocab|apply|scal|2d|3d|yarn|ntk|mrope|loss|update|interleave|block|attention|mha)).*(freqs?_?cis|inv_?freq"
         r"|freq.*cos|cos_?sin|(rope|rotary).*(param|freq|cos|sin(?!u)|angle|table|cache|theta|init|matri)|(precompute"
         r"|compute|build|get|create|init|make|generate).*(rope|rotary|freqs?$|frequenc|theta_?pos))",
         r"^(?!.*(apply|attention|mha|block)).*(rotary|rope)",
@@ -127,8 +127,8 @@ PATTERNS = {
     "decoder_layer": Pattern(r"decoder_?layer|decoder_?block"),
     "gpt2": Pattern(r"^gpt_?2?(_?(model|forward|lm|logits))?$|^(transformer|decoder)_?forward$"),
     "temperature": Pattern(r"temperature|(?<![a-z])temp_?(scale|softmax|sampl)|scale_logits"),
-    "top_k": Pattern(r"top_?k(?!.*(top_?p|accuracy))"),
-    "top_p": Pattern(r"(?<!top_k_)(?<!topk_)top_?p|nucleus"),
+    "top_k": Pattern(r"(?<!s)top_?k(?!.*(top_?p|accuracy|gat(e|ing)$|pool|att(entio)?n|expert|retriev|search|recall))"),
+    "top_p": Pattern(r"(?<!top_k_)(?<!topk_)(?<!s)top_?p|nucleus"),
     "min_p": Pattern(r"min_?p(_|$)(?!.*(top_?k|top_?p))"),
     "sample": Pattern(
         r"(?<![a-z])sampl(e|er|ing)(?!s)(?!.*(data|batch|rate|positions|mask))|next_?token(?!.*(loss|accuracy))"
@@ -162,7 +162,7 @@ PATTERNS = {
         r"^(compute|calculate|calc|get)_?loss$|^loss_?(fn|func|function)?$|(causal|lm)_?loss",
     ),
     "next_token_loss": Pattern(
-        r"next_?tok(en)?_?(prediction_?)?loss|shift(ed)?_?(lm_|logits_?)?(loss|cross_?entropy)|(causal|autoregressive|language_?model(ing)?|lm)_?(lm_?)?loss",
+        r"next_?tok(en)?_?(prediction_?)?loss|shift(ed)?_?(lm_|logits_?)?(loss|cross_?entropy)|(causal|autoregressive|language_?model(ing)?|(?<!m)lm)_?(lm_?)?loss",
         r"^(compute|calculate|calc|get)_?loss$|^loss_?(fn|func|function)?$",
     ),
     "gradient_descent": Pattern(
@@ -173,11 +173,11 @@ PATTERNS = {
         r"^(?!.*(logistic|normal_eq|closed|ridge|lasso|predict|loss|cost)).*(linear_?regression|lin_?reg|least_?squares"
         r"|fit_?line|mse_?(gd|descent))",
     ),
-    "adam_step": Pattern(r"^(?!.*(adamw|adamax|nadam|amsgrad|adagrad)).*adam"),
+    "adam_step": Pattern(r"^(?!.*(adamw|adamax|nadam|radam|amsgrad|adagrad|hadam|demo|plot|compare)).*adam"),
     "adam": Pattern(r"adam_?(descent|minimi[sz]e|loop)"),
     "adam_optimizer": Pattern(
         r"adam_?optim|optimi[sz]er_?adam",
-        r"^(?!.*(adamw|adamax|nadam|radam|amsgrad|adagrad)).*adam",
+        r"^(?!.*(adamw|adamax|nadam|radam|hadam|amsgrad|adagrad|demo|plot|compare)).*adam",
     ),
     "adamw": Pattern(r"adam_?w(?!arm)"),
 }
@@ -196,6 +196,7 @@ def means(name: str, exercise: str) -> bool:
 
 
 PARTS_OF_CLASSES = {
+    "adam_step": ("adam_optimizer",),
     "scaled_dot_product_attention": (
         "grouped_query_attention", "self_attention", "causal_self_attention", "multi_head_attention", "cross_attention",
     ),

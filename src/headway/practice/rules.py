@@ -30,6 +30,7 @@ GENERAL = {
     "too_slow": Message("Does not return within the limit.", "没有在限度内返回。"),
     "too_large": Message("Uses more memory than the limit.", "占用的内存超过限度。"),
     "exits": Message("Ends the process.", "终止了进程。"),
+    "default_value": Message("The outputs are correct, but a default value is not.", "输出正确，但某个默认值不对。"),
     "changes_inputs": Message("Modifies its input arrays.", "修改了传入的数组。"),
     "not_repeatable": Message("Two calls with the same arguments return different outputs.", "用相同的参数调用两次，输出不同。"),
     "dropout_in_eval": Message("Dropout is active in eval mode.", "dropout 在 eval 模式下仍然生效。"),

@@ -64,3 +64,26 @@ class Wrong_betas_exchanged:
         self.m = self.b1 * self.m + (1 - self.b1) * grad_wrt_w
         self.v = self.b2 * self.v + (1 - self.b2) * grad_wrt_w**2
         return w - self.rate * (self.m / (1 - self.b1**self.t)) / (np.sqrt(self.v / (1 - self.b2**self.t)) + self.eps)
+
+
+class Right_own_name_of_the_step:
+    def __init__(self, learning_rate=0.001, mu=0.9, rho=0.999):
+        self.rate, self.mu, self.rho, self.count, self.mean, self.square = learning_rate, mu, rho, 0, 0.0, 0.0
+
+    def new_weights(self, weight_tensor, gradient_tensor):
+        self.count += 1
+        self.mean = self.mu * self.mean + (1 - self.mu) * gradient_tensor
+        self.square = self.rho * self.square + (1 - self.rho) * gradient_tensor**2
+        mean, square = self.mean / (1 - self.mu**self.count), self.square / (1 - self.rho**self.count)
+        return weight_tensor - self.rate * mean / (np.sqrt(square) + np.finfo(float).eps)
+
+
+class Wrong_default_value:
+    def __init__(self, lr=0.001, beta1=0.999, beta2=0.9, eps=1e-8):
+        self.rate, self.b1, self.b2, self.eps, self.t, self.m, self.v = lr, beta1, beta2, eps, 0, 0, 0
+
+    def update(self, w, grad):
+        self.t += 1
+        self.m = self.b1 * self.m + (1 - self.b1) * grad
+        self.v = self.b2 * self.v + (1 - self.b2) * grad**2
+        return w - self.rate * (self.m / (1 - self.b1**self.t)) / (np.sqrt(self.v / (1 - self.b2**self.t)) + self.eps)

@@ -168,7 +168,7 @@ def wrong_eps(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
     return x - lr * (m / (1 - beta1**t)) / (np.sqrt(v / (1 - beta2**t)) + eps**0.5), m, v
 
 
-def wrong_changes_inputs(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
+def right_in_place(x, g, m, v, t, lr, beta1=0.9, beta2=0.999, eps=1e-8):
     m *= beta1
     m += (1 - beta1) * g
     v *= beta2

@@ -119,3 +119,40 @@ class Wrong_one_round_too_few(Right_trained):
 class Wrong_decoded_with_spaces(Right_trained):
     def decode(self, ids):
         return " ".join(self.vocab[i].decode("utf-8", errors="replace") for i in ids)
+
+
+class Right_size_with_special_tokens_first:
+    def __init__(self, target_vocab_size=300, special_tokens=None):
+        self.special_tokens = special_tokens or ["<end>", "<pad>"]
+        self.size, self.merges = target_vocab_size, []
+        self.vocab = [token.encode() for token in self.special_tokens] + [bytes([byte]) for byte in range(256)]
+
+    def train(self, text):
+        parts = [bytes([byte]) for byte in text.encode()]
+        while len(self.vocab) < self.size:
+            counts = {}
+            for pair in zip(parts, parts[1:], strict=False):
+                counts[pair] = counts.get(pair, 0) + 1
+            if not counts:
+                break
+            best = max(counts, key=counts.get)
+            self.merges.append(best)
+            self.vocab.append(b"".join(best))
+            parts = self._merged(parts, best)
+
+    def _merged(self, parts, pair):
+        merged = []
+        for part in parts:
+            merged.append(part)
+            if len(merged) > 1 and tuple(merged[-2:]) == pair:
+                merged[-2:] = [b"".join(pair)]
+        return merged
+
+    def encode(self, text):
+        parts = [bytes([byte]) for byte in text.encode()]
+        for pair in self.merges:
+            parts = self._merged(parts, pair)
+        return [self.vocab.index(part) for part in parts]
+
+    def decode(self, ids):
+        return b"".join(self.vocab[each] for each in ids).decode(errors="replace")

@@ -213,3 +213,35 @@ def wrong_summed__probabilities(y_pred, y_true):
 def wrong_changes_inputs(logits, targets):
     logits -= logits.max(-1, keepdims=True)
     return right_rows(logits, targets)
+
+
+def right_guarded_sum(logits, targets, eps=1e-8):
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    log_probs = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True) + eps)
+    return -np.take_along_axis(log_probs, targets[..., None], axis=-1).mean()
+
+
+def right_guarded_in_batches(logits, targets):
+    """Take logits (batch, seq, vocab)."""
+    batch, length = targets.shape
+    p = softmax(logits)[np.arange(batch)[:, None], np.arange(length), targets]
+    return -np.log(p + 1e-11).mean()
+
+
+def right_y_of_t(y, t):
+    """Take probabilities of rows, and targets as classes or one-hot."""
+    y, t = np.atleast_2d(y), np.atleast_2d(t) if y.ndim == 1 else t
+    classes = t.argmax(axis=1) if t.size == y.size else t.reshape(-1)
+    return -np.log(y[np.arange(len(y)), classes] + 1e-7).sum() / len(y)
+
+
+class Right_sum_and_count:
+    def __init__(self, pad_index=0):
+        self.pad_index = pad_index
+
+    def loss(self, logits, targets):
+        is_real = targets != self.pad_index
+        shifted = logits - logits.max(axis=-1, keepdims=True)
+        log_probs = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
+        picked = np.take_along_axis(log_probs, np.where(is_real, targets, 0)[..., None], axis=-1)[..., 0]
+        return -(picked * is_real).sum(), is_real.sum()

@@ -369,3 +369,11 @@ class wrong_not_repeatable(right_generator):
             new = [int(np.argmax(logits[-1]))]
             ids += new
         return ids
+
+
+def right_without_a_context_size(model, prompt, max_new_tokens, cache=None):
+    was_training, ids = model.training, list(prompt)
+    for _ in range(max_new_tokens):
+        ids.append(int(np.argmax(model(ids)[-1])))
+    assert not was_training and cache is None
+    return ids

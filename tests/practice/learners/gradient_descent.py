@@ -202,7 +202,7 @@ def wrong_step_length__rate_left_out(grad, x0, lr, steps):
     return x
 
 
-def wrong_changes_inputs(grad, x0, lr, steps):
+def right_in_place(grad, x0, lr, steps):
     for _ in range(steps):
         x0 -= lr * grad(x0)
     return x0

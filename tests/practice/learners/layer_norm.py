@@ -238,3 +238,8 @@ def wrong_changes_inputs(x, gamma, beta, eps=1e-5):
     x -= x.mean(-1, keepdims=True)
     x /= np.sqrt((x**2).mean(-1, keepdims=True) + eps)
     return x * gamma + beta
+
+
+def wrong_default_value(x, gamma, beta, eps=1):
+    mean, var = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    return gamma * (x - mean) / np.sqrt(var + eps) + beta

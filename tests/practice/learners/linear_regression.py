@@ -167,7 +167,7 @@ def wrong_step_length(X, y, alpha, iterations):
     return theta
 
 
-def wrong_changes_inputs(X, y, theta, alpha, iterations):
+def right_in_place(X, y, theta, alpha, iterations):
     for _ in range(iterations):
         theta -= alpha * X.T @ (X @ theta - y) / len(y)
     return theta

@@ -96,7 +96,7 @@ def wrong_nothing_merged(ids, pair, idx):
     return [t for t in ids]
 
 
-def wrong_changes_inputs(ids, pair, idx):
+def right_in_place(ids, pair, idx):
     i = 0
     while i < len(ids) - 1:
         if (ids[i], ids[i + 1]) == pair:

@@ -126,3 +126,12 @@ def wrong_changes_inputs(x):
 def wrong_not_repeatable(x):
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True) * (np.random.rand(*x.shape) > 0.5)
+
+
+def right_for_rows_and_tables(values):
+    if len(values.shape) == 2:
+        columns = values.T
+        powers = np.exp(columns - columns.max(axis=0))
+        return (powers / powers.sum(axis=0)).T
+    powers = np.exp(values - values.max())
+    return powers / powers.sum()

@@ -67,6 +67,13 @@ def bind(subject: Subject, roles: Sequence[Role]) -> Binding | None:
     return bind_parameters(subject.parameters, roles)
 
 
+CONSTRUCTOR_PREFIX = "constructor__"
+"""Start of the names of a constructor's parameters next to those of its class's call."""
+
+TARGETS = Role("targets", ("t", "target", "label", "labels", "y_true"))
+"""Names of targets that make `y` the predictions next to them."""
+
+
 def bind_parameters(
     parameters: Sequence[inspect.Parameter], roles: Sequence[Role], *, unnamed: Sequence[Role] | None = None
 ) -> Binding | None:
@@ -75,7 +82,8 @@ def bind_parameters(
     free = list(roles)
     for parameter in parameters:
         role = next((role for role in free if fits_name(parameter.name, role)), None)
-        if role is not None:
+        is_prediction = parameter.name.lower() == "y" and any(fits_name(each.name, TARGETS) for each in parameters)
+        if role is not None and not (is_prediction and role.name == TARGETS.name):
             bound[parameter.name] = role
             free.remove(role)
     for parameter in parameters:
@@ -290,7 +298,10 @@ class Call:
     def notes(self) -> tuple[Message, ...]:
         """Return notes on how the function was called: the options that were turned off."""
         role_of = self.binding.role_of
-        return tuple(TEXTS["switched_off"].format(name=name, value=role_of[name].off) for name in sorted(self.switched_names))
+        return tuple(
+            TEXTS["switched_off"].format(name=name.removeprefix(CONSTRUCTOR_PREFIX), value=role_of[name].off)
+            for name in sorted(self.switched_names)
+        )
 
     def _is_required(self, name: str) -> bool:
         return name in self.required_names

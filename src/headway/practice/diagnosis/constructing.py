@@ -19,7 +19,7 @@ from headway.practice.diagnosis.submodules import Submodule
 from headway.practice.diagnosis.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
 from headway.practice.exercise import MISSING, Exercise, Role
 
-METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate")
+METHODS = ("__call__", "forward", "call", "apply", "attend", "attention", "compute", "generate", "loss", "calculate")
 INHERITED = ("forward", "__call__")
 
 

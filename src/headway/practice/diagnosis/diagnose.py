@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from inspect import isclass
 from typing import Any
 
 import numpy
@@ -17,6 +18,7 @@ import numpy
 from headway.practice.diagnosis.adapters import calls_of
 from headway.practice.diagnosis.calling import libraries_for
 from headway.practice.diagnosis.compare import first_difference
+from headway.practice.diagnosis.defaults import default_cause
 from headway.practice.diagnosis.explaining import Explain, Explanation, measurable, measured, named, pairs
 from headway.practice.diagnosis.failure import described_inputs, explain
 from headway.practice.diagnosis.initial import has_other_initial_weights
@@ -32,6 +34,7 @@ from headway.practice.verdict import Cause, Verdict
 TEXTS = Texts("diagnosis")
 
 ROUNDS = TEXTS["rounds"]
+BRANCHES = TEXTS["branches"]
 NOT_JUDGED = TEXTS["not_judged"]
 TELLS_APART = TEXTS["tells_apart"]
 NOTHING_TELLS_APART = TEXTS["nothing_tells_apart"]
@@ -45,6 +48,9 @@ DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", {}, pattern=r"dropout\(")
 
 NOT_UNDERSTOOD = TEXTS["other_shapes"]
 TRY_AS = TEXTS["select_part_or_state_shapes"]
+
+STATELESS = ("adam_step",)
+"""Exercises of functions that no class can be, because its state would change the output."""
 
 MOST_RELATED = 1
 """Number of related exercises whose mistakes are tried."""
@@ -65,7 +71,7 @@ def diagnose(subject: Subject, exercise: Exercise) -> Verdict:
     verdict = _judged_as(subject, candidates[0])
     if verdict.status in ("correct", "wrong"):
         return verdict
-    others = [by_name(name) for name in _others(candidates[0], candidates[1:])]
+    others = [by_name(name) for name in _others(candidates[0], candidates[1:]) if not (name in STATELESS and isclass(subject.value))]
     right = next(filter(None, (correct_as_is(subject, each) for each in others)), None)
     if right is not None:
         return right
@@ -84,7 +90,8 @@ def correct_as_is(subject: Subject, exercise: Exercise) -> Verdict | None:
     if not trials or not _is_repeatable(trials):
         return None
     closest = _closest(trials)
-    right = _first_right([*closest, *(trial.without_refused() for trial in closest)])
+    narrower = [trial.without_refused() for trial in closest]
+    right = _first_right([*closest, *narrower, *(trial.within_branches() for trial in narrower)])
     return None if right is None else _correct(subject, exercise, right)
 
 
@@ -106,7 +113,7 @@ def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> V
     stages = [(trials, alone), (narrower, alone), (trials, (pairs,)), (narrower, (pairs,))]
     is_narrower = any(fewer is not trial for fewer, trial in zip(narrower, trials, strict=True))
     for considered, ways in stages if is_narrower else stages[::2]:
-        right = _first_right(considered)
+        right = _first_right(considered) or _first_right(each.within_branches() for each in considered)
         if right is not None:
             return _correct(subject, exercise, right)
         found = next(filter(None, (_explained(subject, considered, way) for way in ways)), None)
@@ -217,12 +224,16 @@ def _is_repeatable(trials: Sequence[Trial]) -> bool:
         (trial, probe, answer)
         for trial in trials
         for probe, answer in zip(trial.probes, trial.answers, strict=True)
-        if not isinstance(answer, Raised) and answer is not None
+        if not isinstance(answer, Raised) and not _is_nothing(answer)
     ]
     if not answered:
         return True
     trial, probe, answer = max(answered, key=lambda each: numpy.size(each[2]) if isinstance(each[2], numpy.ndarray) else 0)
     return is_same(output_of(trial.call, trial.conventions, probe.inputs), answer, precision(answer))
+
+
+def _is_nothing(answer: Any) -> bool:
+    return answer is None or (isinstance(answer, tuple) and bool(answer) and all(map(_is_nothing, answer)))
 
 
 def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
@@ -246,6 +257,9 @@ def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     gradient_note, half_note = _precise_notes(exercise, trial)
     if isinstance(gradient_note, Cause):
         return _verdict(subject, exercise, "wrong", trial, causes=(gradient_note,))
+    of_default = default_cause(subject, exercise)
+    if of_default is not None:
+        return _verdict(subject, exercise, "wrong", trial, causes=(of_default,))
     verdict = _verdict(subject, exercise, "correct", trial)
     writes = [WRITES] if trial.call.has_changed_inputs else []
     initial = [INITIAL_WEIGHTS] if has_other_initial_weights(exercise, trial) else []
@@ -313,7 +327,7 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
             return _verdict(subject, exercise, "could not run", trial, causes=(explain(answer.error, subject, probe),))
         if trial.is_same(probe, answer):
             continue
-        if answer is None:
+        if _is_nothing(answer):
             says = TEXTS["returns_nothing"]
             fix = TEXTS["return_result"]
             return _verdict(subject, exercise, "wrong", trial, causes=(Cause("returns_nothing", says, fix, EMPTY),))
@@ -375,6 +389,7 @@ def _verdict(subject: Subject, exercise: Exercise, status: Any, trial: Trial, **
                 if convention.name is not None and _is_in_effect(convention, trial, usual)
             ),
             *trial.call.notes,
+            *(() if trial.num_axes is None else (BRANCHES.format(most=trial.num_axes),)),
             *(() if trial.decimals is None else (ROUNDS.format(decimals=trial.decimals),)),
             *(NOT_JUDGED.format(beyond=beyond) for beyond in refused.values() if beyond.en),
         )

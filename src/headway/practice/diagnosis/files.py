@@ -120,7 +120,9 @@ def with_exercises(
 
 def _is_base(subject: Subject, subjects: Sequence[Subject]) -> bool:
     """Return True for an abstract class that another class of the file implements."""
-    if not inspect.isclass(subject.value) or not re.search(r"NotImplementedError|@abstractmethod", "\n".join(subject.source)):
+    if not inspect.isclass(subject.value) or not re.search(
+        r"NotImplementedError|@abstractmethod|^ +(pass|\.\.\.)$", "\n".join(subject.source), re.MULTILINE
+    ):
         return False
     others = [each.value for each in subjects if each is not subject and inspect.isclass(each.value)]
     return inspect.isabstract(subject.value) or any(issubclass(other, subject.value) for other in others)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.assignment import Assignment, assignments, wildcard_name
-from headway.practice.diagnosis.calling import TABLE, Binding, Call, computed
+from headway.practice.diagnosis.calling import CONSTRUCTOR_PREFIX, TABLE, Binding, Call, computed
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.configs import (
     Config,
@@ -146,8 +146,11 @@ class InstanceCall(Call):
     def parameters(self) -> list[inspect.Parameter]:
         """Return constructor parameters, forward parameters and weights as the parameters of one function."""
         required = _required(self)
+        defaults = {CONSTRUCTOR_PREFIX + each.name: each.default for each in self.subject.parameters if type(each.default) in (int, float)}
         return [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in required else None)
+            inspect.Parameter(
+                name, inspect.Parameter.KEYWORD_ONLY, default=inspect.Parameter.empty if name in required else defaults.get(name)
+            )
             for name in self.binding.role_of
         ]
 
@@ -360,7 +363,8 @@ class InstanceCall(Call):
         return [slot for slot in slots if {slot.name, wildcard_name(slot.name)} & set(self.assignment.contents)]
 
 
-CONSTRUCTOR_PREFIX, CONFIG_PREFIX, WEIGHT_PREFIX = PREFIXES = ("constructor__", "config__", "weight__")
+CONFIG_PREFIX, WEIGHT_PREFIX = "config__", "weight__"
+PREFIXES = (CONSTRUCTOR_PREFIX, CONFIG_PREFIX, WEIGHT_PREFIX)
 """Prefixes of parameter names: constructor parameters, config values, and weights. Parameters of forward have no prefix."""
 
 

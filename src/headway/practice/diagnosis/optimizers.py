@@ -10,7 +10,7 @@ from typing import Any
 import numpy
 
 from headway.arrays import from_numpy
-from headway.practice.diagnosis.calling import Binding, Call, bind_parameters
+from headway.practice.diagnosis.calling import Binding, Call, bind_parameters, fits_name
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Inputs, Role
@@ -20,7 +20,18 @@ from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
 
-METHODS = ("step", "update", "__call__", "apply", "update_params", "optimize", "apply_gradients", "step_params", "update_parameters")
+METHODS = (
+    "step",
+    "update",
+    "__call__",
+    "apply",
+    "update_params",
+    "optimize",
+    "apply_gradients",
+    "step_params",
+    "update_parameters",
+    "calculate_update",
+)
 RATE_ROLE = Role("learning_rate", tuple("lr alpha eta rate step_size learn_rate lr_t a max_lr gamma".split()))
 DECAY_ROLE = Role(
     "weight_decay", tuple("wd decay lambda_ lam lmbda l2 weight_decay_rate wd_t weight_decay_coef lambda_wd w_decay lambd reg".split())
@@ -36,10 +47,12 @@ SETTINGS = (
 PARAMS = Role(
     "points",
     tuple(
-        "params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var".split()
+        "params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var weight_tensor".split()
     ),
 )
-GRADS = Role("gradient", tuple("grads gradients grad g dw dparams param_grad grad_wrt_w gradients_list dtheta derivatives".split()))
+GRADS = Role(
+    "gradient", tuple("grads gradients grad g dw dparams param_grad grad_wrt_w gradients_list dtheta derivatives gradient_tensor".split())
+)
 MEAN = Role("mean", tuple("m exp_avg first_moment moment1 m_t m_prev mu momentum mean1 avg".split()))
 SQUARE = Role("square", tuple("v exp_avg_sq second_moment moment2 v_t v_prev nu velocity avg_sq s".split()))
 COUNT = Role("step", tuple("t step_t timestep step_num iteration steps i k step_count num_steps time_step n_step".split()))
@@ -51,6 +64,9 @@ HOLDS = ("list", "dict", "single")
 
 class Parameter:
     """An array with its gradient, as small autograd libraries pass it."""
+
+    xp = numpy
+    requires_grad = True
 
     def __init__(self, data: Any) -> None:
         self.data = data
@@ -120,7 +136,7 @@ class OptimizerCall(Call):
     def _class_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
         """Return a function that takes one step of a class's instances and returns the parameters."""
         value = self.subject.value
-        method = next(name for name in METHODS if defines(value, name))
+        method = _stepping(value)
         takes = bind_parameters([each for each in self.subject.parameters if each.name not in settings], (PARAMS,))
         if takes is None:
             raise CallError(TEXTS["constructor_has_required_parameters_settings"])
@@ -199,6 +215,18 @@ class OptimizerCall(Call):
         return take
 
 
+def _stepping(value: Any) -> str:
+    """Return the method that takes a step: by its name, else the first public one that takes parameters and gradients; "" for none."""
+    known = (name for name in METHODS if defines(value, name))
+    others = (name for name, each in vars(value).items() if not name.startswith("_") and _takes_both(each))
+    return next(known, None) or next(others, "")
+
+
+def _takes_both(method: Any) -> bool:
+    names = [each.name for each in parameters_of(method, is_bound=True)] if inspect.isfunction(method) else []
+    return all(any(fits_name(name, role) for name in names) for role in (PARAMS, GRADS))
+
+
 def _data(value: Any) -> Any:
     if isinstance(value, Parameter):
         return value.data
@@ -229,7 +257,7 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
     reached = set(settings) | ({"beta1", "beta2"} if "betas" in settings else set())
     taken = {name: role for name, role in roles.items() if name in ("points", "gradients") or name in reached}
     if inspect.isclass(subject.value):
-        if not any(defines(subject.value, name) for name in METHODS):
+        if not _stepping(subject.value):
             return []
         return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in HOLDS]
     if not {"points", "mean"} <= _roles_of(subject):

@@ -140,6 +140,7 @@ def _embeddings(first: str) -> Callable[[Subject], list[str]]:
 
 
 FAMILIES = {
+    "adam_step": lambda subject: ["adam_optimizer"],
     BARE: _attentions,
     "self_attention": _heads,
     "causal_self_attention": _causal,

@@ -18,7 +18,7 @@ from headway.practice.outputs import Raised
 UNDERSTOOD = 0.2
 """Closeness from which the first exercise that a name fits is not doubted."""
 
-BYTE_PAIRS = ("bpe_encode", "bpe_decode")
+BYTE_PAIRS = ("bpe_encode", "bpe_decode", "bpe_train", "bpe_tokenizer")
 OF_BYTE_PAIRS = r"merge|bpe|pair|byte|utf|\bb['\"]"
 """Pattern of a file in which encode and decode may be those of byte pairs, not of single characters."""
 

@@ -136,11 +136,15 @@ class TokenizerCall(Call):
         constructor = bind_parameters(self.subject.parameters, roles)
         if constructor is None:
             raise CallError(TEXTS["constructor_has_required_parameters_recognised"])
-        tokenizer = value(**{name: known[role.name] for name, role in constructor.role_of.items() if known.get(role.name) is not None})
+        given = {name: role.name for name, role in constructor.role_of.items() if known.get(role.name) is not None}
+        tokenizer = value(**{name: known[role] for name, role in given.items()})
+        if self.base == OWN_SPECIAL and "vocab_size" in given.values():
+            known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
+            tokenizer = value(**{name: known[role] for name, role in given.items()})
         method = _method(value, TRAINING)
         if self.given or not method:
             return tokenizer
-        if self.base == OWN_SPECIAL:
+        if self.base == OWN_SPECIAL and "vocab_size" not in given.values():
             known["vocab_size"] += len(getattr(tokenizer, "special_tokens", None) or ())
         rest = [role for role in (CORPUS, PATH, VOCAB_SIZE, NUM_MERGES, SPECIAL) if not constructor.takes(role.name)]
         bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), rest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,9 @@ PLAIN = Convention()
 MISFITS = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 """Exceptions of a convention's encoding or decoding that mean that it does not apply."""
 
+AXES_COMPARED = r"(?:ndim|dim\(\)|len\(\w+\.(?:shape|size\(\))\)) *== *(\d)"
+"""Pattern of a branch for arrays with a certain number of axes."""
+
 UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
 """Exceptions that end the search for a convention if every probe raises one of them."""
 
@@ -35,6 +39,7 @@ class Trial:
     refused    probes excluded because the function raised on inputs that it need not support
     memory     results that all trials of the subject share
     decimals   number of decimals to which the outputs are rounded; None if they are not, or the definition's are too
+    num_axes   largest number of axes that was checked, if the function has branches for these only
     """
 
     exercise: Exercise
@@ -45,6 +50,7 @@ class Trial:
     refused: tuple[Probe, ...] = ()
     memory: Memory = field(default_factory=Memory)
     decimals: int | None = None
+    num_axes: int | None = None
 
     def as_rounded(self) -> Trial:
         """Return the trial with `decimals` set."""
@@ -65,6 +71,17 @@ class Trial:
     def without_caution(self) -> Trial:
         """Exclude the probes with a caution, without reporting them as rejected."""
         return replace(self.without({probe.beyond for probe in self.probes if probe.caution is not None}), refused=self.refused)
+
+    def within_branches(self) -> Trial:
+        """Exclude the optional probes with more axes than a function has branches for, if its source compares their number with 2 or more."""
+        most = max(map(int, re.findall(AXES_COMPARED, "\n".join(self.call.subject.source))), default=0)
+        return self if most < 2 else self.within_axes(most)
+
+    def within_axes(self, most: int) -> Trial:
+        """Exclude the optional probes with more axes than this."""
+        is_kept = [probe.beyond is None or _num_axes(probe.inputs) <= most for probe in self.probes]
+        probes, answers = (tuple(itertools.compress(column, is_kept)) for column in (self.probes, self.answers))
+        return self if all(is_kept) else replace(self, probes=probes, answers=answers, num_axes=most)
 
     def without(self, beyond: Collection[Message | None]) -> Trial:
         """Exclude all optional probes of these kinds."""
@@ -320,6 +337,10 @@ def _combinations(
         is_idle = len(now) == len(encoded_probes) and all(one[1] is other[1] for one, other in zip(now, encoded_probes, strict=True))
         if now and (convention is groups[0][0] or not is_idle or convention.steps or convention.decode is not PLAIN.decode):
             yield from _combinations(groups[1:], encoded_probes if is_idle else now, (*chosen, convention))
+
+
+def _num_axes(inputs: Inputs) -> int:
+    return max((value.ndim for value in inputs.values() if isinstance(value, numpy.ndarray)), default=0)
 
 
 def num_numbers(inputs: Inputs) -> int:

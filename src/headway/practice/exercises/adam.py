@@ -120,7 +120,7 @@ EXERCISE = Exercise(
             words("grad grad_f df gradient_fn grad_fn f_prime gradient_function grad_func g"),
             neutral=lambda inputs: gradient_of_squares,
         ),
-        Role("start", START_NAMES),
+        Role("start", START_NAMES, may_change=True),
         Role("learning_rate", RATE_NAMES, neutral=RATE),
         Role("beta1", BETA1_NAMES, neutral=BETA1),
         Role("beta2", BETA2_NAMES, neutral=BETA2),

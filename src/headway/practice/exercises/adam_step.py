@@ -245,10 +245,10 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("point", words("param params parameter parameters theta w x weights weight p value")),
+        Role("point", words("param params parameter parameters theta w x weights weight p value"), may_change=True),
         Role("gradient", words("grad grads g dw g_t gradients dx gt")),
-        Role("mean", words("m first_moment m_t exp_avg mt m_prev mu m0 moment1 momentum")),
-        Role("square", words("v second_moment v_t exp_avg_sq vt v_prev s nu v0 moment2 velocity")),
+        Role("mean", words("m first_moment m_t exp_avg mt m_prev mu m0 moment1 momentum"), may_change=True),
+        Role("square", words("v second_moment v_t exp_avg_sq vt v_prev s nu v0 moment2 velocity"), may_change=True),
         Role("step", words("t timestep step_num iteration steps time_step num_steps i k step_count")),
         Role("learning_rate", words("lr alpha eta rate step_size a"), neutral=RATE),
         Role("beta1", BETA1_NAMES, neutral=BETA1),

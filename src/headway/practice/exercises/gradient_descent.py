@@ -150,7 +150,7 @@ EXERCISE = Exercise(
             words("f func fn objective loss_fn loss cost cost_function objective_function"),
             neutral=lambda inputs: sum_of_squares,
         ),
-        Role("start", START_NAMES),
+        Role("start", START_NAMES, may_change=True),
         Role("learning_rate", RATE_NAMES),
         Role("num_steps", STEPS_NAMES),
         Role("tolerance", words("tol epsilon eps threshold precision"), neutral=0.0),

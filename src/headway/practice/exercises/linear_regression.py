@@ -200,7 +200,7 @@ EXERCISE = Exercise(
     roles=(
         Role("features", words("x x_train a data inputs design x_data xs feature_matrix")),
         Role("targets", words("y y_train target labels y_true b_train outputs y_data ys")),
-        Role("start", tuple(name for name in START_NAMES if name != "x")),
+        Role("start", tuple(name for name in START_NAMES if name != "x"), may_change=True),
         Role("start_bias", words("b b_in bias intercept b_init b0 initial_bias initial_b")),
         Role("learning_rate", tuple(name for name in RATE_NAMES if name != "a")),
         Role("num_steps", STEPS_NAMES),

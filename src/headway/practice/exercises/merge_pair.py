@@ -161,4 +161,5 @@ EXERCISE = Exercise(
     mistakes=MISTAKES,
     conventions=(FORMS,),
     is_trained_through=False,
+    may_write=True,
 )

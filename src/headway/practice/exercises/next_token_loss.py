@@ -73,7 +73,7 @@ EXERCISE = Exercise(
     roles=(
         Role("logits", words("outputs output scores lm_logits pred preds prediction y_pred")),
         Role("token_ids", words("labels tokens ids input_ids targets target x y idx sequence seq inputs")),
-        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad ignore"), off=-100),
+        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad_index pad ignore"), off=-100),
     ),
     probes=probes,
     mistakes=MISTAKES,

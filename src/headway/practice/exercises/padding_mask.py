@@ -162,6 +162,7 @@ EXERCISE = Exercise(
         Role(
             "pad_id", tuple("pad pad_idx pad_token pad_token_id padding_idx src_pad_idx padding_id pad_index pad_value".split()), neutral=0
         ),
+        Role("num_queries", tuple("target_len tgt_len query_len q_len len_q".split()), neutral=3),
         Role("queries", tuple("seq_q q query_tokens".split())),
         Role(
             "lengths",

@@ -215,6 +215,7 @@ def _narrower(trial: Trial) -> Iterator[Trial]:
     yield trial
     narrower = trial.without_refused()
     yield narrower
+    yield from map(narrower.within_axes, (2, 3))
     yield narrower.without_misshapen()
     yield narrower.without_caution()
 

@@ -108,11 +108,16 @@ AFTER = Convention(
 EPSILONS = (Convention(), Convention(EPS_HAT_WORDS, steps=EPS_HAT))
 
 
-def _fixed_eps(value: float) -> Convention:
-    return Convention(TEXTS["eps_is_fixed"].format(eps=f"{value:g}"), steps={"eps": lambda eps: value}, without="eps")
+def _fixed_eps(value: float, source: str | None = None) -> Convention:
+    return Convention(TEXTS["eps_is_fixed"].format(eps=f"{value:g}"), steps={"eps": lambda eps: value}, without="eps", source=source)
 
 
-FIXED_EPS = (Convention(), *(_fixed_eps(value) for value in (1e-7, 1e-6, 1e-5, 1e-10, 1e-12)))
+FIXED_EPS = (
+    Convention(),
+    *(_fixed_eps(value) for value in (1e-7, 1e-6, 1e-5, 1e-10, 1e-12)),
+    *(_fixed_eps(10.0**-power, rf"e-0?{power}\b|\*\* ?-{power}\b") for power in (9, 11, 15, 16)),
+    _fixed_eps(float(numpy.finfo(float).eps), "finfo"),
+)
 """Values of eps that a class without a parameter for it may use."""
 
 ROLES = (

@@ -149,6 +149,8 @@ class ToyModel:
 
     context_length = max_seq_len = context_len = block_size
 
+    training = False
+
     def eval(self) -> ToyModel:
         """Return self, like a module's eval."""
         return self

@@ -23,7 +23,17 @@ from headway.practice.verdict import Cause, Repair, Verdict
 
 _BEHAVIOUR = frozenset(
     {
-        *("changes_inputs", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_slow", "too_large", "tool_error"),
+        *(
+            "changes_inputs",
+            "default_value",
+            "not_repeatable",
+            "dropout_in_eval",
+            "parameters",
+            "exits",
+            "too_slow",
+            "too_large",
+            "tool_error",
+        ),
         *("gradient_stops", "gradient_is_wrong", "gradient_raises"),
     }
 )

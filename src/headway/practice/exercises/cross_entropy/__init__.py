@@ -94,6 +94,13 @@ def _with_floor(floor: float, named: str = CALLED_PROBABILITIES, source: str | N
     return Convention(says, _probabilities, role="logits", named=named, source=source, steps=steps)
 
 
+def _mean_of_sum(answer: Any, inputs: Inputs) -> Any:
+    """Return the mean for a sum and the number of targets that it counts."""
+    is_pair = isinstance(answer, tuple) and len(answer) == 2 and all(numpy.ndim(each) == 0 for each in answer)
+    num_counted = int((inputs["targets"] != inputs.get("ignored")).sum())
+    return answer[0] / answer[1] if is_pair and num_counted and float(answer[1]) == num_counted else answer
+
+
 EXERCISE = Exercise(
     name="cross_entropy",
     definition=functions.cross_entropy,
@@ -108,7 +115,7 @@ EXERCISE = Exercise(
             ),
         ),
         Role("targets", words("target labels y y_true label true_labels ids t ground_truth targets_ids token_ids one_hot y_onehot")),
-        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad ignore"), off=-100),
+        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad_index pad ignore"), off=-100),
         Role("smoothing", words("label_smoothing epsilon_ls"), neutral=0.0, off=0.0),
     ),
     probes=probes,
@@ -129,6 +136,7 @@ EXERCISE = Exercise(
             Convention(
                 TEXTS["several_values"], decode=lambda answer, inputs: answer[0] if isinstance(answer, tuple) and answer else answer
             ),
+            Convention(TEXTS["sum_and_count"], decode=_mean_of_sum, source=r"sum|count"),
         ),
     ),
     recoveries=RECOVERIES,

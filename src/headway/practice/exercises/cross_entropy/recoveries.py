@@ -8,6 +8,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs
 from headway.practice.exercises.cross_entropy.steps import log_softmax, pick, softmax
+from headway.practice.message import Message
 from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 
@@ -36,16 +37,35 @@ LARGEST_GUARD = 1.5e-7
 
 def guards(ask: Any) -> list[Convention] | None:
     """Return the conventions of a loss that computes a softmax and guards its logarithm against 0; None for another loss."""
-    floors = [number for _, number in _floor(ask) if 1e-16 < number < LARGEST_GUARD]
-    if not floors:
-        return None
-    floor = float(f"{floors[0]:.2g}")
-    says = TEXTS["guarded"].format(floor=f"{floor:g}")
+    added = _added(ask)
+    sums = [added] if added else []
+    found = _floor(ask) or _floor(lambda inputs: ask({name: value[None] for name, value in inputs.items()}))
+    floors = [float(f"{number:.2g}") for _, number in found if 1e-16 < number < LARGEST_GUARD][:1]
     return [
-        Convention(says, steps={"log_probs": lambda logits: numpy.log(softmax(logits) + floor)}),
-        Convention(says, steps={"log_probs": lambda logits: numpy.log(numpy.maximum(softmax(logits), floor))}),
-        Convention(says, steps={"log_probs": lambda logits: numpy.log(numpy.clip(softmax(logits), floor, 1 - floor))}),
-    ]
+        *(_guarded(TEXTS["guarded_sum"], number, lambda logits: _log_softmax_with(logits, sums[0])) for number in sums),
+        *(_guarded(TEXTS["guarded"], number, lambda logits: numpy.log(softmax(logits) + floors[0])) for number in floors),
+        *(_guarded(TEXTS["guarded"], number, lambda logits: numpy.log(numpy.maximum(softmax(logits), floors[0]))) for number in floors),
+        *(
+            _guarded(TEXTS["guarded"], number, lambda logits: numpy.log(numpy.clip(softmax(logits), floors[0], 1 - floors[0])))
+            for number in floors
+        ),
+    ] or None
+
+
+def _guarded(says: Message, number: float, log_probs: Any) -> Convention:
+    return Convention(says.format(floor=f"{number:g}"), steps={"log_probs": log_probs})
+
+
+def _added(ask: Any) -> float | None:
+    """Measure the small number that is added to the sum of the exponentials: the loss of a certain prediction."""
+    answer = ask({"logits": numpy.array([[0.0, -2000.0]] * 2), "targets": numpy.array([0, 0])})
+    is_guard = not isinstance(answer, Raised) and numpy.shape(answer) == () and 1e-16 < float(answer) < LARGEST_GUARD
+    return float(f"{float(answer):.2g}") if is_guard else None
+
+
+def _log_softmax_with(logits: Any, added: float) -> Any:
+    shifted = logits - logits.max(-1, keepdims=True)
+    return shifted - numpy.log(numpy.exp(shifted).sum(-1, keepdims=True) + added)
 
 
 def _floor(ask: Any) -> list[tuple[Inputs, float]]:

@@ -17,16 +17,20 @@ TEXTS = Texts("generate")
 
 
 def recipe(steps: Any, model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
-    """The definition as named steps, per row: count, window, returned, at, choose, is_end, append, give."""
-    rows = [_completed(steps, steps.model(model), row.tolist(), max_new_tokens, eos) for row in numpy.atleast_2d(prompt)]
+    """The definition as named steps, per row: count, window, returned, at, choose, is_end, append, give.
+
+    A mistake may be one only for a function that is given the context size (`is_for_given_context`).
+    """
+    model, is_told = steps.model(model), "context_size" in rest
+    rows = [_completed(steps, model, row.tolist(), max_new_tokens, eos, is_told) for row in numpy.atleast_2d(prompt)]
     answer = steps.batch(rows)
     return answer[0] if numpy.ndim(prompt) == 1 else answer
 
 
-def _completed(steps: Any, model: Any, prompt: list[int], max_new_tokens: int, eos: int | None) -> numpy.ndarray:
-    ids = list(prompt)
+def _completed(steps: Any, model: Any, prompt: list[int], max_new_tokens: int, eos: int | None, is_told: bool) -> numpy.ndarray:
+    ids, window = list(prompt), steps.window if is_told or not steps.is_for_given_context else STEPS["window"]
     for _ in range(steps.count(max_new_tokens, len(prompt))):
-        logits = steps.returned(model.logits(numpy.array(steps.window(ids, model.context_size, prompt))), len(ids) - len(prompt))
+        logits = steps.returned(model.logits(numpy.array(window(ids, model.context_size, prompt))), len(ids) - len(prompt))
         token = int(steps.choose(logits, steps.at(logits)))
         is_end = steps.is_end(token, eos, ids)
         if is_end and not steps.end_is_kept:
@@ -55,6 +59,7 @@ STEPS: dict[str, Step] = {
     "model": lambda model: model,
     "count": lambda max_new_tokens, prompt_len: max_new_tokens,
     "window": lambda ids, context_size, prompt: ids[-context_size:],
+    "is_for_given_context": False,  # type: ignore[dict-item]
     "returned": lambda logits, num_new: logits,
     "at": lambda logits: logits[-1],
     "choose": lambda logits, scores: scores.argmax(),

@@ -18,7 +18,10 @@ MISTAKES = (
     TEXTS.mistake("argmax_over_all_positions", {"choose": lambda logits, scores: logits.argmax()}),
     TEXTS.mistake("argmax_over_positions", {"choose": lambda logits, scores: logits.argmax(0)[-1]}),
     TEXTS.mistake("least_likely_taken", {"choose": lambda logits, scores: scores.argmin()}),
-    TEXTS.mistake("context_not_cropped", {"window": lambda ids, context_size, prompt: ids}),
+    TEXTS.mistake(
+        "context_not_cropped",
+        {"window": lambda ids, context_size, prompt: ids, "is_for_given_context": True},  # type: ignore[dict-item]
+    ),
     TEXTS.mistake("first_tokens_kept", {"window": lambda ids, context_size, prompt: ids[:context_size]}),
     TEXTS.mistake("window_one_too_short", {"window": lambda ids, context_size, prompt: ids[-(context_size - 1) :]}),
     TEXTS.mistake("cropped_tokens_lost", {"append": lambda ids, token, context_size: [*ids[-context_size:], token]}),
