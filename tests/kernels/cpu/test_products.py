@@ -17,7 +17,7 @@ from headway.kernels.cpu.products import int_product, multiply, pair_product
 from headway.kernels.cpu.projections import store_activations
 from tests.kernels.cpu.emulation import emulating_call
 
-NUM_TOKENS = 27  # uses tiles of every size: 27 = 2 · 12 + 2 + 1 = 4 · 6 + 2 + 1 = 6 · 4 + 2 + 1
+NUM_TOKENS = 27  # uses tiles of every size: 27 = 2 · 12 + 2 + 1 = 3 · 8 + 2 + 1 = 4 · 6 + 2 + 1 = 6 · 4 + 2 + 1
 
 
 def int64_array(address, count):
@@ -78,7 +78,7 @@ def test_sums_are_exact_and_scaled_once(each, kind, monkeypatch):
         weights, codes = random_weights(random, kind, num_groups)
         scales = random.standard_normal((num_groups, 16)).astype(numpy.float16)
         x, x_scales = random_activations(random, num_groups), random.standard_normal((NUM_TOKENS, num_groups)).astype(numpy.float32)
-        x_sums, out = x.sum(-1, dtype=numpy.int32), numpy.full((NUM_TOKENS, 16), numpy.nan, numpy.float32)
+        x_sums, out = each.sum_factor * x.sum(-1, dtype=numpy.int32), numpy.full((NUM_TOKENS, 16), numpy.nan, numpy.float32)
         arrays = [at_a_cache_line(codes), scales, x, x_scales, x_sums]
         multiply(*(array.ctypes.data for array in arrays), num_groups, out.ctypes.data, NUM_TOKENS)
         numpy.testing.assert_array_equal(out, in_numpy(weights, scales, x, x_scales))

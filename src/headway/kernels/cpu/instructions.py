@@ -42,7 +42,8 @@ class Instructions:
     """An instruction set, and the dot products built from it; this one uses shifts and multiplications that every processor has.
 
     lanes              number of rows that share a register
-    offset             number that dot_signed adds to every weight if the instruction takes unsigned weights; the tile corrects the sum
+    offset             number that dot_signed adds to every weight if the instruction takes unsigned weights, which the tile subtracts
+                       again; dot_unsigned of int4 weights then has the same offset
     int8_tile_tokens   number of tokens that an int8 tile multiplies by each weight it loads
     int4_tile_tokens   the same for an int4 tile
     uses_int16_tiles   True if int8 weights are converted to int16 first when there are many tokens
@@ -58,6 +59,11 @@ class Instructions:
     has_bfloat16_dot: bool = False
     features: tuple[str, ...] = field(default=())
 
+    @property
+    def sum_factor(self) -> int:
+        """The number that x_sums, the sums of the activations of a group, are multiplied by: what an offset of the weights adds."""
+        return self.offset or 8
+
     def dot_signed(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
         """Return total + Σ of four int8 products in each lane; the activation has the same four int8 in every lane."""
         for byte in range(4):
@@ -65,7 +71,10 @@ class Instructions:
         return total
 
     def dot_unsigned(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:
-        """Return the same for weights from 0 to 15. The total may have an intermediate form, which holds up to eight sums: see reduce_total."""
+        """Return the same for weights without signs, from 0 to 15 if there is no offset.
+
+        The total may have an intermediate form, which holds up to eight sums: see reduce_total.
+        """
         return self.dot_signed(builder, total, weights, activation)
 
     def reduce_total(self, builder: ir.IRBuilder, total: ir.Value) -> ir.Value:
@@ -147,8 +156,8 @@ class Vnni(X86):
     name: str = "avx512vnni"
     lanes: int = 16
     offset: int = 128
-    int8_tile_tokens: int = 12
-    int4_tile_tokens: int = 12
+    int8_tile_tokens: int = 8
+    int4_tile_tokens: int = 8
     features: tuple[str, ...] = ("avx512f", "avx512vl", "avx512bw", "avx512vnni")
 
     def dot_signed(self, builder: ir.IRBuilder, total: ir.Value, weights: ir.Value, activation: ir.Value) -> ir.Value:

@@ -7,7 +7,7 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, call, constant, splat, vector
+from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, call, constant, detect, splat, vector
 from headway.kernels.cpu.layout import GROUP, INT16_TOKENS, NUM_ROWS
 from headway.kernels.cpu.memory import intrinsic
 from headway.kernels.cpu.numba_internals import cgutils
@@ -15,6 +15,7 @@ from headway.kernels.cpu.tiles import element_address, load, pointer_to
 
 LOWEST = -3.0e38
 WITHOUT_SIGN = 0x7FFFFFFF
+SUM_FACTOR = detect().sum_factor
 
 
 @intrinsic
@@ -38,19 +39,23 @@ def largest_of_rows(context: Any, numbers: Any, num_rows: Any) -> Any:
 
 
 @intrinsic
-def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any, total: Any, pairs: Any, pair_scale: Any) -> Any:
+def round_group(
+    context: Any, numbers: Any, upper: Any, count: Any, bytes_: Any, scale: Any, total: Any, pairs: Any, pair_scale: Any
+) -> Any:
     """Quantize a group of activations to int8 with one scale, the largest being ±127; a short group is padded with zeros.
 
-    All arguments but the count are addresses: of the float32 activations; of 32 int8 or 0, a float32 scale, and the int32 sum of the int8;
-    and of the int8 as pairs of int16 that are interleaved with those of five other tokens (16, 6, 2) or 0, and their scale. A form whose
+    All arguments but the count are addresses: of the first 16 float32 activations, and of the others; of 32 int8 or 0, a float32 scale, and
+    the int32 sum of the int8 times the factor of this processor's instructions; and of the int8 as pairs of int16 that are interleaved with those of five other tokens (16, 6, 2) or 0, and their scale. A form whose
     address is 0 is not written. As in tiles.widen_group, the pairs are the numbers 0 and 2, and 1 and 3, of each four. NaN makes the scale
     NaN, infinity makes it infinite.
     """
     group, codes, bits = vector(F32, GROUP), vector(I8, GROUP), vector(I32, GROUP)
 
     def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        numbers, count, bytes_, scale, total, pairs, pair_scale = arguments
-        x = _load_padded(builder, numbers, count, group)
+        numbers, upper, count, bytes_, scale, total, pairs, pair_scale = arguments
+        half = ir.Constant(I64, NUM_ROWS)
+        halves = (_load_padded(builder, numbers, count), _load_padded(builder, upper, builder.sub(count, half)))
+        x = builder.shuffle_vector(*halves, ir.Constant(bits, list(range(GROUP))))
         magnitudes = builder.and_(
             builder.bitcast(x, bits), constant(bits, WITHOUT_SIGN)
         )  # the bits of positive floats compare like integers, with NaN last
@@ -64,13 +69,14 @@ def round_group(context: Any, numbers: Any, count: Any, bytes_: Any, scale: Any,
         with builder.if_then(builder.icmp_signed("!=", bytes_, ir.Constant(I64, 0))):
             builder.store(int8s, pointer_to(builder, bytes_, codes), align=1)
             builder.store(step, pointer_to(builder, scale, F32), align=4)
-            builder.store(_reduce(builder, "add", I32, integers), pointer_to(builder, total, I32), align=4)
+            sum_ = builder.mul(_reduce(builder, "add", I32, integers), ir.Constant(I32, SUM_FACTOR))
+            builder.store(sum_, pointer_to(builder, total, I32), align=4)
         with builder.if_then(builder.icmp_signed("!=", pairs, ir.Constant(I64, 0))):
             _store_pairs(builder, int8s, pairs)
             builder.store(step, pointer_to(builder, pair_scale, F32), align=4)
         return context.get_dummy_value()
 
-    return types.void(*[types.intp] * 7), generate
+    return types.void(*[types.intp] * 8), generate
 
 
 def _store_pairs(builder: ir.IRBuilder, int8s: ir.Value, address: ir.Value) -> None:
@@ -119,10 +125,11 @@ def write_rows(context: Any, rows: Any, num_rows: Any, target: Any, stride: Any,
     return types.void(*[types.intp] * 4, types.float32), generate
 
 
-def _load_padded(builder: ir.IRBuilder, address: ir.Value, count: ir.Value, kind: ir.VectorType) -> ir.Value:
-    """Load the first `count` numbers at an address, padded with zeros; memory after them is not read."""
+def _load_padded(builder: ir.IRBuilder, address: ir.Value, count: ir.Value) -> ir.Value:
+    """Load the first `count` of 16 numbers at an address, padded with zeros; memory after them is not read."""
+    kind = vector(F32, NUM_ROWS)
     pointer, number = pointer_to(builder, address, kind), cgutils.alloca_once(builder, kind)
-    with builder.if_else(builder.icmp_signed("==", count, ir.Constant(I64, kind.count))) as (then, otherwise):
+    with builder.if_else(builder.icmp_signed(">=", count, ir.Constant(I64, kind.count))) as (then, otherwise):
         with then:
             builder.store(builder.load(pointer, align=4), number)
         with otherwise:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu.instructions import Instructions, detect
+from headway.kernels.cpu.integer_tiles import int16_tile, int_tile, widen_group
 from headway.kernels.cpu.layout import (
     BFLOAT16,
     CODES,
@@ -31,7 +32,7 @@ from headway.kernels.cpu.layout import (
     X_SUMS,
 )
 from headway.kernels.cpu.memory import compiled, float32_view
-from headway.kernels.cpu.tiles import float_tile, int16_tile, int_tile, pair_tile, widen_group
+from headway.kernels.cpu.tiles import float_tile, pair_tile
 
 F = numpy.float32
 INSTRUCTIONS = detect()
@@ -99,7 +100,7 @@ def int_product(kind: str, instructions: Instructions) -> Any:
 
 def pair_product(instructions: Instructions) -> Any:
     """Return product(weights, x, x_stride, num_inputs, out, out_stride, num_tokens, is_added): see pair_tile."""
-    return _float_product(partial(pair_tile, instructions), instructions.int8_tile_tokens if instructions.has_bfloat16_dot else 6)
+    return _float_product(partial(pair_tile, instructions), 12 if instructions.has_bfloat16_dot else 6)
 
 
 float32_product, bfloat16_product = (_float_product(partial(float_tile, kind)) for kind in ("float32", "bfloat16"))
@@ -111,14 +112,14 @@ six_tokens, four_tokens, two_tokens = (int16_tile(INSTRUCTIONS, size) if USES_IN
 
 @compiled
 def tokens_per_task(matrix: Any, num_tokens: int) -> int:
-    """Return the number of tokens that one task multiplies by a block of weights: a multiple of 12, or all.
+    """Return the number of tokens that one task multiplies by a block of weights: a multiple of 24 (tiles have 8 or 12) or 120, or all.
 
     Weights in int16 are cut into pieces of few inputs, so only the results have to stay in a cache. Otherwise the activations stay in the
     L2 cache while the weights stream through.
     """
     if USES_INT16_TILES and matrix[KIND] == INT8:
         return min(num_tokens, INT16_TOKENS_PER_TASK)
-    return min(num_tokens, max(24, ACTIVATION_BYTES // (2 * matrix[COLUMNS]) // 12 * 12))
+    return min(num_tokens, max(24, ACTIVATION_BYTES // (2 * matrix[COLUMNS]) // 24 * 24))
 
 
 @compiled

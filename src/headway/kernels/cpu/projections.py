@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway.kernels.cpu import layout
-from headway.kernels.cpu.elementwise import activate, round_to_bfloat16
+from headway.kernels.cpu.elementwise import activate, copy_row, round_to_bfloat16
 from headway.kernels.cpu.lanes import add_to_rows, round_group, write_rows
 from headway.kernels.cpu.layout import BFLOAT16, COLUMNS, GROUP, GROUPS_PER_TASK, INT16_TOKENS, MATRIX_SIZE, NUM_ROWS, ROWS, WIDE_BYTES
 from headway.kernels.cpu.memory import (
@@ -36,12 +36,7 @@ def store_activations(x: Any, row: int, numbers: int, first: int, count: int) ->
     for start in range(0, count, GROUP):
         length, index = min(GROUP, count - start), row * columns + first + start
         if x[layout.X_KIND] > BFLOAT16:
-            group = index // GROUP
-            lane, row_group = row % INT16_TOKENS, (row // INT16_TOKENS * columns + first + start) // GROUP * INT16_TOKENS
-            codes = x[layout.X_INT8] + 32 * group if x[layout.X_INT8] else 0
-            pairs = x[layout.X_INT16] + 64 * row_group + 4 * lane if x[layout.X_INT16] else 0
-            scale, pair_scale = x[layout.X_SCALES] + 4 * group, x[layout.X_INT16_SCALES] + 4 * (row_group + lane)
-            round_group(numbers + 4 * start, length, codes, scale, x[layout.X_SUMS] + 4 * group, pairs, pair_scale)
+            store_group(x, row, numbers + 4 * start, numbers + 4 * (start + NUM_ROWS), first + start, length)
         elif x[layout.X_KIND] == BFLOAT16 and HAS_BFLOAT16_DOT:
             round_to_bfloat16(numbers + 4 * start, length, x[layout.X_FLOATS] + 2 * index)
         else:
@@ -50,6 +45,17 @@ def store_activations(x: Any, row: int, numbers: int, first: int, count: int) ->
                 out[i] = source[i]
             for i in range(length, GROUP):
                 out[i] = F(0)
+
+
+@compiled
+def store_group(x: Any, row: int, lower: int, upper: int, first: int, length: int) -> None:
+    """Round a group of activations, whose first 16 and other numbers are at two addresses, to int8."""
+    columns, lane = x[layout.X_COLUMNS], row % INT16_TOKENS
+    group, row_group = (row * columns + first) // GROUP, (row // INT16_TOKENS * columns + first) // GROUP * INT16_TOKENS
+    codes = x[layout.X_INT8] + 32 * group if x[layout.X_INT8] else 0
+    pairs = x[layout.X_INT16] + 64 * row_group + 4 * lane if x[layout.X_INT16] else 0
+    scale, pair_scale = x[layout.X_SCALES] + 4 * group, x[layout.X_INT16_SCALES] + 4 * (row_group + lane)
+    round_group(lower, upper, length, codes, scale, x[layout.X_SUMS] + 4 * group, pairs, pair_scale)
 
 
 @compiled
@@ -207,7 +213,6 @@ def activate_groups(
     ups = scratch + WIDE_BYTES
     gates = ups + 8 * (end - begin) * block_size
     row_address = gates + 8 * (end - begin) * block_size
-    row = float32_view(row_address, GROUP)
     _multiply_groups(up, begin, end, x, first, last, scratch, ups, block_size)
     if gate[ROWS]:
         _multiply_groups(gate, begin, end, x, first, last, scratch, gates, block_size)
@@ -224,8 +229,13 @@ def activate_groups(
                 factors = float32_view(ups + (address - gates), NUM_ROWS * num_tokens)
                 for i in range(NUM_ROWS * num_tokens):
                     activated[i] *= factors[i]
-        lower, upper = float32_view(lower_address, NUM_ROWS * num_tokens), float32_view(upper_address, NUM_ROWS * num_tokens)
-        for token in range(num_tokens):
-            for i in range(NUM_ROWS):
-                row[i], row[NUM_ROWS + i] = lower[NUM_ROWS * token + i], upper[NUM_ROWS * token + i]
-            store_activations(inner, first + token, row_address, GROUP * group, min(GROUP, rows - GROUP * group))
+        length = min(GROUP, rows - GROUP * group)
+        if inner[layout.X_KIND] > BFLOAT16:
+            for token in range(num_tokens):
+                place = 4 * NUM_ROWS * token
+                store_group(inner, first + token, lower_address + place, upper_address + place, GROUP * group, length)
+        else:
+            for token in range(num_tokens):
+                copy_row(lower_address + 4 * NUM_ROWS * token, NUM_ROWS, row_address)
+                copy_row(upper_address + 4 * NUM_ROWS * token, NUM_ROWS, row_address + 4 * NUM_ROWS)
+                store_activations(inner, first + token, row_address, GROUP * group, length)

@@ -34,7 +34,7 @@ ACTIVATIONS = _record("x_kind", "x_floats", "x_int8", "x_scales", "x_sums", "x_i
 """Activations: the kind of weights they are multiplied by, the addresses of their forms, and their columns padded to whole groups.
 
     float32    (num_tokens, columns); bfloat16 for bfloat16 weights if the processor multiplies pairs of bfloat16
-    int8       (num_tokens, columns), with the scale and the sum of each group, (num_tokens, num_groups)
+    int8       (num_tokens, columns), with the scale and the sum of each group, (num_tokens, num_groups), the sum times Instructions.sum_factor
     int16      (num_tokens / 6, columns / 2, 6, 2), the int8 codes with six tokens interleaved; scales (num_tokens / 6, num_groups, 6).
                The pairs are inputs 0 and 2, and 1 and 3, of each four. x_int16 is 0 where int8 weights are not widened,
                and x_int8 where all of them are

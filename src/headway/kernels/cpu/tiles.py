@@ -12,18 +12,16 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 
-from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, Instructions, call, constant, splat, vector
-from headway.kernels.cpu.layout import GROUP, INT16_TOKENS, NUM_ROWS
+from headway.kernels.cpu.instructions import F32, I8, I16, I32, I64, call, constant, splat, vector
+from headway.kernels.cpu.layout import NUM_ROWS
 from headway.kernels.cpu.memory import intrinsic
 from headway.kernels.cpu.numba_internals import cgutils
 
 FLOATS = vector(F32, NUM_ROWS)
-WEIGHTS_AHEAD, SCALES_AHEAD = 1024, 128
-"""Prefetch distances in bytes, used for a single token: the hardware prefetcher stops at page boundaries."""
+WEIGHTS_AHEAD = 1024
+"""Prefetch distance in bytes, used for a single token: the hardware prefetcher stops at page boundaries."""
 Load = Callable[[ir.IRBuilder, ir.Value], ir.Value]
 Add = Callable[[ir.IRBuilder, ir.Value, list[ir.Value], list[ir.Value]], None]
-Reduce = Callable[[ir.IRBuilder, ir.Value], ir.Value]
-Dot = Callable[[ir.IRBuilder, ir.Value, ir.Value, ir.Value], ir.Value]
 
 
 def pointer_to(builder: ir.IRBuilder, address: ir.Value, kind: ir.Type, offset: int = 0) -> ir.Value:
@@ -136,7 +134,7 @@ def _tile_of_floats(num_tokens: int, add: Add, num_inputs_at_once: int, weight_b
             with cgutils.for_range(builder, count, intp=I64) as loop:
                 weight_address = element_address(builder, weights, loop.index, weight_bytes)
                 if num_tokens == 1:
-                    _prefetch(builder, weight_address, WEIGHTS_AHEAD)
+                    prefetch(builder, weight_address, WEIGHTS_AHEAD)
                 add(builder, weight_address, [element_address(builder, row, loop.index, activation_bytes) for row in activations], totals)
             for total, result in zip(totals, results, strict=True):
                 builder.store(builder.load(total), pointer_to(builder, result, FLOATS), align=4)
@@ -147,255 +145,8 @@ def _tile_of_floats(num_tokens: int, add: Add, num_inputs_at_once: int, weight_b
     return tile
 
 
-class _Accumulators:
-    """The accumulators of a tile: int32 sums of a group and float32 totals, for each token and each register of the 16 rows."""
-
-    def __init__(self, builder: ir.IRBuilder, lanes: int, num_tokens: int, results: list[ir.Value] | None = None) -> None:
-        """Set the totals to zero.
-
-        results   addresses of totals in memory, which are not changed here; in registers by default
-        """
-        self.builder, self.lanes, self.parts = builder, lanes, NUM_ROWS // lanes
-        self.kind, self.floats = vector(I32, lanes), vector(F32, lanes)
-
-        def slots(kind: ir.Type) -> list[list[ir.Value]]:
-            return [[cgutils.alloca_once(builder, kind) for _ in range(self.parts)] for _ in range(num_tokens)]
-
-        self.sums = slots(self.kind)
-        if results is None:
-            self.totals = slots(self.floats)
-            self.clear()
-        else:
-            self.totals = [[pointer_to(builder, row, self.floats, 4 * lanes * part) for part in range(self.parts)] for row in results]
-
-    def clear(self) -> None:
-        """Set the totals to zero."""
-        for total in (total for row in self.totals for total in row):
-            self.builder.store(constant(self.floats, 0.0), total, align=4)
-
-    def start(self) -> None:
-        """Set the sums of the group to zero."""
-        for slot in (slot for row in self.sums for slot in row):
-            self.builder.store(constant(self.kind, 0), slot)
-
-    def add(self, dot: Dot, token: int, registers: list[ir.Value], activation: ir.Value) -> None:
-        """Add the products of 16 rows and one token's activation."""
-        activation = splat(self.builder, activation, self.lanes)
-        for slot, register in zip(self.sums[token], registers, strict=True):
-            self.builder.store(dot(self.builder, self.builder.load(slot), register, activation), slot)
-
-    def finish(
-        self, row_scales: list[ir.Value], x_scales: list[ir.Value], x_sums: list[ir.Value] | None, reduce_total: Reduce | None = None
-    ) -> None:
-        """Subtract the effect of the weights' offset, and add the scaled sums of the group to the totals.
-
-        row_scales    the 16 rows' scales, float32
-        x_scales      addresses of the tokens' scales, float32
-        x_sums        int32 to subtract for each token
-        reduce_total  conversion of the accumulated dot products to sums
-        """
-        builder = self.builder
-        for token, row in enumerate(self.sums):
-            x_scale = splat(builder, load(builder, x_scales[token], F32, align=4), self.lanes)
-            for part, slot in enumerate(row):
-                total = reduce_total(builder, builder.load(slot)) if reduce_total else builder.load(slot)
-                if x_sums is not None:
-                    total = builder.sub(total, splat(builder, x_sums[token], self.lanes))
-                result = self.totals[token][part]
-                scaled = (builder.sitofp(total, self.floats), builder.fmul(row_scales[part], x_scale), builder.load(result, align=4))
-                builder.store(call(builder, f"llvm.fma.v{self.lanes}f32", self.floats, *scaled), result, align=4)
-
-    def write(self, results: list[ir.Value]) -> None:
-        """Store the totals."""
-        for row, result in zip(self.totals, results, strict=True):
-            for part, total in enumerate(row):
-                self.builder.store(self.builder.load(total), pointer_to(self.builder, result, self.floats, 4 * self.lanes * part), align=4)
-
-
-def _float16(builder: ir.IRBuilder, address: ir.Value, lanes: int) -> list[ir.Value]:
-    """Load 16 float16 as float32: shift the bits into position and correct the exponent by a multiplication.
-
-    This needs no conversion instruction, and subnormal numbers are exact.
-    """
-    words, floats, numbers = vector(I32, lanes), vector(F32, lanes), []
-    for part in range(NUM_ROWS // lanes):
-        halves = load(builder, address, vector(I16, lanes), 2 * lanes * part, align=2)
-        bits = builder.shl(builder.sext(halves, words), constant(words, 13))
-        # 0x8FFFE000 keeps the sign bit, the exponent and the mantissa, and clears the copies of the sign
-        signed = builder.and_(bits, constant(words, -0x70002000))
-        numbers.append(builder.fmul(builder.bitcast(signed, floats), constant(floats, 2.0**112)))
-    return numbers
-
-
-def int_tile(kind: str, num_tokens: int, instructions: Instructions) -> Any:
-    """Return tile(weights, scales, x, x_stride, x_scales, x_sums, group_stride, num_groups, out, out_stride): int8 times packed rows.
-
-    kind      int8 or int4
-    weights   by group of 32 inputs: int8 (8, 16, 4), int4 (4, 16, 4), whose upper nibbles are the inputs 16 to 31
-    scales    (num_groups, 16) float16
-    x         (num_tokens, 32 · num_groups) int8
-    x_scales  (num_tokens, num_groups) float32
-    x_sums    (num_tokens, num_groups) int32, the sums of each group's activations
-    out       (num_tokens, 16) float32, overwritten
-    """
-    add_part, num_parts = {"int8": (_add_int8, 8), "int4": (_add_int4, 4)}[kind]
-    shift = {"int8": instructions.offset, "int4": 8}[kind]
-    # Sums and totals of many tokens do not fit into 16 registers of 256 bits, and the compiler's own choice of what to keep is worse.
-    has_totals_in_memory = num_tokens > 2 and instructions.lanes < NUM_ROWS
-
-    @intrinsic
-    def tile(
-        context: Any,
-        weights: Any,
-        scales: Any,
-        x: Any,
-        x_stride: Any,
-        x_scales: Any,
-        x_sums: Any,
-        group_stride: Any,
-        num_groups: Any,
-        out: Any,
-        out_stride: Any,
-    ) -> Any:
-        def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-            weights, scales, x, x_stride, x_scales, x_sums, group_stride, num_groups, out, out_stride = arguments
-            activations = row_addresses(builder, x, x_stride, num_tokens)
-            scale_rows, sum_rows = (row_addresses(builder, base, group_stride, num_tokens) for base in (x_scales, x_sums))
-            results = row_addresses(builder, out, out_stride, num_tokens)
-            sums = _Accumulators(builder, instructions.lanes, num_tokens, results if has_totals_in_memory else None)
-            sums.clear()
-            count = _opaque(builder, num_parts)
-            with cgutils.for_range(builder, num_groups, intp=I64) as loop:
-                group_activations = [element_address(builder, row, loop.index, GROUP) for row in activations]
-                group_weights = element_address(builder, weights, loop.index, 64 * num_parts)
-                sums.start()
-                with cgutils.for_range(builder, count, intp=I64) as inner:
-                    part_address = element_address(builder, group_weights, inner.index, 64)
-                    if num_tokens == 1:
-                        _prefetch(builder, part_address, WEIGHTS_AHEAD)
-                    registers = _registers(builder, part_address, instructions.lanes)
-                    add_part(
-                        builder, instructions, sums, registers, [element_address(builder, row, inner.index, 4) for row in group_activations]
-                    )
-                offsets = None
-                if shift:
-                    read = [load(builder, element_address(builder, row, loop.index, 4), I32, align=4) for row in sum_rows]
-                    offsets = [builder.mul(each, ir.Constant(I32, shift)) for each in read]
-                if num_tokens == 1:
-                    _prefetch(builder, element_address(builder, scales, loop.index, 2 * NUM_ROWS), SCALES_AHEAD)
-                group_scales = [element_address(builder, row, loop.index, 4) for row in scale_rows]
-                sums.finish(
-                    _float16(builder, element_address(builder, scales, loop.index, 2 * NUM_ROWS), instructions.lanes),
-                    group_scales,
-                    offsets,
-                    instructions.reduce_total if kind == "int4" else None,
-                )
-            if not has_totals_in_memory:
-                sums.write(results)
-            return context.get_dummy_value()
-
-        return types.void(*[types.intp] * 10), generate
-
-    return tile
-
-
-def _registers(builder: ir.IRBuilder, address: ir.Value, lanes: int) -> list[ir.Value]:
-    """Load 64 bytes as vectors of 32-bit lanes."""
-    return [load(builder, address, vector(I32, lanes), 4 * lanes * part, align=4 * lanes) for part in range(NUM_ROWS // lanes)]
-
-
-def _prefetch(builder: ir.IRBuilder, address: ir.Value, ahead: int) -> None:
+def prefetch(builder: ir.IRBuilder, address: ir.Value, ahead: int) -> None:
     """Prefetch the cache line `ahead` bytes after an address."""
     target = pointer_to(builder, address, I8, ahead)
     options = [ir.Constant(I32, each) for each in (0, 3, 1)]  # read, keep in all caches, data
     call(builder, "llvm.prefetch.p0", ir.VoidType(), target, *options)
-
-
-def _opaque(builder: ir.IRBuilder, number: int) -> ir.Value:
-    """Return a number that the compiler cannot see is constant, so that it does not unroll the loop and spill the accumulators."""
-    return builder.asm(ir.FunctionType(I64, [I64]), "", "=r,0", [ir.Constant(I64, number)], side_effect=False)
-
-
-def _add_int8(
-    builder: ir.IRBuilder, instructions: Instructions, sums: _Accumulators, registers: list[ir.Value], activations: list[ir.Value]
-) -> None:
-    for token, address in enumerate(activations):
-        sums.add(instructions.dot_signed, token, registers, load(builder, address, I32))
-
-
-def _add_int4(
-    builder: ir.IRBuilder, instructions: Instructions, sums: _Accumulators, registers: list[ir.Value], activations: list[ir.Value]
-) -> None:
-    words = vector(I32, instructions.lanes)
-    nibble, four = constant(words, 0x0F0F0F0F), constant(words, 4)
-    lower = [builder.and_(register, nibble) for register in registers]
-    upper = [builder.and_(builder.lshr(register, four), nibble) for register in registers]
-    for token, address in enumerate(activations):
-        sums.add(instructions.dot_unsigned, token, lower, load(builder, address, I32))
-        sums.add(instructions.dot_unsigned, token, upper, load(builder, address, I32, 16))
-
-
-def int16_tile(instructions: Any, num_tokens: int) -> Any:
-    """Return tile(weights, scales, x, x_scales, num_groups, out, ahead): the same for weights and activations in int16.
-
-    A register has half as many weights as in int8, but vpmaddwd needs no handling of signs, and six tokens share cache lines.
-
-    weights   (num_groups, 16, 16, 2) int16 and scales (num_groups, 16) float32, written by widen_group
-    x         (num_groups, 16, 6, 2) int16, of which the first num_tokens are read
-    x_scales  (num_groups, 6) float32
-    out       (num_tokens, 16) float32, added to
-    ahead     address of int8 weights that are needed next: 256 of each group's 512 bytes are prefetched
-    """
-
-    @intrinsic
-    def tile(context: Any, weights: Any, scales: Any, x: Any, x_scales: Any, num_groups: Any, out: Any, ahead: Any) -> Any:
-        def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-            weights, scales, x, x_scales, num_groups, out, ahead = arguments
-            lanes, floats = instructions.lanes, vector(F32, instructions.lanes)
-            results = [builder.add(out, ir.Constant(I64, 4 * NUM_ROWS * token)) for token in range(num_tokens)]
-            sums, count = _Accumulators(builder, lanes, num_tokens, results), _opaque(builder, GROUP // 2)
-            with cgutils.for_range(builder, num_groups, intp=I64) as loop:
-                group_weights, group_x = (
-                    element_address(builder, weights, loop.index, 64 * 16),
-                    element_address(builder, x, loop.index, 4 * INT16_TOKENS * 16),
-                )
-                for line in range(4):
-                    _prefetch(builder, element_address(builder, ahead, loop.index, GROUP * NUM_ROWS), 64 * line)
-                sums.start()
-                with cgutils.for_range(builder, count, intp=I64) as inner:
-                    registers = _registers(builder, element_address(builder, group_weights, inner.index, 64), lanes)
-                    pair = element_address(builder, group_x, inner.index, 4 * INT16_TOKENS)
-                    for token in range(num_tokens):
-                        sums.add(instructions.dot_int16, token, registers, load(builder, pair, I32, 4 * token, align=4))
-                row = element_address(builder, x_scales, loop.index, 4 * INT16_TOKENS)
-                x_rows = [builder.add(row, ir.Constant(I64, 4 * token)) for token in range(num_tokens)]
-                group_scales = element_address(builder, scales, loop.index, 4 * NUM_ROWS)
-                row_scales = [load(builder, group_scales, floats, 4 * lanes * part, align=64) for part in range(NUM_ROWS // lanes)]
-                sums.finish(row_scales, x_rows, None)
-            return context.get_dummy_value()
-
-        return types.void(*[types.intp] * 7), generate
-
-    return tile
-
-
-@intrinsic
-def widen_group(context: Any, codes: Any, scales: Any, wide_codes: Any, wide_scales: Any) -> Any:
-    """Convert a group of int8 weights (8, 16, 4) to int16 (8, 2, 16, 2) and its float16 scales to float32.
-
-    The pairs are the inputs 0 and 2, and 1 and 3, of each four: shifts within 16 bits are all that this takes.
-    """
-
-    def generate(context: Any, builder: ir.IRBuilder, signature: Any, arguments: Any) -> Any:
-        codes, scales, wide_codes, wide_scales = arguments
-        halves, eight = vector(I16, 2 * NUM_ROWS), constant(vector(I16, 2 * NUM_ROWS), 8)
-        for four in range(GROUP // 4):
-            both = load(builder, codes, halves, 64 * four, align=64)
-            even, odd = builder.ashr(builder.shl(both, eight), eight), builder.ashr(both, eight)
-            builder.store(even, pointer_to(builder, wide_codes, halves, 128 * four), align=64)
-            builder.store(odd, pointer_to(builder, wide_codes, halves, 128 * four + 64), align=64)
-        (numbers,) = _float16(builder, scales, NUM_ROWS)
-        builder.store(numbers, pointer_to(builder, wide_scales, FLOATS), align=64)
-        return context.get_dummy_value()
-
-    return types.void(*[types.intp] * 4), generate
