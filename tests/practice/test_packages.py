@@ -107,3 +107,45 @@ class TestMultiHeadAttention(unittest.TestCase):
     pass
 """
     assert list(statuses(tmp_path, text)) == ["relu"]
+
+
+def test_the_norm_of_a_layer_may_be_in_another_file(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "norms.py").write_text("""
+import torch
+from torch import nn
+
+class LayerNorm(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.gain, self.shift = nn.Parameter(torch.ones(width)), nn.Parameter(torch.zeros(width))
+    def forward(self, x):
+        return self.gain * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-6) + self.shift
+""")
+    (tmp_path / "residuals.py").write_text("""
+from torch import nn
+from norms import LayerNorm
+
+class Residual(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm = LayerNorm(width)
+    def forward(self, x, inner):
+        return x + inner(self.norm(x))
+""")
+    text = """
+from torch import nn
+from residuals import Residual
+
+class EncoderLayer(nn.Module):
+    def __init__(self, size, self_attn, feed_forward):
+        super().__init__()
+        self.self_attn, self.feed_forward = self_attn, feed_forward
+        self.residuals = nn.ModuleList([Residual(size), Residual(size)])
+    def forward(self, x, mask):
+        x = self.residuals[0](x, lambda y: self.self_attn(y, y, y, mask))
+        return self.residuals[1](x, self.feed_forward)
+"""
+    verdict = statuses(tmp_path, text)["EncoderLayer"]
+    assert verdict.is_correct, verdict.text()
+    assert any("n - 1" in note.en for note in verdict.notes)

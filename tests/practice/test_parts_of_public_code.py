@@ -8,8 +8,11 @@ from headway.practice.diagnosis.doubt import settled
 from headway.practice.diagnosis.files import load_module, with_exercises
 from headway.practice.diagnosis.nested import verdicts
 from headway.practice.diagnosis.sandbox import check_file
-from tests.practice.public_parts import PROGRAMS, Program
+from tests.practice.public_attentions import PROGRAMS as ATTENTIONS
+from tests.practice.public_parts import PROGRAMS as PARTS
+from tests.practice.public_parts import Program
 
+PROGRAMS = (*PARTS, *ATTENTIONS)
 MISTAKES = [(program, place) for program in PROGRAMS for place in range(len(program.mistakes))]
 
 

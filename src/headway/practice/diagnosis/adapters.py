@@ -8,6 +8,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 from headway.practice.diagnosis.calling import Call, function_calls
+from headway.practice.diagnosis.params import as_class
 from headway.practice.diagnosis.settings import with_options
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
@@ -42,6 +43,9 @@ def calls_of(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     if exercise.calls is not None or inspect.isclass(subject.value):
         calls = adapter(exercise.calls)(subject, exercise, library)
         return [*calls, *_unrotated_calls(subject, exercise, library)]
+    holder = as_class(subject, library) if any(role.is_weight for role in exercise.roles) else None
+    if holder is not None:
+        return adapter(None)(holder, exercise, library)
     return function_calls(with_options(subject, exercise.roles), exercise, library, class_of_calls(exercise.drawing))
 
 

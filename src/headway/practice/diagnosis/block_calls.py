@@ -11,6 +11,7 @@ import numpy
 from headway.practice.diagnosis.calling import Call, function_calls
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.layers import layer_calls
+from headway.practice.diagnosis.params import as_class
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.recipes import projections
@@ -54,6 +55,7 @@ class BlockCall(InstanceCall):
 
 def block_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call]:
     """Return the ways to call a block; none for a class with a mask, which need not be causal: that is an encoder layer."""
+    subject = as_class(subject, library) or subject
     if not inspect.isclass(subject.value):
         return function_calls(subject, exercise, library)
     roles = (

@@ -21,6 +21,7 @@ from headway.practice.diagnosis.diagnose import correct_as_is, diagnose
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN
 from headway.practice.exercise import Convention, Exercise
+from headway.practice.exercises import exercise as by_name
 from headway.practice.message import EMPTY, describe_error, joined
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
@@ -64,6 +65,9 @@ def verdicts(given: Sequence[tuple[Subject, Exercise]], begin: Callable[[Subject
 PARTIAL = {"no_output_projection", "first_map_alone", "first_maps_alone"}
 """Mistakes that a caller may make good: the last matrix is missing."""
 
+WITHOUT_LAST_MATRIX = ("self_attention", "cross_attention")
+"""Exercises in which an output projection is optional."""
+
 
 def _in_context(each: Judged, judged: Sequence[Judged]) -> Judged:
     """Return a subject without its last matrix as not understood if a correct caller applies that matrix itself."""
@@ -72,6 +76,9 @@ def _in_context(each: Judged, judged: Sequence[Judged]) -> Judged:
     callers = [other for other in judged if other.verdict.is_correct and _calls(other.subject, each.subject.name)]
     if not callers:
         return each
+    as_part = filter(None, (correct_as_is(each.subject, by_name(name)) for name in WITHOUT_LAST_MATRIX))
+    if (right := next(as_part, None)) is not None:
+        return replace(each, verdict=right, is_at_fault=False)
     says = TEXTS["applied_by_caller"].format(name=callers[0].subject.name)
     cause = Cause("not_understood", says, TEXTS["select_part_or_state_shapes"], EMPTY, line=each.verdict.line)
     return replace(each, verdict=replace(each.verdict, status="could not run", causes=(cause,), notes=()))

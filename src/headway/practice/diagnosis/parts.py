@@ -10,6 +10,7 @@ from typing import Any
 from headway.practice.diagnosis.calling import libraries_for
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.exercise import Exercise
+from headway.practice.exercises.transformer_block import SEES_ALL
 from headway.practice.message import Message
 from headway.practice.texts import Texts
 
@@ -120,6 +121,14 @@ def _causal(subject: Subject) -> list[str]:
     return ["causal_self_attention", *(["self_attention", PROJECTED] if is_required else [])]
 
 
+def _blocks(subject: Subject) -> list[str]:
+    """Return the encoder layer, too, for a block in whose file nothing says that it hides later positions."""
+    text, names = "\n".join(subject.source), "\n".join(vars(subject.module)) if subject.module is not None else ""
+    patterns = ((SEES_ALL[1].called, subject.name), (SEES_ALL[1].source, text), (SEES_ALL[1].file_names, names))
+    is_open = all(re.search(pattern or "", each, re.IGNORECASE) for pattern, each in patterns)
+    return ["transformer_block", *(["encoder_layer"] if is_open else [])]
+
+
 def _embeddings(first: str) -> Callable[[Subject], list[str]]:
     """Return a function that gives the embeddings that a class may be: of tokens, of positions, or of both."""
 
@@ -145,6 +154,7 @@ FAMILIES = {
     "self_attention": _heads,
     "causal_self_attention": _causal,
     "decoder_layer": _decoder_layers,
+    "transformer_block": _blocks,
     "embed": _embeddings("embed"),
     "sinusoidal_positions": _embeddings("sinusoidal_positions"),
     "positioned_embedding": _embeddings("positioned_embedding"),

@@ -6,10 +6,13 @@ import ast
 import inspect
 import linecache
 import re
+import sys
+import sysconfig
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -55,18 +58,19 @@ class Subject:
 
     @cached_property
     def used_source(self) -> str:
-        """Return the source of the definition and of those definitions of its file that it names, directly or through others."""
-        try:
-            defined = definitions(ast.parse(self.file_source))
-        except SyntaxError:
-            return "\n".join(self.source)
-        lines = self.file_source.splitlines()
+        """Return the source of the definition and of what it names, directly or through others, in its file and in the files around it."""
         found = {self.name: "\n".join(self.source)}
-        waiting = [self.name]
+        waiting = [(self.name, self.module, self.file_source)]
         while waiting:
-            for word in set(re.findall(r"[A-Za-z_]\w*", found[waiting.pop()])) & set(defined) - set(found):
-                found[word] = "\n".join(lines[defined[word].lineno - 1 : defined[word].end_lineno])
-                waiting.append(word)
+            name, module, text = waiting.pop()
+            lines, defined = text.splitlines(), _defined_in(text)
+            for word in set(re.findall(r"[A-Za-z_]\w*", found[name])) - set(found):
+                if word in defined:
+                    found[word] = "\n".join(lines[defined[word].lineno - 1 : defined[word].end_lineno])
+                    waiting.append((word, module, text))
+                elif (other := _module_near(getattr(module, word, None), module)) is not None:
+                    found[word] = inspect.getsource(getattr(module, word))
+                    waiting.append((word, other, inspect.getsource(other)))
         return "\n".join(found.values())
 
     @property
@@ -82,6 +86,25 @@ class Subject:
             if re.search(pattern, text.partition("#")[0]):
                 return self.line + offset
         return None
+
+
+@cache
+def _defined_in(text: str) -> dict[str, ast.stmt]:
+    try:
+        return definitions(ast.parse(text))
+    except SyntaxError:
+        return {}
+
+
+def _module_near(value: Any, module: ModuleType | None) -> ModuleType | None:
+    """Return the module of a class or function that a file imports from another file of the same author, not from an installed package."""
+    if not (inspect.isclass(value) or inspect.isfunction(value)) or value.__module__.partition(".")[0] == "headway":
+        return None
+    other = sys.modules.get(value.__module__)
+    place = getattr(other, "__file__", None)
+    if place is None or other is module or re.search(r"(site|dist)-packages", place):
+        return None
+    return None if Path(place).is_relative_to(sysconfig.get_path("stdlib")) else other
 
 
 def parameters_of(function: Callable[..., Any], *, is_bound: bool = False) -> list[inspect.Parameter]:

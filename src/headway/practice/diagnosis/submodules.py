@@ -92,13 +92,20 @@ def submodule_roles(prefixes: list[str], subject: Subject) -> tuple[Role, ...]:
     return (*attentions, Role("feed_forward_part", called, size_of=feed_forward, is_submodule=True), *norms)
 
 
-SIZES = r"dim|size|num|hidden|drop|prob|bias|mult|ratio|(^|_)[dn]_|_p$|heads|type"
+SIZES = r"dim|size|num|hidden|drop|prob|bias|mult(?!i_?head)|ratio|(^|_)[dn]_|_p$|heads|type"
 """Words of parameters that are no parts."""
 
 
 def kind_of(name: str) -> Kind | None:
     """Return the kind of part that a name means, or None."""
     return next((kind for kind, pattern in KINDS if re.search(pattern, snake(name))), None)
+
+
+def is_part(name: str, subject: Subject) -> bool:
+    """Return True for a constructor parameter that is stored as it is, and whose attribute is called or passed on."""
+    source = "\n".join(subject.source)
+    stored = re.search(rf"self\.(\w+)\s*=\s*{re.escape(name)}\s*$", source, re.MULTILINE)
+    return stored is not None and bool(re.search(rf"self\.{stored[1]}\(|\(.*[(,]\s*self\.{stored[1]}\s*[,)]", source))
 
 
 def is_called(name: str, subject: Subject) -> bool:
@@ -109,7 +116,10 @@ def is_called(name: str, subject: Subject) -> bool:
 def _taken_as(kind: str, subject: Subject) -> list[str]:
     """Return the constructor parameters that take a part of a kind, by the words in their names."""
     required = [each.name for each in subject.parameters if each.default is each.empty and not re.search(SIZES, snake(each.name))]
+    unknown = [name for name in required if kind_of(name) is None and is_part(name, subject)]
     of_kind = [name for name in required if kind_of(name) == kind.removeprefix("cross_")]
+    if kind == "feed_forward" and not of_kind:
+        of_kind = unknown[:1]
     return [snake(name) for name in of_kind if bool(re.search(OF_SOURCE, snake(name))) == kind.startswith("cross_")]
 
 

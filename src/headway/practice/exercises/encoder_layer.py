@@ -112,6 +112,16 @@ def _answer(steps: Mapping[str, Step], inputs: Inputs) -> Any:
 
 SETTLED = _settled()
 
+DECODING = (
+    Convention(),
+    Convention(
+        TEXTS["hides_later_positions"],
+        steps={"is_causal": lambda asked: True},
+        called=r"^(?!.*encoder)(.*(transformer|decoder|gpt).*(block|layer)|block)",
+    ),
+)
+"""A convention for the block of a decoder, which is judged as an encoder layer if GPT-2's form does not fit it."""
+
 EXERCISE = Exercise(
     name="encoder_layer",
     definition=definition,
@@ -141,6 +151,7 @@ EXERCISE = Exercise(
         RETURNS,
         SETTLED.wirings(),
         SAMPLE_NORM,
+        DECODING,
         SETTLED.masks(both(MASK_FORMS, MASK_SHAPES)),
     ),
     fused=projections.FUSED,

@@ -110,6 +110,7 @@ def probes() -> tuple[Probe, ...]:
         Probe("more numbers", {name: x * 3 for name, x in draw.itself(9, 1).items()} | {"scale": 8**-0.5}, MATRICES),
         Probe("one position", draw.itself(2, 1, 7) | held, BATCH),
         Probe("projected, one position", draw.three(1, 1, 4, ()), MATRICES),
+        Probe("heads without output, padded", draw.itself(2, 5, 12) | draw.weights(12, 12) | heads | {"mask": padding[:, None]}, BATCH),
     )
 
 

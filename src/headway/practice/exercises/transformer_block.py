@@ -82,10 +82,10 @@ SEES_ALL = (
         without="mlp",
         called=rf"^(?!.*({CAUSAL_NAMES}))",
         source=rf"\A(?![\s\S]*({CAUSAL_NAMES}|mask|tri[lu]))",
-        file_names=r"\A(?![\s\S]*(decoder|gpt|language_?model|generate))",
+        file_names=r"\A(?=[\s\S]*(encoder|decoder_?(layer|block)))|\A(?![\s\S]*(decoder|gpt|language_?model|generate))",
     ),
 )
-"""A convention for a class that mentions no mask, in a file without names that imply a causal one."""
+"""A convention for a class that mentions no mask, in a file that has an encoder, or no names that imply a causal block."""
 
 EXERCISE = Exercise(
     name="transformer_block",

@@ -1,0 +1,133 @@
+"""Attentions and layers in conventions of public code, with mistakes as replacements in their text."""
+
+from __future__ import annotations
+
+from tests.practice.public_parts import Program
+
+TREES = """
+import numpy as np
+
+def make_params(rng, dim, inner):
+    def matrix(*shape):
+        return rng.normal(0, 0.02, shape)
+    return {
+        "attention": {name: matrix(dim, dim) for name in ("wq", "wk", "wv", "wo")},
+        "mlp": {"w_in": matrix(dim, inner), "b_in": np.zeros(inner), "w_out": matrix(inner, dim), "b_out": np.zeros(dim)},
+        "first": {"gain": np.ones(dim), "shift": np.zeros(dim)},
+        "second": {"gain": np.ones(dim), "shift": np.zeros(dim)},
+    }
+
+def normed(x, gain, shift):
+    return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5) * gain + shift
+
+def multi_head_attention(params, x, n_heads):
+    batch, length, width = x.shape
+    heads = (batch, length, n_heads, width // n_heads)
+    q, k, v = ((x @ params[name]).reshape(heads).transpose(0, 2, 1, 3) for name in ("wq", "wk", "wv"))
+    scores = q @ k.swapaxes(-1, -2) / np.sqrt(width // n_heads)
+    scores = np.where(np.tri(length, dtype=bool), scores, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    weights /= weights.sum(-1, keepdims=True)
+    return (weights @ v).transpose(0, 2, 1, 3).reshape(x.shape) @ params["wo"]
+
+def mlp(params, x):
+    return np.maximum(x @ params["w_in"] + params["b_in"], 0) @ params["w_out"] + params["b_out"]
+
+def transformer_block(params, x, n_heads):
+    x = x + multi_head_attention(params["attention"], normed(x, **params["first"]), n_heads)
+    return x + mlp(params["mlp"], normed(x, **params["second"]))
+"""
+
+PROGRAMS = (
+    Program(
+        "multi_head_attention",
+        "multi_head_attention",
+        TREES,
+        (
+            ("np.sqrt(width // n_heads)", "np.sqrt(width)"),
+            (".transpose(0, 2, 1, 3).reshape(x.shape)", ".reshape(x.shape)"),
+        ),
+    ),
+    Program(
+        "mlp", "feed_forward", TREES, (('@ params["w_out"]', '@ params["w_out"] * 2'), ('x @ params["w_in"] +', 'x @ params["w_in"] -'))
+    ),
+    Program(
+        "transformer_block",
+        "transformer_block",
+        TREES,
+        (("return x + mlp", "return mlp"), ('normed(x, **params["second"])', "x")),
+    ),
+    Program(
+        "EncoderLayer",
+        "encoder_layer",
+        """
+import copy
+from torch import nn
+
+class Residual(nn.Module):
+    def __init__(self, width, rate):
+        super().__init__()
+        self.norm, self.dropout = nn.LayerNorm(width), nn.Dropout(rate)
+    def forward(self, x, inner):
+        return x + self.dropout(inner(self.norm(x)))
+
+class EncoderLayer(nn.Module):
+    def __init__(self, width, rate, multi_headed_attention, pointwise_network):
+        super().__init__()
+        residual = Residual(width, rate)
+        self.residuals = nn.ModuleList([copy.deepcopy(residual) for _ in range(2)])
+        self.multi_headed_attention = multi_headed_attention
+        self.pointwise_network = pointwise_network
+    def forward(self, x, src_mask):
+        x = self.residuals[0](x, lambda y: self.multi_headed_attention(query=y, key=y, value=y, mask=src_mask))
+        return self.residuals[1](x, self.pointwise_network)
+""",
+        (("return x + self.dropout", "return self.dropout"), ("mask=src_mask", "mask=None")),
+    ),
+    Program(
+        "BertSelfAttention",
+        "self_attention",
+        """
+import torch
+from torch import nn
+
+class BertSelfAttention(nn.Module):
+    def __init__(self, config):
+        super().__init__()
+        self.heads, self.width = config.num_attention_heads, config.hidden_size // config.num_attention_heads
+        self.query = nn.Linear(config.hidden_size, self.heads * self.width)
+        self.key = nn.Linear(config.hidden_size, self.heads * self.width)
+        self.value = nn.Linear(config.hidden_size, self.heads * self.width)
+        self.dropout = nn.Dropout(config.attention_probs_dropout_prob)
+    def apart(self, x):
+        return x.view(*x.shape[:-1], self.heads, self.width).permute(0, 2, 1, 3)
+    def forward(self, hidden_states, attention_mask):
+        query, key, value = (self.apart(layer(hidden_states)) for layer in (self.query, self.key, self.value))
+        scores = query @ key.transpose(-1, -2) / self.width**0.5 + attention_mask
+        return (self.dropout(scores.softmax(-1)) @ value).permute(0, 2, 1, 3).flatten(2)
+""",
+        (("/ self.width**0.5", "* self.width**0.5"), (".permute(0, 2, 1, 3).flatten(2)", ".reshape(hidden_states.shape)")),
+    ),
+    Program(
+        "TransformerBlock",
+        "encoder_layer",
+        """
+from torch import nn
+
+class TransformerBlock(nn.Module):
+    def __init__(self, embed_dim, num_heads, ff_dim, rate=0.1):
+        super().__init__()
+        self.att = nn.MultiheadAttention(embed_dim, num_heads, dropout=rate, batch_first=True)
+        self.ffn = nn.Sequential(nn.Linear(embed_dim, ff_dim), nn.ReLU(), nn.Linear(ff_dim, embed_dim))
+        self.norm1, self.norm2 = nn.LayerNorm(embed_dim), nn.LayerNorm(embed_dim)
+        self.dropout = nn.Dropout(rate)
+    def forward(self, inputs):
+        x = self.norm1(inputs + self.dropout(self.att(inputs, inputs, inputs)[0]))
+        return self.norm2(x + self.dropout(self.ffn(x)))
+
+class DecoderLayer(nn.Module):
+    pass
+""",
+        (("self.norm1(inputs + ", "self.norm1("), ("self.norm2(x + ", "self.norm2(inputs + ")),
+    ),
+)
