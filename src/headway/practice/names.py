@@ -23,7 +23,7 @@ class Pattern:
 
 ATTENTION = r"^(?!dot_?att)(?!.*(mask$|causal|masked|decoder|rope|rotary|sliding|window|linear_?att|flash|block|layer)).*(att(entio)?n|mha)"
 
-NO_PART = r"(?i:^init_|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|[a-z](Params|Settings|Options)$"
+NO_PART = r"(?i:^init_|^demo_|_demo$|data_?(set|loader)|config|(?<!re)set_?args$|schedule|rout(er|ing)|lora|fp8|quanti[sz]e|convert|replace_|(^|_)lr(_|$))|For[A-Z]\w+$|[a-z](Params|Settings|Options)$"
 """Pattern of the names of what surrounds a part: its settings, its data, an adapter."""
 
 PATTERNS = {
@@ -139,7 +139,7 @@ PATTERNS = {
         r"|key(?!_?val)))|greedy_?(decod|search|gen)|complete(_text)?$|^decode_?loop|autoregress",
     ),
     "kv_cache": Pattern(
-        r"kv_?(full_?)?cache|key_?value_?cache|(update|append)(_to)?_?(kv|cache)|cache_?(update|append)|^Cache$",
+        r"^(?!.*(att(entio)?n|size|memory|bytes|compare|generat|estimate)).*(kv_?(full_?)?cache|key_?value_?cache)|(update|append)(_to)?_?(kv|cache)|cache_?(update|append)|^Cache$",
     ),
     "pair_counts": Pattern(r"get_stats|get_pairs?_?(stats|count|freq)|count_?(pair|bigram)|pair_?(count|freq|stat)|compute_pair"),
     "merge_pair": Pattern(r"^merge(_(pairs?|ids|tokens?|sequence|bigram))?$|replace_pair|apply_merge$"),
@@ -209,6 +209,10 @@ PARTS_OF_CLASSES = {
     "positioned_embedding": ("learned_positions",),
 }  # fmt: skip
 """Exercises that a class may also be, by the one that its name means: what it holds and takes decides."""
+
+
+PARTS_OF_FUNCTIONS = {"cross_entropy": ("next_token_loss",)}
+"""Exercises that a function may also be, by the one that its name means: its source decides."""
 
 
 def fitting(name: str) -> tuple[list[str], list[str]]:

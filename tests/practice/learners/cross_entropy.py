@@ -245,3 +245,27 @@ class Right_sum_and_count:
         log_probs = shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
         picked = np.take_along_axis(log_probs, np.where(is_real, targets, 0)[..., None], axis=-1)[..., 0]
         return -(picked * is_real).sum(), is_real.sum()
+
+
+def right_shifts_its_inputs(inputs, logits):
+    ahead = logits[:, :-1] - logits[:, :-1].max(axis=-1, keepdims=True)
+    log_probs = ahead - np.log(np.exp(ahead).sum(axis=-1, keepdims=True))
+    return -np.take_along_axis(log_probs, inputs[:, 1:, None], axis=-1).mean()
+
+
+class Right_sum_with_its_gradient:
+    def forward(self, prediction_tensor, label_tensor):
+        self.kept = prediction_tensor
+        return -(label_tensor * np.log(prediction_tensor + np.finfo(float).eps)).sum()
+
+    def backward(self, label_tensor):
+        return -label_tensor / self.kept
+
+
+class Wrong_summed:
+    def forward(self, prediction_tensor, label_tensor):
+        self.kept, self.count = prediction_tensor, len(label_tensor)
+        return -(label_tensor * np.log(prediction_tensor)).sum()
+
+    def backward(self, label_tensor):
+        return -label_tensor / self.kept / self.count

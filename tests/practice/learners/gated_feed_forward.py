@@ -134,3 +134,8 @@ def wrong_all_reshaped(x, w_gate, w_up, w_down):
 
 def wrong_scale(x, w_gate, w_up, w_down):
     return (silu(x @ w_gate.T) * (x @ w_up.T)) @ w_down.T / np.sqrt(x.shape[-1])
+
+
+def right_numbered_weights(x, weight_1, weight_2, weight_3):
+    gate = x @ weight_1.T
+    return (gate / (1 + np.exp(-gate)) * (x @ weight_3.T)) @ weight_2.T

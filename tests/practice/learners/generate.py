@@ -377,3 +377,19 @@ def right_without_a_context_size(model, prompt, max_new_tokens, cache=None):
         ids.append(int(np.argmax(model(ids)[-1])))
     assert not was_training and cache is None
     return ids
+
+
+def right_of_text(model, tokenizer, text, max_tokens):
+    ids = tokenizer.encode(text)
+    for _ in range(max_tokens):
+        ids.append(int(np.argmax(model(np.array(ids))[-1])))
+        if ids[-1] == tokenizer.eos_token_id:
+            break
+    return tokenizer.decode(ids)
+
+
+def wrong_one_too_many__text(model, tokenizer, text, max_tokens):
+    ids = tokenizer.encode(text)
+    for _ in range(max_tokens + 1):
+        ids.append(int(np.argmax(model(np.array(ids))[-1])))
+    return tokenizer.decode(ids)

@@ -173,3 +173,11 @@ def wrong_least_likely_taken__cached(model, idx, max_new_tokens):
         new = logits.argmin(dim=-1, keepdim=True)
         idx = torch.cat([idx, new], dim=1)
     return idx
+
+
+def right_text_without_prompt(model, enc, prompt, max_new_tokens=5, device="cpu"):
+    ids = enc(prompt, return_tensors="pt").input_ids.to(device)
+    start = ids.shape[1]
+    for _ in range(max_new_tokens):
+        ids = torch.cat([ids, model(ids)[:, -1].argmax(-1, keepdim=True)], dim=1)
+    return enc.decode(ids[0, start:], skip_special_tokens=True)

@@ -33,6 +33,9 @@ def likely_parts(subject: Subject, exercise: Exercise) -> list[str]:
     """Return the names of the exercises that a subject may be, likeliest first; one for most subjects."""
     if exercise.name == "next_token_loss":
         return _losses(subject)
+    if exercise.name == "cross_entropy":
+        is_shifting = all(re.search(pattern, "\n".join(subject.source)) for pattern in (r"\b1:", r":-1\b"))
+        return ["cross_entropy", *(["next_token_loss"] if is_shifting else [])]
     if not inspect.isclass(subject.value) or exercise.name not in FAMILIES:
         return [exercise.name]
     return FAMILIES[exercise.name](subject)

@@ -27,7 +27,7 @@ from headway.practice.judge.process import Confined, Conversation, child_environ
 from headway.practice.judge.shown import all_printable, printable
 from headway.practice.judge.static import Facts, facts_of
 from headway.practice.message import EMPTY
-from headway.practice.names import PARTS_OF_CLASSES, fitting
+from headway.practice.names import PARTS_OF_CLASSES, PARTS_OF_FUNCTIONS, fitting
 from headway.practice.texts import Texts
 from headway.practice.verdict import STATUS_WORDS, Cause, Verdict
 
@@ -211,8 +211,9 @@ class _Checker:
     def _may_be(self, verdict: Verdict) -> bool:
         """Return True if a subject may be judged as this exercise: by its name, or by its outputs if the name says nothing."""
         fits = [self.named] if self.named else [*itertools.chain(*fitting(verdict.subject))]
-        if self.named is None and verdict.subject not in self.facts.functions:
-            fits += [name for each in fits for name in PARTS_OF_CLASSES.get(each, ())]
+        if self.named is None:
+            others = PARTS_OF_FUNCTIONS if verdict.subject in self.facts.functions else PARTS_OF_CLASSES
+            fits += [name for each in fits for name in others.get(each, ())]
         return not fits or any(verdict.exercise in (each, *exercise_by_name(each).related) for each in fits)
 
     def confirmed(self, report: _Report, seed: int, *, is_own: bool) -> list[Verdict]:

@@ -94,6 +94,11 @@ def _with_floor(floor: float, named: str = CALLED_PROBABILITIES, source: str | N
     return Convention(says, _probabilities, role="logits", named=named, source=source, steps=steps)
 
 
+SUMMED = {"reduce": lambda surprise, counts, logits: numpy.where(counts, surprise, 0).sum()}
+GRADIENT_OF_SUM = r"\A(?!(.|\n)*(mean|average|shape|len\(|size|batch))(.|\n)*def (backward|gradient|derivative)"
+"""Source of a class whose own gradient is that of the sum: it never counts the targets."""
+
+
 def _mean_of_sum(answer: Any, inputs: Inputs) -> Any:
     """Return the mean for a sum and the number of targets that it counts."""
     is_pair = isinstance(answer, tuple) and len(answer) == 2 and all(numpy.ndim(each) == 0 for each in answer)
@@ -129,6 +134,7 @@ EXERCISE = Exercise(
             Convention(reads=guards),
             *(_with_floor(floor, named=r"^y$", source=WITHOUT_SOFTMAX) for floor in (0.0, 1e-8, 1e-7)),
         ),
+        (Convention(), Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM)),
         (Convention(), Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute")),
         (Convention(), Convention(TEXTS["one_hot_targets"], _hot, role="targets")),
         (

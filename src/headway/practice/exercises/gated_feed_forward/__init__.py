@@ -136,19 +136,19 @@ EXERCISE = Exercise(
         Role("x", words("input inputs h hidden hidden_states in_features z")),
         Role(
             "gate_weight",
-            words("w1 w_1 gate w_gate wg w_g gate_proj w1_weight w fc1 fc1_weight w_gate_proj linear1 gate_w"),
+            words("w1 w_1 gate w_gate wg w_g gate_proj w1_weight w fc1 fc1_weight w_gate_proj linear1 gate_w weight_1 weight1"),
             is_weight=True,
             held_as=words("gate g w1 fc1 linear1 gating"),
         ),
         Role(
             "up_weight",
-            words("w3 w_3 up w_up wu w_u up_proj w3_weight v value w_value up_w w_v"),
+            words("w3 w_3 up w_up wu w_u up_proj w3_weight v value w_value up_w w_v weight_3 weight3"),
             is_weight=True,
             held_as=words("up u value v"),
         ),
         Role(
             "down_weight",
-            words("w2 w_2 down w_down wd w_d down_proj w2_weight w_out wo w_o out down_w"),
+            words("w2 w_2 down w_down wd w_d down_proj w2_weight w_out wo w_o out down_w weight_2 weight2"),
             is_weight=True,
             held_as=words("down d out o"),
         ),

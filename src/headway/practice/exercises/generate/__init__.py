@@ -8,7 +8,7 @@ import numpy
 
 from headway.arrays import array_namespace, asarray_like, cast
 from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step, words
-from headway.practice.exercises.generate.conventions import CACHES, COUNTS, ENDS, MODELS, PROMPTS, RETURNED
+from headway.practice.exercises.generate.conventions import CACHES, COUNTS, ENDS, MODELS, PROMPTS, RETURNED, TEXT
 from headway.practice.exercises.generate.mistakes import MISTAKES
 from headway.practice.recipes.toy_model import ToyModel
 from headway.practice.texts import Texts
@@ -106,13 +106,14 @@ EXERCISE = Exercise(
     steps=STEPS,
     roles=(
         Role("model", words("net gpt lm model_fn f fn forward predict logits_fn next_token_logits transformer llm m")),
+        Role("tokenizer", words("tok enc encoding tokeniser")),
         Role("params", ("weights", "parameters")),
         Role("num_heads", words("n_head n_heads heads"), neutral=2),
         Role(
             "prompt",
             words(
                 "idx inputs ids tokens prompt_ids input_ids token_ids context x start start_ids prompt_tokens prompt_token_ids "
-                "input_tokens seq sequence"
+                "input_tokens seq sequence text prompt_text start_text input_text seed_text"
             ),
         ),
         Role(
@@ -139,7 +140,7 @@ EXERCISE = Exercise(
     may_write=True,
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(COUNTS, CACHES, MODELS, PROMPTS, RETURNED, ENDS),
+    conventions=(COUNTS, CACHES, MODELS, PROMPTS, RETURNED, ENDS, TEXT),
     drawing="likeliest",
     calls="generate",
     is_trained_through=False,

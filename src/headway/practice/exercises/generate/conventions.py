@@ -9,6 +9,7 @@ import numpy
 
 from headway.practice.exercise import Convention, Inputs
 from headway.practice.exercises.generate.tiny_gpt import TINY_GPT
+from headway.practice.recipes.toy_tokenizer import ToyTokenizer
 from headway.practice.texts import Texts
 
 TEXTS = Texts("generate")
@@ -62,6 +63,17 @@ def _as_params(inputs: Inputs) -> Inputs | None:
     return rest | {"params": TINY_GPT.params, "num_heads": TINY_GPT.num_heads}
 
 
+def _as_text(inputs: Inputs) -> Inputs | None:
+    prompt = inputs["prompt"]
+    return inputs | {"prompt": LETTERS.decode(prompt), "tokenizer": LETTERS} if prompt.ndim == 1 else None
+
+
+def _of_text(answer: Any, inputs: Inputs) -> Any:
+    return numpy.array(LETTERS.encode(answer)) if isinstance(answer, str) else answer
+
+
+LETTERS = ToyTokenizer()
+TEXT = (Convention(), Convention(encode=_as_text, decode=_of_text, role="tokenizer"))
 PROMPTS = (Convention(decode=_of_row), Convention(encode=_listed), Convention(encode=_as_row, decode=_of_row))
 MODELS = (
     Convention(),

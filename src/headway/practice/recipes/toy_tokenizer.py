@@ -1,0 +1,32 @@
+"""A tokenizer of single letters, for functions that turn a text into a longer text."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from headway.arrays import from_numpy
+
+FIRST = ord("a")
+
+
+class ToyTokenizer:
+    """Tokenizer whose token i is the letter i of the alphabet, with the methods of the usual libraries."""
+
+    eos_token_id = eot_token = pad_token_id = bos_token_id = -1
+    all_special_ids: tuple[int, ...] = ()
+
+    def encode(self, text: str, *options: Any, return_tensors: str | None = None, **named: Any) -> Any:
+        """Return the token ids of a text: a list, or one row of an array of the library that is named as in transformers."""
+        ids = [ord(letter) - FIRST for letter in text if letter >= "a"]
+        return ids if return_tensors is None else from_numpy(numpy.array([ids]), {"pt": "torch", "np": "numpy"}[return_tensors])
+
+    def __call__(self, text: str, *options: Any, **named: Any) -> Any:
+        """Return an object with the token ids."""
+        return SimpleNamespace(input_ids=self.encode(text, *options, **named))
+
+    def decode(self, ids: Any, *options: Any, **named: Any) -> str:
+        """Return the text of token ids."""
+        return "".join(chr(FIRST + int(each)) for each in numpy.asarray(ids).reshape(-1) if int(each) >= 0)
