@@ -87,3 +87,27 @@ class Wrong_default_value:
         self.m = self.b1 * self.m + (1 - self.b1) * grad
         self.v = self.b2 * self.v + (1 - self.b2) * grad**2
         return w - self.rate * (self.m / (1 - self.b1**self.t)) / (np.sqrt(self.v / (1 - self.b2**self.t)) + self.eps)
+
+
+def right_dict_of_moments(params, grads, state, lr=1e-3, b1=0.9, b2=0.999, eps=1e-8):
+    t, moved = state["t"] + 1, {}
+    m = {key: b1 * state["m"][key] + (1 - b1) * grad for key, grad in grads.items()}
+    v = {key: b2 * state["v"][key] + (1 - b2) * grad**2 for key, grad in grads.items()}
+    for key, value in params.items():
+        moved[key] = value - lr * m[key] / (1 - b1**t) / (np.sqrt(v[key] / (1 - b2**t)) + eps)
+    return moved, {"t": t, "m": m, "v": v}
+
+
+def right_state_of_one_array(theta, grad, opt_state, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8):
+    opt_state["step"] += 1
+    opt_state["mean"] = beta1 * opt_state["mean"] + (1 - beta1) * grad
+    opt_state["square"] = beta2 * opt_state["square"] + (1 - beta2) * grad**2
+    mean, square = (opt_state[key] / (1 - beta ** opt_state["step"]) for key, beta in (("mean", beta1), ("square", beta2)))
+    return theta - lr * mean / (np.sqrt(square) + eps), opt_state
+
+
+def wrong_square_not_corrected__in_a_dict(theta, grad, opt_state, lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8):
+    opt_state["step"] += 1
+    opt_state["mean"] = beta1 * opt_state["mean"] + (1 - beta1) * grad
+    opt_state["square"] = beta2 * opt_state["square"] + (1 - beta2) * grad**2
+    return theta - lr * opt_state["mean"] / (1 - beta1 ** opt_state["step"]) / (np.sqrt(opt_state["square"]) + eps), opt_state

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,6 +57,7 @@ GRADS = Role(
 MEAN = Role("mean", tuple("m exp_avg first_moment moment1 m_t m_prev mu momentum mean1 avg".split()))
 SQUARE = Role("square", tuple("v exp_avg_sq second_moment moment2 v_t v_prev nu velocity avg_sq s".split()))
 COUNT = Role("step", tuple("t step_t timestep step_num iteration steps i k step_count num_steps time_step n_step".split()))
+STATE = Role("state", tuple("st opt_state optimizer_state optim_state adam_state opt".split()))
 NAME = Role("name", tuple("param_name key layer_name idx index param_id var_name id_".split()))
 CLOSURE = Role("closure", ("loss", "cur_loss", "closure_fn"))
 HOLDS = ("list", "dict", "single")
@@ -195,7 +197,9 @@ class OptimizerCall(Call):
     def _function_step(self, points: list[Any], settings: Mapping[str, Any]) -> Callable[[list[Any]], list[Any]]:
         """Return a function that takes one step of a function for each parameter."""
         rest = [each for each in self.subject.parameters if each.name not in settings]
-        bound = bind_parameters(rest, (PARAMS, GRADS, MEAN, SQUARE, COUNT))
+        bound = bind_parameters(rest, (PARAMS, GRADS, MEAN, SQUARE, COUNT, STATE))
+        if bound is not None and bound.takes("points") and bound.takes("gradient") and bound.takes("state"):
+            return self._step_of_state(points, settings, bound)
         if bound is None or not (bound.takes("points") and bound.takes("gradient") and bound.takes("mean") and bound.takes("square")):
             raise CallError(TEXTS["function_takes_parameter_gradient_moments"])
         states = [(each, self._copy(0 * numpy.array(as_numbers(each))), self._copy(0 * numpy.array(as_numbers(each)))) for each in points]
@@ -213,6 +217,31 @@ class OptimizerCall(Call):
             return [point for point, _, _ in states]
 
         return take
+
+    def _step_of_state(self, points: list[Any], settings: Mapping[str, Any], bound: Binding) -> Callable[[list[Any]], list[Any]]:
+        """Return a function that takes one step of all parameters; the moments and the step count are in a dict, under its keys in the source."""
+        name = next(name for name, role in bound.role_of.items() if role is STATE)
+        keys = dict.fromkeys(re.findall(rf"\b{name}\[['\"](\w+)['\"]\]", "\n".join(self.subject.source)))
+        groups = [[each] for each in points] if self.holds == "single" else [points]
+        helds = [self._empty_state(group, keys) for group in groups]
+
+        def take(gradients: list[Any]) -> list[Any]:
+            given = [[each] for each in gradients] if self.holds == "single" else [gradients]
+            for group, held, slopes in zip(groups, helds, given, strict=True):
+                known = held | {"gradient": self._form(slopes)}
+                answer = self.subject.value(**settings, **{name: known[role.name] for name, role in bound.role_of.items()})
+                if isinstance(answer, tuple) and len(answer) == 2:
+                    held["points"], held["state"] = answer
+                group[:] = self._after(group, held["points"], held["points"])
+            return [each for group in groups for each in group]
+
+        return take
+
+    def _empty_state(self, group: Sequence[Any], keys: Iterable[str]) -> dict[str, Any]:
+        def zeros() -> Any:
+            return self._form([self._copy(0 * numpy.array(as_numbers(each))) for each in group])
+
+        return {"points": self._form(group), "state": {key: 0 if fits_name(key, COUNT) else zeros() for key in keys}}
 
 
 def _stepping(value: Any) -> str:
@@ -260,13 +289,16 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
         if not _stepping(subject.value):
             return []
         return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in HOLDS]
-    if not {"points", "mean"} <= _roles_of(subject):
+    known = _roles_of(subject)
+    if {"points", "gradient", "state"} <= known:
+        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in ("dict", "single")]
+    if not {"points", "mean"} <= known:
         return []
     return [OptimizerCall(subject, Binding(taken), library, settings=settings, is_array=is_array) for is_array in (False, True)]
 
 
 def _roles_of(subject: Subject) -> set[str]:
-    found = bind_parameters([each.replace(default=None) for each in subject.parameters], (PARAMS, GRADS, MEAN, SQUARE, COUNT))
+    found = bind_parameters([each.replace(default=None) for each in subject.parameters], (PARAMS, GRADS, MEAN, SQUARE, COUNT, STATE))
     return {role.name for role in found.role_of.values()} if found else set()
 
 

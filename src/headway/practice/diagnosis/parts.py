@@ -34,7 +34,7 @@ def likely_parts(subject: Subject, exercise: Exercise) -> list[str]:
     if exercise.name == "next_token_loss":
         return _losses(subject)
     if exercise.name == "cross_entropy":
-        is_shifting = all(re.search(pattern, "\n".join(subject.source)) for pattern in (r"\b1:", r":-1\b"))
+        is_shifting = not _takes_targets(subject) and all(re.search(pattern, "\n".join(subject.source)) for pattern in (r"\b1:", r":-1\b"))
         return ["cross_entropy", *(["next_token_loss"] if is_shifting else [])]
     if not inspect.isclass(subject.value) or exercise.name not in FAMILIES:
         return [exercise.name]
@@ -48,9 +48,13 @@ def name_note(named: Exercise, part: str) -> tuple[Message, ...]:
 
 def _losses(subject: Subject) -> list[str]:
     """Return plain cross-entropy too for a loss that takes targets, which its caller may shift; not if its documentation says that it does."""
-    takes_targets = any(re.search(r"^(y|y_true|targets?)$", each.name.lower()) for each in subject.parameters)
+    takes_targets = _takes_targets(subject)
     promise = re.search(SHIFTS, f"{subject.name} {inspect.getdoc(subject.value) or ''}", re.IGNORECASE)
     return ["next_token_loss", *(["cross_entropy"] if takes_targets and not promise else [])]
+
+
+def _takes_targets(subject: Subject) -> bool:
+    return any(re.search(r"^(y|y_true|targets?)$", each.name.lower()) for each in subject.parameters)
 
 
 def _attentions(subject: Subject) -> list[str]:
