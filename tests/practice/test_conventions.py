@@ -333,7 +333,17 @@ RIGHT = {
     "causal unless told otherwise": (CAUSAL_BY_DEFAULT, "sdpa"),
 }
 
+FACTORY = """
+def create_layer_norm(dim, eps=1e-5):
+    weights = {"gain": torch.ones(dim), "shift": torch.zeros(dim)}
+    def forward(weights, x):
+        centered = x - x.mean(-1, keepdim=True)
+        return weights["gain"] * centered / (centered.square().mean(-1, keepdim=True) + eps).sqrt() + weights["shift"]
+    return forward, weights
+"""
+
 UNUSUAL = {
+    "a function that makes a norm and its weights": (FACTORY, "create_layer_norm"),
     "a scale that one head alone does not show": (SHARED_BY_HEADS.replace("math.sqrt(self.head_dim)", "math.sqrt(width)"), "SelfAttention"),
     "arrays of its own": (OWN_ARRAYS, "LayerNorm"),
     "a smoothed loss with its gradient": (LOSS_AND_GRADIENT, "cross_entropy_loss"),

@@ -34,6 +34,11 @@ def found_in(text):
         ("_merge_pair", "merge_pair"),
         ("PositionalEncoding", "sinusoidal_positions"),
         ("rotate_half", None),
+        ("EarlyStopping", None),
+        ("QHAdam", None),
+        ("Lookahead", None),
+        ("demo_kv_cache", None),
+        ("TopKGating", None),
         ("AddNorm", None),
     ],
 )

@@ -224,12 +224,17 @@ def _is_repeatable(trials: Sequence[Trial]) -> bool:
         (trial, probe, answer)
         for trial in trials
         for probe, answer in zip(trial.probes, trial.answers, strict=True)
-        if not isinstance(answer, Raised) and not _is_nothing(answer)
+        if not isinstance(answer, Raised) and not _begins_with_nothing(answer)
     ]
     if not answered:
         return True
     trial, probe, answer = max(answered, key=lambda each: numpy.size(each[2]) if isinstance(each[2], numpy.ndarray) else 0)
     return is_same(output_of(trial.call, trial.conventions, probe.inputs), answer, precision(answer))
+
+
+def _begins_with_nothing(answer: Any) -> bool:
+    """Return True for no output, and for several of which the first is no number, such as a function."""
+    return _is_nothing(answer[:1] if isinstance(answer, tuple) else answer)
 
 
 def _is_nothing(answer: Any) -> bool:
@@ -351,7 +356,11 @@ def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
         for call in calls_of(subject, exercise, library):
             for probe in exercise.probes():
                 first, again = (output_of(call, (), probe.inputs) for _ in range(2))
-                if isinstance(first, numpy.ndarray | tuple) and not is_same(first, again, precision(first)):
+                if (
+                    isinstance(first, numpy.ndarray | tuple)
+                    and not _begins_with_nothing(first)
+                    and not is_same(first, again, precision(first))
+                ):
                     cause = _behavior_cause(subject, NOT_REPEATABLE)
                     return Verdict(subject.name, exercise.name, subject.line, "wrong", (cause,), title=exercise.title)
     return _cannot_be_called(subject, exercise)
