@@ -23,6 +23,7 @@ from headway.practice.diagnosis.explaining import Explain, Explanation, measurab
 from headway.practice.diagnosis.failure import described_inputs, explain
 from headway.practice.diagnosis.initial import has_other_initial_weights
 from headway.practice.diagnosis.parts import likely_parts, name_note
+from headway.practice.diagnosis.repeating import NOT_REPEATABLE, begins_with_nothing, cause_of_variation, is_nothing, is_repeatable
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, encoded_for, encoded_in, num_numbers, output_of, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
@@ -42,8 +43,6 @@ NOTHING_TELLS_APART = TEXTS["nothing_tells_apart"]
 CHANGES_INPUTS = TEXTS.mistake("changes_inputs", {}, pattern=r"[-+*/@]=|\[.*\]\s*=")
 WRITES = TEXTS["writes_into_inputs"]
 INITIAL_WEIGHTS = TEXTS["initial_weights"]
-NOT_REPEATABLE = TEXTS.mistake("not_repeatable", {}, pattern=r"rand|dropout|Dropout")
-DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", {}, pattern=r"dropout\(")
 
 
 NOT_UNDERSTOOD = TEXTS["other_shapes"]
@@ -87,7 +86,7 @@ def _others(exercise: Exercise, candidates: Sequence[Exercise]) -> list[str]:
 def correct_as_is(subject: Subject, exercise: Exercise) -> Verdict | None:
     """Return the verdict if every output is correct; None if a cause has to be found or a probe excluded."""
     trials = trials_of(subject, exercise)
-    if not trials or not _is_repeatable(trials):
+    if not trials or not is_repeatable(trials):
         return None
     closest = _closest(trials)
     narrower = [trial.without_refused() for trial in closest]
@@ -105,8 +104,8 @@ def _judged_as(subject: Subject, exercise: Exercise) -> Verdict:
 def _judged_from(trials: list[Trial], subject: Subject, exercise: Exercise) -> Verdict:
     if not trials:
         return _without_binding(subject, exercise)
-    if not _is_repeatable(trials):
-        return _verdict(subject, exercise, "wrong", trials[0], causes=(_behavior_cause(subject, _cause_of_variation(trials)),))
+    if not is_repeatable(trials):
+        return _verdict(subject, exercise, "wrong", trials[0], causes=(_behavior_cause(subject, cause_of_variation(trials)),))
     trials = _closest(trials)
     narrower = [trial.without_refused() for trial in trials]
     alone = (named, measured, measurable)
@@ -218,40 +217,6 @@ def _without_optional(trials: Sequence[Trial]) -> Iterator[list[Trial]]:
         yield [trial for trial in fewer if len(trial.probes) > 2 and trial.has_answers and not trial.matches() and not _is_misread(trial)]
 
 
-def _is_repeatable(trials: Sequence[Trial]) -> bool:
-    """Return True if a second call returns the same output, tested with the probe of the largest output."""
-    answered = [
-        (trial, probe, answer)
-        for trial in trials
-        for probe, answer in zip(trial.probes, trial.answers, strict=True)
-        if not isinstance(answer, Raised) and not _begins_with_nothing(answer)
-    ]
-    if not answered:
-        return True
-    trial, probe, answer = max(answered, key=lambda each: numpy.size(each[2]) if isinstance(each[2], numpy.ndarray) else 0)
-    return is_same(output_of(trial.call, trial.conventions, probe.inputs), answer, precision(answer))
-
-
-def _begins_with_nothing(answer: Any) -> bool:
-    """Return True for no output, and for several of which the first is no number, such as a function."""
-    return _is_nothing(answer[:1] if isinstance(answer, tuple) else answer)
-
-
-def _is_nothing(answer: Any) -> bool:
-    return answer is None or (isinstance(answer, tuple) and bool(answer) and all(map(_is_nothing, answer)))
-
-
-def _cause_of_variation(trials: Sequence[Trial]) -> Mistake:
-    """Return the reason why two calls differ: active dropout if they agree without it, otherwise random weights or state."""
-    without = [replace(trial, call=trial.call.without_dropout()) for trial in trials if trial.call.is_instance]
-    for trial in without:
-        largest = max(trial.probes, key=lambda probe: num_numbers(probe.inputs))
-        first, *others = (output_of(trial.call, trial.conventions, largest.inputs) for _ in range(4))
-        if not isinstance(first, Raised) and first is not None and all(is_same(first, other, precision(first)) for other in others):
-            return DROPOUT_IN_EVAL
-    return NOT_REPEATABLE
-
-
 def _correct(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
     """Return the verdict for correct outputs, after checks of the heads, modified inputs, gradients and half precision."""
     if _has_one_head_only(exercise, trial):
@@ -332,7 +297,7 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
             return _verdict(subject, exercise, "could not run", trial, causes=(explain(answer.error, subject, probe),))
         if trial.is_same(probe, answer):
             continue
-        if _is_nothing(answer):
+        if is_nothing(answer):
             says = TEXTS["returns_nothing"]
             fix = TEXTS["return_result"]
             return _verdict(subject, exercise, "wrong", trial, causes=(Cause("returns_nothing", says, fix, EMPTY),))
@@ -358,7 +323,7 @@ def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
                 first, again = (output_of(call, (), probe.inputs) for _ in range(2))
                 if (
                     isinstance(first, numpy.ndarray | tuple)
-                    and not _begins_with_nothing(first)
+                    and not begins_with_nothing(first)
                     and not is_same(first, again, precision(first))
                 ):
                     cause = _behavior_cause(subject, NOT_REPEATABLE)

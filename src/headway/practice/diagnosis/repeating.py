@@ -1,0 +1,54 @@
+"""Whether a second call returns the same output, and why it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.trials import Trial, num_numbers, output_of
+from headway.practice.exercise import Mistake
+from headway.practice.outputs import Raised, is_same, precision
+from headway.practice.texts import Texts
+
+TEXTS = Texts("diagnosis")
+
+NOT_REPEATABLE = TEXTS.mistake("not_repeatable", {}, pattern=r"rand|dropout|Dropout")
+DROPOUT_IN_EVAL = TEXTS.mistake("dropout_in_eval", {}, pattern=r"dropout\(")
+
+
+def is_repeatable(trials: Sequence[Trial]) -> bool:
+    """Return True if a second call returns the same output, tested with the probe of the largest output."""
+    answered = [
+        (trial, probe, answer)
+        for trial in trials
+        for probe, answer in zip(trial.probes, trial.answers, strict=True)
+        if not isinstance(answer, Raised) and not begins_with_nothing(answer)
+    ]
+    if not answered:
+        return True
+    trial, probe, answer = max(answered, key=lambda each: numpy.size(each[2]) if isinstance(each[2], numpy.ndarray) else 0)
+    return is_same(output_of(trial.call, trial.conventions, probe.inputs), answer, precision(answer))
+
+
+def begins_with_nothing(answer: Any) -> bool:
+    """Return True for no output, and for several of which the first is no number, such as a function."""
+    return is_nothing(answer[:1] if isinstance(answer, tuple) else answer)
+
+
+def is_nothing(answer: Any) -> bool:
+    """Return True for None, and for several outputs that all are."""
+    return answer is None or (isinstance(answer, tuple) and bool(answer) and all(map(is_nothing, answer)))
+
+
+def cause_of_variation(trials: Sequence[Trial]) -> Mistake:
+    """Return the reason why two calls differ: active dropout if they agree without it, otherwise random weights or state."""
+    without = [replace(trial, call=trial.call.without_dropout()) for trial in trials if trial.call.is_instance]
+    for trial in without:
+        largest = max(trial.probes, key=lambda probe: num_numbers(probe.inputs))
+        first, *others = (output_of(trial.call, trial.conventions, largest.inputs) for _ in range(4))
+        if not isinstance(first, Raised) and first is not None and all(is_same(first, other, precision(first)) for other in others):
+            return DROPOUT_IN_EVAL
+    return NOT_REPEATABLE
