@@ -170,6 +170,29 @@ RMS_NORM = """
         def forward(self, x):
             return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.gain
 """
+MERGE = """
+    def merge(ids, pair, idx):
+        new, i = [], 0
+        while i < len(ids):
+            if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair:
+                new.append(idx)
+                i += 2
+            else:
+                new.append(ids[i])
+                i += 1
+        return new
+"""
+PAIRED = """
+    import numpy as np
+
+    def rotary(x):
+        d = x.shape[-1]
+        angle = np.arange(x.shape[-2])[:, None] * 10000.0 ** (-np.arange(0, d, 2) / d)
+        cos, sin = np.cos(angle), np.sin(angle)
+        cos = np.concatenate([cos, cos], -1)
+        sin = np.concatenate([sin, sin], -1)
+        return x * cos + np.concatenate([-x[..., d // 2 :], x[..., : d // 2]], -1) * sin
+"""
 
 ONE_MISTAKE = [
     ("softmax", SOFTMAX, "x.max(axis=-1", "x.max(axis=0"),
@@ -207,6 +230,10 @@ ONE_MISTAKE = [
     ("embed", EMBEDDING, "self.vocab_size, d_model", "d_model, self.vocab_size"),
     ("embed", EMBEDDING, "self.vocab_size, d_model", "self.device, d_model"),
     ("rms_norm", RMS_NORM, "x.pow(2)", "x.pow(3)"),
+    ("softmax", SOFTMAX, "x.max(axis=-1, keepdims", "x.max(keepdims"),
+    ("multi_head_attention", HEADS, "torch.cat([head(x) for head in self.heads], dim=-1)", "[head(x) for head in self.heads]"),
+    ("merge_pair", MERGE, "i += 1", "i = 1"),
+    ("rotary", PAIRED, "sin = np.concatenate([sin, sin], -1)", "sin = np.concatenate([cos, sin], -1)"),
 ]
 TWO_MISTAKES = [
     ("layer_norm", LAYER_NORM, [("** 2", "** 3"), (" + beta", " - beta")]),

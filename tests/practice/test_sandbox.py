@@ -165,7 +165,7 @@ def test_a_lambda_assigned_to_a_name_is_a_function(tmp_path):
 
 def test_a_lambda_that_raises_is_explained_with_its_line(tmp_path):
     (verdict,) = checked(tmp_path, "import numpy as np\n\nsoftmax = lambda x: np.exp(x - undefined)\n")
-    assert (verdict.status, verdict.causes[0].line) == ("could not run", 3)
+    assert (verdict.status, verdict.causes[0].line) == ("wrong", 3)
     assert "in `softmax = lambda x: np.exp(x - undefined)`" in verdict.causes[0].says.en
 
 

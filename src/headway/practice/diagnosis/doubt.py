@@ -14,10 +14,12 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import fits_name
+from headway.practice.diagnosis.failure import is_undefined
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.nested import BECAUSE
 from headway.practice.diagnosis.trials import Trial
 from headway.practice.message import EMPTY
+from headway.practice.outputs import Raised
 from headway.practice.texts import Texts
 from headway.practice.verdict import Cause, Verdict
 
@@ -29,7 +31,7 @@ NOT_UNDERSTOOD = "not_understood"
 
 def settled(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """Return the verdicts on a file, with those in doubt as not understood, and those on functions that are wrong only because of them."""
-    found = [_doubted(each) if _is_in_doubt(each) else each for each in verdicts]
+    found = [_doubted(each) if _is_in_doubt(each) else replace(each, status="wrong") if _shows_mistake(each) else each for each in verdicts]
     named = {each.subject for each in found if any(cause.name == NOT_UNDERSTOOD for cause in each.causes)}
     return [_because_of_doubted(each, named) for each in found]
 
@@ -41,6 +43,19 @@ def _is_in_doubt(verdict: Verdict) -> bool:
     is_coincidence = verdict.status == "wrong" and len(verdict.trial.probes) < 2 and all(cause.proof.en for cause in verdict.causes)
     is_guess = verdict.status == "wrong" and verdict.confidence != "certain" and _lacks_weights(verdict.trial)
     return is_coincidence or is_guess or (verdict.status == "unknown" and not is_understood(verdict.trial))
+
+
+def _shows_mistake(verdict: Verdict) -> bool:
+    """Return True if a program could not run for a reason that is a mistake under every convention."""
+    error = raised(verdict)
+    return error is not None and is_undefined(error, verdict.trial.call.subject)
+
+
+def raised(verdict: Verdict) -> BaseException | None:
+    """Return the exception because of which a program could not run."""
+    if verdict.status != "could not run" or verdict.trial is None or not any(each.name.startswith("raises_") for each in verdict.causes):
+        return None
+    return next((each.error for each in verdict.trial.answers if isinstance(each, Raised)), None)
 
 
 def _lacks_weights(trial: Trial) -> bool:

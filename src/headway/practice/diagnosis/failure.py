@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 import traceback
 from dataclasses import replace
@@ -49,6 +51,54 @@ def explain(error: BaseException, subject: Subject, probe: Probe | None = None) 
     arrays = TEXTS["with_shapes"].format(shapes=shapes) if shapes else EMPTY
     says = TEXTS["call_raises"].format(error=raised, place=place, arrays=arrays)
     return Cause(f"raises_{name}", says, _advice(error, probe), EMPTY, line=line)
+
+
+REFUSALS = (NotImplementedError, ImportError, AssertionError)
+"""Exceptions that say that a program is incomplete, needs what is not installed, or checks its inputs."""
+
+
+def refuses(error: BaseException, subject: Subject) -> bool:
+    """Return True for an exception that is no mistake: one that the learner's own code raises, or of something that is missing."""
+    if isinstance(error, REFUSALS):
+        return True
+    frame = _own_frame(error, subject)
+    written = _line(subject, frame.tb_lineno) if frame is not None and frame.tb_next is None else ""
+    return written.startswith(("raise ", "raise(", "assert ", "assert("))
+
+
+def is_undefined(error: BaseException, subject: Subject) -> bool:
+    """Return True for a name, or an attribute of the learner's own class, that nothing in the file defines."""
+    try:
+        tree = ast.parse(subject.text)
+    except (SyntaxError, ValueError):
+        return False
+    if isinstance(error, AttributeError):
+        found = re.fullmatch(r"'(\w+)' object has no attribute '(\w+)'(\. .*)?", str(error))
+        owner = vars(subject.module).get(found[1]) if found and subject.module else None
+        if found is None or not inspect.isclass(owner) or not all(_is_known(each, subject) for each in owner.__mro__):
+            return False
+        name = found[2]
+    elif type(error) is NameError and error.name:
+        name = error.name
+    else:
+        return False
+    nodes = [*ast.walk(tree)]
+    if any(isinstance(node, ast.alias) and node.name == "*" for node in nodes):
+        return False
+    return not any(name in _defined_names(node) for node in nodes)
+
+
+def _is_known(owner: type, subject: Subject) -> bool:
+    """Return True for a class of the learner's file, of PyTorch or of Python, whose attributes are all known."""
+    return owner.__module__ == subject.value.__module__ or owner.__module__.partition(".")[0] in ("builtins", "torch")
+
+
+def _defined_names(node: ast.AST) -> list[Any]:
+    """Return the names that a node may define, also as a text."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        return [] if isinstance(node.ctx, ast.Load) else [node.id if isinstance(node, ast.Name) else node.attr]
+    fields = [getattr(node, each, None) for each in ("name", "asname", "arg", "rest", "value")]
+    return [each.partition(".")[0] for each in fields if isinstance(each, str)] + list(getattr(node, "names", []))
 
 
 def _own_frame(error: BaseException, subject: Subject) -> TracebackType | None:

@@ -208,9 +208,9 @@ def _new_trials_of(subject: Subject, exercise: Exercise) -> list[Trial]:
         found = _likeliest(ways)
         if any(trial.has_answers for trial in found):
             return _without_partial(found)
-        trials = trials or found
         if found and all(trial.raises_only((*UNAVOIDABLE, TookTooLongError)) for trial in found):
-            break
+            return found
+        trials = trials or found
     return trials
 
 
@@ -245,6 +245,7 @@ def _likeliest(ways: Sequence[Sequence[Trial]]) -> list[Trial]:
     most = max((trial.num_matching() for trials in ways for trial in trials), default=0)
     if most:
         return [trial for trials in ways if max(trial.num_matching() for trial in trials) == most for trial in trials]
+    ways = [trials for trials in ways if any(trial.has_answers for trial in trials)] or ways
     near = [trials for trials in ways[1:] if any(trials[0].is_first_same((mistake,)) for mistake in trials[0].exercise.mistakes)]
     return [trial for trials in [*ways[:1], *near] for trial in trials]
 

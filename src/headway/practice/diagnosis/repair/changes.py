@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import inspect
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from headway.practice.diagnosis.repair.donors import Missing
 from headway.practice.diagnosis.repair.expressions import Context, number_of, variants
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
+from headway.practice.diagnosis.repair.parallels import parallel
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.surroundings import around
 from headway.practice.diagnosis.repair.templates import ALIASES
@@ -58,6 +61,7 @@ def changes(
     module = frozenset([*vars(builtins), *(vars(program.subject.module) if program.subject.module is not None else ())])
     held = {name: each for names in seen.names.values() for name, each in names.attributes.items()}
     alias = alias_of(program, library)
+    functions = [name for name, value in vars(program.subject.module).items() if _is_own(value, program)] if program.subject.module else []
     found: list[Change] = []
     right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(trusted)}
     for index, statement in enumerate(program.statements):
@@ -66,7 +70,19 @@ def changes(
             unused, others = _unused(function, names, held), _globals(program, function)
             own = _own_expressions(nodes, seen)
             context = Context(
-                names, held, others, library, alias, unused, own, seen.expressions, lacking, _optional(function), module, undefined
+                names,
+                held,
+                others,
+                library,
+                alias,
+                unused,
+                own,
+                seen.expressions,
+                lacking,
+                _optional(function),
+                module,
+                undefined,
+                functions,
             )
             if undefined is not None and isinstance(function, ast.FunctionDef):
                 found += definitions(index, function.body, function, undefined, context)
@@ -75,6 +91,11 @@ def changes(
                 found += [change for site in _sites(index, parent) for change in _expression_changes(site, context) if change.cost <= most]
     found.sort(key=lambda change: change.cost - _SUSPECT_BONUS * (change.line in suspects) + _TRUST * (change.statement in right))
     return found
+
+
+def _is_own(value: Any, program: Program) -> bool:
+    """Return True for another function of the file."""
+    return inspect.isfunction(value) and value.__code__.co_filename == program.path and value.__name__ != program.subject.name
 
 
 def _functions_with_bodies(statement: ast.stmt) -> Iterator[tuple[ast.FunctionDef | ast.Lambda | None, list[ast.AST]]]:
@@ -128,6 +149,8 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
         or isinstance(site.parent, ast.Tuple | ast.List | ast.Slice | ast.arguments)
     ):
         return
+    if isinstance(site.parent, ast.keyword):
+        yield _change(site, 1.15, ast.UnaryOp(ast.USub(), site.node))
     for cost, new in around(site.node, context.expressions.get(id(site.node)), context):
         is_whole = isinstance(site.parent, ast.Assign | ast.Return | ast.AugAssign)
         yield _change(site, cost + 0.2 * (not is_whole), new)
@@ -135,7 +158,8 @@ def _expression_changes(site: _Site, context: Context) -> Iterator[Change]:
 
 def _has_run(node: ast.AST, context: Context) -> bool:
     """Return True if a node or one inside it was evaluated, or holds nothing that is recorded."""
-    inner = [each for each in ast.walk(node) if isinstance(each, ast.Name | ast.Attribute | ast.Call | ast.BinOp | ast.Subscript)]
+    kinds = ast.Name | ast.Attribute | ast.Call | ast.BinOp | ast.Subscript
+    inner = [each for each in ast.walk(node) if isinstance(each, kinds) and not isinstance(getattr(each, "ctx", None), ast.Store)]
     if isinstance(node, ast.Name) and node.id == context.undefined:
         return True
     return not inner or any(id(each) in context.expressions for each in inner)
@@ -189,9 +213,15 @@ def _rewritten(
         yield 1.7, [node], [node, ast.Return(ast.Name(node.targets[0].id, ast.Load()))]
     elif place == len(body) - 1 and isinstance(node, ast.Expr):
         yield 1.5, [node], [ast.Return(node.value)]
+    if isinstance(node, ast.Assign):
+        yield from parallel(node, body, [name for name, seen in context.names.variables.items() if seen.is_array])
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
         yield from _followed(node, node.targets[0].id, context)
-        yield 1.9, [node], [ast.AugAssign(ast.Name(node.targets[0].id, ast.Store()), ast.Add(), node.value)]
+        yield (
+            1.9 if number_of(node.value) is None else 1.2,
+            [node],
+            [ast.AugAssign(ast.Name(node.targets[0].id, ast.Store()), ast.Add(), node.value)],
+        )
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield 1.6, [node], [ast.Assign([ast.Name(node.target.id, ast.Store())], node.value)]
 

@@ -39,6 +39,7 @@ class Context:
     optional   parameters that are None by default
     module     names of the file and of Python
     undefined  a name for which the program raises NameError
+    functions  functions of the file
     """
 
     names: Names
@@ -53,6 +54,7 @@ class Context:
     optional: frozenset[str] = frozenset()
     module: frozenset[str] = frozenset()
     undefined: str | None = None
+    functions: Sequence[str] = ()
 
 
 def variants(node: ast.expr, context: Context) -> Iterator[Variant]:
@@ -134,6 +136,8 @@ def _numbers(number: float) -> Iterator[Variant]:
 def _sizes(number: float, context: Context) -> Iterator[Variant]:
     """Yield the numbers in scope in place of a literal one, and their halves."""
     known = {**context.names.variables, **{f"self.{name}": seen for name, seen in context.held.items()}}
+    if number == 1:
+        yield from ((1.7, parsed(f"1 - {name}", {})) for name in [name for name, seen in known.items() if seen.kind == "float"][:MAX_SIZES])
     for name in [name for name, seen in known.items() if seen.kind == type(number).__name__][:MAX_SIZES]:
         yield 1.7, parsed(name, {})
         if type(number) is int:
@@ -311,15 +315,22 @@ def _calls(node: ast.Call, context: Context) -> Iterator[Variant]:
         )
         for text in table()["transposes"].get(context.library, ()):
             yield 1.5, parsed(text.replace(f"{ALIASES[context.library]}.", f"{context.alias}."), {"E": base})
-    present = {keyword.arg for keyword in keywords}
-    for text in table()["keywords"].get(name, ()):
-        added = _keywords(text)
-        if not present & {keyword.arg for keyword in added}:
-            yield 1.4, ast.Call(node.func, arguments, [*keywords, *added])
+    for cost, added in _missing_keywords(name, {keyword.arg for keyword in keywords}, context):
+        yield cost, ast.Call(node.func, arguments, [*keywords, *added])
     if arguments and not isinstance(arguments[0], ast.Starred):
         yield 1.5, arguments[0]  # f(x) → x
     if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value, context):
         yield 1.4, node.func.value  # x.f() → x
+
+
+def _missing_keywords(name: str, present: set[str | None], context: Context) -> Iterator[tuple[float, list[ast.keyword]]]:
+    """Yield the keywords that learners forget, those of variables of the same name first, and unused variables under their own names."""
+    usual = [[each for each in _keywords(text) if each.arg not in present] for text in table()["keywords"].get(name, ())]
+    forgotten = {ast.unparse(ast.Call(ast.Name("f"), [], added)): added for added in usual if added}
+    single = {str(added[0].arg) for added in forgotten.values()} & set(context.names.variables)
+    for other in sorted(single | {each for each in context.unused if "." not in each and each not in present}):
+        yield 1.35, [ast.keyword(other, ast.Name(other, ast.Load()))]
+    yield from ((1.4, added) for added in forgotten.values())
 
 
 @functools.cache

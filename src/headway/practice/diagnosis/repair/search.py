@@ -19,6 +19,7 @@ from headway.practice.diagnosis.repair.program import Change, Program, program_o
 from headway.practice.diagnosis.repair.text import edits_of, says
 from headway.practice.diagnosis.repair.undefined import undefined_name
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.diagnosis.trials import Trial, num_numbers, trials_of
 from headway.practice.exercise import Probe
 from headway.practice.outputs import Raised
@@ -41,6 +42,8 @@ MAX_CHEAP = 120
 """Pairs of the cheapest changes: the share of the work for pairs, the highest cost, and the number of changes."""
 MAX_COST_OF_SECOND = 1.65
 """Costlier changes are not tried in pairs."""
+WORK_OF_ENDLESS = 150
+"""Work of a call that does not return."""
 SAME_COST = 0.05
 """Costs that differ by less count as equal."""
 MAX_ALTERNATIVES = 2
@@ -135,6 +138,8 @@ class _Search:
             self.num_done += 1
             answer, share = answered(trial, probe)
             answers[probe.name] = answer
+            if _is_endless(answer):
+                self.work -= WORK_OF_ENDLESS
             has_raised |= index == 0 and isinstance(answer, Raised)
             if share < 1.0 and not (self.may_refuse and probe.beyond is not None and isinstance(answer, Raised)):
                 return (index + share) / len(self.order), has_raised
@@ -197,7 +202,7 @@ def find_repair(subject: Subject, trials: Sequence[Trial], suspects: Sequence[in
         if found is not None:
             return _repair(program, search, found, num_done, _alternatives(search, found[0]))
         search.work, search.num_done = reserved, 0
-        searches.append(search)
+        searches += [] if any(_is_endless(answer) for answer in trial.answers) else [search]  # each further call takes its time limit
     for search in searches:
         if (found := search.try_conventions()) is not None:
             return _repair(program, search, found, num_done)
@@ -240,6 +245,8 @@ def _likeliest(trials: Sequence[Trial]) -> list[Trial]:
 
     A probe that a convention cannot express counts as one that does not match.
     """
+    if not any(trial.has_answers for trial in trials):  # conventions that concern outputs alone tell nothing apart
+        trials = list({tuple(each.encode for each in trial.conventions): trial for trial in reversed(trials)}.values())[::-1]
     most = max((len(trial.probes) for trial in trials), default=0)
     ranked = sorted(
         (trial for trial in trials if trial.probes),
@@ -304,7 +311,7 @@ def _candidates(search: _Search, before: tuple[Change, ...], suspects: Sequence[
     answer, _ = answered(replace(search.trial, call=call_of(search.trial, recorded)), probe)
     runs = replace(search.trial, call=call_of(search.trial, subject))
     names, num_lines = observe(lambda: answered(runs, probe), search.program.path)
-    search.unit = 1.0 + num_lines / LINES_PER_UNIT
+    search.unit = 1.0 if _is_endless(answer) else 1.0 + num_lines / LINES_PER_UNIT
     for change in before:
         change.apply()
     library = search.trial.call.library
@@ -315,6 +322,10 @@ def _candidates(search: _Search, before: tuple[Change, ...], suspects: Sequence[
     finally:
         for change in reversed(before):
             change.undo()
+
+
+def _is_endless(answer: Any) -> bool:
+    return isinstance(answer, Raised) and isinstance(answer.error, TookTooLongError)
 
 
 def _own(program: Program, seen: Mapping[int, Names], recorder: Recorder, library: str) -> Own:

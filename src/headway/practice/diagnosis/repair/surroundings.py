@@ -28,6 +28,8 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
     if own is not None and own.kind not in ("int", "float") and not own.is_array:
         if own.kind in ("list", "tuple", "str", "dict"):
             yield 1.5, made("len(E)")
+        if own.kind in ("list", "tuple"):
+            yield from ((1.6, made(text)) for text in table()["joins"].get(context.library, ()))
         return
     for each in context.lacking:
         if own is not None and own.digest == each.around:
@@ -45,6 +47,9 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
             for text in table()["combinations"]["number"]:
                 yield 1.5 if name in context.unused else 2.4, made(text, S=name)
         return
+    if own is None or own.kind == "bool array":
+        yield 1.2, ast.UnaryOp(ast.Invert(), node)
+    yield from ((1.6, made(f"{name}(E)")) for name in context.functions[:MAX_OTHERS])
     for text in table()["wraps"].get(context.library, table()["wraps"]["numpy"]):
         yield 2.3, made(text)
     for name in sorted(

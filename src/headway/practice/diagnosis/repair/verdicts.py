@@ -10,7 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 from headway.practice.diagnosis.diagnose import diagnose
-from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD
+from headway.practice.diagnosis.doubt import NOT_UNDERSTOOD, raised
+from headway.practice.diagnosis.failure import refuses
 from headway.practice.diagnosis.files import load_definitions
 from headway.practice.diagnosis.nested import ALSO_WRONG, BECAUSE
 from headway.practice.diagnosis.repair.program import program_of
@@ -23,17 +24,7 @@ from headway.practice.verdict import Cause, Repair, Verdict
 
 _BEHAVIOUR = frozenset(
     {
-        *(
-            "changes_inputs",
-            "default_value",
-            "not_repeatable",
-            "dropout_in_eval",
-            "parameters",
-            "exits",
-            "too_slow",
-            "too_large",
-            "tool_error",
-        ),
+        *("changes_inputs", "default_value", "not_repeatable", "dropout_in_eval", "parameters", "exits", "too_large", "tool_error"),
         *("gradient_stops", "gradient_is_wrong", "gradient_raises"),
     }
 )
@@ -52,6 +43,9 @@ def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> list[
     repairs: dict[str, Repair] = {}
     found: dict[str, Verdict] = {}
     for subject, exercise, verdict in sorted(judged, key=lambda each: _num_used(each[0])):
+        if _fails_in_another(verdict, subject, [each for each, _, _ in judged]):
+            found[subject.name] = verdict
+            continue
         try:
             found[subject.name] = with_repair(verdict, subject, exercise, repairs, right)
         except Exception:  # a program of an unforeseen kind: the verdict holds without a repair
@@ -60,6 +54,13 @@ def with_repairs(judged: Sequence[Judged], right: Collection[str] = ()) -> list[
         if repair is not None:
             repairs[subject.name] = repair
     return [replace(found[subject.name], trials=()) for subject, _, _ in judged]
+
+
+def _fails_in_another(verdict: Verdict, subject: Subject, others: Sequence[Subject]) -> bool:
+    """Return True if a subject could not run because of an exception in the code of another one that is not right."""
+    lines = [cause.line or 0 for cause in verdict.causes]
+    ranges = [range(each.line, each.line + len(each.source)) for each in others if each.name != subject.name]
+    return raised(verdict) is not None and any(line in each for line in lines for each in ranges)
 
 
 def with_repair(
@@ -78,7 +79,7 @@ def with_repair(
         return verdict
     used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
     repaired = _with_edits(subject, list(used.values())) if used else None
-    suspects = [cause.line for cause in verdict.causes if cause.line is not None]
+    suspects = _lines_of_loops(subject) if "too_slow" in names else [cause.line for cause in verdict.causes if cause.line is not None]
     chosen = subject if repaired is None or diagnose(repaired, exercise).is_correct else repaired
     is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
     repair = find_repair(chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects, right)
@@ -89,7 +90,21 @@ def with_repair(
     causes = (_at(verdict.causes[0], repair),) if len(verdict.causes) == 1 else verdict.causes
     note = [ALSO_WRONG.format(name=", ".join(used))] if chosen is repaired else []
     notes = (*verdict.notes, *(each for each in note if each.en not in {old.en for old in verdict.notes}))
-    return replace(verdict, status="wrong" if verdict.status == "unknown" else verdict.status, causes=causes, notes=notes, repair=repair)
+    error = raised(verdict)
+    status = verdict.status if error is not None and refuses(error, subject) else "wrong"
+    return replace(verdict, status=status, causes=causes, notes=notes, repair=repair)
+
+
+def _lines_of_loops(subject: Subject) -> list[int]:
+    """Return the lines of the conditions of while loops, and of the assignments in them to the names that the conditions read."""
+    program = program_of(subject)
+    loops = [node for each in (program.statements if program else ()) for node in ast.walk(each) if isinstance(node, ast.While)]
+    lines = [loop.lineno for loop in loops]
+    for loop in loops:
+        read = {node.id for node in ast.walk(loop.test) if isinstance(node, ast.Name)}
+        stored = (node for node in ast.walk(loop) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        lines += [node.lineno for node in stored if node.id in read]
+    return lines
 
 
 def _used_names(subject: Subject) -> set[str]:

@@ -1,0 +1,81 @@
+"""Programs that raise or never return: a mistake if a repair, or the exception itself, leaves no doubt."""
+
+from __future__ import annotations
+
+import textwrap
+
+from headway.practice.diagnosis.sandbox import check_file
+
+MERGE = """
+    def merge(ids, pair, idx):
+        new, i = [], 0
+        while i < len(ids):
+            if i + 1 < len(ids) and (ids[i], ids[i + 1]) == pair:
+                new.append(idx)
+                i += 2
+            else:
+                new.append(ids[i])
+                i = 1
+        return new
+"""
+SOFTMAX = """
+    import numpy as np
+
+    def softmax(x):
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / LAST
+"""
+HEADS = """
+    import numpy as np
+
+    def softmax(x):
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    class LayerNorm:
+        def __init__(self, dim, eps=1e-5):
+            self.gamma = np.ones(dim)
+            self.beta = np.zeros(dim)
+            self.eps = eps
+
+        def __call__(self, x):
+            mean = x.mean(axis=-1, keepdims=True)
+            var = x.var(axis=-1, keepdims=True)
+            return self.gain * (x - mean) / np.sqrt(var + self.eps) + self.beta
+"""
+
+
+def checked(tmp_path, text):
+    path = tmp_path / "mine.py"
+    path.write_text(textwrap.dedent(text))
+    return {verdict.subject: verdict for verdict in check_file(path)}
+
+
+def test_an_exception_that_a_repair_removes_is_a_mistake(tmp_path):
+    verdict = checked(tmp_path, SOFTMAX.replace("LAST", "np.sum(e, axis=-1, keepdims=e)"))["softmax"]
+    assert (verdict.status, verdict.causes[0].line, verdict.causes[0].name) == ("wrong", 6, "raises_TypeError")
+    assert [edit.line for edit in verdict.repair.edits] == [6]
+
+
+def test_an_exception_of_the_program_itself_is_no_mistake(tmp_path):
+    text = SOFTMAX.replace("LAST", "e.sum(axis=-1, keepdims=True)").replace(
+        "        e = np.exp", "        if np.ndim(x) < 9:\n            raise ValueError(x)\n        e = np.exp"
+    )
+    assert checked(tmp_path, text)["softmax"].status == "could not run"
+
+
+def test_a_name_that_the_file_defines_elsewhere_is_no_mistake(tmp_path):
+    text = SOFTMAX.replace("LAST", "total") + "\n    if __name__ == '__main__':\n        total = 1\n"
+    verdict = checked(tmp_path, text)["softmax"]
+    assert verdict.status == "could not run" or verdict.repair is not None
+
+
+def test_an_attribute_that_nothing_assigns_is_a_mistake(tmp_path):
+    verdict = checked(tmp_path, HEADS)["LayerNorm"]
+    assert (verdict.status, verdict.causes[0].line) == ("wrong", 17)
+
+
+def test_a_loop_that_never_ends_is_repaired(tmp_path):
+    verdict = checked(tmp_path, MERGE)["merge"]
+    assert (verdict.status, verdict.causes[0].name) == ("wrong", "too_slow")
+    assert verdict.repair.says.en == "line 10: i = 1 → i += 1"
