@@ -112,8 +112,6 @@ class ToyModel:
         """List as long as the number of layers, as used to create caches."""
         return [None] * self.config.num_hidden_layers
 
-    blocks = layers
-
     @property
     def config(self) -> SimpleNamespace:
         """Sizes under the names of several libraries."""
