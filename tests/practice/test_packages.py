@@ -149,3 +149,55 @@ class EncoderLayer(nn.Module):
     verdict = statuses(tmp_path, text)["EncoderLayer"]
     assert verdict.is_correct, verdict.text()
     assert any("n - 1" in note.en for note in verdict.notes)
+
+
+def test_the_parts_of_a_block_may_be_in_another_file(tmp_path):
+    pytest.importorskip("torch")
+    (tmp_path / "parts.py").write_text("""
+import torch
+from torch import nn
+
+class RoPE(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.register_buffer("steps", 10000.0 ** (-torch.arange(0, width, 2) / width))
+    def forward(self, x):
+        angles = torch.arange(x.shape[-2])[:, None] * self.steps
+        first, second = x.chunk(2, -1)
+        cos, sin = angles.cos(), angles.sin()
+        return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, n_heads, d_model):
+        super().__init__()
+        self.n_heads, self.rope = n_heads, RoPE(d_model // n_heads)
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+    def forward(self, x, cache=None):
+        q, k, v = (each.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for each in self.qkv(x).chunk(3, -1))
+        mixed = nn.functional.scaled_dot_product_attention(self.rope(q), self.rope(k), v, is_causal=True)
+        return self.out(mixed.transpose(1, 2).flatten(2)), cache
+
+class MLP(nn.Module):
+    def __init__(self, d_model, d_ff):
+        super().__init__()
+        self.up, self.down = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+    def forward(self, x):
+        return self.down(nn.functional.gelu(self.up(x)))
+""")
+    text = """
+from torch import nn
+from parts import MLP, MultiHeadAttention
+
+class Block(nn.Module):
+    def __init__(self, n_heads, d_model, d_ff, dropout):
+        super().__init__()
+        self.ln1, self.ln2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.attn, self.mlp = MultiHeadAttention(n_heads, d_model), MLP(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+    def forward(self, x, cache=None):
+        mixed, cache = self.attn(self.ln1(x), cache)
+        x = x + self.dropout(mixed)
+        return x + self.dropout(self.mlp(self.ln2(x))), cache
+"""
+    assert statuses(tmp_path, text)["Block"].is_correct
+    assert not statuses(tmp_path, text.replace("return x + self", "return self"))["Block"].is_correct

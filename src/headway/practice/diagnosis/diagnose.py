@@ -7,6 +7,7 @@ the first element that differs.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -316,8 +317,11 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
 
 
 def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
-    """Return the verdict for a function whose parameters do not match the roles, such as one that creates random weights."""
-    for library in libraries_for(subject):
+    """Return the verdict for a function whose parameters do not match the roles, such as one that creates random weights.
+
+    A class may create them: those of an instance are replaced where they are understood.
+    """
+    for library in [] if inspect.isclass(subject.value) else libraries_for(subject):
         for call in calls_of(subject, exercise, library):
             for probe in exercise.probes():
                 first, again = (output_of(call, (), probe.inputs) for _ in range(2))

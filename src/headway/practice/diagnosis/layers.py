@@ -18,6 +18,7 @@ from headway.practice.diagnosis.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.submodules import Submodule, submodule_roles
 from headway.practice.exercise import Exercise, Inputs
+from headway.practice.recipes.rotation import SOURCE as ROTARY_SOURCE
 
 CROSS = r"cross|enc|src|memory|inter|context|dec_enc"
 FEED_FORWARD = r"ff|mlp|feed|final|out|think"
@@ -39,7 +40,8 @@ def layer_calls(subject: Subject, exercise: Exercise, library: str) -> list[Call
     without_norms = replace(exercise, roles=tuple(norms))
     if not any(role.startswith("norm") for call in calls if isinstance(call, InstanceCall) for role in call.assignment.roles):
         calls = instance_calls(subject, without_norms, library, layer_assignments)
-    if any(_holds_only_weights(call, exercise) for call in calls):
+    is_rotary = re.search(ROTARY_SOURCE, subject.used_source, re.IGNORECASE)
+    if not is_rotary and any(_holds_only_weights(call, exercise) for call in calls):
         return calls
     return [*_wired_calls(subject, without_norms, library), *calls]
 

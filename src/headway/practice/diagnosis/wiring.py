@@ -120,11 +120,11 @@ def _hidden(output: Any) -> numpy.ndarray:
 def wire(module: Any, spec: Submodule) -> None:
     """Replace a module's parts by ready-made ones.
 
-    Errors   ValueError if it has not the parts of a layer, or if its file defines one that is not judged by itself
+    Errors   ValueError if it has not the parts of a layer, or if one is neither of torch nor judged by itself
     """
     parts = list(parts_of(module))
     kinds = [kind for *_, kind in parts]
-    own = [part for *_, part, _ in parts if type(part).__module__ == type(module).__module__]
+    own = [part for *_, part, _ in parts if not type(part).__module__.startswith("torch.")]
     if (
         "attention" not in kinds
         or kinds.count("feed_forward") != 1
