@@ -50,7 +50,9 @@ class Config:
         value = _value_of(name, role, sizes, dropout)
         if value is not NOTHING:
             return value
-        fallback = _fields(base).get(name, NOTHING) if base is not None else NOTHING
+        fallback = fields_of(base).get(name, NOTHING) if base is not None else NOTHING
+        if fallback is NOTHING and re.search(CONFIG_NAMES, name):  # the settings of a part
+            return self
         value = neutral_value(name) if fallback is NOTHING else fallback
         return None if value is NOTHING else value  # a setting that is not given
 
@@ -87,7 +89,7 @@ def config_parameter(subject: Subject) -> str | None:
     for parameter in subject.parameters:
         if parameter.name.lower() in ("params", "args", "opt", "options") and parameter.default is not parameter.empty:
             continue
-        if _holds_fields(parameter.default) or (parameter.default is parameter.empty and _reads_fields(subject, parameter)):
+        if holds_fields(parameter.default) or (parameter.default is parameter.empty and _reads_fields(subject, parameter)):
             return parameter.name
     return None
 
@@ -95,7 +97,7 @@ def config_parameter(subject: Subject) -> str | None:
 def _reads_fields(subject: Subject, parameter: inspect.Parameter) -> bool:
     if re.search(CONFIG_NAMES, parameter.name, re.IGNORECASE):
         return True
-    if inspect.isclass(parameter.annotation) and _is_config_class(parameter.annotation, subject.module):
+    if inspect.isclass(parameter.annotation) and is_config_class(parameter.annotation, subject.module):
         return True
     return bool(fields_read(subject, parameter.name)) and not _is_called(subject, parameter.name)
 
@@ -116,17 +118,19 @@ def _is_called(subject: Subject, name: str) -> bool:
     return bool(re.search(rf"(?<![\w.]){re.escape(name)}\(|self\.{re.escape(name)}\(", "\n".join(subject.source)))
 
 
-def _is_config_class(value: Any, module: ModuleType | None) -> bool:
-    return inspect.isclass(value) and module is not None and value.__module__ == module.__name__ and not _is_layer(value)
+def is_config_class(value: Any, module: ModuleType | None) -> bool:
+    """Return True for a class of the file that holds settings."""
+    return inspect.isclass(value) and module is not None and value.__module__ == module.__name__ and not is_layer(value)
 
 
-def _is_layer(value: type) -> bool:
+def is_layer(value: type) -> bool:
+    """Return True for a class that computes."""
     return any(name in vars(value) for name in ("forward", "__call__")) or any(
         base.__module__.partition(".")[0] in ("torch", "mlx", "flax", "equinox", "jax") for base in value.__mro__
     )
 
 
-def _holds_fields(value: Any) -> bool:
+def holds_fields(value: Any) -> bool:
     """Return True for an object that holds settings: a dict with names as keys, a namespace, an instance of a plain class."""
     if isinstance(value, dict):
         return (
@@ -149,7 +153,7 @@ def _class_fields(value: type) -> dict[str, Any]:
     }
 
 
-def _fields(base: Any) -> dict[str, Any]:
+def fields_of(base: Any) -> dict[str, Any]:
     """Return the fields of a config object or class, by name."""
     if isinstance(base, dict):
         return dict(base)
@@ -164,19 +168,19 @@ def _fields(base: Any) -> dict[str, Any]:
 def config_bases(subject: Subject, name: str) -> Iterator[Any]:
     """Yield the file's own configs that may be passed as a parameter: its default, an instance of its class, an object of the file."""
     parameter = next((each for each in subject.parameters if each.name == name), None)
-    if parameter is not None and _holds_fields(parameter.default):
+    if parameter is not None and holds_fields(parameter.default):
         yield parameter.default
     read = fields_read(subject, name) or _read_in(subject.file_source, name)
     annotated = parameter.annotation if parameter is not None else None
     module = {} if subject.module is None else vars(subject.module)
-    classes = [value for value in module.values() if _is_config_class(value, subject.module)]
+    classes = [value for value in module.values() if is_config_class(value, subject.module)]
     if inspect.isclass(annotated) and annotated in classes:
         classes.insert(0, annotated)
-    for value in (value for key, value in module.items() if not key.startswith("__") and _holds_fields(value)):
-        if read and read <= set(_fields(value)) | _attributes(type(value)):
+    for value in (value for key, value in module.items() if not key.startswith("__") and holds_fields(value)):
+        if read and read <= set(fields_of(value)) | _attributes(type(value)):
             yield value
     for each in classes:
-        names = _attributes(each) | set(_fields(_as_instance(each)))
+        names = _attributes(each) | set(fields_of(_as_instance(each)))
         if (each is annotated or read) and read <= names:
             yield each
 
@@ -186,8 +190,8 @@ def fallback_config(subject: Subject, name: str) -> Any:
     if subject.module is None:
         return None
     read = _read_in(subject.file_source, name)
-    known = [value for value in vars(subject.module).values() if _holds_fields(value) or _is_config_class(value, subject.module)]
-    return max(map(_as_instance, known), key=lambda value: len(read & set(_fields(value))), default=None)
+    known = [value for value in vars(subject.module).values() if holds_fields(value) or is_config_class(value, subject.module)]
+    return max(map(_as_instance, known), key=lambda value: len(read & set(fields_of(value))), default=None)
 
 
 def _as_instance(value: Any) -> Any:
@@ -216,7 +220,7 @@ def configured(base: Any, sizes: Mapping[str, Any], roles: Sequence[Role], dropo
     roles = [role for role in roles if is_size_role(role)]
     if inspect.isclass(base) and not _needs_no_instance(base):
         return _instantiated(base, sizes, roles, dropout)
-    fields = _fields(base)
+    fields = fields_of(base)
     changed = _changes(list(fields), fields, sizes, roles, dropout)
     if isinstance(base, dict):
         return type(base)({**base, **changed}) if type(base) is dict else Config(sizes, roles, dropout, base)
@@ -248,7 +252,7 @@ def _instantiated(base: type, sizes: Mapping[str, Any], roles: Sequence[Role], d
             value = neutral_value(each.name)
             given[each.name] = None if value is NOTHING else value
     made = base(**given)
-    fields = {name: value for name, value in _fields(made).items() if name not in defaults}
+    fields = {name: value for name, value in fields_of(made).items() if name not in defaults}
     known = [name for name, role in roles_of_names(list(fields), roles, is_shared=True).items() if role.name in sizes or is_dropout(name)]
     for name, value in _changes(known, fields, sizes, roles, dropout).items():
         with suppress(AttributeError, TypeError):  # a property
@@ -291,7 +295,7 @@ def globals_read(subject: Subject) -> list[str]:
             for name in _loaded(code):
                 if name not in names:
                     continue
-                if isinstance(names[name], int | float) or _holds_fields(names[name]) or _is_used_as_config(names[name], subject.module):
+                if isinstance(names[name], int | float) or holds_fields(names[name]) or _is_used_as_config(names[name], subject.module):
                     found[name] = None
                 if inspect.isclass(names[name]) or inspect.isfunction(names[name]):
                     waiting.append(names[name])
@@ -301,7 +305,7 @@ def globals_read(subject: Subject) -> list[str]:
 
 
 def _is_used_as_config(value: Any, module: ModuleType) -> bool:
-    return _is_config_class(value, module) and _needs_no_instance(value) and bool(_class_fields(value))
+    return is_config_class(value, module) and _needs_no_instance(value) and bool(_class_fields(value))
 
 
 def _codes(value: Any) -> Iterator[CodeType]:

@@ -11,11 +11,22 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.calling import TABLE, Binding, bind_call
-from headway.practice.diagnosis.configs import config_bases, config_parameter, fields_read, globals_read, is_size_role
+from headway.practice.diagnosis.configs import (
+    Config,
+    config_bases,
+    config_parameter,
+    configured,
+    fallback_config,
+    fields_read,
+    globals_read,
+    is_size_role,
+)
 from headway.practice.diagnosis.rotation import NUM_STYLES
+from headway.practice.diagnosis.shown import Shown, is_plain_name, shown_bindings, shown_configs, shown_operands
 from headway.practice.diagnosis.slots import module_library
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.diagnosis.submodules import Submodule
+from headway.practice.diagnosis.usages import Usage, usages
 from headway.practice.diagnosis.wording import NOTHING, is_dropout, is_named, neutral_value, roles_of_names
 from headway.practice.exercise import MISSING, Exercise, Role
 
@@ -58,22 +69,39 @@ class Construction:
     @property
     def takes_all_sizes(self) -> bool:
         """Return True if sizes are passed under names of the file's own."""
-        return self.config is not None or bool(self.variables)
+        return self.config is not None or bool(self.variables) or self.is_shown
+
+    @property
+    def is_shown(self) -> bool:
+        """Return True if the file's own example has some of the arguments."""
+        return any(isinstance(each, Shown) for each in self.fixed.values())
 
     @property
     def sizes_taken(self) -> list[Role]:
         """Return the roles of sizes that a config or the module's variables may hold."""
         sizes = [role for role in self.roles if is_size_role(role)]
-        if self.config is not None or not self.is_plain:
+        if self.config is not None or not self.is_plain or self.is_shown:
             return sizes
         meant = {role.name for role in roles_of_names(self.variables, sizes, is_shared=True).values()}
         return [role for role in sizes if role.name in meant]
 
 
+def config_for(construction: Construction, subject: Subject, sizes: Mapping[str, Any], dropout: float) -> Any:
+    """Return the config that a constructor takes for the sizes of a probe: the file's own, or one that answers to any name."""
+    base, roles, name = construction.base, construction.roles, construction.config or ""
+    if isinstance(base, Shown):
+        return base.at(sizes)
+    if base is not None:
+        return configured(base, sizes, roles, dropout)
+    return Config(sizes, roles, dropout, fallback_config(subject, name), fields_read(subject, name))
+
+
 def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction]:
     """Yield the ways to read a class's constructor and call method, likeliest first; none if its parameters do not fit."""
     own = [name for name, value in vars(subject.value).items() if not name.startswith("_") and callable(value)]
+    examples = usages(subject)
     method = next((name for name in METHODS if defines(subject.value, name)), own[0] if len(own) == 1 else None)
+    method = method or next((each.method for each in examples if each.method in own), None)
     if method is None:
         inherited = [
             name for name in INHERITED if callable(getattr(subject.value, name, None)) and module_library(subject.value) is not None
@@ -91,17 +119,48 @@ def constructions(subject: Subject, exercise: Exercise) -> Iterator[Construction
     variables = tuple(globals_read(subject))
     is_plain = all(isinstance(getattr(subject.module, name), int | float) for name in variables)
     bases = [*itertools.islice(config_bases(subject, config), 4)] if config is not None else []
-    for made, fixed in itertools.islice(_constructor_bindings(rest, exercise), MAX_READINGS):
+    shown, is_unnamed = shown_configs(examples, config, exercise.roles) if config is not None else ([], False)
+    bases = [*shown, *bases] if is_unnamed else [*bases, *shown]
+    for made, fixed in itertools.islice(_readings(rest, exercise, examples), MAX_READINGS):
         free = [role for role in exercise.roles if not (role.is_weight or role.is_size or role.is_submodule or made.takes(role.name))]
         free += [role for role in exercise.roles if role.is_size and not made.takes(role.name)]
-        called = bind_call(call_parameters(subject, method), free)
+        called = _call_binding(subject, method, free, examples)
         if called is None:
             return
         takes_tables = any(role.name.startswith(TABLE) for role in called.role_of.values())
         for base, style in itertools.product([*bases, None], range(NUM_STYLES if takes_tables else 1)):
-            called = bind_call(call_parameters(subject, method), free, style) or called
+            called = _call_binding(subject, method, free, examples, style) or called
             roles = _without_heads(exercise.roles) if _is_one_head(subject, config, made, exercise) else exercise.roles
             yield Construction(made, called, config, dropouts, flags, method, roles, fixed, base, variables, is_plain)
+
+
+def _call_binding(subject: Subject, method: str, roles: Sequence[Role], examples: Sequence[Usage], style: int = 0) -> Binding | None:
+    """Return the roles of a method's parameters, by their names, by the file's examples, and by position."""
+    parameters = call_parameters(subject, method)
+    shown = shown_operands(examples, parameters, roles)
+    left = [role for role in roles if role not in shown.values()]
+    called = bind_call([each for each in parameters if each.name not in shown], left, style)
+    if called is None:
+        return bind_call(parameters, roles, style)
+    role_of = {**called.role_of, **shown}
+    return Binding({each.name: role_of[each.name] for each in parameters if each.name in role_of})
+
+
+def _readings(
+    parameters: Sequence[inspect.Parameter], exercise: Exercise, examples: Sequence[Usage]
+) -> Iterator[tuple[Binding, dict[str, Any]]]:
+    """Yield the readings of a constructor by names and by the file's examples, those first if a name says nothing."""
+    roles = _constructor_roles(exercise)
+    by_name = _constructor_bindings(parameters, exercise)
+    first = next(by_name, None)
+    by_example = [
+        each
+        for each in shown_bindings(examples, parameters, roles)
+        if first is None or each[1] or dict(each[0].role_of) != dict(first[0].role_of)
+    ]
+    is_doubtful = any(each.default is each.empty and not is_plain_name(each.name, roles) for each in parameters)
+    given = [] if first is None else [first]
+    yield from itertools.chain(by_example, given, by_name) if is_doubtful else itertools.chain(given, by_example, by_name)
 
 
 def _is_one_head(subject: Subject, config: str | None, constructor: Binding, exercise: Exercise) -> bool:

@@ -16,18 +16,10 @@ import numpy
 from headway.practice.diagnosis.assignment import Assignment, assignments, wildcard_name
 from headway.practice.diagnosis.calling import CONSTRUCTOR_PREFIX, TABLE, Binding, Call, computed
 from headway.practice.diagnosis.compare import as_numbers
-from headway.practice.diagnosis.configs import (
-    Config,
-    NoSuchSizeError,
-    configured,
-    fallback_config,
-    fields_read,
-    global_values,
-    globals_set,
-    is_size_role,
-)
-from headway.practice.diagnosis.constructing import Construction, call_parameters, constructions
+from headway.practice.diagnosis.configs import NoSuchSizeError, global_values, globals_set, is_size_role
+from headway.practice.diagnosis.constructing import Construction, call_parameters, config_for, constructions
 from headway.practice.diagnosis.rotation import head_dim
+from headway.practice.diagnosis.shown import Shown
 from headway.practice.diagnosis.slots import Slot, has_unset_arrays, is_module, module_library, slots_of, with_digits_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.submodules import Submodule, is_called
@@ -284,21 +276,10 @@ class InstanceCall(Call):
         key = tuple(_key(value) for value in (*constructor.items(), *config_values.items()))
         if key not in self.made:
             construction, rate = self.construction, self._dropout_rate
-            switches = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True) | dict(construction.fixed)
+            switches = dict.fromkeys(construction.dropouts, rate) | dict.fromkeys(construction.flags, True)
+            switches |= {name: each.at(config_values) if isinstance(each, Shown) else each for name, each in construction.fixed.items()}
             if construction.config is not None:
-                roles = construction.roles
-                is_own = construction.base is not None
-                switches[construction.config] = (
-                    configured(construction.base, config_values, roles, rate)
-                    if is_own
-                    else Config(
-                        config_values,
-                        roles,
-                        rate,
-                        fallback_config(self.subject, construction.config),
-                        fields_read(self.subject, construction.config),
-                    )
-                )
+                switches[construction.config] = config_for(construction, self.subject, config_values, rate)
             parts = {name: self._part(name, value) for name, value in constructor.items() if isinstance(value, Submodule)}
             given = {**constructor, **parts, **switches}
             positional = [
