@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
@@ -152,6 +154,26 @@ def test_a_full_disk_is_named_and_the_run_continues_later(stories, files, monkey
     monkeypatch.setattr(batch_file.os, "write", real)
     assert run(stories, files).num_earlier > 0
     assert sorted(line["custom_id"] for line in read(files.out)) == ["0", "1", "2", "3"]
+
+
+def test_a_disk_that_is_full_at_the_end_is_named(stories, files, monkeypatch):
+    write(files.input, [request(0)])
+
+    def fail(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(batch_file.os, "fsync", fail)
+    with pytest.raises(ResourceError, match="cannot be written further"):
+        run(stories, files)
+    monkeypatch.undo()
+    assert run(stories, files).num_earlier == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="there is no such device")
+def test_a_device_is_refused(stories, files):
+    write(files.input, [request(0)])
+    with pytest.raises(OptionError, match="no regular file"):
+        run(stories, replace(files, out=Path("/dev/zero")))
 
 
 @pytest.mark.slow

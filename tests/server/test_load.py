@@ -78,6 +78,16 @@ def test_a_full_queue_answers_429_with_a_time(manual):
         assert client.get("/ready").status_code == 200
 
 
+def test_a_request_with_more_choices_than_may_wait_is_taken_alone(manual):
+    server, engine = manual(max_waiting=1)
+    first, results = in_thread(post, server, {**BODY, "n": 2})
+    assert engine.submitted.acquire(timeout=600)
+    assert post(server).status_code == 429
+    engine.sinks[0]([SampledToken(0, 5, "stop", choice=choice) for choice in range(2)])
+    first.join()
+    assert results[0].status_code == 200
+
+
 def test_the_metrics_count_the_running_requests_of_each_engine():
     engines = [paged_engine() for _ in range(3)]
     for engine in engines[:2]:

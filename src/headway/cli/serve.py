@@ -201,7 +201,7 @@ def _greet(url: str, models: Sequence[ServedModel | DeclaredModel], has_keys: bo
 
     key = ' -H "Authorization: Bearer $KEY"' if has_keys else ""
     body = f'{{"model": "{models[0].name}", "prompt": "Once upon a time", "max_tokens": 60}}'
-    names = ", ".join(each.name for each in models)
+    names = ", ".join(name for each in models for name in (each.name, *each.adapters))
     print(f"headway: serving {names} at {url}, which is also a page to chat in the browser", file=sys.stderr)
     for each in models:
         served = each if isinstance(each, ServedModel) else each.loaded

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -146,13 +147,16 @@ class Output:
     def __init__(self, path: Path) -> None:
         """Open the file.
 
-        Errors   OptionError if it cannot be opened, or another process appends to it.
+        Errors   OptionError if it is no regular file or cannot be opened, or another process appends to it.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
             raise OptionError(f"got {path}, expected a file that can be written ({error.strerror})") from error
+        if not stat.S_ISREG(os.fstat(self._file).st_mode):
+            os.close(self._file)
+            raise OptionError(f"got {path}, which is no regular file, expected one: it is read again to continue")
         self._path = path
         self._lock(path)
         self._synced = time.monotonic()
@@ -169,15 +173,25 @@ class Output:
             if time.monotonic() - self._synced > FSYNC_SECONDS:
                 self._sync()
         except OSError as error:
-            raise ResourceError(
-                f"got {self._path}, which cannot be written further ({error.strerror}), expected space for the results",
-                hint="the results so far are kept: make space, and run the same command again",
-            ) from error
+            raise self._full(error) from error
 
     def close(self) -> None:
-        """Synchronise and close the file."""
-        self._sync()
-        os.close(self._file)
+        """Synchronise and close the file.
+
+        Errors   ResourceError for a full disk.
+        """
+        try:
+            self._sync()
+        except OSError as error:
+            raise self._full(error) from error
+        finally:
+            os.close(self._file)
+
+    def _full(self, error: OSError) -> ResourceError:
+        return ResourceError(
+            f"got {self._path}, which cannot be written further ({error.strerror}), expected space for the results",
+            hint="the results so far are kept: make space, and run the same command again",
+        )
 
     def _sync(self) -> None:
         os.fsync(self._file)

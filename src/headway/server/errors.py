@@ -69,7 +69,7 @@ def not_built(param: str, reason: str) -> ApiError:
     return invalid(f"got {param}, which is not supported: {reason}", param, "unsupported_parameter")
 
 
-def context_exceeded(num_prompt_tokens: int, max_seq_len: int) -> ApiError:
+def context_exceeded(num_prompt_tokens: int, max_seq_len: int, param: str) -> ApiError:
     """Return a 400 for a prompt that leaves no room for a completion."""
     return ApiError(
         400,
@@ -77,7 +77,7 @@ def context_exceeded(num_prompt_tokens: int, max_seq_len: int) -> ApiError:
         f"{max_seq_len - 1}; the context also holds the completion",
         type="exceed_context_size_error",
         code="context_length_exceeded",
-        param="messages",
+        param=param,
         details={"n_prompt_tokens": num_prompt_tokens, "n_ctx": max_seq_len},
     )
 

@@ -173,7 +173,7 @@ class ServedModel:
         """
         limit = self.max_seq_len
         if limit is not None and len(token_ids) >= limit:
-            raise context_exceeded(len(token_ids), limit)
+            raise context_exceeded(len(token_ids), limit, "messages" if is_chat else "prompt")
         if "temperature" not in options and "temperature" not in self.model.defaults:
             options = {**options, "temperature": 1.0}
         request = self.model.request(token_ids, cast(GenerationOptionsDict, options), is_chat=is_chat, adapter=self.adapter)

@@ -111,7 +111,7 @@ class Service:
             self.metrics.num_waiting_choices -= 1
 
     def admit(self, num_choices: int = 1) -> None:
-        """Refuse a request at the door, before its prompt is read.
+        """Refuse a request at the door, before its prompt is read. One with more choices than may wait is taken if none waits.
 
         Errors   ApiError 503 for a server that drains or is broken, 429 for a full queue.
         """
@@ -122,7 +122,7 @@ class Service:
             self.metrics.rejected("dead")
             raise unavailable("the engine does not run", "engine_dead")
         waiting, tokens = self.metrics.num_waiting_choices, self.metrics.num_waiting_tokens
-        if waiting + num_choices > self.settings.max_waiting or tokens > self.settings.max_waiting_tokens:
+        if (waiting and waiting + num_choices > self.settings.max_waiting) or tokens > self.settings.max_waiting_tokens:
             self.metrics.rejected("overloaded")
             rate = self.metrics.tokens_per_second
             message = f"got a request while {waiting} wait, expected at most {self.settings.max_waiting}"
