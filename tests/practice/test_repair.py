@@ -194,7 +194,38 @@ PAIRED = """
         return x * cos + np.concatenate([-x[..., d // 2 :], x[..., : d // 2]], -1) * sin
 """
 
+BATCHED = """
+    import torch
+    from torch import nn
+
+    class MultiHeadAttention(nn.Module):
+        def __init__(self, width, context_length, heads, bias=False):
+            super().__init__()
+            self.width, self.heads, self.size = width, heads, width // heads
+            self.to_query = nn.Linear(width, width, bias=bias)
+            self.to_key = nn.Linear(width, width, bias=bias)
+            self.to_value = nn.Linear(width, width, bias=bias)
+            self.output = nn.Linear(width, width)
+            self.register_buffer("hidden", torch.triu(torch.ones(context_length, context_length), 1).bool())
+
+        def forward(self, x):
+            batch, count, _ = x.shape
+            query = self.to_query(x).view(batch, count, self.heads, self.size).transpose(1, 2)
+            key = self.to_key(x).view(batch, count, self.heads, self.size).transpose(1, 2)
+            value = self.to_value(x).view(batch, count, self.heads, self.size).transpose(1, 2)
+            scores = query @ key.transpose(2, 3)
+            scores.masked_fill_(self.hidden[:count, :count], float("-inf"))
+            weights = torch.softmax(scores / key.shape[-1] ** 0.5, dim=-1)
+            mixed = (weights @ value).transpose(1, 2)
+            mixed = mixed.reshape(batch, count, self.width)
+            return self.output(mixed)
+"""
+
 ONE_MISTAKE = [
+    ("multi_head_attention", BATCHED, "key.shape[-1] **", "key.shape[0] **"),
+    ("multi_head_attention", BATCHED, "key.shape[-1] **", "batch **"),
+    ("multi_head_attention", BATCHED, "(weights @ value).transpose(1, 2)", "weights @ value"),
+    ("multi_head_attention", BATCHED, "dim=-1)", "dim=1)"),
     ("softmax", SOFTMAX, "x.max(axis=-1", "x.max(axis=0"),
     ("softmax", SOFTMAX, "e / e.sum(axis=-1, keepdims=True)", "e / (e.sum(axis=-1, keepdims=True) + 1e-3)"),
     ("softmax", SOFTMAX, "e.sum(axis=-1, keepdims=True)", "e.sum(axis=-1)"),
@@ -316,6 +347,11 @@ def test_repairs_of_equal_cost_are_all_reported():
     repair, _ = repaired("scaled_dot_product_attention", source)
     assert repair.alternatives
     assert repair.says not in repair.alternatives
+
+
+def test_changes_of_the_line_where_the_values_depart_come_first():
+    repair, _ = repaired("multi_head_attention", with_slips(BATCHED, [("key.shape[-1] **", "key.shape[0] **")])[0])
+    assert repair.num_evaluations < 200
 
 
 def test_the_search_is_the_same_each_time():

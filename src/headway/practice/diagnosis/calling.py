@@ -198,6 +198,7 @@ class Call:
 
     has_full_timeout   True to apply CALL_SECONDS instead of FIRST_ATTEMPT_SECONDS
     place              index among the calls that the subject allows
+    num_calls          number of calls made
     """
 
     subject: Subject
@@ -207,9 +208,11 @@ class Call:
     endless: set[bool] = field(default_factory=set)
     has_full_timeout: bool = False
     place: int = 0
+    num_calls: int = 0
 
     def __call__(self, inputs: Inputs) -> Any:
         """Return the output as NumPy, or Raised."""
+        self.num_calls += 1
         try:
             arguments = self.arguments(inputs)
         except (Exception, SystemExit) as error:  # a constructor of the learner's own tensors

@@ -122,6 +122,7 @@ class InstanceCall(Call):
     assignment: Assignment = field(default_factory=lambda: Assignment({}))
     dropout: float = DROPOUT
     made: dict[Any, Any] = field(default_factory=dict)
+    slots: dict[int, tuple[Any, list[int], list[Slot]]] = field(default_factory=dict)
 
     def sizes(self, inputs: Inputs) -> Inputs:
         """Return the sizes that the class takes and that follow from the inputs."""
@@ -205,7 +206,7 @@ class InstanceCall(Call):
         _, config_values = self._constructor_arguments(arguments)
         held = {role_of[name].name: as_numbers(value) for name, value in arguments.items() if name.startswith(WEIGHT_PREFIX)}
         instance = self._instance(arguments)
-        self.assignment.write(slots_of(instance, self.subject.value.__module__), held | {"num_heads": config_values.get("num_heads", 1)})
+        self.assignment.write(self._slots(instance), held | {"num_heads": config_values.get("num_heads", 1)})
         return instance
 
     def forward(self, instance: Any, arguments: Mapping[str, Any]) -> Any:
@@ -338,9 +339,20 @@ class InstanceCall(Call):
         neutral = None if role.neutral is MISSING or callable(role.neutral) else role.neutral
         return given.get(role.name, first) if role.name in SEQUENCES else neutral
 
+    def _slots(self, instance: Any) -> list[Slot]:
+        """Return the slots of an instance, found once for a torch module as long as it has the same parameters."""
+        home = self.subject.value.__module__
+        if module_library(type(instance)) != "torch":
+            return slots_of(instance, home)
+        parameters = [id(each) for each in instance.parameters()]
+        known = self.slots.get(id(instance))
+        if known is None or known[:2] != (instance, parameters):
+            known = self.slots[id(instance)] = (instance, parameters, slots_of(instance, home))
+        return known[2]
+
     def weight_slots(self, instance: Any) -> list[Slot]:
         """Return the slots of an instance that hold weights."""
-        slots = slots_of(instance, self.subject.value.__module__)
+        slots = self._slots(instance)
         return [slot for slot in slots if {slot.name, wildcard_name(slot.name)} & set(self.assignment.contents)]
 
 

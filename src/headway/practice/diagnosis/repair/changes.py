@@ -9,20 +9,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headway.practice.diagnosis.repair.donors import Missing
+from headway.practice.diagnosis.repair.donors import Missing, alias_of
 from headway.practice.diagnosis.repair.expressions import Context, number_of, variants
 from headway.practice.diagnosis.repair.observation import NOTHING, Names, Observation, Seen
 from headway.practice.diagnosis.repair.parallels import parallel
 from headway.practice.diagnosis.repair.program import Change, Program
 from headway.practice.diagnosis.repair.surroundings import around
-from headway.practice.diagnosis.repair.templates import ALIASES
 from headway.practice.diagnosis.repair.tree import places
 from headway.practice.diagnosis.repair.undefined import definitions
 
 MAX_OWN = 16
 """Expressions of the program that are combined with others."""
 _SUSPECT_BONUS = 0.8
-"""Cost that a change saves on a line to which the diagnosis points."""
+_DEPARTURE_BONUS = 1.0
+_SOURCE_BONUS = 0.4
+"""Cost that a change saves on a line to which the diagnosis points, on one where the program leaves the milestones, and on one that this one reads."""
 
 _TRUST = 1.0
 """Additional cost of changing what is right by itself."""
@@ -48,6 +49,8 @@ def changes(
     most: float = float("inf"),
     trusted: Collection[str] = (),
     undefined: str | None = None,
+    near: Nearness | None = None,
+    is_far: bool | None = None,
 ) -> list[Change]:
     """Return the changes of a program in the order of their costs, without those of code that did not run.
 
@@ -57,12 +60,16 @@ def changes(
     most      highest cost
     trusted   functions and classes of the program that are right by themselves
     undefined  a name for which the program raises NameError
+    near      lines where the program leaves the milestones, and those that they read
+    is_far    False for the changes of these lines and the suspects only, True for all others
     """
     module = frozenset([*vars(builtins), *(vars(program.subject.module) if program.subject.module is not None else ())])
     held = {name: each for names in seen.names.values() for name, each in names.attributes.items()}
     alias = alias_of(program, library)
     functions = [name for name, value in vars(program.subject.module).items() if _is_own(value, program)] if program.subject.module else []
     found: list[Change] = []
+    departures, sources = near or (set(), set())
+    close = {*departures, *sources, *suspects}
     right = {index for index, statement in enumerate(program.statements) if set(_defined(statement)) & set(trusted)}
     for index, statement in enumerate(program.statements):
         for function, nodes in _functions_with_bodies(statement):
@@ -87,15 +94,40 @@ def changes(
             if undefined is not None and isinstance(function, ast.FunctionDef):
                 found += definitions(index, function.body, function, undefined, context)
             for parent in nodes:
-                found += [change for change in _statement_changes(index, parent, context) if change.cost <= most]
-                found += [change for site in _sites(index, parent) for change in _expression_changes(site, context) if change.cost <= most]
-    found.sort(key=lambda change: change.cost - _SUSPECT_BONUS * (change.line in suspects) + _TRUST * (change.statement in right))
+                made = [
+                    *_statement_changes(index, parent, context, close, is_far),
+                    *(
+                        change
+                        for site in _sites(index, parent)
+                        if _is_wanted(site.node, close, is_far)
+                        for change in _expression_changes(site, context)
+                    ),
+                ]
+                found += [change for change in made if change.cost <= most]
+
+    def adjusted(change: Change) -> float:
+        bonus = max(
+            _SUSPECT_BONUS * (change.line in suspects),
+            _DEPARTURE_BONUS * (change.line in departures),
+            _SOURCE_BONUS * (change.line in sources),
+        )
+        return change.cost - bonus + _TRUST * (change.statement in right)
+
+    found.sort(key=adjusted)
     return found
 
 
 def _is_own(value: Any, program: Program) -> bool:
     """Return True for another function of the file."""
     return inspect.isfunction(value) and value.__code__.co_filename == program.path and value.__name__ != program.subject.name
+
+
+def _is_wanted(node: ast.AST, close: Collection[int], is_far: bool | None) -> bool:
+    return is_far is None or (getattr(node, "lineno", 0) in close) is not is_far
+
+
+Nearness = tuple[Collection[int], Collection[int]]
+"""Lines where a program leaves the milestones, and lines that these read."""
 
 
 def _functions_with_bodies(statement: ast.stmt) -> Iterator[tuple[ast.FunctionDef | ast.Lambda | None, list[ast.AST]]]:
@@ -165,9 +197,9 @@ def _has_run(node: ast.AST, context: Context) -> bool:
     return not inner or any(id(each) in context.expressions for each in inner)
 
 
-def _statement_changes(index: int, parent: ast.AST, context: Context) -> Iterator[Change]:
+def _statement_changes(index: int, parent: ast.AST, context: Context, close: Collection[int], is_far: bool | None) -> Iterator[Change]:
     """Yield the changes of statements: removed, exchanged, unwrapped, returned."""
-    if isinstance(parent, ast.AugAssign):
+    if isinstance(parent, ast.AugAssign) and _is_wanted(parent, close, is_far):
         for operator in (ast.Add(), ast.Sub(), ast.Mult(), ast.Div()):
             if not isinstance(parent.op, type(operator)):
                 yield Change(1.3, index, parent, "op", None, parent.op, operator)
@@ -176,7 +208,7 @@ def _statement_changes(index: int, parent: ast.AST, context: Context) -> Iterato
         if not isinstance(body, list) or isinstance(parent, ast.ClassDef | ast.Module):
             continue
         for place, node in enumerate(body):
-            if not _has_run(node, context):
+            if not _is_wanted(node, close, is_far) or not _has_run(node, context):
                 continue
             for cost, old, new in _rewritten(body, place, node, context):
                 yield Change(cost, index, parent, field, place, old, new)
@@ -311,12 +343,3 @@ def _unused(function: ast.FunctionDef | ast.Lambda | None, names: Names, held: M
     used = {node.attr for node in ast.walk(function) if isinstance(node, ast.Attribute)}
     parameters = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
     return frozenset((set(names.variables) | parameters) - read - {"self"}) | {f"self.{name}" for name in held if name not in used}
-
-
-def alias_of(program: Program, library: str) -> str:
-    """Return the name under which the file imports an array library."""
-    module = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "mlx": "mlx.core"}.get(library, "numpy")
-    for name, value in vars(program.subject.module).items() if program.subject.module is not None else ():
-        if getattr(value, "__name__", None) == module:
-            return name
-    return ALIASES.get(library, "np")

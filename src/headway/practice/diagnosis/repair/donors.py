@@ -10,7 +10,7 @@ import ast
 import builtins
 import functools
 import tomllib
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.adapters import calls_of
-from headway.practice.diagnosis.repair.observation import Seen
+from headway.practice.diagnosis.repair.observation import Names, Recorder, Seen
 from headway.practice.diagnosis.repair.program import Program, program_of
 from headway.practice.diagnosis.repair.templates import ALIASES, filled
 from headway.practice.diagnosis.repair.tree import places
@@ -59,6 +59,28 @@ class Own:
     alias: str
 
 
+def alias_of(program: Program, library: str) -> str:
+    """Return the name under which the file imports an array library."""
+    module = {"numpy": "numpy", "torch": "torch", "jax": "jax.numpy", "mlx": "mlx.core"}.get(library, "numpy")
+    for name, value in vars(program.subject.module).items() if program.subject.module is not None else ():
+        if getattr(value, "__name__", None) == module:
+            return name
+    return ALIASES.get(library, "np")
+
+
+def own_of(program: Program, seen: Mapping[int, Names], recorder: Recorder, library: str) -> Own:
+    """Return the expressions of a program by their values, and its names."""
+    found: dict[int, ast.expr] = {}
+    for each in seen.values():
+        found |= {value.digest: ast.Name(name, ast.Load()) for name, value in each.variables.items() if value.digest is not None}
+    for node in sorted(recorder.nodes, key=lambda each: len(ast.dump(each))):
+        value = recorder.values.get(id(node))
+        if value is not None and value.digest is not None:
+            found.setdefault(value.digest, node)
+    names = vars(program.subject.module) if program.subject.module is not None else {}
+    return Own(found, names, alias_of(program, library))
+
+
 @functools.cache
 def _programs(exercise: str, library: str) -> tuple[str, ...]:
     table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
@@ -78,11 +100,20 @@ def _donors(exercise: str, library: str) -> tuple[Program, ...]:
     return tuple(found)
 
 
-def missing(exercise: Exercise, library: str, inputs: Inputs, own: Own) -> list[Missing]:
-    """Return the different expressions that a program lacks on some inputs."""
+Values = Mapping[int, Seen]
+"""Value of every expression of a program, by the id of its node."""
+
+
+def donor_values(exercise: Exercise, library: str, inputs: Inputs) -> list[tuple[Program, Values]]:
+    """Return the right programs of a part with the values of their expressions on some inputs."""
+    programs = _donors(exercise.name, "numpy" if library == "list" else library)
+    return [(program, _values(program, exercise, library, inputs)) for program in programs]
+
+
+def missing(donors: Sequence[tuple[Program, Values]], own: Own) -> list[Missing]:
+    """Return the different expressions of right programs that a program lacks."""
     found: dict[tuple[int, str], Missing] = {}
-    for program in _donors(exercise.name, "numpy" if library == "list" else library):
-        values = _values(program, exercise, library, inputs)
+    for program, values in donors:
         for each in _missing_of(program, values, own):
             found.setdefault((each.around, ast.unparse(each.made(ast.Name("x", ast.Load())))), each)
     return list(found.values())

@@ -176,7 +176,10 @@ def _names(node: ast.Name, context: Context) -> Iterator[Variant]:
         if name != node.id:
             is_kin = own is None or seen.kind == own.kind or {seen.kind, own.kind} <= {"int", "float"}
             is_near = node.id == context.undefined or (own is not None and seen.shape == own.shape)
-            yield (1.3 if name in context.unused else 1.5) + 0.3 * (not is_near) + 0.4 * (not is_kin), ast.Name(name, ast.Load())
+            yield (1.1 if name in context.unused else 1.5) + 0.3 * (not is_near) + 0.4 * (not is_kin), ast.Name(name, ast.Load())
+    if own is not None and own.kind == "int":
+        for name in [name for name, seen in context.held.items() if seen.kind == "int"][:MAX_SIZES]:
+            yield 1.4 if f"self.{name}" in context.unused else 1.6, parsed(f"self.{name}", {})
     yield from ((2.0, ast.Name(name, ast.Load())) for name in context.globals if name != node.id and name not in known)
 
 
@@ -185,8 +188,8 @@ def _attributes(node: ast.Attribute, context: Context) -> Iterator[Variant]:
         own = context.held.get(node.attr)
         for name, seen in context.held.items():
             if name != node.attr:
-                cost = 1.2 if f"self.{name}" in context.unused else 1.4
                 is_kin = own is None or seen.kind == own.kind
+                cost = (0.9 if is_kin else 1.2) if f"self.{name}" in context.unused else 1.4
                 yield cost + 0.2 * (own is None or seen.shape != own.shape) + 0.4 * (not is_kin), ast.Attribute(node.value, name, node.ctx)
         return
     for name in neighbours(node.attr):

@@ -20,16 +20,22 @@ MAX_DIGESTED = 20_000
 """Elements of an array whose digest is computed."""
 
 
+Signature = tuple[float, float, float, float, float, float]
+"""Number of elements of an array, their mean, the roots of their second and third moments, and the largest and the smallest: whatever the layout."""
+
+
 @dataclass(frozen=True)
 class Seen:
     """Kind and shape of a value: "float array", "int array", "bool array", "int", "float", "bool", "str", "callable", …
 
-    digest   equal for values that are equal up to rounding; None if it was not computed
+    digest      equal for values that are equal up to rounding; None if it was not computed
+    signature   of an array of numbers that differ
     """
 
     kind: str
     shape: tuple[int, ...] = ()
     digest: int | None = field(default=None, compare=False)
+    signature: Signature | None = field(default=None, compare=False)
 
     @property
     def is_array(self) -> bool:
@@ -108,11 +114,16 @@ _NOT_RECORDED = (
 
 
 class Recorder:
-    """Instruments statements in place so that each expression reports its value; `undo` restores them."""
+    """Instruments statements in place so that each expression reports its value; `undo` restores them.
 
-    def __init__(self, statements: Sequence[ast.stmt]) -> None:
-        self.values: dict[int, Seen] = {}
-        self.nodes: list[ast.expr] = []
+    into       another recorder, which notes the values
+    is_brief   True to note the signatures of arrays only
+    """
+
+    def __init__(self, statements: Sequence[ast.AST], into: Recorder | None = None) -> None:
+        self.values: dict[int, Seen] = {} if into is None else into.values
+        self.nodes: list[ast.expr] = [] if into is None else into.nodes
+        self.is_brief = False
         self._places = [place for statement in statements for place in _recorded(statement)]
         for place in self._places:
             assert isinstance(place.node, ast.expr)
@@ -124,7 +135,7 @@ class Recorder:
 
     def record(self, index: int, value: Any) -> Any:
         """Store the kind of the last value of an expression, and return the value."""
-        self.values[id(self.nodes[index])] = described(value)
+        self.values[id(self.nodes[index])] = Seen("", signature=signature(value)) if self.is_brief else described(value)
         return value
 
     def undo(self) -> None:
@@ -185,13 +196,36 @@ def digest(value: Any) -> int | None:
         return None
 
 
+def signature(value: Any) -> Signature | None:
+    """Return what identifies the numbers of an array in any order; None for other values, and for less than three numbers or equal ones."""
+    if getattr(value, "dtype", None) is None or not hasattr(value, "shape"):
+        return None
+    try:
+        numbers = to_numpy(value)
+        if numbers.dtype.kind != "f" or not 2 < numbers.size <= MAX_DIGESTED:
+            return None
+        numbers = numbers.astype(numpy.float64).ravel()
+        with numpy.errstate(all="ignore"):
+            numbers = numbers[numpy.abs(numbers) < HUGE]
+            if not numbers.size or (top := float(numbers.max())) - (bottom := float(numbers.min())) <= 1e-6 * abs(top):
+                return None
+            moments = (float(numpy.cbrt((numbers**3).mean())), float(numpy.sqrt((numbers**2).mean())))
+            return (float(numbers.size), float(numbers.mean()), *moments, top, bottom)
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # an array that cannot be converted, such as a tracer
+        return None
+
+
+HUGE = 1e8
+"""Numbers of masks, which may be infinite or not."""
+
+
 def described(value: Any) -> Seen:
     """Return the kind, shape and digest of a value."""
     shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
     if dtype is not None and isinstance(shape, Sequence):
         text = str(dtype)
         kind = "bool" if "bool" in text else "int" if "int" in text else "complex" if "complex" in text else "float"
-        return Seen(f"{kind} array", tuple(int(size) for size in shape), digest(value))
+        return Seen(f"{kind} array", tuple(int(size) for size in shape), digest(value), signature(value))
     if isinstance(value, bool | int | float | str | list | tuple | dict) or value is None:
         return Seen(type(value).__name__, (), digest(value))
     return Seen("callable" if callable(value) else type(value).__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -12,14 +13,18 @@ from headway.practice.diagnosis.calling import Call
 from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.slots import slots_of
 from headway.practice.diagnosis.subject import Subject
+from headway.practice.diagnosis.timeout import TookTooLongError
 from headway.practice.diagnosis.trials import Trial, may_apply, measured_conventions, output_of
 from headway.practice.exercise import Convention, Probe
 from headway.practice.outputs import Raised, is_same, precision
 
+MAX_TRIALS = 3
+"""Conventions under which a repair is sought."""
+
 
 def call_of(trial: Trial, subject: Subject) -> Call:
     """Return the trial's call for a changed subject, without what is known of the old one."""
-    fresh: dict[str, Any] = {"made": {}} if hasattr(trial.call, "made") else {}
+    fresh: dict[str, Any] = {"made": {}, "slots": {}} if hasattr(trial.call, "made") else {}
     return replace(trial.call, subject=subject, has_changed_inputs=False, endless={True}, **fresh)
 
 
@@ -32,10 +37,10 @@ def answered(trial: Trial, probe: Probe) -> tuple[Any, float]:
         return Raised(error), 0.0
 
 
-def with_measured(trial: Trial) -> Trial:
-    """Return a trial with the conventions that were measured from the outputs measured from its own call."""
+def with_measured(trial: Trial, most: int | None = None) -> Trial:
+    """Return a trial with the conventions that were measured from the outputs, the first ones of them, measured from its own call."""
     conventions = list(trial.conventions)
-    for place in measurable(trial):
+    for place in measurable(trial)[:most]:
         measures = next(each for each in trial.exercise.conventions[place] if _can_measure(each, trial))
         with suppress(Exception), numpy.errstate(all="ignore"):  # a changed program may return anything
             found = measured_conventions(measures, trial.call)
@@ -79,3 +84,41 @@ def held_shapes(trial: Trial, subject: Subject) -> tuple[Any, ...]:
     call = call_of(trial, subject)
     instance = call.sample(trial.exercise)[1] if isinstance(call, InstanceCall) else None
     return () if instance is None else tuple((slot.name, slot.shape) for slot in slots_of(instance, subject.value.__module__))
+
+
+def likeliest(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials whose outputs come nearest to the definition's, those with the fewest conventions first among equals.
+
+    A probe that a convention cannot express counts as one that does not match.
+    """
+    if not any(trial.has_answers for trial in trials):  # conventions that concern outputs alone tell nothing apart
+        trials = list({tuple(each.encode for each in trial.conventions): trial for trial in reversed(trials)}.values())[::-1]
+    most = max((len(trial.probes) for trial in trials), default=0)
+    ranked = sorted(
+        (trial for trial in trials if trial.probes),
+        key=lambda trial: (
+            -round(_mean_share(trial) * len(trial.probes) / most, 3),
+            trial.num_raised() / len(trial.probes),
+            -sum(probe.beyond is None for probe in trial.probes),
+            _num_named(trial),
+        ),
+    )
+    plain = sorted(ranked, key=_num_named)[:1]
+    return [*ranked[: MAX_TRIALS - 1], *(trial for trial in [*plain, *ranked[MAX_TRIALS - 1 :]] if trial not in ranked[: MAX_TRIALS - 1])][
+        :MAX_TRIALS
+    ]
+
+
+def _num_named(trial: Trial) -> int:
+    return sum(convention.name is not None for convention in trial.conventions)
+
+
+def _mean_share(trial: Trial) -> float:
+    pairs = zip(trial.probes, trial.answers, strict=True)
+    shares = [share_of_matching(answer, trial.expected(probe), trial.decimals) for probe, answer in pairs]
+    return sum(shares) / len(shares)
+
+
+def is_endless(answer: Any) -> bool:
+    """Return True for a call that did not return in time."""
+    return isinstance(answer, Raised) and isinstance(answer.error, TookTooLongError)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from headway.practice.diagnosis.repair.observation import RECORDER, Recorder
@@ -45,6 +45,12 @@ class Change:
         """Return True for a change that changes nothing."""
         return not isinstance(self.old, list) and not isinstance(self.new, list) and ast.dump(self.old) == ast.dump(self.new)
 
+    def overlaps(self, other: Change) -> bool:
+        """Return True if two changes concern the same place, or one is inside what the other replaces."""
+        if self.parent is other.parent and self.field == other.field:
+            return self.index == other.index or isinstance(self.old, list) or isinstance(other.old, list)  # lists change the positions
+        return id(self.parent) in _nodes(other.old) or id(other.parent) in _nodes(self.old)
+
     def apply(self) -> None:
         """Replace the old node by the new one; nodes without a position get that of the old one."""
         first = self.old[0] if isinstance(self.old, list) else self.old
@@ -63,6 +69,11 @@ class Change:
         nodes = getattr(self.parent, self.field)
         length = len(before) if isinstance(before, list) else 1
         nodes[self.index : self.index + length] = after if isinstance(after, list) else [after]
+
+
+def _nodes(tree: Any) -> set[int]:
+    roots = tree if isinstance(tree, list) else [tree]
+    return {id(node) for root in roots for node in ast.walk(root)}
 
 
 def _locate(new: ast.AST, old: ast.AST) -> None:
@@ -144,6 +155,22 @@ class Program:
     def _compiled(self, index: int) -> CodeType:
         body = [*self.future, self.statements[index]]
         return compile(ast.Module(body, []), self.path, "exec", dont_inherit=True)
+
+    def code_of(self, node: ast.FunctionDef, function: FunctionType) -> CodeType | None:
+        """Return the code of a function's definition as it is now, or None if it cannot be compiled."""
+        alone = ast.FunctionDef(node.name, node.args, node.body, [], node.returns, node.type_comment)
+        ast.copy_location(alone, node)
+        holder = ast.ClassDef(function.__qualname__.rpartition(".")[0].rpartition(".")[2] or "_", [], [], [alone], [])
+        body: list[ast.stmt] = [*self.future, ast.copy_location(holder, node) if "." in function.__qualname__ else alone]
+        try:
+            code = compile(ast.Module(body, []), self.path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, TypeError, RecursionError):
+            return None
+        while code.co_name != node.name:
+            code = next((each for each in code.co_consts if isinstance(each, CodeType)), None)  # type: ignore[assignment]
+            if code is None:
+                return None
+        return code
 
     @cached_property
     def _namespace(self) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
         yield 1.2, ast.UnaryOp(ast.Invert(), node)
     yield from ((1.6, made(f"{name}(E)")) for name in context.functions[:MAX_OTHERS])
     for text in table()["wraps"].get(context.library, table()["wraps"]["numpy"]):
-        yield 2.3, made(text)
+        is_transpose = own is not None and len(own.shape) > 2 and ("transpose" in text or "swapaxes" in text)  # of heads, before or after
+        yield 1.7 if is_transpose else 2.3, made(text)
     for name in sorted(
         each for each in context.unused if each.startswith("self.") and context.held.get(each[5:], Seen("")).kind == "callable"
     ):
@@ -63,8 +64,10 @@ def around(node: ast.expr, own: Seen | None, context: Context) -> Iterator[Varia
     combinations = table()["combinations"]
     for name, seen in [*_others(context, "array")][:MAX_OTHERS]:
         is_near = own is None or seen.shape == own.shape or seen.shape == own.shape[-len(seen.shape) :]
+        is_residual = own is not None and seen.shape == own.shape and len(own.shape) > 1 and "." not in name
         for text in combinations["array"]:
-            yield (1.3 if name in context.unused else 2.4) + 0.5 * (not is_near), made(text, A=name)
+            usual = 1.3 if name in context.unused else 1.5 if is_residual and text == "E + A" else 2.4
+            yield usual + 0.5 * (not is_near), made(text, A=name)
     for name, seen in _others(context, "array"):
         if "mask" in name.lower() or seen.kind == "bool array":
             for text in combinations.get(f"mask_{context.library}", combinations["mask_numpy"]):

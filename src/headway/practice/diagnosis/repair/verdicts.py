@@ -20,6 +20,7 @@ from headway.practice.diagnosis.repair.text import applied
 from headway.practice.diagnosis.subject import Subject, subjects_of
 from headway.practice.diagnosis.trials import trials_of
 from headway.practice.exercise import Exercise
+from headway.practice.message import Message
 from headway.practice.verdict import Cause, Repair, Verdict
 
 _BEHAVIOUR = frozenset(
@@ -79,10 +80,14 @@ def with_repair(
         return verdict
     used = {name: repair for name, repair in (callees or {}).items() if name in _used_names(subject) and _keeps_lines(repair)}
     repaired = _with_edits(subject, list(used.values())) if used else None
-    suspects = _lines_of_loops(subject) if "too_slow" in names else [cause.line for cause in verdict.causes if cause.line is not None]
-    chosen = subject if repaired is None or diagnose(repaired, exercise).is_correct else repaired
-    is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
-    repair = find_repair(chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects, right)
+    if repaired is not None and diagnose(repaired, exercise).is_correct:
+        chosen: Subject = subject
+        repair: Repair | None = _together(list(used.values()))
+    else:
+        chosen = subject if repaired is None else repaired
+        suspects = _lines_of_loops(subject) if "too_slow" in names else [cause.line for cause in verdict.causes if cause.line is not None]
+        is_known = chosen is subject and verdict.trials and verdict.exercise == exercise.name
+        repair = find_repair(chosen, verdict.trials if is_known else trials_of(chosen, exercise), suspects, right)
     if repair is None:
         return replace(verdict, is_confirmed=verdict.status != "wrong" or not any(cause.proof.en for cause in verdict.causes))
     if is_doubted:
@@ -105,6 +110,13 @@ def _lines_of_loops(subject: Subject) -> list[int]:
         stored = (node for node in ast.walk(loop) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
         lines += [node.lineno for node in stored if node.id in read]
     return lines
+
+
+def _together(repairs: Sequence[Repair]) -> Repair:
+    """Return several repairs as one."""
+    says = Message("; ".join(each.says.en for each in repairs), "；".join(each.says.zh for each in repairs))
+    edits = tuple(edit for each in repairs for edit in each.edits)
+    return replace(repairs[0], edits=edits, says=says, alternatives=repairs[0].alternatives if len(repairs) == 1 else ())
 
 
 def _used_names(subject: Subject) -> set[str]:

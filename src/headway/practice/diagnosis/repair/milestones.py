@@ -1,0 +1,168 @@
+"""Values that every right program of a part computes on its way, and the first line at which a learner's program leaves that way.
+
+The steps of the definition, and right programs of the part, give the values. They are compared as collections of numbers, whatever their
+layout, so heads before positions and positions before heads are the same milestone.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from headway.practice.diagnosis.repair.observation import Seen, Signature, signature
+from headway.practice.diagnosis.trials import Trial
+from headway.practice.exercise import Probe
+
+ROOT_MEAN_SQUARE = 3
+"""Place in a signature."""
+CLOSE = 1e-4
+"""Relative difference of signatures that count as equal."""
+
+
+@dataclass(frozen=True)
+class Milestones:
+    """Signatures of the values of right programs on one probe."""
+
+    known: tuple[Signature, ...]
+
+    @cached_property
+    def _rows(self) -> numpy.ndarray:
+        return numpy.array(self.known, dtype=float).reshape(len(self.known), -1)
+
+    def reached(self, values: Collection[Signature | None]) -> set[int]:
+        """Return the places of the milestones among values."""
+        rows = numpy.array([each for each in values if each is not None], dtype=float)
+        return set(numpy.flatnonzero(_near(self._rows, rows).any(axis=1)).tolist()) if len(rows) and self.known else set()
+
+    def has(self, value: Signature, *, is_scaled: bool = False) -> bool:
+        """Return True for the value of a milestone, with `is_scaled` also for a multiple of one."""
+        rows, row = self._rows, numpy.array([value], dtype=float)
+        return bool(_near(_unscaled(rows), _unscaled(row)).any() if is_scaled else _near(rows, row).any()) if self.known else False
+
+
+def _near(known: numpy.ndarray, rows: numpy.ndarray) -> numpy.ndarray:
+    """Return for every milestone and every value whether they are equal."""
+    size = 1e-6 + numpy.abs(known[:, None, 1:]).max(axis=-1, keepdims=True)
+    apart = numpy.abs(known[:, None] - rows[None])
+    return (apart[..., 0] == 0) & (apart[..., 1:] <= CLOSE * size).all(axis=-1)
+
+
+def _unscaled(rows: numpy.ndarray) -> numpy.ndarray:
+    return numpy.concatenate([rows[:, :1], rows[:, 1:] / (1e-30 + rows[:, ROOT_MEAN_SQUARE, None])], axis=1)
+
+
+def milestones(trial: Trial, probe: Probe, others: Collection[Signature]) -> Milestones:
+    """Return the milestones of a part on a probe: the operands and results of the definition's steps, and values of right programs.
+
+    others   values of right programs
+    """
+    found: list[Any] = []
+
+    def noted(step: Any) -> Any:
+        if not callable(step):
+            return step
+
+        def run(*arguments: Any, **named: Any) -> Any:
+            answer = step(*arguments, **named)
+            found.extend([arguments, tuple(named.values()), answer])
+            return answer
+
+        return run
+
+    steps = dict(trial.exercise.steps)
+    for convention in trial.conventions:
+        steps |= convention.steps
+    inputs = trial.call.precise(probe.inputs)
+    with suppress(Exception), numpy.errstate(all="ignore"):
+        found.append(trial.exercise.recipe(SimpleNamespace(**{name: noted(step) for name, step in steps.items()}), **inputs))
+    found += inputs.values()
+    own = [each for value in found for array in _arrays(value) if (each := signature(array)) is not None]
+    return Milestones(tuple(dict.fromkeys([*own, *others])))
+
+
+def _arrays(value: Any) -> Iterator[Any]:
+    if isinstance(value, numpy.ndarray):
+        yield value
+    for part in value if isinstance(value, tuple | list) else value.values() if isinstance(value, dict) else ():
+        yield from _arrays(part)
+
+
+def departures(statements: Sequence[ast.stmt], values: Mapping[int, Seen], path: Milestones) -> set[int]:
+    """Return the lines of expressions that are computed from milestones and are none, and of those that raise.
+
+    An expression from which a milestone is computed, such as a product of fused matrices, is left out. After a multiple of a milestone
+    the lines where the program leaves the multiples count, too.
+
+    values   of the expressions that were evaluated, by the id of their nodes
+    """
+    lines: list[int] = []
+    used: list[tuple[str, int]] = []
+
+    def visit(node: ast.AST) -> bool | None:
+        """Return True for a milestone, False for another array, None for anything else."""
+        before = len(lines)
+        inner = [visit(each) for each in ast.iter_child_nodes(node)]
+        seen = values.get(id(node))
+        if seen is None:
+            is_operation = isinstance(node, ast.Call | ast.BinOp | ast.Subscript)
+            if is_operation and True in inner and False not in inner:
+                lines.append(node.lineno)  # type: ignore[attr-defined]
+            return None if False not in inner else False
+        if seen.signature is None:
+            return None
+        if path.has(seen.signature):
+            if not isinstance(node, ast.Name):
+                del lines[before:]
+                used.extend((each.id, node.lineno) for each in ast.walk(node) if isinstance(each, ast.Name))  # type: ignore[attr-defined]
+            return True
+        is_multiple = path.has(seen.signature, is_scaled=True)  # scores may be scaled before or after they are masked
+        if not isinstance(node, ast.Name) and False not in inner:
+            lines.append(getattr(node, "lineno", 0))
+        return is_multiple
+
+    for statement in statements:
+        visit(statement)
+    right = {line for name, place in used if (line := _assigned_before(statements, name, place)) is not None}
+    return set(lines) - right
+
+
+def _assigned_before(statements: Sequence[ast.stmt], name: str, line: int) -> int | None:
+    """Return the line at which the function around a line last assigns a variable before it."""
+    functions = [node for each in statements for node in ast.walk(each) if isinstance(node, ast.FunctionDef)]
+    around = [node for node in functions if node.lineno <= line <= (node.end_lineno or 0)]
+    found = [
+        node.lineno
+        for function in around
+        for node in ast.walk(function)
+        if isinstance(node, ast.Assign) and node.lineno < line and name in _stored(node)
+    ]
+    return max(found, default=None)
+
+
+def _stored(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+
+
+def sources(statements: Sequence[ast.stmt], lines: Collection[int]) -> set[int]:
+    """Return the lines that assign the variables which some lines read."""
+    found: set[int] = set()
+    for function in (node for each in statements for node in ast.walk(each) if isinstance(node, ast.FunctionDef)):
+        inside = [node for node in ast.walk(function) if isinstance(node, ast.stmt) and not isinstance(node, ast.FunctionDef)]
+        read = {
+            each.id
+            for node in inside
+            if node.lineno in lines
+            for each in ast.walk(node)
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+        }
+        for node in inside:
+            if isinstance(node, ast.Assign) and node.lineno not in lines:
+                found |= {node.lineno} if _stored(node) & read else set()
+    return found
