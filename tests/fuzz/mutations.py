@@ -404,6 +404,12 @@ def _edit_json(rng: random.Random, value: Json) -> Json:
     return value
 
 
+def _repeated(old: list[Json]) -> list[Json]:
+    """Return the first element 1,000 times, or 10 times if it may be large: three edits are to leave a mutant of a few megabytes."""
+    is_large = bool(old) and (isinstance(old[0], list | dict) or (isinstance(old[0], str) and len(old[0]) > 100))
+    return old[:1] * (10 if is_large else 1_000)
+
+
 def _replacement(rng: random.Random, root: Json, old: Json) -> Json:
     """Draw a value of any type; a number is often replaced by a number, and a string by a string."""
     if isinstance(old, int | float) and rng.random() < 0.5:
@@ -413,5 +419,5 @@ def _replacement(rng: random.Random, root: Json, old: Json) -> Json:
     if isinstance(old, str) and rng.random() < 0.5:
         return rng.choice((*EDGE_STRINGS, old + "x", old[:-1], old.upper(), old * 2, "@lone surrogate@"))
     if isinstance(old, list) and rng.random() < 0.5:
-        return rng.choice((old * 2, old[::-1], [old], old[:1] * 1_000, old[1:]))
+        return rng.choice((old * 2, old[::-1], [old], _repeated(old), old[1:]))
     return rng.choice((None, True, False, rng.choice(EDGE_NUMBERS), rng.choice(EDGE_STRINGS), [], {}, [None], {"": []}, [[]], *LITERALS))
