@@ -25,7 +25,8 @@ PLAIN = Convention()
 MISFITS = (KeyError, ValueError, TypeError, IndexError, AttributeError)
 """Exceptions of a convention's encoding or decoding that mean that it does not apply."""
 
-AXES_COMPARED = r"(?:ndim|dim\(\)|len\(\w+\.(?:shape|size\(\))\)) *== *(\d)"
+NUM_AXES = r"\.ndim|\.dim\(\)|len\(\w+\.(?:shape|size\(\))\)"
+AXES_COMPARED = rf"(?:{NUM_AXES}) *== *(\d)"
 """Pattern of a branch for arrays with a certain number of axes."""
 
 UNAVOIDABLE = (NotImplementedError, NameError, ImportError)
@@ -73,9 +74,11 @@ class Trial:
         return replace(self.without({probe.beyond for probe in self.probes if probe.caution is not None}), refused=self.refused)
 
     def within_branches(self) -> Trial:
-        """Exclude the optional probes with more axes than a function has branches for, if its source compares their number with 2 or more."""
-        most = max(map(int, re.findall(AXES_COMPARED, "\n".join(self.call.subject.source))), default=0)
-        return self if most < 2 else self.within_axes(most)
+        """Exclude the optional probes with more axes than a function has branches for, if its source only compares their number, with 2 or more."""
+        source = "\n".join(self.call.subject.source)
+        compared = re.findall(AXES_COMPARED, source)
+        most = max(map(int, compared), default=0)
+        return self if most < 2 or len(compared) != len(re.findall(NUM_AXES, source)) else self.within_axes(most)
 
     def within_axes(self, most: int) -> Trial:
         """Exclude the optional probes with more axes than this."""
