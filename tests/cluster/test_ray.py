@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -229,10 +230,14 @@ def test_vectors_are_those_of_the_model(nodes):
 
 def test_a_full_queue_answers_429(nodes):
     nodes.start(Settings(max_waiting=1))
-    with nodes.client() as client:
-        answer = client.post("/v1/completions", json={"prompt": ["a", "b"], "max_tokens": 1})
-    assert answer.status_code == 429
-    assert int(answer.headers["Retry-After"]) >= 1
+    prompts, answers = [f"{number} Once upon a time" * 40 for number in range(100)], []
+    with nodes.client() as client, ThreadPoolExecutor(1) as other:
+        large = other.submit(client.post, "/v1/completions", json={"prompt": prompts, "max_tokens": 1})
+        while not large.done():
+            answers.append(client.post("/v1/completions", json={"prompt": "a", "max_tokens": 1}))
+    refused = next(answer for answer in [*answers, large.result()] if answer.status_code != 200)
+    assert refused.status_code == 429
+    assert int(refused.headers["Retry-After"]) >= 1
 
 
 def test_a_batch_continues_with_the_lines_that_have_no_result(nodes, tmp_path):
