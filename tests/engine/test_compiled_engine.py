@@ -103,4 +103,5 @@ def test_no_thread_and_no_open_file_is_left_of_a_closed_decoder(runtime):
     assert ends["finished"] > 75
     check_nothing_is_left(engine, before)
     decoder.close()
-    assert (threading.active_count(), open_files()) == (threads, files)
+    assert threading.active_count() <= threads  # those of earlier tests may end meanwhile
+    assert open_files() <= files

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ import headway
 from headway.checkpoints import load_checkpoint, open_checkpoint, resolve_model
 from headway.errors import OptionError, PromptError, TokenIdError
 from headway.functions import softmax
-from headway.look.model_trace import ModelTrace, trace_prompt
+from headway.look.model_trace import ModelTrace, Packed, trace_prompt
 from headway.look.model_view import changes
 from headway.look.models import traced_model
 from headway.look.recording_ops import Ablation, Recorder
@@ -244,7 +245,22 @@ def test_a_loaded_model_has_the_trace_of_its_name(stories, options):
     right = trace_prompt(*stories, "Once upon a time", name="gpt2")
     with headway.load("stories", **options) as model:
         found = headway.look(model, "Once upon a time").trace
-    assert found == right
+    check_close(found, right)
+
+
+def check_close(found, right):
+    """Compare two traces; products of the same numbers at other addresses may differ in the last digit."""
+    assert type(found) is type(right)
+    if isinstance(right, Packed):
+        np.testing.assert_allclose(found.array(), right.array(), rtol=1e-5, atol=1e-5)
+    elif dataclasses.is_dataclass(right):
+        for each in dataclasses.fields(right):
+            check_close(getattr(found, each.name), getattr(right, each.name))
+    elif isinstance(right, tuple):
+        for pair in zip(found, right, strict=True):
+            check_close(*pair)
+    else:
+        assert found == (pytest.approx(right, rel=1e-5, abs=1e-5) if isinstance(right, float) else right)
 
 
 def test_a_closed_model_is_refused():

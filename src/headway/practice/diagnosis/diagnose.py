@@ -7,7 +7,6 @@ the first element that differs.
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -24,7 +23,7 @@ from headway.practice.diagnosis.explaining import Explain, Explanation, measurab
 from headway.practice.diagnosis.failure import described_inputs, explain
 from headway.practice.diagnosis.initial import has_other_initial_weights
 from headway.practice.diagnosis.parts import likely_parts, name_note
-from headway.practice.diagnosis.repeating import NOT_REPEATABLE, begins_with_nothing, cause_of_variation, is_nothing, is_repeatable
+from headway.practice.diagnosis.repeating import NOT_REPEATABLE, cause_of_variation, differs_when_repeated, is_nothing, is_repeatable
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.trials import PLAIN, Trial, encoded_for, encoded_in, num_numbers, output_of, trials_of
 from headway.practice.exercise import Convention, Exercise, Mistake, Probe
@@ -317,21 +316,12 @@ def _unexplained(subject: Subject, exercise: Exercise, trial: Trial) -> Verdict:
 
 
 def _without_binding(subject: Subject, exercise: Exercise) -> Verdict:
-    """Return the verdict for a function whose parameters do not match the roles, such as one that creates random weights.
-
-    A class may create them: those of an instance are replaced where they are understood.
-    """
-    for library in [] if inspect.isclass(subject.value) else libraries_for(subject):
+    """Return the verdict for a function whose parameters do not match the roles, such as one that creates random weights."""
+    for library in libraries_for(subject):
         for call in calls_of(subject, exercise, library):
-            for probe in exercise.probes():
-                first, again = (output_of(call, (), probe.inputs) for _ in range(2))
-                if (
-                    isinstance(first, numpy.ndarray | tuple)
-                    and not begins_with_nothing(first)
-                    and not is_same(first, again, precision(first))
-                ):
-                    cause = _behavior_cause(subject, NOT_REPEATABLE)
-                    return Verdict(subject.name, exercise.name, subject.line, "wrong", (cause,), title=exercise.title)
+            if any(differs_when_repeated(call, probe.inputs) for probe in exercise.probes()):
+                cause = _behavior_cause(subject, NOT_REPEATABLE)
+                return Verdict(subject.name, exercise.name, subject.line, "wrong", (cause,), title=exercise.title)
     return _cannot_be_called(subject, exercise)
 
 

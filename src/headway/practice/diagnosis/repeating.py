@@ -1,15 +1,18 @@
-"""Whether a second call returns the same output, and why it does not."""
+"""Repeated calls: a test that a second call returns the same output, and the cause if it does not."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy
 
+from headway.practice.diagnosis.calling import Call
+from headway.practice.diagnosis.instances import InstanceCall
 from headway.practice.diagnosis.trials import Trial, num_numbers, output_of
-from headway.practice.exercise import Mistake
+from headway.practice.exercise import Inputs, Mistake
 from headway.practice.outputs import Raised, is_same, precision
 from headway.practice.texts import Texts
 
@@ -31,6 +34,16 @@ def is_repeatable(trials: Sequence[Trial]) -> bool:
         return True
     trial, probe, answer = max(answered, key=lambda each: numpy.size(each[2]) if isinstance(each[2], numpy.ndarray) else 0)
     return is_same(output_of(trial.call, trial.conventions, probe.inputs), answer, precision(answer))
+
+
+def differs_when_repeated(call: Call, inputs: Inputs) -> bool:
+    """Return True if two calls return different numbers. Two calls of a class are those of one instance: its weights may be random."""
+    first = output_of(call, (), inputs)
+    instances = list(call.made.values()) if isinstance(call, InstanceCall) else []
+    again = output_of(call, (), inputs)
+    if isinstance(call, InstanceCall) and not (len(instances) == len(call.made) and all(map(operator.is_, instances, call.made.values()))):
+        return False
+    return isinstance(first, numpy.ndarray | tuple) and not begins_with_nothing(first) and not is_same(first, again, precision(first))
 
 
 def begins_with_nothing(answer: Any) -> bool:

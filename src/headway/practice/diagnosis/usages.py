@@ -1,4 +1,4 @@
-"""How a file itself constructs and calls its classes: examples, tests, and the constructors of other classes, read from the source."""
+"""Constructions and calls of a file's own classes: examples, tests, and the constructors of other classes, read from the source."""
 
 from __future__ import annotations
 

@@ -140,11 +140,11 @@ class _Search:
         return None
 
     def is_right(self, chosen: tuple[Change, ...]) -> bool:
-        """Return True if every probe matches after changes, in a program that is defined anew."""
+        """Return True if every probe matches after changes, in a fresh definition of the program."""
         return self.closeness_of(chosen) == 1.0
 
     def closeness_of(self, chosen: tuple[Change, ...]) -> float:
-        """Return the closeness of the program after changes, defined anew."""
+        """Return the closeness of a fresh definition of the program after changes."""
         subject = self.program.with_changes(chosen)
         return 0.0 if subject is None else self.closeness(call_of(self.trial, subject))[0]
 
