@@ -53,8 +53,7 @@ class Subject:
     @cached_property
     def file_source(self) -> str:
         """Return the source of the file, or of the definition alone for a function that was passed alone."""
-        path = getattr(self.module, "__file__", None)
-        return "".join(linecache.getlines(path)) if path else "\n".join(self.source)
+        return _text_of(self.module) if getattr(self.module, "__file__", None) else "\n".join(self.source)
 
     @cached_property
     def used_source(self) -> str:
@@ -63,14 +62,15 @@ class Subject:
         waiting = [(self.name, self.module, self.file_source)]
         while waiting:
             name, module, text = waiting.pop()
-            lines, defined = text.splitlines(), _defined_in(text)
             for word in set(re.findall(r"[A-Za-z_]\w*", found[name])) - set(found):
-                if word in defined:
-                    found[word] = "\n".join(lines[defined[word].lineno - 1 : defined[word].end_lineno])
-                    waiting.append((word, module, text))
-                elif (other := _module_near(getattr(module, word, None), module)) is not None:
-                    found[word] = inspect.getsource(getattr(module, word))
-                    waiting.append((word, other, inspect.getsource(other)))
+                origin, place, named = module, text, word
+                if word not in _defined_in(text):
+                    value = getattr(module, word, None)
+                    origin = _module_near(value, module)
+                    place, named = _text_of(origin), getattr(value, "__name__", word)
+                if (definition := _defined_in(place).get(named)) is not None:
+                    found[word] = "\n".join(place.splitlines()[definition.lineno - 1 : definition.end_lineno])
+                    waiting.append((word, origin, place))
         return "\n".join(found.values())
 
     @property
@@ -86,6 +86,12 @@ class Subject:
             if re.search(pattern, text.partition("#")[0]):
                 return self.line + offset
         return None
+
+
+def _text_of(module: ModuleType | None) -> str:
+    """Return the source of a module's file, empty if there is none."""
+    path = getattr(module, "__file__", None)
+    return "".join(linecache.getlines(path)) if path else ""
 
 
 @cache
