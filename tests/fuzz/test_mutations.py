@@ -91,8 +91,10 @@ def test_run_finds_what_allocates_more_than_its_share_and_what_takes_long(monkey
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the system does not count the highest resident memory")
 def test_run_finds_what_native_code_allocates():
     def attempt(mutant: bytes) -> None:
-        # a mapping of its own: the allocator may have as much in pages that the process already holds
-        mmap.mmap(-1, max(1, 5 * 2**20 * len(mutant))).write(b"x" * (5 * 2**20 * len(mutant)))
+        # a mapping of its own, each page touched: the allocator may have as much in pages that the process already holds
+        pages = max(1, 5 * 2**20 * len(mutant) // mmap.PAGESIZE)
+        with mmap.mmap(-1, pages * mmap.PAGESIZE) as mapped:
+            mapped[:: mmap.PAGESIZE] = b"x" * pages
 
     failures = run(attempt, [(1, b""), (2, b"a"), (3, b"abcd")], seconds_each=600, bytes_per_byte=2**20)
     assert [failure.seed for failure in failures] == [3]
