@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from headway.practice.diagnosis.subject import Subject, parameters_of
+from headway.practice.diagnosis.subject import Subject, parameters_of, source_in
 
 PARAMS = ("params", "parameters", "weights", "p", "layer_params", "theta")
 KEYS = ("key", "rng", "rng_key", "prng_key", "seed", "random_state")
@@ -61,9 +61,9 @@ def _trees(tree: Any) -> Iterator[dict[str, Any]]:
         yield from _trees(each)
 
 
-def _names_all(function: Callable[..., Any], keys: set[str]) -> bool:
+def _names_all(source: str, keys: set[str]) -> bool:
     """Return True if a function's source names all keys."""
-    return all(re.search(rf"\b{key}\b", inspect.getsource(function)) for key in keys)
+    return all(re.search(rf"\b{key}\b", source) for key in keys)
 
 
 def _initializers(subject: Subject, params: str) -> list[Callable[..., Any]]:
@@ -71,7 +71,12 @@ def _initializers(subject: Subject, params: str) -> list[Callable[..., Any]]:
     names = vars(subject.module) if subject.module is not None else {}
     initializers = [name for name, value in names.items() if inspect.isfunction(value) and re.search(INITIALIZERS, name, re.IGNORECASE)]
     words, read = set(re.findall("[a-z]+", subject.name.lower())), _keys_read(subject, params)
-    initializers.sort(key=lambda name: (not _names_all(names[name], read), -len(words & set(re.findall("[a-z]+", name.lower())))))
+    initializers.sort(
+        key=lambda name: (
+            not _names_all(source_in(subject.file_source, name) or "", read),
+            -len(words & set(re.findall("[a-z]+", name.lower()))),
+        )
+    )
     return [names[name] for name in initializers]
 
 

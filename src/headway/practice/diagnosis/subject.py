@@ -68,8 +68,8 @@ class Subject:
                     value = getattr(module, word, None)
                     origin = _module_near(value, module)
                     place, named = _text_of(origin), getattr(value, "__name__", word)
-                if (definition := _defined_in(place).get(named)) is not None:
-                    found[word] = "\n".join(place.splitlines()[definition.lineno - 1 : definition.end_lineno])
+                if (source := source_in(place, named)) is not None:
+                    found[word] = source
                     waiting.append((word, origin, place))
         return "\n".join(found.values())
 
@@ -92,6 +92,12 @@ def _text_of(module: ModuleType | None) -> str:
     """Return the source of a module's file, empty if there is none."""
     path = getattr(module, "__file__", None)
     return "".join(linecache.getlines(path)) if path else ""
+
+
+def source_in(text: str, name: str) -> str | None:
+    """Return the source of the definition of a name in a file's text, None if it has none."""
+    definition = _defined_in(text).get(name)
+    return None if definition is None else "\n".join(text.splitlines()[definition.lineno - 1 : definition.end_lineno])
 
 
 @cache

@@ -52,11 +52,6 @@ class Usage:
     called: Mapping[int | str, ast.expr] | None = None
     method: str = ""
 
-    @property
-    def is_demo(self) -> bool:
-        """Return True for an example, False for a class that uses another."""
-        return self.place.owner is None
-
     def value(self, parameter: str, scale: Mapping[int, int] | None = None) -> Any:
         """Return a constructor argument.
 
