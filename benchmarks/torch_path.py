@@ -1,8 +1,10 @@
-"""Decoding and prompts on PyTorch against what the device allows: `python -m benchmarks.torch_path [tiny]`.
+"""Decoding and prompts on PyTorch against what the device allows, and against transformers: `python -m benchmarks.torch_path [tiny]`.
 
 The shape of Qwen2-0.5B, random weights in bfloat16, on CUDA where there is one, else on the CPU; `tiny` is a shape in which nothing
 measured means anything, to see that the command works. A step of decoding reads every weight and the filled cache, and its share is of
-what a copy within the device reads and writes; a prompt's share is of a large product's pace. Steps are captured on CUDA alone.
+what a copy within the device reads and writes; a prompt's share is of a large product's pace. Steps are captured on CUDA alone. Tokens
+per second of whole requests, greedy, are those of the engine, and of transformers' generate with a dynamic cache, and with a static one, for
+which it compiles the step.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
+import transformers
 
-from headway.engine import SequenceRows
+from headway.engine import Engine, GenerationOptions, Request, SequenceRows
 from headway.kernels import operations
 from headway.kernels.captured_decoder import CapturedDecoder, cuda_graph
 from headway.models import qwen2
@@ -23,10 +28,19 @@ from headway.runners import CapturedRunner, Model, ReferenceRunner
 from headway.trees import leaves, tree_from_leaves
 
 ROPE = {"rope_type": "default", "rope_theta": 1e6}
-QWEN2 = qwen2.Config(151936, 896, 4864, 24, 14, ROPE, 2, tie_word_embeddings=True)
-TINY = qwen2.Config(300, 32, 48, 2, 4, ROPE, 2, tie_word_embeddings=True)
+QWEN2 = qwen2.Config(
+    vocab_size=151936,
+    hidden_size=896,
+    intermediate_size=4864,
+    num_hidden_layers=24,
+    num_attention_heads=14,
+    num_key_value_heads=2,
+    rope_parameters=ROPE,
+    tie_word_embeddings=True,
+)
+TINY = replace(QWEN2, vocab_size=300, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4)
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-STEPS, ROUNDS = 64, 5
+STEPS, ROUNDS, NEW_TOKENS = 64, 5, 128
 
 
 def main(size: str = "") -> None:
@@ -45,7 +59,7 @@ def main(size: str = "") -> None:
             first, step = _decode(runner, num_rows, context)
             moved = _read_by_a_step(model, num_rows, context)
             print(
-                f"| {num_rows} x behind {context}, {way} | {step * 1e3:.3f} | {num_rows / step:,.1f} | {moved / step / copying:.2f} | {first * 1e3:.1f} |",
+                f"| {num_rows} after {context}, {way} | {step * 1e3:.3f} | {num_rows / step:,.1f} | {moved / step / copying:.2f} | {first * 1e3:.1f} |",
                 flush=True,
             )
 
@@ -55,6 +69,15 @@ def main(size: str = "") -> None:
         elapsed = _median(lambda length=length: _read(passes, length))
         share = _operations_of_a_prompt(config, length) / elapsed / product
         print(f"| {length} | {elapsed * 1e3:.1f} | {length / elapsed:,.0f} | {share:.2f} |", flush=True)
+
+    print("\n| requests of 64 tokens, 128 new ones each | tokens/s |\n|---|---|")
+    peer = _peer(config)
+    for num_rows in (1, 16):
+        for way, runner in _ways(model).items():
+            print(f"| {num_rows}, {way} | {_tokens_per_second(partial(_generate, runner, num_rows), num_rows):,.1f} |", flush=True)
+        for cache in ("dynamic", "static"):
+            pace = _tokens_per_second(partial(_generate_by_peer, peer, num_rows, cache), num_rows)
+            print(f"| {num_rows}, transformers {transformers.__version__}, {cache} cache | {pace:,.1f} |", flush=True)
     if DEVICE == "cuda":
         print(f"\npeak memory: {torch.cuda.max_memory_allocated() / 1e9:.2f} GB")
 
@@ -64,6 +87,39 @@ def _ways(model: Model) -> dict[str, ReferenceRunner]:
     capture = cuda_graph if DEVICE == "cuda" else lambda step: step
     decoder = CapturedDecoder(model.architecture, model.config, model.weights, model.ops, capture=capture)
     return {"passes": ReferenceRunner(model), "captured steps" if DEVICE == "cuda" else "steps": CapturedRunner(model, decoder)}
+
+
+def _generate(runner: ReferenceRunner, num_rows: int) -> None:
+    options = GenerationOptions(max_new_tokens=NEW_TOKENS)
+    requests = [Request([1 + row] * 64, options, ()) for row in range(num_rows)]
+    engine = Engine(runner, runner.model.limits, sampling_ops=operations("numpy"))
+    assert sum(1 for _ in engine.stream(requests)) == NEW_TOKENS * num_rows
+
+
+def _peer(config: Any) -> Any:
+    """Return transformers' model of the same shape, with random weights in bfloat16."""
+    names = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads")
+    sizes = {name: getattr(config, name) for name in names}
+    with torch.device(DEVICE):
+        return transformers.Qwen2ForCausalLM(transformers.Qwen2Config(**sizes, tie_word_embeddings=True)).to(torch.bfloat16).eval()
+
+
+def _generate_by_peer(peer: Any, num_rows: int, cache: str) -> None:
+    token_ids = torch.arange(1, num_rows + 1, device=DEVICE)[:, None].expand(-1, 64).contiguous()
+    result = peer.generate(
+        token_ids,
+        attention_mask=torch.ones_like(token_ids),
+        max_new_tokens=NEW_TOKENS,
+        min_new_tokens=NEW_TOKENS,
+        do_sample=False,
+        pad_token_id=0,
+        cache_implementation=cache,
+    )
+    assert result.shape[1] == 64 + NEW_TOKENS
+
+
+def _tokens_per_second(work: Callable[[], Any], num_rows: int) -> float:
+    return num_rows * NEW_TOKENS / _median(work)
 
 
 def _weights(config: Any) -> Any:
