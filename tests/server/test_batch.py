@@ -74,6 +74,15 @@ def test_failed_lines_are_in_the_file_of_errors(stories, files):
     assert {line["custom_id"]: line["response"]["status_code"] for line in read(files.errors)} == {"1": 404, "2": 400}
 
 
+def test_one_file_may_have_all_lines(stories, files):
+    write(files.input, [request(0), request(1, model="other")])
+    both = Files(files.input, files.out, files.out.parent / "." / files.out.name)
+    for num_earlier in (0, 2):
+        summary = run(stories, both)
+        assert (summary.num_failed, summary.num_earlier) == (1, num_earlier)
+    assert sorted(line["custom_id"] for line in read(files.out)) == ["0", "1"]
+
+
 def test_lines_with_a_result_are_not_run_again(stories, files):
     write(files.input, [request(index) for index in range(4)])
     run(stories, files)

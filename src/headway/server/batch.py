@@ -31,12 +31,17 @@ Progress = Callable[[int, str], None]
 class Files:
     """Files of a batch.
 
-    errors   receives the failed lines; None writes them to `out`
+    errors   receives the failed lines; None, or the path of `out`, writes them to `out`
     """
 
     input: Path
     out: Path
     errors: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Open a file that has two names once."""
+        if self.errors is not None and self.errors.resolve() == self.out.resolve():
+            object.__setattr__(self, "errors", None)
 
 
 @dataclass
