@@ -76,3 +76,44 @@ def wrong_end_joined_to_start(ids):
 
 def wrong_earlier_counts_lost(ids, counts=None):
     return Counter(zip(ids, ids[1:]))
+
+
+def right_words_with_counts_in_a_list(words):
+    counts = Counter()
+    for symbols, freq in words:
+        for pair in zip(symbols, symbols[1:]):
+            counts[pair] += freq
+    return counts
+
+
+def right_with_places(words):
+    counts, places = defaultdict(int), defaultdict(set)
+    for place, (word, freq) in enumerate(words.items()):
+        for pair in zip(word, word[1:]):
+            counts[pair] += freq
+            places[pair].add(place)
+    return counts, places
+
+
+def right_splits(splits, word_freqs):
+    counts = Counter()
+    for word, freq in word_freqs.items():
+        for pair in zip(splits[word], splits[word][1:]):
+            counts[pair] += freq
+    return counts
+
+
+def right_words_apart(words, freqs):
+    counts = {}
+    for word, freq in zip(words, freqs):
+        for pair in zip(word, word[1:]):
+            counts[pair] = counts.get(pair, 0) + freq
+    return counts
+
+
+def wrong_last_pair_missing__with_counts(words):
+    counts = Counter()
+    for symbols, freq in words:
+        for i in range(len(symbols) - 2):
+            counts[symbols[i], symbols[i + 1]] += freq
+    return counts

@@ -28,6 +28,8 @@ def as_numbers(answer: Any) -> Any:
         return tuple(as_numbers(each) for each in answer)
     if isinstance(answer, dict):
         return {key: as_numbers(each) for key, each in answer.items()}
+    if isinstance(answer, set | frozenset):
+        return tuple(as_numbers(each) for each in sorted(answer, key=repr))
     if holds_data(answer):
         return _as_numpy(numpy.asarray(answer.data))
     if hasattr(answer, "dtype") and hasattr(answer, "shape"):

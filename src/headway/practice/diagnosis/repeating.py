@@ -33,7 +33,12 @@ def is_repeatable(trials: Sequence[Trial]) -> bool:
     if not answered:
         return True
     trial, probe, answer = max(answered, key=lambda each: numpy.size(each[2]) if isinstance(each[2], numpy.ndarray) else 0)
-    return is_same(output_of(trial.call, trial.conventions, probe.inputs), answer, precision(answer))
+    return not _differs(output_of(trial.call, trial.conventions, probe.inputs), answer)
+
+
+def _differs(again: Any, answer: Any) -> bool:
+    """Return True if an output changed; False for one that cannot be compared even with itself, such as NaN of an unknown type."""
+    return is_same(answer, answer, precision(answer)) and not is_same(again, answer, precision(answer))
 
 
 def differs_when_repeated(call: Call, inputs: Inputs) -> bool:
@@ -43,7 +48,7 @@ def differs_when_repeated(call: Call, inputs: Inputs) -> bool:
     again = output_of(call, (), inputs)
     if isinstance(call, InstanceCall) and not (len(instances) == len(call.made) and all(map(operator.is_, instances, call.made.values()))):
         return False
-    return isinstance(first, numpy.ndarray | tuple) and not begins_with_nothing(first) and not is_same(first, again, precision(first))
+    return isinstance(first, numpy.ndarray | tuple) and not begins_with_nothing(first) and _differs(again, first)
 
 
 def begins_with_nothing(answer: Any) -> bool:

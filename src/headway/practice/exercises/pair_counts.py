@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -58,6 +59,8 @@ def _without_overlap(ids: Any) -> list[Any]:
 
 def _plain(answer: Any, inputs: Inputs) -> Any:
     """Return the pairs of plain numbers as keys, and lists of (pair, count) as a dict."""
+    if isinstance(answer, tuple) and len(answer) == 2 and all(isinstance(each, dict) for each in answer):  # counts and places of the pairs
+        answer = answer[0]
     if isinstance(answer, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in answer):
         answer = {tuple(each[0].tolist()) if isinstance(each[0], numpy.ndarray) else each[0]: each[1] for each in answer}
     if not isinstance(answer, dict):
@@ -65,28 +68,45 @@ def _plain(answer: Any, inputs: Inputs) -> Any:
     return {tuple(map(int, key)) if isinstance(key, tuple) else key: count for key, count in answer.items()}
 
 
-def _as_words(inputs: Inputs) -> Inputs | None:
-    """Return the ids as a word that occurs twice; None with earlier counts."""
-    return None if inputs.get("counts") else inputs | {"ids": {tuple(inputs["ids"]): 2}}
+def _often(words: Callable[[list[int], int], Inputs]) -> Callable[[Inputs], Inputs | None]:
+    """Return an encoding that passes the ids as a word that occurs several times; None with earlier counts."""
+    return lambda inputs: None if inputs.get("counts") else inputs | words(list(inputs["ids"]), _frequency(inputs))
 
 
-def _as_spaced_words(inputs: Inputs) -> Inputs | None:
-    """Return the ids as the text of a word that occurs twice, with spaces between its symbols, as in Sennrich et al. 2016."""
-    return None if inputs.get("counts") else inputs | {"ids": {" ".join(map(str, inputs["ids"])): 2}}
+def _frequency(inputs: Inputs) -> int:
+    """Return how often a word occurs, which depends on its length."""
+    return 2 + len(inputs["ids"]) % 3
 
 
-def _as_corpus(inputs: Inputs) -> Inputs | None:
-    """Return the ids as a word that occurs twice in a list of words; None with earlier counts."""
-    return None if inputs.get("counts") else inputs | {"ids": [list(inputs["ids"])] * 2}
+def _texts(ids: Sequence[int]) -> tuple[str, ...]:
+    return tuple(str(each) for each in ids)
+
+
+WITH_COUNTS = (
+    _often(lambda ids, count: {"ids": {tuple(ids): count}}),
+    _often(lambda ids, count: {"ids": {_texts(ids): count}}),
+    _often(lambda ids, count: {"ids": {" ".join(_texts(ids)): count}}),  # as in Sennrich et al. 2016
+    _often(lambda ids, count: {"ids": [(tuple(ids), count)]}),
+)
+"""Forms of words with their frequencies in one value."""
+
+APART = (
+    _often(lambda ids, count: {"ids": [ids], "frequencies": [count]}),
+    _often(lambda ids, count: {"ids": {"word": ids}, "frequencies": {"word": count}}),
+)
+"""Forms of words and their frequencies in two values: lists, or dicts by word."""
+
+AS_CORPUS = (_often(lambda ids, count: {"ids": [ids] * count}), _often(lambda ids, count: {"ids": [_texts(ids)] * count}))
+"""Forms of a list of words."""
 
 
 def _per_word(answer: Any, inputs: Inputs) -> Any:
-    """Return the counts in one word of two that are alike."""
+    """Return the counts in one word of several that are alike."""
     found = _plain(answer, inputs)
-    return {key: count / 2 for key, count in found.items()} if isinstance(found, dict) else found
+    return {key: count / _frequency(inputs) for key, count in found.items()} if isinstance(found, dict) else found
 
 
-WORDS = r"items\("
+WORDS = r"items\(|\bfor\s+\(?\w+, *\w*(freq|count|cnt|n|f|c)\w*\)? in\b"
 """Pattern of the source of a function that takes words with their frequencies."""
 
 
@@ -114,15 +134,16 @@ EXERCISE = Exercise(
     roles=(
         Role("ids", words("tokens token_ids indices sequence seq symbols byte_ids text word x corpus vocab words word_counts splits v_in")),
         Role("counts", words("stats count pairs"), neutral=None, may_change=True),
+        Role("frequencies", words("freqs word_freqs word_frequencies frequency freq word_freq word_counts counts_of_words weights")),
     ),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(
         (
             Convention(decode=_plain),
-            Convention(TEXTS["takes_words"], _as_words, _per_word, source=WORDS),
-            Convention(TEXTS["takes_words"], _as_spaced_words, _per_word, source=WORDS),
-            Convention(TEXTS["takes_corpus"], _as_corpus, _per_word, source=LOOPS),
+            *(Convention(TEXTS["takes_words"], encode, _per_word, source=WORDS) for encode in WITH_COUNTS),
+            *(Convention(TEXTS["takes_words"], encode, _per_word, role="frequencies") for encode in APART),
+            *(Convention(TEXTS["takes_corpus"], encode, _per_word, source=LOOPS) for encode in AS_CORPUS),
         ),
     ),
     is_trained_through=False,
