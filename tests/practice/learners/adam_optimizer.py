@@ -111,3 +111,126 @@ def wrong_square_not_corrected__in_a_dict(theta, grad, opt_state, lr=1e-3, beta1
     opt_state["mean"] = beta1 * opt_state["mean"] + (1 - beta1) * grad
     opt_state["square"] = beta2 * opt_state["square"] + (1 - beta2) * grad**2
     return theta - lr * opt_state["mean"] / (1 - beta1 ** opt_state["step"]) / (np.sqrt(opt_state["square"]) + eps), opt_state
+
+
+class Right_names:
+    def __init__(self, lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+        self.lr, self.b1, self.b2, self.eps = lr, beta1, beta2, eps
+        self.m, self.v, self.t = {}, {}, 0
+
+    def step(self, params):
+        self.t += 1
+        for p in params:
+            if p.name not in self.m:
+                self.m[p.name] = np.zeros_like(p.data)
+                self.v[p.name] = np.zeros_like(p.data)
+            self.m[p.name] = self.b1 * self.m[p.name] + (1 - self.b1) * p.grad
+            self.v[p.name] = self.b2 * self.v[p.name] + (1 - self.b2) * p.grad**2
+            mh = self.m[p.name] / (1 - self.b1**self.t)
+            vh = self.v[p.name] / (1 - self.b2**self.t)
+            p.data -= self.lr * mh / (np.sqrt(vh) + self.eps)
+
+
+class Right_layers_of_a_model:
+    def __init__(self, model, lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+        self.model, self.lr, self.b1, self.b2, self.eps, self.t = model, lr, beta1, beta2, eps, 0
+        self.m = [{k: np.zeros_like(v) for k, v in layer.params.items()} for layer in model.layers]
+        self.v = [{k: np.zeros_like(v) for k, v in layer.params.items()} for layer in model.layers]
+
+    def step(self):
+        self.t += 1
+        for i, layer in enumerate(self.model.layers):
+            for k in layer.params:
+                g = layer.grads[k]
+                self.m[i][k] = self.b1 * self.m[i][k] + (1 - self.b1) * g
+                self.v[i][k] = self.b2 * self.v[i][k] + (1 - self.b2) * g * g
+                mh = self.m[i][k] / (1 - self.b1**self.t)
+                vh = self.v[i][k] / (1 - self.b2**self.t)
+                layer.params[k] -= self.lr * mh / (np.sqrt(vh) + self.eps)
+
+
+class Right_parameters_of_a_model:
+    def __init__(self, model, lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+        self.params = model.parameters()
+        self.lr, self.b1, self.b2, self.eps, self.t = lr, beta1, beta2, eps, 0
+        self.m = [np.zeros_like(p.data) for p in self.params]
+        self.v = [np.zeros_like(p.data) for p in self.params]
+
+    def step(self):
+        self.t += 1
+        for i, p in enumerate(self.params):
+            self.m[i] = self.b1 * self.m[i] + (1 - self.b1) * p.grad
+            self.v[i] = self.b2 * self.v[i] + (1 - self.b2) * p.grad**2
+            mh = self.m[i] / (1 - self.b1**self.t)
+            vh = self.v[i] / (1 - self.b2**self.t)
+            p.data -= self.lr * mh / (np.sqrt(vh) + self.eps)
+
+
+class Right_list_of_layers:
+    def __init__(self, lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+        self.lr, self.b1, self.b2, self.eps, self.t = lr, beta1, beta2, eps, 0
+
+    def update(self, layers):
+        self.t += 1
+        for layer in layers:
+            if not hasattr(layer, "weights"):
+                continue
+            if not hasattr(layer, "m_w"):
+                layer.m_w, layer.v_w = np.zeros_like(layer.weights), np.zeros_like(layer.weights)
+                layer.m_b, layer.v_b = np.zeros_like(layer.biases), np.zeros_like(layer.biases)
+            layer.m_w = self.b1 * layer.m_w + (1 - self.b1) * layer.dweights
+            layer.v_w = self.b2 * layer.v_w + (1 - self.b2) * layer.dweights**2
+            layer.m_b = self.b1 * layer.m_b + (1 - self.b1) * layer.dbiases
+            layer.v_b = self.b2 * layer.v_b + (1 - self.b2) * layer.dbiases**2
+            c1, c2 = 1 - self.b1**self.t, 1 - self.b2**self.t
+            layer.weights -= self.lr * (layer.m_w / c1) / (np.sqrt(layer.v_w / c2) + self.eps)
+            layer.biases -= self.lr * (layer.m_b / c1) / (np.sqrt(layer.v_b / c2) + self.eps)
+
+
+class Right_one_layer_at_a_time:
+    def __init__(self, learning_rate=0.001, decay=0.0, epsilon=1e-7, beta_1=0.9, beta_2=0.999):
+        self.learning_rate = learning_rate
+        self.current_learning_rate = learning_rate
+        self.decay = decay
+        self.iterations = 0
+        self.epsilon = epsilon
+        self.beta_1 = beta_1
+        self.beta_2 = beta_2
+
+    def pre_update_params(self):
+        if self.decay:
+            self.current_learning_rate = self.learning_rate * (1.0 / (1.0 + self.decay * self.iterations))
+
+    def update_params(self, layer):
+        if not hasattr(layer, "weight_cache"):
+            layer.weight_momentums = np.zeros_like(layer.weights)
+            layer.weight_cache = np.zeros_like(layer.weights)
+            layer.bias_momentums = np.zeros_like(layer.biases)
+            layer.bias_cache = np.zeros_like(layer.biases)
+        layer.weight_momentums = self.beta_1 * layer.weight_momentums + (1 - self.beta_1) * layer.dweights
+        layer.bias_momentums = self.beta_1 * layer.bias_momentums + (1 - self.beta_1) * layer.dbiases
+        wm = layer.weight_momentums / (1 - self.beta_1 ** (self.iterations + 1))
+        bm = layer.bias_momentums / (1 - self.beta_1 ** (self.iterations + 1))
+        layer.weight_cache = self.beta_2 * layer.weight_cache + (1 - self.beta_2) * layer.dweights**2
+        layer.bias_cache = self.beta_2 * layer.bias_cache + (1 - self.beta_2) * layer.dbiases**2
+        wc = layer.weight_cache / (1 - self.beta_2 ** (self.iterations + 1))
+        bc = layer.bias_cache / (1 - self.beta_2 ** (self.iterations + 1))
+        layer.weights += -self.current_learning_rate * wm / (np.sqrt(wc) + self.epsilon)
+        layer.biases += -self.current_learning_rate * bm / (np.sqrt(bc) + self.epsilon)
+
+    def post_update_params(self):
+        self.iterations += 1
+
+
+class Wrong_gradient_not_squared__model:
+    def __init__(self, model, lr=0.001, beta1=0.9, beta2=0.999, eps=1e-8):
+        self.params, self.lr, self.beta1, self.beta2, self.eps, self.t = model.parameters(), lr, beta1, beta2, eps, 0
+        self.m, self.v = [0.0 for _ in self.params], [0.0 for _ in self.params]
+
+    def step(self):
+        self.t += 1
+        for i, p in enumerate(self.params):
+            self.m[i] = self.beta1 * self.m[i] + (1 - self.beta1) * p.grad
+            self.v[i] = self.beta2 * self.v[i] + (1 - self.beta2) * p.grad
+            mean, square = self.m[i] / (1 - self.beta1**self.t), self.v[i] / (1 - self.beta2**self.t)
+            p.data -= self.lr * mean / (np.sqrt(square) + self.eps)

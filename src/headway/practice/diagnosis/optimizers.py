@@ -13,6 +13,7 @@ import numpy
 from headway.arrays import from_numpy
 from headway.practice.diagnosis.calling import Binding, Call, bind_parameters, fits_name
 from headway.practice.diagnosis.compare import as_numbers
+from headway.practice.diagnosis.parameter_holders import Layer, Model, Parameter, layers_of
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
@@ -48,7 +49,7 @@ SETTINGS = (
 PARAMS = Role(
     "points",
     tuple(
-        "params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var weight_tensor".split()
+        "params parameters model_params param parameter p w weights weight theta x variables model_parameters named_params point var weight_tensor layer layers model net network module".split()
     ),
 )
 GRADS = Role(
@@ -63,25 +64,15 @@ CLOSURE = Role("closure", ("loss", "cur_loss", "closure_fn"))
 HOLDS = ("list", "dict", "single")
 """Forms in which parameters are passed: all in a list or a dict, or one array at a time with an optimizer for each."""
 
+OBJECTS = {
+    "model": r"\.(named_)?parameters\(|\.params\b|\blayers\b",
+    "layers": r"\blayers\b|\bfor layer\b",
+    "layer": r"\blayer\.",
+}
+"""Objects that hold them, and patterns of the sources that take them: a model, a list of layers, one layer at a time."""
 
-class Parameter:
-    """An array with its gradient, as small autograd libraries pass it."""
-
-    xp = numpy
-    requires_grad = True
-
-    def __init__(self, data: Any) -> None:
-        self.data = data
-        self.grad: Any = None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Return the array's shape."""
-        return tuple(self.data.shape)
-
-    def zero_grad(self) -> None:
-        """Clear the gradient."""
-        self.grad = None
+AROUND = (r"^(pre|before|begin)_", r"^(post|after|end)_")
+"""Names of the methods that a training loop calls before and after those of all layers."""
 
 
 @dataclass
@@ -89,7 +80,7 @@ class OptimizerCall(Call):
     """A learner's optimizer run for several steps; the output is every parameter after each step.
 
     settings   role → constructor's or function's parameter
-    holds      form in which parameters are passed, one of HOLDS
+    holds      form in which parameters are passed, one of HOLDS or OBJECTS
     is_array   True if the step count and the settings are passed as arrays without axes
     """
 
@@ -145,19 +136,23 @@ class OptimizerCall(Call):
         bound = bind_parameters(parameters_of(getattr(value, method), is_bound=True), (PARAMS, GRADS, NAME, COUNT, CLOSURE, RATE_ROLE))
         if bound is None:
             raise CallError(TEXTS["method_has_unknown_parameters"].format(method=method))
-        held = self._held(points, is_own=bool(takes.role_of) and not bound.takes("gradient"))
-        groups = [[each] for each in held] if self.holds == "single" else [held]
-        instances = [value(**settings, **{name: self._form(group) for name in takes.role_of}) for group in groups]
+        held = self._held(points, is_own=not bound.takes("gradient"))
+        size = {"single": 1, "layer": 2}.get(self.holds, len(held))
+        groups = [held[start : start + size] for start in range(0, len(held), size)]
+        passed = [self._form(group) for group in groups]
+        made = [value(**settings, **dict.fromkeys(takes.role_of, form)) for form in (passed[:1] if self.holds == "layer" else passed)]
+        instances = made * len(groups) if self.holds == "layer" else made
         count = 0
 
         def take(gradients: list[Any]) -> list[Any]:
             nonlocal count
             count += 1
-            given = [[each] for each in gradients] if self.holds == "single" else [gradients]
-            for place, (instance, group, slopes) in enumerate(zip(instances, groups, given, strict=True)):
+            _call_around(made, AROUND[0])
+            for place, (instance, group) in enumerate(zip(instances, groups, strict=True)):
+                slopes = gradients[place * size : (place + 1) * size]
                 self._set_gradients(group, slopes)
                 forms = {
-                    "points": self._form(group),
+                    "points": passed[place] if self.holds in OBJECTS else self._form(group),
                     "gradient": self._form(slopes),
                     "step": count,
                     "name": f"p{place}",
@@ -166,6 +161,7 @@ class OptimizerCall(Call):
                 called = {name: forms[role.name] for name, role in bound.role_of.items() if role.name in forms}
                 answer = getattr(instance, method)(**called)
                 group[:] = self._after(group, forms["points"], answer)
+            _call_around(made, AROUND[1])
             return [_data(each) for group in groups for each in group]
 
         return take
@@ -175,20 +171,26 @@ class OptimizerCall(Call):
             import torch
 
             return [torch.nn.Parameter(each) for each in points] if is_own else points
-        return [Parameter(each) for each in points] if is_own else points
+        if not is_own:
+            return points
+        return [Parameter(each, f"p{place}") for place, each in enumerate(points)]
 
     def _set_gradients(self, group: Sequence[Any], gradients: Sequence[Any]) -> None:
         for each, gradient in zip(group, gradients, strict=True):
             if isinstance(each, Parameter) or getattr(each, "requires_grad", False):
-                each.grad = gradient
+                each.grad = gradient.view(_Gradient) if isinstance(gradient, numpy.ndarray) else gradient
 
     def _form(self, values: Sequence[Any]) -> Any:
+        if self.holds in OBJECTS:
+            return {"model": Model, "layers": layers_of, "layer": Layer}[self.holds](values)
         if self.holds == "dict":
             return {f"p{place}": each for place, each in enumerate(values)}
         return values[0] if self.holds == "single" else list(values)
 
     def _after(self, group: Sequence[Any], passed: Any, answer: Any) -> list[Any]:
         """Return the parameters after a step: what it returned, or what it modified."""
+        if self.holds in OBJECTS:
+            return list(group)
         answer = answer[0] if isinstance(answer, tuple) and len(answer) == 1 else answer
         found = answer if _is_like(answer, passed) else passed
         values = list(found.values()) if isinstance(found, Mapping) else [found] if self.holds == "single" else list(found)
@@ -244,6 +246,23 @@ class OptimizerCall(Call):
         return {"points": self._form(group), "state": {key: 0 if fits_name(key, COUNT) else zeros() for key in keys}}
 
 
+class _Gradient(numpy.ndarray):
+    """A gradient that is its own data, as those of autograd libraries are."""
+
+    @property
+    def data(self) -> Any:
+        """Return the array."""
+        return self.view(numpy.ndarray)
+
+
+def _call_around(instances: Sequence[Any], pattern: str) -> None:
+    """Call the methods without parameters whose names match."""
+    for instance in instances:
+        for name, each in vars(type(instance)).items():
+            if re.search(pattern, name) and inspect.isfunction(each) and not parameters_of(each, is_bound=True):
+                each(instance)
+
+
 def _stepping(value: Any) -> str:
     """Return the method that takes a step: by its name, else the first public one that takes parameters and gradients; "" for none."""
     known = (name for name in METHODS if defines(value, name))
@@ -282,19 +301,26 @@ def optimizer_calls(subject: Subject, exercise: Exercise, library: str) -> list[
         return [Call(subject, binding, library)]
     named = bind_parameters([each.replace(default=None) for each in subject.parameters], SETTINGS)
     assert named is not None  # every parameter has a default
-    settings = {role.name: name for name, role in named.role_of.items()}
+    settings = {role.name: name for name, role in named.role_of.items() if role is not DECAY_ROLE or not _decays_rate(subject, name)}
     reached = set(settings) | ({"beta1", "beta2"} if "betas" in settings else set())
     taken = {name: role for name, role in roles.items() if name in ("points", "gradients") or name in reached}
     if inspect.isclass(subject.value):
         if not _stepping(subject.value):
             return []
-        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in HOLDS]
+        source = "\n".join(subject.source)
+        forms = (*HOLDS, *(form for form, pattern in OBJECTS.items() if re.search(pattern, source)))
+        return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in forms]
     known = _roles_of(subject)
     if {"points", "gradient", "state"} <= known:
         return [OptimizerCall(subject, Binding(taken), library, settings=settings, holds=form) for form in ("dict", "single")]
     if not {"points", "mean"} <= known:
         return []
     return [OptimizerCall(subject, Binding(taken), library, settings=settings, is_array=is_array) for is_array in (False, True)]
+
+
+def _decays_rate(subject: Subject, name: str) -> bool:
+    """Return True if a decay multiplies the number of steps: it is that of the learning rate."""
+    return re.search(rf"\b{name} *\* *(self\.)?(iter|step|epoch|t\b)", "\n".join(subject.source)) is not None
 
 
 def _roles_of(subject: Subject) -> set[str]:
