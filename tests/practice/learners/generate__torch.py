@@ -181,3 +181,29 @@ def right_text_without_prompt(model, enc, prompt, max_new_tokens=5, device="cpu"
     for _ in range(max_new_tokens):
         ids = torch.cat([ids, model(ids)[:, -1].argmax(-1, keepdim=True)], dim=1)
     return enc.decode(ids[0, start:], skip_special_tokens=True)
+
+
+@torch.no_grad()
+def right_stream(model, idx, max_new_tokens, temperature=1.0):
+    for _ in range(max_new_tokens):
+        probs = F.softmax(model(idx)[:, -1, :] / temperature, dim=-1)
+        new = torch.multinomial(probs, num_samples=1)
+        idx = torch.cat([idx, new], dim=1)
+        yield new
+
+
+@torch.no_grad()
+def right_stream_of_text(model, tokenizer, prompt, max_new_tokens):
+    ids = torch.tensor([tokenizer.encode(prompt)])
+    for _ in range(max_new_tokens):
+        new = model(ids)[0, -1].argmax()
+        ids = torch.cat([ids, new.view(1, 1)], dim=1)
+        yield tokenizer.decode([new.item()])
+
+
+@torch.no_grad()
+def wrong_logits_of_first_position__stream(model, idx, max_new_tokens):
+    for _ in range(max_new_tokens):
+        new = model(idx)[:, 0].argmax(-1, keepdim=True)
+        idx = torch.cat([idx, new], dim=1)
+        yield new

@@ -220,7 +220,6 @@ class Call:
         before = {name: _copied(value) for name, value in arguments.items()}
         try:
             answer = self.run(arguments)
-            answer = list(itertools.islice(answer, MOST_YIELDED)) if inspect.isgenerator(answer) else answer
         except (Exception, SystemExit) as error:
             self.endless |= {True} if isinstance(error, TookTooLongError) else set()
             return Raised(error)
@@ -271,7 +270,7 @@ class Call:
         """Call the function with converted arguments."""
         positional = [arguments[p.name] for p in self.parameters if p.kind is p.POSITIONAL_ONLY and p.name in arguments]
         named = {p.name: arguments[p.name] for p in self.parameters if p.kind is not p.POSITIONAL_ONLY and p.name in arguments}
-        return self.subject.value(*positional, **named)
+        return completed(self.subject.value(*positional, **named))
 
     @property
     def is_instance(self) -> bool:
@@ -350,6 +349,11 @@ class Call:
             return value.astype(numpy.complex64)
         is_wide = _is_floating(value) and value.dtype != numpy.float16
         return value.astype(as_dtype(DTYPES[self.library], numpy)) if is_wide else value
+
+
+def completed(answer: Any) -> Any:
+    """Return an output, with the values that a generator yields as a list."""
+    return list(itertools.islice(answer, MOST_YIELDED)) if inspect.isgenerator(answer) else answer
 
 
 def libraries_for(subject: Subject) -> list[str]:

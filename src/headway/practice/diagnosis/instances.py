@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from headway.practice.diagnosis.assignment import Assignment, assignments, wildcard_name
-from headway.practice.diagnosis.calling import CONSTRUCTOR_PREFIX, TABLE, Binding, Call, computed
+from headway.practice.diagnosis.calling import CONSTRUCTOR_PREFIX, TABLE, Binding, Call, completed, computed
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.configs import NoSuchSizeError, global_values, globals_set, is_size_role
 from headway.practice.diagnosis.constructing import Construction, call_parameters, config_for, constructions
@@ -215,7 +215,7 @@ class InstanceCall(Call):
         given = {name: value for name, value in arguments.items() if not name.startswith(PREFIXES)}
         positional = [given.pop(each.name) for each in self._positional_only if each.name in given]
         with globals_set(self.subject.module, self._variables(arguments)):
-            return call(*positional, **given)
+            return completed(call(*positional, **given))
 
     @property
     def _positional_only(self) -> list[inspect.Parameter]:

@@ -72,6 +72,17 @@ def _of_text(answer: Any, inputs: Inputs) -> Any:
     return numpy.array(LETTERS.encode(answer)) if isinstance(answer, str) else answer
 
 
+def _of_steps(answer: Any, inputs: Inputs) -> Any:
+    """Return the prompt and the tokens that a generator yields: a number, an array with one token per row, or a text at each step."""
+    prompt = inputs["prompt"]
+    if isinstance(answer, tuple) and all(isinstance(each, str) for each in answer):
+        answer = numpy.array(LETTERS.encode("".join(answer)), prompt.dtype)
+    if not isinstance(answer, numpy.ndarray):
+        return answer
+    rows = answer.reshape(-1, len(prompt) if prompt.ndim == 2 else 1).T
+    return _with_prompt(rows if prompt.ndim == 2 else rows[0], inputs)
+
+
 LETTERS = ToyTokenizer()
 TEXT = (Convention(), Convention(encode=_as_text, decode=_of_text, role="tokenizer"))
 PROMPTS = (Convention(decode=_of_row), Convention(encode=_listed), Convention(encode=_as_row, decode=_of_row))
@@ -87,7 +98,11 @@ CACHES = (
     Convention(),
     Convention(TEXTS["uses_cache"], _with_cache, steps={"returned": _newest}, role="model", source=r"cache|past|kv|pos"),
 )
-RETURNED = (Convention(), Convention(TEXTS["new_tokens_only"], decode=_with_prompt))
+RETURNED = (
+    Convention(),
+    Convention(TEXTS["new_tokens_only"], decode=_with_prompt),
+    Convention(TEXTS["yields_tokens"], decode=_of_steps, source=r"\byield\b"),
+)
 ENDS = (
     Convention(),
     Convention(TEXTS["includes_stop_token"], steps={"end_is_kept": True}, role="eos"),  # type: ignore[dict-item]
