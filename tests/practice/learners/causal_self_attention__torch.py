@@ -114,9 +114,7 @@ class right_separate_layers(nn.Module):
 
 def right_adapter(d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features):
     *lead, n, _ = in_features.shape
-    q, k, v = (
-        (in_features @ w.T).view(*lead, n, num_heads, -1).transpose(-2, -3) for w in (q_proj_weight, k_proj_weight, v_proj_weight)
-    )
+    q, k, v = ((in_features @ w.T).view(*lead, n, num_heads, -1).transpose(-2, -3) for w in (q_proj_weight, k_proj_weight, v_proj_weight))
     mask = torch.tril(torch.ones(n, n, dtype=torch.bool))
     scores = (q @ k.transpose(-1, -2) / math.sqrt(d_model // num_heads)).masked_fill(~mask, float("-inf"))
     return (torch.softmax(scores, -1) @ v).transpose(-2, -3).reshape(*lead, n, -1) @ o_proj_weight.T

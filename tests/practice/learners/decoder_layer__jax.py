@@ -20,8 +20,29 @@ def attention(query, memory, W_q, W_k, W_v, W_o, num_heads, mask=None):
 
 
 def right_weights(
-    x, enc_output, self_W_q, self_W_k, self_W_v, self_W_o, cross_W_q, cross_W_k, cross_W_v, cross_W_o, W1, b1, W2, b2,
-    gamma1, beta1, gamma2, beta2, gamma3, beta3, num_heads, tgt_mask=None, src_mask=None,
+    x,
+    enc_output,
+    self_W_q,
+    self_W_k,
+    self_W_v,
+    self_W_o,
+    cross_W_q,
+    cross_W_k,
+    cross_W_v,
+    cross_W_o,
+    W1,
+    b1,
+    W2,
+    b2,
+    gamma1,
+    beta1,
+    gamma2,
+    beta2,
+    gamma3,
+    beta3,
+    num_heads,
+    tgt_mask=None,
+    src_mask=None,
 ):
     causal = jnp.tril(jnp.ones((x.shape[-2], x.shape[-2]), bool))
     tgt_mask = causal if tgt_mask is None else tgt_mask & causal
@@ -40,8 +61,29 @@ def right_params(params, x, memory, num_heads, tgt_mask=None, memory_mask=None):
 
 
 def wrong_residual_from_input(
-    x, enc_output, self_W_q, self_W_k, self_W_v, self_W_o, cross_W_q, cross_W_k, cross_W_v, cross_W_o, W1, b1, W2, b2,
-    gamma1, beta1, gamma2, beta2, gamma3, beta3, num_heads, tgt_mask=None, src_mask=None,
+    x,
+    enc_output,
+    self_W_q,
+    self_W_k,
+    self_W_v,
+    self_W_o,
+    cross_W_q,
+    cross_W_k,
+    cross_W_v,
+    cross_W_o,
+    W1,
+    b1,
+    W2,
+    b2,
+    gamma1,
+    beta1,
+    gamma2,
+    beta2,
+    gamma3,
+    beta3,
+    num_heads,
+    tgt_mask=None,
+    src_mask=None,
 ):
     causal = jnp.tril(jnp.ones((x.shape[-2], x.shape[-2]), bool))
     tgt_mask = causal if tgt_mask is None else tgt_mask & causal

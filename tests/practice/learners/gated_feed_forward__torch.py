@@ -65,3 +65,14 @@ class Right_in_order(nn.Module):  # noqa: N801
 
     def forward(self, x):
         return self.w3(F.silu(self.w1(x)) * self.w2(x))
+
+
+class Right_own_width(nn.Module):  # noqa: N801
+    def __init__(self, d_model):
+        super().__init__()
+        hidden = int(8 * d_model / 3)
+        self.w1, self.w3 = nn.Linear(d_model, hidden, bias=False), nn.Linear(d_model, hidden, bias=False)
+        self.w2 = nn.Linear(hidden, d_model, bias=False)
+
+    def forward(self, x):
+        return self.w2(F.silu(self.w1(x)) * self.w3(x))

@@ -109,7 +109,22 @@ def wrong_first_axis(x):
     return s - np.log(np.exp(s).sum(0, keepdims=True))
 
 
+def right_matrix(x):
+    s = x - x.max(1, keepdims=True)
+    return s - np.log(np.exp(s).sum(1, keepdims=True))
+
+
+def right_vector(x):
+    s = x - np.max(x)
+    return s - np.log(np.exp(s).sum())
+
+
+def wrong_maximum_not_added_back__vector(x):
+    return x - np.log(np.exp(x - np.max(x)).sum())
+
+
 def wrong_second_axis(x):
+    """Return the log-softmax of logits (batch, seq, vocab)."""
     s = x - x.max(1, keepdims=True)
     return s - np.log(np.exp(s).sum(1, keepdims=True))
 

@@ -84,8 +84,7 @@ class wrong_heads_viewed_not_split(right_simple):  # noqa: N801
     def __call__(self, query, key, value, mask=None):
         N, L, _ = query.shape
         q, k, v = (
-            linear(x, w).reshape(N, self.num_heads, L, self.head_dim)
-            for x, w in ((query, self.wq), (key, self.wk), (value, self.wv))
+            linear(x, w).reshape(N, self.num_heads, L, self.head_dim) for x, w in ((query, self.wq), (key, self.wk), (value, self.wv))
         )
         x = attention(q, k, v, scale=self.scale, mask=mask)
         return linear(x.transpose(0, 2, 1, 3).reshape(N, L, self.hidden_size), self.wo)

@@ -229,18 +229,16 @@ class right_plain_parameters(nn.Module):  # noqa: N801
 
 def right_adapter(d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features):
     *lead, n, _ = in_features.shape
-    q, k, v = (
-        (in_features @ w.T).view(*lead, n, num_heads, -1).transpose(-2, -3) for w in (q_proj_weight, k_proj_weight, v_proj_weight)
-    )
+    q, k, v = ((in_features @ w.T).view(*lead, n, num_heads, -1).transpose(-2, -3) for w in (q_proj_weight, k_proj_weight, v_proj_weight))
     out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     return out.transpose(-2, -3).reshape(*lead, n, -1) @ o_proj_weight.T
 
 
-def wrong_key_from_the_query_projection__adapter(d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features):
+def wrong_key_from_the_query_projection__adapter(
+    d_model, num_heads, q_proj_weight, k_proj_weight, v_proj_weight, o_proj_weight, in_features
+):
     *lead, n, _ = in_features.shape
-    q, k, v = (
-        (in_features @ w.T).view(*lead, n, num_heads, -1).transpose(-2, -3) for w in (q_proj_weight, q_proj_weight, v_proj_weight)
-    )
+    q, k, v = ((in_features @ w.T).view(*lead, n, num_heads, -1).transpose(-2, -3) for w in (q_proj_weight, q_proj_weight, v_proj_weight))
     out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
     return out.transpose(-2, -3).reshape(*lead, n, -1) @ o_proj_weight.T
 

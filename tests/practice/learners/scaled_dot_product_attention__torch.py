@@ -17,8 +17,10 @@ def right_annotated(query, key, value, mask=None, dropout=None):
 
 
 def right_library(q, k, v, attn_mask=None, is_causal=False):
-    return F.scaled_dot_product_attention(q, k, v, attn_mask, is_causal=is_causal) if attn_mask is None or not is_causal else F.scaled_dot_product_attention(
-        q, k, v, attn_mask & torch.ones_like(attn_mask).tril()
+    return (
+        F.scaled_dot_product_attention(q, k, v, attn_mask, is_causal=is_causal)
+        if attn_mask is None or not is_causal
+        else F.scaled_dot_product_attention(q, k, v, attn_mask & torch.ones_like(attn_mask).tril())
     )
 
 

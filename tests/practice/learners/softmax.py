@@ -78,7 +78,29 @@ def wrong_sigmoid(x):
     return 1 / (1 + np.exp(-x))
 
 
+def right_matrix(x):
+    e = np.exp(x - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+def right_vector(x):
+    e = np.exp(x - np.max(x))
+    return e / e.sum()
+
+
+def wrong_sums_everything__rows(x):
+    """Return the softmax of each row of x."""
+    e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return e / np.sum(e)
+
+
+def wrong_base__vector(x):
+    e = 2 ** (x - np.max(x))
+    return e / np.sum(e)
+
+
 def wrong_second_axis(x):
+    """Return the softmax of scores (batch, heads, queries, keys)."""
     e = np.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 

@@ -62,7 +62,7 @@ class _Leaf:
 class Slope:
     """The slope of a loss along a direction.
 
-    kink   difference between the slopes on both sides; the gradient of a function with a kink may be any in between
+    kink   difference between the slopes on both sides, and of full and half steps; the gradient may be any in between
     """
 
     value: float
@@ -211,7 +211,7 @@ def slope_of(at: Callable[[float], float]) -> Slope | None:
     if not numpy.isfinite(half) or abs(whole - half) > AGREEMENT * max(abs(whole), abs(half)) + 1e-3:
         return None
     bends = [(after + before - 2 * middle) / step for step, after, before in ends]  # curvature shrinks with the step, a kink does not
-    return Slope(half, abs(2 * bends[1] - bends[0]))
+    return Slope(half, abs(2 * bends[1] - bends[0]) + 2 * abs(whole - half))
 
 
 def _array(call: Call, value: numpy.ndarray) -> Any:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
 from headway.practice.exercises.softmax import ROWS
 from headway.practice.outputs import Raised
+from headway.practice.recipes.conventions import FEWER_AXES
 from headway.practice.texts import Texts
 
 TEXTS = Texts("log_softmax")
@@ -163,5 +164,6 @@ EXERCISE = Exercise(
     roles=(Role("x", words("z logits scores a input inputs vector values arr v")), Role("axis", ("dim",), neutral=-1)),
     probes=probes,
     mistakes=MISTAKES,
+    conventions=((Convention(), *FEWER_AXES),),
     recoveries=RECOVERIES,
 )

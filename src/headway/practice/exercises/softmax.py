@@ -9,7 +9,7 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
 from headway.practice.outputs import Raised
-from headway.practice.recipes.conventions import THREE_AXES
+from headway.practice.recipes.conventions import FEWER_AXES, THREE_AXES
 from headway.practice.texts import Texts
 
 TEXTS = Texts("softmax")
@@ -113,6 +113,6 @@ EXERCISE = Exercise(
     roles=(Role("x", words("z logits scores a input inputs vector values arr v")), Role("axis", ("dim",), neutral=-1)),
     probes=probes,
     mistakes=MISTAKES,
-    conventions=(THREE_AXES,),
+    conventions=((*THREE_AXES, *FEWER_AXES),),
     recoveries=RECOVERIES,
 )

@@ -54,6 +54,48 @@ def _first_of_batch(answer: Any, inputs: Inputs) -> Any:
     return answer[0, 0] if num_axes == 1 else answer[0]
 
 
+def _vector(inputs: Inputs) -> Inputs | None:
+    """Return the inputs if x is a vector."""
+    return inputs if numpy.ndim(inputs["x"]) == 1 else None
+
+
+def _matrix(inputs: Inputs) -> Inputs | None:
+    """Return a matrix, or a vector as one of two rows; None for more axes."""
+    x = inputs["x"]
+    if x.ndim > 2:
+        return None
+    return inputs | {"x": numpy.stack([x, x[::-1] + 1])} if x.ndim == 1 else inputs
+
+
+def _first_row(answer: Any, inputs: Inputs) -> Any:
+    return answer[0] if numpy.ndim(inputs["x"]) == 1 and numpy.ndim(answer) == 2 and len(answer) == 2 else answer
+
+
+OF_SCORES = r"(?i)\A(?!(.|\n)*(att(entio)?n|transformer|multi_?head))"
+"""Pattern of the names of a file without attention, in which softmax may be that of vectors or of one row per example."""
+
+FEWER_AXES = (
+    Convention(
+        TEXTS["vectors"],
+        _vector,
+        role="x",
+        without="axis",
+        source=r"(?i)\A(?!(.|\n)*(axis|dim|\[ *(:|\.\.\.|None|-1)|\.T\b|rows?\b|batch|matri|2-?d\b|\([NB], *\w))(.|\n)*\bdef ",
+        file_names=OF_SCORES,
+    ),
+    Convention(
+        TEXTS["matrices"],
+        _matrix,
+        _first_row,
+        role="x",
+        without="axis",
+        source=r"(?i)\A(?!(.|\n)*((axis|dim) *= *(-|[02-9])|keepdims?=True\)?, *-|\(-1|heads?\b|seq|3-?d\b|4-?d\b|\(\w+, *\w+, *\w+\)\W))"
+        r"(.|\n)*((axis|dim) *= *1\b|\b(sum|max|amax|logsumexp)\((\w+, *)?1\b)",
+        file_names=OF_SCORES,
+    ),
+)
+"""A function of vectors alone, which names no axis, or of matrices alone, whose axis is the second."""
+
 THREE_AXES = (
     Convention(),
     Convention(

@@ -80,6 +80,14 @@ def _hot(inputs: Inputs) -> Inputs:
     return inputs if "ignored" in inputs else inputs | {"targets": numpy.eye(inputs["logits"].shape[-1])[inputs["targets"]]}
 
 
+def _hot_rows(inputs: Inputs) -> Inputs | None:
+    """Return rows with one-hot targets; None for sequences."""
+    return _hot(inputs) if inputs["logits"].ndim == 2 else None
+
+
+OF_ROWS = r"(?i)\A(?!(.|\n)*(\bseq|reshape|\.view\(|vocab|\(\w+, *\w+, *\w+\)\W|tokens?\b))(.|\n)*(shape\[0\]|size\(0\)|len\(|\bshape\b)"
+"""Source of a function that divides by the number of rows and names nothing of sequences."""
+
 PROBABILITIES = TEXTS["probabilities"]
 CALLED_PROBABILITIES = r"prob|pred|hat|^p$|^q$|^y_?p|output|softmax"
 
@@ -136,7 +144,11 @@ EXERCISE = Exercise(
         ),
         (Convention(), Convention(TEXTS["summed_as_its_gradient"], steps=SUMMED, source=GRADIENT_OF_SUM)),
         (Convention(), Convention(TEXTS["batched"], _batched, source=r"shape|size|transpose|permute")),
-        (Convention(), Convention(TEXTS["one_hot_targets"], _hot, role="targets")),
+        (
+            Convention(),
+            Convention(TEXTS["one_hot_targets"], _hot, role="targets"),
+            Convention(TEXTS["one_hot_targets"], _hot_rows, role="targets", source=OF_ROWS),
+        ),
         (
             Convention(),
             Convention(

@@ -48,7 +48,11 @@ def definition(
     return functions.gated_feed_forward(x, GatedFeedForwardWeights(*(LinearWeights(*pair) for pair in pairs)))
 
 
-def _drawn(random: Any, *shape: int, inner: int = 12) -> Inputs:
+INNER = 6
+"""Intermediate size for a hidden size of 3: no larger than that of classes that compute their own, such as 8/3 of the hidden size."""
+
+
+def _drawn(random: Any, *shape: int, inner: int = INNER) -> Inputs:
     size = shape[-1]
     return {
         "x": random.standard_normal(shape),
@@ -61,7 +65,7 @@ def _drawn(random: Any, *shape: int, inner: int = 12) -> Inputs:
 def _scale(ask: Any) -> list[tuple[Inputs, float]]:
     """Measure the factor on the output with large positive gates, for which SiLU is nearly the identity."""
     random, measured = numpy.random.default_rng(3), []
-    for size, inner in ((3, 12), (2, 8)):
+    for size, inner in ((3, INNER), (2, 4)):
         inputs = {
             name: numpy.abs(value) + 6 if name == "x" else numpy.abs(value) + 1
             for name, value in _drawn(random, 4, size, inner=inner).items()
@@ -90,8 +94,8 @@ def probes() -> tuple[Probe, ...]:
     """Rows, a vector, three axes, an intermediate size equal to the hidden size; with biases for functions that take them."""
     random = numpy.random.default_rng(13)
     biased = _drawn(random, 5, 3) | {
-        "gate_bias": random.standard_normal(12),
-        "up_bias": random.standard_normal(12),
+        "gate_bias": random.standard_normal(INNER),
+        "up_bias": random.standard_normal(INNER),
         "down_bias": random.standard_normal(3),
     }
     return (
