@@ -50,9 +50,10 @@ PRACTICE = {
     "sentences": {"message"},
     "exercise": {"message", "sentences"},
     "texts": {"message", "sentences", "exercise"},
-    "recipes": {"message", "outputs", "exercise", "texts"},
+    "roles": {"exercise"},
+    "recipes": {"message", "outputs", "exercise", "texts", "roles"},
     "names": set(),
-    "exercises": {"message", "outputs", "exercise", "texts", "recipes", "names"},
+    "exercises": {"message", "outputs", "exercise", "texts", "roles", "recipes", "names"},
 }
 """The parts of practice that each part of the catalogue may import: none of them knows the diagnosis."""
 

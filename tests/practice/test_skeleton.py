@@ -9,29 +9,33 @@ from types import ModuleType
 
 import pytest
 
-from headway.practice import names
+from headway.practice import names, roles
 from headway.practice.diagnosis.diagnose import diagnose
 from headway.practice.diagnosis.subject import subjects_of
 from headway.practice.message import PracticeError
 from headway.practice.sentences import untranslated
-from headway.practice.skeleton import LIST, new_exercise
+from headway.practice.skeleton import LIST, ROLE_NAMES, new_exercise
 
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A checkout that contains only the list of exercises."""
+    """A checkout that contains only the lists of exercises and of their operands."""
     listed = tmp_path / LIST
     listed.parent.mkdir(parents=True)
     listed.write_text(Path(names.__file__).read_text())
+    (tmp_path / ROLE_NAMES).write_text(roles.FILE.read_text())
     for folder in ("src/headway/practice/catalogue", "tests/practice/learners"):
         (tmp_path / folder).mkdir(parents=True)
     return tmp_path
 
 
 def test_the_skeleton_judges_its_own_learners(checkout, monkeypatch):
-    code, sentences, learners, listed = new_exercise("new_part", checkout)
+    code, sentences, learners, listed, operands = new_exercise("new_part", checkout)
     assert runpy.run_path(str(listed))["by_name"]("new_part") == "new_part"
     monkeypatch.setattr("headway.practice.sentences.CATALOGUE", sentences.parent)
+    monkeypatch.setattr(roles, "FILE", operands)
+    roles.read.cache_clear()
+    monkeypatch.setattr(roles, "read", roles.read.__wrapped__)
     specification = importlib.util.spec_from_file_location("new_part", code)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)

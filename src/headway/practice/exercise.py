@@ -23,11 +23,6 @@ Inputs = dict[str, Any]
 Step = Callable[..., Any]
 
 
-def words(text: str) -> tuple[str, ...]:
-    """Return the words of a text, such as the names that learners use for an operand."""
-    return tuple(text.split())
-
-
 @dataclass(frozen=True)
 class Role:
     """One operand of the definition, under any of the names that learners use for it.

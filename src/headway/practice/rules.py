@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from importlib import metadata
 
 from headway.practice.message import Message
 
@@ -100,6 +99,8 @@ def url_of(rule: str | None) -> str | None:
 @cache
 def _documentation() -> str:
     """Return the address of the documentation with a slash at its end, or an empty string."""
+    from importlib import metadata  # not at the top: a check of correct code needs no address
+
     try:
         urls = metadata.metadata("headway").get_all("Project-URL") or []
     except metadata.PackageNotFoundError:

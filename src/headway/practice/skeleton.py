@@ -22,10 +22,12 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Exercise, Probe, Role
+from headway.practice.exercise import Exercise, Probe
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("{name}")
+ROLES = Roles("{name}")
 
 
 def definition(x: Any) -> Any:
@@ -57,7 +59,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(Role("x", ("inputs", "values")),),
+    roles=(ROLES("x"),),
     probes=probes,
     mistakes=MISTAKES,
 )
@@ -91,6 +93,11 @@ fix.zh = "返回 x"
 pattern = "-"
 """
 
+ROLES = """
+[{name}]
+x = "inputs values"
+"""
+
 LEARNERS = """def right_plain(x):
     return x
 
@@ -101,10 +108,11 @@ def wrong_sign(x):
 
 PLACES = ("src/headway/practice/exercises/{name}.py", "src/headway/practice/catalogue/{name}.toml", "tests/practice/learners/{name}.py")
 LIST = "src/headway/practice/names.py"
+ROLE_NAMES = "src/headway/practice/role_names.toml"
 
 
 def new_exercise(name: str, checkout: Path) -> list[Path]:
-    """Write the files of a new exercise into a checkout of Headway and add it to the list; return the written files.
+    """Write the files of a new exercise into a checkout of Headway and add it to the lists; return the written files.
 
     Errors   PracticeError for a name that is no identifier or is taken, and for a folder that is no checkout.
     """
@@ -119,7 +127,9 @@ def new_exercise(name: str, checkout: Path) -> list[Path]:
         write_text(file, content.format(name=name, title=name.replace("_", " ")))
     listed = (checkout / LIST).read_text(encoding="utf-8")
     write_text(checkout / LIST, listed.replace('\n}\n"""The exercises', f'\n    "{name}": Pattern(r"^{name}$"),\n}}\n"""The exercises', 1))
-    return [*files, checkout / LIST]
+    operands = (checkout / ROLE_NAMES).read_text(encoding="utf-8")
+    write_text(checkout / ROLE_NAMES, operands + ROLES.format(name=name))
+    return [*files, checkout / LIST, checkout / ROLE_NAMES]
 
 
 def written(files: Sequence[Path], name: str) -> list[Message]:

@@ -13,7 +13,6 @@ from types import ModuleType
 
 from headway.practice.diagnosis.failure import FILE_TITLE, last_line
 from headway.practice.diagnosis.packages import prepare_imports
-from headway.practice.diagnosis.recognising import recognised
 from headway.practice.diagnosis.subject import Subject, definitions, subjects_of
 from headway.practice.diagnosis.timeout import time_limit
 from headway.practice.exercise import Exercise
@@ -101,6 +100,8 @@ def with_exercises(
 
     Errors   OptionError for an unknown exercise.
     """
+    from headway.practice.diagnosis.recognising import recognised  # the judge's process reads files without a diagnosis
+
     subjects = subjects_of(module, text)
     if named is not None:
         chosen = exercise(check_name(named))

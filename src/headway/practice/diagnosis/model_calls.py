@@ -18,27 +18,23 @@ from headway.practice.diagnosis.layers import SHIFT, layer_assignments
 from headway.practice.diagnosis.slots import Slot, module_library, slots_of
 from headway.practice.diagnosis.subject import Subject
 from headway.practice.diagnosis.submodules import Submodule
-from headway.practice.exercise import Exercise, Inputs, Role
+from headway.practice.exercise import Exercise, Inputs
 from headway.practice.recipes import projections
-from headway.practice.recipes.layers import size_role, weight_roles
+from headway.practice.recipes.layers import weight_roles
+from headway.practice.roles import Roles, extent
 
+ROLES = Roles("models", "projections")
 SIZES = (
-    size_role("vocab_size", "vocab n_vocab num_tokens vocabulary_size v_size num_embeddings", lambda inputs: inputs["wte"].shape[0]),
-    size_role("hidden_size", "hid_dim", lambda inputs: inputs["wte"].shape[1]),
-    Role("num_heads", projections.NUM_HEADS.called, is_size=True, size_of=lambda inputs: inputs["num_heads"]),
-    size_role("num_layers", "n_layers n_layer layers depth num_blocks n_blocks num_hidden_layers", lambda inputs: len(inputs["blocks"])),
-    size_role(
-        "num_kv_heads", "n_kv_heads n_kv_head num_key_value_heads kv_heads n_query_groups num_kv_groups", lambda inputs: inputs["num_heads"]
-    ),
-    size_role("head_dim", "", lambda inputs: inputs["wte"].shape[1] // inputs["num_heads"]),
-    size_role("context_length", "", lambda inputs: inputs["wpe"].shape[0]),
-    size_role(
-        "intermediate_size",
-        "d_ff dff dim_feedforward ffn_hidden ff_dim d_inner ffn_dim n_inner mlp_dim mlp_dims",
-        lambda inputs: inputs["blocks"][0]["mlp"]["c_fc"]["w"].shape[1],
-    ),
-    size_role("has_bias", "", lambda inputs: bool(inputs["blocks"][0]["attn"]["c_attn"]["b"].any())),
-    size_role("device", "dev", lambda inputs: "cpu"),
+    ROLES.size("vocab_size", extent("wte", 0)),
+    ROLES.size("hidden_size", extent("wte", 1)),
+    ROLES.size("num_heads", lambda inputs: inputs["num_heads"]),
+    ROLES.size("num_layers", lambda inputs: len(inputs["blocks"])),
+    ROLES.size("num_kv_heads", lambda inputs: inputs["num_heads"]),
+    ROLES.size("head_dim", lambda inputs: inputs["wte"].shape[1] // inputs["num_heads"]),
+    ROLES.size("context_length", extent("wpe", 0)),
+    ROLES.size("intermediate_size", lambda inputs: inputs["blocks"][0]["mlp"]["c_fc"]["w"].shape[1]),
+    ROLES.size("has_bias", lambda inputs: bool(inputs["blocks"][0]["attn"]["c_attn"]["b"].any())),
+    ROLES.size("device", lambda inputs: "cpu"),
 )
 
 

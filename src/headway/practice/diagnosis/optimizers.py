@@ -17,7 +17,8 @@ from headway.practice.diagnosis.parameter_holders import Layer, Model, Parameter
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
 from headway.practice.exercise import Exercise, Inputs, Role
 from headway.practice.message import CallError
-from headway.practice.recipes.adam import BETA1, BETA1_NAMES, BETA2, BETA2_NAMES, EPS, EPS_NAMES, RATE
+from headway.practice.recipes.adam import BETA1, BETA2, EPS, RATE
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
@@ -34,18 +35,10 @@ METHODS = (
     "update_parameters",
     "calculate_update",
 )
-RATE_ROLE = Role("learning_rate", tuple("lr alpha eta rate step_size learn_rate lr_t a max_lr gamma".split()))
-DECAY_ROLE = Role(
-    "weight_decay", tuple("wd decay lambda_ lam lmbda l2 weight_decay_rate wd_t weight_decay_coef lambda_wd w_decay lambd reg".split())
-)
-SETTINGS = (
-    RATE_ROLE,
-    Role("beta1", (*BETA1_NAMES, "decay1", "beta1_t", "b_1", "beta_m")),
-    Role("beta2", (*BETA2_NAMES, "decay2", "beta2_t", "b_2", "beta_v")),
-    Role("betas", ("beta",)),
-    Role("eps", (*EPS_NAMES, "eps_t")),
-    DECAY_ROLE,
-)
+ROLES = Roles("optimizers")
+RATE_ROLE = ROLES("learning_rate")
+DECAY_ROLE = ROLES("weight_decay")
+SETTINGS = (RATE_ROLE, ROLES("beta1"), ROLES("beta2"), ROLES("betas"), ROLES("eps"), DECAY_ROLE)
 PARAMS = Role(
     "points",
     tuple(

@@ -7,14 +7,16 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
 from headway.practice.exercises.gradient_descent import coupled_gradient, gradient_of_squares, sum_of_squares
 from headway.practice.recipes import adam as step
-from headway.practice.recipes.adam import BETA1, BETA1_NAMES, BETA2, BETA2_NAMES, EPS, EPS_HAT, EPS_HAT_WORDS, EPS_NAMES, RATE, STEP, update
-from headway.practice.recipes.descent import RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES
+from headway.practice.recipes.adam import BETA1, BETA2, EPS, EPS_HAT, EPS_HAT_WORDS, RATE, STEP, update
+from headway.practice.recipes.descent import RETURNS
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("adam")
+ROLES = Roles("adam", "adam_options", "descent")
 
 
 def recipe(
@@ -114,18 +116,14 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("function", words("f func fn objective loss_fn loss"), neutral=lambda inputs: sum_of_squares),
-        Role(
-            "gradient",
-            words("grad grad_f df gradient_fn grad_fn f_prime gradient_function grad_func g"),
-            neutral=lambda inputs: gradient_of_squares,
-        ),
-        Role("start", START_NAMES, may_change=True),
-        Role("learning_rate", RATE_NAMES, neutral=RATE),
-        Role("beta1", BETA1_NAMES, neutral=BETA1),
-        Role("beta2", BETA2_NAMES, neutral=BETA2),
-        Role("eps", EPS_NAMES, neutral=EPS),
-        Role("num_steps", tuple(name for name in STEPS_NAMES)),
+        ROLES("function", neutral=lambda inputs: sum_of_squares),
+        ROLES("gradient", neutral=lambda inputs: gradient_of_squares),
+        ROLES("start", may_change=True),
+        ROLES("learning_rate", neutral=RATE),
+        ROLES("beta1", neutral=BETA1),
+        ROLES("beta2", neutral=BETA2),
+        ROLES("eps", neutral=EPS),
+        ROLES("num_steps"),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -7,25 +7,24 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Recovery, Role, words
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Recovery
 from headway.practice.outputs import Raised
 from headway.practice.recipes.adam import (
     BETA1,
-    BETA1_NAMES,
     BETA2,
-    BETA2_NAMES,
     EPS,
     EPS_HAT,
     EPS_HAT_WORDS,
-    EPS_NAMES,
     MISTAKES,
     RATE,
     STEP,
     update,
 )
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("adam_step")
+ROLES = Roles("adam_step", "adam_options")
 
 
 def recipe(
@@ -245,16 +244,16 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("point", words("param params parameter parameters theta w x weights weight p value"), may_change=True),
-        Role("gradient", words("grad grads g dw g_t gradients dx gt")),
-        Role("mean", words("m first_moment m_t exp_avg mt m_prev mu m0 moment1 momentum"), may_change=True),
-        Role("square", words("v second_moment v_t exp_avg_sq vt v_prev s nu v0 moment2 velocity"), may_change=True),
-        Role("step", words("t timestep step_num iteration steps time_step num_steps i k step_count")),
-        Role("learning_rate", words("lr alpha eta rate step_size a"), neutral=RATE),
-        Role("beta1", BETA1_NAMES, neutral=BETA1),
-        Role("beta2", BETA2_NAMES, neutral=BETA2),
-        Role("eps", EPS_NAMES, neutral=EPS),
-        Role("betas", ("beta",), neutral=(BETA1, BETA2)),
+        ROLES("point", may_change=True),
+        ROLES("gradient"),
+        ROLES("mean", may_change=True),
+        ROLES("square", may_change=True),
+        ROLES("step"),
+        ROLES("learning_rate", neutral=RATE),
+        ROLES("beta1", neutral=BETA1),
+        ROLES("beta2", neutral=BETA2),
+        ROLES("eps", neutral=EPS),
+        ROLES("betas", neutral=(BETA1, BETA2)),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step
 from headway.practice.recipes.byte_pairs import in_ids, vocabulary
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("bpe_decode")
+ROLES = Roles("bpe_decode")
 
 
 def recipe(steps: Any, ids: Any, vocab: Any, **rest: Any) -> Any:
@@ -89,12 +91,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("ids", words("tokens token_ids indices encoded x sequence input_ids")),
-        Role("vocab", words("vocabulary id_to_token id_to_bytes decoder itos int_to_bytes token_bytes")),
-        Role("merges", words("merge_rules merge_table bpe_merges")),
-        Role("errors", (), neutral="replace"),
-    ),
+    roles=(ROLES("ids"), ROLES("vocab"), ROLES("merges"), Role("errors", (), neutral="replace")),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(VOCABS,),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
 from headway.practice.recipes.byte_pairs import as_bytes, counted, cut, in_ids, merged, pair_of, ranks, vocabulary
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("bpe_encode")
+ROLES = Roles("bpe_encode")
 
 
 def recipe(steps: Any, text: str, merges: Any, vocab: Any = None, special_tokens: Any = None, **rest: Any) -> Any:
@@ -223,12 +225,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("text", words("s string word input_text token text_bytes ids tokens byte_string data")),
-        Role("merges", words("ranks bpe_ranks merge_rules merge_table merge_ranks rules bpe_merges mergeable_ranks")),
-        Role("vocab", words("vocabulary token_to_id encoder stoi id_to_token")),
-        Role("special_tokens", ("specials",), neutral=None),
-    ),
+    roles=(ROLES("text"), ROLES("merges"), ROLES("vocab"), ROLES("special_tokens", neutral=None)),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(VOCABS, MERGES, GIVEN, CUTS),

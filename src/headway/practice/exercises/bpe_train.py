@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from headway import files
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, Step, words
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Step
 from headway.practice.recipes.byte_pairs import GPT2_CUT, as_bytes, as_characters, counted, cut, pair_of, ranks, read_merges
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("bpe_train")
+ROLES = Roles("bpe_train")
 
 
 def recipe(steps: Any, text: str, num_merges: int, special_tokens: Any = None, **rest: Any) -> Any:
@@ -201,12 +203,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("text", words("corpus data s string texts train_text training_text ids tokens docs raw_text")),
-        Role("input_path", words("path file filename file_path corpus_path")),
-        Role("num_merges", words("n_merges merges n k num_iterations iterations num_merge")),
-        Role("vocab_size", words("size v vocabulary_size target_vocab_size n_vocab")),
-        Role("special_tokens", words("specials special special_toks"), neutral=None),
-        Role("verbose", ("debug",), neutral=False),
+        ROLES("text"),
+        ROLES("input_path"),
+        ROLES("num_merges"),
+        ROLES("vocab_size"),
+        ROLES("special_tokens", neutral=None),
+        ROLES("verbose", neutral=False),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -7,11 +7,13 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, additive, fill_recovery, forms
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("causal_mask")
+ROLES = Roles("causal_mask")
 
 
 def recipe(steps: Any, query_len: int | None = None, past_len: int = 0, x: Any = None, pad_id: int = 0) -> Any:
@@ -164,31 +166,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role(
-            "query_len",
-            tuple(
-                "size sz seq_len n t l length len dim seq_length seqlen num_tokens context_length block_size max_len max_length max_seq_len tgt_len "
-                "target_len q_len s trg_len seq_size sequence_length n_tokens context_size ctx_len n_ctx steps lq q".split()
-            ),
-        ),
-        Role("x", tuple("seq tgt trg tokens inputs input input_ids ids scores attn_scores target y embeddings tgt_ids trg_ids".split())),
-        Role("key_len", tuple("s src_len k_len kv_len s_len lk k total_len source_len num_keys kv_seq_len".split())),
-        Role(
-            "past_len",
-            tuple(
-                "offset start_pos past past_kv_len past_length cache_len cache_length start past_key_values_length past_kv_length num_past "
-                "start_position cached_len".split()
-            ),
-            neutral=0,
-        ),
-        Role(
-            "pad_id",
-            tuple("pad pad_idx pad_token pad_token_id padding_idx tgt_pad_idx trg_pad_idx padding_id pad_index".split()),
-            neutral=0,
-        ),
-        *OPTIONS,
-    ),
+    roles=(ROLES("query_len"), ROLES("x"), ROLES("key_len"), ROLES("past_len", neutral=0), ROLES("pad_id", neutral=0), *OPTIONS),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(forms(_examples, (..., -1, 0), _decoded), TAKES, TOP_LEFT),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy
 
-from headway.practice.exercise import Convention, Exercise, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Probe
 from headway.practice.recipes.attention import MASK_SHAPES, RETURNS
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -18,7 +18,6 @@ from headway.practice.recipes.projections import (
     OPERANDS,
     OPTIONS,
     PARTS,
-    SEQUENCE,
     SIZES,
     STEPS,
     WITH_OPTIONAL_OUTPUT,
@@ -27,29 +26,12 @@ from headway.practice.recipes.projections import (
 )
 from headway.practice.recipes.sequences import BATCH, MATRICES, PADDING, SINGLE, UNBATCHED, Draw
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("cross_attention")
+ROLES = Roles("cross_attention")
 
-CONTEXT = Role(
-    "context",
-    tuple(
-        "encoder_output encoder_outputs enc_output enc_out enc_outputs memory cond y context_embeddings encoder_hidden_states kv source src x_2 x2 "
-        "key_value_states other ctx encoder_states encoder_hidden context_vec enc encoder x_kv kv_input z".split()
-    ),
-)
-CONTEXT_WIDTH = Role(
-    "context_width",
-    tuple(
-        "context_dim d_context d_cond d_encoder kv_dim d_ctx encoder_dim dim_context enc_dim d_enc cross_dim d_kv cross_attention_dim d_source "
-        "d_in_kv d_memory kdim key_value_dim".split()
-    ),
-    is_size=True,
-    size_of=lambda inputs: inputs["key"].shape[-1],
-)
-FIRST = Role(
-    OPERANDS[0].name, (*OPERANDS[0].called, *SEQUENCE.called, "x", "x_1", "x1", "decoder_input", "dec", "decoder", "x_q", "dec_output")
-)
 
 SEQUENCES = (
     TEXTS.mistake("sequences_exchanged", {"sequences": lambda query, key, value: (key, query, query)}),
@@ -113,7 +95,16 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(FIRST, CONTEXT, *OPERANDS[1:], *WITH_OPTIONAL_OUTPUT, NUM_HEADS, CONTEXT_WIDTH, *OPTIONS, *SIZES),
+    roles=(
+        ROLES("query"),
+        ROLES("context"),
+        *OPERANDS[1:],
+        *WITH_OPTIONAL_OUTPUT,
+        NUM_HEADS,
+        ROLES.size("context_width", extent("key", -1)),
+        *OPTIONS,
+        *SIZES,
+    ),
     probes=probes,
     mistakes=(
         *SEQUENCES,

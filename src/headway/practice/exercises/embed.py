@@ -7,11 +7,13 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
 from headway.practice.outputs import Raised
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("embed")
+ROLES = Roles("embed")
 
 
 def recipe(steps: Any, token_ids: Any, table: Any) -> Any:
@@ -154,25 +156,10 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("token_ids", words("ids tokens token_id x idx idxs index indices input_ids input inputs seq sequence token_indices in_idx")),
-        Role(
-            "table",
-            words("weight weights w wte embedding embeddings embedding_matrix embedding_table emb e matrix lut w_e we"),
-            is_weight=True,
-            held_as=words("embedding embed embeddings emb tok token lut wte lookup table"),
-        ),
-        Role(
-            "vocab_size",
-            words("num_embeddings n_vocab vocab v num_tokens vocabulary_size n_tokens"),
-            is_size=True,
-            size_of=lambda inputs: inputs["table"].shape[0] if "table" in inputs else None,
-        ),
-        Role(
-            "hidden_size",
-            words("embedding_dim d_model dim emb_dim n_embd d embed_dim embed_size emb_size embedding_size d_emb"),
-            is_size=True,
-            size_of=lambda inputs: inputs["table"].shape[1] if "table" in inputs else None,
-        ),
+        ROLES("token_ids"),
+        ROLES.weight("table"),
+        ROLES.size("vocab_size", extent("table", 0)),
+        ROLES.size("hidden_size", extent("table", 1)),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -33,9 +33,11 @@ from headway.practice.recipes.layers import (
 from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("encoder_layer")
+ROLES = Roles("encoder_layer")
 
 
 def recipe(steps: Any, x: Any, num_heads: int, mask: Any = None, **held: Any) -> Any:
@@ -128,17 +130,11 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", tuple(name for name in (*projections.SEQUENCE.called, "enc_inputs", "enc_input", "enc_in") if name != "hidden")),
-        Role("query", ("q", "queries")),
-        Role("key", ("k", "keys")),
-        Role("value", ("v", "values")),
-        Role(
-            "mask",
-            tuple(
-                "src_mask attn_mask x_mask attention_mask m src_key_padding_mask key_padding_mask padding_mask pad_mask enc_mask slf_attn_mask s_mask "
-                "source_mask encoder_mask self_attn_mask enc_self_attn_mask valid_lens mask_src".split()
-            ),
-        ),
+        ROLES("x"),
+        ROLES("query"),
+        ROLES("key"),
+        ROLES("value"),
+        ROLES("mask"),
         *weight_roles(("",)),
         Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
         *SIZES,

@@ -8,13 +8,15 @@ import numpy
 
 from headway import functions
 from headway.arrays import asarray_like
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
 from headway.practice.exercises.transformer_block import EXERCISE as BLOCK
 from headway.practice.recipes import blocks as of_blocks
 from headway.practice.recipes.block_mistakes import MISTAKES as BLOCK_MISTAKES
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("gpt2")
+ROLES = Roles("gpt2")
 
 
 def recipe(steps: Any, token_ids: Any, wte: Any, wpe: Any, blocks: Any, ln_f: Any, num_heads: int, **rest: Any) -> Any:
@@ -171,14 +173,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("token_ids", words("inputs idx ids tokens input_ids x in_idx")),
-        Role("wte", words("token_embedding tok_emb token_table embedding")),
-        Role("wpe", words("position_embedding pos_emb position_table")),
-        Role("blocks", words("layers h transformer_blocks block_weights")),
-        Role("ln_f", words("final_norm norm lnf ln_final norm_f")),
-        Role("num_heads", words("n_head n_heads heads")),
-    ),
+    roles=(ROLES("token_ids"), ROLES("wte"), ROLES("wpe"), ROLES("blocks"), ROLES("ln_f"), ROLES("num_heads")),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(TAKES, RETURNS, POSITIONS, LAST_NORM, HEADLESS, of_blocks.GELUS, of_blocks.EPSILONS),

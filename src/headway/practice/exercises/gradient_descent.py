@@ -7,12 +7,14 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
 from headway.practice.outputs import Raised
-from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
+from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("gradient_descent")
+ROLES = Roles("gradient_descent", "descent")
 
 
 def gradient_of_squares(x: Any) -> Any:
@@ -138,22 +140,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role(
-            "gradient",
-            words(
-                "grad grad_f df gradient_fn grad_fn f_prime fprime dfdx df_dx derivative gradient_function gradf grad_func g d_f nabla_f"
-            ),
-            neutral=lambda inputs: gradient_of_squares,
-        ),
-        Role(
-            "function",
-            words("f func fn objective loss_fn loss cost cost_function objective_function"),
-            neutral=lambda inputs: sum_of_squares,
-        ),
-        Role("start", START_NAMES, may_change=True),
-        Role("learning_rate", RATE_NAMES),
-        Role("num_steps", STEPS_NAMES),
-        Role("tolerance", words("tol epsilon eps threshold precision"), neutral=0.0),
+        ROLES("gradient", neutral=lambda inputs: gradient_of_squares),
+        ROLES("function", neutral=lambda inputs: sum_of_squares),
+        ROLES("start", may_change=True),
+        ROLES("learning_rate"),
+        ROLES("num_steps"),
+        ROLES("tolerance", neutral=0.0),
     ),
     probes=probes,
     mistakes=MISTAKES,

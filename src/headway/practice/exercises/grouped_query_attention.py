@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.exercises.scaled_dot_product_attention import RECOVERIES
 from headway.practice.recipes import attention
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS
@@ -18,15 +18,17 @@ from headway.practice.recipes.mask_mistakes import MASKS
 from headway.practice.recipes.projection_forms import FORMS, WEIGHT_FORMS, WITHOUT_OUTPUT
 from headway.practice.recipes.projection_mistakes import HEADS, OUTPUT, WEIGHTS
 from headway.practice.recipes.projection_scale import scale_recovery
-from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPTIONS, PARTS, SEQUENCE, SIZES, STEPS, names
+from headway.practice.recipes.projections import FUSED, NUM_HEADS, OPERANDS, OPTIONS, PARTS, SEQUENCE, SIZES, STEPS
 from headway.practice.recipes.projections import WEIGHTS as WEIGHT_ROLES
 from headway.practice.recipes.projections import definition as of_sequences
 from headway.practice.recipes.projections import recipe as for_sequences
 from headway.practice.recipes.sequences import BATCH, MASK, NARROWER, PADDING, SINGLE, UNBATCHED, Draw
 from headway.practice.recipes.wrapping import GROUPED_WRAPPED, POSITIONS_FIRST
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("grouped_query_attention")
+ROLES = Roles("grouped_query_attention")
 
 
 def definition(query: Any, key: Any, value: Any, mask: Any = None, scale: Any = None, is_causal: bool = False, **rest: Any) -> Any:
@@ -45,19 +47,10 @@ def recipe(steps: Any, query: Any, key: Any, value: Any, mask: Any = None, scale
     return attention.attend(steps, query, key, value, mask, scale, is_causal)
 
 
-NUM_KV_HEADS = Role(
-    "num_kv_heads",
-    names(
-        "n_kv_heads n_kv_head num_key_value_heads kv_heads nums_key_value_head num_kv_head n_kv kv_head_num num_kv h_kv nkv num_kv_groups "
-        "n_kv_groups num_groups n_groups groups group_num g kv_groups num_query_groups n_heads_kv kv_head key_value_heads kv_heads_num"
-    ),
-    size_of=lambda inputs: None,
-)
-GROUP_SIZE = Role(
+NUM_KV_HEADS = ROLES("num_kv_heads", size_of=lambda inputs: None)
+GROUP_SIZE = ROLES.size(
     "group_size",
-    names("n_rep num_key_value_groups queries_per_group n_repeats heads_per_group num_queries_per_kv q_per_kv group repeats"),
-    is_size=True,
-    size_of=lambda inputs: (
+    lambda inputs: (
         inputs["num_heads"] // inputs["num_kv_heads"] if "num_heads" in inputs else inputs["query"].shape[-3] // inputs["key"].shape[-3]
     ),
 )

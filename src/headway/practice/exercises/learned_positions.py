@@ -8,10 +8,12 @@ import numpy
 
 from headway import functions
 from headway.arrays import asarray_like
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("learned_positions")
+ROLES = Roles("learned_positions")
 
 
 def recipe(
@@ -192,39 +194,16 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", words("embeddings embedding tok_emb token_embeddings inputs_embeds h hidden_states input")),
-        Role("positions", words("pos position position_ids p pos_ids indices")),
-        Role("token_ids", words("idx ids tokens input_ids inputs in_idx token_indices")),
-        Role(
-            "token_table",
-            words("wte token_embedding tok_embedding token_embeddings_table embedding_table token_embedding_table embed tok_table"),
-            is_weight=True,
-            is_optional=True,
-            held_as=words("tok token tokens wte embed word"),
-        ),
-        Role(
-            "table",
-            words("wpe pos_embedding position_embedding pos_table position_table pos_embed weight weights pe position_embedding_table"),
-            is_weight=True,
-            held_as=words("pos position positions positional wpe pe"),
-        ),
-        Role("offset", words("start_pos start past_len cache_len"), neutral=0),
-        Role(
-            "vocab_size", words("vocab n_vocab num_embeddings v"), is_size=True, size_of=lambda inputs: _rows_of(inputs, "token_table", 0)
-        ),
-        Role(
-            "max_seq_len",
-            words("max_len max_length block_size context_length context_size n_positions n_ctx max_position_embeddings maxlen"),
-            is_size=True,
-            size_of=lambda inputs: _rows_of(inputs, "table", 0),
-        ),
-        Role(
-            "hidden_size",
-            words("d_model n_embd emb_dim embed_dim embedding_dim dim d n_embed"),
-            is_size=True,
-            size_of=lambda inputs: _rows_of(inputs, "table", 1),
-        ),
-        Role("seq_len", words("length t n l num_positions"), is_size=True, size_of=_length),
+        ROLES("x"),
+        ROLES("positions"),
+        ROLES("token_ids"),
+        ROLES.weight("token_table", is_optional=True),
+        ROLES.weight("table"),
+        ROLES("offset", neutral=0),
+        ROLES.size("vocab_size", lambda inputs: _rows_of(inputs, "token_table", 0)),
+        ROLES.size("max_seq_len", lambda inputs: _rows_of(inputs, "table", 0)),
+        ROLES.size("hidden_size", lambda inputs: _rows_of(inputs, "table", 1)),
+        ROLES.size("seq_len", _length),
     ),
     probes=probes,
     may_write=True,

@@ -7,12 +7,14 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.outputs import Raised
 from headway.practice.recipes.conventions import THREE_AXES
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("linear")
+ROLES = Roles("linear")
 
 
 def recipe(steps: Any, x: Any, weight: Any, bias: Any = None) -> Any:
@@ -151,21 +153,11 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", words("input inputs a a_prev h hidden hidden_states features")),
-        Role("weight", words("w weights kernel w_t wt matrix theta"), is_weight=True),
-        Role("bias", words("b biases beta"), is_weight=True, is_optional=True),
-        Role(
-            "in_features",
-            words("d_in in_dim input_dim in_size input_size dim_in fan_in n_in nin input_dims"),
-            is_size=True,
-            size_of=lambda inputs: inputs["x"].shape[-1] if "x" in inputs else None,
-        ),
-        Role(
-            "out_features",
-            words("d_out out_dim output_dim out_size output_size dim_out fan_out n_out nout output_dims units"),
-            is_size=True,
-            size_of=lambda inputs: inputs["weight"].shape[0] if "weight" in inputs else None,
-        ),
+        ROLES("x"),
+        ROLES.weight("weight"),
+        ROLES.weight("bias", is_optional=True),
+        ROLES.size("in_features", extent("x", -1)),
+        ROLES.size("out_features", extent("weight", 0)),
     ),
     probes=probes,
     mistakes=MISTAKES,

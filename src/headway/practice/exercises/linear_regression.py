@@ -8,12 +8,14 @@ import numpy
 
 from headway import functions
 from headway.arrays import array_namespace
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.outputs import Raised
-from headway.practice.recipes.descent import LOOP, MISTAKES, RATE_NAMES, RETURNS, START_NAMES, STEPS_NAMES, descend
+from headway.practice.recipes.descent import LOOP, MISTAKES, RETURNS, descend
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("linear_regression")
+ROLES = Roles("linear_regression", "descent")
 
 
 def recipe(
@@ -198,12 +200,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("features", words("x x_train a data inputs design x_data xs feature_matrix")),
-        Role("targets", words("y y_train target labels y_true b_train outputs y_data ys")),
-        Role("start", tuple(name for name in START_NAMES if name != "x"), may_change=True),
-        Role("start_bias", words("b b_in bias intercept b_init b0 initial_bias initial_b")),
-        Role("learning_rate", tuple(name for name in RATE_NAMES if name != "a")),
-        Role("num_steps", STEPS_NAMES),
+        ROLES("features"),
+        ROLES("targets"),
+        ROLES("start", may_change=True),
+        ROLES("start_bias"),
+        ROLES("learning_rate"),
+        ROLES("num_steps"),
     ),
     probes=probes,
     mistakes=(*MISTAKES, *OWN),

@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
-from headway.practice.exercises.softmax import ROWS
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
+from headway.practice.exercises.softmax import ROLES, ROWS
 from headway.practice.outputs import Raised
 from headway.practice.recipes.conventions import FEWER_AXES
 from headway.practice.texts import Texts
@@ -161,7 +161,7 @@ EXERCISE = Exercise(
     definition=functions.log_softmax,
     recipe=recipe,
     steps=STEPS,
-    roles=(Role("x", words("z logits scores a input inputs vector values arr v")), Role("axis", ("dim",), neutral=-1)),
+    roles=(ROLES("x"), ROLES("axis", neutral=-1)),
     probes=probes,
     mistakes=MISTAKES,
     conventions=((Convention(), *FEWER_AXES),),

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
 from headway.practice.recipes.byte_pairs import merged
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("merge_pair")
+ROLES = Roles("merge_pair")
 
 
 def recipe(steps: Any, ids: Any, pair: Any, new_id: int) -> Any:
@@ -152,11 +154,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("ids", words("tokens token_ids indices sequence seq symbols x text corpus words word splits vocab word_freqs v_in")),
-        Role("pair", words("bigram p best_pair pair_to_merge pair_id")),
-        Role("new_id", words("idx new_token new_index token new_idx index new_token_id merged")),
-    ),
+    roles=(ROLES("ids"), ROLES("pair"), ROLES("new_id")),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(FORMS,),

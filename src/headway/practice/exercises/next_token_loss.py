@@ -7,12 +7,14 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.exercises import cross_entropy
 from headway.practice.exercises.cross_entropy.mistakes import MISTAKES as OF_LOSSES
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("next_token_loss")
+ROLES = Roles("next_token_loss")
 
 
 def recipe(steps: Any, logits: Any, token_ids: Any, ignored: int | None = None) -> Any:
@@ -70,11 +72,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("logits", words("outputs output scores lm_logits pred preds prediction y_pred")),
-        Role("token_ids", words("labels tokens ids input_ids targets target x y idx sequence seq inputs")),
-        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad_index pad ignore"), off=-100),
-    ),
+    roles=(ROLES("logits"), ROLES("token_ids"), ROLES("ignored", off=-100)),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

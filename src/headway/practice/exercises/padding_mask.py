@@ -8,11 +8,13 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("padding_mask")
+ROLES = Roles("padding_mask")
 
 
 def recipe(steps: Any, x: Any, pad_id: int | None = None) -> Any:
@@ -152,25 +154,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role(
-            "x",
-            tuple(
-                "seq tokens src source input_ids ids inputs input token_ids batch_ids seqs sequences sequence seq_k k trg tgt texts src_tokens "
-                "padded batch_tokens key_tokens".split()
-            ),
-        ),
-        Role(
-            "pad_id", tuple("pad pad_idx pad_token pad_token_id padding_idx src_pad_idx padding_id pad_index pad_value".split()), neutral=0
-        ),
-        Role("num_queries", tuple("target_len tgt_len query_len q_len len_q".split()), neutral=3),
-        Role("queries", tuple("seq_q q query_tokens".split())),
-        Role(
-            "lengths",
-            tuple(
-                "length lens valid_len valid_lens valid_lengths seq_lens seq_lengths seqlens src_lens src_lengths input_lengths sequence_lengths x_lens".split()
-            ),
-        ),
-        Role("seq_len", tuple("max_len max_length maxlen max_seq_len n l t max_size total_len size".split()), neutral=None),
+        ROLES("x"),
+        ROLES("pad_id", neutral=0),
+        ROLES("num_queries", neutral=3),
+        ROLES("queries"),
+        ROLES("lengths"),
+        ROLES("seq_len", neutral=None),
         *OPTIONS,
     ),
     probes=probes,

@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("pair_counts")
+ROLES = Roles("pair_counts")
 
 
 def recipe(steps: Any, ids: Any, counts: Any = None) -> Any:
@@ -131,11 +133,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("ids", words("tokens token_ids indices sequence seq symbols byte_ids text word x corpus vocab words word_counts splits v_in")),
-        Role("counts", words("stats count pairs"), neutral=None, may_change=True),
-        Role("frequencies", words("freqs word_freqs word_frequencies frequency freq word_freq word_counts counts_of_words weights")),
-    ),
+    roles=(ROLES("ids"), ROLES("counts", neutral=None, may_change=True), ROLES("frequencies")),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

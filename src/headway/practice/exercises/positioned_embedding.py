@@ -9,9 +9,11 @@ import numpy
 from headway import functions
 from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises import embed, sinusoidal_positions
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("positioned_embedding")
+MAX_LENGTHS = Roles("sinusoidal_positions").called("seq_len")
 
 
 def recipe(steps: Any, token_ids: Any, table: Any) -> Any:
@@ -69,12 +71,7 @@ EXERCISE = Exercise(
     steps=STEPS,
     roles=(
         *embed.EXERCISE.roles,
-        Role(
-            "max_seq_len",
-            sinusoidal_positions.EXERCISE.roles[0].called,
-            is_size=True,
-            size_of=lambda inputs: max(inputs["token_ids"].shape[-1], 16) if "token_ids" in inputs else None,
-        ),
+        Role("max_seq_len", MAX_LENGTHS, is_size=True, size_of=lambda inputs: max(inputs["token_ids"].shape[-1], 16)),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role
-from headway.practice.recipes.activations import X_NAMES, answers_at, elu, floating, gelu, probes_of, sigmoid, silu, softplus
+from headway.practice.exercise import Exercise, Inputs, Probe
+from headway.practice.recipes.activations import X, answers_at, elu, floating, gelu, probes_of, sigmoid, silu, softplus
 from headway.practice.texts import Texts
 
 TEXTS = Texts("relu")
@@ -87,7 +87,7 @@ EXERCISE = Exercise(
     definition=functions.relu,
     recipe=recipe,
     steps=STEPS,
-    roles=(Role("x", X_NAMES),),
+    roles=(X,),
     probes=probes,
     mistakes=MISTAKES,
     recoveries=RECOVERIES,

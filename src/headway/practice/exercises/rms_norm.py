@@ -7,12 +7,14 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_of, eps_recovery, size_roles
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("rms_norm")
+ROLES = Roles("rms_norm")
 
 EPS = 1e-6
 
@@ -131,12 +133,7 @@ EXERCISE = Exercise(
     definition=functions.rms_norm,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("x", words("input inputs z a h hidden hidden_states features in_features arr data")),
-        Role("weight", words("gamma g w weights scale gain alpha"), is_weight=True, held_as=words("scale gain g gamma norm")),
-        Role("eps", words("epsilon e ep norm_eps rms_norm_eps layer_norm_epsilon variance_epsilon"), neutral=EPS),
-        *size_roles(),
-    ),
+    roles=(ROLES("x"), ROLES.weight("weight"), ROLES("eps", neutral=EPS), *size_roles()),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

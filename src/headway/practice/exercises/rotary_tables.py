@@ -9,12 +9,14 @@ import numpy
 
 from headway import functions
 from headway.arrays import cast, to_numpy
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, Step, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Step
 from headway.practice.exercises.rotary.steps import exponents, powers
 from headway.practice.recipes.rotary_forms import ANGLES, COSINE_AND_SINE, FREQUENCIES, SINE_FIRST
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("rotary_tables")
+ROLES = Roles("rotary_tables")
 
 
 def recipe(steps: Any, head_dim: int, seq_len: int | None = None, positions: Any = None, theta: float = 10000.0, **sizes: Any) -> Any:
@@ -140,32 +142,18 @@ def _as_positions(*leading: int, is_both: bool = False) -> Callable[[Inputs], In
     return encode
 
 
-LENGTHS = tuple(
-    "end length max_len max_length max_seq_len max_seq_length context_length context_size max_position_embeddings max_position "
-    "max_positions seq_length seqlen l n_positions num_positions num_pos max_pos block_size t n_ctx end_pos max_context_length "
-    "original_max_position_embeddings maxlen n max_sequence_length sequence_length num_tokens".split()
-)
-
 EXERCISE = Exercise(
     name="rotary_tables",
     definition=definition,
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role(
-            "head_dim",
-            tuple(
-                "dim d d_k dims d_head head_size head_width rotary_dim n_elem d_model hidden_size dh qkv_dim embedding_dim rope_dim embed_dim "
-                "rot_dim dim_head per_head_dim emb_dim size".split()
-            ),
-            is_size=True,
-            size_of=lambda inputs: inputs["head_dim"],
-        ),
-        Role("seq_len", LENGTHS, is_size=True, size_of=_num_rows),
-        Role("theta", words("base rope_theta rope_base theta_base freq_base max_period theta_value"), neutral=10000.0),
-        Role("max_seq_len", ("seq_len", *LENGTHS), is_size=True, size_of=_num_rows),
-        Role("x", words("q query hidden_states inputs input xq value_states v"), size_of=_x),
-        Role("positions", words("position_ids pos position token_positions pos_ids input_pos p seq"), neutral=None),
+        ROLES.size("head_dim", lambda inputs: inputs["head_dim"]),
+        ROLES.size("seq_len", _num_rows),
+        ROLES("theta", neutral=10000.0),
+        ROLES.size("max_seq_len", _num_rows),
+        ROLES("x", size_of=_x),
+        ROLES("positions", neutral=None),
     ),
     probes=probes,
     mistakes=MISTAKES,

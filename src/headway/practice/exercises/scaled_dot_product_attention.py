@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Exercise, Inputs, Probe
 from headway.practice.outputs import Raised
 from headway.practice.recipes.attention import (
     MASK_SHAPES,
@@ -24,9 +24,11 @@ from headway.practice.recipes.attention import (
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
 from headway.practice.recipes.mask_mistakes import CAUSAL, MASKS
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("scaled_dot_product_attention")
+ROLES = Roles("scaled_dot_product_attention")
 
 
 def _slope(ask: Any) -> list[tuple[Inputs, float]]:
@@ -165,15 +167,15 @@ EXERCISE = Exercise(
     recipe=attend,
     steps=STEPS,
     roles=(
-        Role("query", words("q queries xq")),
-        Role("key", words("k keys xk")),
-        Role("value", words("v values xv")),
-        Role("mask", words("attn_mask attention_mask m src_mask attn_bias key_padding_mask padding_mask")),
-        Role("scale", words("scaling softmax_scale sm_scale scale_factor"), neutral=None),
-        Role("is_causal", ("causal", "use_causal"), neutral=False),
-        Role("head_dim", words("d_k dk dim_k d_head dim d d_key key_dim"), is_size=True, size_of=lambda inputs: inputs["query"].shape[-1]),
-        Role("temperature", ("temper",), is_size=True, size_of=lambda inputs: inputs["query"].shape[-1] ** 0.5),
-        Role("dropout", words("dropout_p p dropout_rate attn_dropout dropout_prob"), neutral=0.0),
+        ROLES("query"),
+        ROLES("key"),
+        ROLES("value"),
+        ROLES("mask"),
+        ROLES("scale", neutral=None),
+        ROLES("is_causal", neutral=False),
+        ROLES.size("head_dim", extent("query", -1)),
+        ROLES.size("temperature", lambda inputs: inputs["query"].shape[-1] ** 0.5),
+        ROLES("dropout", neutral=0.0),
     ),
     probes=probes,
     mistakes=(*without(SCORES, "all_axes_transposed"), *SOFTMAXES, *MIXING, *MASKS, *CAUSAL),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.recipes.attention import CAUSAL, MASK_SHAPES, RETURNS, right_scale
 from headway.practice.recipes.attention_mistakes import MIXING, SCORES, SOFTMAXES, without
 from headway.practice.recipes.conventions import MASKS as MASK_FORMS
@@ -27,9 +27,11 @@ from headway.practice.recipes.projections import (
 from headway.practice.recipes.rotation import ROTATED
 from headway.practice.recipes.sequences import BATCH, LENGTHS, MASK, MATRICES, PADDING, SINGLE, UNBATCHED, WHOLE, WIDTHS, Draw, whole
 from headway.practice.recipes.wrapping import POSITIONS_FIRST, WRAPPED
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("self_attention")
+ROLES = Roles("self_attention")
 
 UNSEEN = ("given_scale_ignored", "all_axes_transposed")  # a single sequence is a matrix, for which .T is correct
 
@@ -53,7 +55,7 @@ NUMBERS = (
 )
 """A sequence, or a list of numbers and a width to scale by."""
 
-WIDTH = Role("width", words("dimension n_dimensions crystal_dimension"))
+WIDTH = ROLES("width")
 
 SCALES = tuple(
     TEXTS.mistake(name, {"scale": wrong}, pattern=r"sqrt|\*\*|/", said_as="scale")

@@ -7,11 +7,11 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import QUIET, Exercise, Inputs, Probe, Role
+from headway.practice.exercise import QUIET, Exercise, Inputs, Probe
 from headway.practice.recipes.activation_mistakes import instead, not_bent, relu_instead, softplus_instead
 from headway.practice.recipes.activations import (
     ARRAYS,
-    X_NAMES,
+    X,
     answers_at,
     floating,
     gelu,
@@ -21,9 +21,11 @@ from headway.practice.recipes.activations import (
     probes_of,
     sigmoid,
 )
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("silu")
+ROLES = Roles("silu")
 
 
 def recipe(steps: Any, x: Any) -> Any:
@@ -110,7 +112,7 @@ EXERCISE = Exercise(
     definition=functions.silu,
     recipe=recipe,
     steps=STEPS,
-    roles=(Role("x", X_NAMES), Role("beta", ("b",), neutral=1.0)),
+    roles=(X, ROLES("beta", neutral=1.0)),
     probes=probes,
     mistakes=MISTAKES,
     recoveries=RECOVERIES,

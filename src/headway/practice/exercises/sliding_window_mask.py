@@ -7,12 +7,13 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
-from headway.practice.exercises import causal_mask
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.recipes.masks import FORMS_MISTAKES, OPTIONS, Form, fill_recovery, forms
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("sliding_window_mask")
+ROLES = Roles("sliding_window_mask", "causal_mask")
 
 
 def recipe(steps: Any, query_len: int, window: int) -> Any:
@@ -69,17 +70,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("query_len", causal_mask.EXERCISE.roles[0].called),
-        Role(
-            "window",
-            words(
-                "window_size sliding_window sliding_window_size w win win_size attention_window local_window window_len window_length k "
-                "left_window lookback look_back num_before radius"
-            ),
-        ),
-        *OPTIONS,
-    ),
+    roles=(ROLES("query_len"), ROLES("window"), *OPTIONS),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(forms(lambda: [{"query_len": 4, "window": 3}], (..., -1, -2), _decoded), (Convention(), BEFORE)),

@@ -7,12 +7,14 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Exercise, Inputs, Probe
 from headway.practice.outputs import Raised
 from headway.practice.recipes.conventions import FEWER_AXES, THREE_AXES
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("softmax")
+ROLES = Roles("softmax")
 
 
 def recipe(steps: Any, x: Any, axis: int = -1) -> Any:
@@ -110,7 +112,7 @@ EXERCISE = Exercise(
     definition=functions.softmax,
     recipe=recipe,
     steps=STEPS,
-    roles=(Role("x", words("z logits scores a input inputs vector values arr v")), Role("axis", ("dim",), neutral=-1)),
+    roles=(ROLES("x"), ROLES("axis", neutral=-1)),
     probes=probes,
     mistakes=MISTAKES,
     conventions=((*THREE_AXES, *FEWER_AXES),),

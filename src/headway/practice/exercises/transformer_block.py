@@ -8,14 +8,16 @@ import numpy
 
 from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttentionWeights, NormWeights
-from headway.practice.exercise import Convention, Exercise, Probe, Role, words
+from headway.practice.exercise import Convention, Exercise, Probe
 from headway.practice.recipes.activations import relu
 from headway.practice.recipes.block_mistakes import MISTAKES
 from headway.practice.recipes.blocks import EPSILONS, GELUS, POST_NORM, STEPS, block, weights
 from headway.practice.recipes.layer_conventions import RETURNS
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("transformer_block")
+ROLES = Roles("transformer_block")
 
 
 def recipe(steps: Any, x: Any, mlp: Any, attn: Any, ln_1: Any, ln_2: Any, num_heads: int, **rest: Any) -> Any:
@@ -92,14 +94,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role("x", words("h hidden hidden_states inputs input x_in")),
-        Role("mlp", words("ffn feed_forward ff ffn_weights mlp_weights")),
-        Role("attn", words("attention mha attn_weights self_attn self_attention")),
-        Role("ln_1", words("ln1 norm1 norm_1 attention_norm ln_attn")),
-        Role("ln_2", words("ln2 norm2 norm_2 feed_forward_norm ln_mlp")),
-        Role("num_heads", words("n_head n_heads heads h_num nhead")),
-    ),
+    roles=(ROLES("x"), ROLES("mlp"), ROLES("attn"), ROLES("ln_1"), ROLES("ln_2"), ROLES("num_heads")),
     probes=probes,
     mistakes=MISTAKES,
     conventions=((*GELUS, RELU), POST_NORM, EPSILONS, SEES_ALL, RETURNS),

@@ -10,6 +10,7 @@ import numpy
 
 from headway.practice.exercise import QUIET, Inputs, Probe
 from headway.practice.outputs import Raised
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/activations")
@@ -87,25 +88,7 @@ ARRAYS = TEXTS["arrays"]
 MATRICES = TEXTS["matrices"]
 SINGLE = (-1.7, -1.0, -0.4, 0.0, 0.6, 1.0, 1.3, 2.0, 3.5, 7.3)
 WHOLE = TEXTS["whole"]
-X_NAMES = (
-    "z",
-    "a",
-    "h",
-    "input",
-    "inputs",
-    "values",
-    "arr",
-    "v",
-    "t",
-    "n",
-    "in_features",
-    "tensor",
-    "hidden_states",
-    "logits",
-    "vector",
-    "vec",
-)
-"""Names that learners use for the operand."""
+X = Roles("activations")("x")
 
 
 def probes_of(*beyond: Probe) -> tuple[Probe, ...]:

@@ -127,7 +127,3 @@ MISTAKES = (
     TEXTS.mistake("ascent", {"move": lambda point, change: point + change}),
     TEXTS.mistake("corrected_moments_kept", {"kept": lambda mean, square, mean_hat, square_hat: (mean_hat, square_hat)}),
 )
-
-BETA1_NAMES = ("b1", "beta_1", "β1", "beta1s", "mu")
-BETA2_NAMES = ("b2", "beta_2", "β2", "nu", "rho")
-EPS_NAMES = ("epsilon", "ε", "e", "eps_")

@@ -85,13 +85,3 @@ RETURNS: Sequence[Convention] = (
     Convention(TEXTS["more_than_point"], decode=first_of_tuple),
     Convention(TEXTS["whole_path"], decode=last_of_path),
 )
-
-RATE_NAMES = ("lr", "alpha", "eta", "rate", "step_size", "learn_rate", "gamma", "a", "step", "lr_rate", "learningrate")
-STEPS_NAMES = (
-    "steps", "n_steps", "iterations", "num_iterations", "n_iterations", "iters", "n_iters", "num_iters", "epochs", "n_epochs", "num_epochs", "max_iter", "max_iters",
-    "max_steps", "n", "max_iterations", "n_iter", "iter", "niter", "nsteps", "t", "k", "iteration",
-)  # fmt: skip
-START_NAMES = (
-    "x0", "x_0", "init", "x_init", "initial", "initial_point", "start_point", "theta", "theta0", "theta_0", "w", "w_in", "weights", "w_init", "x", "point", "initial_x",
-    "params", "init_x", "starting_point", "theta_init", "initial_weights", "initial_theta", "w0", "x_start", "guess", "initial_guess", "initial_value", "initial_w", "init_w",
-)  # fmt: skip

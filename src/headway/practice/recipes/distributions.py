@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import MISSING, Convention, Inputs, Role, words
+from headway.practice.exercise import MISSING, Convention, Inputs, Role
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/distributions")
+ROLES = Roles("distributions")
 
 
 def softmax(logits: Any, axis: int = -1) -> Any:
@@ -124,29 +126,19 @@ def or_token(convention: Convention) -> Convention:
 BATCH = TEXTS["batch"]
 ROWS_APART = TEXTS["rows_apart"]
 
-LOGITS = Role(
-    "logits",
-    words(
-        "x scores logit probs probabilities prob distribution dist next_token_logits log_probs logprobs z token_logits "
-        "last_logits input inputs in_logits ps output pred"
-    ),
-)
-TEMPERATURE = Role("temperature", words("t temp tau"), neutral=1.0, off=1.0)
-TOP_K = Role("top_k", words("k topk n num_keep kk"), neutral=None)
-TOP_P = Role(
-    "top_p",
-    words("p topp nucleus_threshold threshold nucleus_p prob_threshold cumulative_threshold prob_mass nucleus cutoff"),
-    neutral=None,
-)
-MIN_P = Role("min_p", words("p p_base base threshold min_prob minp cutoff ratio factor alpha"))
-RNG = Role("rng", words("generator key seed random_state prng_key prng"), neutral=None)
-AXIS = Role("axis", ("dim",), neutral=-1)
+LOGITS = ROLES("logits")
+TEMPERATURE = ROLES("temperature", neutral=1.0, off=1.0)
+TOP_K = ROLES("top_k", neutral=None)
+TOP_P = ROLES("top_p", neutral=None)
+MIN_P = ROLES("min_p")
+RNG = ROLES("rng", neutral=None)
+AXIS = ROLES("axis", neutral=-1)
 FILTER = (
     TEMPERATURE,
     RNG,
     AXIS,
-    Role("filter_value", words("fill mask_value fill_value"), neutral=-numpy.inf),
-    Role("min_tokens_to_keep", ("min_keep",), neutral=1),
+    ROLES("filter_value", neutral=-numpy.inf),
+    ROLES("min_tokens_to_keep", neutral=1),
 )
 """Operands that every filter of logits may take, apart from its own."""
 

@@ -11,9 +11,11 @@ from headway.functions import FeedForwardWeights, LinearWeights, MultiHeadAttent
 from headway.practice.exercise import Convention, Inputs, Role
 from headway.practice.recipes import activations, projections
 from headway.practice.recipes.attention import few_bits
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/layer_conventions")
+ROLES = Roles("layers", "projections")
 
 Sublayer = Callable[[Any], Any]
 Pair = tuple[Sublayer, Sublayer]
@@ -165,20 +167,18 @@ def weight_roles(prefixes: Sequence[str]) -> tuple[Role, ...]:
         for prefix in prefixes
         for role in own
     )
-    up = Role("up_weight", projections.names("w1 w_1 w_up w_in w_fc w_ff1 ff_w1 linear1_weight fc1_weight ffn_w1 c_fc ff1"), is_weight=True)
-    down = Role("down_weight", projections.names("w2 w_2 w_down w_out w_ff2 ff_w2 linear2_weight fc2_weight ffn_w2 ff2"), is_weight=True)
-    ff = (
-        up,
-        down,
-        Role("up_bias", projections.names("b1 b_1 b_ff1 ff_b1 linear1_bias fc1_bias ffn_b1"), is_weight=True, is_optional=True),
-        Role("down_bias", projections.names("b2 b_2 b_ff2 ff_b2 linear2_bias fc2_bias ffn_b2"), is_weight=True, is_optional=True),
+    feed_forward = (
+        ROLES.weight("up_weight"),
+        ROLES.weight("down_weight"),
+        ROLES.weight("up_bias", is_optional=True),
+        ROLES.weight("down_bias", is_optional=True),
     )
     norms = tuple(
         Role(f"norm_{place}_{kind}", _norm_names(place, kind), is_weight=True, is_optional=kind == "bias")
         for place in range(1, len(prefixes) + 2)
         for kind in KINDS
     )
-    return (*attentions, *ff, *norms)
+    return (*attentions, *feed_forward, *norms)
 
 
 def _prefixed(role: Role, prefix: str) -> tuple[str, ...]:
@@ -188,17 +188,16 @@ def _prefixed(role: Role, prefix: str) -> tuple[str, ...]:
     return tuple(form.format(word, name) for name in (role.name, *role.called) for form in ("{0}_{1}", "{1}_{0}"))
 
 
+NORM_FORMS = {
+    "weight": "gamma g ln{}_g ln{}_gamma ln{}_weight norm{}_weight ln{}_w scale".split(),
+    "bias": "beta ln{}_b ln{}_beta ln{}_bias norm{}_bias shift".split(),
+}
+
+
 def _norm_names(place: int, kind: str) -> tuple[str, ...]:
-    stems = ("gamma", "g", "ln{}_g", "ln{}_gamma", "ln{}_weight", "norm{}_weight", "ln{}_w", "scale") if kind == "weight" else (
-        "beta", "ln{}_b", "ln{}_beta", "ln{}_bias", "norm{}_bias", "shift"
-    )  # fmt: skip
-    return tuple(name for stem in stems for name in ([stem.format(place)] if "{}" in stem else [f"{stem}{place}", f"{stem}_{place}"]))
-
-
-def size_role(name: str, called: str, size_of: Callable[[Inputs], Any]) -> Role:
-    """Return the role of a constructor size, with attention's names for it and further ones."""
-    known = next((role.called for role in projections.SIZES if role.name == name), ())
-    return Role(name, (*known, *projections.names(called)), is_size=True, size_of=size_of)
+    return tuple(
+        name for stem in NORM_FORMS[kind] for name in ([stem.format(place)] if "{}" in stem else [f"{stem}{place}", f"{stem}_{place}"])
+    )
 
 
 def _head_dim(inputs: Inputs) -> int:
@@ -210,22 +209,12 @@ def _longest(inputs: Inputs) -> int:
 
 
 SIZES = (
-    size_role("hidden_size", "hid_dim", lambda inputs: inputs["down_weight"].shape[0]),
-    size_role("head_dim", "", _head_dim),
-    size_role("value_dim", "", _head_dim),
-    size_role(
-        "intermediate_size",
-        "d_ff dff dim_feedforward ffn_hidden ffn_hidden_size ff_dim d_inner d_hid ffn_dim dim_ff inner_dim mlp_dim feed_forward_dim feedforward_dim "
-        "d_feedforward ff_hidden_dim n_inner hidden_ff pf_dim ff_size ffn_size ffn_num_hiddens d_mlp ff_hidden hidden_dim d_hidden hidden hidden_size "
-        "ff_hidden_size ffn_hidden_dim mlp_hidden_dim mlp_dims ff_dims hidden_dims",
-        lambda inputs: inputs["up_weight"].shape[0],
-    ),
-    size_role(
-        "expansion",
-        "forward_expansion expansion_factor mlp_ratio ff_mult expand mult mlp_expansion",
-        lambda inputs: inputs["up_weight"].shape[0] // inputs["up_weight"].shape[1],
-    ),
-    size_role("context_length", "", _longest),
-    size_role("has_bias", "", lambda inputs: "up_bias" in inputs),
-    size_role("device", "dev", lambda inputs: "cpu"),
+    ROLES.size("hidden_size", extent("down_weight", 0)),
+    ROLES.size("head_dim", _head_dim),
+    ROLES.size("value_dim", _head_dim),
+    ROLES.size("intermediate_size", extent("up_weight", 0)),
+    ROLES.size("expansion", lambda inputs: inputs["up_weight"].shape[0] // inputs["up_weight"].shape[1]),
+    ROLES.size("context_length", _longest),
+    ROLES.size("has_bias", lambda inputs: "up_bias" in inputs),
+    ROLES.size("device", lambda inputs: "cpu"),
 )

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy
 
-from headway.practice.exercise import Convention, Inputs, Recovery, Role, words
+from headway.practice.exercise import Convention, Inputs, Recovery
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/masks")
+ROLES = Roles("masks")
 
 LOW = -1e4
 """Upper limit for an additive mask's value at masked positions."""
@@ -108,10 +110,10 @@ def forms(examples: Callable[[], list[Inputs]], sure: Place, decode: Callable[[A
 
 
 OPTIONS = (
-    Role("batch_size", words("batch bsz bs b n_batch"), neutral=1),
-    Role("num_heads", words("n_heads n_head heads nhead h"), neutral=1),
-    Role("device", ("dev",), neutral="cpu"),
-    Role("dtype", ("d_type", "data_type"), neutral="float32"),
+    ROLES("batch_size", neutral=1),
+    ROLES("num_heads", neutral=1),
+    ROLES("device", neutral="cpu"),
+    ROLES("dtype", neutral="float32"),
 )
 
 FORMS_MISTAKES = (

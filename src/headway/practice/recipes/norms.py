@@ -10,9 +10,11 @@ import numpy
 from headway.practice.exercise import Convention, Inputs, Recovery, Role, Step
 from headway.practice.message import Message
 from headway.practice.outputs import Raised
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("shared/norms")
+ROLES = Roles("norms")
 
 Ask = Callable[[Inputs], Any]
 
@@ -24,30 +26,9 @@ EPS_FIXED = TEXTS["eps_fixed"]
 
 def size_roles() -> tuple[Role, ...]:
     """Return the roles of the width of a norm."""
-    names = (
-        "dim",
-        "d_model",
-        "d",
-        "emb_dim",
-        "n_embd",
-        "features",
-        "num_features",
-        "hidden_dim",
-        "embed_dim",
-        "ndim",
-        "n",
-        "size",
-        "d_hid",
-        "embedding_dim",
-    )
     return (
-        Role("hidden_size", names, is_size=True, size_of=lambda inputs: inputs["x"].shape[-1] if "x" in inputs else None),
-        Role(
-            "normalized_shape",
-            ("parameters_shape", "norm_shape", "shape", "param_shape"),
-            is_size=True,
-            size_of=lambda inputs: (inputs["x"].shape[-1],) if "x" in inputs else None,
-        ),
+        ROLES.size("hidden_size", extent("x", -1)),
+        ROLES.size("normalized_shape", lambda inputs: (inputs["x"].shape[-1],)),
     )
 
 

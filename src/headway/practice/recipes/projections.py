@@ -13,6 +13,9 @@ from headway.arrays import as_floating, asarray_like, cast
 from headway.functions import LinearWeights, MultiHeadAttentionWeights
 from headway.practice.exercise import Inputs, Role
 from headway.practice.recipes import attention
+from headway.practice.roles import Roles, extent
+
+ROLES = Roles("projections")
 
 PARTS = ("query", "key", "value", "output")
 
@@ -143,29 +146,18 @@ _STEMS = {
 _OUTPUTS = ("proj", "c_proj", "fc", "dense", "linear", "projection", "to_out", "fc_out", "combine", "unify", "unifyheads")
 
 
-def _weight_names(part: str) -> tuple[str, ...]:
-    forms = (
-        "w_{}",
-        "w{}",
-        "{}_proj",
-        "{}_proj_weight",
-        "{}_weight",
-        "to_{}",
-        "{}_linear",
-        "linear_{}",
-        "proj_{}",
-        "weight_{}",
-        "{}_w",
-        "{}w",
-        "fc_{}",
-        "{}_projection",
-    )
-    names = tuple(form.format(stem) for stem in _STEMS[part] for form in forms)
-    return names + (_OUTPUTS if part == "output" else ())
+_WEIGHT_FORMS = "w_{} w{} {}_proj {}_proj_weight {}_weight to_{} {}_linear linear_{} proj_{} weight_{} {}_w {}w fc_{} {}_projection".split()
+_BIAS_FORMS = "b_{} b{} {}_bias {}_proj_bias {}_b bias_{}".split()
 
 
-def _bias_names(part: str) -> tuple[str, ...]:
-    return tuple(form.format(stem) for stem in _STEMS[part] for form in ("b_{}", "b{}", "{}_bias", "{}_proj_bias", "{}_b", "bias_{}"))
+def _weight_role(part: str) -> Role:
+    named = tuple(form.format(stem) for stem in _STEMS[part] for form in _WEIGHT_FORMS)
+    return Role(f"{part}_weight", named + (_OUTPUTS if part == "output" else ()), is_weight=True, held_as=_STEMS[part])
+
+
+def _bias_role(part: str) -> Role:
+    named = tuple(form.format(stem) for stem in _STEMS[part] for form in _BIAS_FORMS)
+    return Role(f"{part}_bias", named, _zeros(part), is_weight=True, is_optional=True, held_as=_STEMS[part])
 
 
 def _width(inputs: Inputs, part: str, end: int) -> int:
@@ -189,54 +181,18 @@ def _zeros(*parts: str) -> Callable[[Inputs], Any]:
     return zeros
 
 
-def names(text: str) -> tuple[str, ...]:
-    """Split a line of names."""
-    return tuple(text.split())
-
-
-OPERANDS = (
-    Role("query", names("q queries xq query_states x_q q_in target tgt decoder_hidden decoder_states")),
-    Role("key", names("k keys xk key_states x_k k_in")),
-    Role("value", names("v values xv value_states x_v v_in")),
-)
-SEQUENCE = Role(
-    "x",
-    names(
-        "inputs input embeddings embedding tokens hidden_states hidden_state in_features seq emb h hidden src sequence token_embeddings inp "
-        "crystal_values numbers input_tensor features x_in embedded embeds inputs_embeds"
-    ),
-)
+OPERANDS = (ROLES("query"), ROLES("key"), ROLES("value"))
+SEQUENCE = ROLES("x")
 WEIGHTS = (
-    *(Role(f"{part}_weight", _weight_names(part), is_weight=True, held_as=_STEMS[part]) for part in PARTS),
-    *(Role(f"{part}_bias", _bias_names(part), _zeros(part), is_weight=True, is_optional=True, held_as=_STEMS[part]) for part in PARTS),
-    Role("fused_weight", names("c_attn qkv w_qkv qkv_proj in_proj wqkv qkv_weight in_proj_weight fused qkv_w w_attn attn")),
-    Role("fused_bias", names("b_qkv qkv_bias bqkv in_proj_bias qkv_b"), _zeros(*PARTS[:3])),
+    *map(_weight_role, PARTS),
+    *map(_bias_role, PARTS),
+    ROLES("fused_weight"),
+    ROLES("fused_bias", neutral=_zeros(*PARTS[:3])),
 )
 OUTPUT_ROLES = tuple(role for role in WEIGHTS if role.name == "output_weight")
 WITH_OPTIONAL_OUTPUT = tuple(replace(role, is_optional=True) if role in OUTPUT_ROLES else role for role in WEIGHTS)
-OPTIONS = (
-    Role(
-        "mask",
-        names(
-            "attn_mask attention_mask m src_mask tgt_mask key_padding_mask padding_mask pad_mask attn_bias token_mask valid_lens valid_lengths lengths seq_lens"
-        ),
-    ),
-    Role("is_causal", names("causal use_causal masked use_mask is_masked"), False),
-    Role("scale", names("scaling softmax_scale"), None),
-    Role("dropout", names("dropout_p p dropout_rate attn_dropout dropout_prob"), 0.0),
-)
-NUM_HEADS = Role(
-    "num_heads",
-    names(
-        "n_heads n_head h head_nums nhead heads head_num num_head nums_head nums_heads nheads n_h nh num_attention_heads number_of_heads "
-        "head_count heads_num num_q_heads num_query_heads"
-    ),
-    size_of=lambda inputs: 1,
-)
-
-
-def _size(name: str, called: str, size_of: Callable[[Inputs], Any], **rest: Any) -> Role:
-    return Role(name, names(called), is_size=True, size_of=size_of, **rest)
+OPTIONS = (ROLES("mask"), ROLES("is_causal", neutral=False), ROLES("scale", neutral=None), ROLES("dropout", neutral=0.0))
+NUM_HEADS = ROLES("num_heads", size_of=lambda inputs: 1)
 
 
 def _per_head(part: str) -> Callable[[Inputs], int]:
@@ -244,34 +200,15 @@ def _per_head(part: str) -> Callable[[Inputs], int]:
 
 
 SIZES = (
-    _size(
-        "hidden_size",
-        "d_model embed_dim hidden_dim dim n_embd emb_dim embedding_dim d_embed model_dim embed_size emb_size n_state dims d hidden d_hidden "
-        "input_size hidden_units model_size embed num_hiddens dmodel embedding_size c n_embed",
-        _hidden_size,
-        size_override=(("head_dim", "d_out"), lambda inputs: _width(inputs, "query", 1)),
-    ),
-    _size(
-        "head_dim",
-        "d_k head_size dim_head d_head dim_k size_per_head d_q dk hd key_dim qk_dim d_key dim_per_head dim_q depth dim_kq",
-        _per_head("query"),
-    ),
-    _size("value_dim", "d_v dim_v dv d_value v_dim", _per_head("value")),
-    _size("d_in", "dim_in in_dim input_dim in_features d_input in_size in_channels", lambda inputs: _width(inputs, "query", 1)),
-    _size(
-        "d_out",
-        "dim_out out_dim output_dim out_features d_output out_size d_attn attn_dim proj_dim",
-        lambda inputs: _width(inputs, "query", 0),
-    ),
-    _size(
-        "context_length",
-        "max_len block_size max_seq_len ctx_len n_ctx context_size max_length max_position_embeddings max_seq_length context_len n_positions "
-        "max_seqlen max_context sequence_length max_sequence_length context_window",
-        lambda inputs: max(inputs["query"].shape[-2], inputs["key"].shape[-2]) + 3,
-    ),
-    _size("seq_len", "l seq_length n_tokens t n", lambda inputs: inputs["query"].shape[-2]),
-    _size("batch_size", "batch b bs bsz", lambda inputs: inputs["query"].shape[0] if inputs["query"].ndim > 2 else None),
-    _size("has_bias", "qkv_bias bias use_bias attn_bias add_bias attention_bias with_bias", lambda inputs: "query_bias" in inputs),
+    ROLES.size("hidden_size", _hidden_size, size_override=(("head_dim", "d_out"), lambda inputs: _width(inputs, "query", 1))),
+    ROLES.size("head_dim", _per_head("query")),
+    ROLES.size("value_dim", _per_head("value")),
+    ROLES.size("d_in", lambda inputs: _width(inputs, "query", 1)),
+    ROLES.size("d_out", lambda inputs: _width(inputs, "query", 0)),
+    ROLES.size("context_length", lambda inputs: max(inputs["query"].shape[-2], inputs["key"].shape[-2]) + 3),
+    ROLES.size("seq_len", extent("query", -2)),
+    ROLES.size("batch_size", lambda inputs: inputs["query"].shape[0] if inputs["query"].ndim > 2 else None),
+    ROLES.size("has_bias", lambda inputs: "query_bias" in inputs),
 )
 
 FUSED = (("query_weight", "key_weight", "value_weight"), ("key_weight", "value_weight"))

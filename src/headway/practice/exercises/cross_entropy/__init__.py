@@ -7,13 +7,15 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.exercises.cross_entropy.mistakes import MISTAKES
 from headway.practice.exercises.cross_entropy.recoveries import RECOVERIES, guards
 from headway.practice.exercises.cross_entropy.steps import STEPS, log_softmax, softmax
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("cross_entropy")
+ROLES = Roles("cross_entropy")
 
 
 def recipe(steps: Any, logits: Any, targets: Any, ignored: int | None = None, smoothing: float = 0.0) -> Any:
@@ -119,18 +121,7 @@ EXERCISE = Exercise(
     definition=functions.cross_entropy,
     recipe=recipe,
     steps=STEPS,
-    roles=(
-        Role(
-            "logits",
-            words(
-                "inputs input x scores outputs output y_pred preds pred predictions z y_hat probs probabilities predicted_probs p q "
-                "yhat softmax_output"
-            ),
-        ),
-        Role("targets", words("target labels y y_true label true_labels ids t ground_truth targets_ids token_ids one_hot y_onehot")),
-        Role("ignored", words("ignore_index pad_id padding_idx pad_token_id ignored_index pad_idx pad_index pad ignore"), off=-100),
-        Role("smoothing", words("label_smoothing epsilon_ls"), neutral=0.0, off=0.0),
-    ),
+    roles=(ROLES("logits"), ROLES("targets"), ROLES("ignored", off=-100), ROLES("smoothing", neutral=0.0, off=0.0)),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

@@ -32,9 +32,11 @@ from headway.practice.recipes.layers import (
 )
 from headway.practice.recipes.projection_forms import IN_OUT, turned
 from headway.practice.recipes.sequences import MASK, PADDING, SINGLE, UNBATCHED
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("decoder_layer")
+ROLES = Roles("decoder_layer")
 
 PREFIXES = ("self_", "cross_")
 
@@ -180,36 +182,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=DECODER_STEPS,
     roles=(
-        Role(
-            "x",
-            tuple(
-                "tgt trg target dec dec_input dec_inputs dec_in y inputs input decoder_input dec_output h hidden_states inp tgt_emb x_dec out".split()
-            ),
-        ),
-        Role(
-            "encoder_output",
-            tuple(
-                "enc_output memory enc_out enc encoder_outputs enc_outputs encoder_out mem src encoder_hidden_states enc_src context "
-                "encoder_states cross x_enc enc_hidden encoded m".split()
-            ),
-        ),
-        Role("key", ("k", "keys")),
-        Role("value", ("v", "values")),
-        Role(
-            "mask",
-            tuple(
-                "tgt_mask trg_mask x_mask look_ahead_mask slf_attn_mask target_mask causal_mask dec_mask self_attn_mask self_mask t_mask attn_mask "
-                "dec_self_attn_mask decoder_mask self_attention_mask lookahead_mask mask_tgt combined_mask attention_mask".split()
-            ),
-        ),
-        Role(
-            "encoder_mask",
-            tuple(
-                "src_mask memory_mask padding_mask enc_mask cross_mask dec_enc_attn_mask source_mask cross_attn_mask s_mask encoder_attention_mask "
-                "enc_dec_mask cross_attention_mask memory_key_padding_mask src_key_padding_mask enc_padding_mask src_padding_mask mem_mask "
-                "dec_enc_mask pad_mask mask_src".split()
-            ),
-        ),
+        ROLES("x"),
+        ROLES("encoder_output"),
+        ROLES("key"),
+        ROLES("value"),
+        ROLES("mask"),
+        ROLES("encoder_mask"),
         *weight_roles(PREFIXES),
         Role("num_heads", projections.NUM_HEADS.called, size_of=lambda inputs: inputs["num_heads"]),
         *SIZES,

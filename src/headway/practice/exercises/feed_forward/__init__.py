@@ -8,16 +8,18 @@ import numpy
 
 from headway import functions
 from headway.functions import FeedForwardWeights, LinearWeights
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
 from headway.practice.exercises.feed_forward.mistakes import MISTAKES
 from headway.practice.exercises.feed_forward.recoveries import RECOVERIES, drawn
 from headway.practice.exercises.feed_forward.steps import STEPS
 from headway.practice.recipes.activations import gelu, gelu_tanh, quick_gelu, relu, silu
 from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.wrapping import feed_forward_example, wrapped
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("feed_forward")
+ROLES = Roles("feed_forward")
 
 
 def recipe(steps: Any, x: Any, up_weight: Any, down_weight: Any, up_bias: Any = None, down_bias: Any = None) -> Any:
@@ -91,37 +93,15 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", words("input inputs h hidden hidden_states in_features z")),
-        Role(
-            "up_weight",
-            words("w1 w_1 w_up up w_in w_fc fc1_weight fc1 c_fc wi w_i weight1 w1_weight up_proj linear1_weight c_fc_w"),
-            is_weight=True,
-            held_as=words("fc1 linear1 up in first w1 wi"),
-        ),
-        Role("up_bias", words("b1 b_1 b_up b_in fc1_bias bias1 up_b b_fc linear1_bias c_fc_b"), is_weight=True, is_optional=True),
-        Role(
-            "down_weight",
-            words("w2 w_2 w_down down w_out w_proj fc2_weight fc2 c_proj wo w_o weight2 w2_weight down_proj linear2_weight c_proj_w"),
-            is_weight=True,
-            held_as=words("fc2 linear2 down out second w2 wo"),
-        ),
-        Role(
-            "down_bias", words("b2 b_2 b_down b_out fc2_bias bias2 down_b b_proj linear2_bias c_proj_b"), is_weight=True, is_optional=True
-        ),
-        Role("activation", words("act act_fn activation_fn nonlinearity act_layer"), neutral=lambda inputs: lambda x: x * (x > 0)),
-        Role(
-            "hidden_size",
-            words("d_model dim d emb_dim n_embd embed_dim embed_size model_dim d_in input_dim n_embed"),
-            is_size=True,
-            size_of=lambda inputs: inputs["x"].shape[-1] if "x" in inputs else None,
-        ),
-        Role(
-            "intermediate_size",
-            words("d_ff hidden_dim ff_dim d_hidden dim_feedforward d_inner n_inner ffn_dim dim_ff inner_dim hidden d_hid"),
-            is_size=True,
-            size_of=lambda inputs: inputs["up_weight"].shape[0] if "up_weight" in inputs else None,
-        ),
-        Role("has_bias", words("bias use_bias add_bias"), is_size=True, size_of=lambda inputs: "up_bias" in inputs),
+        ROLES("x"),
+        ROLES.weight("up_weight"),
+        ROLES.weight("up_bias", is_optional=True),
+        ROLES.weight("down_weight"),
+        ROLES.weight("down_bias", is_optional=True),
+        ROLES("activation", neutral=lambda inputs: lambda x: x * (x > 0)),
+        ROLES.size("hidden_size", extent("x", -1)),
+        ROLES.size("intermediate_size", extent("up_weight", 0)),
+        ROLES.size("has_bias", lambda inputs: "up_bias" in inputs),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -8,7 +8,7 @@ import numpy
 
 from headway import functions
 from headway.functions import GatedFeedForwardWeights, LinearWeights
-from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import QUIET, Convention, Exercise, Inputs, Probe
 from headway.practice.exercises.feed_forward import BATCH, VECTOR, transposed
 from headway.practice.exercises.feed_forward.recoveries import factor_of
 from headway.practice.exercises.feed_forward.steps import add
@@ -17,9 +17,11 @@ from headway.practice.exercises.gated_feed_forward.steps import STEPS
 from headway.practice.recipes.activations import gelu, gelu_tanh, identity, relu, sigmoid
 from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.wrapping import feed_forward_example, wrapped
+from headway.practice.roles import Roles, extent
 from headway.practice.texts import Texts
 
 TEXTS = Texts("gated_feed_forward")
+ROLES = Roles("gated_feed_forward")
 
 
 def recipe(
@@ -137,41 +139,16 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", words("input inputs h hidden hidden_states in_features z")),
-        Role(
-            "gate_weight",
-            words("w1 w_1 gate w_gate wg w_g gate_proj w1_weight w fc1 fc1_weight w_gate_proj linear1 gate_w weight_1 weight1"),
-            is_weight=True,
-            held_as=words("gate g w1 fc1 linear1 gating"),
-        ),
-        Role(
-            "up_weight",
-            words("w3 w_3 up w_up wu w_u up_proj w3_weight v value w_value up_w w_v weight_3 weight3"),
-            is_weight=True,
-            held_as=words("up u value v"),
-        ),
-        Role(
-            "down_weight",
-            words("w2 w_2 down w_down wd w_d down_proj w2_weight w_out wo w_o out down_w weight_2 weight2"),
-            is_weight=True,
-            held_as=words("down d out o"),
-        ),
-        Role("gate_bias", words("b1 b_gate bg b gate_b"), is_weight=True, is_optional=True),
-        Role("up_bias", words("b3 b_up bu c up_b"), is_weight=True, is_optional=True),
-        Role("down_bias", words("b2 b_down bd down_b"), is_weight=True, is_optional=True),
-        Role("activation", words("act act_fn activation_fn nonlinearity"), neutral=_any_silu),
-        Role(
-            "hidden_size",
-            words("d_model dim d emb_dim n_embd embed_dim embed_size model_dim d_in input_dim"),
-            is_size=True,
-            size_of=lambda inputs: inputs["x"].shape[-1] if "x" in inputs else None,
-        ),
-        Role(
-            "intermediate_size",
-            words("d_ff hidden_dim ff_dim d_hidden dim_feedforward d_inner n_inner ffn_dim dim_ff inner_dim"),
-            is_size=True,
-            size_of=lambda inputs: inputs["gate_weight"].shape[0] if "gate_weight" in inputs else None,
-        ),
+        ROLES("x"),
+        ROLES.weight("gate_weight"),
+        ROLES.weight("up_weight"),
+        ROLES.weight("down_weight"),
+        ROLES.weight("gate_bias", is_optional=True),
+        ROLES.weight("up_bias", is_optional=True),
+        ROLES.weight("down_bias", is_optional=True),
+        ROLES("activation", neutral=_any_silu),
+        ROLES.size("hidden_size", extent("x", -1)),
+        ROLES.size("intermediate_size", extent("gate_weight", 0)),
     ),
     probes=probes,
     mistakes=MISTAKES,

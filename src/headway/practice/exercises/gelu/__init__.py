@@ -7,15 +7,17 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe
 from headway.practice.exercises.gelu.mistakes import MISTAKES
 from headway.practice.exercises.gelu.recoveries import RECOVERIES
 from headway.practice.exercises.gelu.steps import STEPS
 from headway.practice.recipes.activation_mistakes import instead
-from headway.practice.recipes.activations import ARRAYS, X_NAMES, floating, probes_of, quick_gelu
+from headway.practice.recipes.activations import ARRAYS, X, floating, probes_of, quick_gelu
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("gelu")
+ROLES = Roles("gelu")
 
 
 def recipe(steps: Any, x: Any, approximate: str | None = None) -> Any:
@@ -52,7 +54,7 @@ EXERCISE = Exercise(
     definition=definition,
     recipe=recipe,
     steps=STEPS,
-    roles=(Role("x", X_NAMES), Role("approximate", words("approx approximation is_approximate use_tanh tanh"), neutral="none")),
+    roles=(X, ROLES("approximate", neutral="none")),
     probes=probes,
     mistakes=MISTAKES,
     conventions=(

@@ -7,13 +7,15 @@ from typing import Any
 import numpy
 
 from headway.arrays import array_namespace, asarray_like, cast
-from headway.practice.exercise import Exercise, Inputs, Probe, Role, Step, words
+from headway.practice.exercise import Exercise, Inputs, Probe, Step
 from headway.practice.exercises.generate.conventions import CACHES, COUNTS, ENDS, MODELS, PROMPTS, RETURNED, TEXT
 from headway.practice.exercises.generate.mistakes import MISTAKES
 from headway.practice.recipes.toy_model import ToyModel
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("generate")
+ROLES = Roles("generate")
 
 
 def recipe(steps: Any, model: Any, prompt: Any, max_new_tokens: int, eos: Any = None, **rest: Any) -> Any:
@@ -105,37 +107,20 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("model", words("net gpt lm model_fn f fn forward predict logits_fn next_token_logits transformer llm m")),
-        Role("tokenizer", words("tok enc encoding tokeniser")),
-        Role("params", ("weights", "parameters")),
-        Role("num_heads", words("n_head n_heads heads"), neutral=2),
-        Role(
-            "prompt",
-            words(
-                "idx inputs ids tokens prompt_ids input_ids token_ids context x start start_ids prompt_tokens prompt_token_ids "
-                "input_tokens seq sequence text prompt_text start_text input_text seed_text"
-            ),
-        ),
-        Role(
-            "max_new_tokens",
-            words(
-                "n_tokens_to_generate num_tokens n_tokens n max_tokens n_new_tokens num_new_tokens steps num_steps length max_length "
-                "max_len k maximum_new_tokens max_new num_new max_gen_tokens max_output_tokens gen_len max_steps max_tokens_to_generate new_tokens num_tokens_to_generate max_gen_len n_new total_len"
-            ),
-        ),
-        Role(
-            "context_size",
-            words("context_length block_size max_seq_len ctx n_ctx ctx_len max_context window ctx_size max_context_length context_len"),
-            is_size=True,
-            size_of=lambda inputs: inputs["model"].context_size if "model" in inputs else None,
-        ),
-        Role("eos", words("eos_id eos_token_id stop_token stop_id end_token stop stop_token_id end_id eos_token eot")),
-        Role("temperature", ("t", "temp"), neutral=1.0),
-        Role("top_k", ("top_k_tokens",), neutral=lambda inputs: inputs["model"].vocab_size),
-        Role("top_p", ("nucleus_p",), neutral=1.0),
-        Role("repetition_penalty", words("penalty rep_penalty"), neutral=1.0, off=1.0),
-        Role("do_sample", words("sampling is_sampling"), neutral=False),
-        Role("rng", words("generator key seed"), neutral=None),
+        ROLES("model"),
+        ROLES("tokenizer"),
+        ROLES("params"),
+        ROLES("num_heads", neutral=2),
+        ROLES("prompt"),
+        ROLES("max_new_tokens"),
+        ROLES.size("context_size", lambda inputs: inputs["model"].context_size if "model" in inputs else None),
+        ROLES("eos"),
+        ROLES("temperature", neutral=1.0),
+        ROLES("top_k", neutral=lambda inputs: inputs["model"].vocab_size),
+        ROLES("top_p", neutral=1.0),
+        ROLES("repetition_penalty", neutral=1.0, off=1.0),
+        ROLES("do_sample", neutral=False),
+        ROLES("rng", neutral=None),
     ),
     may_write=True,
     probes=probes,

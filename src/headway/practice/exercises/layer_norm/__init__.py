@@ -7,14 +7,16 @@ from typing import Any
 import numpy
 
 from headway import functions
-from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Convention, Exercise, Inputs, Probe, Role
 from headway.practice.exercises.layer_norm.mistakes import MISTAKES, ROOT
 from headway.practice.exercises.layer_norm.steps import EPS, STEPS
 from headway.practice.recipes.conventions import THREE_AXES
 from headway.practice.recipes.norms import HALF, RETURNS, ROWS, VECTOR, WHOLE, eps_conventions, eps_recovery, size_roles
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("layer_norm")
+ROLES = Roles("layer_norm")
 
 
 def recipe(steps: Any, x: Any, weight: Any = None, bias: Any = None, eps: float | None = None) -> Any:
@@ -105,10 +107,10 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", words("input inputs z a h hidden hidden_states features in_features arr data")),
-        Role("weight", words("gamma g w weights a_2 a2 alpha ln_weight"), is_weight=True, held_as=words("scale gain g gamma norm ln a")),
-        Role("bias", words("beta b shift b_2 b2 ln_bias"), is_weight=True, is_optional=True, held_as=words("shift beta offset norm ln")),
-        Role("eps", words("epsilon e ep layer_norm_eps layer_norm_epsilon"), neutral=EPS),
+        ROLES("x"),
+        ROLES.weight("weight"),
+        ROLES.weight("bias", is_optional=True),
+        ROLES("eps", neutral=EPS),
         Role("ln_param", (), neutral={}),
         *size_roles(),
     ),

@@ -8,14 +8,16 @@ import numpy
 
 from headway import functions
 from headway.arrays import array_namespace, asarray_like, cast
-from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Exercise, Inputs, Probe
 from headway.practice.exercises.rotary.conventions import AXES, BASES, FORMS, LAYOUT, POSITIONS, PRECISION, SHAPES, TURNS, WIDTHS
 from headway.practice.exercises.rotary.mistakes import MISTAKES
 from headway.practice.exercises.rotary.recoveries import RECOVERIES
 from headway.practice.exercises.rotary.steps import STEPS
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("rotary")
+ROLES = Roles("rotary")
 
 
 def recipe(
@@ -114,36 +116,17 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role("x", words("q query queries xq in_query_or_key t tensor hidden_states input inputs vec vector h qk")),
-        Role("positions", words("position_ids token_positions pos position input_pos pos_ids m idx p")),
-        Role("key", words("k xk keys")),
-        Role("theta", words("base rope_theta rope_base theta_base freq_base max_period n"), neutral=10000.0),
-        Role("offset", words("start_pos start cache_len past_len position_offset seq_offset start_index pos_offset"), neutral=0),
-        Role("cos", tuple("cos_cached cosine cosines c cos_table freqs_cos freq_cos cos_freqs cos_emb rope_cos cos_pos cos_cache".split())),
-        Role("sin", tuple("sin_cached sine sines s sin_table freqs_sin freq_sin sin_freqs sin_emb rope_sin sin_pos sin_cache".split())),
-        Role(
-            "tables",
-            tuple(
-                (
-                    "freqs_cis freqs_complex cis freqs_ci rotations freq_cis freqs angle angles thetas pos_emb rotary_emb rope_cache cos_sin "
-                    "position_embeddings rope rotary_pos_emb sinusoidal_pos freqs_cos_sin rope_emb freq pos_cis m_thetas "
-                    "m_theta_complex theta_complex freqs_complex_form complex_freqs"
-                ).split()
-            ),
-        ),
-        Role(
-            "head_dim",
-            words("d_k dim dims d d_head head_size d_model hidden_size rotary_dim dh"),
-            is_size=True,
-            size_of=lambda inputs: inputs["x"].shape[-1] if inputs.get("x") is not None else None,
-        ),
-        Role("seq_len", words("length l seq_length seqlen"), is_size=True, size_of=_length),
-        Role(
-            "max_seq_len",
-            words("max_len max_length max_position_embeddings context_length context_size end max_seq_length block_size max_position"),
-            is_size=True,
-            size_of=lambda inputs: 16,
-        ),
+        ROLES("x"),
+        ROLES("positions"),
+        ROLES("key"),
+        ROLES("theta", neutral=10000.0),
+        ROLES("offset", neutral=0),
+        ROLES("cos"),
+        ROLES("sin"),
+        ROLES("tables"),
+        ROLES.size("head_dim", lambda inputs: inputs["x"].shape[-1] if inputs.get("x") is not None else None),
+        ROLES.size("seq_len", _length),
+        ROLES.size("max_seq_len", lambda inputs: 16),
     ),
     probes=probes,
     mistakes=MISTAKES,

@@ -9,14 +9,16 @@ import numpy
 
 from headway import functions
 from headway.arrays import cast
-from headway.practice.exercise import Exercise, Inputs, Probe, Role, words
+from headway.practice.exercise import Exercise, Inputs, Probe
 from headway.practice.exercises.sinusoidal_positions.conventions import ADDS, RETURNS, TAKES, WIDTHS
 from headway.practice.exercises.sinusoidal_positions.mistakes import MISTAKES
 from headway.practice.exercises.sinusoidal_positions.recoveries import RECOVERIES
 from headway.practice.exercises.sinusoidal_positions.steps import STEPS
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("sinusoidal_positions")
+ROLES = Roles("sinusoidal_positions")
 
 
 def recipe(
@@ -80,33 +82,12 @@ EXERCISE = Exercise(
     recipe=recipe,
     steps=STEPS,
     roles=(
-        Role(
-            "seq_len",
-            tuple(
-                (
-                    "position positions pos p max_len max_length maxlen length len n_pos n_positions num_positions max_seq_len max_seq_length "
-                    "max_sequence_length seq_length seqlen sequence_length context_length context_size block_size n_ctx max_position num_tokens "
-                    "n_tokens max_position_embeddings t l s"
-                ).split()
-            ),
-            is_size=True,
-            size_of=_size(-2),
-        ),
-        Role(
-            "hidden_size",
-            tuple(
-                (
-                    "d_model dmodel d dim dims depth embed_dim embedding_dim emb_dim embed_size embedding_size n_embd n_embed model_dim width size "
-                    "d_embed d_emb num_hiddens output_dim hidden_dim channels"
-                ).split()
-            ),
-            is_size=True,
-            size_of=_size(-1),
-        ),
-        Role("x", words("embeddings embedding inputs input tok_emb token_embeddings xs h")),
-        Role("base", words("theta max_period scale n_base max_timescale freq_base c"), neutral=10000.0),
-        Role("offset", words("start start_pos first start_position"), neutral=0),
-        Role("interleaved", ("interleave", "is_interleaved"), neutral=True),
+        ROLES.size("seq_len", _size(-2)),
+        ROLES.size("hidden_size", _size(-1)),
+        ROLES("x"),
+        ROLES("base", neutral=10000.0),
+        ROLES("offset", neutral=0),
+        ROLES("interleaved", neutral=True),
     ),
     probes=probes,
     may_write=True,
