@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy
 
-from headway.practice.diagnosis import model_calls, optimizers
+from headway.practice.diagnosis import caches, model_calls, optimizers
+from headway.practice.exercise import Role
 from headway.practice.exercises import exercises
 from headway.practice.recipes import layers
 from headway.practice.roles import Roles, extent, read
@@ -12,7 +13,10 @@ from headway.practice.roles import Roles, extent, read
 
 def used_roles():
     own = (*model_calls.SIZES, *optimizers.SETTINGS, *layers.SIZES)
-    return [*own, *(role for exercise in exercises() for role in exercise.roles)]
+    of_caches = [
+        role for value in vars(caches).values() for role in (value if isinstance(value, tuple) else (value,)) if isinstance(role, Role)
+    ]
+    return [*own, *of_caches, *(role for exercise in exercises() for role in exercise.roles)]
 
 
 def test_every_entry_is_that_of_a_role():

@@ -15,11 +15,13 @@ from headway.arrays import from_numpy
 from headway.practice.diagnosis.calling import BYSTANDERS, Binding, Call, bind_parameters, fits_name
 from headway.practice.diagnosis.compare import as_numbers
 from headway.practice.diagnosis.subject import Subject, defines, parameters_of
-from headway.practice.exercise import Exercise, Role, words
+from headway.practice.exercise import Exercise
 from headway.practice.message import CallError, OutputError
+from headway.practice.roles import Roles
 from headway.practice.texts import Texts
 
 TEXTS = Texts("diagnosis")
+ROLES = Roles("caches")
 
 APPENDING = (
     "update",
@@ -62,23 +64,19 @@ PAIR_NAMES = (
 EMPTY_CACHES: tuple[Callable[[], Any], ...] = (lambda: None, lambda: (None, None), list, dict, lambda: {"k": None, "v": None})
 """Empty caches that a function may expect."""
 
-KEY = Role("key", words("k keys new_k new_key key_states k_new key_new xk new_keys k_t k_val"))
-VALUE = Role("value", words("v values new_v new_value value_states v_new value_new xv new_values v_t v_val"))
-START = Role("start", words("start_pos pos input_pos position positions cur_pos start_position cache_position offset"))
-LAYER = Role("layer", words("layer_idx layer_index layer_id i idx"))
-CACHE = Role("cache", words("kv_cache past past_kv kvcache past_key_values layer_past past_key_value kv old_cache layer_cache"))
-CACHED_KEYS = Role("cached_keys", words("k_cache cache_k past_k past_key past_keys key_cache cached_k old_k k_past prev_k"))
-CACHED_VALUES = Role("cached_values", words("v_cache cache_v past_v past_value past_values value_cache cached_v old_v v_past prev_v"))
+KEY = ROLES("key")
+VALUE = ROLES("value")
+START = ROLES("start")
+LAYER = ROLES("layer")
+CACHE = ROLES("cache")
+CACHED_KEYS = ROLES("cached_keys")
+CACHED_VALUES = ROLES("cached_values")
 SIZES = (
-    Role("batch_size", words("max_batch_size b bsz batch max_batch"), is_size=True),
-    Role("num_heads", words("n_heads n_head n_kv_heads num_kv_heads kv_heads heads h n_kv_head"), is_size=True),
-    Role(
-        "max_seq_len",
-        words("max_len max_length max_seq_length seq_len seq_length block_size context_length capacity max_size"),
-        is_size=True,
-    ),
-    Role("head_dim", words("d_head dim d head_size d_k"), is_size=True),
-    Role("num_layers", words("n_layers n_layer layers"), is_size=True),
+    ROLES.size("batch_size"),
+    ROLES.size("num_heads"),
+    ROLES.size("max_seq_len"),
+    ROLES.size("head_dim"),
+    ROLES.size("num_layers"),
 )
 
 

@@ -310,9 +310,9 @@ def _run_probe(call: Call, encoded: Inputs, before: Sequence[Any], memory: Memor
     """Return one output, and whether the inputs were modified; after a timeout the remaining probes are skipped."""
     if is_endless(before):
         return before[-1], False
-    once = replace(call, has_changed_inputs=False)
+    call.has_changed_inputs = False
     with numpy.errstate(all="ignore"):
-        return memory.outputs.interned(once(encoded)), once.has_changed_inputs
+        return memory.outputs.interned(call(encoded)), call.has_changed_inputs
 
 
 def is_endless(answers: Sequence[Any]) -> bool:
@@ -332,6 +332,10 @@ def _combinations(
         yield chosen, encoded_probes
         return
     for convention in groups[0]:
+        if convention.encode is PLAIN.encode:
+            if convention is groups[0][0] or convention.steps or convention.decode is not PLAIN.decode:
+                yield from _combinations(groups[1:], encoded_probes, (*chosen, convention))
+            continue
         again = [(probe, encoded_in(convention, inputs), ways) for probe, inputs, ways in encoded_probes]
         now: list[Encoded] = [
             (probe, encoded, ways if encoded is inputs else (*ways, convention.encode))
